@@ -58,7 +58,7 @@ package final class BusInstance {
         let wal = try WriteAheadLog(adopting: descriptor)
         if wal.segmentCapacity / 2 < configuration.logMaxBytes {
           log.notice(
-            "the log that was kept has room for \(wal.segmentCapacity) bytes, less than twice LogMax=")
+            "the segments of the inherited log have \(wal.segmentCapacity) bytes, less than twice LogMax=")
         }
         keeper?.keep(log: wal.rawDescriptor)
         // Until now, only the keeper may have had the log.
@@ -69,9 +69,9 @@ package final class BusInstance {
       } catch {
         guard !isStrict else {
           throw KeeperLink.Failure(
-            description: "cannot take the place of the bus: its log cannot be taken over: \(error)")
+            description: "cannot replace the bus: cannot use its log: \(error)")
         }
-        log.warning("the log that was kept cannot be taken over, and the bus starts without: \(error)")
+        log.warning("cannot use the log of the previous daemon, starting without it: \(error)")
       }
     }
     let wal = try emptyLog(configuration)
@@ -105,7 +105,7 @@ package final class BusInstance {
     let cause: Errno
 
     var description: String {
-      "cannot make room for the log of the bus, twice \(length) bytes by LogMax= and RetainedMax=: \(cause)"
+      "cannot allocate the write-ahead log, twice \(length) bytes (LogMax=, RetainedMax=): \(cause)"
     }
   }
 
@@ -164,7 +164,7 @@ package final class BusInstance {
   /// - Returns: whether nothing is missing; otherwise the next daemon finds what it would find after a crash.
   @discardableResult
   package func handOver() -> Bool {
-    guard let keeper else { preconditionFailure("nobody keeps what is handed over") }
+    guard let keeper else { preconditionFailure("a hand-over needs a keeper") }
     let count = server.sessions.count
     var isWhole = true
     do throws(Errno) {
@@ -176,13 +176,13 @@ package final class BusInstance {
     // Even if something is missing, the next daemon can resume the rest.
     server.seal()
     if !keeper.isUp {
-      log.notice("waiting for a keeper, for \(KeeperLink.handOverLimit.components.seconds) s at most")
+      log.notice("waiting for a keeper for up to \(KeeperLink.handOverLimit.components.seconds) s")
     }
     if keeper.flush(within: KeeperLink.handOverLimit) {
       if isWhole { log.info("handed over \(count.counted("connection"))") }
     } else {
       server.handover.shutUnkept()
-      log.error("the keeper has not taken everything")
+      log.error("the keeper has not acknowledged everything")
       isWhole = false
     }
     return isWhole
@@ -211,7 +211,7 @@ package final class BusInstance {
       ("queued bytes", server.sender.queuedByteCount),
       ("bytes of partial frames", server.reader.partialByteCount),
       ("descriptors of partial frames", server.files.quota.waitingCount),
-      ("files", server.files.quota.files.current), ("posts that wait", server.recorder.postponed.count),
+      ("files", server.files.quota.files.current), ("waiting posts", server.recorder.postponed.count),
     ]
   }
 }

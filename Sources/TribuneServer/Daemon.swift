@@ -171,7 +171,7 @@ package final class Daemon {
     if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
       try bus.listen(on: try Listener(takenOver: kept, path: path, file: file))
       server.acceptor.setMode(mode)
-      log.info("listening on \(path), in the place of another daemon")
+      log.info("listening on \(path), taken over from another daemon")
     } else {
       try bus.listen(on: try Listener(path: path, mode: mode))
       log.info("listening on \(path)")
@@ -209,7 +209,7 @@ package final class Daemon {
     do throws(Errno) {
       try ProgramText.release()
     } catch {
-      log.debug("what starting needed stays in memory: \(error)")
+      log.debug("cannot free the memory that only starting needed: \(error)")
     }
   }
 

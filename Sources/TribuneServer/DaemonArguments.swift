@@ -61,10 +61,10 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
       }
     }
     guard action != .keep || !replaces && keeperPath == nil && !isUserInstance else {
-      throw UsageError(description: "--keep goes with --listen=PATH alone")
+      throw UsageError(description: "--keep can be combined with --listen=PATH only")
     }
     guard !replaces || keeperPath != nil else {
-      throw UsageError(description: "--replace needs --keeper=PATH, over which the bus is handed over")
+      throw UsageError(description: "--replace needs --keeper=PATH")
     }
   }
 

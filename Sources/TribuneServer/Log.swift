@@ -50,7 +50,7 @@ package final class Log {
       self.init(level: level, journal: try JournalWriter())
     } catch {
       self.init(level: level, journal: nil)
-      self.error("there can be no thread for the journal, and entries go without fields: \(error)")
+      self.error("cannot start the thread for the journal, logging to standard error: \(error)")
     }
   }
 

@@ -89,7 +89,7 @@ struct ConfiguredProtocolTests {
     try bus.reload(Self.sections(objects))
     #expect(try protocols(owner).isEmpty)
     #expect(try bus.log().contains("p.protocol:1:13: error: "))
-    #expect(try bus.log().contains("keep the protocol \"P\""))
+    #expect(try bus.log().contains("keep their protocol \"P\""))
     #expect(try post("p.didX", "view/2", by: owner) == .unknownName)
     try owner.send(Cancel(target: 2), serial: 4)
     try bus.reload(Self.sections(objects))

@@ -98,7 +98,7 @@ struct StartingTests {
   @Test(
     "a path where no socket can be is an error that says why",
     arguments: [
-      ("file", "there is a file that is no socket"), ("folder", "there is a file that is no socket"),
+      ("file", "there is a file that is not a socket"), ("folder", "there is a file that is not a socket"),
       ("file/bus", "Not a directory"), ("missing/folder/bus", "No such file or directory"),
       (String(repeating: "x", count: 108), "File name too long"),
     ])
@@ -198,7 +198,7 @@ struct StartingTests {
         .init(path: "\(folder.path)/good"), .init(kind: .idle, name: "odd", path: "\(folder.path)/wrong"),
       ]))
     #expect(daemon.status == 1)
-    #expect(daemon.errors.contains("descriptor 4 (\"odd\") is no listening Unix stream socket"))
+    #expect(daemon.errors.contains("descriptor 4 (\"odd\") is not a listening Unix stream socket"))
     #expect(FileStatus("\(folder.path)/wrong")?.isSocket == true)
   }
 

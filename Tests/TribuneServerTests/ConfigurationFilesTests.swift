@@ -46,7 +46,8 @@ struct ConfigurationFilesTests {
     let path = folder.path
     #expect(
       Configuration.load(from: path).1 == [
-        Diagnostic(.error, "\(path)/tribuned.conf", 2, "HighMark=: \"x\" is no size such as 64K, 1M or 2G"),
+        Diagnostic(
+          .error, "\(path)/tribuned.conf", 2, "HighMark=: \"x\" is not a size such as 64K, 1M or 2G"),
         Diagnostic(
           .warning, "\(path)/tribuned.conf.d/1.conf", 3, "there is no Foo= in [Queue]; it is ignored"),
         Diagnostic(
@@ -66,7 +67,7 @@ struct ConfigurationFilesTests {
       Configuration.load(from: path).1.map(\.description) == [
         "\(path)/tribuned.conf: error: cannot be read: Is a directory",
         "\(path)/tribuned.conf.d/1.conf: error: is longer than 1 MiB",
-        "\(path)/tribuned.conf.d/2.conf:2: error: QueriesMax=: \"0\" is out of range, which is 1 to 1048576",
+        "\(path)/tribuned.conf.d/2.conf:2: error: QueriesMax=: \"0\" is out of range (1 to 1048576)",
       ])
   }
 

@@ -171,65 +171,67 @@ struct ConfigurationTests {
       "[Bus]\n\u{1B}[31mQueries\u{7F}=1",
       "2: warning: there is no \\u{1b}[31mQueries\\u{7f}= in [Bus]; it is ignored"),
     // Invalid values.
-    Bad("[Bus]\nConnectionsMax=many", "2: error: ConnectionsMax=: \"many\" is no number"),
-    Bad("[Bus]\nConnectionsMax=-1", "2: error: ConnectionsMax=: \"-1\" is no number"),
-    Bad("[Bus]\nConnectionsMax=+1", "2: error: ConnectionsMax=: \"+1\" is no number"),
-    Bad("[Bus]\nConnectionsMax=٣", "2: error: ConnectionsMax=: \"٣\" is no number"),
-    Bad("[Bus]\nConnectionsMax=1K", "2: error: ConnectionsMax=: \"1K\" is no number"),
-    Bad("[Bus]\nConnectionsMax=0", "2: error: ConnectionsMax=: \"0\" is out of range, which is 1 to 1048576"),
+    Bad("[Bus]\nConnectionsMax=many", "2: error: ConnectionsMax=: \"many\" is not a number"),
+    Bad("[Bus]\nConnectionsMax=-1", "2: error: ConnectionsMax=: \"-1\" is not a number"),
+    Bad("[Bus]\nConnectionsMax=+1", "2: error: ConnectionsMax=: \"+1\" is not a number"),
+    Bad("[Bus]\nConnectionsMax=٣", "2: error: ConnectionsMax=: \"٣\" is not a number"),
+    Bad("[Bus]\nConnectionsMax=1K", "2: error: ConnectionsMax=: \"1K\" is not a number"),
+    Bad("[Bus]\nConnectionsMax=0", "2: error: ConnectionsMax=: \"0\" is out of range (1 to 1048576)"),
     Bad(
       "[Bus]\nConnectionsMax=99999999999999999999",
-      "2: error: ConnectionsMax=: \"99999999999999999999\" is no number"),
-    Bad("[Bus]\nPayloadMax=K", "2: error: PayloadMax=: \"K\" is no size such as 64K, 1M or 2G"),
-    Bad("[Bus]\nPayloadMax=1.5M", "2: error: PayloadMax=: \"1.5M\" is no size such as 64K, 1M or 2G"),
-    Bad("[Bus]\nPayloadMax=1MB", "2: error: PayloadMax=: \"1MB\" is no size such as 64K, 1M or 2G"),
+      "2: error: ConnectionsMax=: \"99999999999999999999\" is not a number"),
+    Bad("[Bus]\nPayloadMax=K", "2: error: PayloadMax=: \"K\" is not a size such as 64K, 1M or 2G"),
+    Bad("[Bus]\nPayloadMax=1.5M", "2: error: PayloadMax=: \"1.5M\" is not a size such as 64K, 1M or 2G"),
+    Bad("[Bus]\nPayloadMax=1MB", "2: error: PayloadMax=: \"1MB\" is not a size such as 64K, 1M or 2G"),
     Bad(
       "[Bus]\nPayloadMax=9999999999T",
-      "2: error: PayloadMax=: \"9999999999T\" is no size such as 64K, 1M or 2G"),
-    Bad("[Bus]\nPayloadMax=65535", "2: error: PayloadMax=: \"65535\" is out of range, which is 64K to 1G"),
-    Bad("[Bus]\nPayloadMax=1025M", "2: error: PayloadMax=: \"1025M\" is out of range, which is 64K to 1G"),
+      "2: error: PayloadMax=: \"9999999999T\" is not a size such as 64K, 1M or 2G"),
+    Bad("[Bus]\nPayloadMax=65535", "2: error: PayloadMax=: \"65535\" is out of range (64K to 1G)"),
+    Bad("[Bus]\nPayloadMax=1025M", "2: error: PayloadMax=: \"1025M\" is out of range (64K to 1G)"),
     Bad(
       "[Bus]\nHelloTimeoutSec=5 parsecs",
       "2: error: HelloTimeoutSec=: \"5 parsecs\" has the unknown unit \"parsecs\""),
-    Bad("[Bus]\nHelloTimeoutSec=0", "2: error: HelloTimeoutSec=: \"0\" is out of range, which is 1ms to 1d"),
+    Bad("[Bus]\nHelloTimeoutSec=0", "2: error: HelloTimeoutSec=: \"0\" is out of range (1ms to 1d)"),
     Bad(
       "[Bus]\nHelloTimeoutSec=290000y",
-      "2: error: HelloTimeoutSec=: \"290000y\" is out of range, which is 1ms to 1d"),
-    Bad("[Socket]\nMode=rw", "2: error: Mode=: \"rw\" is no mode in octal, 0000 to 0777"),
-    Bad("[Socket]\nMode=0668", "2: error: Mode=: \"0668\" is no mode in octal, 0000 to 0777"),
-    Bad("[Socket]\nMode=01777", "2: error: Mode=: \"01777\" is no mode in octal, 0000 to 0777"),
-    Bad("[Log]\nLevel=loud", "2: error: Level=: \"loud\" is none of error, warning, notice, info, debug"),
+      "2: error: HelloTimeoutSec=: \"290000y\" is out of range (1ms to 1d)"),
+    Bad("[Socket]\nMode=rw", "2: error: Mode=: \"rw\" is not an octal mode from 0000 to 0777"),
+    Bad("[Socket]\nMode=0668", "2: error: Mode=: \"0668\" is not an octal mode from 0000 to 0777"),
+    Bad("[Socket]\nMode=01777", "2: error: Mode=: \"01777\" is not an octal mode from 0000 to 0777"),
+    Bad("[Log]\nLevel=loud", "2: error: Level=: \"loud\" is not one of error, warning, notice, info, debug"),
     Bad(
       "[Log]\nLevel=\u{1B}]0;x\u{7}",
-      "2: error: Level=: \"\\u{1b}]0;x\\u{7}\" is none of error, warning, notice, info, debug"),
+      "2: error: Level=: \"\\u{1b}]0;x\\u{7}\" is not one of error, warning, notice, info, debug"),
     Bad(
       "[Delegation]\nOverrideUsers=no-such-user",
-      "2: error: OverrideUsers=: \"no-such-user\" is no user of this host"),
-    Bad("[Delegation]\nOverrideUsers=root *", "2: error: OverrideUsers=: \"*\" has to stand alone"),
-    Bad("[Delegation]\nOverrideUsers=4294967295", "2: error: OverrideUsers=: \"4294967295\" is no user's id"),
+      "2: error: OverrideUsers=: \"no-such-user\" is not a user of this host"),
+    Bad("[Delegation]\nOverrideUsers=root *", "2: error: OverrideUsers=: \"*\" must be the only value"),
+    Bad(
+      "[Delegation]\nOverrideUsers=4294967295", "2: error: OverrideUsers=: \"4294967295\" is not a user id"),
     Bad(
       "[Delegation]\nOverrideUsers=99999999999999999999",
-      "2: error: OverrideUsers=: \"99999999999999999999\" is no user of this host"),
+      "2: error: OverrideUsers=: \"99999999999999999999\" is not a user of this host"),
     // Sections about something.
-    Bad("[Query]\nRequireDelegate=a", "1: error: [Query]: names no query, as [Query \"backup.*\"] would"),
+    Bad("[Query]\nRequireDelegate=a", "1: error: [Query]: needs a query, as in [Query \"backup.*\"]"),
     Bad(
       "[Query \"a..b\"]\nRequireDelegate=a",
-      "1: error: [Query \"a..b\"]: \"a..b\" is no pattern: a name, with * for a token and a last ** for one or more"
+      "1: error: [Query \"a..b\"]: \"a..b\" is not a pattern: a name, with * for a token and a last ** for one or more"
     ),
     Bad(
       "[Query \"\"]\nRequireDelegate=a",
-      "1: error: [Query \"\"]: \"\" is no pattern: a name, with * for a token and a last ** for one or more"),
+      "1: error: [Query \"\"]: \"\" is not a pattern: a name, with * for a token and a last ** for one or more"
+    ),
     Bad("[Query \"a\"]\nMode=1", "2: warning: there is no Mode= in [Query \"a\"]; it is ignored"),
     Bad("[Bus \"a\"]\nQueriesMax=x", "1: warning: there is no section [Bus \"a\"]; it is ignored"),
-    Bad("[Query \"a]\n", "1: error: the line is no [Section \"Subject\"]"),
-    Bad("[Query \"a\"] b\n", "1: error: the line is no [Section \"Subject\"]"),
+    Bad("[Query \"a]\n", "1: error: the line is not a valid [Section \"Subject\"]"),
+    Bad("[Query \"a\"] b\n", "1: error: the line is not a valid [Section \"Subject\"]"),
     Bad(
       "[Query \"a\"]\nRequireDelegate=" + String(repeating: "x", count: 183),
-      "2: error: the line is 199 bytes long, and can be 198"),
-    Bad("[Object]\nProtocol=P", "1: error: [Object]: names no object, as [Object \"view/*\"] would"),
+      "2: error: the line is 199 bytes long; the limit is 198"),
+    Bad("[Object]\nProtocol=P", "1: error: [Object]: needs an object, as in [Object \"view/*\"]"),
     Bad(
       "[Object \"a*\"]\nProtocol=P",
-      "1: error: [Object \"a*\"]: \"a*\" is no pattern of objects: an object, with * for a part between slashes and a last ** for the rest"
+      "1: error: [Object \"a*\"]: \"a*\" is not a pattern of objects: an object, with * for a part between slashes and a last ** for the rest"
     ),
     Bad("[Object \"a\"]\nProtocols=P", "2: warning: there is no Protocols= in [Object \"a\"]; it is ignored"),
     Bad(
@@ -241,10 +243,10 @@ struct ConfigurationTests {
       "2: warning: QueriesMax= stands before any section; it is ignored"),
     Bad("[Bus]\nwhat", "2: error: the line is neither a [Section] nor a Key=Value"),
     Bad("[Bus]\nQueriesMax=1\n  2", "3: error: the line is neither a [Section] nor a Key=Value"),
-    Bad("[Bus]\nQueriesMax=1\u{0}2", "2: error: the line has a NUL byte in it"),
+    Bad("[Bus]\nQueriesMax=1\u{0}2", "2: error: the line contains a NUL byte"),
     Bad(
       "[Bus]\nQueriesMax=" + String(repeating: "1", count: 188),
-      "2: error: the line is 199 bytes long, and can be 198"),
+      "2: error: the line is 199 bytes long; the limit is 198"),
     // Contradictory settings, at the line of the last one.
     Bad("[Queue]\nLowMark=1M", "2: error: LowMark=1M is not below HighMark=1M"),
     Bad("[Queue]\nLowMark=2M\n\nHighMark=65M", "4: error: HighMark=65M is over HardLimit=64M"),
@@ -256,22 +258,23 @@ struct ConfigurationTests {
     Bad(
       "[Bus]\nPayloadMax=1G",
       "2: warning: PayloadMax=1G is over PartialFramesMemoryMax=256M: the longest payloads never arrive",
-      "2: warning: PayloadMax=1G is over HardLimit=64M: the longest payloads close the connections they are for"
+      "2: warning: PayloadMax=1G is over HardLimit=64M: the longest payloads close the connections of their receivers"
     ),
     Bad(
       "[Notifications]\nRetainedMax=65M",
-      "2: warning: RetainedMax=65M is over LogMax=64M: what is retained can leave no room for anything else"),
+      "2: warning: RetainedMax=65M is over LogMax=64M: retained notifications can fill the log"),
     // An invalid value is not compared with others.
-    Bad("[Queue]\nHighMark=8X\nLowMark=2M", "2: error: HighMark=: \"8X\" is no size such as 64K, 1M or 2G"),
+    Bad(
+      "[Queue]\nHighMark=8X\nLowMark=2M", "2: error: HighMark=: \"8X\" is not a size such as 64K, 1M or 2G"),
     // Several mistakes, in the order of their lines.
     Bad(
       "x\n[Bus]\nQueriesMax=a\nFoo=1\ny\n[Nowhere]\nBar=2\n[Log]\nLevel=b\n",
       "1: error: the line is neither a [Section] nor a Key=Value",
-      "3: error: QueriesMax=: \"a\" is no number",
+      "3: error: QueriesMax=: \"a\" is not a number",
       "4: warning: there is no Foo= in [Bus]; it is ignored",
       "5: error: the line is neither a [Section] nor a Key=Value",
       "6: warning: there is no section [Nowhere]; it is ignored",
-      "9: error: Level=: \"b\" is none of error, warning, notice, info, debug"),
+      "9: error: Level=: \"b\" is not one of error, warning, notice, info, debug"),
   ]
 
   @Test("reports mistakes with their lines", arguments: bad)
@@ -286,8 +289,8 @@ struct ConfigurationTests {
     #expect(configuration.logMaxBytes == 2 << 20)
     #expect(configuration.notifications.bufferMaxBytes == 3 << 20)
     let expected = [
-      "t.conf:2: warning: StateMax= is called LogMax= now",
-      "t.conf:4: warning: HeldMax= is called BufferMax= now",
+      "t.conf:2: warning: StateMax= was renamed to LogMax=",
+      "t.conf:4: warning: HeldMax= was renamed to BufferMax=",
     ]
     #expect(diagnostics == expected)
   }

@@ -73,7 +73,7 @@ struct PassedBySystemdTests {
       }
       #expect(
         error?.description
-          == "what was passed as descriptor \(wrong) (\"a\\nb\") is no listening Unix stream socket")
+          == "passed descriptor \(wrong) (\"a\\nb\") is not a listening Unix stream socket")
     }
   }
 

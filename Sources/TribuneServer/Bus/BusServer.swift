@@ -171,7 +171,7 @@ final class BusServer: EventLoopTarget {
 
   func isReady(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
-    case .mainQueue: preconditionFailure("the run loop keeps the main queue to itself")
+    case .mainQueue: preconditionFailure("the event loop handles the main queue itself")
     case .listener(let index): gatekeeper.accept(at: index)
     case .alarm: sender.alarmFired()
     case .keeper: keeper?.isReady()

@@ -21,7 +21,7 @@ extension Bus {
     for replacement in report.replacements { log.warning("\(replacement)") }
     for rule in report.kept {
       log.notice(
-        "objects like \"\(rule.pattern.text.escaped)\" have delegates, and keep the protocol \"\(rule.protocolName)\" that they had"
+        "objects matching \"\(rule.pattern.text.escaped)\" have delegates, and keep their protocol \"\(rule.protocolName)\""
       )
     }
   }

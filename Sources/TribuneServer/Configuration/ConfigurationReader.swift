@@ -154,7 +154,7 @@ nonisolated package struct ConfigurationReader {
       report(.warning, file, line, "there is no \(key.escaped)= in [\(section)]; it is ignored")
       return
     }
-    if key != current { report(.warning, file, line, "\(key)= is called \(current)= now") }
+    if key != current { report(.warning, file, line, "\(key)= was renamed to \(current)=") }
     var isValid = true
     if value.isEmpty {
       setting.copy(from: defaults, to: &configuration)

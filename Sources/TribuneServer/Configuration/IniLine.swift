@@ -20,7 +20,7 @@ nonisolated enum IniLine: Equatable {
   /// - Parameter line: without its line feed.
   init(_ line: some Collection<UInt8>) {
     guard !line.contains(0) else {
-      self = .unreadable("has a NUL byte in it")
+      self = .unreadable("contains a NUL byte")
       return
     }
     if let header = Self.header(of: line) {
@@ -32,7 +32,7 @@ nonisolated enum IniLine: Equatable {
       unsafe ini_parse_stream(IniStream.read, stream, IniStream.handle, stream)
     }
     if let limit = stream.lengthMax {
-      self = .unreadable("is \(line.count) bytes long, and can be \(limit)")
+      self = .unreadable("is \(line.count) bytes long; the limit is \(limit)")
     } else if failedLine != 0 {
       self = .unreadable("is neither a [Section] nor a Key=Value")
     } else if let pair = stream.pair {
@@ -65,7 +65,7 @@ nonisolated extension IniLine {
         return .section(String(name), subject: String(rest[..<close]))
       }
     }
-    return .unreadable("is no [Section \"Subject\"]")
+    return .unreadable("is not a valid [Section \"Subject\"]")
   }
 }
 

@@ -116,7 +116,7 @@ nonisolated package struct Setting: Sendable {
   private func check(
     _ text: String, _ isInRange: Bool, _ least: String, _ most: String
   ) throws(SettingError) {
-    guard isInRange else { throw SettingError(text, "is out of range, which is \(least) to \(most)") }
+    guard isInRange else { throw SettingError(text, "is out of range (\(least) to \(most))") }
   }
 }
 

@@ -24,10 +24,10 @@ nonisolated struct SettingRule: Sendable {
     ) { $0.payloadMaxBytes <= $0.partialFramesMemoryMaxBytes },
     SettingRule(
       .warning, "PayloadMax", "is over", "HardLimit",
-      "the longest payloads close the connections they are for"
+      "the longest payloads close the connections of their receivers"
     ) { $0.payloadMaxBytes <= $0.queue.hardLimitBytes },
     SettingRule(
-      .warning, "RetainedMax", "is over", "LogMax", "what is retained can leave no room for anything else"
+      .warning, "RetainedMax", "is over", "LogMax", "retained notifications can fill the log"
     ) { $0.notifications.retainedMaxBytes <= $0.logMaxBytes },
   ]
 

@@ -28,7 +28,7 @@ nonisolated enum SettingSyntax {
   ]
 
   static func count(_ text: String) throws(SettingError) -> Int {
-    guard let count = number(text[...]) else { throw SettingError(text, "is no number") }
+    guard let count = number(text[...]) else { throw SettingError(text, "is not a number") }
     return count
   }
 
@@ -41,7 +41,7 @@ nonisolated enum SettingSyntax {
       shift = 10 * (unit + 1)
     }
     guard let count = number(digits), count <= Int.max >> shift else {
-      throw SettingError(text, "is no size such as 64K, 1M or 2G")
+      throw SettingError(text, "is not a size such as 64K, 1M or 2G")
     }
     return count << shift
   }
@@ -61,13 +61,13 @@ nonisolated enum SettingSyntax {
   static func mode(_ text: String) throws(SettingError) -> UInt32 {
     guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "7")).contains($0) }),
       let mode = UInt32(text, radix: 8), mode <= 0o777
-    else { throw SettingError(text, "is no mode in octal, 0000 to 0777") }
+    else { throw SettingError(text, "is not an octal mode from 0000 to 0777") }
     return mode
   }
 
   static func level(_ text: String) throws(SettingError) -> Log.Level {
     guard let level = Log.Level.allCases.first(where: { $0.name == text }) else {
-      throw SettingError(text, "is none of " + Log.Level.allCases.map(\.name).joined(separator: ", "))
+      throw SettingError(text, "is not one of " + Log.Level.allCases.map(\.name).joined(separator: ", "))
     }
     return level
   }
@@ -84,17 +84,17 @@ nonisolated enum SettingSyntax {
   private static func user(_ text: String) throws(SettingError) -> UInt32 {
     // -1 is no user: chown(2) and the like take it for "no change".
     if number(text[...]) != nil {
-      guard let id = UInt32(text), id != .max else { throw SettingError(text, "is no user's id") }
+      guard let id = UInt32(text), id != .max else { throw SettingError(text, "is not a user id") }
       return id
     }
-    guard text != "*", text != "none" else { throw SettingError(text, "has to stand alone") }
+    guard text != "*", text != "none" else { throw SettingError(text, "must be the only value") }
     let id: UInt32?
     do throws(Errno) {
       id = try UserDatabase.id(of: text)
     } catch {
       throw SettingError(text, "cannot be looked up: \(error)")
     }
-    guard let id else { throw SettingError(text, "is no user of this host") }
+    guard let id else { throw SettingError(text, "is not a user of this host") }
     return id
   }
 
@@ -102,7 +102,7 @@ nonisolated enum SettingSyntax {
   static func delegateNames(_ text: String) throws(SettingError) -> [String] {
     let names = words(of: text)
     for name in names where name.utf8.count > WireLimits.labelLength {
-      throw SettingError(name, "is longer than a label can be, which is \(WireLimits.labelLength) bytes")
+      throw SettingError(name, "is longer than a label may be (\(WireLimits.labelLength) bytes)")
     }
     return names
   }

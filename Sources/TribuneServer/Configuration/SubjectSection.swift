@@ -16,21 +16,22 @@ nonisolated enum SubjectSection: Equatable, Sendable {
     switch name {
     case "Query":
       guard let subject else {
-        throw SettingError(message: "names no query, as [Query \"backup.*\"] would")
+        throw SettingError(message: "needs a query, as in [Query \"backup.*\"]")
       }
       do throws(WireError) {
         self = .query(try Pattern(subject))
       } catch {
-        throw SettingError(subject, "is no pattern: a name, with * for a token and a last ** for one or more")
+        throw SettingError(
+          subject, "is not a pattern: a name, with * for a token and a last ** for one or more")
       }
     case "Object":
       guard let subject else {
-        throw SettingError(message: "names no object, as [Object \"view/*\"] would")
+        throw SettingError(message: "needs an object, as in [Object \"view/*\"]")
       }
       guard let pattern = ObjectPattern(subject) else {
         throw SettingError(
           subject,
-          "is no pattern of objects: an object, with * for a part between slashes and a last ** for the rest"
+          "is not a pattern of objects: an object, with * for a part between slashes and a last ** for the rest"
         )
       }
       self = .object(pattern)

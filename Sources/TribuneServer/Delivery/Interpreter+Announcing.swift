@@ -105,7 +105,7 @@ extension Interpreter {
     do throws(WireError) {
       return try bus.value.receivers(of: key.utf8Bytes, nameLength: name.utf8.count)
     } catch {
-      preconditionFailure("the bus posts under what it takes for no name: \(error.message)")
+      preconditionFailure("an announcement has an invalid name: \(error.message)")
     }
   }
 }

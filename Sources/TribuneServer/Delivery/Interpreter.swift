@@ -127,7 +127,7 @@ final class Interpreter {
     var unsent: [Question] = []
     swap(&unsentQuestions.value, &unsent)
     for question in unsent {
-      let reason = "it has not read the questions before"
+      let reason = "it has not read earlier questions"
       recorder.recordFailure(of: question, reason: reason)
       bus.value.failQuestion(question.query, question.delegate, reason: reason, at: context.now)
     }
@@ -269,7 +269,7 @@ final class Interpreter {
   private func session(at slot: ConnectionSlot) -> Session? {
     if let session = sessions[slot] { return session }
     precondition(
-      sessions.detached(at: slot) != nil, "the core speaks to slot \(slot.index), where nobody is")
+      sessions.detached(at: slot) != nil, "slot \(slot.index) of an effect has no session")
     return nil
   }
 

@@ -75,14 +75,15 @@ nonisolated extension OutboundQueue {
     closeEntry()
     let (slice, partialCount) = (part.slice, part.partialCount)
     guard slice.count > 0, partialCount >= 0, partialCount <= slice.count, partialCount == 0 || isEmpty else {
-      throw WireError(.invalidValue, "\(partialCount) of \(slice.count) bytes that wait are no frame's rest")
+      throw WireError(
+        .invalidValue, "\(partialCount) of \(slice.count) queued bytes are not the rest of a frame")
     }
     switch part.kind {
     case .lost: try restoreLost(part)
     case .notifications, .others:
       let count = try slice.bytes.countFrames(from: partialCount) + (partialCount > 0 ? 1 : 0)
       guard UInt64(count) == part.count else {
-        throw WireError(.invalidValue, "\(count) frames wait where \(part.count) are said to")
+        throw WireError(.invalidValue, "\(count) frames are queued, not \(part.count)")
       }
       guard part.attachment == nil || count == 1 && slice.count == slice.buffer.count else {
         throw WireError(.invalidValue, "a file is attached to \(count) frames")
@@ -101,9 +102,9 @@ nonisolated extension OutboundQueue {
     guard part.slice.count == (isWhole ? Lost.frameLength : part.partialCount),
       part.slice.count <= Lost.frameLength,
       buffer.bytes.extracting(last: part.slice.count).isEqual(to: part.slice.bytes)
-    else { throw WireError(.invalidValue, "what waits does not tell of \(part.count) that are lost") }
+    else { throw WireError(.invalidValue, "a queued frame does not report \(part.count) lost notifications") }
     guard part.count <= BusCounters.most - min(unsentNotificationCount, BusCounters.most) else {
-      throw WireError(.invalidValue, "no queue has lost \(part.count)")
+      throw WireError(.invalidValue, "a queue cannot have lost \(part.count) notifications")
     }
     entries.append(Entry(lost: buffer))
     lastLost = entries.count - 1
@@ -140,7 +141,7 @@ nonisolated extension RawSpan {
       } else {
         guard let header = try FrameHeader(self, at: position, limits: .fromBus), header.frameLength <= left
         else {
-          throw WireError(.malformedFrame, "\(left) bytes that wait are no whole frame")
+          throw WireError(.malformedFrame, "\(left) queued bytes are not a whole frame")
         }
         position += header.frameLength
       }

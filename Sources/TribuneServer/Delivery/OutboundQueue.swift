@@ -203,7 +203,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// the last entry.
   mutating func completeEntry() {
     guard openFrameCount > 0 else { return }
-    guard let own = ownBuffer else { preconditionFailure("what is open lies in the queue's own buffer") }
+    guard let own = ownBuffer else { preconditionFailure("an open entry lies in the queue's own buffer") }
     let last = entries.count - 1
     entries[last].extend(
       by: own.count - entries[last].slice.range.upperBound, frames: Int(openFrameCount))

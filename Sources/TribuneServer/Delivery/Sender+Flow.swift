@@ -115,7 +115,9 @@ extension Sender {
     }
     if session.output.queue.byteCount > hardLimit, session.output.isBlocked {
       sessions.closeLater(
-        session, WireError(.tooSlow, "\(session.output.queue.byteCount) bytes waited to be read"))
+        session,
+        WireError(.tooSlow, "\(session.output.queue.byteCount) unread bytes exceed the limit of \(hardLimit)")
+      )
     }
   }
 

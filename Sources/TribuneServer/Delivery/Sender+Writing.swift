@@ -24,7 +24,7 @@ extension Sender {
 
   /// Sends a connection's queue, as far as the kernel takes it.
   func flush(_ session: Session) {
-    precondition(!recorder.isInTransaction, "something is sent before all of its transaction is committed")
+    precondition(!recorder.isInTransaction, "no queue may be flushed within a transaction")
     guard !session.isClosed else { return }
     if session.output.flush == .deferred { session.output.flush = .none }
     var isEmpty = session.output.queue.isEmpty
@@ -102,7 +102,7 @@ extension Sender {
     do throws(Errno) {
       guard try UnixSocket.isDrained(session.descriptor) else { return false }
     } catch {
-      preconditionFailure("a socket does not say what has been read of it: \(error)")
+      preconditionFailure("cannot tell whether a socket is drained: \(error)")
     }
     session.output.passedByteCount = 0
     return true

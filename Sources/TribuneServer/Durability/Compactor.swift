@@ -197,15 +197,14 @@ final class Compactor {
     return Self.noSpace
   }
 
-  private static let noSpace = WireError(
-    .limitExceeded, "the bus has no room to remember this, should it be restarted (LogMax=)")
+  private static let noSpace = WireError(.limitExceeded, "the log of the bus is full (LogMax=)")
 
   private func tooLong(_ frame: FrameView) -> WireError {
     WireError(
       .limitExceeded,
       """
-      the bus cannot remember \(frame.bytes.byteCount) bytes, should it be restarted: all that it remembers can have \
-      \(wal.admissionLimit) (LogMax=)
+      a frame of \(frame.bytes.byteCount) bytes does not fit into the log of the bus, which can have \
+      \(wal.admissionLimit) bytes (LogMax=)
       """)
   }
 
@@ -216,8 +215,8 @@ final class Compactor {
     isFull = true
     context.log.warning(
       """
-      the log has no room for more (LogMax=): delegates, holds, declarations and queries are refused now, and what is \
-      observed now does not survive a restart
+      the log is full (LogMax=): refusing delegates, holds, declarations and queries; new observations do not survive \
+      a restart
       """)
   }
 
@@ -236,6 +235,6 @@ final class Compactor {
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
     isFull = false
     refusedLength = 0
-    context.log.notice("the log has room again")
+    context.log.notice("the log has space again")
   }
 }

@@ -90,7 +90,7 @@ final class Recorder {
   }
 
   @inline(__always) func commit() {
-    precondition(!isSealed, "something happens on a bus that goes on elsewhere")
+    precondition(!isSealed, "a bus that was handed over must not change")
     wal.commit()
     if retainedFiles.value.hasForgotten { removeForgottenFiles() }
   }
@@ -363,7 +363,7 @@ final class Recorder {
     guard let position = wal.append(kind, connection: id, at: moment ?? now, prefix: words, head, body)
     else {
       preconditionFailure(
-        "a segment of \(wal.segmentCapacity) bytes ends after \(wal.usedLength), which are to be half of it at most, and what is retained"
+        "the log segment is full: \(wal.usedLength) of \(wal.segmentCapacity) bytes are used"
       )
     }
     return position

@@ -16,7 +16,7 @@ extension Recovery {
     do throws(LogError) {
       log = try WriteAheadLog(adopting: file)
     } catch {
-      context.log.warning("what was under way cannot be taken over: \(error)")
+      context.log.warning("cannot read the in-flight I/O: \(error)")
       return nil
     }
     var streams: [UInt64: InFlightIO] = [:]
@@ -32,7 +32,7 @@ extension Recovery {
       }
     }
     guard damage == nil, isWhole else {
-      context.log.warning("what was under way is damaged")
+      context.log.warning("the in-flight I/O is damaged")
       return nil
     }
     return streams
@@ -48,12 +48,12 @@ extension Recovery {
     guard inode != 0 else { return nil }
     if let known = inheritedFiles[inode] { return known }
     guard let descriptor = passed.takeFile(inode: inode) else {
-      throw WireError(.invalidDescriptor, "a file of \(length) bytes is not there")
+      throw WireError(.invalidDescriptor, "a file of \(length) bytes is missing")
     }
     do throws(MemoryFile.Flaw) {
       try MemoryFile.check(descriptor.rawValue, length: length)
     } catch {
-      throw WireError(.invalidDescriptor, "a file of \(length) bytes is not what it was: \(error)")
+      throw WireError(.invalidDescriptor, "a file of \(length) bytes has changed: \(error)")
     }
     let held = InFlightFile(countedIn: quota.files, of: quota.descriptors(of: user))
     held.hold(descriptor, length: length)
@@ -69,7 +69,7 @@ extension Recovery {
       do throws(Errno) {
         keeper?.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file.rawDescriptor))
       } catch {
-        context.log.warning("a retained file does not survive another restart: \(error)")
+        context.log.warning("cannot keep a retained file for another restart: \(error)")
       }
     }
     inheritedFiles = [:]
@@ -91,9 +91,8 @@ extension Recovery {
       }
       if let buffered = streams.buffered { try restoreBuffered(buffered, of: session) }
     } catch {
-      context.log.warning(
-        "what was under way on connection \(session.id) cannot be made use of: \(error.message)")
-      sessions.closeLater(session, WireError(.restarted, "what was under way is lost"))
+      context.log.warning("cannot restore the in-flight I/O of connection \(session.id): \(error.message)")
+      sessions.closeLater(session, WireError(.restarted, "in-flight frames were lost in a restart"))
     }
   }
 
@@ -138,9 +137,9 @@ extension Recovery {
       }
       if let file = try passed.duplicateFile(inode: inode) { return file }
     } catch {
-      throw WireError(.missingDescriptor, "a descriptor that waited for its frame cannot be had: \(error)")
+      throw WireError(.missingDescriptor, "cannot duplicate a descriptor that waited for its frame: \(error)")
     }
-    throw WireError(.missingDescriptor, "a descriptor that waited for its frame is not there")
+    throw WireError(.missingDescriptor, "a descriptor that waited for its frame is missing")
   }
 
   // MARK: Buffered notifications
@@ -153,7 +152,7 @@ extension Recovery {
     var attached: [any AttachedFile] = []
     for _ in 0..<count {
       guard let file = try file(from: &fields) else {
-        throw WireError(.missingDescriptor, "a file that is buffered is none")
+        throw WireError(.missingDescriptor, "a buffered notification lacks its file")
       }
       attached.append(file.file)
     }

@@ -40,9 +40,8 @@ extension Recovery {
       do throws(WireError) {
         if try !replay(entry, into: &replayed) { replayed.uselessCount += 1 }
       } catch {
-        context.log.debug(
-          "entry \(entry.position.offset) of the log, a \(entry.kind.map { "\($0)" } ?? "\(entry.rawKind)"), cannot be made use of: \(error.message)"
-        )
+        let kind = entry.kind.map { "\($0)" } ?? "\(entry.rawKind)"
+        context.log.debug("cannot replay log entry \(entry.position.offset) (\(kind)): \(error.message)")
         replayed.uselessCount += 1
       }
       bus.value.dropEffects()

@@ -119,7 +119,7 @@ final class Recovery {
       query: last(.query, known: known.query), delegate: last(.delegate, known: known.delegate))
     sessions.noteGiven(ConnectionID(rawValue: last(.connection, known: sessions.lastID.rawValue)))
     guard isDamaged else { return }
-    context.log.warning("the log is damaged where it says which ids were given: they go on much higher")
+    context.log.warning("the log is damaged in its last ids: new ids are much higher")
   }
 
   /// Closes the connections that the log does not know: their in-flight I/O and their registrations are unknown.
@@ -159,7 +159,7 @@ final class Recovery {
       try session.descriptor.setNonblocking()
       try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
     } catch {
-      context.log.warning("cannot go on with connection \(id): \(error)")
+      context.log.warning("cannot resume connection \(id): \(error)")
       UnixSocket.shutdown(session.descriptor)
       return false
     }
@@ -229,7 +229,7 @@ final class Recovery {
     do throws(Errno) {
       try sender.write(buffer, to: socket)
     } catch {
-      context.log.debug("a client does not learn that it has to connect again: \(error)")
+      context.log.debug("cannot tell a client to reconnect: \(error)")
     }
   }
 
@@ -265,37 +265,34 @@ final class Recovery {
   func logResult() {
     if let damage { context.log.warning("the log is damaged: \(damage)") }
     if replayed.uselessCount > 0 {
-      context.log.warning(
-        "\(replayed.uselessCount.counted("entry", "entries")) of the log cannot be made use of")
+      context.log.warning("cannot replay \(replayed.uselessCount.counted("log entry", "log entries"))")
     }
     let refused = replayed.found.values.count { $0.isRefused }
     if refused > 0 {
-      context.log.warning(
-        "\(refused.counted("connection has", "connections have")) registered or asked what is refused now, "
-          + "and must connect again")
+      let affected = refused.counted("connection has", "connections have")
+      context.log.warning("\(affected) to reconnect, because a registration or query is refused now")
     }
     if !missing.isEmpty {
-      let gone = missing.count.counted("connection of the log is", "connections of the log are")
-      context.log.notice("\(gone) not there any more")
+      context.log.notice("\(missing.count.counted("logged connection is", "logged connections are")) gone")
     }
     if unknownCount > 0 {
-      let closed = unknownCount.counted("connection is", "connections are")
-      context.log.warning("\(closed) closed of which the log does not know")
+      let closed = unknownCount.counted("connection that is", "connections that are")
+      context.log.warning("closed \(closed) not in the log")
     }
     guard !replayed.found.isEmpty else { return }
     if wal.usedLength > wal.admissionLimit {
       context.log.warning(
         """
-        the log has \(wal.usedLength) bytes of what lasts, and LogMax= lets it grow to \(wal.admissionLimit): \
-        until it is less, delegates, holds, declarations and queries are refused
+        the log has \(wal.usedLength) bytes of live entries, above its limit of \(wal.admissionLimit) (LogMax=): \
+        refusing delegates, holds, declarations and queries until it is shorter
         """)
     }
     let restarted = sessions.allDetached.count
     if restarted > 0 {
-      context.log.warning("\(restarted.counted("connection has", "connections have")) to connect again")
+      context.log.warning("\(restarted.counted("connection has", "connections have")) to reconnect")
     }
     context.log.info(
       "took over \((sessions.count - restarted).counted("connection"))"
-        + (isPlanned ? "" : " from a daemon that has not handed them over"))
+        + (isPlanned ? "" : " without a hand-over"))
   }
 }

@@ -93,7 +93,7 @@ final class FrameReader {
       gatekeeper.close(session)
     case .descriptors:
       gatekeeper.dismiss(
-        session, WireError(.unexpectedDescriptors, "more descriptors came at once than frames can take"))
+        session, WireError(.unexpectedDescriptors, "too many descriptors came at once"))
     case .bytes(let count):
       if partial == nil { session.input.partialSince = context.now }
       if long == nil { partials.release(session) }

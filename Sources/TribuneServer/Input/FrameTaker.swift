@@ -65,8 +65,7 @@ final class FrameTaker {
         case .observe where lacksSpace:
           replier.refuse(
             session, serial: header.serial,
-            WireError(
-              .limitExceeded, "there is no snapshot for who has not read what was sent before"))
+            WireError(.limitExceeded, "no snapshot is sent while earlier frames are unread"))
         default: try receive(frame, kind, in: slice, of: session, isShown: isShown)
         }
       }, apply: { interpreter.applyEffects() })
@@ -117,10 +116,10 @@ final class FrameTaker {
   func takeWithFile(_ post: FrameView, of session: Session) throws(WireError) {
     guard post.header.kind == .post else {
       throw WireError(
-        .unexpectedDescriptors, "no frame of kind \(post.header.rawKind) comes with a descriptor")
+        .unexpectedDescriptors, "a frame of kind \(post.header.rawKind) cannot have a descriptor")
     }
     guard let passed = session.input.descriptors.popFirst() else {
-      throw WireError(.missingDescriptor, "a frame came without the descriptor that it speaks of")
+      throw WireError(.missingDescriptor, "a frame came without its descriptor")
     }
     let user = session.peer.uid
     do throws(WireError) {
@@ -141,7 +140,7 @@ final class FrameTaker {
   private func check(_ slice: ByteSlice) throws(WireError) {
     guard let inline = files.inlined(slice),
       let header = FrameHeader.peek(inline.bytes, at: 0, limits: .fromBus)
-    else { throw WireError(.invalidDescriptor, "what came in the descriptor cannot be read") }
+    else { throw WireError(.invalidDescriptor, "the userInfo in the descriptor cannot be read") }
     try bus.value.check(post: FrameView(header, inline.bytes))
   }
 
@@ -160,14 +159,14 @@ final class FrameTaker {
     else {
       return replier.refuse(
         session, serial: serial,
-        WireError(.notFound, "no connection \(fields.predecessor) of this process waits to be succeeded"))
+        WireError(.notFound, "this process has no detached connection \(fields.predecessor)"))
     }
     // Notifications are not counted for observations that were not logged, or were refused in the replay.
     guard !detached.flags.contains(.incomplete) else {
       gatekeeper.close(detached)
       return replier.refuse(
         session, serial: serial,
-        WireError(.notFound, "not all is known of what connection \(fields.predecessor) had registered"))
+        WireError(.notFound, "the registrations of connection \(fields.predecessor) are not all known"))
     }
     let counted =
       detached.queuedCount

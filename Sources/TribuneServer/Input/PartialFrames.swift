@@ -40,7 +40,7 @@ final class PartialFrames {
       try FrameHeader(buffer.bytes, at: start, limits: session.limits)?.frameLength ?? count
     let reserved = frameLength > Self.shortLength ? frameLength : 0
     guard reservedByteCount + reserved <= memoryMax else {
-      throw WireError(.outOfMemory, "there is no memory for another unfinished frame of \(reserved) bytes")
+      throw WireError(.outOfMemory, "there is no memory for another partial frame of \(reserved) bytes")
     }
     let partial = reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: count)
     partial.append(buffer.bytes(in: start..<buffer.count))
@@ -62,7 +62,7 @@ final class PartialFrames {
   }
 
   private func shortBuffer(for count: Int) -> ByteBuffer {
-    precondition(count < Self.shortLength, "a frame of which \(count) bytes have come is not short")
+    precondition(count < Self.shortLength, "a short frame has \(count) bytes")
     guard lentCount < Self.pooledMax else { return ByteBuffer(capacity: count) }
     lentCount += 1
     return free.popLast() ?? ByteBuffer(capacity: Self.shortLength)

@@ -115,7 +115,7 @@ nonisolated package struct VerdictEntry: Sendable {
       default: "vetoed, as \(first.outcome.clause)" + others
       }
     }
-    if isUnanswered { return "\(verdict.word), as the asker does when nobody answers" }
+    if isUnanswered { return "\(verdict.word) by default: no delegate answered" }
     return verdict.word
   }
 

@@ -90,7 +90,7 @@ final class Handover {
     let streams = try WriteAheadLog(slotCount: 0, segmentCapacity: length)
     for (kind, id, body) in bodies {
       guard streams.append(kind, connection: id, at: context.now, body.bytes) != nil else {
-        preconditionFailure("what is under way does not fit into \(length) bytes")
+        preconditionFailure("the in-flight I/O does not fit into \(length) bytes")
       }
     }
     _ = streams.append(.handoverEnd, connection: .bus, at: context.now, RawSpan())
@@ -140,11 +140,11 @@ final class Handover {
   /// - Returns: why this daemon keeps its place; nil if it gives it to the other daemon.
   func reasonToStay(logVersion: UInt32, isEnding: Bool) -> String? {
     if keeper?.isManaged == true {
-      return "a service manager has started this one: \"systemctl restart tribuned\" replaces it"
+      return "a service manager runs the bus: use \"systemctl restart tribuned\""
     }
     if isEnding { return "the bus is ending" }
     guard logVersion >= WriteAheadLog.version else {
-      return "the bus's log has version \(WriteAheadLog.version), and \(logVersion) is the last known"
+      return "the log has version \(WriteAheadLog.version), and the new daemon reads up to \(logVersion)"
     }
     return nil
   }
@@ -154,12 +154,12 @@ final class Handover {
   ///
   /// - Returns: whether the other daemon has everything.
   func yield() -> Bool {
-    guard let keeper else { preconditionFailure("who has no keeper is not asked") }
+    guard let keeper else { preconditionFailure("only a keeper asks a bus to yield") }
     let count = sessions.count
     do {
       try write()
       guard keeper.flush(within: KeeperLink.handOverLimit) else {
-        throw KeeperLink.Failure(description: "the keeper has not taken everything")
+        throw KeeperLink.Failure(description: "the keeper has not acknowledged everything")
       }
       try keeper.givePlace()
       context.log.info("handed over \(count.counted("connection")) to another daemon")
@@ -167,7 +167,7 @@ final class Handover {
     } catch {
       keeper.refusePlace(because: "\(error)")
       takeBack()
-      context.log.warning("the bus goes on, for another daemon could not take its place: \(error)")
+      context.log.warning("cannot hand over to another daemon, continuing: \(error)")
       return false
     }
   }

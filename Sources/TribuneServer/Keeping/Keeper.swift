@@ -168,7 +168,7 @@ package final class Keeper {
       clear()
       acknowledge(to: bus)
     case .give(let bus):
-      log.info("another bus goes on with \(kept.count.counted("descriptor"))")
+      log.info("giving \(kept.count.counted("descriptor")) to the next bus")
       peers[bus]?.giving = .items(kept.items.filter { $0.kind != .lease }[...], unacknowledged: 0, total: 0)
       give(to: bus)
     case .refuse(let bus, let reason): end(bus, saying: reason)
@@ -186,7 +186,7 @@ package final class Keeper {
   }
 
   private func clear() {
-    if kept.count > 0 { log.info("let go of \(kept.count.counted("descriptor"))") }
+    if kept.count > 0 { log.info("closed \(kept.count.counted("descriptor"))") }
     unwatchLease()
     kept.clear()
   }
@@ -205,7 +205,7 @@ package final class Keeper {
         peers[nextPeer] = Peer(channel)
         nextPeer += 1
       } catch {
-        log.warning("cannot serve somebody: \(error)")
+        log.warning("cannot accept a connection: \(error)")
       }
     }
   }
@@ -215,7 +215,7 @@ package final class Keeper {
       return try UnixSocket.accept(listener)
     } catch {
       guard error.isOutOfResources else { throw error }
-      log.warning("nobody is let in for \(Self.acceptPauseMilliseconds) ms: \(error)")
+      log.warning("not accepting connections for \(Self.acceptPauseMilliseconds) ms: \(error)")
       // The listener stays readable, and would wake this process again and again.
       try epoll.remove(listener.rawValue)
       acceptsFrom = now.advanced(byMilliseconds: Self.acceptPauseMilliseconds)
@@ -239,7 +239,7 @@ package final class Keeper {
         }
       } catch {
         guard error != .ended else { return depart(bus) }
-        log.warning("a bus is not served any more: \(error)")
+        log.warning("disconnecting a bus: \(error)")
         return end(bus, saying: "\(error)")
       }
     }
@@ -249,18 +249,18 @@ package final class Keeper {
     switch message {
     case .attach(let attachment): attach(bus, attachment)
     case .batch, .forget, .over, .yours, .refusal:
-      guard bus == tenure.owner else { return end(bus, saying: "attach first") }
+      guard bus == tenure.owner else { return end(bus, saying: "the bus is not attached") }
       takeFromOwner(message, passed, bus)
     case .taken: taken(by: bus)
     case .ready: passPlace(to: bus)
-    case .end, .wanted, .leaving: end(bus, saying: "what a keeper says, no bus does")
+    case .end, .wanted, .leaving: end(bus, saying: "protocol error: only a keeper sends this message")
     }
   }
 
   private func attach(_ bus: Tenure.Bus, _ attachment: KeeperAttachment) {
     // The bus that is served may have ended, with messages that were not taken yet.
     if let owner = tenure.owner {
-      guard owner != bus else { return end(bus, saying: "it is served already") }
+      guard owner != bus else { return end(bus, saying: "the bus is attached already") }
       receive(from: owner)
     }
     switch attachment {
@@ -276,7 +276,7 @@ package final class Keeper {
   /// Lets a bus that is ready have the place that it asked for. A bus that resumes has its place already.
   private func passPlace(to bus: Tenure.Bus) {
     guard let peer = peers[bus], case .nothing = peer.giving else {
-      return end(bus, saying: "it has not been given everything")
+      return end(bus, saying: "the bus has not received everything")
     }
     if case .yielded(let other, bus) = tenure.state {
       guard offer(.over, to: other) == .sent else {
@@ -287,7 +287,7 @@ package final class Keeper {
       tenure.passPlace()
       depart(other)
     }
-    guard bus == tenure.owner else { return end(bus, saying: "attach first") }
+    guard bus == tenure.owner else { return end(bus, saying: "the bus is not attached") }
     send(.yours, to: bus)
     perform(tenure.asksToLeave())
   }
@@ -311,7 +311,7 @@ package final class Keeper {
     case .refusal(let reason):
       perform(tenure.refuses(bus, reason))
       perform(tenure.asksToLeave())
-    default: preconditionFailure("a bus has said something else")
+    default: preconditionFailure("unexpected message from the owner")
     }
   }
 
@@ -339,7 +339,7 @@ package final class Keeper {
     // The messages that a bus sent before it ended are still taken.
     case .sent, .ended: break
     case .full, .failed:
-      log.warning("a bus does not take what it is said")
+      log.warning("disconnecting a bus that does not read")
       drop(bus)
     }
   }
@@ -359,7 +359,7 @@ package final class Keeper {
       return try peer.channel.send(message, passing: descriptors) ? .sent : .full
     } catch {
       if error == .ended { return .ended }
-      log.warning("cannot speak to a bus: \(error)")
+      log.warning("cannot send to a bus: \(error)")
       return .failed
     }
   }
@@ -371,7 +371,7 @@ package final class Keeper {
   private func taken(by bus: Tenure.Bus) {
     guard let peer = peers[bus], case .items(let rest, let unacknowledged, let total) = peer.giving,
       unacknowledged > 0
-    else { return end(bus, saying: "it has been given nothing") }
+    else { return end(bus, saying: "protocol error: nothing to acknowledge") }
     peer.giving = .items(rest, unacknowledged: unacknowledged - 1, total: total)
     give(to: bus)
   }

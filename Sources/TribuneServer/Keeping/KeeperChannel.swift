@@ -17,9 +17,9 @@ package final class KeeperChannel {
 
     package var description: String {
       switch self {
-      case .ended: "it has hung up"
-      case .malformed(let what): "it says what makes no sense: \(what)"
-      case .untrusted(let uid): "user \(uid) runs it"
+      case .ended: "the connection was closed"
+      case .malformed(let what): "protocol error: \(what)"
+      case .untrusted(let uid): "it runs as user \(uid)"
       case .failed(let error): "\(error)"
       case .refused(let reason): reason
       }
@@ -104,7 +104,7 @@ package final class KeeperChannel {
     switch received {
     case .nothing: return .nothing
     case .end: throw .ended
-    case .descriptors: preconditionFailure("there is room for as many descriptors as can come")
+    case .descriptors: preconditionFailure("more descriptors came than one packet can have")
     case .bytes: break
     }
     // Leaves out the stand-ins for descriptors that were lost.

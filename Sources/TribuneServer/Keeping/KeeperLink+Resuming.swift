@@ -47,7 +47,7 @@ extension KeeperLink {
       case .failed(.timedOut): throw Failure(description: "the keeper at \(path) does not answer")
       default: break
       }
-      log.warning("the keeper does not give everything: \(error)")
+      log.warning("cannot receive everything from the keeper: \(error)")
       state = .down(until: now)
     }
   }
@@ -67,20 +67,20 @@ extension KeeperLink {
     do throws(KeeperChannel.Failure) {
       let attachment = KeeperAttachment.replace(logVersion: WriteAheadLog.version)
       missing = try attach(attachment, over: channel, into: passed, within: Self.replacingLimit)
-      guard given.isEmpty || passed.logInode != nil else { throw .malformed("a bus without a log") }
+      guard given.isEmpty || passed.logInode != nil else { throw .malformed("the bus has no log") }
     } catch {
-      throw Failure(description: "cannot take the place of the bus: \(error)")
+      throw Failure(description: "cannot replace the bus: \(error)")
     }
     guard missing == 0 else {
-      throw Failure(description: "cannot take the place of the bus: \(Self.complaint(missing))")
+      throw Failure(description: "cannot replace the bus: \(Self.complaint(missing))")
     }
     if let listenPath, !given.isEmpty, !passed.hasListener(at: listenPath) {
-      throw Failure(description: "cannot take the place of the bus: it does not listen at \(listenPath)")
+      throw Failure(description: "cannot replace the bus: it does not listen at \(listenPath)")
     }
   }
 
   private static func complaint(_ missing: Int) -> String {
-    "\(missing.counted("descriptor")) did not come, and this process can have \(ThisProcess.descriptorLimit)"
+    "could not receive \(missing.counted("descriptor")); this process can have \(ThisProcess.descriptorLimit)"
   }
 
   /// Takes the place of the bus that waits.
@@ -92,7 +92,7 @@ extension KeeperLink {
       try send(.ready, on: channel, within: Self.replacingLimit)
       try hear(.yours, on: channel, within: Self.replacingLimit)
     } catch {
-      throw Failure(description: "cannot take the place of the bus: \(error)")
+      throw Failure(description: "cannot replace the bus: \(error)")
     }
   }
 
@@ -121,7 +121,7 @@ extension KeeperLink {
     state = .up(channel)
     renewLease()
     let microseconds = now.nanoseconds(since: began) / 1000
-    log.info("the keeper gave \(given.count.counted("descriptor")) in \(microseconds) µs")
+    log.info("received \(given.count.counted("descriptor")) from the keeper in \(microseconds) µs")
     return missing
   }
 
@@ -139,14 +139,14 @@ extension KeeperLink {
         given.formUnion(batch)
         try send(.taken(count: count), on: channel, within: limit)
       case .end(let count):
-        guard count == given.count else { throw .malformed("\(given.count) of \(count) items were given") }
+        guard count == given.count else { throw .malformed("\(given.count) of \(count) items came") }
         return count - receivedCount
       // The keeper has nothing for this bus.
       case .taken: return 0
       // The keeper asks this bus again to leave when it has given everything.
       case .leaving: break
       case .attach, .forget, .over, .wanted, .yours, .ready, .refusal:
-        throw .malformed("what is not to be said now")
+        throw .malformed("unexpected message from the keeper")
       }
     }
   }
@@ -189,7 +189,7 @@ extension KeeperLink {
       switch try next(on: channel, within: limit).message {
       case message: return
       case .leaving: continue
-      default: throw .malformed("what is not to be said now")
+      default: throw .malformed("unexpected message from the keeper")
       }
     }
   }
@@ -229,7 +229,7 @@ extension KeeperLink {
         _ = try channel.send(.forget(Array(items[start...].prefix(KeeperMessage.itemsMax))))
       }
     } catch {
-      log.debug("the keeper does not learn which connections have ended: \(error)")
+      log.debug("cannot tell the keeper which connections have ended: \(error)")
     }
   }
 

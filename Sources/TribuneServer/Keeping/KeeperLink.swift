@@ -282,7 +282,7 @@ final class KeeperLink {
       guard let channel else { return }
       do throws(KeeperChannel.Failure) {
         guard case .message(let message, let passed) = try channel.receive() else { break }
-        guard passed.isEmpty else { throw .malformed("descriptors that nobody has asked for") }
+        guard passed.isEmpty else { throw .malformed("unexpected descriptors from the keeper") }
         try take(message, from: channel)
       } catch {
         return leave(because: "\(error)")
@@ -294,7 +294,7 @@ final class KeeperLink {
   private func take(_ message: KeeperMessage, from channel: KeeperChannel) throws(KeeperChannel.Failure) {
     switch message {
     case .taken(let count):
-      guard !unacknowledged.isEmpty else { throw .malformed("an acknowledgement of nothing") }
+      guard !unacknowledged.isEmpty else { throw .malformed("nothing to acknowledge") }
       switch unacknowledged.removeFirst().sent {
       case .attach:
         (state, lastRefusal) = (.up(channel), nil)
@@ -306,20 +306,23 @@ final class KeeperLink {
     case .leaving:
       // The keeper is needed until the next daemon has everything.
       guard !isHandingOver else { return }
-      leave(because: "it is to end", isExpected: true)
+      leave(because: "it is shutting down", isExpected: true)
     case .wanted(let logVersion):
-      guard wish == .none else { throw .malformed("what is not to be said now") }
+      guard wish == .none else { throw .malformed("unexpected message from the keeper") }
       wish = .heard(logVersion: logVersion)
     // The keeper hangs up next.
     case .refusal(let reason):
-      if reason != lastRefusal { log.notice("the keeper says: \(reason)") }
+      if reason != lastRefusal { log.notice("the keeper refuses this bus: \(reason)") }
       lastRefusal = reason
-    case .attach, .batch, .forget, .end, .over, .yours, .ready: throw .malformed("what is not to be said now")
+    case .attach, .batch, .forget, .end, .over, .yours, .ready:
+      throw .malformed("unexpected message from the keeper")
     }
   }
 
   private func acknowledge(_ items: [KeptItem], _ count: Int) throws(KeeperChannel.Failure) {
-    guard count <= items.count else { throw .malformed("\(count) of \(items.count) descriptors were taken") }
+    guard count <= items.count else {
+      throw .malformed("\(count) of \(items.count) descriptors are acknowledged")
+    }
     for (index, item) in items.enumerated() where entries[item]?.progress == .sent {
       entries[item]?.progress = index < count ? .kept : .refused
       if index >= count { refused.append(item) }
@@ -400,7 +403,7 @@ final class KeeperLink {
         if isSent, let self { keep(.lease, owning: descriptor) } else { descriptor.close() }
       }
     } catch {
-      log.warning("there can be no lease: \(error)")
+      log.warning("cannot create a lease: \(error)")
     }
   }
 
@@ -411,7 +414,7 @@ final class KeeperLink {
     loop.unwatch(channel.rawValue)
     log.write(
       isUp ? (isExpected ? .info : .warning) : .debug,
-      "no connection survives a restart until there is another keeper: this one is left, because \(reason)")
+      "no connection survives a restart until there is another keeper: left this one (\(reason))")
     state = .down(until: now.advanced(byNanoseconds: Self.retryNanoseconds))
     unacknowledged = []
     retryAt = nil
@@ -436,7 +439,7 @@ final class KeeperLink {
     do throws(KeeperChannel.Failure) {
       _ = try channel.send(.over)
     } catch {
-      log.debug("the keeper does not learn that nobody is to go on with what it has: \(error)")
+      log.debug("cannot tell the keeper that no other bus resumes this one: \(error)")
     }
   }
 }

@@ -136,18 +136,19 @@ nonisolated extension KeeperMessage {
     let announced = Int(try reader.integer(UInt8.self))
     _ = try reader.integer(UInt16.self)
     guard bodyLength == packet.byteCount - Self.headLength else {
-      throw WireError(.malformedFrame, "a packet of \(packet.byteCount) bytes has a body of \(bodyLength)")
+      throw WireError(.malformedFrame, "a packet of \(packet.byteCount) bytes states a body of \(bodyLength)")
     }
     // A process that has reached its limit on descriptors receives fewer than were sent.
     guard kind == .batch || announced == 0, descriptorCount <= announced else {
       throw WireError(
-        .malformedFrame, "\(descriptorCount) descriptors come with a message that has \(announced)")
+        .malformedFrame, "\(descriptorCount) descriptors came with a message that states \(announced)")
     }
     switch kind {
     case .attach:
       let version = try reader.integer(UInt8.self)
       guard version == Self.version else {
-        throw WireError(.unsupportedVersion, "a keeper's version is \(Self.version), not \(version)")
+        throw WireError(
+          .unsupportedVersion, "keeper protocol version \(version) is not supported, only \(Self.version)")
       }
       let way: Way = try reader.value()
       let number = try reader.integer(UInt64.self)

@@ -35,7 +35,7 @@ enum KeeperProcess {
         beat: watchdog == nil ? nil : { tell("WATCHDOG=1", notifications, log) })
       tell("READY=1", notifications, log)
       try keeper.run()
-      log.info("the keeper ends")
+      log.info("the keeper has stopped")
       return 0
     } catch {
       log.error("\(error)")
@@ -55,7 +55,7 @@ enum KeeperProcess {
   private static func listener(at path: String?) throws -> FileDescriptor {
     let passed = try PassedAtStart.receive()
     guard passed.count <= 1 else {
-      throw Failure(description: "\(passed.count) sockets were passed, and not one")
+      throw Failure(description: "\(passed.count) sockets were passed instead of one")
     }
     if let socket = passed.first?.descriptor { return FileDescriptor(owning: socket) }
     guard let path else { throw Failure(description: "no socket was passed, and no --listen=PATH given") }

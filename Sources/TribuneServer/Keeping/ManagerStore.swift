@@ -58,7 +58,7 @@ final class ManagerStore {
       waiting.append((text, copy, then))
     } catch {
       then(false)
-      return log.warning("the service manager cannot be given a descriptor: \(error)")
+      return log.warning("cannot duplicate a descriptor for the service manager: \(error)")
     }
     sendWaiting(at: Instant(nanoseconds: SystemClock.monotonicNanoseconds))
   }

@@ -127,7 +127,7 @@ nonisolated package struct Tenure: Equatable {
 
   /// The bus that gave up its place knows that it has lost it.
   package mutating func passPlace() {
-    guard case .yielded(_, let bus) = state else { preconditionFailure("nobody replaces anybody") }
+    guard case .yielded(_, let bus) = state else { preconditionFailure("no bus has yielded its place") }
     state = .owned(by: bus)
   }
 
@@ -160,7 +160,7 @@ nonisolated package struct Tenure: Equatable {
       return .give(other)
     case .yielded(from: bus, let other):
       state = awaited(at: now)
-      return .refuse(other, "the bus that was asked for its place has gone")
+      return .refuse(other, "the bus to be replaced has gone")
     case .askedInVain(bus):
       state = awaited(at: now)
       return .nothing
@@ -174,7 +174,7 @@ nonisolated package struct Tenure: Equatable {
     }
   }
 
-  private static let hasGone = "the one that wanted the place has gone"
+  private static let hasGone = "the bus that wanted the place has gone"
 
   private func awaited(at now: Instant) -> State {
     .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.patienceNanoseconds))
@@ -187,7 +187,7 @@ nonisolated package struct Tenure: Equatable {
     case .owned(by: bus), .askedInVain(bus): return vacate()
     case .yielding(from: bus, let other), .yielded(from: bus, let other):
       _ = vacate()
-      return .clearAndRefuse(other, "the bus that was asked for its place has left the keeper")
+      return .clearAndRefuse(other, "the bus to be replaced has left the keeper")
     default: return .nothing
     }
   }

@@ -50,7 +50,7 @@ final class TrafficMonitor {
     var position = run.range.lowerBound
     while position < run.range.upperBound {
       guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: limits) else {
-        preconditionFailure("a frame that was taken has no header")
+        preconditionFailure("an accepted frame must have a header")
       }
       body(header, ByteSlice(run.buffer, position..<position + header.frameLength))
       position += header.frameLength
@@ -86,7 +86,7 @@ final class TrafficMonitor {
 
   private func postName(_ slice: ByteSlice) -> ByteSlice {
     guard let header = FrameHeader.peek(slice.bytes, at: 0, limits: .fromBus) else {
-      preconditionFailure("a frame that was taken has no header")
+      preconditionFailure("an accepted frame must have a header")
     }
     return slice.name(header)
   }
@@ -94,7 +94,7 @@ final class TrafficMonitor {
   /// Notes the name under which the answers to a run of posts are shown.
   func expectAnswers(to run: ByteSlice, from poster: Session) {
     guard let header = FrameHeader.peek(run.buffer.bytes, at: run.range.lowerBound, limits: poster.limits)
-    else { preconditionFailure("a frame that was taken has no header") }
+    else { preconditionFailure("an accepted frame must have a header") }
     taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
   }
 

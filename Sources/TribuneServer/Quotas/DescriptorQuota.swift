@@ -40,10 +40,10 @@ final class DescriptorQuota {
     guard session.input.partial != nil || session.input.deferred != nil, session.isOpen,
       count <= Self.waitingMax
     else {
-      throw WireError(.unexpectedDescriptors, "descriptors came that no frame takes")
+      throw WireError(.unexpectedDescriptors, "descriptors came that belong to no frame")
     }
     guard waitingCount <= Self.waitingInAllMax else {
-      throw WireError(.outOfMemory, "there is no room for another descriptor that waits for its frame")
+      throw WireError(.outOfMemory, "too many descriptors wait for their frames")
     }
   }
 
@@ -74,7 +74,7 @@ final class DescriptorQuota {
     let count = descriptors(of: user).unclosed.current
     guard count <= Self.closingMax else {
       throw WireError(
-        .outOfMemory, "\(count) descriptors that user \(user) has passed take long to be closed")
+        .outOfMemory, "\(count) descriptors of user \(user) are still being closed")
     }
   }
 
@@ -86,8 +86,7 @@ final class DescriptorQuota {
     guard count < Self.filesMax - files.current else {
       throw WireError(
         .limitExceeded,
-        "\(count.counted("file")) of user \(user.uid) \(count == 1 ? "is" : "are") not delivered yet, "
-          + "of \(files.current) in all")
+        "user \(user.uid) has \(count.counted("undelivered file")), of \(files.current) in all")
     }
   }
 }

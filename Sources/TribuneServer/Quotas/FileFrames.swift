@@ -60,7 +60,7 @@ struct FileFrames {
 
   private mutating func keep(_ buffer: ByteBuffer) {
     guard var file = buffer.removeAttachment() as? InFlightFile else {
-      preconditionFailure("a frame with a file has lost it")
+      preconditionFailure("a frame with a file must have an attachment")
     }
     // A retained or buffered notification is a copy of the frame that shares its file.
     guard isKnownUniquelyReferenced(&file), buffer.capacity <= Self.frameLength else { return }

@@ -34,7 +34,7 @@ nonisolated final class InFlightFile: AttachedFile {
   /// Takes ownership of a file. There must be none yet.
   func hold(_ file: consuming FileDescriptor, length: Int) {
     let before = descriptor.exchange(file.release(), ordering: .relaxed)
-    precondition(before == Self.none, "a file is held already")
+    precondition(before == Self.none, "there is a file already")
     byteCount.store(length, ordering: .relaxed)
     count.change(by: 1)
     user.inFlight.change(by: 1)

@@ -30,7 +30,7 @@ final class UserInfoFiles {
     let descriptor: FileDescriptor
     switch consume passed {
     case .descriptor(let passed): descriptor = passed
-    case .lost: throw WireError(.limitExceeded, "the bus could have no more descriptors when one came")
+    case .lost: throw WireError(.limitExceeded, "the bus could not receive the descriptor: it has too many")
     case .foreign: throw WireError(.invalidDescriptor, "\(MemoryFile.Flaw.notInMemory)")
     }
     let passer = quota.descriptors(of: user)
@@ -55,7 +55,8 @@ final class UserInfoFiles {
     guard length >= WireLimits.descriptorPayloadLength else {
       throw WireError(
         .invalidDescriptor,
-        "userInfo in a descriptor has \(WireLimits.descriptorPayloadLength) bytes or more, not \(length)")
+        "userInfo in a descriptor must have at least \(WireLimits.descriptorPayloadLength) bytes, not \(length)"
+      )
     }
     guard length <= limit else {
       throw WireError(.invalidValue, "userInfo of \(length) bytes is over the limit of \(limit)")
@@ -75,20 +76,20 @@ final class UserInfoFiles {
   func inlined(_ slice: ByteSlice) -> ByteSlice? {
     if let last = lastInlined, last.original === slice.buffer { return last.copy }
     guard let file = slice.buffer.attachment as? InFlightFile else {
-      preconditionFailure("what is to be sent inline is no frame with a file")
+      preconditionFailure("a frame to be sent inline must have a file")
     }
     let copy: ByteBuffer
     do throws(WireError) {
       copy = try ProgramHeap.buffer(capacity: slice.count + file.length)
     } catch {
-      log.warning("a file of \(file.length) bytes cannot be read: \(error.message)")
+      log.warning("cannot read a file of \(file.length) bytes: \(error.message)")
       return nil
     }
     copy.appendInlined(slice.bytes, userInfoLength: file.length)
     do throws(Errno) {
       try MemoryFile.append(file, to: copy)
     } catch {
-      log.warning("a file of \(file.length) bytes cannot be read: \(error)")
+      log.warning("cannot read a file of \(file.length) bytes: \(error)")
       return nil
     }
     let inline = ByteSlice(copy, 0..<copy.count)

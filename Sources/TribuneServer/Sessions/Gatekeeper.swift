@@ -157,7 +157,8 @@ final class Gatekeeper {
     let count = closingLines.takeOmittedCount()
     guard count > 0 else { return }
     context.log.warning(
-      "closed \(count.counted("more connection")) for what they did", ["TRIBUNE_DROPPED": "\(count)"])
+      "closed \(count.counted("more connection")), without a message for each",
+      ["TRIBUNE_DROPPED": "\(count)"])
   }
 
   /// Takes the connection off the bus.
@@ -211,7 +212,7 @@ final class Gatekeeper {
       try session.descriptor.replace(by: try FileDescriptor.duplicate(of: wal.rawDescriptor))
       quota.close(socket, of: session.peer.uid)
     } catch {
-      context.log.debug("what connection \(session.id) has sent is let go of here: \(error)")
+      context.log.debug("cannot close connection \(session.id) on a thread: \(error)")
     }
   }
 }

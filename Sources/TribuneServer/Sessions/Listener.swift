@@ -12,7 +12,7 @@ package final class Listener {
     package var description: String {
       switch self {
       case .alreadyServed(let path, let pid): "\(path): a bus with pid \(pid) answers there already"
-      case .notASocket(let path): "\(path): there is a file that is no socket"
+      case .notASocket(let path): "\(path): there is a file that is not a socket"
       case .failed(let path, let error): "\(path): \(error)"
       }
     }

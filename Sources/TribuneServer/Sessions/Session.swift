@@ -45,7 +45,7 @@ final class Session {
 
   var state: State {
     didSet {
-      precondition(oldValue.mayBecome(state), "a session that is \(oldValue) becomes \(state)")
+      precondition(oldValue.mayBecome(state), "a session cannot go from \(oldValue) to \(state)")
       output.isServed = isServed
     }
   }

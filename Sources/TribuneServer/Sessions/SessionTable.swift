@@ -100,7 +100,7 @@ final class SessionTable {
       bySlot.value.append(nil)
       outputs.value.append(nil)
     }
-    precondition(bySlot.value[index] == nil && detachedBySlot[index] == nil, "slot \(index) is taken")
+    precondition(bySlot.value[index] == nil && detachedBySlot[index] == nil, "slot \(index) is in use")
     slots[id] = index
     noteGiven(id)
     count += 1

@@ -53,7 +53,7 @@ nonisolated package final class PassedAtStart {
     guard foreign.isEmpty else {
       throw PassedError(
         description:
-          "what was passed as descriptor \(foreign.joined(separator: ", ")) is no listening Unix stream socket"
+          "passed descriptor \(foreign.joined(separator: ", ")) is not a listening Unix stream socket"
       )
     }
   }
@@ -79,7 +79,7 @@ nonisolated package final class PassedAtStart {
     let count = unsafe sd_listen_fds_with_names(1, &names)
     guard count >= 0 else {
       throw PassedError(
-        description: "cannot take the descriptors that were passed: \(Errno(rawValue: -count))")
+        description: "cannot receive the passed descriptors: \(Errno(rawValue: -count))")
     }
     return unsafe (names.map { unsafe [String](freeing: $0) } ?? []).enumerated().map { index, name in
       (descriptor: SD_LISTEN_FDS_START + CInt(index), name: name)

@@ -67,7 +67,7 @@ struct FailedReplacementTests {
       try fail(step, replaced)
       // The bus hands nothing over if the other daemon has hung up before.
       if ![.hangsUp, .hangsUpWhileTheBusHangs].contains(step) {
-        try replaced.bus.waitForLog("the bus goes on, for ")
+        try replaced.bus.waitForLog("cannot hand over to another daemon")
       }
     } afterwards: {
       try replaced.settleKeeper()
@@ -93,7 +93,7 @@ struct FailedReplacementTests {
     let peer = try KeeperPeer(connectingTo: replaced.keeper.path)
     try peer.send(Self.attach(logVersion: WriteAheadLog.version - 1))
     let (mine, last) = (WriteAheadLog.version, WriteAheadLog.version - 1)
-    try peer.expect(.refusal("the bus's log has version \(mine), and \(last) is the last known"))
+    try peer.expect(.refusal("the log has version \(mine), and the new daemon reads up to \(last)"))
     try RawClient.greeted(replaced).settle()
   }
 
@@ -123,7 +123,7 @@ struct FailedReplacementTests {
         case .talksNonsense: try keeper.send(Self.nonsense)
         case .saysWhatIsNotToBeSaid: try keeper.send(.ready)
         }
-        if step != .hangsUp { try replaced.bus.waitForLog("the bus goes on, for ") }
+        if step != .hangsUp { try replaced.bus.waitForLog("cannot hand over to another daemon") }
       }
       try replaced.startKeeper()
       try replaced.settleKeeper()
@@ -138,9 +138,9 @@ struct FailedReplacementTests {
 
     var complaint: String {
       switch self {
-      case .talksNonsense: "it says what makes no sense: "
-      case .countsWrong: "2 of 7 items were given"
-      case .givesNoLog: "its log cannot be taken over"
+      case .talksNonsense: "protocol error: "
+      case .countsWrong: "2 of 7 items came"
+      case .givesNoLog: "cannot use its log"
       }
     }
   }
@@ -161,7 +161,7 @@ struct FailedReplacementTests {
     }
     #expect(daemon.status() == 1)
     let errors = try daemon.errors.rest()
-    #expect(errors.contains("tribuned: cannot take the place of the bus: "), "\(errors)")
+    #expect(errors.contains("tribuned: cannot replace the bus: "), "\(errors)")
     #expect(errors.contains(impostor.complaint), "\(errors)")
   }
 

@@ -15,8 +15,8 @@ struct FullLogTests {
     client = try RawClient.observing("load.*", on: bus)
   }
 
-  private static let isFull = "the log has no room for more"
-  private static let hasRoom = "the log has room again"
+  private static let isFull = "the log is full"
+  private static let hasRoom = "the log has space again"
 
   private func count(_ text: String) throws -> Int { try bus.log().split(separator: text).count - 1 }
 
@@ -76,7 +76,7 @@ struct FullLogTests {
       try client.send(Ask(), serial: serial, name: "a.shouldB", text: text)
       let refusal = try client.next(.error)
       #expect(try refusal.header.serial == serial && refusal.decode(Refusal.self).code == .limitExceeded)
-      #expect(refusal.payload.contains("cannot remember 10"))
+      #expect(refusal.payload.contains("a frame of 10"))
     }
     #expect(try count(Self.isFull) == 0)
     #expect(try client.ask("a.shouldB", serial: 6).verdict == .allowed)

@@ -55,7 +55,7 @@ struct GivenIDTests {
     }
     try bus.start()
     #expect(try bus.log().contains("the log is damaged: ") == [.log, .logAndIDs].contains(damage))
-    #expect(try bus.log().contains("which ids were given") == [.ids, .logAndIDs].contains(damage))
+    #expect(try bus.log().contains("in its last ids") == [.ids, .logAndIDs].contains(damage))
     try expectMore(than: before)
     try bus.crash()
     try expectMore(than: before)

@@ -27,7 +27,7 @@ struct InterruptedFrameTests {
     try poster.send(Post(), serial: 2, flags: .acknowledge, name: "load.unit")
     _ = try poster.next(.ok)
     try bus.crash()
-    #expect(try bus.log().contains("1 connection has to connect again"))
+    #expect(try bus.log().contains("1 connection has to reconnect"))
     let bytes = try observer.bytesToEnd()
     let head = ByteBuffer(capacity: 64)
     head.appendFrame(Post(), serial: 1, name: "load.unit")
@@ -65,7 +65,7 @@ struct InterruptedFrameTests {
       asks.appendFrame(Ask(), serial: serial, name: "a.shouldB")
     }
     try slow.send([UInt8](asks.bytes))
-    try bus.bus.waitForLog("bytes waited to be read")
+    try bus.bus.waitForLog("unread bytes exceed the limit")
     for _ in 0..<2 {
       try RawClient.greeted(bus).settle()
       bus.end(SIGKILL)

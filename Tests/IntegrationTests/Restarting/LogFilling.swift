@@ -25,7 +25,7 @@ struct LogFilling {
     try poster.retain(1 + (1 << 20) / text.utf8.count, as: Self.name, text: text)
     try poster.send(Hold(), serial: 2, name: "filling.*", text: "full")
     #expect(try poster.nextError() == .limitExceeded)
-    #expect(try bus.log().contains("the log has no room for more"))
+    #expect(try bus.log().contains("the log is full"))
   }
 
   /// Clears all of them.

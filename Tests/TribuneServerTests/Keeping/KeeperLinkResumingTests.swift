@@ -189,8 +189,8 @@ struct KeeperLinkReplacingTests {
     let kept = try Kept()
     let bus = try ScriptedKeeper(try kept.given(to: replace) + (word.map { [.says($0)] } ?? []))
     let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.replace(into: bus.passed) }
-    let reason = word == nil ? "it has hung up" : "not now"
-    #expect(error?.description == "cannot take the place of the bus: \(reason)")
+    let reason = word == nil ? "the connection was closed" : "not now"
+    #expect(error?.description == "cannot replace the bus: \(reason)")
     await bus.script.expectEnd()
   }
 
@@ -214,7 +214,7 @@ struct KeeperLinkReplacingTests {
       try kept.given(to: replace, and: [.connection(1)]) + [.says(.end(count: 3))])
     let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.replace(into: bus.passed) }
     #expect(
-      error?.description.hasPrefix("cannot take the place of the bus: 1 descriptor did not come, and ")
+      error?.description.hasPrefix("cannot replace the bus: could not receive 1 descriptor; ")
         == true)
     await bus.script.expectEnd()
   }

@@ -13,8 +13,8 @@ struct ReplacingTests {
   private let connection: WatchedConnection
   private let new: ScriptedBus
 
-  private static let newcomerHasGone = KeeperMessage.refusal("the one that wanted the place has gone")
-  private static let ownerHasGone = KeeperMessage.refusal("the bus that was asked for its place has gone")
+  private static let newcomerHasGone = KeeperMessage.refusal("the bus that wanted the place has gone")
+  private static let ownerHasGone = KeeperMessage.refusal("the bus to be replaced has gone")
 
   /// The old bus has a connection kept, and the keeper has asked for its place.
   init() throws {
@@ -155,7 +155,7 @@ struct ReplacingTests {
   func oldLeaves(hasYielded: Bool) throws {
     if hasYielded { try yield() }
     try old.say(.over)
-    let reason = "the bus that was asked for its place has left the keeper"
+    let reason = "the bus to be replaced has left the keeper"
     #expect(try new.lastWords() == [.refusal(reason)])
     #expect(try connection.isClosed)
   }

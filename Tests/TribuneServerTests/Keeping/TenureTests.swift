@@ -12,7 +12,7 @@ struct TenureTests {
     now.advanced(byNanoseconds: seconds * 1_000_000_000)
   }
 
-  private static let gone = "the one that wanted the place has gone"
+  private static let gone = "the bus that wanted the place has gone"
   private static let awaited = Tenure.State.awaited(until: after(seconds: 30))
 
   enum Situation: CaseIterable {
@@ -92,7 +92,7 @@ struct TenureTests {
 
   // MARK: Replacing
 
-  private static let left = "the bus that was asked for its place has left the keeper"
+  private static let left = "the bus to be replaced has left the keeper"
 
   private enum Event {
     case yields, refuses, over, ownerDeparts, newcomerDeparts
@@ -110,7 +110,7 @@ struct TenureTests {
 
   @Test("after any event while a bus is asked for its place, a bus has it or is awaited, or all is closed")
   func replacing() {
-    let ownerHasGone = Tenure.Action.refuse(2, "the bus that was asked for its place has gone")
+    let ownerHasGone = Tenure.Action.refuse(2, "the bus to be replaced has gone")
     let ownerHasLeft = Tenure.Action.clearAndRefuse(2, Self.left)
     let cases: [(Situation, Event, Tenure.Action, Tenure.State)] = [
       (.yielding, .yields, .give(2), .yielded(from: 1, to: 2)),
