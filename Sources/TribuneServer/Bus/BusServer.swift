@@ -147,14 +147,14 @@ final class BusServer: EventLoopTarget {
   }
 
   /// Gives the bus's place to the daemon that wants it. If that fails, this daemon continues.
-  private func yield(over keeper: KeeperLink, logVersion: UInt32) {
+  private func yield(via keeper: KeeperLink, logVersion: UInt32) {
     if let reason = handover.reasonToStay(logVersion: logVersion, isEnding: phase != .serving) {
       return keeper.refusePlace(because: reason)
     }
-    keeper.wish = .promised
+    keeper.yieldRequest = .accepted
     finishInput()
     // The link to the keeper may have ended meanwhile.
-    guard keeper.wish == .promised else { return }
+    guard keeper.yieldRequest == .accepted else { return }
     guard !handover.yield() else { return seal() }
     // Answers that came while the bus stood still are read before any deadline is checked, so that they are not late.
     for session in sessions.all { reader.readRest(of: session) }
@@ -196,8 +196,8 @@ final class BusServer: EventLoopTarget {
   }
 
   func endIteration() -> Bool {
-    if phase != .sealed, let keeper, case .heard(let version) = keeper.wish {
-      yield(over: keeper, logVersion: version)
+    if phase != .sealed, let keeper, case .received(let version) = keeper.yieldRequest {
+      yield(via: keeper, logVersion: version)
     }
     if phase == .sealed { return false }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }

@@ -7,7 +7,7 @@ import TribuneWire
 /// Keeps copies of a bus's descriptors for the next daemon: `tribuned --keep`.
 ///
 /// It serves one bus. It holds the descriptors that this bus sends, and returns all of them to a bus that resumes
-/// (`KeeperMessage`). `Tenure` decides whether the keeper waits for another bus, and until when. The keeper parses
+/// (`KeeperMessage`). `KeeperState` decides whether the keeper waits for another bus, and until when. The keeper parses
 /// nothing that a client has sent, and reads from none of the descriptors that it holds.
 package final class Keeper {
   /// The most buses connected at a time, including the one that is served.
@@ -27,20 +27,21 @@ package final class Keeper {
     static let firstPeer: UInt64 = 16
   }
 
+  private typealias Bus = KeeperState.Bus
+
   /// The connection of a bus.
   private final class Peer {
     let channel: KeeperChannel
-    var giving = Giving.nothing
+    /// Nil unless the bus receives the kept items.
+    var transfer: Transfer?
 
     init(_ channel: KeeperChannel) { self.channel = channel }
   }
 
-  private enum Giving {
-    /// → items
-    case nothing
-    /// The items that are still to be given, the number of messages that were not acknowledged, and the number of items
-    /// given in all. → nothing
-    case items(ArraySlice<KeptItem>, unacknowledged: Int, total: Int)
+  private struct Transfer {
+    var unsent: ArraySlice<KeptItem>
+    var unacknowledgedMessages = 0
+    var sentCount = 0
   }
 
   private let log: Log
@@ -48,16 +49,16 @@ package final class Keeper {
   private let listener: FileDescriptor
   private let signals: SignalDescriptor
   private let kept: KeptDescriptors
-  private var tenure = Tenure()
-  private var peers: [Tenure.Bus: Peer] = [:]
-  private var nextPeer = Tenure.Bus(Token.firstPeer)
+  private var state = KeeperState()
+  private var peers: [Bus: Peer] = [:]
+  private var nextPeer = Bus(Token.firstPeer)
   private var watchedLease: CInt?
   /// The latest log version known to the bus that wants another one's place.
   private var wantedLogVersion: UInt32 = 0
-  private var isGivingDelayed = false
+  private var isTransferDelayed = false
   /// When the keeper accepts connections again; nil while it watches the listener.
   private var acceptsFrom: Instant?
-  private var isOver = false
+  private var hasEnded = false
   /// Reports that this process is alive, at least once in `beatMilliseconds`.
   private let beat: (() -> Void)?
   private let beatMilliseconds: CInt
@@ -121,21 +122,21 @@ package final class Keeper {
     // The order decides: an ended lease is noticed before a departure, and a departure before an arrival.
     for index in 0..<count where epoll.event(at: index).token == Token.lease { leaseEnded() }
     for index in 0..<count where epoll.event(at: index).token >= Token.firstPeer {
-      receive(from: Tenure.Bus(epoll.event(at: index).token))
+      receive(from: Bus(epoll.event(at: index).token))
     }
     for index in 0..<count {
       switch epoll.event(at: index).token {
       case Token.listener: try accept()
       case Token.signals:
         signals.clear()
-        perform(tenure.end(at: now))
+        perform(state.end(at: now))
       default: break
       }
     }
-    perform(tenure.tick(at: now))
-    giveDelayed()
+    perform(state.tick(at: now))
+    continueDelayedTransfers()
     try acceptAgain()
-    return !isOver
+    return !hasEnded
   }
 
   /// The items that the keeper holds.
@@ -153,14 +154,14 @@ package final class Keeper {
   /// The longest time to wait, in milliseconds; negative for no limit.
   private var patience: CInt {
     var patience = beatMilliseconds < 0 ? CInt.max : beatMilliseconds
-    for due in [tenure.nextDue, acceptsFrom] {
+    for due in [state.nextDue, acceptsFrom] {
       if let due { patience = min(patience, CInt(clamping: due.milliseconds(since: now))) }
     }
-    if isGivingDelayed { patience = min(patience, Self.delayMilliseconds) }
+    if isTransferDelayed { patience = min(patience, Self.delayMilliseconds) }
     return patience == .max ? -1 : patience
   }
 
-  private func perform(_ action: Tenure.Action) {
+  private func perform(_ action: KeeperState.Action) {
     switch action {
     case .nothing: break
     case .clear: clear()
@@ -168,20 +169,20 @@ package final class Keeper {
       clear()
       acknowledge(to: bus)
     case .give(let bus):
-      log.info("giving \(kept.count.counted("descriptor")) to the next bus")
-      peers[bus]?.giving = .items(kept.items.filter { $0.kind != .lease }[...], unacknowledged: 0, total: 0)
-      give(to: bus)
-    case .refuse(let bus, let reason): end(bus, saying: reason)
+      log.info("passing \(kept.count.counted("descriptor")) to the next bus")
+      peers[bus]?.transfer = Transfer(unsent: kept.items.filter { $0.kind != .lease }[...])
+      continueTransfer(to: bus)
+    case .refuse(let bus, let reason): refuse(bus, because: reason)
     case .clearAndRefuse(let bus, let reason):
       clear()
-      end(bus, saying: reason)
-      if tenure.ending != .no { isOver = true }
-    case .askToYield(let bus): send(.wanted(logVersion: wantedLogVersion), to: bus)
+      refuse(bus, because: reason)
+      if state.endsBy != nil { hasEnded = true }
+    case .askToYield(let bus): send(.yieldRequest(logVersion: wantedLogVersion), to: bus)
     case .leaveInPlace(let bus, let reason):
       send(.refusal(reason), to: bus)
-      perform(tenure.asksToLeave())
+      perform(state.askToLeaveIfEnding())
     case .askToLeave(let bus): send(.leaving, to: bus)
-    case .exit: isOver = true
+    case .exit: hasEnded = true
     }
   }
 
@@ -196,7 +197,7 @@ package final class Keeper {
   private func accept() throws(Errno) {
     while let socket = try nextSocket() {
       do throws(KeeperChannel.Failure) {
-        let channel = try KeeperChannel.over(socket)
+        let channel = try KeeperChannel(socket)
         guard peers.count < Self.peersMax else {
           _ = try channel.send(.refusal("too many buses are connected"))
           continue
@@ -229,72 +230,71 @@ package final class Keeper {
     acceptsFrom = nil
   }
 
-  private func receive(from bus: Tenure.Bus) {
+  private func receive(from bus: Bus) {
     for _ in 0..<Self.messagesPerTurn {
       guard let peer = peers[bus] else { return }
       do throws(KeeperChannel.Failure) {
         switch try peer.channel.receive() {
         case .nothing: return
-        case .message(let message, let passed): take(message, passed, from: bus)
+        case .message(let message, let passed): handle(message, passed, from: bus)
         }
       } catch {
         guard error != .ended else { return depart(bus) }
         log.warning("disconnecting a bus: \(error)")
-        return end(bus, saying: "\(error)")
+        return refuse(bus, because: "\(error)")
       }
     }
   }
 
-  private func take(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, from bus: Tenure.Bus) {
+  private func handle(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, from bus: Bus) {
     switch message {
     case .attach(let attachment): attach(bus, attachment)
-    case .batch, .forget, .over, .yours, .refusal:
-      guard bus == tenure.owner else { return end(bus, saying: "the bus is not attached") }
-      takeFromOwner(message, passed, bus)
-    case .taken: taken(by: bus)
+    case .batch, .forget, .finished, .yielded, .refusal:
+      guard bus == state.owner else { return refuse(bus, because: "the bus is not attached") }
+      handleFromOwner(message, passed, bus)
+    case .acknowledged: handleAcknowledgement(of: bus)
     case .ready: passPlace(to: bus)
-    case .end, .wanted, .leaving: end(bus, saying: "protocol error: only a keeper sends this message")
+    case .end, .yieldRequest, .leaving:
+      refuse(bus, because: "protocol error: only a keeper sends this message")
     }
   }
 
-  private func attach(_ bus: Tenure.Bus, _ attachment: KeeperAttachment) {
+  private func attach(_ bus: Bus, _ attachment: KeeperAttachment) {
     // The bus that is served may have ended, with messages that were not taken yet.
-    if let owner = tenure.owner {
-      guard owner != bus else { return end(bus, saying: "the bus is attached already") }
+    if let owner = state.owner {
+      guard owner != bus else { return refuse(bus, because: "the bus is attached already") }
       receive(from: owner)
     }
     switch attachment {
-    case .begin: perform(tenure.attach(bus, .begins))
+    case .begin: perform(state.attach(bus, .begins))
     case .resume(let log):
-      perform(tenure.attach(bus, .resumes(isKept: log == 0 || kept.has(.log(log)))))
+      perform(state.attach(bus, .resumes(isKept: log == 0 || kept.has(.log(log)))))
     case .replace(let logVersion):
       wantedLogVersion = logVersion
-      perform(tenure.attach(bus, .replaces))
+      perform(state.attach(bus, .replaces))
     }
   }
 
   /// Lets a bus that is ready have the place that it asked for. A bus that resumes has its place already.
-  private func passPlace(to bus: Tenure.Bus) {
-    guard let peer = peers[bus], case .nothing = peer.giving else {
-      return end(bus, saying: "the bus has not received everything")
+  private func passPlace(to bus: Bus) {
+    guard let peer = peers[bus], peer.transfer == nil else {
+      return refuse(bus, because: "the bus has not received everything")
     }
-    if case .yielded(let other, bus) = tenure.state {
-      guard offer(.over, to: other) == .sent else {
+    if case .yielded(let other, bus) = state.phase {
+      guard offer(.finished, to: other) == .sent else {
         // The other bus may have said that it continues without this keeper.
         receive(from: other)
         return depart(other)
       }
-      tenure.passPlace()
+      state.passPlace()
       depart(other)
     }
-    guard bus == tenure.owner else { return end(bus, saying: "the bus is not attached") }
-    send(.yours, to: bus)
-    perform(tenure.asksToLeave())
+    guard bus == state.owner else { return refuse(bus, because: "the bus is not attached") }
+    send(.yielded, to: bus)
+    perform(state.askToLeaveIfEnding())
   }
 
-  private func takeFromOwner(
-    _ message: KeeperMessage, _ passed: consuming PassedDescriptors, _ bus: Tenure.Bus
-  ) {
+  private func handleFromOwner(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, _ bus: Bus) {
     switch message {
     case .batch(let items):
       // The lease that is kept is replaced.
@@ -306,35 +306,35 @@ package final class Keeper {
       if items.contains(.lease) { forgetLease() }
       kept.forget(items)
       acknowledge(to: bus)
-    case .over: perform(tenure.over(bus))
-    case .yours: perform(tenure.yields(bus))
+    case .finished: perform(state.finish(bus))
+    case .yielded: perform(state.yields(bus))
     case .refusal(let reason):
-      perform(tenure.refuses(bus, reason))
-      perform(tenure.asksToLeave())
+      perform(state.refuses(bus, reason))
+      perform(state.askToLeaveIfEnding())
     default: preconditionFailure("unexpected message from the owner")
     }
   }
 
-  private func depart(_ bus: Tenure.Bus) {
+  private func depart(_ bus: Bus) {
     guard let peer = peers.removeValue(forKey: bus) else { return }
     remove(peer.channel.rawValue)
-    perform(tenure.depart(bus, at: now))
+    perform(state.depart(bus, at: now))
   }
 
-  private func end(_ bus: Tenure.Bus, saying reason: String) {
+  private func refuse(_ bus: Bus, because reason: String) {
     send(.refusal(reason), to: bus)
     drop(bus)
   }
 
   /// Hangs up on a bus that is alive, and continues without this keeper: no other bus may get what it had.
-  private func drop(_ bus: Tenure.Bus) {
-    if bus == tenure.owner { perform(tenure.over(bus)) }
+  private func drop(_ bus: Bus) {
+    if bus == state.owner { perform(state.finish(bus)) }
     depart(bus)
   }
 
   /// Sends a message. A bus never has more than a window of unread messages, so if its socket is full, it does not
   /// read, and is dropped.
-  private func send(_ message: KeeperMessage, to bus: Tenure.Bus) {
+  private func send(_ message: KeeperMessage, to bus: Bus) {
     switch offer(message, to: bus) {
     // The messages that a bus sent before it ended are still taken.
     case .sent, .ended: break
@@ -352,8 +352,7 @@ package final class Keeper {
     case failed
   }
 
-  private func offer(_ message: KeeperMessage, passing descriptors: [CInt] = [], to bus: Tenure.Bus) -> Offer
-  {
+  private func offer(_ message: KeeperMessage, passing descriptors: [CInt] = [], to bus: Bus) -> Offer {
     guard let peer = peers[bus] else { return .ended }
     do throws(KeeperChannel.Failure) {
       return try peer.channel.send(message, passing: descriptors) ? .sent : .full
@@ -364,47 +363,48 @@ package final class Keeper {
     }
   }
 
-  private func acknowledge(to bus: Tenure.Bus, count: Int = 0) { send(.taken(count: count), to: bus) }
+  private func acknowledge(to bus: Bus, count: Int = 0) { send(.acknowledged(count: count), to: bus) }
 
-  // MARK: Giving
+  // MARK: Transfers
 
-  private func taken(by bus: Tenure.Bus) {
-    guard let peer = peers[bus], case .items(let rest, let unacknowledged, let total) = peer.giving,
-      unacknowledged > 0
-    else { return end(bus, saying: "protocol error: nothing to acknowledge") }
-    peer.giving = .items(rest, unacknowledged: unacknowledged - 1, total: total)
-    give(to: bus)
+  private func handleAcknowledgement(of bus: Bus) {
+    guard let peer = peers[bus], let transfer = peer.transfer, transfer.unacknowledgedMessages > 0 else {
+      return refuse(bus, because: "protocol error: nothing to acknowledge")
+    }
+    peer.transfer?.unacknowledgedMessages -= 1
+    continueTransfer(to: bus)
   }
 
-  private func give(to bus: Tenure.Bus) {
-    while let peer = peers[bus], case .items(let rest, let unacknowledged, let total) = peer.giving {
-      if rest.isEmpty {
-        guard unacknowledged == 0 else { return }
-        peer.giving = .nothing
-        send(.end(count: total), to: bus)
-        return perform(tenure.asksToLeave())
+  private func continueTransfer(to bus: Bus) {
+    while let peer = peers[bus], let transfer = peer.transfer {
+      if transfer.unsent.isEmpty {
+        guard transfer.unacknowledgedMessages == 0 else { return }
+        peer.transfer = nil
+        send(.end(count: transfer.sentCount), to: bus)
+        return perform(state.askToLeaveIfEnding())
       }
-      guard unacknowledged < KeeperMessage.windowMax else { return }
-      let items = rest.prefix(KeeperMessage.itemsMax).filter(kept.has)
+      guard transfer.unacknowledgedMessages < KeeperMessage.windowMax else { return }
+      let items = transfer.unsent.prefix(KeeperMessage.itemsMax).filter(kept.has)
       switch offer(.batch(items), passing: items.compactMap(kept.descriptor), to: bus) {
       case .sent: break
       case .full:
-        isGivingDelayed = true
+        isTransferDelayed = true
         return
       case .ended: return
       case .failed: return depart(bus)
       }
-      peer.giving = .items(
-        rest.dropFirst(KeeperMessage.itemsMax), unacknowledged: unacknowledged + 1,
-        total: total + items.count)
+      peer.transfer = Transfer(
+        unsent: transfer.unsent.dropFirst(KeeperMessage.itemsMax),
+        unacknowledgedMessages: transfer.unacknowledgedMessages + 1,
+        sentCount: transfer.sentCount + items.count)
     }
   }
 
-  /// Tries again to give items for which the kernel had no space.
-  private func giveDelayed() {
-    guard isGivingDelayed else { return }
-    isGivingDelayed = false
-    for bus in Array(peers.keys) { give(to: bus) }
+  /// Continues the transfers for which the kernel had no space.
+  private func continueDelayedTransfers() {
+    guard isTransferDelayed else { return }
+    isTransferDelayed = false
+    for bus in Array(peers.keys) { continueTransfer(to: bus) }
   }
 
   // MARK: The lease
@@ -415,7 +415,7 @@ package final class Keeper {
     do throws(KeeperChannel.Failure) {
       try watch(lease, token: Token.lease)
       watchedLease = lease
-      tenure.leaseCame()
+      state.leaseBegan()
     } catch {
       log.warning("cannot watch the lease: \(error)")
     }
@@ -430,7 +430,7 @@ package final class Keeper {
   private func leaseEnded() {
     guard let lease = watchedLease else { return }
     // The bus may have died unnoticed. The keeper must notice that first, so that it does not wait for another bus.
-    if let owner = tenure.owner { receive(from: owner) }
+    if let owner = state.owner { receive(from: owner) }
     // The bus may have sent another lease before.
     guard watchedLease == lease else { return }
     forgetLease()
@@ -440,7 +440,7 @@ package final class Keeper {
   private func forgetLease() {
     guard watchedLease != nil else { return }
     unwatchLease()
-    perform(tenure.leaseEnded())
+    perform(state.leaseEnded())
   }
 
   // MARK: Watching

@@ -36,30 +36,27 @@ package final class KeeperChannel {
 
   package var rawValue: CInt { socket.rawValue }
 
-  private init(unchecked socket: consuming FileDescriptor) { self.socket = socket }
+  /// - Parameter socket: a connected socket of type SOCK_SEQPACKET. Its peer must run as the user of this process, or
+  ///   as root, as the service manager does.
+  package init(_ socket: consuming FileDescriptor) throws(Failure) {
+    self.socket = socket
+    let uid: UInt32
+    do throws(Errno) {
+      try self.socket.setNonblocking()
+      uid = try UnixSocket.peer(of: self.socket).uid
+    } catch {
+      throw .failed(error)
+    }
+    guard uid == 0 || uid == ThisProcess.effectiveUser else { throw .untrusted(uid: uid) }
+  }
 
   /// Shuts the socket, so that the other end sees the end at once, even while a process that is just being started has
   /// a copy of the socket.
   deinit { UnixSocket.shutdown(socket) }
 
-  /// - Parameter socket: a connected socket of type SOCK_SEQPACKET. Its peer must run as the user of this process, or
-  ///   as root, as the service manager does.
-  package static func over(_ socket: consuming FileDescriptor) throws(Failure) -> KeeperChannel {
-    let channel = KeeperChannel(unchecked: socket)
-    let uid: UInt32
-    do throws(Errno) {
-      try channel.socket.setNonblocking()
-      uid = try UnixSocket.peer(of: channel.socket).uid
-    } catch {
-      throw .failed(error)
-    }
-    guard uid == 0 || uid == ThisProcess.effectiveUser else { throw .untrusted(uid: uid) }
-    return channel
-  }
-
   /// Connects to the keeper that listens at `path`.
   package static func connect(to path: String) throws(Failure) -> KeeperChannel {
-    try over(try socket(connectedTo: path))
+    try KeeperChannel(try socket(connectedTo: path))
   }
 
   private static func socket(connectedTo path: String) throws(Failure) -> FileDescriptor {

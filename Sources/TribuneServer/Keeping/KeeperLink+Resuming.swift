@@ -90,7 +90,7 @@ extension KeeperLink {
     guard case .up(let channel) = state else { return }
     do throws(KeeperChannel.Failure) {
       try send(.ready, on: channel, within: Self.replacingLimit)
-      try hear(.yours, on: channel, within: Self.replacingLimit)
+      try expect(.yielded, on: channel, within: Self.replacingLimit)
     } catch {
       throw Failure(description: "cannot replace the bus: \(error)")
     }
@@ -137,15 +137,15 @@ extension KeeperLink {
         receivedCount += count
         passed.take(batch, next.passed)
         given.formUnion(batch)
-        try send(.taken(count: count), on: channel, within: limit)
+        try send(.acknowledged(count: count), on: channel, within: limit)
       case .end(let count):
         guard count == given.count else { throw .malformed("\(given.count) of \(count) items came") }
         return count - receivedCount
       // The keeper has nothing for this bus.
-      case .taken: return 0
+      case .acknowledged: return 0
       // The keeper asks this bus again to leave when it has given everything.
       case .leaving: break
-      case .attach, .forget, .over, .wanted, .yours, .ready, .refusal:
+      case .attach, .forget, .finished, .yieldRequest, .yielded, .ready, .refusal:
         throw .malformed("unexpected message from the keeper")
       }
     }
@@ -182,7 +182,7 @@ extension KeeperLink {
 
   /// Waits for one message. Ignores `leaving`: a keeper that must end says so again when one of the two buses has the
   /// place.
-  private func hear(
+  private func expect(
     _ message: KeeperMessage, on channel: KeeperChannel, within limit: Duration
   ) throws(KeeperChannel.Failure) {
     while true {
@@ -204,8 +204,8 @@ extension KeeperLink {
     isHandingOver = true
     defer { isHandingOver = false }
     let deadline = ContinuousClock.now + limit
-    let isPromised = wish == .promised
-    while ContinuousClock.now < deadline, !isPromised || wish == .promised {
+    let isAccepted = yieldRequest == .accepted
+    while ContinuousClock.now < deadline, !isAccepted || yieldRequest == .accepted {
       tick(at: now)
       flush()
       switch state {
@@ -213,7 +213,7 @@ extension KeeperLink {
         if unacknowledged.isEmpty, !hasWork { return keepsAll }
         wait(for: channel)
       case .attaching(let channel): wait(for: channel)
-      case .down, .over: Thread.sleep(milliseconds: Self.pauseMilliseconds)
+      case .down, .ended: Thread.sleep(milliseconds: Self.pauseMilliseconds)
       }
       isReady()
     }
@@ -243,8 +243,8 @@ extension KeeperLink {
 
   /// Refuses to give the bus's place to the one that wants it.
   func refusePlace(because reason: String) {
-    defer { wish = .none }
-    guard wish != .none, case .up(let channel) = state else { return }
+    defer { yieldRequest = .none }
+    guard yieldRequest != .none, case .up(let channel) = state else { return }
     do throws(KeeperChannel.Failure) {
       _ = try channel.send(.refusal(reason))
     } catch {
@@ -256,30 +256,30 @@ extension KeeperLink {
   ///
   /// - Throws: if this bus must continue.
   func givePlace() throws(KeeperChannel.Failure) {
-    guard wish == .promised, case .up(let channel) = state else { throw .ended }
-    wish = .none
+    guard yieldRequest == .accepted, case .up(let channel) = state else { throw .ended }
+    yieldRequest = .none
     do throws(KeeperChannel.Failure) {
-      try send(.yours, on: channel, within: Self.yieldingLimit)
-      try hear(.over, on: channel, within: Self.yieldingLimit)
+      try send(.yielded, on: channel, within: Self.yieldingLimit)
+      try expect(.finished, on: channel, within: Self.yieldingLimit)
     } catch {
       if case .refused = error { throw error }
       // After this, the keeper cannot send that the place is lost, but it may have sent that just before.
-      sayOver(on: channel)
+      sendFinished(on: channel)
       channel.hangUp()
-      let isOver = hearsOver(on: channel)
-      leave(because: "\(error)", isExpected: isOver)
-      if !isOver { throw error }
+      let isFinished = receivesFinished(on: channel)
+      leave(because: "\(error)", isExpected: isFinished)
+      if !isFinished { throw error }
     }
   }
 
-  private func hearsOver(on channel: KeeperChannel) -> Bool {
+  private func receivesFinished(on channel: KeeperChannel) -> Bool {
     do throws(KeeperChannel.Failure) {
       while case .message(let message, _) = try channel.receive() {
-        if message == .over { return true }
+        if message == .finished { return true }
       }
+      return false
     } catch {
       return false
     }
-    return false
   }
 }

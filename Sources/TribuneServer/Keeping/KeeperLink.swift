@@ -12,24 +12,24 @@ import TribuneWire
 /// for as long as the keeper is connected.
 final class KeeperLink {
   enum State {
-    /// There is no keeper; `until` is when to look for one. → attaching, up, over
+    /// There is no keeper; `until` is when to look for one. → attaching, up, ended
     case down(until: Instant)
-    /// A keeper is connected, and has not answered yet. It was sent nothing else. → up, down, over
+    /// A keeper is connected, and has not answered yet. It was sent nothing else. → up, down, ended
     case attaching(KeeperChannel)
-    /// → down, over
+    /// → down, ended
     case up(KeeperChannel)
     /// No other daemon is to resume the bus. Final.
-    case over
+    case ended
   }
 
   /// Whether another bus wants the place of this one. If so, the keeper waits for an answer.
-  enum Wish: Equatable {
-    /// → heard
+  enum YieldRequest: Equatable {
+    /// → received
     case none
-    /// That bus knows logs up to this version. This bus has not considered the wish yet. → promised, none
-    case heard(logVersion: UInt32)
+    /// That bus knows logs up to this version. This bus has not considered the request yet. → accepted, none
+    case received(logVersion: UInt32)
     /// The bus hands over. → none
-    case promised
+    case accepted
   }
 
   private struct Entry {
@@ -82,7 +82,7 @@ final class KeeperLink {
   private var retryAt: Instant?
   /// Items that the keeper gave, and that the bus has neither kept nor forgotten yet.
   var given: Set<KeptItem> = []
-  var wish = Wish.none
+  var yieldRequest = YieldRequest.none
   /// Why the last keeper refused this bus; the same reason is not logged twice in a row.
   private var lastRefusal: String?
   /// When the bus last began to send everything anew, for the journal.
@@ -129,7 +129,7 @@ final class KeeperLink {
   private func wait(_ item: KeptItem) {
     switch state {
     case .attaching, .up: waiting.append(item)
-    case .down, .over: break
+    case .down, .ended: break
     }
   }
 
@@ -141,7 +141,7 @@ final class KeeperLink {
     }
     close(entry)
     switch (entry.progress, state) {
-    case (.waiting, _), (.refused, _), (_, .down), (_, .over): break
+    case (.waiting, _), (.refused, _), (_, .down), (_, .ended): break
     case (.sent, _), (.kept, _):
       forgetting.append(item)
       offerRefused()
@@ -181,7 +181,7 @@ final class KeeperLink {
   private var channel: KeeperChannel? {
     switch state {
     case .attaching(let channel), .up(let channel): channel
-    case .down, .over: nil
+    case .down, .ended: nil
     }
   }
   var isUp: Bool { if case .up = state { true } else { false } }
@@ -283,7 +283,7 @@ final class KeeperLink {
       do throws(KeeperChannel.Failure) {
         guard case .message(let message, let passed) = try channel.receive() else { break }
         guard passed.isEmpty else { throw .malformed("unexpected descriptors from the keeper") }
-        try take(message, from: channel)
+        try handle(message, from: channel)
       } catch {
         return leave(because: "\(error)")
       }
@@ -291,9 +291,9 @@ final class KeeperLink {
     flush()
   }
 
-  private func take(_ message: KeeperMessage, from channel: KeeperChannel) throws(KeeperChannel.Failure) {
+  private func handle(_ message: KeeperMessage, from channel: KeeperChannel) throws(KeeperChannel.Failure) {
     switch message {
-    case .taken(let count):
+    case .acknowledged(let count):
       guard !unacknowledged.isEmpty else { throw .malformed("nothing to acknowledge") }
       switch unacknowledged.removeFirst().sent {
       case .attach:
@@ -307,14 +307,14 @@ final class KeeperLink {
       // The keeper is needed until the next daemon has everything.
       guard !isHandingOver else { return }
       leave(because: "it is shutting down", isExpected: true)
-    case .wanted(let logVersion):
-      guard wish == .none else { throw .malformed("unexpected message from the keeper") }
-      wish = .heard(logVersion: logVersion)
+    case .yieldRequest(let logVersion):
+      guard yieldRequest == .none else { throw .malformed("unexpected message from the keeper") }
+      yieldRequest = .received(logVersion: logVersion)
     // The keeper hangs up next.
     case .refusal(let reason):
       if reason != lastRefusal { log.notice("the keeper refuses this bus: \(reason)") }
       lastRefusal = reason
-    case .attach, .batch, .forget, .end, .over, .yours, .ready:
+    case .attach, .batch, .forget, .end, .finished, .yielded, .ready:
       throw .malformed("unexpected message from the keeper")
     }
   }
@@ -346,7 +346,7 @@ final class KeeperLink {
     case .down(let until): until
     case .attaching, .up:
       retryAt ?? unacknowledged.first?.at.advanced(byNanoseconds: Self.patienceNanoseconds)
-    case .over: nil
+    case .ended: nil
     }
   }
 
@@ -410,7 +410,7 @@ final class KeeperLink {
   func leave(because reason: String, isExpected: Bool = false) {
     guard let channel else { return }
     // No other bus may resume what this keeper has, now or after it has read this message.
-    sayOver(on: channel)
+    sendFinished(on: channel)
     loop.unwatch(channel.rawValue)
     log.write(
       isUp ? (isExpected ? .info : .warning) : .debug,
@@ -420,7 +420,7 @@ final class KeeperLink {
     retryAt = nil
     (forgetting, refused) = ([], [])
     given = []
-    wish = .none
+    yieldRequest = .none
     if let lease = entries.removeValue(forKey: .lease) { close(lease) }
     for item in entries.keys { entries[item]?.progress = .waiting }
     (waiting, waitingHead) = ([], 0)
@@ -429,15 +429,15 @@ final class KeeperLink {
   /// Ends the link, because no other daemon is to resume the bus.
   func end() {
     if let channel {
-      if isUp { sayOver(on: channel) }
+      if isUp { sendFinished(on: channel) }
       loop.unwatch(channel.rawValue)
     }
-    state = .over
+    state = .ended
   }
 
-  func sayOver(on channel: KeeperChannel) {
+  func sendFinished(on channel: KeeperChannel) {
     do throws(KeeperChannel.Failure) {
-      _ = try channel.send(.over)
+      _ = try channel.send(.finished)
     } catch {
       log.debug("cannot tell the keeper that no other bus resumes this one: \(error)")
     }

@@ -9,10 +9,10 @@ package import TribuneWire
 /// everything that the keeper has, in messages of the same kind. The bus acknowledges these, and the keeper then says
 /// how many descriptors it gave.
 ///
-/// A bus that replaces another one gets all of that too, once the other bus has said `yours`. When the new bus is
-/// `ready`, the keeper tells the old bus that it is `over`, and then the new bus that the place is `yours`: never do
-/// two have it. The old bus continues if it gets a refusal instead, or if it hangs up. Each `wanted` has one answer,
-/// `yours` or a refusal, before the next `wanted`. Each `yours` of a bus has one answer, too: `over` or a refusal.
+/// A bus that replaces another one gets all of that too, once the other bus has `yielded`. When the new bus is `ready`,
+/// the keeper sends `finished` to the old bus, and then `yielded` to the new bus: never do two have the place. The old
+/// bus continues if it gets a refusal instead, or if it hangs up. Each `yieldRequest` has one answer, `yielded` or a
+/// refusal, before the next request. Each `yielded` of a bus has one answer, too: `finished` or a refusal.
 ///
 /// A message is a head of 8 bytes and a body:
 ///
@@ -28,20 +28,20 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   /// The items' descriptors come with the message, in the order of the items.
   case batch([KeptItem])
   case forget([KeptItem])
-  /// The oldest unacknowledged message was taken, with the first `count` of its descriptors.
-  case taken(count: Int)
-  /// Everything was given: `count` descriptors.
+  /// Acknowledges the oldest unacknowledged message, and the first `count` of its descriptors.
+  case acknowledged(count: Int)
+  /// Everything was sent: `count` descriptors.
   case end(count: Int)
-  /// From the keeper: it must end. A bus that can do without it says `over`, and looks for the next keeper.
+  /// From the keeper: it must end. A bus that can do without it sends `finished`, and looks for the next keeper.
   case leaving
   /// From the bus: no other bus is to resume it. From the keeper: another bus has its place.
-  case over
+  case finished
   /// From the keeper: another bus wants the place of this one. That bus knows logs up to this version.
-  case wanted(logVersion: UInt32)
+  case yieldRequest(logVersion: UInt32)
   /// From the bus that was asked: the keeper has everything, and nothing changes on the bus any more. From the keeper:
   /// the new bus has the place.
-  case yours
-  /// From the bus that was given another one's place: it is able to continue there.
+  case yielded
+  /// From the new bus: it has received everything, and can continue in the place of the old one.
   case ready
   /// From the keeper: why it no longer serves the bus, or why the bus keeps its place. From a bus that was asked for
   /// its place: why it keeps that place.
@@ -62,13 +62,13 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
     case attach = 1
     case batch = 2
     case forget = 3
-    case taken = 4
+    case acknowledged = 4
     case end = 5
     case leaving = 6
-    case over = 7
+    case finished = 7
     case refusal = 8
-    case wanted = 9
-    case yours = 10
+    case yieldRequest = 9
+    case yielded = 10
     case ready = 11
   }
 
@@ -159,12 +159,12 @@ nonisolated extension KeeperMessage {
       }
     case .batch: self = .batch(try Self.items(count: announced, &reader))
     case .forget: self = .forget(try Self.items(count: Int(try reader.integer(UInt8.self)), &reader))
-    case .taken: self = .taken(count: Int(try reader.integer(UInt8.self)))
+    case .acknowledged: self = .acknowledged(count: Int(try reader.integer(UInt8.self)))
     case .end: self = .end(count: Int(try reader.integer(UInt32.self)))
     case .leaving: self = .leaving
-    case .over: self = .over
-    case .wanted: self = .wanted(logVersion: try reader.integer())
-    case .yours: self = .yours
+    case .finished: self = .finished
+    case .yieldRequest: self = .yieldRequest(logVersion: try reader.integer())
+    case .yielded: self = .yielded
     case .ready: self = .ready
     case .refusal: self = .refusal(try reader.text())
     }
@@ -202,18 +202,18 @@ nonisolated extension KeeperMessage {
       appendHead(.forget, to: buffer)
       buffer.append(UInt8(items.count))
       Self.append(items, to: buffer)
-    case .taken(let count):
-      appendHead(.taken, to: buffer)
+    case .acknowledged(let count):
+      appendHead(.acknowledged, to: buffer)
       buffer.append(UInt8(count))
     case .end(let count):
       appendHead(.end, to: buffer)
       buffer.append(UInt32(count))
     case .leaving: appendHead(.leaving, to: buffer)
-    case .over: appendHead(.over, to: buffer)
-    case .wanted(let logVersion):
-      appendHead(.wanted, to: buffer)
+    case .finished: appendHead(.finished, to: buffer)
+    case .yieldRequest(let logVersion):
+      appendHead(.yieldRequest, to: buffer)
       buffer.append(logVersion)
-    case .yours: appendHead(.yours, to: buffer)
+    case .yielded: appendHead(.yielded, to: buffer)
     case .ready: appendHead(.ready, to: buffer)
     case .refusal(let reason):
       appendHead(.refusal, to: buffer)

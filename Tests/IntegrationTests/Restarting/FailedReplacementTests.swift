@@ -115,8 +115,8 @@ struct FailedReplacementTests {
         let keeper = try KeeperPeer(acceptedAt: try KeeperPeer.listening(at: path))
         _ = unsafe unlink(path)
         try keeper.serve()
-        try keeper.send(.wanted(logVersion: WriteAheadLog.version))
-        try keeper.serve(until: .yours)
+        try keeper.send(.yieldRequest(logVersion: WriteAheadLog.version))
+        try keeper.serve(until: .yielded)
         switch step {
         case .hangsUp: break
         case .refuses: try keeper.send(.refusal("it has gone"))
@@ -156,7 +156,7 @@ struct FailedReplacementTests {
       let listener = try UnixSocket.listening(at: path)
       let items = [KeptItem.log(7), .listener(try #require(SocketFile(at: path)).inode)]
       try keeper.send(.batch(items), passing: [file.rawValue, listener.rawValue])
-      try keeper.expect(.taken(count: 2))
+      try keeper.expect(.acknowledged(count: 2))
       try keeper.send(.end(count: impostor == .countsWrong ? 7 : 2))
     }
     #expect(daemon.status() == 1)

@@ -106,7 +106,7 @@ struct KeeperTests {
     try peer.send(.attach(.resume(log: 0)))
     // The bus may have attached to the keeper again, and have nothing kept yet.
     let message = try peer.receive().message
-    #expect(message == .taken(count: 0) || message == .refusal("another bus is served"), "\(message)")
+    #expect(message == .acknowledged(count: 0) || message == .refusal("another bus is served"), "\(message)")
     peer.hangUp()
     bus.bus.signal(SIGCONT)
     try waitUntilSurviving([true], client)

@@ -90,10 +90,10 @@ final class KeeperPeer {
       switch reception.message {
       case last: return
       case .attach:
-        try send(.taken(count: 0))
+        try send(.acknowledged(count: 0))
         if last == nil { return }
-      case .batch(let items): try send(.taken(count: items.count))
-      case .forget: try send(.taken(count: 0))
+      case .batch(let items): try send(.acknowledged(count: items.count))
+      case .forget: try send(.acknowledged(count: 0))
       default: throw Programs.Missing(description: "a bus says \(reception.message)")
       }
     }
@@ -109,9 +109,9 @@ final class KeeperPeer {
       switch reception.message {
       case .batch(let items):
         for (item, descriptor) in zip(items, reception.descriptors) { all[item] = descriptor }
-        try send(.taken(count: items.count))
-      // With `taken`, the keeper says that it has nothing.
-      case .end, .taken: return all
+        try send(.acknowledged(count: items.count))
+      // With `acknowledged`, the keeper says that it has nothing.
+      case .end, .acknowledged: return all
       default: throw Programs.Missing(description: "expected what it has, received \(reception.message)")
       }
     }

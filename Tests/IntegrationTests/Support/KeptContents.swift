@@ -39,7 +39,7 @@ final class KeptContents {
     let items = descriptors.keys.filter { $0.kind == kind }
     for item in items { descriptors.removeValue(forKey: item).map { _ = close($0) } }
     try peer.send(.forget(items))
-    try peer.expect(.taken(count: 0))
+    try peer.expect(.acknowledged(count: 0))
   }
 
   /// Gives the keeper an item.
@@ -47,7 +47,7 @@ final class KeptContents {
     let descriptor = descriptor.release()
     descriptors[item] = descriptor
     try peer.send(.batch([item]), passing: [descriptor])
-    try peer.expect(.taken(count: 1))
+    try peer.expect(.acknowledged(count: 1))
   }
 
   /// Replaces all items of a kind by a file.

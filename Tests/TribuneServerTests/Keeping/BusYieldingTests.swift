@@ -21,7 +21,8 @@ struct BusYieldingTests {
     init(_ steps: [KeeperScript.Step]) throws {
       script = try KeeperScript(
         [
-          .hears(.attach(.begin)), .says(.wanted(logVersion: WriteAheadLog.version)), .says(.taken(count: 0)),
+          .hears(.attach(.begin)), .says(.yieldRequest(logVersion: WriteAheadLog.version)),
+          .says(.acknowledged(count: 0)),
           .keepsBatch,
         ] + steps)
       bus = try SteppedBus(keptAt: script.path)
@@ -30,7 +31,7 @@ struct BusYieldingTests {
       bus.beginIteration()
       try bus.read(client)
       #expect(bus.keeper.flush(within: .seconds(60)))
-      #expect(bus.keeper.wish == .heard(logVersion: WriteAheadLog.version))
+      #expect(bus.keeper.yieldRequest == .received(logVersion: WriteAheadLog.version))
     }
 
     /// Checks that the bus serves its client, and that its log does not end with a hand-over.
@@ -38,7 +39,7 @@ struct BusYieldingTests {
       try client.send(Observe(), serial: 2, name: "other")
       try bus.pass(client)
       #expect(try client.frames().map(\.serial) == [1, 2])
-      #expect(bus.keeper.wish == .none)
+      #expect(bus.keeper.yieldRequest == .none)
       var kinds: [UInt8] = []
       _ = bus.server.wal.forEachEntry { kinds.append($0.rawKind) }
       #expect(!kinds.isEmpty && !kinds.contains(EntryKind.handoverEnd.rawValue))
@@ -52,7 +53,7 @@ struct BusYieldingTests {
 
   @Test("gives its place, and does nothing from then on")
   func yields() async throws {
-    let asked = try Asked([.hears(.yours), .says(.over)])
+    let asked = try Asked([.hears(.yielded), .says(.finished)])
     #expect(!asked.bus.server.endIteration())
     #expect(!asked.bus.server.endIteration())
     // It has answered what came before.
@@ -62,7 +63,7 @@ struct BusYieldingTests {
 
   @Test(
     "goes on when the keeper dies during the hand-over, or after it",
-    arguments: [[.hearsBatch], [.hears(.yours)]] as [[KeeperScript.Step]])
+    arguments: [[.hearsBatch], [.hears(.yielded)]] as [[KeeperScript.Step]])
   func keeperDies(_ steps: [KeeperScript.Step]) async throws {
     let asked = try Asked(steps)
     #expect(asked.bus.server.endIteration())
@@ -72,7 +73,7 @@ struct BusYieldingTests {
 
   @Test("counts an answer that came during the hand-over as in time")
   func answerInTime() async throws {
-    let asked = try Asked([.hears(.yours), .says(.refusal("it has gone")), .hearsEnd])
+    let asked = try Asked([.hears(.yielded), .says(.refusal("it has gone")), .hearsEnd])
     try asked.client.send(
       Attach(failurePolicy: .abstain, timeout: 1, patterns: ["load.shouldStop"]), serial: 2)
     try asked.client.send(Ask(), serial: 3, name: "load.shouldStop")
@@ -90,13 +91,14 @@ struct BusYieldingTests {
   @Test("does not answer a request for its place that comes after its hand-over")
   func askedTooLate() async throws {
     let asked = try Asked([
-      .hears(.refusal("the bus is ending")), .says(.wanted(logVersion: WriteAheadLog.version)), .hearsEnd,
+      .hears(.refusal("the bus is ending")), .says(.yieldRequest(logVersion: WriteAheadLog.version)),
+      .hearsEnd,
     ])
     try asked.bus.server.handOver()
     asked.bus.server.seal()
-    while asked.bus.keeper.wish == .none { _ = asked.bus.keeper.flush(within: .milliseconds(100)) }
+    while asked.bus.keeper.yieldRequest == .none { _ = asked.bus.keeper.flush(within: .milliseconds(100)) }
     #expect(!asked.bus.server.endIteration())
-    #expect(asked.bus.keeper.wish == .heard(logVersion: WriteAheadLog.version))
+    #expect(asked.bus.keeper.yieldRequest == .received(logVersion: WriteAheadLog.version))
     await asked.end()
   }
 
@@ -110,10 +112,10 @@ struct BusYieldingTests {
 
   @Test("does not give its place if it ends for good")
   func ends() async throws {
-    let asked = try Asked([.hears(.over), .hearsEnd])
+    let asked = try Asked([.hears(.finished), .hearsEnd])
     asked.bus.server.stop(graceNanoseconds: 1_000_000_000)
     _ = asked.bus.server.endIteration()
-    #expect(asked.bus.keeper.wish == .none)
+    #expect(asked.bus.keeper.yieldRequest == .none)
     await asked.script.expectEnd()
   }
 }

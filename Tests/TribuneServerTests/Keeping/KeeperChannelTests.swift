@@ -27,8 +27,8 @@ struct KeeperChannelTests {
 
     @MainActor init() throws {
       let pair = try PacketPair()
-      bus = try KeeperChannel.over(pair.one)
-      keeper = try KeeperChannel.over(pair.other)
+      bus = try KeeperChannel(pair.one)
+      keeper = try KeeperChannel(pair.other)
     }
   }
 
@@ -59,9 +59,9 @@ struct KeeperChannelTests {
     let keeper = try #require(pair?.keeper)
     // The bus ends with an unread message.
     #expect(try keeper.send(.leaving))
-    #expect(try pair?.bus.send(.over) == true)
+    #expect(try pair?.bus.send(.finished) == true)
     pair = nil
-    #expect(try next(from: keeper) == .over)
+    #expect(try next(from: keeper) == .finished)
     #expect(throws: KeeperChannel.Failure.ended) { _ = try keeper.receive() }
     #expect(throws: KeeperChannel.Failure.ended) { _ = try keeper.send(.leaving) }
   }
@@ -69,10 +69,10 @@ struct KeeperChannelTests {
   @Test("after hanging up, earlier messages can still be received, and later ones cannot be sent")
   func hangUp() throws {
     let pair = try Pair()
-    #expect(try pair.keeper.send(.over))
+    #expect(try pair.keeper.send(.finished))
     pair.bus.hangUp()
-    #expect(throws: KeeperChannel.Failure.ended) { _ = try pair.keeper.send(.over) }
-    #expect(try next(from: pair.bus) == .over)
+    #expect(throws: KeeperChannel.Failure.ended) { _ = try pair.keeper.send(.finished) }
+    #expect(try next(from: pair.bus) == .finished)
     #expect(throws: KeeperChannel.Failure.ended) { _ = try pair.bus.receive() }
   }
 
@@ -94,7 +94,7 @@ struct KeeperChannelTests {
     ] as [[UInt8]])
   func malformed(_ bytes: [UInt8]) throws {
     let pair = try PacketPair()
-    let channel = try KeeperChannel.over(try pair.one.duplicate())
+    let channel = try KeeperChannel(try pair.one.duplicate())
     let connection = try WatchedConnection()
     let count = unsafe try bytes.withUnsafeBytes { bytes throws(Errno) in
       unsafe try UnixSocket.send(RawSpan(_unsafeBytes: bytes), passing: [connection.passed], to: pair.other)
@@ -116,10 +116,10 @@ struct KeeperChannelTests {
       try #require(seteuid(65534) == 0)
       try await MainActor.run {
         let pair = try PacketPair()
-        _ = try KeeperChannel.over(try pair.one.duplicate())
+        _ = try KeeperChannel(try pair.one.duplicate())
         try #require(seteuid(0) == 0)
         let error = #expect(throws: KeeperChannel.Failure.self) {
-          _ = try KeeperChannel.over(try pair.one.duplicate())
+          _ = try KeeperChannel(try pair.one.duplicate())
         }
         #expect(error == .untrusted(uid: 65534))
       }

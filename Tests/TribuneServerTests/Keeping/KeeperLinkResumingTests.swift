@@ -71,7 +71,7 @@ private struct Kept {
   /// - Parameter more: items without a descriptor.
   func given(to attachment: KeeperAttachment, and more: [KeptItem] = []) throws -> [KeeperScript.Step] {
     let descriptors = [connection.passed, try FileDescriptor.duplicate(of: log.rawDescriptor).release()]
-    return [.hears(.attach(attachment)), .gives(items + more, descriptors), .hears(.taken(count: 2))]
+    return [.hears(.attach(attachment)), .gives(items + more, descriptors), .hears(.acknowledged(count: 2))]
   }
 }
 
@@ -85,8 +85,8 @@ struct KeeperLinkResumingTests {
     let (kept, other) = (try Kept(), try WatchedConnection())
     let bus = try ScriptedKeeper(
       try kept.given(to: .resume(log: 0)) + [
-        .says(.leaving), .gives([.connection(other.cookie)], [other.passed]), .hears(.taken(count: 1)),
-        .says(.end(count: 3)), .hears(.forget([.connection(other.cookie)])), .says(.taken(count: 0)),
+        .says(.leaving), .gives([.connection(other.cookie)], [other.passed]), .hears(.acknowledged(count: 1)),
+        .says(.end(count: 3)), .hears(.forget([.connection(other.cookie)])), .says(.acknowledged(count: 0)),
         .hearsEnd,
       ])
     try bus.link.resume(into: bus.passed)
@@ -105,7 +105,7 @@ struct KeeperLinkResumingTests {
   func means() async throws {
     let kept = try Kept()
     let bus = try ScriptedKeeper([
-      .hears(.attach(.resume(log: kept.state))), .says(.taken(count: 0)), .hearsEnd,
+      .hears(.attach(.resume(log: kept.state))), .says(.acknowledged(count: 0)), .hearsEnd,
     ])
     bus.passed.take([.log(kept.state)], [try FileDescriptor.duplicate(of: kept.log.rawDescriptor).release()])
     try bus.link.resume(into: bus.passed)
@@ -127,7 +127,7 @@ struct KeeperLinkResumingTests {
 
   /// The last steps of keepers that die too early, or break the protocol.
   private nonisolated static let nonsense: [[KeeperScript.Step]] = [
-    [], [.says(.end(count: 1))], [.says(.yours)], [.says(.wanted(logVersion: 1))], [.says(.over)],
+    [], [.says(.end(count: 1))], [.says(.yielded)], [.says(.yieldRequest(logVersion: 1))], [.says(.finished)],
     [.says(.attach(.begin))], [.says(.forget([]))], [.says(.ready)], [.saysBytes([1, 2, 3])],
   ]
 
@@ -137,8 +137,8 @@ struct KeeperLinkResumingTests {
     let bus = try ScriptedKeeper(
       try kept.given(to: .resume(log: 0)) + Self.nonsense[index]
         // The bus sends everything to the next keeper.
-        + [.hangsUp, .hears(.attach(.begin)), .says(.taken(count: 0)), .hears(.batch([.file(1)]))]
-        + [.says(.taken(count: 1)), .hearsEnd])
+        + [.hangsUp, .hears(.attach(.begin)), .says(.acknowledged(count: 0)), .hears(.batch([.file(1)]))]
+        + [.says(.acknowledged(count: 1)), .hearsEnd])
     try bus.link.resume(into: bus.passed)
     #expect(!bus.isUp)
     #expect(bus.passed.connectionCookies == [kept.connection.cookie])
@@ -154,7 +154,8 @@ struct KeeperLinkResumingTests {
     let connection = try WatchedConnection()
     let bus = try ScriptedKeeper([
       .hears(.attach(.resume(log: 0))),
-      .gives([.connection(connection.cookie), .connection(1)], [connection.passed]), .hears(.taken(count: 1)),
+      .gives([.connection(connection.cookie), .connection(1)], [connection.passed]),
+      .hears(.acknowledged(count: 1)),
       .says(.end(count: 2)), .hearsEnd,
     ])
     try bus.link.resume(into: bus.passed)
@@ -169,7 +170,7 @@ struct KeeperLinkResumingTests {
 struct KeeperLinkReplacingTests {
   @Test(
     "has the place when the keeper says so, even if the keeper is leaving",
-    arguments: [[.yours], [.leaving, .yours]] as [[KeeperMessage]])
+    arguments: [[.yielded], [.leaving, .yielded]] as [[KeeperMessage]])
   func takesPlace(_ words: [KeeperMessage]) async throws {
     let kept = try Kept()
     let bus = try ScriptedKeeper(
@@ -196,7 +197,7 @@ struct KeeperLinkReplacingTests {
 
   @Test(
     "fails if the keeper refuses once the bus is ready",
-    arguments: [.refusal("not now"), nil, .over, .wanted(logVersion: 1)] as [KeeperMessage?])
+    arguments: [.refusal("not now"), nil, .finished, .yieldRequest(logVersion: 1)] as [KeeperMessage?])
   func refusedAtLast(_ word: KeeperMessage?) async throws {
     let kept = try Kept()
     let bus = try ScriptedKeeper(
@@ -224,7 +225,7 @@ struct KeeperLinkReplacingTests {
     let connection = try WatchedConnection()
     let bus = try ScriptedKeeper([
       .hears(.attach(replace)), .gives([.connection(connection.cookie)], [connection.passed]),
-      .hears(.taken(count: 1)), .says(.end(count: 1)),
+      .hears(.acknowledged(count: 1)), .says(.end(count: 1)),
     ])
     #expect(throws: KeeperLink.Failure.self) { try bus.link.replace(into: bus.passed) }
     await bus.script.expectEnd()
@@ -237,26 +238,26 @@ struct KeeperLinkYieldingTests {
   /// A bus that has promised its place.
   private static func asked(_ steps: [KeeperScript.Step]) throws -> ScriptedKeeper {
     let bus = try ScriptedKeeper(
-      [.hears(.attach(.begin)), .says(.taken(count: 0)), .says(.wanted(logVersion: 3))] + steps)
+      [.hears(.attach(.begin)), .says(.acknowledged(count: 0)), .says(.yieldRequest(logVersion: 3))] + steps)
     bus.link.tick(at: bus.link.now)
-    try bus.wait { bus.link.wish != .none }
-    #expect(bus.link.wish == .heard(logVersion: 3))
-    bus.link.wish = .promised
+    try bus.wait { bus.link.yieldRequest != .none }
+    #expect(bus.link.yieldRequest == .received(logVersion: 3))
+    bus.link.yieldRequest = .accepted
     return bus
   }
 
   @Test(
     "has lost it when the keeper says so, even if the keeper is leaving",
-    arguments: [[.over], [.leaving, .over]] as [[KeeperMessage]])
+    arguments: [[.finished], [.leaving, .finished]] as [[KeeperMessage]])
   func lost(_ words: [KeeperMessage]) async throws {
-    let bus = try Self.asked([.hears(.yours)] + words.map { .says($0) })
+    let bus = try Self.asked([.hears(.yielded)] + words.map { .says($0) })
     try bus.link.givePlace()
     await bus.script.expectEnd()
   }
 
   @Test("has lost it even if the keeper hung up after saying so")
   func lostAtLast() async throws {
-    let bus = try Self.asked([.hearsBatch, .says(.over)])
+    let bus = try Self.asked([.hearsBatch, .says(.finished)])
     let file = try SharedFile(length: 1)
     bus.link.keep(.file(1), lending: file.rawDescriptor)
     bus.link.flush()
@@ -268,7 +269,8 @@ struct KeeperLinkYieldingTests {
   @Test("goes on with its keeper if the other bus has gone")
   func refused() async throws {
     let bus = try Self.asked([
-      .hears(.yours), .says(.refusal("it has gone")), .hears(.batch([.file(1)])), .says(.taken(count: 1)),
+      .hears(.yielded), .says(.refusal("it has gone")), .hears(.batch([.file(1)])),
+      .says(.acknowledged(count: 1)),
       .hearsEnd,
     ])
     #expect(throws: KeeperChannel.Failure.refused("it has gone")) { try bus.link.givePlace() }
@@ -282,9 +284,9 @@ struct KeeperLinkYieldingTests {
 
   @Test(
     "goes on without its keeper if that dies, or breaks the protocol",
-    arguments: [nil, .yours, .end(count: 1)] as [KeeperMessage?])
+    arguments: [nil, .yielded, .end(count: 1)] as [KeeperMessage?])
   func keeperDies(_ word: KeeperMessage?) async throws {
-    let bus = try Self.asked([.hears(.yours)] + (word.map { [.says($0)] } ?? []))
+    let bus = try Self.asked([.hears(.yielded)] + (word.map { [.says($0)] } ?? []))
     #expect(throws: KeeperChannel.Failure.self) { try bus.link.givePlace() }
     #expect(!bus.isUp)
     await bus.script.expectEnd()
@@ -294,7 +296,8 @@ struct KeeperLinkYieldingTests {
   func keeperDiesEarly() async throws {
     let file = try SharedFile(length: 1)
     let bus = try Self.asked([
-      .hears(.batch([.file(1)])), .hangsUp, .hears(.attach(.begin)), .says(.taken(count: 0)), .hearsEnd,
+      .hears(.batch([.file(1)])), .hangsUp, .hears(.attach(.begin)), .says(.acknowledged(count: 0)),
+      .hearsEnd,
     ])
     bus.link.keep(.file(1), lending: file.rawDescriptor)
     #expect(!bus.link.flush(within: .seconds(60)))
@@ -312,7 +315,7 @@ struct KeeperLinkYieldingTests {
     let bus = try Self.asked([.hears(.refusal("not now")), .hearsEnd])
     bus.link.refusePlace(because: "not now")
     bus.link.refusePlace(because: "it has been refused")
-    #expect(bus.link.wish == .none)
+    #expect(bus.link.yieldRequest == .none)
     await bus.end()
   }
 
@@ -323,18 +326,19 @@ struct KeeperLinkYieldingTests {
     bus.link.keep(.file(1), lending: file.rawDescriptor)
     bus.link.flush()
     #expect(throws: KeeperLink.Failure.self) { try bus.wait { false } }
-    #expect(bus.link.wish == .none && !bus.link.isKept(.file(1)))
+    #expect(bus.link.yieldRequest == .none && !bus.link.isKept(.file(1)))
     await bus.script.expectEnd()
   }
 
   @Test(
     "leaves a keeper that sends a message at the wrong time",
     arguments: [
-      .attach(.begin), .batch([]), .forget([]), .taken(count: 0), .end(count: 0), .over, .yours, .ready,
-      .wanted(logVersion: 4),
+      .attach(.begin), .batch([]), .forget([]), .acknowledged(count: 0), .end(count: 0), .finished, .yielded,
+      .ready,
+      .yieldRequest(logVersion: 4),
     ] as [KeeperMessage])
   func nonsense(_ word: KeeperMessage) async throws {
-    try await hasLeft([.says(.taken(count: 1)), .says(word)])
+    try await hasLeft([.says(.acknowledged(count: 1)), .says(word)])
   }
 
   @Test("leaves a keeper that sends garbage, passes descriptors or acknowledges too much")
@@ -342,6 +346,6 @@ struct KeeperLinkYieldingTests {
     let file = try SharedFile(length: 1)
     try await hasLeft([.saysBytes([1, 2, 3])])
     try await hasLeft([.gives([.file(2)], [try FileDescriptor.duplicate(of: file.rawDescriptor).release()])])
-    try await hasLeft([.says(.taken(count: 2))])
+    try await hasLeft([.says(.acknowledged(count: 2))])
   }
 }

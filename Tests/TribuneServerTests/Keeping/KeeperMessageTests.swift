@@ -17,8 +17,9 @@ struct KeeperMessageTests {
   static let all: [KeeperMessage] = [
     .attach(.begin), .attach(.resume(log: 0)), .attach(.resume(log: .max)),
     .attach(.replace(logVersion: 0)), .attach(.replace(logVersion: .max)), .batch([]), .batch(items),
-    .forget([]), .forget(items), .taken(count: 0), .taken(count: 253), .end(count: 0),
-    .end(count: Int(UInt32.max)), .leaving, .over, .wanted(logVersion: .max), .yours, .ready, .refusal(""),
+    .forget([]), .forget(items), .acknowledged(count: 0), .acknowledged(count: 253), .end(count: 0),
+    .end(count: Int(UInt32.max)), .leaving, .finished, .yieldRequest(logVersion: .max), .yielded, .ready,
+    .refusal(""),
     .refusal("nö"),
   ]
 

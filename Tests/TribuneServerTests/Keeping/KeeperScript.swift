@@ -88,7 +88,7 @@ final class KeeperScript: Sendable {
       guard case .batch(let items)? = message else {
         throw Deviation(description: "\(String(describing: message))")
       }
-      if case .keepsBatch = step { try send(.taken(count: items.count), to: socket) }
+      if case .keepsBatch = step { try send(.acknowledged(count: items.count), to: socket) }
     case .says(let message): try send(message, to: socket)
     case .gives(let items, let descriptors):
       try send(.batch(items), passing: descriptors, to: socket)
@@ -109,8 +109,8 @@ final class KeeperScript: Sendable {
     _ message: KeeperMessage?, over socket: borrowing FileDescriptor
   ) throws -> Bool {
     switch message {
-    case .batch(let items)?: try send(.taken(count: items.count), to: socket)
-    case .forget?: try send(.taken(count: 0), to: socket)
+    case .batch(let items)?: try send(.acknowledged(count: items.count), to: socket)
+    case .forget?: try send(.acknowledged(count: 0), to: socket)
     default: return false
     }
     return true

@@ -33,7 +33,8 @@ struct KeeperTests {
     let connections = try connections(3)
     #expect(try bus.keep(connections) == 3)
     #expect(keeper.count == 3)
-    #expect(try bus.ask(.forget([.connection(connections[1].cookie), .connection(1)])) == .taken(count: 0))
+    #expect(
+      try bus.ask(.forget([.connection(connections[1].cookie), .connection(1)])) == .acknowledged(count: 0))
     #expect(keeper.count == 2)
     #expect(try connections[1].isClosed)
   }
@@ -63,7 +64,7 @@ struct KeeperTests {
     for number in 0..<UInt64(KeeperMessage.windowMax + 1) {
       let items = (0..<UInt64(KeeperMessage.itemsMax)).map { KeptItem.connection(number << 32 | $0) }
       let copies = [CInt](repeating: item.passed, count: items.count)
-      #expect(try bus.ask(.batch(items), passing: copies) == .taken(count: items.count))
+      #expect(try bus.ask(.batch(items), passing: copies) == .acknowledged(count: items.count))
     }
     bus.hangUp()
     let next = try keeper.bus()
@@ -72,7 +73,7 @@ struct KeeperTests {
       guard case .batch? = try next.hear() else { throw Errno.inputOutput }
     }
     #expect(try next.hear() == nil)
-    guard case .batch? = try next.ask(.taken(count: 253)) else { throw Errno.inputOutput }
+    guard case .batch? = try next.ask(.acknowledged(count: 253)) else { throw Errno.inputOutput }
   }
 
   @Test("keeps one descriptor under each name, and closes the one that another replaces")
@@ -105,7 +106,7 @@ struct KeeperTests {
     let connection = try WatchedConnection()
     try connection.write()
     #expect(try bus.keep([connection]) == 1)
-    #expect(try bus.ask(.forget([.connection(connection.cookie)])) == .taken(count: 0))
+    #expect(try bus.ask(.forget([.connection(connection.cookie)])) == .acknowledged(count: 0))
     #expect(try connection.isClosed)
   }
 
@@ -126,7 +127,7 @@ struct KeeperTests {
     if isGiven {
       #expect(Set(try next.takeAll()) == [.connection(connection.cookie), .log(7)])
     } else {
-      #expect(try next.hear() == .taken(count: 0))
+      #expect(try next.hear() == .acknowledged(count: 0))
       #expect(try connection.isClosed && state.isClosed)
     }
   }
@@ -160,11 +161,11 @@ struct KeeperTests {
   func over() throws {
     let connection = try WatchedConnection()
     #expect(try bus.keep([connection]) == 1)
-    try bus.say(.over)
+    try bus.say(.finished)
     try keeper.turn()
     #expect(try connection.isClosed)
     let next = try keeper.bus()
-    #expect(try next.ask(.attach(.resume(log: 0))) == .taken(count: 0))
+    #expect(try next.ask(.attach(.resume(log: 0))) == .acknowledged(count: 0))
   }
 
   // MARK: The lease
@@ -181,7 +182,7 @@ struct KeeperTests {
   /// Has the keeper keep a lease and a connection.
   private func leased() throws -> (Lease, WatchedConnection) {
     let (lease, connection) = (try Lease(), try WatchedConnection())
-    #expect(try bus.ask(.batch([.lease]), passing: [lease.keepers]) == .taken(count: 1))
+    #expect(try bus.ask(.batch([.lease]), passing: [lease.keepers]) == .acknowledged(count: 1))
     #expect(try bus.keep([connection]) == 1)
     return (lease, connection)
   }
@@ -211,7 +212,7 @@ struct KeeperTests {
     try next.say(.attach(.resume(log: 0)))
     bus.hangUp()
     lease.end()
-    #expect(try next.hear() == .taken(count: 0))
+    #expect(try next.hear() == .acknowledged(count: 0))
     #expect(try connection.isClosed)
   }
 
@@ -223,7 +224,7 @@ struct KeeperTests {
     let second = try Lease()
     try bus.say(.batch([.lease]), passing: [second.keepers])
     if endsJustThen { first.end() }
-    #expect(try bus.hear() == .taken(count: 1))
+    #expect(try bus.hear() == .acknowledged(count: 1))
     bus.hangUp()
     first.end()
     try keeper.turn()
@@ -236,10 +237,10 @@ struct KeeperTests {
   @Test("stays with its bus when a lease that the bus took back ends")
   func forgottenLease() throws {
     let (lease, _) = try leased()
-    #expect(try bus.ask(.forget([.lease])) == .taken(count: 0))
+    #expect(try bus.ask(.forget([.lease])) == .acknowledged(count: 0))
     lease.end()
     let another = try Lease()
-    #expect(try bus.ask(.batch([.lease]), passing: [another.keepers]) == .taken(count: 1))
+    #expect(try bus.ask(.batch([.lease]), passing: [another.keepers]) == .acknowledged(count: 1))
     #expect(keeper.count == 2)
   }
 
@@ -248,8 +249,9 @@ struct KeeperTests {
   @Test(
     "refuses a stranger that sends a message at the wrong time, and goes on serving its bus",
     arguments: [
-      .batch([.connection(1)]), .forget([.connection(1)]), .taken(count: 1), .end(count: 0), .leaving, .over,
-      .wanted(logVersion: 1), .yours, .ready, .refusal("no"),
+      .batch([.connection(1)]), .forget([.connection(1)]), .acknowledged(count: 1), .end(count: 0), .leaving,
+      .finished,
+      .yieldRequest(logVersion: 1), .yielded, .ready, .refusal("no"),
     ] as [KeeperMessage])
   func stranger(_ message: KeeperMessage) throws {
     let stranger = try keeper.bus()
@@ -269,7 +271,9 @@ struct KeeperTests {
 
   @Test(
     "refuses its own bus if that breaks the protocol, and closes what it had: the bus may go on elsewhere",
-    arguments: [.attach(.begin), .taken(count: 1), .end(count: 0), .wanted(logVersion: 1), .leaving]
+    arguments: [
+      .attach(.begin), .acknowledged(count: 1), .end(count: 0), .yieldRequest(logVersion: 1), .leaving,
+    ]
       as [KeeperMessage])
   func owner(_ message: KeeperMessage) throws {
     let connection = try WatchedConnection()
@@ -337,7 +341,7 @@ struct KeeperTests {
     try keeper.signal()
     #expect(try bus.hear() == .leaving)
     #expect(try bus.keep([try WatchedConnection()]) == 1)
-    try bus.say(.over)
+    try bus.say(.finished)
     #expect(try !keeper.turn())
   }
 
@@ -353,7 +357,7 @@ struct KeeperTests {
     try next.say(.attach(.resume(log: 0)))
     #expect(try next.takeAll() == [.connection(connection.cookie)])
     #expect(try next.hear() == .leaving)
-    try next.say(.over)
+    try next.say(.finished)
     #expect(try !keeper.turn())
   }
 

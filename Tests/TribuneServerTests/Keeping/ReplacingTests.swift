@@ -23,13 +23,13 @@ struct ReplacingTests {
     #expect(try old.keep([connection]) == 1)
     new = try keeper.bus()
     try new.say(.attach(.replace(logVersion: 3)))
-    #expect(try old.hear() == .wanted(logVersion: 3))
+    #expect(try old.hear() == .yieldRequest(logVersion: 3))
     #expect(try new.hear() == nil)
   }
 
   /// Has the old bus give its place, and the new one get everything.
   private func yield() throws {
-    try old.say(.yours)
+    try old.say(.yielded)
     #expect(try new.takeAll() == [.connection(connection.cookie)])
     #expect(try old.hear() == nil)
   }
@@ -48,8 +48,8 @@ struct ReplacingTests {
   func replaces() throws {
     try yield()
     try new.say(.ready)
-    #expect(try old.lastWords() == [.over])
-    #expect(try new.hear() == .yours)
+    #expect(try old.lastWords() == [.finished])
+    #expect(try new.hear() == .yielded)
     #expect(try new.keep([try WatchedConnection()]) == 1)
     #expect(keeper.count == 2)
   }
@@ -58,8 +58,8 @@ struct ReplacingTests {
   func lastMoment() throws {
     let another = try WatchedConnection()
     #expect(try old.keep([another]) == 1)
-    #expect(try old.ask(.forget([.connection(connection.cookie)])) == .taken(count: 0))
-    try old.say(.yours)
+    #expect(try old.ask(.forget([.connection(connection.cookie)])) == .acknowledged(count: 0))
+    try old.say(.yielded)
     #expect(try new.takeAll() == [.connection(another.cookie)])
   }
 
@@ -74,13 +74,13 @@ struct ReplacingTests {
   func readyTooEarly() throws {
     try new.say(.ready)
     #expect(try new.lastWords()?.count == 1)
-    #expect(try old.ask(.yours) == Self.newcomerHasGone)
+    #expect(try old.ask(.yielded) == Self.newcomerHasGone)
     try expectOldServed()
   }
 
   @Test("cannot be ready before it has acknowledged everything")
   func readyWithoutTaking() throws {
-    try old.say(.yours)
+    try old.say(.yielded)
     guard case .batch? = try new.hear() else { throw Errno.inputOutput }
     try new.say(.ready)
     #expect(try new.lastWords()?.count == 1)
@@ -98,7 +98,7 @@ struct ReplacingTests {
 
   @Test("leaves the old one in its place if it dies before the old one has answered")
   func diesEarly() throws {
-    for (answer, isAnswered) in [(.yours, true), (.refusal("not now"), false)] as [(KeeperMessage, Bool)] {
+    for (answer, isAnswered) in [(.yielded, true), (.refusal("not now"), false)] as [(KeeperMessage, Bool)] {
       let test = try Self()
       test.new.hangUp()
       // No other bus may ask before the answer, which would be taken for an answer to that bus.
@@ -109,7 +109,7 @@ struct ReplacingTests {
       try test.expectOldServed()
       let fourth = try test.keeper.bus()
       try fourth.say(.attach(.replace(logVersion: 5)))
-      #expect(try test.old.hear() == .wanted(logVersion: 5))
+      #expect(try test.old.hear() == .yieldRequest(logVersion: 5))
     }
   }
 
@@ -117,7 +117,7 @@ struct ReplacingTests {
   func oldEnds() throws {
     old.hangUp()
     #expect(try new.takeAll() == [.connection(connection.cookie)])
-    #expect(try new.ask(.ready) == .yours)
+    #expect(try new.ask(.ready) == .yielded)
   }
 
   @Test("is refused if the old one dies after it gave its place, and everything is kept for the next bus")
@@ -128,7 +128,7 @@ struct ReplacingTests {
     let next = try keeper.bus()
     try next.say(.attach(.replace(logVersion: 3)))
     #expect(try next.takeAll() == [.connection(connection.cookie)])
-    #expect(try next.ask(.ready) == .yours)
+    #expect(try next.ask(.ready) == .yielded)
   }
 
   @Test("is refused if the old one hangs up just as it gets ready: the old one may go on without its keeper")
@@ -143,7 +143,7 @@ struct ReplacingTests {
   func oldLeavesJustBefore() throws {
     try yield()
     try new.say(.ready)
-    try old.say(.over)
+    try old.say(.finished)
     old.hangUp()
     #expect(try new.lastWords() != [])
     #expect(try connection.isClosed)
@@ -154,7 +154,7 @@ struct ReplacingTests {
     arguments: [false, true])
   func oldLeaves(hasYielded: Bool) throws {
     if hasYielded { try yield() }
-    try old.say(.over)
+    try old.say(.finished)
     let reason = "the bus to be replaced has left the keeper"
     #expect(try new.lastWords() == [.refusal(reason)])
     #expect(try connection.isClosed)
@@ -166,10 +166,10 @@ struct ReplacingTests {
     #expect(try old.hear() == nil)
     try yield()
     try new.say(.ready)
-    #expect(try old.lastWords() == [.over])
-    #expect(try new.hear() == .yours)
+    #expect(try old.lastWords() == [.finished])
+    #expect(try new.hear() == .yielded)
     #expect(try new.hear() == .leaving)
-    try new.say(.over)
+    try new.say(.finished)
     #expect(try !keeper.turn())
   }
 

@@ -71,7 +71,7 @@ final class SteppedKeeper {
   /// A bus that the keeper serves, and that has nothing kept yet.
   func servedBus() throws -> ScriptedBus {
     let bus = try bus()
-    #expect(try bus.ask(.attach(.begin)) == .taken(count: 0))
+    #expect(try bus.ask(.attach(.begin)) == .acknowledged(count: 0))
     return bus
   }
 }
@@ -131,7 +131,7 @@ final class ScriptedBus {
     let own = connections.map(\.passed) + descriptors
     let answer = try ask(.batch(connections.map { .connection($0.cookie) } + more), passing: own)
     for descriptor in own { close(descriptor) }
-    guard case .taken(let count)? = answer else {
+    guard case .acknowledged(let count)? = answer else {
       Issue.record("\(String(describing: answer))")
       return 0
     }
@@ -152,7 +152,7 @@ final class ScriptedBus {
           #expect(cookie == item.key)
         }
         items += batch
-        try say(.taken(count: batch.count))
+        try say(.acknowledged(count: batch.count))
       case .end(let count)?:
         #expect(count == items.count)
         return items

@@ -4,11 +4,11 @@ package import TribuneCore
 
 /// For which bus the keeper keeps its descriptors, and until when: a state machine without I/O. `Keeper` performs its
 /// actions.
-nonisolated package struct Tenure: Equatable {
+nonisolated package struct KeeperState: Equatable {
   /// The connection of a bus to the keeper.
   package typealias Bus = Int
 
-  package enum State: Equatable {
+  package enum Phase: Equatable {
     /// Nothing is kept. → owned
     case vacant
     /// A bus is connected. → awaited, vacant, yielding
@@ -23,12 +23,6 @@ nonisolated package struct Tenure: Equatable {
     /// The bus has gone, and another one is awaited: until this time or, if it is nil, for as long as the lease lasts.
     /// → owned, vacant
     case awaited(until: Instant?)
-  }
-
-  package enum Ending: Equatable {
-    case no
-    /// The keeper must end, by this time at the latest. Final.
-    case wanted(by: Instant)
   }
 
   package enum Action: Equatable {
@@ -55,8 +49,9 @@ nonisolated package struct Tenure: Equatable {
   /// How long a keeper that must end stays at most, because a bus still needs it.
   package static let endingNanoseconds: UInt64 = 8_000_000_000
 
-  package private(set) var state = State.vacant
-  package private(set) var ending = Ending.no
+  package private(set) var phase = Phase.vacant
+  /// When the keeper ends at the latest; nil unless it must end. Final once it is set.
+  package private(set) var endsBy: Instant?
   private var hasLease = false
 
   package init() {}
@@ -69,29 +64,29 @@ nonisolated package struct Tenure: Equatable {
   }
 
   package mutating func attach(_ bus: Bus, _ attachment: Attachment) -> Action {
-    switch (state, attachment) {
+    switch (phase, attachment) {
     case (.owned(let other), .replaces):
-      state = .yielding(from: other, to: bus)
+      phase = .yielding(from: other, to: bus)
       return .askToYield(other)
     case (.owned, _), (.yielding, _), (.askedInVain, _), (.yielded, _):
       return .refuse(bus, "another bus is served")
     case (.awaited, .resumes(isKept: true)), (.awaited, .replaces):
-      state = .owned(by: bus)
+      phase = .owned(by: bus)
       return .give(bus)
     case (.awaited, _), (.vacant, _): return serveAnew(bus)
     }
   }
 
   private mutating func serveAnew(_ bus: Bus) -> Action {
-    state = .owned(by: bus)
+    phase = .owned(by: bus)
     hasLease = false
     // The bus has all descriptors itself. So a keeper that must end can end, and the bus finds another one.
-    return ending == .no ? .serveAnew(bus) : .exit
+    return endsBy == nil ? .serveAnew(bus) : .exit
   }
 
   /// The bus that is served, or that waits while another bus takes its place.
   package var owner: Bus? {
-    switch state {
+    switch phase {
     case .owned(let bus), .yielding(let bus, _), .askedInVain(let bus), .yielded(let bus, _): bus
     case .vacant, .awaited: nil
     }
@@ -101,12 +96,12 @@ nonisolated package struct Tenure: Equatable {
 
   /// The bus that was asked for its place has handed everything over, and waits for the outcome.
   package mutating func yields(_ bus: Bus) -> Action {
-    switch state {
+    switch phase {
     case .yielding(bus, let other):
-      state = .yielded(from: bus, to: other)
+      phase = .yielded(from: bus, to: other)
       return .give(other)
     case .askedInVain(bus):
-      state = .owned(by: bus)
+      phase = .owned(by: bus)
       return .leaveInPlace(bus, Self.hasGone)
     default: return .nothing
     }
@@ -114,12 +109,12 @@ nonisolated package struct Tenure: Equatable {
 
   /// The bus that was asked for its place keeps it.
   package mutating func refuses(_ bus: Bus, _ reason: String) -> Action {
-    switch state {
+    switch phase {
     case .yielding(bus, let other):
-      state = .owned(by: bus)
+      phase = .owned(by: bus)
       return .refuse(other, reason)
     case .askedInVain(bus):
-      state = .owned(by: bus)
+      phase = .owned(by: bus)
       return .nothing
     default: return .nothing
     }
@@ -127,48 +122,48 @@ nonisolated package struct Tenure: Equatable {
 
   /// The bus that gave up its place knows that it has lost it.
   package mutating func passPlace() {
-    guard case .yielded(_, let bus) = state else { preconditionFailure("no bus has yielded its place") }
-    state = .owned(by: bus)
+    guard case .yielded(_, let bus) = phase else { preconditionFailure("no bus has yielded its place") }
+    phase = .owned(by: bus)
   }
 
   // MARK: Ending
 
   /// Asks the bus to leave, if the keeper must end. Called when the bus has been given everything, or continues in its
   /// place.
-  package func asksToLeave() -> Action {
-    if case .owned(let bus) = state, ending != .no { .askToLeave(bus) } else { .nothing }
+  package func askToLeaveIfEnding() -> Action {
+    if case .owned(let bus) = phase, endsBy != nil { .askToLeave(bus) } else { .nothing }
   }
 
-  package mutating func leaseCame() { hasLease = true }
+  package mutating func leaseBegan() { hasLease = true }
 
   /// The other end of the lease is closed.
   package mutating func leaseEnded() -> Action {
     hasLease = false
-    guard case .awaited = state else { return .nothing }
+    guard case .awaited = phase else { return .nothing }
     return vacate()
   }
 
   /// A connection has ended.
   package mutating func depart(_ bus: Bus, at now: Instant) -> Action {
-    switch state {
+    switch phase {
     case .owned(by: bus):
-      state = awaited(at: now)
+      phase = awaited(at: now)
       return .nothing
     // The bus has handed everything over, or died: the other bus resumes it.
     case .yielding(from: bus, let other):
-      state = .owned(by: other)
+      phase = .owned(by: other)
       return .give(other)
     case .yielded(from: bus, let other):
-      state = awaited(at: now)
+      phase = awaited(at: now)
       return .refuse(other, "the bus to be replaced has gone")
     case .askedInVain(bus):
-      state = awaited(at: now)
+      phase = awaited(at: now)
       return .nothing
     case .yielding(let other, to: bus):
-      state = .askedInVain(other)
+      phase = .askedInVain(other)
       return .nothing
     case .yielded(let other, to: bus):
-      state = .owned(by: other)
+      phase = .owned(by: other)
       return .leaveInPlace(other, Self.hasGone)
     case .vacant, .awaited, .owned, .yielding, .askedInVain, .yielded: return .nothing
     }
@@ -176,14 +171,14 @@ nonisolated package struct Tenure: Equatable {
 
   private static let hasGone = "the bus that wanted the place has gone"
 
-  private func awaited(at now: Instant) -> State {
+  private func awaited(at now: Instant) -> Phase {
     .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.patienceNanoseconds))
   }
 
   /// No other bus may resume what is kept, because this bus has ended for good, or continues without this keeper. A
   /// keeper that must end can end then.
-  package mutating func over(_ bus: Bus) -> Action {
-    switch state {
+  package mutating func finish(_ bus: Bus) -> Action {
+    switch phase {
     case .owned(by: bus), .askedInVain(bus): return vacate()
     case .yielding(from: bus, let other), .yielded(from: bus, let other):
       _ = vacate()
@@ -194,8 +189,8 @@ nonisolated package struct Tenure: Equatable {
 
   /// The keeper must end. It stays while it is the only process that has the descriptors.
   package mutating func end(at now: Instant) -> Action {
-    if ending == .no { ending = .wanted(by: now.advanced(byNanoseconds: Self.endingNanoseconds)) }
-    return switch state {
+    if endsBy == nil { endsBy = now.advanced(byNanoseconds: Self.endingNanoseconds) }
+    return switch phase {
     case .vacant: .exit
     case .owned(let bus): .askToLeave(bus)
     // The bus that gets the place is asked when that is decided.
@@ -206,21 +201,19 @@ nonisolated package struct Tenure: Equatable {
 
   /// When to call `tick`; nil if there is no need.
   package var nextDue: Instant? {
-    var due: Instant?
-    if case .awaited(let until?) = state { due = until }
-    if case .wanted(let by) = ending { due = min(due ?? by, by) }
-    return due
+    guard case .awaited(let until?) = phase else { return endsBy }
+    return min(until, endsBy ?? until)
   }
 
   package mutating func tick(at now: Instant) -> Action {
-    if case .wanted(let by) = ending, by <= now { return .exit }
-    if case .awaited(let until?) = state, until <= now { return vacate() }
+    if let endsBy, endsBy <= now { return .exit }
+    if case .awaited(let until?) = phase, until <= now { return vacate() }
     return .nothing
   }
 
   private mutating func vacate() -> Action {
-    state = .vacant
+    phase = .vacant
     hasLease = false
-    return ending == .no ? .clear : .exit
+    return endsBy == nil ? .clear : .exit
   }
 }

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribuneServer
+
+/// Which bus a keeper serves or awaits. Bus 1 is served first, bus 2 asks for its place, and bus 3 is a stranger.
+@Suite("The state of a keeper")
+struct KeeperStateTests {
+  private static let now = Instant(nanoseconds: 1_000_000_000)
+  private static func after(seconds: UInt64) -> Instant {
+    now.advanced(byNanoseconds: seconds * 1_000_000_000)
+  }
+
+  private static let gone = "the bus that wanted the place has gone"
+  private static let awaited = KeeperState.Phase.awaited(until: after(seconds: 30))
+
+  enum Situation: CaseIterable {
+    case vacant, owned, yielding, askedInVain, yielded, awaited
+
+    fileprivate func keeper(hasLease: Bool = false) -> KeeperState {
+      var keeper = KeeperState()
+      guard self != .vacant else { return keeper }
+      _ = keeper.attach(1, .begins)
+      if hasLease { keeper.leaseBegan() }
+      if [.yielding, .askedInVain, .yielded].contains(self) { _ = keeper.attach(2, .replaces) }
+      switch self {
+      case .vacant, .owned, .yielding: break
+      case .askedInVain: _ = keeper.depart(2, at: now)
+      case .yielded: _ = keeper.yields(1)
+      case .awaited: _ = keeper.depart(1, at: now)
+      }
+      return keeper
+    }
+
+    fileprivate var phase: KeeperState.Phase {
+      switch self {
+      case .vacant: .vacant
+      case .owned: .owned(by: 1)
+      case .yielding: .yielding(from: 1, to: 2)
+      case .askedInVain: .askedInVain(1)
+      case .yielded: .yielded(from: 1, to: 2)
+      case .awaited: KeeperStateTests.awaited
+      }
+    }
+  }
+
+  // MARK: Coming
+
+  @Test(
+    "each situation has the phase and the owner that the other tests assume", arguments: Situation.allCases)
+  func situations(_ situation: Situation) {
+    let owner: Int? = [.vacant, .awaited].contains(situation) ? nil : 1
+    #expect(situation.keeper().phase == situation.phase)
+    #expect(situation.keeper().owner == owner)
+  }
+
+  @Test("a bus that attaches begins anew, resumes, asks for the place or is refused")
+  func attaching() {
+    let refusal = KeeperState.Action.refuse(3, "another bus is served")
+    let cases: [(Situation, KeeperState.Attachment, KeeperState.Action, KeeperState.Phase)] = [
+      (.vacant, .begins, .serveAnew(3), .owned(by: 3)),
+      (.vacant, .resumes(isKept: true), .serveAnew(3), .owned(by: 3)),
+      (.vacant, .replaces, .serveAnew(3), .owned(by: 3)),
+      (.owned, .begins, refusal, .owned(by: 1)),
+      (.owned, .resumes(isKept: true), refusal, .owned(by: 1)),
+      (.owned, .replaces, .askToYield(1), .yielding(from: 1, to: 3)),
+      (.awaited, .begins, .serveAnew(3), .owned(by: 3)),
+      (.awaited, .resumes(isKept: false), .serveAnew(3), .owned(by: 3)),
+      (.awaited, .resumes(isKept: true), .give(3), .owned(by: 3)),
+      (.awaited, .replaces, .give(3), .owned(by: 3)),
+    ]
+    for (situation, attachment, action, phase) in cases {
+      var keeper = situation.keeper()
+      #expect(keeper.attach(3, attachment) == action, "\(situation), \(attachment)")
+      #expect(keeper.phase == phase, "\(situation), \(attachment)")
+    }
+  }
+
+  @Test(
+    "no other bus can attach while a bus is asked for its place",
+    arguments: [Situation.yielding, .askedInVain, .yielded])
+  func attachingMeanwhile(_ situation: Situation) {
+    for attachment in [.begins, .resumes(isKept: true), .replaces] as [KeeperState.Attachment] {
+      var keeper = situation.keeper()
+      #expect(keeper.attach(3, attachment) == .refuse(3, "another bus is served"))
+      // Its departure changes nothing.
+      #expect(keeper.depart(3, at: Self.now) == .nothing)
+      #expect(keeper.phase == situation.phase)
+    }
+  }
+
+  // MARK: Replacing
+
+  private static let left = "the bus to be replaced has left the keeper"
+
+  private enum Event {
+    case yields, refuses, finishes, ownerDeparts, newcomerDeparts
+
+    func happen(to keeper: inout KeeperState) -> KeeperState.Action {
+      switch self {
+      case .yields: keeper.yields(1)
+      case .refuses: keeper.refuses(1, "no")
+      case .finishes: keeper.finish(1)
+      case .ownerDeparts: keeper.depart(1, at: now)
+      case .newcomerDeparts: keeper.depart(2, at: now)
+      }
+    }
+  }
+
+  @Test("after any event while a bus is asked for its place, a bus has it or is awaited, or all is closed")
+  func replacing() {
+    let ownerHasGone = KeeperState.Action.refuse(2, "the bus to be replaced has gone")
+    let ownerHasLeft = KeeperState.Action.clearAndRefuse(2, Self.left)
+    let cases: [(Situation, Event, KeeperState.Action, KeeperState.Phase)] = [
+      (.yielding, .yields, .give(2), .yielded(from: 1, to: 2)),
+      (.yielding, .refuses, .refuse(2, "no"), .owned(by: 1)),
+      (.yielding, .finishes, ownerHasLeft, .vacant),
+      (.yielding, .ownerDeparts, .give(2), .owned(by: 2)),
+      (.yielding, .newcomerDeparts, .nothing, .askedInVain(1)),
+      (.askedInVain, .yields, .leaveInPlace(1, Self.gone), .owned(by: 1)),
+      (.askedInVain, .refuses, .nothing, .owned(by: 1)),
+      (.askedInVain, .finishes, .clear, .vacant),
+      (.askedInVain, .ownerDeparts, .nothing, Self.awaited),
+      (.yielded, .yields, .nothing, .yielded(from: 1, to: 2)),
+      (.yielded, .refuses, .nothing, .yielded(from: 1, to: 2)),
+      (.yielded, .finishes, ownerHasLeft, .vacant),
+      (.yielded, .ownerDeparts, ownerHasGone, Self.awaited),
+      (.yielded, .newcomerDeparts, .leaveInPlace(1, Self.gone), .owned(by: 1)),
+      // Answers without a request.
+      (.owned, .yields, .nothing, .owned(by: 1)),
+      (.owned, .refuses, .nothing, .owned(by: 1)),
+      (.vacant, .yields, .nothing, .vacant),
+    ]
+    for (situation, event, action, phase) in cases {
+      var keeper = situation.keeper()
+      #expect(event.happen(to: &keeper) == action, "\(situation), \(event)")
+      #expect(keeper.phase == phase, "\(situation), \(event)")
+    }
+  }
+
+  @Test("a bus that is ready has the place, and can be asked for it in turn")
+  func settled() {
+    var keeper = Situation.yielded.keeper()
+    keeper.passPlace()
+    #expect(keeper.phase == .owned(by: 2))
+    #expect(keeper.depart(1, at: Self.now) == .nothing)
+    #expect(keeper.attach(3, .replaces) == .askToYield(2))
+  }
+
+  @Test("only the bus that was asked can answer", arguments: [2, 3])
+  func strangers(_ bus: Int) {
+    for situation in Situation.allCases {
+      var keeper = situation.keeper()
+      #expect(keeper.yields(bus) == .nothing)
+      #expect(keeper.refuses(bus, "no") == .nothing)
+      #expect(keeper.finish(bus) == .nothing)
+      #expect(keeper.phase == situation.phase)
+    }
+  }
+
+  // MARK: Going
+
+  @Test("without a lease, a keeper waits 30 s for the next bus")
+  func patience() {
+    var keeper = Situation.awaited.keeper()
+    #expect(keeper.nextDue == Self.after(seconds: 30))
+    #expect(keeper.tick(at: Self.after(seconds: 29)) == .nothing)
+    #expect(keeper.tick(at: Self.after(seconds: 30)) == .clear)
+    #expect(keeper.phase == .vacant && keeper.nextDue == nil)
+  }
+
+  @Test("with a lease, a keeper waits for the next bus until the lease ends")
+  func lease() {
+    var keeper = Situation.awaited.keeper(hasLease: true)
+    #expect(keeper.nextDue == nil)
+    #expect(keeper.tick(at: Self.after(seconds: 100_000)) == .nothing)
+    #expect(keeper.leaseEnded() == .clear)
+    #expect(keeper.phase == .vacant)
+  }
+
+  @Test("a lease that ends during service changes nothing, and then the keeper waits 30 s for the next bus")
+  func leaseOfOwner() {
+    for situation in [.owned, .yielding, .askedInVain, .yielded] as [Situation] {
+      var keeper = situation.keeper(hasLease: true)
+      #expect(keeper.leaseEnded() == .nothing)
+      #expect(keeper.phase == situation.phase)
+      _ = keeper.depart(1, at: Self.now)
+      // A bus that has asked for the place has it then.
+      #expect(keeper.nextDue == (situation == .yielding ? nil : Self.after(seconds: 30)))
+    }
+  }
+
+  @Test("a lease lasts for the next bus as well, unless that begins anew")
+  func leaseOfTheNext() {
+    var keeper = Situation.awaited.keeper(hasLease: true)
+    _ = keeper.attach(2, .resumes(isKept: true))
+    _ = keeper.depart(2, at: Self.now)
+    #expect(keeper.phase == .awaited(until: nil))
+    _ = keeper.attach(3, .begins)
+    _ = keeper.depart(3, at: Self.now)
+    #expect(keeper.phase == Self.awaited)
+  }
+
+  @Test("a bus that ends for good leaves nothing")
+  func finished() {
+    var keeper = Situation.owned.keeper(hasLease: true)
+    #expect(keeper.finish(1) == .clear)
+    #expect(keeper.depart(1, at: Self.now) == .nothing)
+    #expect(keeper.phase == .vacant)
+  }
+
+  // MARK: The keeper's end
+
+  @Test("a keeper that is to end during a replacement asks the bus to leave that has the place in the end")
+  func endReplacing() {
+    for situation in [.yielding, .askedInVain, .yielded] as [Situation] {
+      var keeper = situation.keeper()
+      #expect(keeper.end(at: Self.now) == .nothing)
+      #expect(keeper.askToLeaveIfEnding() == .nothing)
+      var late = keeper
+      #expect(late.tick(at: Self.after(seconds: 8)) == .exit)
+      let action = keeper.finish(1)
+      if case .clearAndRefuse(2, _) = action { continue }
+      #expect(action == .exit, "\(situation)")
+    }
+    var settled = Situation.yielded.keeper()
+    _ = settled.end(at: Self.now)
+    settled.passPlace()
+    #expect(settled.askToLeaveIfEnding() == .askToLeave(2))
+    for (situation, event) in [(.yielding, .refuses), (.askedInVain, .yields), (.yielded, .newcomerDeparts)]
+      as [(Situation, Event)]
+    {
+      var keeper = situation.keeper()
+      _ = keeper.end(at: Self.now)
+      _ = event.happen(to: &keeper)
+      #expect(keeper.askToLeaveIfEnding() == .askToLeave(1), "\(situation), \(event)")
+    }
+  }
+
+  @Test("a keeper that is to end does not stay for a bus that begins anew, or that ends")
+  func endAnyway() {
+    var keeper = Situation.awaited.keeper()
+    _ = keeper.end(at: Self.now)
+    #expect(keeper.attach(2, .begins) == .exit)
+    keeper = Situation.owned.keeper()
+    _ = keeper.end(at: Self.now)
+    #expect(keeper.finish(1) == .exit)
+    keeper = Situation.yielding.keeper()
+    _ = keeper.end(at: Self.now)
+    #expect(keeper.finish(1) == .clearAndRefuse(2, Self.left))
+  }
+
+  @Test("a keeper that is told to end, once or again, stays for 8 s at most", arguments: Situation.allCases)
+  func endLimit(_ situation: Situation) {
+    var keeper = situation.keeper(hasLease: true)
+    _ = keeper.end(at: Self.now)
+    _ = keeper.end(at: Self.after(seconds: 5))
+    #expect(keeper.nextDue == Self.after(seconds: 8))
+    #expect(keeper.tick(at: Self.after(seconds: 7)) == .nothing)
+    #expect(keeper.tick(at: Self.after(seconds: 8)) == .exit)
+  }
+}
