@@ -180,7 +180,7 @@ struct QueueCountTests {
           expected += [UInt8](part.slice.bytes)
         }
       }
-      try #require(traffic.queue.untoldLostCount <= traffic.queue.lostCount)
+      try #require(traffic.queue.unreportedLostCount <= traffic.queue.lostCount)
       if drops { traffic.queue.dropOldest(downTo: 50) } else { try #require(traffic.unsent == expected) }
       while !traffic.queue.isEmpty { traffic.send(3) }
       if !drops { try #require(traffic.sent == expected) }

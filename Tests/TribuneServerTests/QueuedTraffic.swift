@@ -148,7 +148,7 @@ struct QueuedTraffic: ~Copyable {
   /// The queue's own counts.
   var counted: Unread {
     Unread(
-      notifications: queue.unsentNotificationCount, lost: queue.untoldLostCount,
+      notifications: queue.unsentNotificationCount, lost: queue.unreportedLostCount,
       others: queue.unsentOtherCount, isMidFrame: queue.isMidFrame)
   }
 

@@ -48,7 +48,7 @@ extension Interpreter {
       switch sender.events.value[index] {
       case .lost(let count, let observer):
         if monitor.isWatched { monitor.showLoss(count, of: observer) }
-      case .becameLossy(let observer, let isTold): if isTold { announceLossy(observer) }
+      case .becameLossy(let observer, let isAnnounced): if isAnnounced { announceLossy(observer) }
       case .recovered(let observer, let lost): announceRecovery(of: observer, lost: lost)
       }
       index += 1
@@ -82,11 +82,11 @@ extension Interpreter {
     let receivers = receivers(of: name, object: object)
     for receiver in receivers {
       guard receiver.way == .now || receivesNow(receiver, slice, count: 1) else { continue }
-      sender.deliverWithoutPacing(slice, to: receiver.slot, isTold: !isFlow)
+      sender.deliverWithoutPacing(slice, to: receiver.slot, isAnnounced: !isFlow)
       context.statistics.value.delivered += 1
     }
     if monitor.isWatched {
-      monitor.showAnnouncement(slice, name: name, receivers: receivers.count, isTold: !isFlow)
+      monitor.showAnnouncement(slice, name: name, receivers: receivers.count, isAnnounced: !isFlow)
     }
   }
 

@@ -137,7 +137,7 @@ final class Interpreter {
   private func apply(_ effect: consuming Effect) {
     switch consume effect {
     case .okay(let slot, let serial, let okay):
-      if let session = session(at: slot) { replier.say(okay, to: session, serial: serial) }
+      if let session = session(at: slot) { replier.send(okay, to: session, serial: serial) }
     case .refusal(let slot, let serial, let error):
       if let session = session(at: slot) { replier.refuse(session, serial: serial, error) }
     case .question(let slot, let serial, let asker, let question, let tail):
@@ -149,15 +149,15 @@ final class Interpreter {
       guard
         !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.queue.highMarkBytes
       else { return }
-      replier.say(progress, to: asker, serial: serial, text: status, about: tail)
+      replier.send(progress, to: asker, serial: serial, text: status, about: tail)
     case .verdict(let slot, let serial, let decision, let tail):
       send(decision, serial, tail, to: session(at: slot))
     case .concluded(let slot, let serial, let concluded, let tail):
       if let delegate = session(at: slot) {
-        replier.say(concluded, to: delegate, serial: serial, about: tail, defersFlush: true)
+        replier.send(concluded, to: delegate, serial: serial, about: tail, defersFlush: true)
       }
     case .ended(let slot, let serial, let ended):
-      if let session = session(at: slot) { replier.say(ended, to: session, serial: serial) }
+      if let session = session(at: slot) { replier.send(ended, to: session, serial: serial) }
     case .announcement(let announcement):
       announce(announcement)
     case .notification(let slice, let receivers, let poster):
@@ -173,7 +173,7 @@ final class Interpreter {
     case .retained(let slot, let serial, let poster, let retained, let tail):
       send(retained, serial, tail, from: poster, to: slot)
     case .awaited(let slot, let serial, let awaited, let tail):
-      if let poster = session(at: slot) { replier.say(awaited, to: poster, serial: serial, about: tail) }
+      if let poster = session(at: slot) { replier.send(awaited, to: poster, serial: serial, about: tail) }
     }
   }
 
@@ -235,7 +235,7 @@ final class Interpreter {
       let count = slices.reduce(Int(clamping: lost)) { $0 + $1.frameCount }
       return recorder.noteMissed(count, at: slot, wereBuffered: true)
     }
-    sender.tellLost(lost, to: session, wereBuffered: true)
+    sender.reportLost(lost, to: session, wereBuffered: true)
     for slice in slices {
       sender.enqueue(
         slice, for: session, isNotification: true, count: slice.frameCount, wereBuffered: true)

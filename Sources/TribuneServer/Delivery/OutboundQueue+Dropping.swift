@@ -40,7 +40,7 @@ nonisolated extension OutboundQueue {
     lostCount += dropped
     let place = replace(start..<index, with: kept)
     firstDroppable = place + kept.count - (kept.last?.isNotification == true ? 1 : 0)
-    tell(dropped, at: lostPlace(before: place + kept.count, in: place) ?? place + firstDropped)
+    report(dropped, at: lostPlace(before: place + kept.count, in: place) ?? place + firstDropped)
     forgetFront()
     return dropped
   }
@@ -129,16 +129,16 @@ nonisolated extension OutboundQueue {
     lostCount += count
     unsentNotificationCount += count
     closeEntry()
-    tell(count, at: entries.count)
+    report(count, at: entries.count)
   }
 
   /// Inserts a `lost` frame at `place`, or adds to the one that is there. The notifications that it reports are counted
   /// already, as unsent ones.
-  private mutating func tell(_ dropped: UInt64, at place: Int) {
-    untoldLostCount += dropped
+  private mutating func report(_ dropped: UInt64, at place: Int) {
+    unreportedLostCount += dropped
     if place < entries.count, entries[place].isLost {
       let slice = entries[place].slice
-      slice.buffer.setLostCount(entries[place].toldCount + dropped, frameAt: slice.range.lowerBound)
+      slice.buffer.setLostCount(entries[place].reportedCount + dropped, frameAt: slice.range.lowerBound)
       return
     }
     let buffer = ByteBuffer(capacity: Lost.frameLength)

@@ -59,7 +59,7 @@ nonisolated extension OutboundQueue {
       try body(
         WaitingFrames(
           kind: kind, slice: entry.slice, partialCount: partialCount,
-          count: entry.isLost ? entries[index].toldCount : UInt64(entry.frameCount)))
+          count: entry.isLost ? entries[index].reportedCount : UInt64(entry.frameCount)))
       partialCount = 0
       index += 1
     }
@@ -110,9 +110,9 @@ nonisolated extension OutboundQueue {
     lastLost = entries.count - 1
     unsentCount += part.slice.count
     unsentNotificationCount += part.count
-    untoldLostCount += part.count
+    unreportedLostCount += part.count
     // The drops still to be reported are part of `lostCount`, even if `restore(lostCount:)` was given fewer.
-    lostCount = max(lostCount, untoldLostCount)
+    lostCount = max(lostCount, unreportedLostCount)
     guard !isWhole else { return }
     headSent = Lost.frameLength - part.partialCount
     partialLeft = part.partialCount

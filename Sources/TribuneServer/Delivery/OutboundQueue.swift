@@ -43,7 +43,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
 
     /// The number of notifications that a `lost` frame reports.
-    var toldCount: UInt64 { slice.bytes.lostCount(at: 0) }
+    var reportedCount: UInt64 { slice.bytes.lostCount(at: 0) }
 
     mutating func extend(by length: Int, frames count: Int) {
       slice.range = slice.range.lowerBound..<slice.range.upperBound + length
@@ -103,7 +103,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// All notifications dropped so far, from this queue or before they reached it.
   var lostCount: UInt64 = 0
   /// Dropped notifications that have not been reported to the reader.
-  var untoldLostCount: UInt64 = 0
+  var unreportedLostCount: UInt64 = 0
   /// The cost of dropping so far: entries that were examined or moved.
   var dropEffort = 0
   /// Whether a frame has been sent in part.
@@ -288,8 +288,8 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// Subtracts `count` frames of the first entry, which have been sent whole, from the counts.
   private mutating func noteSent(_ count: UInt64) {
     if entries[head].isLost {
-      unsentNotificationCount -= entries[head].toldCount
-      untoldLostCount -= entries[head].toldCount
+      unsentNotificationCount -= entries[head].reportedCount
+      unreportedLostCount -= entries[head].reportedCount
     } else if entries[head].isNotification {
       unsentNotificationCount -= count
     } else {
@@ -323,7 +323,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     unsentCount = 0
     attachedCount = 0
     unsentNotificationCount = 0
-    untoldLostCount = 0
+    unreportedLostCount = 0
     unsentOtherCount = 0
   }
 

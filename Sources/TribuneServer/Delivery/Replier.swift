@@ -14,7 +14,7 @@ final class Replier {
   ///   - query: the query or post that the frame is about, for monitors.
   ///   - defersFlush: whether the frame may wait for the next one, to share a send.
   ///   - isRecorded: whether the frame is to survive the death of the daemon.
-  func say<F: FrameFields>(
+  func send<F: FrameFields>(
     _ fields: F, to session: Session, serial: Serial, text: String = "", about query: QueryTail? = nil,
     defersFlush: Bool = false, isRecorded: Bool = true
   ) {
@@ -28,10 +28,10 @@ final class Replier {
   }
 
   func refuse(_ session: Session, serial: Serial, _ error: WireError) {
-    say(Refusal(error.code), to: session, serial: serial, text: error.message)
+    send(Refusal(error.code), to: session, serial: serial, text: error.message)
   }
 
-  func sayHello(to session: Session) {
+  func sendHello(to session: Session) {
     let buffer = sender.bufferToEncode()
     let start = buffer.count
     Hello(capabilities: .descriptors).append(to: buffer)

@@ -112,7 +112,7 @@ final class Router {
       if let refusal {
         replier.refuse(poster, serial: serial, refusal)
       } else {
-        replier.say(Okay(), to: poster, serial: serial)
+        replier.send(Okay(), to: poster, serial: serial)
       }
     }
   }

@@ -57,25 +57,26 @@ extension Sender {
 
   /// Drops the oldest notifications of a queue until it is no longer than `target`. Any drop makes the observer lossy.
   ///
-  /// - Parameter isTold: whether it is announced that the observer has become lossy.
-  func drop(from observer: Session, downTo target: Int, isTold: Bool = true) {
+  /// - Parameter isAnnounced: whether it is announced that the observer has become lossy.
+  func drop(from observer: Session, downTo target: Int, isAnnounced: Bool = true) {
     let lost = observer.output.queue.lostCount
     var dropped: UInt64 = 0
     changeQueue(of: observer) { queue in dropped = queue.dropOldest(downTo: target) }
     guard dropped > 0 else { return }
     context.statistics.value.lost += dropped
     events.value.append(.lost(dropped, observer))
-    if !observer.pacing.isLossy { becomeLossy(observer, havingLost: lost, isTold: isTold) }
+    if !observer.pacing.isLossy { becomeLossy(observer, havingLost: lost, isAnnounced: isAnnounced) }
   }
 
   /// - Parameter lost: how many notifications it had lost before; nil if it has lost none just now.
-  private func becomeLossy(_ observer: Session, havingLost lost: UInt64? = nil, isTold: Bool = true) {
-    observer.pacing.flow = .lossy(lostBefore: lost ?? observer.output.queue.lostCount, isTold: isTold)
+  private func becomeLossy(_ observer: Session, havingLost lost: UInt64? = nil, isAnnounced: Bool = true) {
+    observer.pacing.flow = .lossy(
+      lostBefore: lost ?? observer.output.queue.lostCount, isAnnounced: isAnnounced)
     releasePosters(of: observer)
     context.log.warning(
       "\(observer.peer.summary) on connection \(observer.id) does not read: its oldest notifications are dropped",
       observer.journalFields)
-    events.value.append(.becameLossy(observer, isTold: isTold))
+    events.value.append(.becameLossy(observer, isAnnounced: isAnnounced))
   }
 
   /// The observer has drained below the low mark.
@@ -83,12 +84,12 @@ extension Sender {
     let flow = observer.pacing.flow
     endPacing(of: observer)
     // The end of a connection is no recovery.
-    guard observer.isOpen, case .lossy(let lostBefore, let isTold) = flow else { return }
+    guard observer.isOpen, case .lossy(let lostBefore, let isAnnounced) = flow else { return }
     let lost = observer.output.queue.lostCount - lostBefore
     context.log.notice(
       "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost.counted("notification"))",
       observer.journalFields("TRIBUNE_LOST", "\(lost)"))
-    if isTold { events.value.append(.recovered(observer, lost: lost)) }
+    if isAnnounced { events.value.append(.recovered(observer, lost: lost)) }
   }
 
   // MARK: Limits

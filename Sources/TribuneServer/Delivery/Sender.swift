@@ -9,14 +9,14 @@ import TribuneWire
 /// Notifications that are not read make an observer slow (`Sender+Flow`). Control frames are never dropped: past the hard
 /// limit the connection is closed.
 ///
-/// Nothing here calls the core. An `Event` tells the other parts of a change; `Interpreter.settle` handles it.
+/// Nothing here calls the core. An `Event` reports a change to the other parts; `Interpreter.settle` handles it.
 final class Sender {
   /// A change in the state of an observer's queue.
   enum Event {
     /// Notifications were dropped.
     case lost(UInt64, Session)
-    /// The observer is lossy now. `isTold`: whether that is announced.
-    case becameLossy(Session, isTold: Bool)
+    /// The observer is lossy now.
+    case becameLossy(Session, isAnnounced: Bool)
     /// The observer reads again, and has lost that many notifications.
     case recovered(Session, lost: UInt64)
   }
@@ -86,19 +86,19 @@ final class Sender {
   /// Queues a notification that has no poster to pause, such as one for a monitor or one of the bus itself. An observer
   /// that does not keep up loses notifications at once, unless it is being paced already.
   ///
-  /// - Parameter isTold: whether it is announced that the observer has become lossy.
-  func deliverWithoutPacing(_ slice: ByteSlice, to slot: ConnectionSlot, isTold: Bool = true) {
+  /// - Parameter isAnnounced: whether it is announced that the observer has become lossy.
+  func deliverWithoutPacing(_ slice: ByteSlice, to slot: ConnectionSlot, isAnnounced: Bool = true) {
     guard let observer = sessions[slot] else { return recorder.noteMissed(1, at: slot) }
     enqueue(slice, for: observer, isNotification: true)
     guard observer.output.isBlocked,
       observer.output.queue.byteCount > context.configuration.queue.highMarkBytes,
       !observer.pacing.isPacing
     else { return }
-    drop(from: observer, downTo: context.configuration.queue.highMarkBytes, isTold: isTold)
+    drop(from: observer, downTo: context.configuration.queue.highMarkBytes, isAnnounced: isAnnounced)
   }
 
   /// Reports notifications as lost that were never queued.
-  func tellLost(_ count: UInt64, to session: Session, wereBuffered: Bool = false) {
+  func reportLost(_ count: UInt64, to session: Session, wereBuffered: Bool = false) {
     guard count > 0 else { return }
     guard session.output.accepts else { return }
     changeQueue(of: session) { queue in queue.appendLost(count) }
@@ -127,9 +127,9 @@ final class Sender {
     count: Int = 1, defersFlush: Bool = false, isRecorded: Bool = true, wereBuffered: Bool = false
   ) {
     guard session.output.accepts else { return }
-    if slice.buffer.attachment != nil, !session.output.takesFiles {
+    if slice.buffer.attachment != nil, !session.output.acceptsFiles {
       guard let inlined = files.inlined(slice) else {
-        tellLost(1, to: session, wereBuffered: wereBuffered)
+        reportLost(1, to: session, wereBuffered: wereBuffered)
         return
       }
       return enqueue(

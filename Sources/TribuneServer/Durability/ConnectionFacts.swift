@@ -14,7 +14,7 @@ nonisolated struct ConnectionFacts {
   var limits: FrameLimits
   /// Whether the connection has been greeted.
   var isOpen: Bool
-  var takesFiles: Bool
+  var acceptsFiles: Bool
   /// The counts as of this entry, or of the last compaction that copied it.
   var postedCount: UInt64
   var lostCount: UInt64
@@ -28,7 +28,7 @@ nonisolated struct ConnectionFacts {
       fields: min(Int(try reader.integer(UInt32.self)), WireLimits.fieldsLength),
       payload: min(Int(try reader.integer(UInt32.self)), WireLimits.payloadLengthCeiling))
     isOpen = try reader.flag()
-    takesFiles = try reader.flag()
+    acceptsFiles = try reader.flag()
     postedCount = try reader.integer(UInt64.self).countable
     lostCount = try reader.integer(UInt64.self).countable
   }
@@ -41,7 +41,7 @@ nonisolated struct ConnectionFacts {
     buffer.append(UInt32(limits.fields))
     buffer.append(UInt32(limits.payload))
     buffer.append(isOpen)
-    buffer.append(takesFiles)
+    buffer.append(acceptsFiles)
     buffer.append(postedCount)
     buffer.append(lostCount)
   }
@@ -62,7 +62,7 @@ extension ConnectionFacts {
     connected = session.connected
     limits = session.limits
     isOpen = session.isOpen
-    takesFiles = session.output.takesFiles
+    acceptsFiles = session.output.acceptsFiles
     postedCount = session.postedCount
     lostCount = session.output.queue.lostCount
   }

@@ -12,8 +12,8 @@ struct FoundConnection {
     case survives
     /// The connection goes on without the notifications queued for it; that many were not sent.
     case loses(UInt32)
-    /// The client has to connect again. `isTold`: a refusal says so; not if the socket may be in mid-frame.
-    case restarts(isTold: Bool)
+    /// The client has to connect again. `isNotified`: with a refusal, unless the socket may be in mid-frame.
+    case restarts(isNotified: Bool)
   }
 
   var facts: ConnectionFacts
@@ -44,7 +44,7 @@ struct FoundConnection {
   mutating func judge(by counters: SessionCounters?, id: ConnectionID, isHandedOver: Bool) {
     isDetached = detachedUntil != nil
     guard let counters, counters.connection == id else {
-      fate = .restarts(isTold: false)
+      fate = .restarts(isNotified: false)
       return
     }
     isSlotKnown = true
@@ -57,13 +57,13 @@ struct FoundConnection {
     if !isHandedOver, let lost = counters.lost { facts.lostCount = UInt64(lost) }
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {
-      fate = .restarts(isTold: false)
+      fate = .restarts(isNotified: false)
     } else if isHandedOver {
-      fate = isIncomplete ? .restarts(isTold: !isMidFrame) : .survives
+      fate = isIncomplete ? .restarts(isNotified: !isMidFrame) : .survives
     } else if !counters.flags.isDisjoint(with: [.sending, .unlogged]) {
-      fate = .restarts(isTold: false)
+      fate = .restarts(isNotified: false)
     } else if isIncomplete || counters.flags.contains(.receiving) {
-      fate = .restarts(isTold: true)
+      fate = .restarts(isNotified: true)
     } else {
       fate = .loses(counters.queued &- counters.sent &+ counters.buffered)
       // A daemon that died during its own recovery may have logged some frames twice.

@@ -77,8 +77,8 @@ extension Recorder {
     wal.set(.sent, of: slot, to: session.output.queuedCount &+ bufferedBefore &- unsent)
     wal.set(.controlSent, of: slot, to: session.output.controlCount &- unsentOthers)
     if session.output.queue.lostCount > 0 {
-      let told = session.output.queue.lostCount - session.output.queue.untoldLostCount
-      wal.set(.lost, of: slot, to: UInt32(clamping: told))
+      let reported = session.output.queue.lostCount - session.output.queue.unreportedLostCount
+      wal.set(.lost, of: slot, to: UInt32(clamping: reported))
     }
     var flags = session.output.flags
     if !session.output.queue.isMidFrame { flags.remove(.sending) }

@@ -63,10 +63,10 @@ final class Recovery {
     for (id, session) in replayed.found {
       let counters = wal.counters(of: session.facts.slot)
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
-      if damage != nil { replayed.found[id]?.fate = .restarts(isTold: false) }
+      if damage != nil { replayed.found[id]?.fate = .restarts(isNotified: false) }
       // The keeper has no socket of it, but its client may be there and connect again.
       if !session.positions.registrations.isEmpty, !passed.hasConnection(cookie: session.facts.cookie) {
-        replayed.found[id]?.fate = .restarts(isTold: false)
+        replayed.found[id]?.fate = .restarts(isNotified: false)
         replayed.found[id]?.isDetached = true
       }
     }
@@ -149,7 +149,7 @@ final class Recovery {
       id: id, slot: ConnectionSlot(index: found.facts.slot), descriptor: socket, cookie: found.facts.cookie,
       peer: found.facts.peer, connected: found.facts.connected, limits: found.facts.limits,
       state: found.facts.isOpen ? .open : .awaitingHello)
-    session.output.takesFiles = found.facts.takesFiles
+    session.output.acceptsFiles = found.facts.acceptsFiles
     session.output.queue.restore(lostCount: found.facts.lostCount)
     session.postedCount = found.facts.postedCount
     session.positions = found.positions
@@ -182,7 +182,7 @@ final class Recovery {
 
   /// Goes on with a connection and its in-flight I/O, or detaches it.
   private func resume(_ id: ConnectionID, _ found: FoundConnection, _ streams: InFlightIO?) {
-    if case .restarts(let isTold) = found.fate { return detach(id, found, isTold: isTold) }
+    if case .restarts(let isNotified) = found.fate { return detach(id, found, isNotified: isNotified) }
     guard let session = sessions[id] else { return }
     session.output.queuedCount = found.queuedCount
     session.output.bufferedBefore = found.bufferedCount
@@ -201,26 +201,26 @@ final class Recovery {
   }
 
   /// Ends a connection that cannot go on. Its registrations are kept for its client to connect again.
-  private func detach(_ id: ConnectionID, _ found: FoundConnection, isTold: Bool) {
+  private func detach(_ id: ConnectionID, _ found: FoundConnection, isNotified: Bool) {
     if let session = sessions.detached(id) {
       session.queuedCount = found.queuedCount
       session.bufferedBefore = found.bufferedCount
       session.flags.formUnion(found.flags)
       if found.isIncomplete { session.flags.insert(.incomplete) }
       recorder.noteDetached(session, isSlotKnown: found.isSlotKnown)
-    } else if isTold {
+    } else if isNotified {
       // If this daemon dies behind the refusal, the next one must not send another hello behind it.
       recorder.noteSendingLast(to: found)
     }
     guard let socket = ended[id]?.descriptor.take() else { return }
-    if isTold { sayLast(to: socket, isGreeted: found.controlSent > 0) }
+    if isNotified { sendRefusal(to: socket, isGreeted: found.controlSent > 0) }
     UnixSocket.shutdown(socket)
     // This also closes descriptors in input that was not read, which can take long.
     quota.close(socket, of: found.facts.peer.uid)
   }
 
   /// Sends the reason why a connection ends, if the kernel takes it.
-  private func sayLast(to socket: borrowing FileDescriptor, isGreeted: Bool) {
+  private func sendRefusal(to socket: borrowing FileDescriptor, isGreeted: Bool) {
     let error = WireError(.restarted, "the bus was restarted while a frame was under way")
     let buffer = ByteBuffer(capacity: 256)
     // After a hello, a client that was not greeted reads the refusal like any other.

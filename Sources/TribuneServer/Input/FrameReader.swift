@@ -128,7 +128,7 @@ final class FrameReader {
         let hello = try Hello(buffer.bytes(in: position..<buffer.count))
       {
         _ = try hello.negotiated()
-        session.output.takesFiles = hello.capabilities.contains(.descriptors)
+        session.output.acceptsFiles = hello.capabilities.contains(.descriptors)
         gatekeeper.welcome(session)
         position += Hello.length
       }

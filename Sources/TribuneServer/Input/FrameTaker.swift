@@ -172,8 +172,8 @@ final class FrameTaker {
       detached.queuedCount
       &+ recorder.bufferedCount(of: detached.slot, before: detached.bufferedBefore)
     let missed = Int32(bitPattern: counted &- UInt32(truncatingIfNeeded: fields.received))
-    if missed > 0 { sender.tellLost(UInt64(missed), to: session) }
+    if missed > 0 { sender.reportLost(UInt64(missed), to: session) }
     gatekeeper.close(detached)
-    replier.say(Okay(), to: session, serial: serial)
+    replier.send(Okay(), to: session, serial: serial)
   }
 }

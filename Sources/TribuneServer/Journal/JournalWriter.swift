@@ -82,7 +82,7 @@ nonisolated private final class JournalQueue: Sendable {
     /// The queue was full, and is not yet half empty.
     var isFull = false
     /// Drops have been reported once since the queue was full.
-    var hasSaidDropped = false
+    var hasReportedDropped = false
 
     var isEmpty: Bool { entryCount == 0 && droppedCount == 0 }
 
@@ -107,10 +107,10 @@ nonisolated private final class JournalQueue: Sendable {
     mutating func takeDropped() -> Int {
       if entryCount <= JournalWriter.entriesMax / 2, byteCount <= JournalWriter.bytesMax / 2 {
         isFull = false
-        hasSaidDropped = false
+        hasReportedDropped = false
       }
-      if isFull, hasSaidDropped { return 0 }
-      hasSaidDropped = isFull
+      if isFull, hasReportedDropped { return 0 }
+      hasReportedDropped = isFull
       defer { droppedCount = 0 }
       return droppedCount
     }
@@ -161,12 +161,12 @@ nonisolated private final class JournalQueue: Sendable {
         defer { state.items = [] }
         return state.items
       }
-      sayDropped(send)
+      reportDropped(send)
       for item in items {
         send(item.entry)
         let byteCount = item.byteCount
         state.withLock { $0.remove(byteCount) }
-        sayDropped(send)
+        reportDropped(send)
       }
       let (isIdle, isDraining, isEnded) = state.withLock { state in
         state.threadIsIdle = state.isEmpty
@@ -179,7 +179,7 @@ nonisolated private final class JournalQueue: Sendable {
     }
   }
 
-  private func sayDropped(_ send: (JournalEntry) -> Void) {
+  private func reportDropped(_ send: (JournalEntry) -> Void) {
     let count = state.withLock { $0.takeDropped() }
     guard count > 0 else { return }
     let dropped = count.counted("entry was", "entries were")

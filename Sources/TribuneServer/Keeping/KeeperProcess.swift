@@ -32,8 +32,8 @@ enum KeeperProcess {
         on: try listener(at: path), endedBy: signals,
         capacity: max(1, ThisProcess.descriptorLimit - ownDescriptors), log: log,
         beatMilliseconds: watchdog.map { CInt(clamping: $0 / 2_000_000) } ?? -1,
-        beat: watchdog == nil ? nil : { tell("WATCHDOG=1", notifications, log) })
-      tell("READY=1", notifications, log)
+        beat: watchdog == nil ? nil : { notify("WATCHDOG=1", notifications, log) })
+      notify("READY=1", notifications, log)
       try keeper.run()
       log.info("the keeper has stopped")
       return 0
@@ -43,7 +43,7 @@ enum KeeperProcess {
     }
   }
 
-  private static func tell(_ text: String, _ socket: borrowing ServiceSocket?, _ log: Log) {
+  private static func notify(_ text: String, _ socket: borrowing ServiceSocket?, _ log: Log) {
     do throws(Errno) {
       try socket?.send(text, waits: false)
     } catch {

@@ -53,37 +53,37 @@ final class Lister {
     do throws(WireError) {
       let list = try frame.decode(List.self)
       switch list.subject {
-      case .bus: replier.say(Entry.bus(busEntry), to: session, serial: serial)
+      case .bus: replier.send(Entry.bus(busEntry), to: session, serial: serial)
       case .connections:
         let ids = (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
           .filter { list.connection == 0 || $0.rawValue == list.connection }
         // Slots are reused, so their order means nothing.
-        sayAll(ids.sorted().lazy.compactMap { self.entry(of: $0) }, to: session, serial: serial)
+        sendAll(ids.sorted().lazy.compactMap { self.entry(of: $0) }, to: session, serial: serial)
       case .observations:
         let entries = bus.value.observationEntries(of: list.connection)
-        sayAll(entries.lazy.map { .observation($0) }, to: session, serial: serial)
+        sendAll(entries.lazy.map { .observation($0) }, to: session, serial: serial)
       case .delegates:
         let entries = bus.value.delegateEntries(of: list.connection)
-        sayAll(entries.lazy.map { .delegate($0) }, to: session, serial: serial)
+        sendAll(entries.lazy.map { .delegate($0) }, to: session, serial: serial)
       case .chain:
-        sayAll(try bus.value.explain(frame, at: context.now), to: session, serial: serial)
+        sendAll(try bus.value.explain(frame, at: context.now), to: session, serial: serial)
       case .holds:
         let entries = bus.value.holdEntries(of: list.connection, at: context.now)
-        sayAll(entries.lazy.map { .hold($0) }, to: session, serial: serial)
+        sendAll(entries.lazy.map { .hold($0) }, to: session, serial: serial)
       case .objects:
         let entries = bus.value.objectEntries(of: list.connection)
-        sayAll(entries.lazy.map { .object($0) }, to: session, serial: serial)
+        sendAll(entries.lazy.map { .object($0) }, to: session, serial: serial)
       case .protocols:
         let entries = bus.value.protocolEntries(of: list.connection)
-        sayAll(entries.lazy.map { .protocol($0) }, to: session, serial: serial)
+        sendAll(entries.lazy.map { .protocol($0) }, to: session, serial: serial)
       case .members:
         let entries = try bus.value.memberEntries(of: frame.object)
-        sayAll(entries.lazy.map { .member($0) }, to: session, serial: serial)
+        sendAll(entries.lazy.map { .member($0) }, to: session, serial: serial)
       case .retained:
         let entries = bus.value.retainedEntries(of: list.connection, at: context.now)
-        sayAll(entries.lazy.map { .retained($0) }, to: session, serial: serial)
+        sendAll(entries.lazy.map { .retained($0) }, to: session, serial: serial)
       }
-      replier.say(Okay(), to: session, serial: serial)
+      replier.send(Okay(), to: session, serial: serial)
     } catch {
       guard !error.code.closesConnection else { throw error }
       replier.refuse(session, serial: serial, error)
@@ -91,10 +91,10 @@ final class Lister {
   }
 
   /// Sends the entries, until one gets the connection closed.
-  private func sayAll(_ entries: some Sequence<Entry>, to session: Session, serial: Serial) {
+  private func sendAll(_ entries: some Sequence<Entry>, to session: Session, serial: Serial) {
     for entry in entries {
       guard session.isServed else { return }
-      replier.say(entry, to: session, serial: serial, isRecorded: false)
+      replier.send(entry, to: session, serial: serial, isRecorded: false)
       interpreter.settle()
     }
   }

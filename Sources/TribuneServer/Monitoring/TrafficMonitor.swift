@@ -155,9 +155,9 @@ final class TrafficMonitor {
 
   /// Shows a notification of the bus itself.
   ///
-  /// - Parameter isTold: whether it is announced if a monitor does not keep up with it.
-  func showAnnouncement(_ slice: ByteSlice, name: String, receivers: Int, isTold: Bool) {
-    show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isTold: isTold)
+  /// - Parameter isAnnounced: whether it is announced if a monitor does not keep up with it.
+  func showAnnouncement(_ slice: ByteSlice, name: String, receivers: Int, isAnnounced: Bool) {
+    show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isAnnounced: isAnnounced)
   }
 
   /// Shows notifications dropped for an observer at once: the `lost` frame that the observer reads counts all drops
@@ -186,10 +186,10 @@ final class TrafficMonitor {
   ///   - parts: the frame, in one piece or in two.
   ///   - name: empty for none.
   ///   - excluded: a monitor to which it is not shown.
-  ///   - isTold: whether it is announced if a monitor does not keep up with it.
+  ///   - isAnnounced: whether it is announced if a monitor does not keep up with it.
   private func show(
     _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
-    except excluded: ConnectionSlot? = nil, isTold: Bool = true
+    except excluded: ConnectionSlot? = nil, isAnnounced: Bool = true
   ) {
     let monitors = bus.value.monitors(of: name)
     guard monitors.contains(where: { $0 != excluded }) else { return }
@@ -202,7 +202,7 @@ final class TrafficMonitor {
     for part in parts { buffer.append(part.bytes) }
     let slice = ByteSlice(buffer, start..<buffer.count)
     for slot in monitors where slot != excluded {
-      sender.deliverWithoutPacing(slice, to: slot, isTold: isTold)
+      sender.deliverWithoutPacing(slice, to: slot, isAnnounced: isAnnounced)
     }
   }
 }

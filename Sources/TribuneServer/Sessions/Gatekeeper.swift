@@ -92,14 +92,14 @@ final class Gatekeeper {
     recorder.recordConnection(session)
     interpreter.perform {
       bus.value.connect(session.slot, id: session.id, peer: session.peer)
-      replier.sayHello(to: session)
+      replier.sendHello(to: session)
       let limits = bus.value.limits
       let welcome = Welcome(
         connection: session.id, payloadMax: UInt32(session.limits.payload),
         observationsMax: UInt32(limits.observationsMax), delegatesMax: UInt32(limits.delegatesMax),
         queriesMax: UInt32(limits.queriesMax), deadlineMax: limits.deadlineMax,
         deadlineDefault: limits.deadline, busPID: ThisProcess.id, software: Version.current)
-      replier.say(welcome, to: session, serial: 0)
+      replier.send(welcome, to: session, serial: 0)
     }
   }
 
@@ -126,7 +126,7 @@ final class Gatekeeper {
     } else {
       // If the connection was handed over before it said hello, the log has it.
       recorder.recordDisconnection(of: session.id)
-      replier.sayHello(to: session)
+      replier.sendHello(to: session)
     }
     replier.refuse(session, serial: 0, error)
     session.state = .closing

@@ -28,7 +28,7 @@ struct Output: ~Copyable {
   /// Whether the session's frames are taken, and frames are queued for it.
   var isServed = true
   /// Whether the hello said that the client accepts userInfo as a file.
-  var takesFiles = false
+  var acceptsFiles = false
   var writing = Writing.open
   var flush = Flush.none
   var queue = OutboundQueue()

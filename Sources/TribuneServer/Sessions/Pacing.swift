@@ -13,8 +13,8 @@ struct Pacing {
     /// The observer did not catch up, or no poster could wait for it: its oldest notifications are dropped. It had lost
     /// `lostBefore` notifications before. → flowing
     ///
-    /// - isTold: whether others were told, and hear when that ends.
-    case lossy(lostBefore: UInt64, isTold: Bool)
+    /// - isAnnounced: whether that was announced, and its end will be.
+    case lossy(lostBefore: UInt64, isAnnounced: Bool)
   }
 
   var flow = Flow.flowing

@@ -17,8 +17,8 @@ final class Session {
     case open
     /// The connection is dismissed when the iteration ends. → closing, closed
     case ending(isGreeted: Bool)
-    /// The client was told why. The connection is closed when the kernel has taken that, or when the time for it is
-    /// over. → closed
+    /// The client is sent the reason. The connection is closed when the kernel has taken that, or when the time for it
+    /// has passed. → closed
     case closing
     /// Final.
     case closed

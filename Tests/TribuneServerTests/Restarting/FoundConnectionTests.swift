@@ -36,7 +36,8 @@ struct FoundConnectionTests {
     return switch found.fate {
     case .survives: "survives \(found.queuedCount)+\(found.bufferedCount)"
     case .loses(let count): "loses \(count) \(found.queuedCount)+\(found.bufferedCount)"
-    case .restarts(let isTold): (isTold ? "told " : "closed ") + "\(found.queuedCount)+\(found.bufferedCount)"
+    case .restarts(let isNotified):
+      (isNotified ? "told " : "closed ") + "\(found.queuedCount)+\(found.bufferedCount)"
     }
   }
 
@@ -70,7 +71,7 @@ struct FoundConnectionTests {
     var found = try Self.found()
     found.detachedUntil = Instant(nanoseconds: 1)
     found.judge(by: nil, id: Self.id, isHandedOver: false)
-    guard found.isDetached, case .restarts(isTold: false) = found.fate else {
+    guard found.isDetached, case .restarts(isNotified: false) = found.fate else {
       Issue.record("\(found.fate)")
       return
     }
