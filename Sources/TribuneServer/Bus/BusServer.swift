@@ -12,7 +12,7 @@ import TribuneWire
 /// of them in one call.
 ///
 /// Each part calls only the parts before it: context, sessions, core · recorder · sender · monitor, replier ·
-/// interpreter · router, gatekeeper, lister · frame taker · frame reader · recovery, handover, timeouts.
+/// interpreter · router, gatekeeper, lister · frame dispatcher · frame reader · recovery, handover, timeouts.
 final class BusServer: EventLoopTarget {
   /// Connections that the log has counter slots for.
   static let slotCount = 1 << 17
@@ -71,11 +71,11 @@ final class BusServer: EventLoopTarget {
       core, sessions, wal, recorder, sender, replier, interpreter, acceptor, partials, quota, loop, keeper,
       context)
     lister = Lister(core, sessions, interpreter, replier, keeper, context)
-    let taker = FrameTaker(
+    let dispatcher = FrameDispatcher(
       core, sessions, recorder, sender, monitor, replier, interpreter, lister, gatekeeper, files, quota,
       context)
     let router = Router(core, sessions, recorder, sender, monitor, replier, interpreter, context)
-    reader = FrameReader(router, taker, gatekeeper, recorder, sender, partials, quota, pool, context)
+    reader = FrameReader(router, dispatcher, gatekeeper, recorder, sender, partials, quota, pool, context)
     handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
     dueTimeouts = DueTimeouts(sessions, sender, interpreter, acceptor, gatekeeper, reader, context)
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
@@ -140,7 +140,7 @@ final class BusServer: EventLoopTarget {
   private func finishInput() {
     // A daemon that gets as far as a hand-over was not killed by the log that it took over.
     wal.endRecovery()
-    for session in sessions.all { reader.takeAllDeferred(of: session) }
+    for session in sessions.all { reader.handleAllDeferred(of: session) }
     interpreter.deliverPostponed()
     sender.flushDeferred()
     _ = endIteration()
@@ -164,7 +164,7 @@ final class BusServer: EventLoopTarget {
 
   func beginIteration() {
     context.readClock()
-    if reader.hasDeferred { reader.takeDeferred() }
+    if reader.hasDeferred { reader.handleDeferred() }
   }
 
   var hasWork: Bool { reader.hasDeferred }

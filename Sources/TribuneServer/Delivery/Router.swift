@@ -22,11 +22,11 @@ final class Router {
     (self.monitor, self.replier, self.interpreter, self.context) = (monitor, replier, interpreter, context)
   }
 
-  /// Takes the plain posts of one name and object that begin at `start`. A post about an object that has a protocol is
+  /// Routes the plain posts of one name and object that begin at `start`. A post about an object that has a protocol is
   /// a run of its own.
   ///
   /// - Returns: where the next frame begins.
-  func takePosts(
+  func routePosts(
     of poster: Session, in buffer: ByteBuffer, at start: Int, first: FrameHeader
   ) -> Int {
     let key = buffer.bytes(in: start + first.nameStart..<start + first.payloadStart)

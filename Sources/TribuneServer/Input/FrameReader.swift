@@ -27,7 +27,7 @@ final class FrameReader {
   private let recorder: Recorder
   private let sender: Sender
   private let router: Router
-  private let taker: FrameTaker
+  private let dispatcher: FrameDispatcher
   private let gatekeeper: Gatekeeper
   private let partials: PartialFrames
   private let quota: DescriptorQuota
@@ -37,10 +37,11 @@ final class FrameReader {
   private let unfinished = Cell<[Session]>([])
 
   init(
-    _ router: Router, _ taker: FrameTaker, _ gatekeeper: Gatekeeper, _ recorder: Recorder, _ sender: Sender,
-    _ partials: PartialFrames, _ quota: DescriptorQuota, _ pool: BufferPool, _ context: ServerContext
+    _ router: Router, _ dispatcher: FrameDispatcher, _ gatekeeper: Gatekeeper, _ recorder: Recorder,
+    _ sender: Sender, _ partials: PartialFrames, _ quota: DescriptorQuota, _ pool: BufferPool,
+    _ context: ServerContext
   ) {
-    (self.router, self.taker, self.gatekeeper) = (router, taker, gatekeeper)
+    (self.router, self.dispatcher, self.gatekeeper) = (router, dispatcher, gatekeeper)
     (self.recorder, self.sender, self.pool, self.context) = (recorder, sender, pool, context)
     (self.partials, self.quota) = (partials, quota)
     receiveBuffer = pool.take()
@@ -55,12 +56,12 @@ final class FrameReader {
     for _ in 0..<Self.readsUntilEmpty {
       guard session.isServed else { return }
       // These frames cannot wait for a next iteration.
-      takeAllDeferred(of: session)
+      handleAllDeferred(of: session)
       guard session.isServed, read(session) else { return }
     }
   }
 
-  /// Reads once from a connection, and takes the frames that are whole then.
+  /// Reads once from a connection, and handles the frames that are whole then.
   ///
   /// - Returns: whether there was anything to read.
   @discardableResult
@@ -98,7 +99,7 @@ final class FrameReader {
       if partial == nil { session.input.partialSince = context.now }
       if long == nil { partials.release(session) }
       let start = long == nil ? buffer.count - count - partialCount : 0
-      takeFrames(of: session, in: buffer, from: start)
+      handleFrames(of: session, in: buffer, from: start)
     }
     recorder.noteReceived(from: session)
     if case .nothing = received { return false }
@@ -118,8 +119,8 @@ final class FrameReader {
 
   // MARK: Frames
 
-  /// Takes the whole frames from `start` on, or as many as the iteration has time for, and keeps the rest.
-  private func takeFrames(of session: Session, in buffer: ByteBuffer, from start: Int) {
+  /// Handles the whole frames from `start` on, or as many as the iteration has time for, and keeps the rest.
+  private func handleFrames(of session: Session, in buffer: ByteBuffer, from start: Int) {
     do throws(WireError) {
       var position = start
       var work = 0
@@ -147,15 +148,15 @@ final class FrameReader {
         if header.rawKind == FrameKind.post.rawValue, header.fieldsLength == 0,
           !header.flags.contains(.descriptor)
         {
-          position = router.takePosts(of: session, in: buffer, at: position, first: header)
+          position = router.routePosts(of: session, in: buffer, at: position, first: header)
         } else {
           let slice = ByteSlice(buffer, position..<position + header.frameLength)
           buffer.stamp(session.id, frameAt: position)
           let frame = FrameView(header, slice.bytes)
           if header.flags.contains(.descriptor) {
-            try taker.takeWithFile(frame, of: session)
+            try dispatcher.dispatchWithFile(frame, of: session)
           } else {
-            try taker.take(frame, in: slice, of: session)
+            try dispatcher.dispatch(frame, in: slice, of: session)
           }
           position = slice.range.upperBound
         }
@@ -196,24 +197,24 @@ final class FrameReader {
 
   var hasDeferred: Bool { !unfinished.value.isEmpty }
 
-  /// Takes the frames that the last iteration left. A connection that still has too many leaves the rest for the next
+  /// Handles the frames that the last iteration left. A connection that still has too many leaves the rest for the next
   /// one.
-  func takeDeferred() {
+  func handleDeferred() {
     var inTurn: [Session] = []
     swap(&inTurn, &unfinished.value)
-    for session in inTurn { takeDeferred(of: session) }
+    for session in inTurn { handleDeferred(of: session) }
   }
 
-  private func takeDeferred(of session: Session) {
+  private func handleDeferred(of session: Session) {
     guard session.isServed, let rest = session.input.deferred else { return }
     session.input.deferred = nil
-    takeFrames(of: session, in: rest, from: session.input.deferredStart)
+    handleFrames(of: session, in: rest, from: session.input.deferredStart)
     recorder.noteReceived(from: session)
   }
 
-  /// Takes all deferred frames of a connection, however long that takes.
-  func takeAllDeferred(of session: Session) {
-    while session.isServed, session.input.deferred != nil { takeDeferred(of: session) }
+  /// Handles all deferred frames of a connection, however long that takes.
+  func handleAllDeferred(of session: Session) {
+    while session.isServed, session.input.deferred != nil { handleDeferred(of: session) }
   }
 
   // MARK: Partial frames

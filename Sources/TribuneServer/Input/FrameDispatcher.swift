@@ -4,8 +4,8 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Takes frames other than plain posts: hands them to the core, or acts on them.
-final class FrameTaker {
+/// Dispatches frames other than plain posts: to the core, or to the part of the server that acts on them.
+final class FrameDispatcher {
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
   private let sessions: SessionTable
@@ -31,10 +31,10 @@ final class FrameTaker {
     (self.lister, self.gatekeeper, self.files) = (lister, gatekeeper, files)
   }
 
-  /// Takes a frame whose header names its sender.
+  /// Dispatches a frame whose header names its sender.
   ///
   /// - Throws: an error that ends the connection.
-  func take(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) {
+  func dispatch(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) {
     let header = frame.header
     // Read once, and compared by `switch`: `==` on a type of another module is a function call.
     let kind = header.kind
@@ -110,10 +110,10 @@ final class FrameTaker {
 
   // MARK: Files
 
-  /// Takes a post whose userInfo came in a descriptor.
+  /// Dispatches a post whose userInfo came in a descriptor.
   ///
   /// - Throws: an error that ends the connection.
-  func takeWithFile(_ post: FrameView, of session: Session) throws(WireError) {
+  func dispatchWithFile(_ post: FrameView, of session: Session) throws(WireError) {
     guard post.header.kind == .post else {
       throw WireError(
         .unexpectedDescriptors, "a frame of kind \(post.header.rawKind) cannot have a descriptor")
@@ -128,7 +128,7 @@ final class FrameTaker {
       let slice = ByteSlice(buffer, 0..<buffer.count)
       let frame = FrameView(post.header, buffer.bytes)
       if bus.value.isDeclared(frame.object) { try check(slice) }
-      try take(frame, in: slice, of: session)
+      try dispatch(frame, in: slice, of: session)
     } catch {
       guard !error.code.closesConnection else { throw error }
       replier.refuse(session, serial: post.header.serial, error)
