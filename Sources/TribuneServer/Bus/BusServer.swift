@@ -68,8 +68,9 @@ final class BusServer: EventLoopTarget {
     interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, context)
     acceptor = Acceptor(loop, sessions, log: log)
     gatekeeper = Gatekeeper(
-      core, sessions, wal, recorder, sender, replier, interpreter, acceptor, partials, quota, loop, keeper,
-      context)
+      bus: core, sessions: sessions, wal: wal, recorder: recorder, sender: sender, replier: replier,
+      interpreter: interpreter, acceptor: acceptor, partials: partials, quota: quota, loop: loop,
+      keeper: keeper, context: context)
     lister = Lister(core, sessions, interpreter, replier, keeper, context)
     let dispatcher = FrameDispatcher(
       core, sessions, recorder, sender, monitor, replier, interpreter, lister, gatekeeper, files, quota,
@@ -88,8 +89,9 @@ final class BusServer: EventLoopTarget {
   /// - Parameter passed: the descriptors from systemd and the keeper.
   func takeOver(_ passed: PassedAtStart) {
     let recovery = unsafe Recovery(
-      passed, bus.reference, sessions, wal, recorder, sender, interpreter, gatekeeper, files.quota, reader,
-      loop, keeper, context)
+      from: passed, bus: bus.reference, sessions: sessions, wal: wal, recorder: recorder, sender: sender,
+      interpreter: interpreter, gatekeeper: gatekeeper, quota: files.quota, reader: reader, loop: loop,
+      keeper: keeper, context: context)
     recovery.run()
     _ = endIteration()
     recovery.logResult()

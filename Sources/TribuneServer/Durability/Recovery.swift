@@ -44,10 +44,9 @@ final class Recovery {
   private var unknownCount = 0
 
   init(
-    _ passed: PassedAtStart, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ wal: WriteAheadLog,
-    _ recorder: Recorder, _ sender: Sender, _ interpreter: Interpreter, _ gatekeeper: Gatekeeper,
-    _ quota: DescriptorQuota, _ reader: FrameReader, _ loop: EventLoop, _ keeper: KeeperLink?,
-    _ context: ServerContext
+    from passed: PassedAtStart, bus: Cell<Bus>.Reference, sessions: SessionTable, wal: WriteAheadLog,
+    recorder: Recorder, sender: Sender, interpreter: Interpreter, gatekeeper: Gatekeeper,
+    quota: DescriptorQuota, reader: FrameReader, loop: EventLoop, keeper: KeeperLink?, context: ServerContext
   ) {
     (self.passed, self.bus, self.sessions, self.wal) = (passed, bus, sessions, wal)
     (self.recorder, self.sender, self.interpreter) = (recorder, sender, interpreter)

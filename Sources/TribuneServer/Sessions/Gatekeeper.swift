@@ -28,10 +28,9 @@ final class Gatekeeper {
   private var closingLines = LineBudget(linesPerSecond: 20)
 
   init(
-    _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ wal: WriteAheadLog, _ recorder: Recorder,
-    _ sender: Sender, _ replier: Replier, _ interpreter: Interpreter, _ acceptor: Acceptor,
-    _ partials: PartialFrames, _ quota: DescriptorQuota, _ loop: EventLoop, _ keeper: KeeperLink?,
-    _ context: ServerContext
+    bus: Cell<Bus>.Reference, sessions: SessionTable, wal: WriteAheadLog, recorder: Recorder, sender: Sender,
+    replier: Replier, interpreter: Interpreter, acceptor: Acceptor, partials: PartialFrames,
+    quota: DescriptorQuota, loop: EventLoop, keeper: KeeperLink?, context: ServerContext
   ) {
     (self.bus, self.sessions, self.wal, self.recorder) = (bus, sessions, wal, recorder)
     (self.sender, self.replier, self.interpreter) = (sender, replier, interpreter)
