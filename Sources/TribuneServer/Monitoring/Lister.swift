@@ -50,6 +50,14 @@ final class Lister {
     // One read can hold more than a thousand of these, from a peer that did not wait for the first answer.
     guard session.output.accepts else { return }
     let serial = frame.header.serial
+    /// Sends the entries, until one gets the connection closed.
+    func send(_ entries: some Sequence<Entry>) {
+      for entry in entries {
+        guard session.isServed else { return }
+        replier.send(entry, to: session, serial: serial, isRecorded: false)
+        interpreter.settle()
+      }
+    }
     do throws(WireError) {
       let list = try frame.decode(List.self)
       switch list.subject {
@@ -58,44 +66,28 @@ final class Lister {
         let ids = (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
           .filter { list.connection == 0 || $0.rawValue == list.connection }
         // Slots are reused, so their order means nothing.
-        sendAll(ids.sorted().lazy.compactMap { self.entry(of: $0) }, to: session, serial: serial)
+        send(ids.sorted().lazy.compactMap { self.entry(of: $0) })
       case .observations:
-        let entries = bus.value.observationEntries(of: list.connection)
-        sendAll(entries.lazy.map { .observation($0) }, to: session, serial: serial)
+        send(bus.value.observationEntries(of: list.connection).lazy.map { .observation($0) })
       case .delegates:
-        let entries = bus.value.delegateEntries(of: list.connection)
-        sendAll(entries.lazy.map { .delegate($0) }, to: session, serial: serial)
+        send(bus.value.delegateEntries(of: list.connection).lazy.map { .delegate($0) })
       case .chain:
-        sendAll(try bus.value.explain(frame, at: context.now), to: session, serial: serial)
+        send(try bus.value.explain(frame, at: context.now))
       case .holds:
-        let entries = bus.value.holdEntries(of: list.connection, at: context.now)
-        sendAll(entries.lazy.map { .hold($0) }, to: session, serial: serial)
+        send(bus.value.holdEntries(of: list.connection, at: context.now).lazy.map { .hold($0) })
       case .objects:
-        let entries = bus.value.objectEntries(of: list.connection)
-        sendAll(entries.lazy.map { .object($0) }, to: session, serial: serial)
+        send(bus.value.objectEntries(of: list.connection).lazy.map { .object($0) })
       case .protocols:
-        let entries = bus.value.protocolEntries(of: list.connection)
-        sendAll(entries.lazy.map { .protocol($0) }, to: session, serial: serial)
+        send(bus.value.protocolEntries(of: list.connection).lazy.map { .protocol($0) })
       case .members:
-        let entries = try bus.value.memberEntries(of: frame.object)
-        sendAll(entries.lazy.map { .member($0) }, to: session, serial: serial)
+        send(try bus.value.memberEntries(of: frame.object).lazy.map { .member($0) })
       case .retained:
-        let entries = bus.value.retainedEntries(of: list.connection, at: context.now)
-        sendAll(entries.lazy.map { .retained($0) }, to: session, serial: serial)
+        send(bus.value.retainedEntries(of: list.connection, at: context.now).lazy.map { .retained($0) })
       }
       replier.send(Okay(), to: session, serial: serial)
     } catch {
       guard !error.code.closesConnection else { throw error }
       replier.refuse(session, serial: serial, error)
-    }
-  }
-
-  /// Sends the entries, until one gets the connection closed.
-  private func sendAll(_ entries: some Sequence<Entry>, to session: Session, serial: Serial) {
-    for entry in entries {
-      guard session.isServed else { return }
-      replier.send(entry, to: session, serial: serial, isRecorded: false)
-      interpreter.settle()
     }
   }
 

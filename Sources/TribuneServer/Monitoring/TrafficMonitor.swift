@@ -49,9 +49,7 @@ final class TrafficMonitor {
   ) {
     var position = run.range.lowerBound
     while position < run.range.upperBound {
-      guard let header = FrameHeader.peek(run.buffer.bytes, at: position, limits: limits) else {
-        preconditionFailure("an accepted frame must have a header")
-      }
+      let header = header(run.buffer.bytes, at: position, limits)
       body(header, ByteSlice(run.buffer, position..<position + header.frameLength))
       position += header.frameLength
     }
@@ -59,7 +57,8 @@ final class TrafficMonitor {
 
   /// Shows a post that was not plain, when it is delivered.
   func showPost(_ slice: ByteSlice, receivers: Int, from poster: ConnectionID) {
-    show([slice], under: postName(slice), from: poster, to: .bus, receivers: receivers)
+    let name = slice.name(header(slice.bytes, at: 0, .fromBus))
+    show([slice], under: name, from: poster, to: .bus, receivers: receivers)
   }
 
   /// Shows a refused post that was not plain. One that waits has been shown already.
@@ -84,18 +83,18 @@ final class TrafficMonitor {
     show([slice], under: tail.name, from: poster, to: observer.id, receivers: 1)
   }
 
-  private func postName(_ slice: ByteSlice) -> ByteSlice {
-    guard let header = FrameHeader.peek(slice.bytes, at: 0, limits: .fromBus) else {
+  /// The header of an accepted frame.
+  private func header(_ bytes: RawSpan, at position: Int, _ limits: FrameLimits) -> FrameHeader {
+    guard let header = FrameHeader.peek(bytes, at: position, limits: limits) else {
       preconditionFailure("an accepted frame must have a header")
     }
-    return slice.name(header)
+    return header
   }
 
   /// Notes the name under which the answers to a run of posts are shown.
   func expectAnswers(to run: ByteSlice, from poster: Session) {
-    guard let header = FrameHeader.peek(run.buffer.bytes, at: run.range.lowerBound, limits: poster.limits)
-    else { preconditionFailure("an accepted frame must have a header") }
-    taken = TakenFrame(connection: poster.slot, name: run.name(header), isMonitor: false)
+    let name = run.name(header(run.buffer.bytes, at: run.range.lowerBound, poster.limits))
+    taken = TakenFrame(connection: poster.slot, name: name, isMonitor: false)
   }
 
   /// Shows a frame that a client sent to the bus itself. A post that does not wait is shown later, once its receivers
