@@ -12,12 +12,6 @@ struct InFlightIO {
   var buffered: ByteBuffer?
 }
 
-/// A file in memory that the last daemon left.
-struct InheritedFile {
-  let file: InFlightFile
-  let inode: UInt64
-}
-
 /// Descriptors of the files that logged or handed-over frames refer to, by inode. Their owners stay the same.
 struct FilesHandedOver {
   private(set) var descriptors: [UInt64: CInt] = [:]
@@ -36,7 +30,10 @@ struct FilesHandedOver {
     return MemoryFile.isInMemory(descriptor) ? insert(descriptor) : Self.foreign
   }
 
-  /// Appends a file's inode, length and user: `RecordedFile.length` bytes.
+  /// The bytes of a file's inode, length and user.
+  static let recordLength = 8 + 8 + 4
+
+  /// Appends a file's inode, length and user.
   mutating func append(_ file: (any AttachedFile)?, to buffer: ByteBuffer) {
     buffer.append(file.map { insert($0.rawDescriptor) } ?? 0)
     buffer.append(UInt64(file?.length ?? 0))
@@ -46,9 +43,4 @@ struct FilesHandedOver {
   /// No inode has these numbers.
   static let foreign: UInt64 = 0
   static let lost = UInt64.max
-}
-
-/// A file as an entry has it: its inode, its length and its user.
-enum RecordedFile {
-  static let length = 8 + 8 + 4
 }

@@ -82,11 +82,11 @@ final class LiveEntries {
 
   private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
     // The entry says that a notification is forgotten, which the compaction may have copied before.
-    if entry.body.byteCount <= LoggedRetention.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
+    if entry.body.byteCount <= RetainedFiles.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
       return isTail
     }
     do throws(WireError) {
-      return try bus.value.isRetained(entry.body.extracting(droppingFirst: LoggedRetention.headLength))
+      return try bus.value.isRetained(entry.body.extracting(droppingFirst: RetainedFiles.headLength))
     } catch {
       return false
     }

@@ -49,6 +49,9 @@ extension Recorder {
 
 /// The inodes of retained files, by a key for name and object, and of files that are still kept but no longer retained.
 struct RetainedFiles {
+  /// Bytes before the fields in a retained entry: whether a notification is retained, and its file.
+  static let headLength = 1 + FilesHandedOver.recordLength
+
   private var files: [String: UInt64] = [:]
   private var forgotten: Set<UInt64> = []
 
@@ -82,10 +85,4 @@ struct RetainedFiles {
     defer { forgotten.removeAll() }
     return forgotten
   }
-}
-
-/// The content of a retained entry: whether a notification is retained, its file, and its fields.
-enum LoggedRetention {
-  /// Bytes before the fields.
-  static let headLength = 1 + RecordedFile.length
 }

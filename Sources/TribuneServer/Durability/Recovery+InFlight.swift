@@ -41,12 +41,12 @@ extension Recovery {
   /// The file that `FilesHandedOver.append(_:to:)` has recorded; nil if it has recorded none.
   ///
   /// - Throws: `invalidDescriptor` if the file is missing or has changed.
-  func file(from reader: inout FieldReader) throws(WireError) -> InheritedFile? {
+  func file(from reader: inout FieldReader) throws(WireError) -> (inode: UInt64, file: InFlightFile)? {
     let inode = try reader.integer(UInt64.self)
     let length = Int(clamping: try reader.integer(UInt64.self))
     let user = try reader.integer(UInt32.self)
     guard inode != 0 else { return nil }
-    if let known = inheritedFiles[inode] { return known }
+    if let known = inheritedFiles[inode] { return (inode, known) }
     guard let descriptor = passed.takeFile(inode: inode) else {
       throw WireError(.invalidDescriptor, "a file of \(length) bytes is missing")
     }
@@ -57,15 +57,14 @@ extension Recovery {
     }
     let held = InFlightFile(countedIn: quota.files, of: quota.descriptors(of: user))
     held.hold(descriptor, length: length)
-    let file = InheritedFile(file: held, inode: inode)
-    inheritedFiles[inode] = file
-    return file
+    inheritedFiles[inode] = held
+    return (inode, held)
   }
 
   /// Has the keeper go on with the files of retained notifications. Files that were only under way are forgotten.
   func keepInheritedFiles() {
     for inode in recorder.retainedFiles.value.inodes.sorted() {
-      guard let file = inheritedFiles[inode]?.file else { continue }
+      guard let file = inheritedFiles[inode] else { continue }
       do throws(Errno) {
         keeper?.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file.rawDescriptor))
       } catch {
@@ -133,7 +132,7 @@ extension Recovery {
   private func duplicateFile(inode: UInt64) throws(WireError) -> FileDescriptor {
     do throws(Errno) {
       if let known = inheritedFiles[inode] {
-        return try FileDescriptor.duplicate(of: known.file.rawDescriptor)
+        return try FileDescriptor.duplicate(of: known.rawDescriptor)
       }
       if let file = try passed.duplicateFile(inode: inode) { return file }
     } catch {
@@ -157,8 +156,8 @@ extension Recovery {
       attached.append(file.file)
     }
     try bus.value.restoreBuffered(
-      buffered.bytes.extracting(droppingFirst: 4 + RecordedFile.length * count), attachments: attached,
-      for: session.slot)
+      buffered.bytes.extracting(droppingFirst: 4 + FilesHandedOver.recordLength * count),
+      attachments: attached, for: session.slot)
     // These notifications are buffered again, and not lost.
     session.output.bufferedBefore &-= UInt32(
       truncatingIfNeeded: bus.value.bufferedCount(of: session.slot))

@@ -177,16 +177,16 @@ extension Recovery {
       recorder.retainedFiles.value[RetainedFiles.key(name, object)] = nil
       return
     }
-    let found: InheritedFile?
+    let found: (inode: UInt64, file: InFlightFile)?
     do throws(WireError) {
       found = try file(from: &reader)
     } catch {
       // The notification that replaced this one is still to come, unless it is lost, too.
-      let key = try bus.value.forgetRetained(body.extracting(droppingFirst: LoggedRetention.headLength))
+      let key = try bus.value.forgetRetained(body.extracting(droppingFirst: RetainedFiles.headLength))
       recorder.retainedFiles.value[RetainedFiles.key(key.name, key.object)] = nil
       return
     }
-    let fields = body.extracting(droppingFirst: LoggedRetention.headLength)
+    let fields = body.extracting(droppingFirst: RetainedFiles.headLength)
     let kept = try bus.value.restoreRetained(fields, attachment: found?.file)
     recorder.retainedFiles.value[RetainedFiles.key(kept.name, kept.object)] = found?.inode
   }

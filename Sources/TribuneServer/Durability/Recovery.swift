@@ -28,7 +28,7 @@ final class Recovery {
   /// The descriptors that this daemon got at its start.
   let passed: PassedAtStart
   /// Files that the last daemon left, by inode.
-  var inheritedFiles: [UInt64: InheritedFile] = [:]
+  var inheritedFiles: [UInt64: InFlightFile] = [:]
   /// Sockets of connections that cannot go on.
   private final class Socket {
     var descriptor: FileDescriptor?
@@ -78,7 +78,8 @@ final class Recovery {
       }
     }
     sessions.collectFreeSlots()
-    unknownCount = closeUnknown()
+    // The in-flight I/O and the registrations of these connections are unknown: the log does not have them.
+    unknownCount = passed.shutConnections()
     recorder.beginTransaction()
     logDetached()
     for id in ids {
@@ -119,16 +120,6 @@ final class Recovery {
     sessions.noteGiven(ConnectionID(rawValue: last(.connection, known: sessions.lastID.rawValue)))
     guard isDamaged else { return }
     context.log.warning("the log is damaged in its last ids: new ids are much higher")
-  }
-
-  /// Closes the connections that the log does not know: their in-flight I/O and their registrations are unknown.
-  private func closeUnknown() -> Int {
-    let cookies = passed.connectionCookies
-    for cookie in cookies {
-      guard let socket = passed.takeConnection(cookie: cookie) else { continue }
-      UnixSocket.shutdown(socket)
-    }
-    return cookies.count
   }
 
   /// Puts a session back into its slot: with its socket, or as a detached one if the client has to connect again.

@@ -125,7 +125,7 @@ final class Handover {
   private func buffered(for session: Session, _ files: inout FilesHandedOver) -> ByteBuffer {
     let fields = ByteBuffer(capacity: 256)
     let attached = bus.value.appendBuffered(of: session.slot, to: fields)
-    let buffer = ByteBuffer(capacity: fields.count + 8 + RecordedFile.length * attached.count)
+    let buffer = ByteBuffer(capacity: fields.count + 8 + FilesHandedOver.recordLength * attached.count)
     buffer.append(UInt32(attached.count))
     for file in attached { files.append(file, to: buffer) }
     buffer.append(fields.bytes)

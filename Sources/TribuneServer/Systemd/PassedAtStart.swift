@@ -155,13 +155,23 @@ nonisolated package final class PassedAtStart {
 
   /// Closes everything that was not taken, except the listening sockets from the service manager.
   func discard() {
-    for cookie in connectionCookies {
-      if let socket = takeConnection(cookie: cookie) { UnixSocket.shutdown(socket) }
-    }
+    shutConnections()
     _ = takeLog()
     for one in files.values { FileDescriptor(owning: one).close() }
     for one in listeners.values { FileDescriptor(owning: one).close() }
     (files, listeners) = ([:], [:])
+  }
+
+  /// Shuts and closes the connections that were not taken.
+  ///
+  /// - Returns: their number.
+  @discardableResult
+  func shutConnections() -> Int {
+    let cookies = connectionCookies
+    for cookie in cookies {
+      if let socket = takeConnection(cookie: cookie) { UnixSocket.shutdown(socket) }
+    }
+    return cookies.count
   }
 
   package func takeListening() -> [Listening] {
