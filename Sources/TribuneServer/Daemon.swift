@@ -202,10 +202,6 @@ package final class Daemon {
     // Wakes the event loop, so that the first iteration comes at once.
     DispatchQueue.main.async {}
     notifyReady()
-    letGoOfStarting()
-  }
-
-  private func letGoOfStarting() {
     do throws(Errno) {
       try ProgramText.release()
     } catch {

@@ -193,7 +193,8 @@ final class BusServer: EventLoopTarget {
   func isIdle() {
     if bus.value.hasIdlePosts { interpreter.deliverIdle() }
     guard heapUse.value.hasFallen else { return }
-    heapUse.value.beginAnew()
+    // The next use that is noted is the new peak.
+    heapUse.value = HeapUse()
     ProgramHeap.release()
   }
 

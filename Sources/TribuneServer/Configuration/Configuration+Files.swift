@@ -21,13 +21,13 @@ nonisolated extension Configuration {
     do throws(Errno) {
       for path in try paths(in: dropIns, endingIn: ".conf") { reader.readFile(path) }
     } catch {
-      reader.failed(dropIns, "cannot be listed: \(error)")
+      reader.report(.error, dropIns, nil, "cannot be listed: \(error)")
     }
     let protocols = "\(directory)/protocols.d"
     do throws(Errno) {
       for path in try paths(in: protocols, endingIn: ".protocol") { reader.readProtocols(path) }
     } catch {
-      reader.leftOut(protocols, "cannot be listed: \(error)")
+      reader.report(.mistake, protocols, nil, "cannot be listed: \(error)")
     }
     return reader.finish()
   }
@@ -41,15 +41,11 @@ nonisolated extension Configuration {
     } catch  where error == .noSuchFile {
       return []
     }
+    // The order is that of the bytes, whatever the locale.
     return names.map { String(decoding: $0, as: UTF8.self) }
       .filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
-      .sorted(by: precedes)
+      .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
       .map { "\(directory)/\($0)" }
-  }
-
-  /// Compares bytes, independently of the locale.
-  private static func precedes(_ one: String, _ other: String) -> Bool {
-    one.utf8.lexicographicallyPrecedes(other.utf8)
   }
 }
 
@@ -63,14 +59,14 @@ nonisolated extension ConfigurationReader {
   fileprivate mutating func readFile(_ path: String) {
     do {
       guard let contents = try Self.contents(of: path) else {
-        failed(path, "is longer than 1 MiB")
+        report(.error, path, nil, "is longer than 1 MiB")
         return
       }
       read(contents, file: path)
     } catch  where error == .noSuchFile {
       return
     } catch {
-      failed(path, "cannot be read: \(error)")
+      report(.error, path, nil, "cannot be read: \(error)")
     }
   }
 
@@ -79,10 +75,10 @@ nonisolated extension ConfigurationReader {
       if let text = try Self.contents(of: path) {
         read(ProtocolSource(file: path, text: text))
       } else {
-        leftOut(path, "is longer than 1 MiB")
+        report(.mistake, path, nil, "is longer than 1 MiB")
       }
     } catch {
-      leftOut(path, "cannot be read: \(error)")
+      report(.mistake, path, nil, "cannot be read: \(error)")
     }
   }
 }

@@ -59,19 +59,9 @@ nonisolated package struct ConfigurationReader {
     }
   }
 
-  /// Records an error about a file as a whole.
-  package mutating func failed(_ file: String, _ message: String) {
-    report(.error, file, nil, message)
-  }
-
   /// Adds a protocol file. All protocol files are linked together in the end.
   package mutating func read(_ source: ProtocolSource) {
     configuration.protocolSources.append(source)
-  }
-
-  /// Records that a protocol file is not used.
-  package mutating func leftOut(_ file: String, _ message: String) {
-    report(.mistake, file, nil, message)
   }
 
   /// Checks the settings against each other, links the protocols, and returns the result.
@@ -170,7 +160,8 @@ nonisolated package struct ConfigurationReader {
     originsCount += 1
   }
 
-  private mutating func report(
+  /// - Parameter line: nil if the message is about the whole file.
+  mutating func report(
     _ severity: Diagnostic.Severity, _ file: String, _ line: Int?, _ message: String
   ) {
     diagnostics.append(Diagnostic(severity, file, line, message))

@@ -73,15 +73,12 @@ nonisolated package struct KeeperState: Equatable {
     case (.awaited, .resumes(isKept: true)), (.awaited, .replaces):
       phase = .owned(by: bus)
       return .give(bus)
-    case (.awaited, _), (.vacant, _): return serveAnew(bus)
+    case (.awaited, _), (.vacant, _):
+      phase = .owned(by: bus)
+      hasLease = false
+      // The bus has all descriptors itself. So a keeper that must end can end, and the bus finds another one.
+      return endsBy == nil ? .serveAnew(bus) : .exit
     }
-  }
-
-  private mutating func serveAnew(_ bus: Bus) -> Action {
-    phase = .owned(by: bus)
-    hasLease = false
-    // The bus has all descriptors itself. So a keeper that must end can end, and the bus finds another one.
-    return endsBy == nil ? .serveAnew(bus) : .exit
   }
 
   /// The bus that is served, or that waits while another bus takes its place.

@@ -19,9 +19,4 @@ nonisolated struct HeapUse {
       hasFallen = true
     }
   }
-
-  /// Resets the peak after the free memory was returned. The next use that is noted is the new peak.
-  mutating func beginAnew() {
-    self = HeapUse()
-  }
 }

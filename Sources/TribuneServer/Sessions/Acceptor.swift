@@ -41,13 +41,13 @@ final class Acceptor {
   }
 
   /// Changes the permission bits of the socket files that this process owns.
-  func setMode(_ mode: UInt32) { for listener in listeners { setMode(mode, of: listener) } }
-
-  func setMode(_ mode: UInt32, of listener: Listener) {
-    do throws(Errno) {
-      try listener.setMode(mode)
-    } catch {
-      log.error("cannot change the mode of \(listener.path): \(error)")
+  func setMode(_ mode: UInt32) {
+    for listener in listeners {
+      do throws(Errno) {
+        try listener.setMode(mode)
+      } catch {
+        log.error("cannot change the mode of \(listener.path): \(error)")
+      }
     }
   }
 

@@ -91,7 +91,8 @@ package final class ServiceNotifier {
   /// - Returns: whether it was sent, or can never be sent.
   private func isDone(_ text: String) -> Bool {
     do throws(Errno) {
-      try send(text)
+      if socket == nil { socket = try ServiceSocket() }
+      try socket?.send(text, waits: false)
       isFailing = false
     } catch {
       if error == .again || error.isOutOfResources { return false }
@@ -101,10 +102,5 @@ package final class ServiceNotifier {
       }
     }
     return true
-  }
-
-  private func send(_ text: String) throws(Errno) {
-    if socket == nil { socket = try ServiceSocket() }
-    try socket?.send(text, waits: false)
   }
 }
