@@ -22,7 +22,7 @@ package final class BusInstance {
   ///   - replaces: whether to take the place of the bus that this keeper serves. That bus has given up its place when
   ///     this returns.
   ///   - listenPath: the path at which the replaced bus must listen; any path if nil.
-  ///   - isStepped: the caller's thread calls `lookAtDeadlines`, in place of the main queue.
+  ///   - isStepped: the caller's thread calls `checkDeadlines`, in place of the main queue.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     replaces: Bool = false, listenPath: String? = nil, log: Log, isStepped: Bool = false
@@ -30,7 +30,7 @@ package final class BusInstance {
     self.passed = passed
     self.log = log
     loop = try EventLoop(hostsMainQueue: !isStepped)
-    let manager = ManagerStore.isThere ? try ManagerStore(log: log) : nil
+    let manager = ManagerStore.isAvailable ? try ManagerStore(log: log) : nil
     if keeperPath == nil {
       passed.discard()
       for name in passed.storedNames { manager?.remove(name) }
@@ -135,7 +135,7 @@ package final class BusInstance {
   /// - Parameter served: called at that time.
   package func start(_ served: @escaping () -> Void = {}) {
     // The bus has taken everything that it resumes.
-    keeper?.forgetRest()
+    keeper?.forgetUnclaimed()
     passed.discard()
     server.iterationEnded = { [weak self] in
       guard let self else { return }
@@ -157,7 +157,7 @@ package final class BusInstance {
   package func reconfigure(_ configuration: Configuration) { server.reconfigure(configuration) }
 
   /// Whether another daemon can resume the connections when this daemon ends.
-  package var isSucceeded: Bool { keeper != nil }
+  package var canHandOver: Bool { keeper != nil }
 
   /// Leaves everything to the next daemon. Afterwards, this daemon does nothing more on the bus.
   ///
@@ -190,11 +190,11 @@ package final class BusInstance {
 
   // MARK: Stepped
 
-  /// When `lookAtDeadlines` is due if nothing happens before; nil if there are no deadlines.
-  package var nextLook: Instant? { server.timer?.due }
+  /// When `checkDeadlines` is due if nothing happens before; nil if there are no deadlines.
+  package var nextDeadline: Instant? { server.timer?.due }
 
-  /// Acts on deadlines, when `nextLook` has come.
-  package func lookAtDeadlines() { server.timer?.fire() }
+  /// Acts on deadlines, when `nextDeadline` has come.
+  package func checkDeadlines() { server.timer?.fire() }
 
   /// Whether a keeper is connected, and whether it has acknowledged everything that it is to keep.
   package var hasKeeper: Bool { keeper?.isUp ?? false }

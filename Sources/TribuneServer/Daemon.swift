@@ -272,7 +272,7 @@ package final class Daemon {
   private func stop(isForGood: Bool = false) {
     guard !isStopping else { return }
     isStopping = true
-    if !isForGood, bus.isSucceeded {
+    if !isForGood, bus.canHandOver {
       notifier.stopping(status: "Handing over \(server.sessions.count.counted("connection"))")
       bus.handOver()
       return

@@ -30,8 +30,8 @@ extension Life {
     Kernel.ringAlarm()
     var goesOn = true
     var error: Errno?
-    if let due = bus?.nextLook, due.nanoseconds <= Kernel.now {
-      try runBus(faults) { $0.lookAtDeadlines() }
+    if let due = bus?.nextDeadline, due.nanoseconds <= Kernel.now {
+      try runBus(faults) { $0.checkDeadlines() }
       if Kernel.busIsDead {
         doubtWaiting()
         doubtThoseWhoStopped()

@@ -92,7 +92,7 @@ extension Life {
     try require(left.isEmpty, "nobody is there any more, and the bus still has \(left)")
     try require(keeping.left.isEmpty, "nobody is there any more, and kept are \(keeping.left)")
     try require(
-      bus.nextLook.map { $0.nanoseconds > Kernel.now } ?? true,
+      bus.nextDeadline.map { $0.nanoseconds > Kernel.now } ?? true,
       "a deadline is past, and nobody looks at it")
     self.bus = nil
     keeping.end()

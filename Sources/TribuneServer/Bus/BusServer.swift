@@ -171,12 +171,12 @@ final class BusServer: EventLoopTarget {
 
   var hasWork: Bool { reader.hasDeferred }
 
-  func isReady(_ token: WatchToken, _ readiness: Readiness) {
+  func handleEvent(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
     case .mainQueue: preconditionFailure("the event loop handles the main queue itself")
     case .listener(let index): gatekeeper.accept(at: index)
     case .alarm: sender.alarmFired()
-    case .keeper: keeper?.isReady()
+    case .keeper: keeper?.receive()
     case .connection:
       guard let session = sessions[token] else { return }
       if readiness.isWritable, session.output.isBlocked { sender.scheduleFlush(session) }
@@ -190,7 +190,7 @@ final class BusServer: EventLoopTarget {
 
   var wantsIdle: Bool { (bus.value.hasIdlePosts || heapUse.value.hasFallen) && !hasWork }
 
-  func isIdle() {
+  func becameIdle() {
     if bus.value.hasIdlePosts { interpreter.deliverIdle() }
     guard heapUse.value.hasFallen else { return }
     // The next use that is noted is the new peak.
@@ -225,7 +225,7 @@ final class BusServer: EventLoopTarget {
         + sessions.count * PartialFrames.shortLength)
     timer?.schedule(bus.value.nextDeadline)
     timer?.schedule(context.timeouts.value.nextDue)
-    if let keeper, keeper.needsLook.value { timer?.schedule(keeper.look()) }
+    if let keeper, keeper.hasChanged.value { timer?.schedule(keeper.endIteration()) }
     iterationEnded?()
     return true
   }

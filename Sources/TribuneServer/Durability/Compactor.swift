@@ -110,7 +110,7 @@ final class Compactor {
   }
 
   private func end(at now: Instant) {
-    let isWhole = appendWhatIsUnderWay(at: now)
+    let isWhole = appendSnapshot(at: now)
     if !isWhole { wal.abandonCompaction() }
     let hasEnded = isWhole && wal.endCompaction()
     if hasEnded { for relocation in relocations { live.note(relocation) } }
@@ -122,7 +122,7 @@ final class Compactor {
   }
 
   /// - Returns: whether there was space for all of it.
-  private func appendWhatIsUnderWay(at now: Instant) -> Bool {
+  private func appendSnapshot(at now: Instant) -> Bool {
     let buffer = self.buffer
     buffer.truncate(to: 0)
     LoggedCounters(

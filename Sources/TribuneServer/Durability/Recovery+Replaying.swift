@@ -15,7 +15,7 @@ struct ReplayedLog {
   /// If the log was handed over: the inode of the file with the in-flight I/O, and the time of the hand-over.
   var handedOver: (file: UInt64, moment: Instant)?
   /// Entries that could not be replayed.
-  var uselessCount = 0
+  var skippedCount = 0
 }
 
 extension FrameKind? {
@@ -38,11 +38,11 @@ extension Recovery {
     bus.value.restoring.isReplaying = true
     let damage = wal.forEachEntry { entry in
       do throws(WireError) {
-        if try !replay(entry, into: &replayed) { replayed.uselessCount += 1 }
+        if try !replay(entry, into: &replayed) { replayed.skippedCount += 1 }
       } catch {
         let kind = entry.kind.map { "\($0)" } ?? "\(entry.rawKind)"
         context.log.debug("cannot replay log entry \(entry.position.offset) (\(kind)): \(error.message)")
-        replayed.uselessCount += 1
+        replayed.skippedCount += 1
       }
       bus.value.dropEffects()
     }

@@ -254,8 +254,8 @@ final class Recovery {
   /// Writes the result of the recovery to the journal.
   func logResult() {
     if let damage { context.log.warning("the log is damaged: \(damage)") }
-    if replayed.uselessCount > 0 {
-      context.log.warning("cannot replay \(replayed.uselessCount.counted("log entry", "log entries"))")
+    if replayed.skippedCount > 0 {
+      context.log.warning("cannot replay \(replayed.skippedCount.counted("log entry", "log entries"))")
     }
     let refused = replayed.found.values.count { $0.isRefused }
     if refused > 0 {

@@ -215,7 +215,7 @@ extension KeeperLink {
       case .attaching(let channel): wait(for: channel)
       case .down, .ended: Thread.sleep(milliseconds: Self.pauseMilliseconds)
       }
-      isReady()
+      receive()
     }
     return false
   }

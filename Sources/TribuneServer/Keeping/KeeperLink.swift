@@ -87,8 +87,8 @@ final class KeeperLink {
   private var lastRefusal: String?
   /// When the bus last began to send everything anew, for the journal.
   private var refillBegan: Instant?
-  /// Whether something has changed since the last `look`. In most iterations, nothing changes.
-  let needsLook = Cell(true)
+  /// Whether something has changed since the last `endIteration`. In most iterations, nothing changes.
+  let hasChanged = Cell(true)
   /// Whether the bus hands over, and so needs the keeper until everything is kept.
   var isHandingOver = false
 
@@ -122,7 +122,7 @@ final class KeeperLink {
     var entry = entry
     if given.remove(item) != nil { entry.progress = .kept } else { wait(item) }
     entries[item] = entry
-    needsLook.value = true
+    hasChanged.value = true
   }
 
   /// Without a keeper, nothing is queued: the next keeper is sent all entries.
@@ -134,7 +134,7 @@ final class KeeperLink {
   }
 
   func forget(_ item: KeptItem) {
-    needsLook.value = true
+    hasChanged.value = true
     guard let entry = entries.removeValue(forKey: item) else {
       if given.remove(item) != nil { forgetting.append(item) }
       return
@@ -162,10 +162,10 @@ final class KeeperLink {
   }
 
   /// Has the keeper forget the items that it gave, and that the bus does not resume.
-  func forgetRest() {
+  func forgetUnclaimed() {
     forgetting += given.sorted()
     given = []
-    needsLook.value = true
+    hasChanged.value = true
   }
 
   func isKept(_ item: KeptItem) -> Bool { entries[item]?.progress == .kept }
@@ -212,8 +212,8 @@ final class KeeperLink {
   /// Sends the waiting items, at the end of an iteration in which something has changed.
   ///
   /// - Returns: when to call `tick`; nil if there is no need.
-  func look() -> Instant? {
-    needsLook.value = false
+  func endIteration() -> Instant? {
+    hasChanged.value = false
     flush()
     guard let due = manager?.nextDue else { return nextDue }
     return min(due, nextDue ?? due)
@@ -276,8 +276,8 @@ final class KeeperLink {
   // MARK: Receiving
 
   /// The keeper has sent something, or has hung up.
-  func isReady() {
-    needsLook.value = true
+  func receive() {
+    hasChanged.value = true
     while true {
       guard let channel else { return }
       do throws(KeeperChannel.Failure) {
@@ -353,12 +353,12 @@ final class KeeperLink {
   /// Looks for a keeper, or leaves a keeper that does not answer.
   func tick(at now: Instant) {
     manager?.tick(at: now)
-    needsLook.value = true
+    hasChanged.value = true
     guard let due = nextDue, due <= now else { return }
     if case .down = state { return attach() }
     if retryAt != nil { return flush() }
     // The keeper may have answered while this process was stopped.
-    isReady()
+    receive()
     // A hand-over has no time for another keeper, and this one may still take everything.
     guard !isHandingOver, let due = nextDue, due <= now, channel != nil else { return }
     leave(because: "it has not answered in time")

@@ -26,7 +26,7 @@ final class ManagerStore {
   private(set) var nextDue: Instant?
 
   /// Whether there is a service manager that can store descriptors (sd_notify(3)).
-  static var isThere: Bool { ServiceSocket.isNamed }
+  static var isAvailable: Bool { ServiceSocket.isNamed }
 
   init(log: Log) throws(Errno) {
     self.log = log

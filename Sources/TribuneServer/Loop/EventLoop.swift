@@ -43,13 +43,13 @@ nonisolated package enum WatchToken: Equatable {
 package protocol EventLoopTarget: AnyObject {
   /// The loop woke up. Called first in each iteration.
   func beginIteration()
-  func isReady(_ token: WatchToken, _ readiness: Readiness)
+  func handleEvent(_ token: WatchToken, _ readiness: Readiness)
   /// Whether there is work although nothing is ready.
   var hasWork: Bool { get }
-  /// Whether to call `isIdle` when there is nothing else to do.
+  /// Whether to call `becameIdle` when there is nothing else to do.
   var wantsIdle: Bool { get }
   /// Nothing was ready. `endIteration` follows.
-  func isIdle()
+  func becameIdle()
   /// Everything that was ready has been handled.
   ///
   /// - Returns: whether the loop continues.
@@ -103,7 +103,7 @@ package final class EventLoop {
   package func iterate<Target: EventLoopTarget>(for target: Target) throws(Errno) -> Bool {
     let count = try epoll.wait(isPatient: !target.wantsIdle && !target.hasWork)
     target.beginIteration()
-    if count == 0, target.wantsIdle { target.isIdle() }
+    if count == 0, target.wantsIdle { target.becameIdle() }
     var mainQueueIsReady = false
     for index in 0..<count {
       let event = epoll.event(at: index)
@@ -111,7 +111,7 @@ package final class EventLoop {
       if token == .mainQueue {
         mainQueueIsReady = true
       } else {
-        target.isReady(token, event.readiness)
+        target.handleEvent(token, event.readiness)
       }
     }
     if mainQueueIsReady { drainMainQueue() }

@@ -44,8 +44,8 @@ private final class ScriptedKeeper: EventLoopTarget {
   let hasWork = false
   let wantsIdle = false
   func beginIteration() {}
-  func isReady(_ token: WatchToken, _ readiness: Readiness) { link.isReady() }
-  func isIdle() {}
+  func handleEvent(_ token: WatchToken, _ readiness: Readiness) { link.receive() }
+  func becameIdle() {}
   func endIteration() -> Bool {
     link.flush()
     return true
@@ -96,7 +96,7 @@ struct KeeperLinkResumingTests {
       bus.link.keep(item, lending: kept.log.rawDescriptor)
       #expect(bus.link.isKept(item))
     }
-    bus.link.forgetRest()
+    bus.link.forgetUnclaimed()
     #expect(bus.link.flush(within: .seconds(60)))
     await bus.end()
   }

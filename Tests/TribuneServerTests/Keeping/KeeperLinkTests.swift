@@ -44,7 +44,7 @@ private final class LinkedKeeper {
       link.tick(at: clock.now)
       link.flush()
       if keeperTurns { try keeper.turn() }
-      link.isReady()
+      link.receive()
     }
   }
 
@@ -115,7 +115,7 @@ struct KeeperLinkTests {
     try pair.keep(0..<500)
     try pair.settle(seconds: 1)
     try pair.keeper.signal()
-    while try pair.keeper.turn() { pair.link.isReady() }
+    while try pair.keeper.turn() { pair.link.receive() }
     #expect(pair.keptCount(of: 0..<500) == 0)
     pair.keeper.die()
     try pair.keeper.start()

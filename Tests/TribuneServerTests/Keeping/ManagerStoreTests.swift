@@ -16,7 +16,7 @@ struct ManagerStoreTests {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
         let manager = try NotifySocket.ofThisProcess()
-        #expect(ManagerStore.isThere)
+        #expect(ManagerStore.isAvailable)
         let store = try ManagerStore(log: Log(destination: .standardError))
         let connection = try WatchedConnection()
         store.store(log: connection.passed)
@@ -95,7 +95,7 @@ struct ManagerStoreTests {
     await #expect(processExitsWith: .success) {
       await MainActor.run {
         unsafe unsetenv("NOTIFY_SOCKET")
-        #expect(!ManagerStore.isThere)
+        #expect(!ManagerStore.isAvailable)
       }
     }
   }

@@ -142,7 +142,7 @@ final class SteppedBus {
   func stranger() throws -> Client {
     let socket = try Client.Socket(connectedTo: "\(folder.path)/bus")
     server.beginIteration()
-    server.isReady(.listener(0), .readable)
+    server.handleEvent(.listener(0), .readable)
     let client = Client(id: server.sessions.lastID, socket: socket)
     let hello = ByteBuffer(capacity: 64)
     Hello().append(to: hello)
@@ -155,7 +155,7 @@ final class SteppedBus {
   func beginIteration() { server.beginIteration() }
 
   /// Has the bus read what a client has sent.
-  func read(_ client: Client) throws { server.isReady(try session(of: client).token, .readable) }
+  func read(_ client: Client) throws { server.handleEvent(try session(of: client).token, .readable) }
 
   func session(of client: Client) throws -> Session {
     try #require(server.sessions[client.id])
@@ -166,7 +166,7 @@ final class SteppedBus {
   /// Makes an iteration in which a session can be written to.
   func flush(_ session: Session) throws {
     beginIteration()
-    server.isReady(session.token, .writable)
+    server.handleEvent(session.token, .writable)
     endIteration()
   }
 
@@ -183,8 +183,8 @@ final class SteppedBus {
     let wantsIdle = false
 
     func beginIteration() {}
-    func isReady(_ token: WatchToken, _ readiness: Readiness) { tokens.append(token) }
-    func isIdle() {}
+    func handleEvent(_ token: WatchToken, _ readiness: Readiness) { tokens.append(token) }
+    func becameIdle() {}
     func endIteration() -> Bool { true }
   }
 
