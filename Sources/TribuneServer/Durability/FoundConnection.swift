@@ -6,11 +6,11 @@ import TribuneWire
 
 /// A connection that was found in the log during a replay.
 struct FoundConnection {
-  /// How the recovery goes on with the connection.
+  /// What the recovery does with the connection.
   enum Fate {
-    /// The connection goes on.
+    /// The connection is resumed.
     case survives
-    /// The connection goes on without the notifications queued for it; that many were not sent.
+    /// The connection is resumed without the notifications queued for it; that many were not sent.
     case loses(UInt32)
     /// The client has to connect again. `isNotified`: with a refusal, unless the socket may be in mid-frame.
     case restarts(isNotified: Bool)

@@ -103,7 +103,7 @@ extension Recorder {
     noteReceived(from: session)
   }
 
-  /// Completes a counter slot for the daemon that goes on with the connection.
+  /// Completes a counter slot for the daemon that resumes the connection.
   func noteHandedOver(_ session: Session) {
     wal.set(.queued, of: session.slot.index, to: session.output.queuedCount)
     noteBuffered(for: session.slot)

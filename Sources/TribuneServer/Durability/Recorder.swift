@@ -5,7 +5,7 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Logs what the next daemon needs to go on if this one dies (see `WriteAheadLog`).
+/// Logs what the next daemon needs to continue if this one dies (see `WriteAheadLog`).
 ///
 /// Events that change the core are logged as they came in: frames other than posts, disconnects, and moments at which
 /// something was due. For a post, its effect is logged: that it is retained, awaited, or waits. Control frames are
@@ -95,7 +95,7 @@ final class Recorder {
     if retainedFiles.value.hasForgotten { removeForgottenFiles() }
   }
 
-  /// Another daemon goes on with the log: nothing is committed any more.
+  /// Another daemon continues with the log: nothing is committed any more.
   func seal() { isSealed = true }
 
   // MARK: Frames
@@ -305,7 +305,7 @@ final class Recorder {
     record(.configuration, buffer.bytes)
   }
 
-  /// The log is complete for the daemon that goes on with it. The file with the inode `inFlight` has the in-flight I/O.
+  /// The log is complete for the daemon that takes it over. The file with the inode `inFlight` has the in-flight I/O.
   func recordHandoverEnd(inFlight: UInt64) {
     let buffer = emptyBuffer()
     buffer.append(inFlight)

@@ -61,7 +61,7 @@ extension Recovery {
     return (inode, held)
   }
 
-  /// Has the keeper go on with the files of retained notifications. Files that were only under way are forgotten.
+  /// Has the keeper keep the files of retained notifications. Files that were only under way are forgotten.
   func keepInheritedFiles() {
     for inode in recorder.retainedFiles.value.inodes.sorted() {
       guard let file = inheritedFiles[inode] else { continue }

@@ -5,7 +5,7 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Goes on where another daemon ended, after a hand-over or without one. Used once, at the start.
+/// Continues where another daemon ended, after a hand-over or without one. Used once, at the start.
 final class Recovery {
   /// How long the registrations of a detached session are kept for its client to come back.
   private static let detachedNanoseconds: UInt64 = 5_000_000_000
@@ -29,7 +29,7 @@ final class Recovery {
   let passed: PassedAtStart
   /// Files that the last daemon left, by inode.
   var inheritedFiles: [UInt64: InFlightFile] = [:]
-  /// Sockets of connections that cannot go on.
+  /// Sockets of connections that cannot be resumed.
   private final class Socket {
     var descriptor: FileDescriptor?
 
@@ -54,7 +54,7 @@ final class Recovery {
     (self.loop, self.keeper, self.context) = (loop, keeper, context)
   }
 
-  /// Replays the log, and goes on with the connections that are there.
+  /// Replays the log, and resumes the connections that are still open.
   func run() {
     (replayed, damage) = replayLog()
     let streams = handedOverIO(replayed)
@@ -143,7 +143,7 @@ final class Recovery {
     session.output.queue.restore(lostCount: found.facts.lostCount)
     session.postedCount = found.facts.postedCount
     session.positions = found.positions
-    // The numbers of control frames go on, so the entries in the log stay valid.
+    // The numbers of control frames continue, so the entries in the log stay valid.
     session.output.controlCount = found.controlSent
     do throws(Errno) {
       try session.descriptor.setNonblocking()
@@ -170,7 +170,7 @@ final class Recovery {
     recorder.commit()
   }
 
-  /// Goes on with a connection and its in-flight I/O, or detaches it.
+  /// Resumes a connection and its in-flight I/O, or detaches it.
   private func resume(_ id: ConnectionID, _ found: FoundConnection, _ streams: InFlightIO?) {
     if case .restarts(let isNotified) = found.fate { return detach(id, found, isNotified: isNotified) }
     guard let session = sessions[id] else { return }
@@ -190,7 +190,7 @@ final class Recovery {
     if session.isAwaitingHello { gatekeeper.awaitHello(of: session) }
   }
 
-  /// Ends a connection that cannot go on. Its registrations are kept for its client to connect again.
+  /// Ends a connection that cannot be resumed. Its registrations are kept for its client to connect again.
   private func detach(_ id: ConnectionID, _ found: FoundConnection, isNotified: Bool) {
     if let session = sessions.detached(id) {
       session.queuedCount = found.queuedCount

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The bus's side of its keeper (`Keeper`): which descriptors the keeper is to keep, and which of them it has.
+/// The bus's side of its keeper (`Keeper`): which descriptors the keeper must keep, and which of them it has.
 ///
 /// The bus never waits for its keeper. Descriptors to keep are noted here, and sent when an iteration ends, a bounded
 /// number of messages ahead of the keeper's acknowledgements. If a keeper does not acknowledge in time, the bus leaves
@@ -18,7 +18,7 @@ final class KeeperLink {
     case attaching(KeeperChannel)
     /// → down, ended
     case up(KeeperChannel)
-    /// No other daemon is to resume the bus. Final.
+    /// No other daemon may resume the bus. Final.
     case ended
   }
 
@@ -106,7 +106,7 @@ final class KeeperLink {
 
   var now: Instant { clock() }
 
-  // MARK: What is to be kept
+  // MARK: Kept items
 
   /// - Parameter descriptor: must stay open until the item is forgotten.
   func keep(_ item: KeptItem, lending descriptor: CInt) {
@@ -426,7 +426,7 @@ final class KeeperLink {
     (waiting, waitingHead) = ([], 0)
   }
 
-  /// Ends the link, because no other daemon is to resume the bus.
+  /// Ends the link, because no other daemon may resume the bus.
   func end() {
     if let channel {
       if isUp { sendFinished(on: channel) }

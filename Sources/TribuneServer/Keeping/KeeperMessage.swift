@@ -34,7 +34,7 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   case end(count: Int)
   /// From the keeper: it must end. A bus that can do without it sends `finished`, and looks for the next keeper.
   case leaving
-  /// From the bus: no other bus is to resume it. From the keeper: another bus has its place.
+  /// From the bus: no other bus may resume it. From the keeper: another bus has its place.
   case finished
   /// From the keeper: another bus wants the place of this one. That bus knows logs up to this version.
   case yieldRequest(logVersion: UInt32)

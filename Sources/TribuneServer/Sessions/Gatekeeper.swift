@@ -24,7 +24,7 @@ final class Gatekeeper {
   private let bus: Cell<Bus>.Reference
   /// Keeps connections open while there is no daemon.
   private let keeper: KeeperLink?
-  /// Limits the journal's lines about connections that are closed for what they did.
+  /// Limits the journal's lines about connections that the bus closes.
   private var closingLines = LineBudget(linesPerSecond: 20)
 
   init(
