@@ -13,21 +13,6 @@ struct HandOverTests {
 
   init() throws { bus = try RestartedBus() }
 
-  @Test(
-    "a descriptor that is no file in memory is refused with its frame, also if a restart comes in between",
-    arguments: ["/proc/self/exe", "/dev/null"], RestartedBus.Way.unnoticed)
-  func unusableDescriptor(path: String, _ way: RestartedBus.Way) throws {
-    let poster = try RawClient.greeted(bus)
-    let bytes = RawClient.post("load.file", length: 100_000, serial: 7)
-    let file = FileDescriptor(owning: try retrying { unsafe open(path, O_RDONLY | O_CLOEXEC) })
-    try poster.send(Array(bytes[..<20]), with: [file.rawValue])
-    try RawClient.greeted(bus).settle()
-    try bus.restart(way)
-    try poster.send(Array(bytes[20...]))
-    #expect(try poster.nextError() == .invalidDescriptor)
-    try poster.settle()
-  }
-
   @Test("connections that never say hello can end while the log is compacted")
   func garbage() throws {
     let bus = try RestartedBus(configuration: "[Bus]\nLogMax=1M\n")

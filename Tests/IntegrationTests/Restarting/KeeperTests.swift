@@ -59,20 +59,6 @@ struct KeeperTests {
     try client.settle()
   }
 
-  @Test("a keeper that is told to end during a restart gives the next daemon everything first")
-  func endsMeanwhile() throws {
-    let client = try RawClient.observing("load.*", on: bus)
-    try bus.end(.planned)
-    bus.keeper.program.signal(SIGTERM)
-    try bus.start()
-    #expect(bus.keeper.program.status() == 0)
-    try client.settle()
-    try bus.startKeeper()
-    try waitUntilSurviving([true], client)
-    try bus.crash()
-    try client.settle()
-  }
-
   @Test(
     "a bus whose keeper hangs serves on, and lists its connections as not surviving until the keeper goes on")
   func hangs() throws {
@@ -139,19 +125,6 @@ struct KeeperTests {
     #expect(FileStatus(bus.path)?.isSocket == true)
     try bus.start()
     try client.greet()
-    try client.settle()
-  }
-
-  @Test("another bus is refused, and the keeper keeps what it has")
-  func second() throws {
-    let client = try RawClient.observing("load.*", on: bus)
-    let second = try FinishedProgram.tribuned([
-      "--config=\(bus.folder.path)/etc", "--listen=\(bus.folder.path)/second", "--keeper=\(bus.keeper.path)",
-    ])
-    #expect(second.status == 1)
-    #expect(second.errors == "tribuned: the keeper at \(bus.keeper.path): another bus is served\n")
-    try waitUntilSurviving([true], client)
-    try bus.crash()
     try client.settle()
   }
 

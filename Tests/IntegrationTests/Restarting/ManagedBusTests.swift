@@ -17,21 +17,6 @@ struct ManagedBusTests {
     manager = try #require(bus.manager)
   }
 
-  @Test(
-    "the manager has one log and one lease, however often the bus is restarted",
-    arguments: RestartedBus.Way.apart)
-  func stored(_ way: RestartedBus.Way) throws {
-    for _ in 0..<3 {
-      // Each bus has a lease of its own.
-      try bus.settleKeeper()
-      manager.dropEnded()
-      #expect(manager.names == ["bus", "lease", "state"])
-      // The manager may drop only the lease by itself.
-      #expect(manager.stored.filter { $0.isPolled }.map(\.name) == ["lease"])
-      try bus.restart(way)
-    }
-  }
-
   @Test("a restart keeps all connections, and a stop ends them", arguments: RestartedBus.Way.apart)
   func lease(_ way: RestartedBus.Way) throws {
     let client = try RawClient.observing("load.*", on: bus)
@@ -88,37 +73,5 @@ struct ManagedBusTests {
     // Now the keeper has it.
     try bus.crash()
     try client.settle()
-  }
-
-  @Test(
-    "a stored descriptor that is not what its name says is closed and taken out of the store",
-    arguments: ["state", "c", "f1"])
-  func foreign(name: String) throws {
-    try bus.end(.planned)
-    bus.keeper.die()
-    try bus.startKeeper()
-    manager.drop("lease")
-    if name == "state" { manager.drop("state") }
-    manager.store(
-      name, FileDescriptor(owning: try retrying { unsafe open("/dev/zero", O_RDWR | O_CLOEXEC) }),
-      isPolled: false)
-    try bus.start()
-    try RawClient.greeted(bus).settle()
-    #expect(try !OpenFiles.paths(of: bus.pid).contains("/dev/zero"))
-    #expect(manager.names == ["bus", "lease", "state"])
-  }
-
-  @Test("a bus that cannot reach its manager serves all the same")
-  func noManager() throws {
-    let folder = try TestFolder()
-    let keeper = try TestKeeper(in: folder)
-    let bus = try TestBus(
-      environment: ["NOTIFY_SOCKET": "\(folder.path)/nobody"], folder: folder, keeper: keeper.path)
-    let client = try RawClient.greeted(bus)
-    try client.settle()
-    #expect(try bus.log().contains("$NOTIFY_SOCKET"))
-    bus.signal(SIGINT)
-    #expect(try client.nextError() == .shuttingDown)
-    #expect(bus.status() == 0)
   }
 }

@@ -46,29 +46,4 @@ struct ReconfiguredRestartTests {
     let code = try other.nextError()
     #expect(code == .notConforming || code == .unknownName)
   }
-
-  @Test("declarations and definitions are as after a reload", arguments: RestartedBus.Way.allCases)
-  func declarations(_ way: RestartedBus.Way) throws {
-    func define(_ text: String) throws {
-      try bus.folder.write(text + "\n", to: "etc/protocols.d/p.protocol")
-    }
-    try define("protocol P { optional did p.didX () }")
-    try restart(way, with: "")
-    let client = try RawClient.greeted(bus)
-    try client.declare("o", as: "P", serial: 1)
-    try client.declare("own", as: "Q", defining: "protocol Q { optional did p.didX () }", serial: 2)
-    for _ in 1...2 { _ = try client.next(.ok) }
-    try define("protocol Q { optional did p.didY () }")
-    // The second restart reads a log that was compacted under the new configuration.
-    for _ in 1...2 {
-      try restart(way, with: "")
-      for object in ["o", "own"] {
-        let methods = try client.list(List(.members), object: object).compactMap {
-          if case .member(let entry) = $0 { entry.name } else { nil }
-        }
-        #expect(methods == ["p.didX"], "\(object)")
-      }
-      #expect(try client.list(List(.protocols)).count == 1)
-    }
-  }
 }

@@ -37,26 +37,6 @@ struct ReplaceTests {
     #expect(try poster.busEntry().connections == 3)
   }
 
-  @Test("queued files, and a retained one, go on")
-  func files() throws {
-    let observer = try RawClient(replaced.bus)
-    try observer.greet(capabilities: .descriptors)
-    try observer.observe("load.*", serial: 1)
-    let poster = try RawClient.greeted(replaced.bus)
-    let payload = String(repeating: "x", count: 1000)
-    for serial in 1...600 {
-      try poster.send(Post(), serial: Serial(serial), name: "load.unit", text: payload)
-    }
-    let contents = [UInt8](repeating: 7, count: 100_000)
-    try poster.retainFile(
-      try SharedFile.make(contents), length: contents.count, as: "load.file", serial: 601)
-    for _ in 0..<2 { try replaced.replace() }
-    for serial in 1...600 { #expect(try observer.next().header.serial == Serial(serial)) }
-    #expect(try observer.next().name == "load.file")
-    #expect(try observer.takeFile(length: contents.count).length == contents.count)
-    try RawClient.greeted(replaced.bus).expectRetained(contents, under: "load.*", serial: 1)
-  }
-
   @Test("a client that posts all the time, and one that observes that, notice nothing")
   func busy() throws {
     let replaced = try RestartedBus(configuration: "[Queue]\nHighMark=64M\nLowMark=32M\n")
@@ -81,16 +61,6 @@ struct ReplaceTests {
       #expect(serial == next)
       next += 1
     }
-  }
-
-  @Test("many connections all go on")
-  func many() throws {
-    let clients = try (0..<600).map { _ in try RawClient.greeted(replaced.bus) }
-    for (index, client) in clients.enumerated() { try client.observe("load.n\(index)", serial: 1) }
-    for _ in 0..<2 { try replaced.replace() }
-    let poster = try RawClient.greeted(replaced.bus)
-    for index in clients.indices { try poster.send(Post(), serial: 1, name: "load.n\(index)") }
-    for (index, client) in clients.enumerated() { #expect(try client.next().name == "load.n\(index)") }
   }
 
   @Test("neither memory nor the number of descriptors grows")

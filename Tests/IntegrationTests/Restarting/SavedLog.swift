@@ -68,12 +68,12 @@ struct SavedLog {
     }
   }
 
-  /// A new file with it, cut to a length.
-  func file(cutTo most: Int = .max) throws -> FileDescriptor {
+  /// A new file with it.
+  func file() throws -> FileDescriptor {
     let file = try SharedFile.make([], seals: 0)
-    let (descriptor, length) = (file.rawValue, min(length, most))
+    let (descriptor, length) = (file.rawValue, length)
     _ = try retrying { ftruncate(descriptor, off_t(length)) }
-    for (offset, bytes) in rows where offset < length {
+    for (offset, bytes) in rows {
       let count = min(bytes.count, length - offset)
       _ = try retrying { unsafe pwrite(descriptor, bytes, count, off_t(offset)) }
     }

@@ -82,23 +82,6 @@ final class KeeperPeer {
     }
   }
 
-  /// Acknowledges the bus's messages up to one; nil stands for `attach`.
-  func serve(until last: KeeperMessage? = nil) throws {
-    while true {
-      let reception = try receive()
-      for descriptor in reception.descriptors { close(descriptor) }
-      switch reception.message {
-      case last: return
-      case .attach:
-        try send(.acknowledged(count: 0))
-        if last == nil { return }
-      case .batch(let items): try send(.acknowledged(count: items.count))
-      case .forget: try send(.acknowledged(count: 0))
-      default: throw Programs.Missing(description: "a bus says \(reception.message)")
-      }
-    }
-  }
-
   func hangUp() { UnixSocket.shutdown(socket) }
 
   /// Receives everything that the keeper has.
