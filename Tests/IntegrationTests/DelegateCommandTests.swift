@@ -7,6 +7,10 @@ import Tribune
 /// What `tribunectl delegate` does besides approving and vetoing, against the real daemon.
 @Suite("tribunectl's delegates", .timeLimit(.minutes(2)))
 struct DelegateCommandTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
   @Test(
     "asked for a value, a command prints it, and --approve and --veto abstain",
     arguments: [
@@ -20,8 +24,7 @@ struct DelegateCommandTests {
       (["--approve"], nil, ""), (["--veto=no"], nil, ""),
     ] as [([String], String?, String)])
   func values(way: [String], value: String?, reason: String) async throws {
-    let bus = try TestBus()
-    let delegate = try bus.staying(["delegate", "a", "--timeout=1min"] + way)
+    try bus.staying(["delegate", "a", "--timeout=1min"] + way)
     let connection = try await bus.connect()
     let reply = try await connection.query("a")
     #expect(reply.value?.text == value)
@@ -29,12 +32,10 @@ struct DelegateCommandTests {
     #expect(reply.outcomes.first?.reason.hasPrefix(reason) == true)
     if reason.isEmpty, value == nil { #expect(reply.outcomes.first?.kind == .abstained) }
     await connection.close()
-    withExtendedLifetime(delegate) {}
   }
 
   @Test("a delegate prints will and did, and runs nothing for them")
   func told() throws {
-    let bus = try TestBus()
     let delegate = try bus.staying("-j", "delegate", "a.*", "--exec", "sh", "-c", "echo ran >&2; exit 1")
     #expect(try bus.tribunectl("post", "a.willB", "[1]", "--object=o").status == 0)
     #expect(try bus.tribunectl("post", "a.other").status == 0)
@@ -48,12 +49,53 @@ struct DelegateCommandTests {
 
   @Test("a delegate that is replaced says by whom, and ends")
   func replaced() throws {
-    let bus = try TestBus()
     let first = try bus.staying("delegate", "a", "--object=o", "--approve")
     let second = try bus.staying("delegate", "a", "--object=o", "--veto=no", "--set", "--label=other")
     #expect(first.status() == 1)
     #expect(
       try first.errors.rest().hasPrefix("tribunectl: replaced by other (tribunectl, pid \(second.pid), uid "))
     #expect(try bus.tribunectl("ask", "a", "--object=o").status == 1)
+  }
+
+  @Test("a value query returns the first value of the chain; collecting returns all")
+  func chain() async throws {
+    let connection = try await bus.connect()
+    let sources = [nil, "2", "3"].map { (value: UserInfo?) in
+      AttentiveDelegate { _ in value.map { Answer.value($0) } ?? .abstain }
+    }
+    for (order, source) in sources.enumerated() {
+      try await connection.attach(
+        source, to: "browser/1", respondingTo: ["browser.rows"], order: Int32(order), label: "\(order)")
+    }
+    let first = try await connection.query("browser.rows", object: "browser/1")
+    #expect(first.value == "2")
+    #expect(first.outcomes.map(\.kind) == [.abstained, .answered])
+    let all = try await connection.collect("browser.rows", object: "browser/1")
+    #expect(all.values == ["2", "3"])
+
+    let printed = try bus.tribunectl("query", "browser.rows", "--object=browser/1")
+    #expect(printed.status == 0)
+    #expect(printed.output == "2\n")
+    #expect(try bus.tribunectl("query", "browser.rows", "--object=browser/1", "--collect").output == "2\n3\n")
+    #expect(
+      try bus.tribunectl("-j", "query", "browser.rows", "--object=browser/1").object()["value"] as? Int == 2)
+    let none = try bus.tribunectl("query", "browser.columns", "--object=browser/1")
+    #expect(none.status == 1)
+    #expect(none.output == "")
+    #expect(none.errors.contains("has no value: nobody was there to answer"))
+    #expect(try TestBus.tribunectl(["query", "a"], address: "unix:/nonexistent/bus").status == 255)
+    await connection.close()
+  }
+
+  @Test("a delegate's command can defer with tribunectl")
+  func deferring() throws {
+    let tribunectl = try Programs.path(of: "tribunectl")
+    try bus.staying(
+      "delegate", "a.*", "--timeout=5s", "--exec", "sh", "-c",
+      "\(tribunectl) defer $TRIBUNE_QUERY 20s --status='half done'")
+    let result = try bus.tribunectl("ask", "a.shouldB")
+    #expect(result.status == 0)
+    #expect(result.errors.contains("half done"))
+    #expect(try bus.tribunectl("defer", "1000000", "20s").status == 1)
   }
 }

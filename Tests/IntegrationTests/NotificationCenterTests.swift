@@ -53,38 +53,6 @@ struct NotificationCenterTests {
     counting.cancel()
     await poster.close()
   }
-
-  @Test("an awaited post waits for a suspended observer, and names one that has failed")
-  func awaitedWill() async throws {
-    let poster = try await bus.connect()
-    let suspended = try await bus.connect()
-    let failing = try await bus.connect()
-    let indifferent = try await bus.connect()
-    var held = try await suspended.observe("disk.*", suspension: .hold, awaited: true).makeAsyncIterator()
-    var failed = try await failing.observe("disk.willUnmount", awaited: true).makeAsyncIterator()
-    let plain = try await indifferent.observe("disk.*")
-    try await suspended.suspend()
-    try await poster.postAcknowledged("disk.didFill")
-    let infos = try await poster.connections()
-    #expect(infos.filter(\.isSuspended).map(\.id) == [suspended.id])
-    #expect(infos.filter { $0.heldBytes > 0 }.map(\.id) == [suspended.id])
-
-    let waiting = Task { try await poster.postAwaited("disk.willUnmount", deadline: .seconds(100)) }
-    #expect(try await held.nextNotification()?.name == "disk.didFill")
-    try await held.nextNotification()?.acknowledgement?.done()
-    try await failed.nextNotification()?.acknowledgement?.failed("it is in use")
-    let reply = try await waiting.value
-    #expect(reply.acknowledged == 1)
-    #expect(reply.missing.map(\.connection) == [failing.id])
-    #expect(reply.missing.map(\.kind) == [.failed])
-    #expect(reply.missing.map(\.reason) == ["it is in use"])
-
-    #expect(try await poster.postAwaited("net.willStop") == AwaitedReply(acknowledged: 0))
-    try await suspended.resume()
-    #expect(!suspended.isSuspended)
-    await plain.cancel()
-    for connection in [poster, suspended, failing, indifferent] { await connection.close() }
-  }
 }
 
 extension Notifications.AsyncIterator {

@@ -3,10 +3,10 @@
 import Testing
 import TribuneWire
 
-/// Protocols that connections define, in frames.
-@Suite("Protocols over the wire", .timeLimit(.minutes(2)))
+/// Protocols that connections define.
+@Suite("Protocols", .timeLimit(.minutes(2)))
 struct ProtocolTests {
-  static let viewer = """
+  private static let viewer = """
     protocol ScrollViewDelegate {
       optional should scrollView.shouldScrollToTop (animated: bool)
       optional did    scrollView.didScroll (offset: float, page: int)
@@ -23,46 +23,11 @@ struct ProtocolTests {
 
   init() throws { bus = try TestBus() }
 
-  /// A client that has declared the viewer's view.
-  private func owner() throws -> RawClient {
+  @Test("each post of a run is checked")
+  func run() throws {
     let owner = try RawClient.greeted(bus)
     try owner.declare("view/1", as: "TapScrollViewDelegate", defining: Self.viewer, serial: 1)
     #expect(try owner.next(.ok).header.serial == 1)
-    return owner
-  }
-
-  @Test(
-    "userInfo that does not conform is refused, with the field's name, and not delivered",
-    arguments: [
-      (#"{"offset": 0.5, "page": 3}"#, nil), (#"{"offset": 0.5}"#, "page is missing"),
-      (#"{"offset": "# + String(repeating: "[", count: 100_000), "JSON"),
-    ] as [(String, String?)])
-  func userInfo(text: String, complaint: String?) throws {
-    let owner = try owner()
-    let observer = try RawClient.observing("scrollView.*", on: bus)
-    func post(about object: String, serial: Serial) throws -> RawClient.Frame {
-      try owner.send(
-        Post(), serial: serial, flags: .acknowledge, name: "scrollView.didScroll", object: object, text: text)
-      let reply = try owner.next()
-      #expect(reply.header.serial == serial)
-      return reply
-    }
-    let reply = try post(about: "view/1", serial: 2)
-    if let complaint {
-      #expect(try reply.decode(Refusal.self).code == .invalidParameter)
-      #expect(reply.payload.contains(complaint), "\(reply.payload)")
-      try observer.expectSilence()
-    } else {
-      #expect(reply.kind == .ok, "\(reply.payload)")
-      #expect(try observer.next(.post).payload == text)
-    }
-    // Undeclared objects take any userInfo.
-    #expect(try post(about: "view/2", serial: 3).kind == .ok)
-  }
-
-  @Test("each post of a run is checked")
-  func run() throws {
-    let owner = try owner()
     let observer = try RawClient.observing("scrollView.*", on: bus)
     try owner.send { buffer in
       for page in 0..<100 {
@@ -82,6 +47,32 @@ struct ProtocolTests {
     try observer.expectSilence()
     let status = try owner.busEntry()
     #expect(status.delivered >= 90 && status.posted < 100)
+  }
+
+  @Test("tribunectl declares and lists objects, and reports refusals")
+  func commands() throws {
+    try bus.folder.write(Self.viewer, to: "viewer.protocol")
+    let declared = try bus.staying(
+      "declare", "view/1", "TapScrollViewDelegate", "--definitions=\(bus.folder.path)/viewer.protocol")
+    #expect(try bus.tribunectl("tree").output.contains("TapScrollViewDelegate"))
+    let members = try bus.tribunectl("introspect", "view/1").output
+    #expect(members.contains("scrollView.didTap") && members.contains("ScrollViewDelegate"))
+    let refused = try bus.tribunectl("post", "scrollView.didScroll", #"{"offset": 1}"#, "--object=view/1")
+    #expect(refused.status != 0)
+    #expect(refused.errors.contains("page is missing"))
+    let delegate = try bus.tribunectl(
+      "delegate", "scrollView.didScroll", "--object=view/1", "--conforms=ScrollViewDelegate", "--approve")
+    #expect(delegate.status != 0)
+    #expect(delegate.errors.contains("TapScrollViewDelegate"))
+    try bus.folder.write("protocol A { optional a }\nprotocol B { b }", to: "wrong.protocol")
+    let file = "\(bus.folder.path)/wrong.protocol"
+    let wrong = try bus.tribunectl("declare", "view/2", "A", "--definitions=\(file)")
+    #expect(wrong.status == 1)
+    #expect(wrong.errors.contains("\(file):1:"))
+    #expect(wrong.errors.contains("\n\(file):2:"))
+    declared.end(2)
+    #expect(try bus.tribunectl("introspect", "view/1").status != 0)
+    #expect(try bus.tribunectl("post", "scrollView.didScroll", "--object=view/1").status == 0)
   }
 
   @Test("withdrawn declarations leave nothing behind, nor do those of connections that end")

@@ -67,10 +67,11 @@ struct ReconnectionTests {
     }
     let answering = try await bus.connect()
     try await answering.attach(silent, respondingTo: ["a.should"])
-    let inFlight = Task { try await failure { _ = try await connection.ask("a.should") } }
+    let inFlight = Task { try await connection.ask("a.should") }
     #expect(await silent.next() == "a.should")
     #expect(bus.end(SIGKILL) == -SIGKILL)
-    #expect(try await inFlight.value?.code == .connectionLost)
+    let error = await #expect(throws: TribuneError.self) { try await inFlight.value }
+    #expect(error?.code == .connectionLost)
     let meanwhile = Task { try await connection.ask("b.should", default: .vetoed) }
     let next = try TestBus(folder: folder)
     #expect(try await meanwhile.value.isUnanswered)

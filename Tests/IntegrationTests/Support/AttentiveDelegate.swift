@@ -76,13 +76,3 @@ extension TestBus {
     try await Connection.connect(to: Address(path: path))
   }
 }
-
-/// The error that `body` throws; nil when it throws none.
-func failure(_ body: () async throws -> Void) async throws -> TribuneError? {
-  do {
-    try await body()
-    return nil
-  } catch let error as TribuneError {
-    return error
-  }
-}
