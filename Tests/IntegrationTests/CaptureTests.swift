@@ -108,21 +108,6 @@ struct CaptureTests {
     #expect(bytes.range(of: Data("tribunectl \(Version.current)".utf8)) != nil)
   }
 
-  @Test("a packet over Wireshark's limit is cut, and says how long it was")
-  func long() throws {
-    let capture = try capture("-N", "2", "load.*")
-    let client = try RawClient.greeted(bus)
-    try client.send(
-      Post(), serial: 1, flags: .acknowledge, name: "load.long", text: String(repeating: "x", count: 3 << 20))
-    #expect(capture.status() == 0)
-    let rows = try Tshark(
-      file, fields: ["frame.len", "frame.cap_len", "tribune.name", "tribune.length"],
-      filter: "tribune.truncated and not tribune.malformed"
-    ).rows
-    #expect(rows == [["\((3 << 20) + 101)", "262144", "load.long", "\((3 << 20) + 41)"]])
-    #expect(try Tshark(file, fields: ["frame.number"]).rows.count == 2)
-  }
-
   @Test("a loss is a packet of its own, and nothing else is missing")
   func losses() throws {
     let capture = try capture("load.*")
@@ -169,16 +154,6 @@ struct CaptureTests {
     let rows = try Tshark(file, fields: ["tribune.name", "tribune.serial", "frame.comment"]).rows
     let comment = "The bus was unreachable before this packet; the number of missed messages is unknown"
     #expect(rows == [["a.b", "1", comment], ["a.b", "2", ""]])
-  }
-
-  @Test("a signal ends a capture with exit status 0 and a complete file")
-  func ends() throws {
-    for signal in [SIGINT, SIGTERM] {
-      let capture = try capture()
-      #expect(capture.end(signal) == 0)
-      #expect(try capture.errors.rest() == "")
-      #expect(try Tshark(file, fields: ["frame.number"]).rows.isEmpty)
-    }
   }
 
   @Test("capture refuses a terminal before it writes anything to it")

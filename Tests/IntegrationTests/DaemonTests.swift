@@ -2,7 +2,6 @@
 
 import Foundation
 import Testing
-import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
@@ -24,21 +23,6 @@ struct DaemonTests {
   }
 
   // MARK: Reloading
-
-  @Test("a reload notifies the service manager of its beginning and its end")
-  func reloading() throws {
-    let bus = try TestBus()
-    let before = SystemClock.monotonicNanoseconds / 1000
-    bus.signal(SIGHUP)
-    let lines = try bus.notifySocket.next().split(separator: "\n")
-    let after = SystemClock.monotonicNanoseconds / 1000
-    #expect(lines.first == "RELOADING=1")
-    let stamp = try #require(lines.last?.split(separator: "=").last.flatMap { UInt64($0) })
-    #expect(lines.last == "MONOTONIC_USEC=\(stamp)")
-    #expect((before...after).contains(stamp))
-    #expect(try bus.notifySocket.next().hasPrefix("READY=1\nSTATUS="))
-    try RawClient.greeted(bus).settle()
-  }
 
   @Test("after a reload, the new settings apply, also to connected clients")
   func newSettings() throws {
@@ -158,22 +142,6 @@ struct DaemonTests {
     ]
     let bus = try TestBus(wrapper: wrapper)
     try bus.notifySocket.wait(for: "STOPPING=1")
-    #expect(bus.status() == 0)
-  }
-
-  @Test("when the bus ends, a query under way gets no verdict, and its delegates learn that it is cancelled")
-  func endOfQueries() throws {
-    let bus = try TestBus()
-    let delegate = try RawClient.greeted(bus)
-    try delegate.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
-    let asker = try RawClient.greeted(bus)
-    try asker.send(Ask(), serial: 1, name: "a.shouldB")
-    _ = try delegate.nextQuestion()
-    bus.signal(SIGTERM)
-    #expect(try delegate.nextConclusion() == .cancelled)
-    #expect(try delegate.nextError() == .shuttingDown)
-    let last = try asker.readToEnd()
-    #expect(last.map(\.kind) == [.error])
     #expect(bus.status() == 0)
   }
 

@@ -183,16 +183,6 @@ struct DelegateFolderTests {
     #expect(asker.status() == 0)
   }
 
-  @Test("a folder that cannot be a name is ignored, which is reported once")
-  func wrongNames() throws {
-    try add("no name/1")
-    let program = try started()
-    #expect(try program.errors.line()?.hasSuffix("0 delegates)") == true)
-    #expect(try program.errors.line()?.contains("no name is ignored: ") == true)
-    try add("a/1")
-    #expect(try lines(1, of: program) == ["attached a/1"])
-  }
-
   @Test("it ends when the bus does")
   func busGoes() throws {
     let program = try started("--reconnect=0")

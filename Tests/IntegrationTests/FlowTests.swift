@@ -227,37 +227,6 @@ struct FlowTests {
     try watcher.expectSilence()
   }
 
-  @Test("an observer that cancels its observation while it loses gets what came before, and nothing more")
-  func cancelWhileLossy() throws {
-    let bus = try TestBus(configuration: Self.hasty)
-    let (observer, welcome) = try Self.observer(on: bus)
-    let poster = try RawClient.greeted(bus)
-    let watcher = try RawClient.greeted(bus)
-    try watcher.observeMilestones(serial: 1)
-    let stream = PostStream(poster)
-    try stream.post(2000)
-    try poster.settle()
-    let posted = stream.posted
-    try observer.send(Cancel(target: 1), serial: 2)
-    try observer.passMilestone()
-    try watcher.awaitMilestone()
-    try stream.post(500)
-    try poster.settle()
-    var tally = Tally()
-    while true {
-      let frame = try observer.next()
-      if frame.kind == .ok { break }
-      try tally.add(frame)
-    }
-    #expect(tally.total == posted)
-    #expect(tally.lost > 0)
-    try observer.expectSilence()
-    #expect(try poster.entry(of: welcome.connection)?.isLossy == false)
-    try observer.observe("load.*", serial: 3)
-    try stream.post(1)
-    #expect(try observer.next().name == "load.unit")
-  }
-
   @Test("losses caused by announcements of losses are not announced, since that could go on for ever")
   func noFeedback() throws {
     let bus = try TestBus(configuration: Self.patient.replacing("10s", with: "1ms"))

@@ -112,15 +112,6 @@ struct GuardEndingTests {
     #expect(try announced(to: observer) == [])
   }
 
-  @Test("a signal while the command runs goes to the command", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
-  func interruptedRunning(signal: CInt) throws {
-    let observer = try bus.staying("-j", "observe", "**")
-    let guarding = try guarding("echo started; exec sleep 1000")
-    #expect(try guarding.output.line() == "started")
-    #expect(guarding.end(signal) == 128 + signal)
-    #expect(try announced(to: observer) == ["a.willB null", "a.didFailToB {\"signal\":\(signal)}"])
-  }
-
   @Test(
     "a signal that was ignored at the start stays ignored, by the command too",
     arguments: [("INT", SIGINT), ("QUIT", SIGQUIT), ("HUP", SIGHUP)])

@@ -165,7 +165,7 @@ struct JournalTests {
   }
 
   /// A bus in a mount namespace in which the test's folder is mounted over that of journald's socket.
-  private func bus(configuration: String = "") throws -> TestBus {
+  private func bus() throws -> TestBus {
     let unshare = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
     let script = """
       mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal \
@@ -176,9 +176,7 @@ struct JournalTests {
     guard probe.status == 0 else {
       throw Programs.Missing(description: "no mount namespace can be made here: \(probe.errors)")
     }
-    return try TestBus(
-      configuration: configuration,
-      wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/run"])
+    return try TestBus(wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/run"])
   }
 
   /// The lines of the next verdict's entry.
@@ -211,21 +209,6 @@ struct JournalTests {
     let text = try bus.tribunectl("log", "--directory=\(journal.directory)")
     #expect(text.lines.count == 3)
     #expect(text.output.contains("other.shouldGo (no delegate approved or vetoed)"))
-  }
-
-  @Test("are vetoes while a required delegate is missing")
-  func required() throws {
-    let bus = try bus(configuration: "[Query \"host.*\"]\nRequireDelegate=guardian\n")
-    let refused = try bus.tribunectl("ask", "host.shouldReboot")
-    #expect(refused.status == 1)
-    // The line names no process and no user.
-    #expect(refused.output.contains("gone      guardian: required, and not attached"))
-    #expect(try nextVerdict().contains("\nTRIBUNE_VETOED_BY=guardian\n"))
-    let guardian = try bus.staying("delegate", "host.*", "--approve", "--label=guardian")
-    #expect(try bus.tribunectl("ask", "host.shouldReboot").status == 0)
-    guardian.end(SIGTERM)
-    try bus.reload("")
-    #expect(try bus.tribunectl("ask", "host.shouldReboot").status == 0)
   }
 
   @Test("do not block: if journald hangs, the bus still answers and ends")

@@ -83,44 +83,6 @@ import Testing
     for path in paths { #expect(try !package.read("contents/\(path)/\(unit)").contains("dir@")) }
   }
 
-  @Test("keeps what the administrator changes") func configurationFiles() async throws {
-    let files = try await Self.built.value.read("control/conffiles")
-    #expect(files == "/etc/tribune/tribuned.conf\n")
-  }
-
-  @Test("restarts the bus at an upgrade, and stops it and its socket only when it goes") func upgrade()
-    async throws
-  {
-    let package = try await Self.built.value
-    let installing = try package.read("control/postinst")
-    #expect(installing.contains("systemd-sysusers"))
-    #expect(installing.contains("deb-systemd-helper enable 'tribuned.socket'"))
-    #expect(installing.contains("deb-systemd-invoke start 'tribuned.socket'"))
-    #expect(installing.contains("deb-systemd-invoke try-restart 'tribuned.service' "))
-    #expect(!installing.contains("restart 'tribuned.socket'") && !installing.contains("' 'tribuned.socket'"))
-    #expect(!installing.contains("invoke stop"))
-    // Nothing runs before the new files are there.
-    #expect(!package.contains("control/preinst"))
-    let removing = try package.read("control/prerm")
-    #expect(removing.contains("deb-systemd-invoke stop 'tribuned.socket'"))
-    for condition in removing.split(separator: "\n") where condition.hasPrefix("if ") {
-      #expect(condition.contains("[ \"$1\" = remove ]"))
-    }
-    #expect(try package.read("control/postrm").contains("deb-systemd-helper purge"))
-  }
-
-  @Test("enables neither the delegates in files nor the buses of users") func choices() async throws {
-    let installing = try await Self.built.value.read("control/postinst")
-    #expect(!installing.contains("start 'tribune-delegates.service'") || installing.contains("try-restart"))
-    for unit in ["--user enable 'tribuned.socket'", "enable 'tribune-delegates.service'"] {
-      // An upgrade enables it again only if the administrator had enabled it.
-      let range = try #require(installing.range(of: unit))
-      let before = installing[..<range.lowerBound]
-      let condition = try #require(before.range(of: "debian-installed", options: .backwards))
-      #expect(!before[condition.upperBound...].contains("was-enabled defaults to true"))
-    }
-  }
-
   @Test("causes no complaints of lintian") func lintian() async throws {
     let package = try await Self.built.value
     let checked = try FinishedProgram(

@@ -3,7 +3,6 @@
 import Foundation
 import Glibc
 import Testing
-import Tribune
 
 /// Clients whose bus is killed, and that find another one at the same path, without a log.
 @Suite("Reconnecting", .timeLimit(.minutes(3)))
@@ -16,68 +15,6 @@ struct ReconnectionTests {
   private func replace(_ bus: TestBus) throws -> TestBus {
     #expect(bus.end(SIGKILL) == -SIGKILL)
     return try TestBus(folder: folder)
-  }
-
-  @Test("the library registers everything again, and reports the interruption")
-  func library() async throws {
-    let bus = try TestBus(folder: folder)
-    let (events, event) = AsyncStream<ConnectionEvent>.makeStream()
-    let connection = try await Connection.connect(to: Address(path: bus.path)) { event.yield($0) }
-    let delegate = AttentiveDelegate { _ in .veto("not now") }
-    var notifications = try await connection.observe("a.**").makeAsyncIterator()
-    try await connection.attach(delegate, to: "x", respondingTo: ["a.shouldB", "a.didB"], label: "it")
-    let hold = try await connection.hold("c.*", why: "because")
-    try await connection.define("protocol P {\n  optional should a.shouldB ()\n}\n")
-    try await connection.declare("y", as: "P")
-    try await connection.post("a.before")
-    #expect(try await notifications.nextName() == "a.before")
-
-    let next = try replace(bus)
-    var reported = events.makeAsyncIterator()
-    guard case .disconnected = await reported.next() else {
-      Issue.record("the disconnection was not reported")
-      return
-    }
-    #expect(await reported.next() == .reconnected(lost: nil))
-    #expect(connection.bus.pid == next.pid)
-    let other = try await next.connect()
-    #expect(try await notifications.nextName() == "interrupted")
-    #expect(await delegate.next() == "interrupted")
-    try await other.post("a.didB", object: "x")
-    #expect(try await notifications.nextName() == "a.didB")
-    #expect(await delegate.next() == "a.didB")
-    #expect(try await other.ask("a.shouldB", object: "x").outcomes.map(\.label) == ["it"])
-    let held = try await other.ask("c.shouldD")
-    #expect(held.outcomes.map(\.kind) == [.held])
-    #expect(held.outcomes.map(\.delegate) == [hold.id])
-    #expect(try await other.objects().contains { $0.object == "y" && $0.protocolName == "P" })
-    try await hold.release()
-    #expect(try await other.ask("c.shouldD").isAllowed)
-    await connection.close()
-    await other.close()
-  }
-
-  @Test("queries under way fail at once, and later ones wait for the next bus")
-  func requests() async throws {
-    let bus = try TestBus(folder: folder)
-    let connection = try await bus.connect()
-    let silent = AttentiveDelegate { _ in
-      for await _ in AsyncStream<Void>.makeStream().stream {}
-      return .approve
-    }
-    let answering = try await bus.connect()
-    try await answering.attach(silent, respondingTo: ["a.should"])
-    let inFlight = Task { try await connection.ask("a.should") }
-    #expect(await silent.next() == "a.should")
-    #expect(bus.end(SIGKILL) == -SIGKILL)
-    let error = await #expect(throws: TribuneError.self) { try await inFlight.value }
-    #expect(error?.code == .connectionLost)
-    let meanwhile = Task { try await connection.ask("b.should", default: .vetoed) }
-    let next = try TestBus(folder: folder)
-    #expect(try await meanwhile.value.isUnanswered)
-    #expect(connection.bus.pid == next.pid)
-    await connection.close()
-    await answering.close()
   }
 
   @Test("tribunectl's staying verbs go on, and say so")

@@ -102,40 +102,6 @@ struct RetainedTests {
     #expect(try client.next().kind == .ok)
   }
 
-  @Test("a snapshot that is not read does not hinder others, and drops are reported")
-  func snapshotUnread() throws {
-    let bus = try TestBus(
-      configuration:
-        "[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=1ms\n[Notifications]\nRetainedUserMax=8M\n")
-    let poster = try RawClient.greeted(bus)
-    let keptCount = 100
-    try retain(keptCount, by: poster)
-    let (client, welcome) = try RawClient.welcomed(bus)
-    let watcher = try RawClient.greeted(bus)
-    try watcher.observeMilestones(serial: 1)
-    try client.send(Observe(options: .retained), serial: 1, name: "a.**")
-    try client.passMilestone()
-    try watcher.awaitMilestone()
-    let stream = PostStream(poster, name: "a.unit")
-    while try poster.entry(of: welcome.connection)?.isLossy == false {
-      try stream.post(1)
-      try poster.settle()
-    }
-    var (snapshot, changes, lost) = (0, 0, 0)
-    while snapshot + changes + lost < keptCount + stream.posted {
-      let frame = try client.next()
-      switch frame.kind {
-      case .retained: snapshot += 1
-      case .post: changes += 1
-      case .lost: lost += Int(try frame.decode(Lost.self).count)
-      default: #expect(frame.kind == .ok)
-      }
-    }
-    #expect(snapshot + changes + lost == keptCount + stream.posted)
-    #expect(lost > 0)
-    try client.expectSilence()
-  }
-
   @Test("snapshots that are not read take no more memory than all queues may have")
   func manyUnread() throws {
     let bus = try TestBus(configuration: "[Queue]\nLowMark=16K\nHighMark=64K\nMemoryMax=4M\n")

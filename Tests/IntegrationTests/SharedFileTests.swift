@@ -120,28 +120,6 @@ struct SharedFileTests {
     try awaitClosed(bus)
   }
 
-  @Test("a snapshot has retained files, as files or as bytes")
-  func retained() throws {
-    let poster = try RawClient.greeted(bus)
-    let bytes = SharedFile.bytes(Self.floor)
-    try poster.post(
-      "a.b", options: .retain, file: try SharedFile.make(bytes), length: bytes.count, serial: 1,
-      flags: .acknowledge)
-    _ = try poster.next(.ok)
-    let taking = try RawClient.greeted(bus, capabilities: .descriptors)
-    let plain = try RawClient.greeted(bus)
-    for observer in [taking, plain] {
-      try observer.send(Observe(options: .retained), serial: 3, name: "a.*")
-    }
-    let shared = try taking.next()
-    #expect(shared.kind == .retained && shared.header.flags == .descriptor && shared.name == "a.b")
-    #expect(try Int(shared.decode(Retained.self).length) == bytes.count)
-    _ = try taking.takeFile(length: bytes.count)
-    let inline = try plain.next()
-    #expect(inline.kind == .retained && inline.header.flags == [] && inline.payloadBytes == bytes)
-    #expect(try inline.decode(Retained.self).length == 0)
-  }
-
   @Test("a monitor sees the frame without the file")
   func monitored() throws {
     let poster = try RawClient.greeted(bus)

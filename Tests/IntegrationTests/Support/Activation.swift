@@ -24,8 +24,7 @@ enum Activation {
         type = socket.SOCK_SEQPACKET if kind == "packets" else socket.SOCK_STREAM
         kept.append(socket.socket(socket.AF_UNIX, type))
         kept[-1].bind(path)
-        if kind in ("listening", "packets"):
-            kept[-1].listen()
+        kept[-1].listen()
         passed.append(kept[-1].fileno())
         names.append(name)
     # The copies have numbers above those that they will get.
@@ -41,7 +40,7 @@ enum Activation {
 
   struct Socket {
     enum Kind: String {
-      case listening, packets, idle
+      case listening, packets
       /// The descriptors that arrive over the standard input, with their names.
       case stored
     }

@@ -57,12 +57,6 @@ struct SystemdServiceTests {
     #expect(try machine.does("cat", "/proc/\(pid)/oom_score_adj") == (mayRaise ? "\(score)" : "0"))
   }
 
-  @Test("the running services are exposed to no more than 0.8 of 10", arguments: [service, keeper])
-  func security(unit: String) throws {
-    let machine = try Container(enabled: ["tribuned.service"])
-    try machine.does("systemd-analyze", "security", "--no-pager", "--threshold=8", unit)
-  }
-
   // MARK: The socket
 
   @Test("the socket's folder belongs to root, stays while the service stops, and goes with the socket")
