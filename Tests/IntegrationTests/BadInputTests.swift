@@ -179,10 +179,10 @@ struct BadInputTests {
     let long = try RawClient.greeted(bus)
     try long.send(Self.header(length: 64 << 10, nameLength: 3) + Array("a.b".utf8))
     try RawClient.greeted(bus).settle()
-    let post = ByteBuffer(capacity: 4096)
-    post.appendFrame(
-      Post(), flags: .acknowledge, serial: 7, name: "a.b", text: String(repeating: "x", count: 3000))
-    let bytes = [UInt8](post.bytes)
+    let text = String(repeating: "x", count: 3000)
+    let bytes = RawClient.bytes {
+      $0.appendFrame(Post(), flags: .acknowledge, serial: 7, name: "a.b", text: text)
+    }
     let other = try RawClient.greeted(bus)
     try other.send(Array(bytes[..<2900]))
     try RawClient.greeted(bus).settle()

@@ -54,15 +54,13 @@ struct AskingCommandTests {
 
   @Test("with --mode=all, the verdict has every reason")
   func allReasons() throws {
-    let delegates = [
-      try bus.staying("delegate", "a", "--veto=one"), try bus.staying("delegate", "a", "--approve"),
-      try bus.staying("delegate", "a", "--veto=two", "--order=-1"),
-    ]
+    for way in [["--veto=one"], ["--approve"], ["--veto=two", "--order=-1"]] {
+      try bus.staying(["delegate", "a"] + way)
+    }
     for (mode, reasons) in [("all", ["two", "one", ""]), ("order", ["two"])] {
       let outcomes = try bus.tribunectl("-j", "ask", "a", "--mode=\(mode)").outcomes()
       #expect(outcomes.compactMap { $0["reason"] as? String } == reasons)
     }
-    withExtendedLifetime(delegates) {}
   }
 
   @Test("without a bus there is no verdict, unless --if-unreachable names one")
@@ -112,10 +110,9 @@ struct AskingCommandTests {
   func parent() throws {
     let monitor = try bus.staying("-j", "monitor", "inner")
     let program = try Programs.path(of: "tribunectl")
-    let delegate = try bus.staying("delegate", "outer", "--exec", program, "ask", "inner")
+    try bus.staying("delegate", "outer", "--exec", program, "ask", "inner")
     let outer = try #require(try bus.tribunectl("-j", "ask", "outer").object()["query"] as? Int)
     #expect(try monitor.output.object()["parent"] as? Int == outer)
-    withExtendedLifetime(delegate) {}
     let junk = try bus.tribunectl("ask", "x", environment: ["TRIBUNE_QUERY": "junk\u{1B}"])
     #expect(junk.status == 0)
     #expect(junk.errors.contains("$TRIBUNE_QUERY"))
@@ -129,12 +126,11 @@ struct AskingCommandTests {
       cat; echo; echo "$TRIBUNE_NAME|$TRIBUNE_OBJECT|$TRIBUNE_QUERY|$TRIBUNE_ASKER_UID|$TRIBUNE_ASKER_PROCESS"
       test -n "$TRIBUNE_ASKER_PID$TRIBUNE_ASKER_CONNECTION"; test "${TRIBUNE_ASKER_UNIT-unset}" != unset; exit 1
       """
-    let delegate = try bus.staying("delegate", "a.*", "--exec", "sh", "-c", script)
+    try bus.staying("delegate", "a.*", "--exec", "sh", "-c", script)
     let asked = try bus.tribunectl("-j", "ask", "a.b", "{\"x\": [1]}", "--object=o/1")
     let reason = try #require(try asked.outcomes().first?["reason"] as? String)
     let query = try #require(try asked.object()["query"] as? Int)
     #expect(reason == "{\"x\": [1]}\na.b|o/1|\(query)|\(getuid())|tribunectl")
-    withExtendedLifetime(delegate) {}
   }
 
   @Test("with --on-failure=abstain, a command that fails does not veto")
@@ -163,7 +159,7 @@ struct AskingCommandTests {
   @Test("a command that defers may take longer than the delegate's timeout")
   func deferringCommand() throws {
     let gate = try ShellGate()
-    let delegate = try bus.staying(
+    try bus.staying(
       "delegate", "a", "--timeout=1s", "--exec", "sh", "-c",
       "\(try Programs.path(of: "tribunectl")) defer $TRIBUNE_QUERY 50s; \(gate.wait)")
     let silent = try bus.staying(
@@ -177,7 +173,6 @@ struct AskingCommandTests {
     #expect(verdict.outcomes.map(\.outcome) == [.approved, .timedOut])
     // The line comes when the command has ended.
     #expect(try silent.output.line()?.contains("→ ") == true)
-    withExtendedLifetime(delegate) {}
   }
 
   @Test("a command is ended when its question is withdrawn")

@@ -60,14 +60,13 @@ struct WaitingCommandTests {
   @Test("a post waits until every awaited observer is done")
   func done() throws {
     let folder = try TestFolder()
-    let observers = try ["one", "two"].map { name in
+    for name in ["one", "two"] {
       try bus.staying("observe", "a", "--awaited", "--exec", "touch", "\(folder.path)/\(name)")
     }
     let post = try bus.tribunectl("post", "a", "--wait")
     #expect(folder.contains("one") && folder.contains("two"))
     #expect(post.status == 0)
     #expect(post.output + post.errors == "")
-    withExtendedLifetime(observers) {}
   }
 
   @Test("a post names each observer that has not acknowledged, and why")
@@ -122,13 +121,12 @@ struct WaitingCommandTests {
   @Test("a guard runs its command when the observers of will are done")
   func guarded() throws {
     let folder = try TestFolder()
-    let observer = try bus.staying(
+    try bus.staying(
       "observe", "a.willB", "--awaited", "--exec", "touch", "\(folder.path)/done")
     let guarding = try bus.tribunectl(
       "guard", "a.b", "--wait", "--object=o", "--", "test", "-e", "\(folder.path)/done")
     #expect(guarding.status == 0)
     #expect(guarding.errors == "")
-    withExtendedLifetime(observer) {}
   }
 
   @Test("a guard names who has not acknowledged, and runs its command all the same")

@@ -162,9 +162,8 @@ struct ExhaustionTests {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=256K\n")
     let other = try RawClient.greeted(bus)
     let deaf = try RawClient.greeted(bus)
-    let ask = ByteBuffer(capacity: 256)
-    ask.appendFrame(Ask(), serial: 1, name: "a.shouldB")
-    let asks = [UInt8](repeatElement([UInt8](ask.bytes), count: 500).joined())
+    let ask = RawClient.bytes { $0.appendFrame(Ask(), serial: 1, name: "a.shouldB") }
+    let asks = [UInt8](repeatElement(ask, count: 500).joined())
     let before = try bus.privateMemory()
     #expect(throws: (any Error).self) {
       while true { try deaf.send(asks) }

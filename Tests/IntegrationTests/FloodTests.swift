@@ -138,9 +138,9 @@ struct FloodTests {
     var frames: [UInt8] = []
     for number in 0..<150 {
       observers.append(try RawClient.observing("load.x\(number)", on: bus))
-      let frame = ByteBuffer(capacity: 1100)
-      frame.appendFrame(Post(), serial: 1, name: "load.x\(number)", text: String(repeating: "x", count: 1000))
-      frames += [UInt8](frame.bytes)
+      frames += RawClient.bytes {
+        $0.appendFrame(Post(), serial: 1, name: "load.x\(number)", text: String(repeating: "x", count: 1000))
+      }
     }
     let poster = try RawClient.greeted(bus)
     for _ in 0..<900 { try poster.send(frames) }
@@ -161,9 +161,9 @@ struct FloodTests {
     let observer = try RawClient.observing("**", on: bus)
     let client = try RawClient.greeted(bus)
     // All names have the same length, and differ from block to block in two digits.
-    let buffer = ByteBuffer(capacity: 1 << 19)
-    for index in 10_000..<20_000 { buffer.appendFrame(Post(), serial: 1, name: "n00.x\(index)") }
-    var frames = [UInt8](buffer.bytes)
+    var frames = RawClient.bytes {
+      for index in 10_000..<20_000 { $0.appendFrame(Post(), serial: 1, name: "n00.x\(index)") }
+    }
     let frameLength = frames.count / 10_000
     func post(block: Int) throws {
       let digits = [UInt8(block / 10) + UInt8(ascii: "0"), UInt8(block % 10) + UInt8(ascii: "0")]

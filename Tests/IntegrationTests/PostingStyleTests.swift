@@ -36,9 +36,9 @@ struct PostingStyleTests {
   func neverIdle() throws {
     let observer = try observer(of: "idle.*")
     // The bus takes longer for new names than the thread for sending them.
-    let load = ByteBuffer(capacity: 1 << 18)
-    for number in 0..<4000 { load.appendFrame(Post(), serial: 1, name: "load.unit\(number)", text: "{}") }
-    let bytes = [UInt8](load.bytes)
+    let bytes = RawClient.bytes { load in
+      for number in 0..<4000 { load.appendFrame(Post(), serial: 1, name: "load.unit\(number)", text: "{}") }
+    }
     try PostingThread.run(on: bus, unansweredMax: nil) { buffer, _ in
       buffer.append(bytes)
     } during: {

@@ -18,8 +18,7 @@ struct BadLogTests {
     let bus = try RestartedBus(
       configuration: "[Bus]\nLogMax=1M\n[Notifications]\nRetainedMax=512K\nRetainedUserMax=256K\n")
     self.bus = bus
-    clients = try (0..<3).map { _ in try RawClient(path: bus.path) }
-    for client in clients { try client.greet() }
+    clients = try (0..<3).map { _ in try RawClient.greeted(bus) }
     try clients[0].observe("load.*", serial: 1)
     try clients[1].attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
     try clients[1].send(Hold(), serial: 2, name: "host.shouldReboot", text: "backup")
@@ -34,8 +33,7 @@ struct BadLogTests {
   /// - Returns: the ids of a new connection and a new query.
   @discardableResult
   private func expectService() throws -> (connection: UInt64, query: UInt64) {
-    let client = try RawClient(path: bus.path)
-    let welcome = try client.greet()
+    let (client, welcome) = try RawClient.welcomed(bus)
     try client.observe("test.*", serial: 1)
     try client.send(Post(), serial: 2, name: "test.served")
     #expect(try client.next().name == "test.served")

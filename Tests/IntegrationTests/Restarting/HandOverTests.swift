@@ -18,7 +18,7 @@ struct HandOverTests {
     let bus = try RestartedBus(configuration: "[Bus]\nLogMax=1M\n")
     let rounds = 40
     // Each is closed in a loop iteration of its own, and a compaction takes fewer of them than a round.
-    let silent = try (0..<rounds * 8).map { _ in try RawClient(path: bus.path) }
+    let silent = try (0..<rounds * 8).map { _ in try RawClient(bus) }
     // The bus has accepted them once it serves a later one.
     try RawClient.greeted(bus).settle()
     try bus.end(.planned)
@@ -46,9 +46,10 @@ struct HandOverTests {
     // More than a socket buffers.
     let payload = String(repeating: "x", count: 1_500_000)
     try RawClient.greeted(bus).sendConfirmed(Post(), serial: 1, name: "load.unit", text: payload)
-    let frame = ByteBuffer(capacity: 200_000)
-    frame.appendFrame(Post(), serial: 1, name: "load.unit", text: String(repeating: "y", count: 120_000))
-    try observer.send(Array([UInt8](frame.bytes).prefix(40_000)))
+    let frame = RawClient.bytes {
+      $0.appendFrame(Post(), serial: 1, name: "load.unit", text: String(repeating: "y", count: 120_000))
+    }
+    try observer.send(Array(frame.prefix(40_000)))
     try RawClient.greeted(bus).settle()
     // A partial frame of that length does not fit any more.
     try bus.folder.write("[Bus]\nPayloadMax=64K\nPartialFramesMemoryMax=64K\n", to: "etc/tribuned.conf")

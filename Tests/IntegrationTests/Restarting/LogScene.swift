@@ -33,11 +33,9 @@ struct LogScene {
   /// In milliseconds: an hour.
   private static let deadline: UInt32 = 3_600_000
   /// A post that is sent in two parts: before the bus ends, and after that.
-  private static let halfPost: [UInt8] = {
-    let frame = ByteBuffer(capacity: 128)
-    frame.appendFrame(Post(), serial: 20, name: "load.half", text: "a half and a half")
-    return [UInt8](frame.bytes)
-  }()
+  private static let halfPost = RawClient.bytes {
+    $0.appendFrame(Post(), serial: 20, name: "load.half", text: "a half and a half")
+  }
   private static let halfLength = 21
 
   let end: End
@@ -53,11 +51,7 @@ struct LogScene {
   static func record(_ end: End) throws -> [SavedLog] {
     let bus = try RestartedBus(configuration: configuration)
     var scene = LogScene(end: end)
-    for _ in Role.allCases {
-      let client = try RawClient(path: bus.path)
-      try client.greet()
-      scene.clients.append(client)
-    }
+    for _ in Role.allCases { scene.clients.append(try RawClient.greeted(bus)) }
     try scene.begin()
     // A compaction writes what is under way as whole entries.
     try bus.restart()
@@ -152,7 +146,7 @@ struct LogScene {
       try kept.remove(.connection)
       var cookies: [UInt64] = []
       for _ in Role.allCases {
-        scene.clients.append(try RawClient(path: bus.path))
+        scene.clients.append(try RawClient(bus))
         cookies.append(try kept.accept())
       }
       var state = try #require(saved.first)

@@ -126,16 +126,3 @@ extension RestartedBus {
     try bus.wait(serving: client) { try client.entry(of: welcome.connection)?.isSurviving == true }
   }
 }
-
-extension RawClient {
-  static func welcomed(_ bus: RestartedBus) throws -> (client: RawClient, welcome: Welcome) {
-    let client = try RawClient(path: bus.path)
-    return (client, try client.greet())
-  }
-
-  static func greeted(_ bus: RestartedBus) throws -> RawClient { try welcomed(bus).client }
-
-  static func observing(_ pattern: String, on bus: RestartedBus) throws -> RawClient {
-    try observing(pattern, on: bus.bus)
-  }
-}

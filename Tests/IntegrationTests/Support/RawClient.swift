@@ -6,6 +6,12 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
+/// A bus with a socket in the file system.
+protocol ServedBus {
+  /// The path of its socket.
+  var path: String { get }
+}
+
 /// A client that sends and receives bytes, also such as the library would never send.
 final class RawClient {
   /// A received frame.
@@ -72,22 +78,24 @@ final class RawClient {
     return ask.name
   }
 
-  convenience init(_ bus: TestBus) throws { try self.init(path: bus.path) }
+  convenience init(_ bus: some ServedBus) throws { try self.init(path: bus.path) }
 
   /// Connects and exchanges hellos.
   static func welcomed(
-    _ bus: TestBus, capabilities: Hello.Capabilities = []
+    _ bus: some ServedBus, capabilities: Hello.Capabilities = []
   ) throws -> (client: RawClient, welcome: Welcome) {
     let client = try RawClient(bus)
     return (client, try client.greet(capabilities: capabilities))
   }
 
-  static func greeted(_ bus: TestBus, capabilities: Hello.Capabilities = []) throws -> RawClient {
+  static func greeted(_ bus: some ServedBus, capabilities: Hello.Capabilities = []) throws -> RawClient {
     try welcomed(bus, capabilities: capabilities).client
   }
 
   /// Connects and observes, with the serial 1.
-  static func observing(_ pattern: String = "", object: String = "", on bus: TestBus) throws -> RawClient {
+  static func observing(
+    _ pattern: String = "", object: String = "", on bus: some ServedBus
+  ) throws -> RawClient {
     let client = try greeted(bus)
     try client.observe(pattern, object: object, serial: 1)
     return client

@@ -6,7 +6,7 @@ import TribuneServer
 import TribuneWire
 
 /// A real bus with a keeper, whose daemon can be replaced by another.
-final class RestartedBus {
+final class RestartedBus: ServedBus {
   let folder: TestFolder
   /// The service manager that starts the daemons, if one does.
   let manager: FakeSupervisor?

@@ -7,7 +7,7 @@ import TribuneTestSupport
 
 /// A real daemon on a socket in a fresh folder. It is ready when `init` returns, and is killed when its last user
 /// releases it.
-final class TestBus: StartedProgram {
+final class TestBus: StartedProgram, ServedBus {
   let folder: TestFolder
   let notifySocket: NotifySocket
   /// The notification that said that it was ready.

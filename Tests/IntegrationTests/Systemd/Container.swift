@@ -9,7 +9,7 @@ import TribuneTestSupport
 ///
 /// tools/systemd-container boots it, with Tribune as `make install` installs it, or without. tools/test-systemd
 /// prepares what that needs.
-final class Container {
+final class Container: ServedBus {
   private let folder: TestFolder
   private let nspawn: RunningProgram
   /// The pid of its systemd, as the host knows it.
@@ -18,7 +18,7 @@ final class Container {
   /// Its files, while it runs.
   var root: String { "/proc/\(leader)/root" }
   /// The path of its system bus, from the host.
-  var bus: String { "\(root)/run/tribune/bus" }
+  var path: String { "\(root)/run/tribune/bus" }
   /// What it wrote to disk; still there when it has ended.
   private var written: String { "\(folder.path)/memory/upper" }
 

@@ -48,7 +48,7 @@ final class CrowdProgram {
       case .outside:
         try RunningProgram(
           [try Programs.path(of: "crowd")] + arguments,
-          environment: ["TRIBUNE_ADDRESS": "unix:\(machine.bus)"], input: input)
+          environment: ["TRIBUNE_ADDRESS": "unix:\(machine.path)"], input: input)
       }
     let told = try lines(to: "ready")
     connections = told.filter { $0.hasPrefix("connection ") }.map {

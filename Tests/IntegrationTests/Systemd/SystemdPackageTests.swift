@@ -78,8 +78,7 @@ struct SystemdPackageTests {
     let observer = try machine.staying("--reconnect=0", "observe", "package.*", "-j")
     let delegate = try machine.staying("--reconnect=0", "delegate", "package.shouldLeave", "--veto=not now")
     let hold = try machine.staying("--reconnect=0", "hold", "package.shouldStart", "--why=the disk is full")
-    let outside = try (0..<3).map { _ in try RawClient(path: machine.bus) }
-    for client in outside { try client.greet() }
+    let outside = try (0..<3).map { _ in try RawClient.greeted(machine) }
     try outside[0].observe("package.*", serial: 1)
     try outside[1].attach(Attach(patterns: ["package.shouldMove"]), serial: 1)
     // This query waits for its answer.
@@ -124,7 +123,7 @@ struct SystemdPackageTests {
     for unit in units { #expect(try state(of: unit) == ["inactive", "disabled"]) }
     #expect(try machine.read("/etc/tribune/tribuned.conf") == "[Bus]\nQueriesMax=7\n")
     try machine.does(["systemctl", "enable", "--now"] + units)
-    #expect(try RawClient(path: machine.bus).greet().queriesMax == 7)
+    #expect(try RawClient(machine).greet().queriesMax == 7)
   }
 
   @Test("upgrades users' buses with their connections, and starts none")
@@ -169,8 +168,7 @@ struct SystemdPackageTests {
     try machine.does("systemctl", "enable", "--now", "tribune-delegates.service")
     try machine.does("systemctl", "--global", "enable", "tribuned.socket")
     let inside = try machine.staying("--reconnect=0", "observe", "package.*")
-    let outside = try RawClient(path: machine.bus)
-    try outside.greet()
+    let outside = try RawClient.greeted(machine)
     try machine.write("[Bus]\nQueriesMax=7\n", to: "/etc/tribune/tribuned.conf")
 
     try machine.does("dpkg", "--remove", "tribune")
@@ -188,7 +186,7 @@ struct SystemdPackageTests {
 
     // The next installation has the same configuration.
     try install("newer")
-    #expect(try RawClient(path: machine.bus).greet().queriesMax == 7)
+    #expect(try RawClient(machine).greet().queriesMax == 7)
 
     try machine.does("dpkg", "--purge", "tribune")
     let after = try files()
@@ -199,6 +197,6 @@ struct SystemdPackageTests {
     #expect(try !machine.does("journalctl", "--list-catalog").contains("Tribune"))
 
     try install("older")
-    try RawClient(path: machine.bus).greet()
+    try RawClient(machine).greet()
   }
 }

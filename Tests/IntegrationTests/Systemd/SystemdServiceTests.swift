@@ -96,9 +96,7 @@ struct SystemdServiceTests {
   @Test("a client outside of the container starts it; restarted by its socket's name, it keeps its clients")
   func restartedSocket() throws {
     let machine = try Container()
-    let client = try RawClient(path: machine.bus)
-    try client.greet()
-    try client.observe("disk.*", serial: 1)
+    let client = try RawClient.observing("disk.*", on: machine)
     let pid = try machine.property("MainPID")
     let socket = try machine.does("stat", "--format=%i", "/run/tribune/bus")
     try machine.does("systemctl", "restart", "tribuned.socket")
@@ -119,7 +117,7 @@ struct SystemdServiceTests {
       try machine.write(configuration, to: "/etc/tribune/tribuned.conf")
       try machine.does("systemctl", "reload", Self.service)
       try machine.waitForMessage(message, of: Self.service)
-      return try RawClient(path: machine.bus).greet().queriesMax
+      return try RawClient(machine).greet().queriesMax
     }
     #expect(try reload("[Bus]\nQueriesMax=7\n", until: "the configuration was read again") == 7)
     #expect(try reload("[Bus]\nQueriesMax=many\n", until: "the old one stays in force") == 7)
@@ -137,7 +135,7 @@ struct SystemdServiceTests {
     #expect(try machine.property("ActiveState") == "activating")
     try machine.write("[Bus]\nQueriesMax=7\n", to: "/etc/tribune/tribuned.conf")
     try machine.waitForStart(after: run)
-    #expect(try RawClient(path: machine.bus).greet().queriesMax == 7)
+    #expect(try RawClient(machine).greet().queriesMax == 7)
   }
 
   @Test("if it cannot start a thread, it says so and ends")
@@ -159,7 +157,7 @@ struct SystemdServiceTests {
     try machine.restart(by: signal)
     #expect(try machine.property("MainPID") != pid)
     #expect(try machine.number("NRestarts") == 1)
-    try RawClient(path: machine.bus).greet()
+    try RawClient(machine).greet()
   }
 
   @Test("killed again and again, it comes back, and its socket stays")
@@ -169,7 +167,7 @@ struct SystemdServiceTests {
       let run = try machine.property("InvocationID")
       try machine.does("kill", "-KILL", try machine.property("MainPID"))
       // A client that waits triggers the socket.
-      try RawClient(path: machine.bus).greet()
+      try RawClient(machine).greet()
       try machine.waitForStart(after: run)
     }
     #expect(try machine.number("NRestarts") == 30)
@@ -186,17 +184,16 @@ struct SystemdServiceTests {
     try machine.restart(by: "STOP")
     #expect(try machine.property("MainPID") != pid)
     try machine.waitForEntry("UNIT=\(Self.service)") { $0["UNIT_RESULT"] as? String == "watchdog" }
-    try RawClient(path: machine.bus).greet()
+    try RawClient(machine).greet()
   }
 
   // MARK: The keeper
 
   /// A client that observes, and whose connection the keeper has.
   private func keptClient(_ machine: Container) throws -> RawClient {
-    let client = try RawClient(path: machine.bus)
-    let id = try client.greet().connection
+    let (client, welcome) = try RawClient.welcomed(machine)
     try client.observe("disk.*", serial: 1)
-    while try client.entry(of: id)?.isSurviving != true { try client.settle() }
+    while try client.entry(of: welcome.connection)?.isSurviving != true { try client.settle() }
     return client
   }
 

@@ -27,8 +27,7 @@ struct SystemdShutdownTests {
     arguments: ["tribuned.service", "tribuned.socket"])
   func stop(unit: String) throws {
     let machine = try Container(enabled: ["tribuned.service"])
-    let (asker, delegate) = (try RawClient(path: machine.bus), try RawClient(path: machine.bus))
-    for client in [asker, delegate] { try client.greet() }
+    let (asker, delegate) = (try RawClient.greeted(machine), try RawClient.greeted(machine))
     try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
     try asker.send(Ask(deadline: 60_000), serial: 1, name: "a.shouldB")
     _ = try delegate.nextQuestion()
