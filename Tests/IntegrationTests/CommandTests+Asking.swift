@@ -63,32 +63,47 @@ struct AskingCommandTests {
     }
   }
 
-  @Test("without a bus there is no verdict, unless --if-unreachable names one")
-  func unreachable() throws {
+  @Test(
+    "without a bus nothing is allowed, posted or run, unless --if-unreachable says so",
+    arguments: [
+      (["ask", "a"], 255), (["ask", "a", "--if-unreachable=fail"], 255),
+      (["ask", "a", "--if-unreachable=allow"], 0), (["ask", "a", "--if-unreachable=veto"], 1),
+      (["ask", "a..b", "--if-unreachable=allow"], 2), (["query", "a"], 255), (["post", "a", "--wait"], 255),
+      (["guard", "a.b", "--", "echo", "ran"], 255), (["hold", "a.b", "--why=c", "--", "echo", "ran"], 255),
+    ] as [([String], Int32)])
+  func unreachable(arguments: [String], status: Int32) throws {
+    let result = try TestBus.tribunectl(arguments, address: "unix:/nonexistent/bus")
+    #expect(result.status == status)
+    #expect(result.errors.hasPrefix("tribunectl: "))
+    #expect(!result.errors.contains("acknowledge"))
+    #expect(result.output == "")
+  }
+
+  @Test("a verdict of --if-unreachable has the fields of any verdict")
+  func unreachableVerdict() throws {
     let nowhere = "unix:/nonexistent/bus"
-    for (option, status): (String, Int32) in [("fail", 255), ("allow", 0), ("veto", 1)] {
-      let result = try TestBus.tribunectl(["ask", "a", "--if-unreachable=\(option)"], address: nowhere)
-      #expect(result.status == status)
-      #expect(result.errors.hasPrefix("tribunectl: "))
-      #expect(result.output == "")
-    }
-    #expect(try TestBus.tribunectl(["ask", "a"], address: nowhere).status == 255)
-    #expect(try TestBus.tribunectl(["ask", "a..b", "--if-unreachable=allow"], address: nowhere).status == 2)
     let json = try TestBus.tribunectl(["-j", "ask", "a", "--if-unreachable=allow"], address: nowhere)
     #expect(try json.object()["verdict"] as? String == "allowed")
-    // It has the fields of any verdict.
     #expect(try json.object()["unanswered"] as? Bool == true)
     #expect(try json.object()["overridden"] as? Bool == false)
     #expect(try json.object()["dryRun"] as? Bool == false)
   }
 
   @Test(
-    "a bus that dies while it is asked gives no verdict, whatever --if-unreachable says",
-    arguments: ["fail", "allow", "veto"])
-  func busBreaks(choice: String) throws {
+    "a bus that dies while it is asked gives no verdict, and nobody waits for another one or runs anything",
+    arguments: [
+      ["--reconnect=1h", "ask", "a"], ["ask", "a", "--if-unreachable=allow"],
+      ["ask", "a", "--if-unreachable=veto"], ["guard", "a.b", "--", "echo", "ran"],
+    ])
+  func busBreaks(arguments: [String]) throws {
     let delegate = try bus.staying(
-      "--reconnect=0", "delegate", "a", "--exec", "sh", "-c", "kill -KILL \(bus.pid); exec sleep 1000")
-    #expect(try bus.tribunectl("ask", "a", "--if-unreachable=\(choice)").status == 255)
+      "--reconnect=0", "delegate", "**", "--exec", "sh", "-c", "kill -KILL \(bus.pid); exec sleep 1000")
+    let result = try TestBus.tribunectl(arguments, address: bus.address)
+    #expect(result.status == 255)
+    #expect(result.output == "")
+    if arguments.first == "--reconnect=1h" {
+      #expect(result.errors.contains("the outcome of this request is unknown"))
+    }
     #expect(delegate.status() == 1)
   }
 

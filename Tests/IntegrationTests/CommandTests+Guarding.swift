@@ -54,18 +54,21 @@ struct GuardingCommandTests {
   }
 
   @Test(
-    "the command gets the guard's signals, and the guard has the command's exit status",
-    arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])
-  func signals(signal: CInt) throws {
+    "the command gets the signals of a guard or a hold, which has the command's exit status",
+    arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2], [["guard"], ["hold", "--why=c"]])
+  func signals(signal: CInt, verb: [String]) throws {
     let observer = try bus.staying("-j", "observe", "**")
     let program = try bus.start(
-      "guard", "a.b", "--", "sh", "-c",
-      "trap 'echo trapped; exit 5' \(signal); echo started; while :; do sleep 0.01; done")
+      verb + [
+        "a.b", "--", "sh", "-c",
+        "trap 'echo trapped; exit 5' \(signal); echo started; while :; do sleep 0.01; done",
+      ])
     #expect(try program.output.line() == "started")
     program.signal(signal)
     #expect(try program.output.line() == "trapped")
     #expect(program.status() == 5)
-    #expect(try Self.next(2, from: observer) == ["a.willB  null", "a.didFailToB  {\"status\":5}"])
+    let announced = verb[0] == "guard" ? ["a.willB  null", "a.didFailToB  {\"status\":5}"] : []
+    #expect(try Self.next(announced.count, from: observer) == announced)
   }
 
   @Test("should, will and did come from one connection")

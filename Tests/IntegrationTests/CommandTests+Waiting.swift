@@ -100,12 +100,8 @@ struct WaitingCommandTests {
     #expect(observers[3].end(SIGTERM) == 0)
   }
 
-  @Test("without a bus, or when the bus refuses the post, the error says that instead")
+  @Test("when the bus refuses the post, the error says that instead")
   func refused() throws {
-    let nowhere = try TestBus.tribunectl(["post", "a", "--wait"], address: "unix:/nonexistent/bus")
-    #expect(nowhere.status == 255)
-    #expect(nowhere.errors.hasPrefix("tribunectl: "))
-    #expect(!nowhere.errors.contains("acknowledge"))
     let bus = try TestBus(configuration: "[Notifications]\nRetainedUserMax=4K\n")
     let long = "\"" + String(repeating: "x", count: 8192) + "\""
     for (options, status) in [(["--retain"], 1), (["--retain", "--wait"], 255)] as [([String], Int32)] {

@@ -131,26 +131,6 @@ struct GuardEndingTests {
     #expect(guarding.status() == 5)
   }
 
-  @Test("without a bus, nothing runs")
-  func busGoneBefore() throws {
-    let result = try TestBus.tribunectl(
-      ["guard", "a.b", "--", "echo", "ran"], address: "unix:/nonexistent/bus")
-    #expect(result.status == 255)
-    #expect(result.output == "")
-    #expect(result.errors.hasPrefix("tribunectl: "))
-  }
-
-  @Test("if the bus dies while it asks, there is no verdict, and nothing runs")
-  func busGoneAsking() throws {
-    let delegate = try bus.staying(
-      "--reconnect=0", "delegate", "a.shouldB", "--exec", "sh", "-c",
-      "kill -KILL \(bus.pid); exec sleep 1000")
-    let result = try bus.tribunectl("guard", "a.b", "--", "echo", "ran")
-    #expect(result.status == 255)
-    #expect(result.output == "")
-    #expect(delegate.status() == 1)
-  }
-
   @Test("if the bus dies for good while the command runs, the guard says that it cannot announce the end")
   func busGoneRunning() throws {
     let result = try bus.tribunectl(

@@ -60,17 +60,6 @@ struct HoldTests {
     #expect(result.output.hasPrefix("vetoed: a.shouldB"))
   }
 
-  @Test("signals go to the command", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2])
-  func signals(signal: CInt) throws {
-    let program = try bus.start(
-      "hold", "a.b", "--why=c", "--", "sh",
-      "-c", "trap 'echo trapped; exit 5' \(signal); echo started; while :; do sleep 0.01; done")
-    #expect(try program.output.line() == "started")
-    program.signal(signal)
-    #expect(try program.output.line() == "trapped")
-    #expect(program.status() == 5)
-  }
-
   @Test("if the bus dies, the command goes on, and the lost hold is reported")
   func busGoes() throws {
     let program = try bus.start(
@@ -81,14 +70,6 @@ struct HoldTests {
     bus.signal(SIGKILL)
     #expect(try program.errors.line()?.contains("the hold has ended; the command continues") == true)
     #expect(program.end(SIGTERM) == 4)
-  }
-
-  @Test("without a bus, nothing runs")
-  func noBus() throws {
-    let result = try TestBus.tribunectl(
-      ["hold", "a.b", "--why=c", "--", "echo", "ran"], address: "unix:/nonexistent/bus")
-    #expect(result.status == 255)
-    #expect(result.output == "")
   }
 
   @Test("an expired hold is reported, and vetoes nothing")

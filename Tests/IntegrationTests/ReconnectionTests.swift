@@ -98,15 +98,4 @@ struct ReconnectionTests {
       #expect(try observer.output.line()?.contains(#""userInfo":\#(number)"#) == true)
     }
   }
-
-  @Test("a verb that needs one answer does not wait for another bus")
-  func oneShot() throws {
-    let bus = try TestBus(folder: folder)
-    let delegate = try bus.staying(
-      "--reconnect=0", "delegate", "a", "--exec", "sh", "-c", "kill -KILL \(bus.pid); exec sleep 1000")
-    let asked = try bus.tribunectl("--reconnect=1h", "ask", "a")
-    #expect(asked.status == 255)
-    #expect(asked.errors.contains("the outcome of this request is unknown"))
-    #expect(delegate.status() == 1)
-  }
 }
