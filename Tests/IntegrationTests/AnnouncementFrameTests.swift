@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import TribuneWire
 
-/// What the bus posts when clients connect and disconnect, and when it stops.
+/// What the bus posts when clients connect and disconnect.
 @Suite("What the bus itself posts about connections", .timeLimit(.minutes(1)))
 struct AnnouncementFrameTests {
   private let bus: TestBus
@@ -46,34 +46,5 @@ struct AnnouncementFrameTests {
     let left = try json(observer.next(.post))
     #expect(left["connection"] as? String == "\(other)")
     #expect(left["reason"] == nil)
-  }
-
-  @Test("the bus announces that it stops before it dismisses anybody, and then posts nothing more")
-  func stopping() throws {
-    let observers = try (0..<3).map { _ in
-      let observer = try RawClient.observing("tribune.**", on: bus)
-      try observer.observe("load.*", serial: 2)
-      return observer
-    }
-    // An observer that has lost posts receives the announcement too.
-    let poster = try RawClient.greeted(bus)
-    let stream = PostStream(poster, length: 3000)
-    try stream.post(2000)
-    try poster.settle()
-    bus.signal(SIGTERM)
-    for observer in observers {
-      var names: [String] = []
-      var last: RawClient.Frame?
-      do {
-        while true {
-          let frame = try observer.next()
-          if frame.kind == .post, frame.header.sender == .bus { names.append(frame.name) }
-          last = frame
-        }
-      } catch is RawClient.Ended {}
-      #expect(names.last == "tribune.bus.willStop")
-      #expect(!names.contains("tribune.connection.didDisconnect"))
-      #expect(try last?.decode(Refusal.self).code == .shuttingDown)
-    }
   }
 }

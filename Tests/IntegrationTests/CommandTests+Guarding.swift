@@ -28,9 +28,7 @@ struct GuardingCommandTests {
     let result = try bus.tribunectl(
       "guard", "window.close", "--object=w/1", "--", "sh", "-c", "echo \"$@\"; echo err >&2", "-",
       "--object=x", "-q")
-    #expect(result.status == 0)
-    #expect(result.output == "--object=x -q\n")
-    #expect(result.errors == "err\n")
+    result.expect(0, output: "--object=x -q\n", errors: "err\n")
     #expect(try Self.next(2, from: observer) == ["window.willClose w/1 null", "window.didClose w/1 null"])
   }
 
@@ -42,8 +40,7 @@ struct GuardingCommandTests {
       try bus.staying("delegate", "**", "--approve"), try bus.staying("delegate", "a.*", "--veto=two"),
     ]
     let result = try bus.tribunectl("guard", "a.b", "--object=x", "--", "echo", "ran")
-    #expect(result.status == 77)
-    #expect(result.output == "")
+    result.expect(77, output: "")
     #expect(result.errors.hasPrefix("tribunectl: a.b x was vetoed:\n"))
     #expect(result.errors.contains("vetoed by first (tribunectl, pid \(delegates[0].pid), uid \(getuid())"))
     #expect(result.errors.contains("): one\\u{1b}\n"))

@@ -140,8 +140,7 @@ struct ObservingCommandTests {
     let observer = try bus.staying("-j", "observe", "a", "--awaited", "-N2")
     for _ in 0..<2 {
       let post = try bus.tribunectl("post", "a", "--wait=1min", "-j")
-      #expect(post.output == "{\"acknowledged\":1,\"missing\":[]}\n")
-      #expect(post.status == 0)
+      post.expect(0, output: "{\"acknowledged\":1,\"missing\":[]}\n")
     }
     #expect(observer.status() == 0)
     #expect(try Self.names([observer.output.line(), observer.output.line()]) == ["a ", "a "])

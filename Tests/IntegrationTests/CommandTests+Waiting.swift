@@ -78,8 +78,7 @@ struct WaitingCommandTests {
       try bus.staying("observe", "a", "--awaited", "--exec", "sleep", "1000"),
     ]
     let post = try bus.tribunectl("post", "a", "[1]", "--wait=1s", "--object=o")
-    #expect(post.status == 1)
-    #expect(post.output == "")
+    post.expect(1, output: "")
     let lines = post.errors.split(separator: "\n")
     #expect(lines.first == "tribunectl: 3 of 4 did not acknowledge a o:")
     #expect(lines.count == 4)
@@ -90,8 +89,7 @@ struct WaitingCommandTests {
       #expect(line.contains("): exited with 3  [") == (words == "failed    "))
     }
     let again = try bus.tribunectl("post", "a", "--wait=200ms", "-j")
-    #expect(again.status == 1)
-    #expect(again.errors == "")
+    again.expect(1, errors: "")
     let reply = try again.object()
     #expect(reply["acknowledged"] as? Int == 1)
     let missing = try #require(reply["missing"] as? [[String: Any]])
@@ -121,8 +119,7 @@ struct WaitingCommandTests {
       "observe", "a.willB", "--awaited", "--exec", "touch", "\(folder.path)/done")
     let guarding = try bus.tribunectl(
       "guard", "a.b", "--wait", "--object=o", "--", "test", "-e", "\(folder.path)/done")
-    #expect(guarding.status == 0)
-    #expect(guarding.errors == "")
+    guarding.expect(0, errors: "")
   }
 
   @Test("a guard names who has not acknowledged, and runs its command all the same")
@@ -131,8 +128,7 @@ struct WaitingCommandTests {
     let failing = try bus.staying("observe", "a.willB", "--awaited", "--exec", "false")
     let silent = try bus.staying("observe", "a.willB", "--awaited", "--exec", "sleep", "1000")
     let guarding = try bus.tribunectl("guard", "a.b", "--object=o", "--wait=200ms", "--", "echo", "ran")
-    #expect(guarding.status == 0)
-    #expect(guarding.output == "ran\n")
+    guarding.expect(0, output: "ran\n")
     let lines = guarding.errors.split(separator: "\n")
     #expect(lines.first == "tribunectl: 2 of 2 did not acknowledge a.willB o:")
     #expect(lines.contains { $0.contains("failed    ") && $0.contains("pid \(failing.pid), ") })
@@ -146,9 +142,7 @@ struct WaitingCommandTests {
   @Test("a guard without --wait waits for no observer")
   func withoutWaiting() throws {
     let silent = try bus.staying("observe", "a.willB", "--awaited", "--exec", "sleep", "1000")
-    let guarding = try bus.tribunectl("guard", "a.b", "--", "echo", "ran")
-    #expect(guarding.status == 0)
-    #expect(guarding.errors == "")
+    try bus.tribunectl("guard", "a.b", "--", "echo", "ran").expect(0, errors: "")
     #expect(silent.end(SIGTERM) == 0)
   }
 
@@ -175,9 +169,7 @@ struct WaitingCommandTests {
   func busGoes() throws {
     let observer = try bus.staying(
       "observe", "a.willB", "--awaited", "--exec", "sh", "-c", "kill -KILL \(bus.pid)")
-    let guarding = try bus.tribunectl("guard", "a.b", "--wait=1min", "--", "echo", "ran")
-    #expect(guarding.status == 255)
-    #expect(guarding.output == "")
+    try bus.tribunectl("guard", "a.b", "--wait=1min", "--", "echo", "ran").expect(255, output: "")
     observer.signal(SIGTERM)
   }
 }

@@ -186,9 +186,7 @@ struct CommandTests {
         #expect(one.output.contains(shown))
       }
     }
-    let none = try bus.tribunectl("status", ":999999")
-    #expect(none.status == 1)
-    #expect(none.errors == "tribunectl: there is no connection :999999\n")
+    try bus.tribunectl("status", ":999999").expect(1, errors: "tribunectl: there is no connection :999999\n")
   }
 
   @Test("explain shows the chain in order, and asks nobody")

@@ -73,15 +73,12 @@ struct DelegateCommandTests {
     let all = try await connection.collect("browser.rows", object: "browser/1")
     #expect(all.values == ["2", "3"])
 
-    let printed = try bus.tribunectl("query", "browser.rows", "--object=browser/1")
-    #expect(printed.status == 0)
-    #expect(printed.output == "2\n")
+    try bus.tribunectl("query", "browser.rows", "--object=browser/1").expect(0, output: "2\n")
     #expect(try bus.tribunectl("query", "browser.rows", "--object=browser/1", "--collect").output == "2\n3\n")
     #expect(
       try bus.tribunectl("-j", "query", "browser.rows", "--object=browser/1").object()["value"] as? Int == 2)
     let none = try bus.tribunectl("query", "browser.columns", "--object=browser/1")
-    #expect(none.status == 1)
-    #expect(none.output == "")
+    none.expect(1, output: "")
     #expect(none.errors.contains("has no value: nobody was there to answer"))
     await connection.close()
   }

@@ -135,8 +135,7 @@ struct GuardEndingTests {
   func busGoneRunning() throws {
     let result = try bus.tribunectl(
       "guard", "a.b", "--reconnect=0", "--", "sh", "-c", "kill -KILL \(bus.pid); echo ran; exit 4")
-    #expect(result.status == 4)
-    #expect(result.output == "ran\n")
+    result.expect(4, output: "ran\n")
     #expect(result.errors.hasPrefix("tribunectl: a.didFailToB could not be posted: "))
   }
 

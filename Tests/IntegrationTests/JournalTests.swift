@@ -59,8 +59,7 @@ struct LogCommandTests {
   func text() throws {
     let journal = try Self.journal()
     let shown = try Self.log("--directory=\(journal.directory)")
-    #expect(shown.status == 0)
-    #expect(shown.errors == "")
+    shown.expect(0, errors: "")
     #expect(
       shown.output == """
         2026-01-02 03:04:05  allowed: backup.shouldPrune o  asked by cron, pid 7
@@ -112,13 +111,10 @@ struct LogCommandTests {
   @Test("says if there are no verdicts, or no journal")
   func nothing() throws {
     let journal = try Self.journal()
-    let none = try Self.log("no.such", "--directory=\(journal.directory)")
-    #expect(none.status == 0)
-    #expect(none.output == "No verdicts.\n")
+    try Self.log("no.such", "--directory=\(journal.directory)").expect(0, output: "No verdicts.\n")
     let folder = try TestFolder()
     let empty = try Self.log("--directory=\(folder.path)")
-    #expect(empty.status == 1)
-    #expect(empty.errors == "tribunectl: there is no journal in \(folder.path)\n")
+    empty.expect(1, errors: "tribunectl: there is no journal in \(folder.path)\n")
     let missing = try Self.log("--directory=\(folder.path)/x")
     #expect(missing.status == 1)
     #expect(

@@ -48,11 +48,6 @@ struct ImageViewerTests {
       }
       #expect(error?.code == .notConforming)
     }
-    let refused = try bus.tribunectl(
-      "delegate", "scrollView.didScroll", "--object=view/photo", "--conforms=ScrollViewDelegate", "--approve")
-    #expect(refused.status != 0)
-    #expect(refused.errors.contains("TapScrollViewDelegate"), "\(refused.errors)")
-
     #expect(try await connection.delegates().filter { $0.object == "view/photo" }.map(\.label) == ["taps"])
     try viewer.type("top")
     try viewer.read(to: "scrolled to 0.0")
