@@ -67,34 +67,4 @@ struct ExitStatusTests {
     #expect(try client.allowNext() == "host.shouldReboot")
     #expect(asking.status() == 0)
   }
-
-  @Test("a guard that a signal ends after it announced will announces the failure")
-  func interruptedBehindWill() async throws {
-    let folder = try TestFolder()
-    let path = "\(folder.path)/bus"
-    let listener = try UnixSocket.listening(at: path)
-    // Only a signal ends this command.
-    let command = [
-      try Programs.path(of: "tribunectl"), "--address=unix:\(path)", "guard", "archive.prune", "--", "sleep",
-      "1000",
-    ]
-    let guarding = try ChildProcess(command.map { Array($0.utf8) }, signalMask: SignalMask([]))
-    defer { guarding.send(signal: SIGKILL) }
-
-    let client = try RawClient.welcoming(at: listener)
-    #expect(try client.allowNext() == "archive.shouldPrune")
-    let will = try client.next(.post)
-    #expect(will.name == "archive.willPrune")
-
-    kill(guarding.pid, SIGTERM)
-    // A guard that gave up would close the connection. This one sends nothing yet.
-    var watched = pollfd(fd: client.rawDescriptor, events: Int16(POLLIN), revents: 0)
-    #expect(unsafe poll(&watched, 1, 500) == 0)
-    try client.send(Okay(), serial: will.header.serial)
-    let end = try client.next(.post)
-    #expect(end.name == "archive.didFailToPrune" && end.payload == "{\"signal\":15}")
-    try client.send(Okay(), serial: end.header.serial)
-    #expect(try client.readToEnd().isEmpty)
-    #expect(await guarding.ended().termination == .exited(128 + SIGTERM))
-  }
 }

@@ -273,8 +273,7 @@ struct FlowTests {
     for _ in 0..<40 {
       try stream.post(10)
       try poster.settle()
-      var queued: UInt64 = 0
-      for case .connection(let entry) in try other.list(List(.connections)) { queued += entry.queued }
+      let queued = try other.connections().reduce(0) { $0 + $1.queued }
       #expect(queued <= (2 << 20) + 100_000)
     }
     for (observer, welcome) in observers {

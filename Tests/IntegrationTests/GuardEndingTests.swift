@@ -200,14 +200,15 @@ struct GuardEndingTests {
 
   /// Plays the bus to a guard: allows its query, and receives its `will`.
   private func announcing(
-    timeout: String
+    timeout: String, command: [String] = ["echo", "ran"]
   ) throws -> (guarding: RunningProgram, client: RawClient, will: RawClient.Frame) {
     let path = "\(bus.folder.path)/played"
     let listener = try UnixSocket.listening(at: path)
-    let guarding = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=unix:\(path)", "guard", "a.b",
-      "--timeout=\(timeout)", "--", "echo", "ran",
-    ])
+    let guarding = try RunningProgram(
+      Self.unblocked + [
+        try Programs.path(of: "tribunectl"), "--address=unix:\(path)", "guard", "a.b",
+        "--timeout=\(timeout)", "--",
+      ] + command)
     let client = try RawClient.welcoming(at: listener)
     _ = try client.allowNext()
     let will = try client.next(.post)
@@ -224,6 +225,22 @@ struct GuardEndingTests {
     try client.send(Okay(), serial: end.header.serial)
     #expect(guarding.status() == 255)
     #expect(try guarding.output.rest() == "")
+  }
+
+  @Test("a guard that a signal ends after it announced `will` announces the failure")
+  func interruptedBehindWill() throws {
+    // Only a signal ends this command.
+    let (guarding, client, will) = try announcing(timeout: "1min", command: ["sleep", "1000"])
+    guarding.signal(SIGTERM)
+    // A guard that gave up would close the connection. This one sends nothing yet.
+    var watched = pollfd(fd: client.rawDescriptor, events: Int16(POLLIN), revents: 0)
+    #expect(unsafe poll(&watched, 1, 500) == 0)
+    try client.send(Okay(), serial: will.header.serial)
+    let end = try client.next(.post)
+    #expect(end.name == "a.didFailToB" && end.payload == "{\"signal\":15}")
+    try client.send(Okay(), serial: end.header.serial)
+    #expect(try client.readToEnd().isEmpty)
+    #expect(guarding.status() == 128 + SIGTERM)
   }
 
   @Test("if the bus refuses `will`, nothing runs and no failure is announced")

@@ -22,10 +22,7 @@ struct FailedReplacementTests {
 
   /// How a daemon fails that wants to replace the bus.
   enum Step: CaseIterable {
-    case hangsUp
-    case hangsUpWhileTheBusHangs
-    case hangsUpWhenGiven
-    case saysNothing
+    case hangsUp, hangsUpWhileTheBusHangs, hangsUpWhenGiven, saysNothing
   }
 
   @Test("the bus goes on with all clients when the daemon that replaces it fails", arguments: Step.allCases)

@@ -15,9 +15,7 @@ struct KeeperTests {
 
   /// Whether each connection survives a restart, in the order of their ids.
   private func surviving(_ client: RawClient) throws -> [Bool] {
-    try client.list(List(.connections)).compactMap { entry in
-      if case .connection(let connection) = entry { connection.isSurviving } else { nil }
-    }
+    try client.connections().map(\.isSurviving)
   }
 
   private func waitUntilSurviving(_ expected: [Bool], _ client: RawClient) throws {

@@ -111,12 +111,8 @@ struct RestartTests {
 
   /// How much all connections together have posted and lost.
   private static func counts(_ client: RawClient) throws -> (posted: Int, lost: Int) {
-    var counts = (posted: 0, lost: 0)
-    for case .connection(let entry) in try client.list(List(.connections)) {
-      counts.posted += Int(entry.posted)
-      counts.lost += Int(entry.lost)
-    }
-    return counts
+    let entries = try client.connections()
+    return (entries.reduce(0) { $0 + Int($1.posted) }, entries.reduce(0) { $0 + Int($1.lost) })
   }
 }
 

@@ -52,16 +52,15 @@ struct SuccessionTests {
     #expect(try client.nextError() == .notFound)
   }
 
-  enum Stranger: CaseIterable { case process, user }
-
-  @Test("only the same process of the same user succeeds a connection", arguments: Stranger.allCases)
-  func strangers(_ stranger: Stranger) throws {
+  @Test(
+    "only the same process of the same user succeeds a connection",
+    arguments: [(1, 0), (0, 1)] as [(UInt64, UInt64)])
+  func strangers(pids: UInt64, uids: UInt64) throws {
     let (client, welcome) = try RawClient.welcomed(bus)
     try client.observe("load.*", serial: 1)
     try detach(client)
-    let (pid, uid) = (UInt64(getpid()), UInt64(getuid()))
-    try restart(
-      noting: stranger == .process ? pid + 1 | uid << 32 : pid | (uid + 1) << 32, of: [welcome.connection])
+    let identity = UInt64(getpid()) + pids | (UInt64(getuid()) + uids) << 32
+    try restart(noting: identity, of: [welcome.connection])
     let successor = try RawClient.greeted(bus)
     #expect(try successor.entry(of: welcome.connection) != nil)
     try expectRefusal(of: welcome.connection, to: successor)
