@@ -548,7 +548,7 @@ local function read_parts(tvb, start, stop, tree, pinfo, state)
   end
 
   if 32 + fields_length + name_length + object_length > length then
-    fail("the frame is shorter than what it says it holds")
+    fail("the frame is shorter than its parts")
   end
   if length ~= stop - start then
     fail("the frame says that it is " .. length .. " bytes long, and is " .. stop - start)

@@ -231,7 +231,8 @@ package struct Bus: ~Copyable {
     try requireFresh(serial, from: slot)
     guard connections[slot].registrationCount < limits.observationsMax else {
       throw WireError(
-        .limitExceeded, "a connection can have \(limits.observationsMax) observations and declarations")
+        .limitExceeded,
+        "the limit of \(limits.observationsMax) observations and declarations per connection is reached")
     }
   }
 
@@ -239,14 +240,14 @@ package struct Bus: ~Copyable {
     guard connections[slot].tokenCount + pattern.tokenCount <= limits.observationTokensMax else {
       throw WireError(
         .limitExceeded,
-        "the patterns that a connection observes can have \(limits.observationTokensMax) tokens in all")
+        "the limit of \(limits.observationTokensMax) tokens in a connection's observed patterns is reached")
     }
   }
 
   @inline(__always) func requireFresh(_ serial: Serial, from slot: ConnectionSlot) throws(WireError) {
-    guard serial != 0 else { throw WireError(.invalidValue, "serial 0 stands for no frame") }
+    guard serial != 0 else { throw WireError(.invalidValue, "the serial must not be 0") }
     guard !connections[slot].uses(serial) else {
-      throw WireError(.duplicateSerial, "serial \(serial) stands for something else still")
+      throw WireError(.duplicateSerial, "serial \(serial) is already in use")
     }
   }
 
@@ -271,13 +272,13 @@ package struct Bus: ~Copyable {
     } else if let declaration = connections[slot].declarations[target] {
       withdraw(declaration)
     } else if let query = connections[slot].queries[target] {
-      emit(.refusal(slot, target, WireError(.cancelled, "the asker took the query back")))
+      emit(.refusal(slot, target, WireError(.cancelled, "the asker has cancelled the query")))
       cancel(query, at: now)
     } else if let number = connections[slot].awaitedPosts[target] {
-      emit(.refusal(slot, target, WireError(.cancelled, "the poster waits no longer")))
+      emit(.refusal(slot, target, WireError(.cancelled, "the poster has cancelled the wait")))
       forget(awaitedPost: number)
     } else {
-      throw WireError(.notFound, "nothing is registered, asked or awaited under serial \(target)")
+      throw WireError(.notFound, "there is no registration, query or awaited post with serial \(target)")
     }
     emit(.okay(slot, frame.header.serial, Okay()))
   }

@@ -67,7 +67,8 @@ package struct Deadlines<Item> {
 
   private func position(of handle: Handle) -> Int {
     let position = items[handle.index].position
-    precondition(position < heap.count && heap[position].handle == handle.index, "a deadline was removed")
+    precondition(
+      position < heap.count && heap[position].handle == handle.index, "the deadline is already removed")
     return position
   }
 

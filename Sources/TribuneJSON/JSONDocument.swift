@@ -18,7 +18,8 @@ import TribuneWire
   ///   says where.
   package init(_ bytes: RawSpan) throws(JSONText.SyntaxError) {
     guard bytes.byteCount <= Self.lengthMax else {
-      throw JSONText.SyntaxError(line: 1, column: 0, reason: "it is longer than \(Self.lengthMax >> 20) MiB")
+      throw JSONText.SyntaxError(
+        line: 1, column: 0, reason: "the text is longer than \(Self.lengthMax >> 20) MiB")
     }
     let flags = JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL
     do throws(JSONText.Failure) {

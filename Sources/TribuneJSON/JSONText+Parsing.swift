@@ -13,7 +13,7 @@ extension JSONText {
   /// - Returns: the value, which the caller owns.
   static func load(_ bytes: RawSpan, _ flags: Int32) throws(Failure) -> UnsafeMutablePointer<json_t> {
     guard bytes.byteCount > 0 else {
-      throw Failure(error: SyntaxError(line: 1, column: 0, reason: "there is nothing"), isOverflow: false)
+      throw Failure(error: SyntaxError(line: 1, column: 0, reason: "the text is empty"), isOverflow: false)
     }
     var error = json_error_t()
     let parsed = unsafe bytes.withUnsafeBytes { bytes in

@@ -46,9 +46,11 @@ struct LogHeader {
 
   /// - Parameter segmentCapacity: bytes, rounded down to whole words.
   init(slotCount: Int, segmentCapacity: Int) {
-    precondition((0...Self.slotCountMax).contains(slotCount), "\(slotCount) slots")
     precondition(
-      (8...Self.segmentCapacityMax).contains(segmentCapacity), "segments of \(segmentCapacity) bytes")
+      (0...Self.slotCountMax).contains(slotCount), "a number of \(slotCount) slots is out of range")
+    precondition(
+      (8...Self.segmentCapacityMax).contains(segmentCapacity),
+      "a segment capacity of \(segmentCapacity) bytes is out of range")
     self.slotCount = slotCount
     self.segmentCapacity = segmentCapacity & ~7
   }

@@ -39,7 +39,7 @@ extension WriteAheadLog {
 
   /// Removes the uncommitted entry at `position` and all entries behind it.
   package func discard(from position: EntryPosition) {
-    precondition(position.offset >= entries.value.committed, "a committed entry cannot be taken back")
+    precondition(position.offset >= entries.value.committed, "a committed entry cannot be discarded")
     entries.value.used = position.offset
     if let start = entries.value.compaction?.tailStart {
       entries.value.compaction?.tailStart = min(start, position.offset)
@@ -68,7 +68,7 @@ extension WriteAheadLog {
   private func cut(at offset: Int) -> LogDamage {
     precondition(
       entries.value.compaction == nil && entries.value.used == entries.value.committed,
-      "the log is being written to")
+      "the log has uncommitted entries or is being compacted")
     let damage = LogDamage(
       position: EntryPosition(offset: offset), unreadLength: entries.value.committed - offset)
     entries.value.used = offset

@@ -51,7 +51,7 @@ extension WriteAheadLog {
       guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
         // This process wrote or checked the entry. The next process finds the damage, and reports the bytes that it
         // drops.
-        preconditionFailure("an entry of the log is not what was written")
+        preconditionFailure("an entry of the log has changed since it was written")
       }
       entries.value.compaction?.read = offset + length
       let entry = LogEntry(bytes.extracting(offset..<offset + length), at: EntryPosition(offset: offset))
@@ -80,11 +80,12 @@ extension WriteAheadLog {
 
   /// Replaces the body of a kept entry with one of the same length.
   package func rewrite(_ entry: LogEntry, keptAt position: EntryPosition, _ body: RawSpan) {
-    precondition(isCompacting && body.byteCount == entry.body.byteCount, "an entry is rewritten in its place")
+    precondition(
+      isCompacting && body.byteCount == entry.body.byteCount, "a rewritten entry must keep its length")
     let length = write(
       entry.rawKind, entry.owner, entry.time, nil, body, RawSpan(), at: position.offset,
       before: segmentCapacity, in: otherSegment)
-    precondition(length == entry.length, "a rewritten entry has another length")
+    precondition(length == entry.length, "a rewritten entry must keep its length")
   }
 
   /// Writes an entry behind those that the compaction has kept so far.

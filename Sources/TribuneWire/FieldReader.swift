@@ -55,7 +55,9 @@ package struct FieldReader: ~Escapable {
   @_lifetime(self: copy self)
   package mutating func texts(max: Int, _ what: String) throws(WireError) -> [String] {
     let count = Int(try integer(UInt16.self))
-    guard count <= max else { throw WireError(.limitExceeded, "\(count) \(what), at most \(max)") }
+    guard count <= max else {
+      throw WireError(.limitExceeded, "\(count) \(what) exceed the limit of \(max)")
+    }
     var texts: [String] = []
     for _ in 0..<count { texts.append(try text()) }
     return texts
@@ -67,7 +69,7 @@ package struct FieldReader: ~Escapable {
   where T.RawValue == UInt8 {
     let number = try integer(UInt8.self)
     guard let value = T(rawValue: number) else {
-      throw WireError(.invalidValue, "a field has the value \(number), which it cannot have")
+      throw WireError(.invalidValue, "a field has the invalid value \(number)")
     }
     return value
   }
@@ -77,7 +79,7 @@ package struct FieldReader: ~Escapable {
   package mutating func options<T: OptionSet>(_ known: T) throws(WireError) -> T where T.RawValue == UInt8 {
     let options = T(rawValue: try integer())
     guard known.isSuperset(of: options) else {
-      throw WireError(.invalidValue, "the options \(options.rawValue) have a bit that stands for nothing")
+      throw WireError(.invalidValue, "the options \(options.rawValue) contain an unknown bit")
     }
     return options
   }

@@ -121,7 +121,7 @@ package struct FrameHeader: Equatable, Sendable {
 
     guard frameLength >= payloadStart else {
       throw WireError(
-        .malformedFrame, "a frame of \(frameLength) bytes is shorter than what it says it holds")
+        .malformedFrame, "a frame of \(frameLength) bytes is shorter than its parts")
     }
     guard fieldsLength <= limits.fields else {
       throw WireError(.frameTooLong, "fields of \(fieldsLength) bytes are over the limit of \(limits.fields)")

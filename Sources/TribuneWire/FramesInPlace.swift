@@ -56,13 +56,13 @@ extension ByteBuffer {
   /// - Precondition: the frame is a `post` or a `retained`, and has fields.
   package func appendInlined(_ frame: RawSpan, userInfoLength length: Int) {
     guard var header = FrameHeader.peek(frame, at: 0, limits: .fromBus) else {
-      preconditionFailure("a frame that was taken has no header")
+      preconditionFailure("the header of an accepted frame is invalid")
     }
     let lengthOffset: Int
     switch header.kind {
     case .post: lengthOffset = Post.lengthOffset
     case .retained: lengthOffset = Retained.lengthOffset
-    default: preconditionFailure("a frame of kind \(header.rawKind) has a file")
+    default: preconditionFailure("a frame of kind \(header.rawKind) cannot have a file")
     }
     header.flags.remove(.descriptor)
     header.frameLength += length

@@ -44,7 +44,7 @@ package struct Hello: Equatable, Sendable {
     for offset in 0..<min(bytes.byteCount, 8) {
       let expected = UInt8(truncatingIfNeeded: Self.magic >> (8 * UInt64(offset)))
       guard bytes.integer(at: offset, as: UInt8.self) == expected else {
-        throw WireError(.badMagic, "this is no Tribune hello")
+        throw WireError(.badMagic, "the first bytes are not a Tribune hello")
       }
     }
     guard bytes.byteCount >= Self.length else { return nil }

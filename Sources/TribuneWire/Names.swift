@@ -79,7 +79,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
   /// - Throws: `invalidPattern`.
   package init(_ text: String) throws(WireError) {
     guard Self.isPattern(text.utf8Bytes) else {
-      throw WireError(.invalidPattern, "\"\(text.escaped)\" is no name pattern")
+      throw WireError(.invalidPattern, "\"\(text.escaped)\" is not a valid name pattern")
     }
     self.text = text
   }

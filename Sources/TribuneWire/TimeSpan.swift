@@ -130,11 +130,11 @@ private struct Scanner {
     if rest.first == "." {
       rest.removeFirst()
       fraction = take { Self.digit($0) != nil }.compactMap(Self.digit)
-      guard !fraction.isEmpty else { throw error("has no digit behind its point") }
+      guard !fraction.isEmpty else { throw error("has no digit after the decimal point") }
     }
     guard !digits.isEmpty || !fraction.isEmpty else {
-      if text == "infinity" { throw error("is not allowed: give a bound") }
-      throw error("is no time span, such as 30s, 5min or 1h 30min")
+      if text == "infinity" { throw error("is not allowed: the time span must be finite") }
+      throw error("is not a time span, such as 30s, 5min or 1h 30min")
     }
     guard let whole = digits.isEmpty ? 0 : Int64(String(String.UnicodeScalarView(digits))) else {
       throw error("is too long")

@@ -46,7 +46,7 @@ struct BadInputTests {
     try client.send(Array(opening.utf8))
     _ = try client.readHello()
     try client.expectClosed(with: .badMagic)
-    #expect(try bus.log().contains("no Tribune hello"))
+    #expect(try bus.log().contains("not a Tribune hello"))
     try RawClient.greeted(bus).settle()
   }
 

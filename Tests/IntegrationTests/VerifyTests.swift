@@ -39,8 +39,7 @@ struct VerifyTests {
     let file = "\(folder.path)/wrong.protocol"
     #expect(
       verified.errors == """
-        \(file):2:16: the last part of a did method's name begins with "did" and an upper case letter, that of "c" \
-        does not
+        \(file):2:16: "c" is a did method, but its last part does not begin with "did" and an upper case letter
         \(file):4:14: there is no protocol "X"
 
         """)

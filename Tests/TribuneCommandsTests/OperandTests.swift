@@ -21,8 +21,8 @@ struct OperandTests {
     (["post", "a", ""], "not JSON"),
     (["ask", "a", "nul"], "not JSON"), (["post", "a", "{} {}"], "not JSON"),
     (["post", "a", "[1e999]"], "not JSON"),
-    (["observe", "a.**.b"], "no name pattern"), (["monitor", "a*"], "no name pattern"),
-    (["delegate", "a", "**.b", "--approve"], "no name pattern"),
+    (["observe", "a.**.b"], "not a valid name pattern"), (["monitor", "a*"], "no name pattern"),
+    (["delegate", "a", "**.b", "--approve"], "not a valid name pattern"),
     (["post", "a", "--object=\u{7}"], "is not a valid object"),
     (["post", "a", "--object=\(String(repeating: "x", count: 256))"], "255 bytes"),
     (["status", "x"], "not the id of a connection"),
@@ -48,7 +48,7 @@ struct OperandTests {
     (["query", "a..b"], "is not a valid name"), (["query", "a", "{"], "not JSON"),
     (["ask", "a", "--override="], "needs a reason"),
     (["hold", "a"], "needs --why"), (["hold", "a", "--why="], "needs --why"),
-    (["hold", "a*", "--why=b"], "no name pattern"),
+    (["hold", "a*", "--why=b"], "not a valid name pattern"),
     (["hold", "a", "--why=b", "--expires=0"], "more than 0"),
     (["hold", "a", "--why=b", "--"], "needs a command"),
     (["hold", "a", "b", "--why=c"], "is unexpected"),
@@ -67,7 +67,7 @@ struct OperandTests {
     (["post", "a", "--wait=0"], "--wait must be more than 0"),
     (["post", "a", "--wait=1y"], "--wait must be more than 0, and at most"),
     (["guard", "a.b", "--wait=0", "--", "true"], "--wait must be"),
-    (["observe", "a..b", "--exec", "true"], "no name pattern"),
+    (["observe", "a..b", "--exec", "true"], "not a valid name pattern"),
   ]
 
   @Test(

@@ -116,7 +116,7 @@ struct OutputTests {
       (" {\"x\": 1}\n", .value(" {\"x\": 1}\n")), ("12", .value("12")),
       ("\"12345678901\"", .value("\"12345678901\"")),
       ("\"123456789012\"", .failed("the value is longer than the limit of 13 bytes")),
-      ("", .failed("the value is not JSON: line 1, column 0: there is nothing")),
+      ("", .failed("the value is not JSON: line 1, column 0: the text is empty")),
     ] as [(String, Answer)])
   func commandValues(output: String, answer: Answer) {
     #expect(CommandRunner.value(in: Array(output.utf8), upTo: 13) == answer)

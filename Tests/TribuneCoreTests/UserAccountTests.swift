@@ -211,7 +211,7 @@ struct UserAccountTests {
       let verdict = bus.lastVerdict
       #expect(verdict?.outcomes.map(\.outcome) == [.vetoed, .vetoed, .vetoed])
       #expect(
-        verdict?.outcomes.map(\.reason) == ["the answers for one asker have no more room", "", "short"])
+        verdict?.outcomes.map(\.reason) == ["the limit on the answers to one asker is reached", "", "short"])
       bus.answer(.value, String(repeating: "x", count: 700), query: first, delegate: 2, from: stranger)
       bus.answer(.value, text, query: first, delegate: 3, from: stranger)
       #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.answered, .failed, .answered])

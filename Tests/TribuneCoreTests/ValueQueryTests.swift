@@ -100,7 +100,7 @@ struct ValueQueryTests {
       // The second query has the same limit: the first one has freed its bytes.
       #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.vetoed, .vetoed])
       #expect(bus.lastVerdict?.outcomes.first?.reason == "12345678")
-      #expect(bus.lastVerdict?.outcomes.last?.reason.hasPrefix("the answers for one asker") == true)
+      #expect(bus.lastVerdict?.outcomes.last?.reason.hasPrefix("the limit on the answers") == true)
     }
   }
 

@@ -99,7 +99,7 @@ struct JSONDocumentTests {
     }
     let long = "\"\(String(repeating: "a", count: JSONDocument.lengthMax - 2))\""
     #expect(try Self.root(long).kind == .string)
-    #expect(throws: JSONText.SyntaxError(line: 1, column: 0, reason: "it is longer than 1 MiB")) {
+    #expect(throws: JSONText.SyntaxError(line: 1, column: 0, reason: "the text is longer than 1 MiB")) {
       _ = try JSONDocument((long + " ").utf8Bytes)
     }
   }

@@ -76,24 +76,24 @@ enum Mistakes {
     (
       "protocol A { optional did a.close () }",
       [
-        "1:27: the last part of a did method's name begins with \"did\" and an upper case letter, that of \"a.close\" does not"
+        "1:27: \"a.close\" is a did method, but its last part does not begin with \"did\" and an upper case letter"
       ]
     ),
     (
       "protocol A { optional will a.willow () }",
       [
-        "1:28: the last part of a will method's name begins with \"will\" and an upper case letter, that of \"a.willow\" does not"
+        "1:28: \"a.willow\" is a will method, but its last part does not begin with \"will\" and an upper case letter"
       ]
     ),
     (
       "protocol A { optional will didB.will () }",
       [
-        "1:28: the last part of a will method's name begins with \"will\" and an upper case letter, that of \"didB.will\" does not"
+        "1:28: \"didB.will\" is a will method, but its last part does not begin with \"will\" and an upper case letter"
       ]
     ),
     (
       "protocol A { optional should tribune.shouldStop () }",
-      ["1:30: \"tribune.shouldStop\" is the bus's own: names under \"tribune.\" are"]
+      ["1:30: \"tribune.shouldStop\" is under \"tribune.\", which is reserved for the bus"]
     ),
     (
       "protocol A {\n  optional should a ()\n  required did a.didB ()\n  optional should a (b: int)\n}",
@@ -120,12 +120,12 @@ enum Mistakes {
   static let bounds: [(String, String, String)] = [
     (
       field(String(repeating: "[]", count: 30) + "int"), field(String(repeating: "[]", count: 31) + "int"),
-      "1:87: types are nested at most 32 deep"
+      "1:87: types are nested more than 32 deep"
     ),
     (
       field(String(repeating: "(a: ", count: 30) + "int" + String(repeating: ")", count: 30)),
       field(String(repeating: "(a: ", count: 31) + "int" + String(repeating: ")", count: 31)),
-      "1:149: types are nested at most 32 deep"
+      "1:149: types are nested more than 32 deep"
     ),
     (
       "protocol \(name(255)) {}", "protocol \(name(256)) {}",
@@ -160,7 +160,7 @@ enum Mistakes {
       "2:1: the comment above is longer than 4096 bytes"
     ),
     (
-      signature(8192), signature(8193), "1:32: this is longer than 8192 bytes"
+      signature(8192), signature(8193), "1:32: the signature is longer than 8192 bytes"
     ),
   ]
 

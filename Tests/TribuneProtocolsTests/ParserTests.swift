@@ -114,8 +114,8 @@ struct ParserTests {
         "a.protocol:8:35: found \":\", expected a field's name (a letter, then letters and digits, with single _ "
           + "between)",
         "a.protocol:9:17: found \"{\", expected a protocol's name (a letter, then letters, digits and _)",
-        "a.protocol:9:32: the last part of a did method's name begins with \"did\" and an upper case letter, that "
-          + "of \"x\" does not",
+        "a.protocol:9:32: \"x\" is a did method, but its last part does not begin with \"did\" and an upper case "
+          + "letter",
         "a.protocol:9:34: found \"}\", expected \"(\"",
         "a.protocol:11:3: found \"optional\", expected \",\" or \"{\"",
         "a.protocol:14:1: found \"protocol\", expected a method, a type or \"}\"",

@@ -113,7 +113,7 @@ struct ConfigurationFilesTests {
       diagnostics.map(\.description) == [
         "\(path)/protocols.d/2.protocol: error: cannot be read: Is a directory",
         "\(path)/protocols.d/3.protocol: error: is longer than 1 MiB",
-        "\(path)/protocols.d/1.protocol:1:27: error: the last part of a did method's name begins with \"did\" and an upper case letter, that of \"a.b\" does not",
+        "\(path)/protocols.d/1.protocol:1:27: error: \"a.b\" is a did method, but its last part does not begin with \"did\" and an upper case letter",
         "\(path)/protocols.d/4.protocol:1:10: error: protocol \"B\" has another definition already, at \(path)/protocols.d/1.protocol:2:10",
         "\(path)/tribuned.conf:4: error: Protocol=: there is no protocol \"A\" in protocols.d",
       ])

@@ -37,7 +37,7 @@ struct PatternTests {
 
   @Test("The message about an invalid pattern is escaped")
   func message() {
-    let expected = WireError(.invalidPattern, #""a\u{1b}[2Jb" is no name pattern"#)
+    let expected = WireError(.invalidPattern, #""a\u{1b}[2Jb" is not a valid name pattern"#)
     #expect(throws: expected) { try Pattern("a\u{1B}[2Jb") }
   }
 

@@ -25,9 +25,9 @@ struct TimeSpanTests {
     "invalid spans are refused with a reason",
     arguments: [
       ("", "empty"), ("  ", "empty"), ("-1", "negative"), ("1 -1", "negative"), ("5x", "unknown unit \"x\""),
-      ("min", "no time span"), ("1.s", "no digit"), ("infinity", "bound"), ("1e3", "unknown unit \"e\""),
+      ("min", "not a time span"), ("1.s", "no digit"), ("infinity", "finite"), ("1e3", "unknown unit \"e\""),
       ("99999999999999999999", "too long"), ("292272y", "too long"), ("9223372036854775807", "too long"),
-      ("5s\u{1B}[2J", "\\u{1b}"), ("٥s", "no time span"),
+      ("5s\u{1B}[2J", "\\u{1b}"), ("٥s", "not a time span"),
     ])
   func refuses(text: String, reason: String) {
     do {

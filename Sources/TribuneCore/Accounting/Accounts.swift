@@ -45,13 +45,12 @@ package final class Accounts {
     guard account.charges.retainedByteCount + size - ownFreed <= limits.retainedUserMax else {
       throw WireError(
         .limitExceeded,
-        "there is no room to retain this: what user \(uid) has retained can have \(limits.retainedUserMax) bytes"
-      )
+        "the limit of \(limits.retainedUserMax) bytes of retained notifications for user \(uid) is reached")
     }
     guard retainedByteCount + size - (freed?.size ?? 0) <= limits.retainedMax else {
       throw WireError(
         .limitExceeded,
-        "there is no room to retain this: what is retained can have \(limits.retainedMax) bytes in all")
+        "the limit of \(limits.retainedMax) bytes of retained notifications for all users is reached")
     }
     charge(size, to: account)
   }
@@ -69,7 +68,8 @@ package final class Accounts {
   func releaseRetained(_ size: Int, of uid: UInt32) {
     let account = account(of: uid)
     let left = account.charges.retainedByteCount - size
-    precondition(left >= 0 && retainedByteCount >= size, "user \(uid) gives back more than it had")
+    precondition(
+      left >= 0 && retainedByteCount >= size, "more bytes are released than are charged to user \(uid)")
     account.charges.retainedByteCount = left
     retainedByteCount -= size
   }

@@ -22,7 +22,7 @@ extension Bus {
     let charges = account.charges
     precondition(
       charges.connectionCount > 0 || charges.byteCount == 0,
-      "user \(account.uid) has something left, and no connection")
+      "user \(account.uid) has no connection, but \(charges.byteCount) bytes are charged")
   }
 
   // MARK: Registrations
@@ -34,7 +34,7 @@ extension Bus {
     let account = connections[slot].account
     let length = frame.header.frameLength + Self.registrationOverhead
     guard account.charges.ownByteCount + length <= limits.rememberedUserMax else {
-      throw WireError(.limitExceeded, "there is no room to register this: \(accountLimit(from: slot))")
+      throw WireError(.limitExceeded, "cannot register this: \(accountLimit(from: slot))")
     }
     let serial = frame.header.serial
     switch frame.header.kind {
@@ -43,7 +43,7 @@ extension Bus {
     case .attach: try attach(frame, from: slot, at: now)
     case .hold: try hold(frame, from: slot, at: now)
     case .declare: try declare(frame, from: slot)
-    default: preconditionFailure("a frame of kind \(frame.header.rawKind) registers nothing")
+    default: preconditionFailure("a frame of kind \(frame.header.rawKind) does not register anything")
     }
     // A delegate with the dedup key of an attached one is not a new registration.
     guard connections[slot].hasRegistered(serial) else { return }
@@ -100,7 +100,7 @@ extension Bus {
     else {
       return
     }
-    throw WireError(.limitExceeded, "there is no room to remember this \(what): \(accountLimit(from: slot))")
+    throw WireError(.limitExceeded, "cannot accept this \(what): \(accountLimit(from: slot))")
   }
 
   /// Bytes charged for userInfo that a query keeps: 0 if no other query of the user keeps any, so that one always fits.
@@ -150,7 +150,7 @@ extension Bus {
   }
 
   private func accountLimit(from slot: ConnectionSlot) -> String {
-    "what the bus remembers for user \(connections[slot].peer.uid) can have \(limits.rememberedUserMax) bytes"
+    "the limit of \(limits.rememberedUserMax) bytes for user \(connections[slot].peer.uid) is reached"
   }
 }
 

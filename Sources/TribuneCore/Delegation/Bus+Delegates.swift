@@ -12,10 +12,10 @@ extension Bus {
     try frame.object.requireObject()
     let object = String(repairing: frame.object)
     guard !fields.patterns.isEmpty else {
-      throw WireError(.invalidPattern, "a delegate responds to one name at least")
+      throw WireError(.invalidPattern, "a delegate must respond to at least one name")
     }
     guard fields.label.utf8.count <= WireLimits.labelLength else {
-      throw WireError(.limitExceeded, "a label has at most \(WireLimits.labelLength) bytes")
+      throw WireError(.limitExceeded, "the label is longer than \(WireLimits.labelLength) bytes")
     }
     var patterns: [Pattern] = []
     for text in fields.patterns {
@@ -41,8 +41,8 @@ extension Bus {
         connection.delegatePatterns.count - replaced.reduce(0) { $0 + $1.patterns.count } + patterns.count
       guard patternCount <= limits.patternsMax else {
         throw WireError(
-          .limitExceeded, "the delegates of a connection can respond to \(limits.patternsMax) patterns in all"
-        )
+          .limitExceeded,
+          "the limit of \(limits.patternsMax) patterns for the delegates of a connection is reached")
       }
       let tokenCount =
         connection.delegatePatterns.tokenCount - replaced.reduce(0) { $0 + $1.patternTokenCount }
@@ -50,7 +50,7 @@ extension Bus {
       guard tokenCount <= limits.patternTokensMax else {
         throw WireError(
           .limitExceeded,
-          "the patterns of a connection's delegates can have \(limits.patternTokensMax) tokens in all")
+          "the limit of \(limits.patternTokensMax) tokens in the patterns of a connection is reached")
       }
       delegate = DelegateRegistration(
         identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connection.peer),
@@ -97,7 +97,7 @@ extension Bus {
   private func requireRoomForDelegate(from slot: ConnectionSlot, besides leaving: Int = 0) throws(WireError) {
     guard connections[slot].delegateCount - leaving < limits.delegatesMax else {
       throw WireError(
-        .limitExceeded, "a connection can have \(limits.delegatesMax) delegates and holds")
+        .limitExceeded, "the limit of \(limits.delegatesMax) delegates and holds per connection is reached")
     }
   }
 
@@ -109,13 +109,13 @@ extension Bus {
     let pattern = try frame.pattern()
     try frame.object.requireObject()
     let why = frame.text()
-    guard !why.isEmpty else { throw WireError(.invalidValue, "a hold says why") }
+    guard !why.isEmpty else { throw WireError(.invalidValue, "a hold needs a reason") }
     // Daemons from before this rule accepted later times.
     guard fields.expiry <= WireLimits.expiry || restoring.isReplaying else {
-      throw WireError(.invalidValue, "the clock cannot show the moment at which the hold is to expire")
+      throw WireError(.invalidValue, "the expiry of the hold is later than the clock can show")
     }
     let expiry = fields.expiry == 0 ? nil : Instant(nanoseconds: min(fields.expiry, WireLimits.expiry))
-    if let expiry, expiry <= now { throw WireError(.invalidValue, "the hold has expired already") }
+    if let expiry, expiry <= now { throw WireError(.invalidValue, "the hold has already expired") }
     try requireFresh(serial, from: slot)
     try requireRoomForDelegate(from: slot)
     let connection = connections[slot]

@@ -14,7 +14,7 @@ extension Bus {
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
     let delegates = try chains.responding(to: key, nameLength: header.nameLength)
     guard !NameSyntax.isReserved(frame.name) else {
-      throw WireError(.reservedName, "only the bus speaks under \(NameSyntax.reservedPrefix)")
+      throw WireError(.reservedName, "names under \(NameSyntax.reservedPrefix) are reserved for the bus")
     }
     try requireKnownAndPermitted(fields, from: slot)
     try requireDeadline(fields.deadline)
@@ -29,7 +29,7 @@ extension Bus {
     guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(
         .limitExceeded,
-        "the queries of a connection can be put to \(limits.participantsMax) delegates in all at a time")
+        "the limit of \(limits.participantsMax) delegates for all queries of a connection is reached")
     }
     // Only a query that asks one delegate at a time needs the userInfo after this loop iteration.
     let keptBytes = fields.mode.isSequential && delegates.count > 1 ? frame.payload.byteCount : 0
@@ -37,8 +37,7 @@ extension Bus {
     guard keptBytes == 0 || held == 0 || held + keptBytes <= limits.questionsMax else {
       throw WireError(
         .limitExceeded,
-        "the queries of a connection that ask one after the other can have \(limits.questionsMax) bytes of userInfo"
-      )
+        "the limit of \(limits.questionsMax) bytes of userInfo in sequential queries is reached")
     }
     let standing =
       fields.mode.isForValues ? [] : standing(against: key, nameLength: header.nameLength, delegates)
@@ -82,21 +81,22 @@ extension Bus {
   @inline(__always) func requireRoomToWait(from slot: ConnectionSlot) throws(WireError) {
     guard connections[slot].waitCount < limits.queriesMax else {
       throw WireError(
-        .limitExceeded, "a connection can have \(limits.queriesMax) queries and awaited posts under way")
+        .limitExceeded,
+        "the limit of \(limits.queriesMax) queries and awaited posts per connection is reached")
     }
   }
 
   private mutating func requireKnownAndPermitted(_ ask: Ask, from slot: ConnectionSlot) throws(WireError) {
     guard QueryFlags.known.contains(ask.flags) else {
-      throw WireError(.invalidValue, "flags \(ask.flags.rawValue) are not all known")
+      throw WireError(.invalidValue, "the flags \(ask.flags.rawValue) contain an unknown bit")
     }
     guard ask.flags.contains(.overrides) else { return }
     guard !ask.mode.isForValues else {
-      throw WireError(.invalidValue, "there is nothing to override in a query for values")
+      throw WireError(.invalidValue, "a query for values has no vetoes to override")
     }
     guard !ask.overrideReason.isEmpty, ask.overrideReason.utf8.count <= WireLimits.reasonLength else {
       throw WireError(
-        .invalidValue, "an override gives a reason of at most \(WireLimits.reasonLength) bytes")
+        .invalidValue, "an override needs a reason of at most \(WireLimits.reasonLength) bytes")
     }
     let user = connections[slot].peer.uid
     guard policy.overriders.contains(user) else {
@@ -113,14 +113,15 @@ extension Bus {
     while let place = queries.place(of: ancestor) {
       depth += 1
       guard depth <= BusLimits.ancestorsMax else {
-        throw WireError(.recursion, "more than \(BusLimits.ancestorsMax) queries lie within each other")
+        throw WireError(.recursion, "queries are nested more than \(BusLimits.ancestorsMax) deep")
       }
       let tail = queries.tail(at: place)
       if tail.nameLength == header.nameLength, tail.objectLength == header.objectLength,
         tail.slice.bytes.extracting(first: key.byteCount).isEqual(to: key)
       {
         let name = String(repairing: key.extracting(first: header.nameLength))
-        throw WireError(.recursion, "\(name) is asked within itself, query \(ancestor.rawValue)")
+        throw WireError(
+          .recursion, "\(name) is nested in query \(ancestor.rawValue) of the same name and object")
       }
       ancestor = QueryID(rawValue: queries[place].ask.parent)
     }
@@ -183,7 +184,7 @@ extension Bus {
       }
     let isValue = if case .answered = outcome { true } else { false }
     if case .value = answer, !isValue {
-      let reason = "a value was given where leave was asked"
+      let reason = "the answer is a value, but the query is not for values"
       queries[place].settle(index, outcome, reason: reason, at: now)
       return
     }
@@ -199,7 +200,7 @@ extension Bus {
       return
     }
     guard takeRoom(forAnswer: length, to: queries[place].asker) else {
-      settleCut(place, index, cut, because: "the answers for one asker have no more room", at: now)
+      settleCut(place, index, cut, because: "the limit on the answers to one asker is reached", at: now)
       return
     }
     if isValue {
@@ -243,7 +244,7 @@ extension Bus {
       queries[place].participants[index].delegate.slot == slot
     else {
       throw WireError(
-        .notAsked, "nobody waits for delegate \(delegate.rawValue) in query \(query.rawValue)")
+        .notAsked, "query \(query.rawValue) does not wait for delegate \(delegate.rawValue)")
     }
     return (place, index)
   }
@@ -254,7 +255,7 @@ extension Bus {
   ) throws(WireError) -> (place: Int, participant: Int) {
     let user = connections[slot].peer.uid
     guard let place = queries.place(of: query) else {
-      throw WireError(.notAsked, "there is no query \(query.rawValue), or it is over")
+      throw WireError(.notAsked, "query \(query.rawValue) does not exist, or has ended")
     }
     if delegate.rawValue != 0 {
       guard let index = queries[place].waitingIndex(of: delegate),
@@ -267,12 +268,12 @@ extension Bus {
       return queries[place].participants[index].delegate.identity.peer.uid == user
     }
     guard let index = indices.first else {
-      throw WireError(.notAsked, "nobody waits for a delegate of user \(user) in query \(query.rawValue)")
+      throw WireError(.notAsked, "query \(query.rawValue) does not wait for a delegate of user \(user)")
     }
     guard indices.count == 1 else {
       throw WireError(
         .invalidValue,
-        "\(indices.count) delegates of user \(user) are waited for in query \(query.rawValue): name one")
+        "query \(query.rawValue) waits for \(indices.count) delegates of user \(user): name one")
     }
     return (place, index)
   }
@@ -315,7 +316,7 @@ extension Bus {
       asked = true
       let delegate = queries[place].participants[index].delegate
       guard case .waiting(let until) = queries[place].participants[index].state else {
-        preconditionFailure("asked, but not waiting")
+        preconditionFailure("participant \(index) was asked, but is not waiting")
       }
       let timeout = until.milliseconds(since: now)
       emit(
@@ -332,7 +333,7 @@ extension Bus {
     }
     for index in queries[place].takeSettled() {
       guard case .settled(let outcome, let reason) = queries[place].participants[index].state else {
-        preconditionFailure("settled, but not settled")
+        preconditionFailure("participant \(index) is not settled")
       }
       emitProgress(place, index, .settled, outcome, timeout: 0, status: reason)
     }
@@ -373,7 +374,9 @@ extension Bus {
 
   /// Ends a query without a verdict.
   mutating func cancel(_ query: QueryID, at now: Instant) {
-    guard let place = queries.place(of: query) else { preconditionFailure("query \(query.rawValue) is over") }
+    guard let place = queries.place(of: query) else {
+      preconditionFailure("query \(query.rawValue) has ended")
+    }
     end(place, .cancelled, at: now)
   }
 
@@ -420,7 +423,7 @@ extension Bus {
     }
     for (query, delegates) in gone.sorted(by: { $0.key < $1.key }) {
       guard let place = queries.place(of: query) else {
-        preconditionFailure("query \(query.rawValue) is over and waits")
+        preconditionFailure("query \(query.rawValue) has ended, but waits for delegates")
       }
       for delegate in delegates {
         guard let index = queries[place].waitingIndex(of: delegate) else {

@@ -86,7 +86,7 @@ extension [DelegateRegistration] {
 
   fileprivate mutating func removeSorted(_ delegate: DelegateRegistration) {
     let place = place(of: delegate)
-    precondition(place < count && self[place] === delegate, "a delegate is not where its order says")
+    precondition(place < count && self[place] === delegate, "the delegate is not in its chain")
     remove(at: place)
   }
 }

@@ -14,7 +14,7 @@ package struct OutcomePlaces: Equatable, Sendable {
 
   /// - Parameter place: an index from 0 on, not in the set yet.
   package mutating func insert(_ place: Int) {
-    precondition(place >= 0 && !contains(place), "place \(place) is there already, or none")
+    precondition(place >= 0 && !contains(place), "index \(place) is negative, or already in the set")
     count += 1
     let bit: UInt64 = 1 << UInt64(place % 64)
     if place < 64 {

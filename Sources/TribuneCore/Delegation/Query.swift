@@ -234,7 +234,7 @@ struct Query {
   /// deadline.
   mutating func extend(_ index: Int, to wanted: Instant) -> Instant {
     guard case .waiting(let granted) = participants[index].state else {
-      preconditionFailure("nobody waits for participant \(index)")
+      preconditionFailure("the query does not wait for participant \(index)")
     }
     let until = max(granted, min(wanted, deadline))
     participants[index].state = .waiting(until: until)

@@ -18,7 +18,7 @@ struct AwaitedPosts {
   var numbers: [Int] { posts.indices.filter { posts[$0] != nil } }
 
   subscript(_ number: Int) -> AwaitedPost {
-    guard let post = posts[number] else { preconditionFailure("nothing is awaited under \(number)") }
+    guard let post = posts[number] else { preconditionFailure("there is no awaited post \(number)") }
     return post
   }
 

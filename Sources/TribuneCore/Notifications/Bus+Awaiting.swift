@@ -9,7 +9,7 @@ extension Bus {
     _ frame: FrameView, _ fields: Post, from slot: ConnectionSlot
   ) throws(WireError) {
     guard fields.style == .now, fields.options.isDisjoint(with: .coalescing) else {
-      throw WireError(.invalidValue, "what is awaited is delivered now, and not coalesced")
+      throw WireError(.invalidValue, "an awaited post cannot be delivered later or coalesced")
     }
     try requireDeadline(fields.deadline)
     try requireFresh(frame.header.serial, from: slot)
@@ -26,7 +26,7 @@ extension Bus {
     let awaiting = receivers.filter { $0.isAwaited && $0.way(for: posted.fields.options) != .drop }
     guard connections[slot].awaitedCount + awaiting.count <= limits.awaitedMax else {
       throw WireError(
-        .limitExceeded, "the posts of a connection can wait for \(limits.awaitedMax) observers at a time")
+        .limitExceeded, "the limit of \(limits.awaitedMax) awaited observers per connection is reached")
     }
     let waiting = Set(awaiting.map(\.slot))
     let shownLength = isMonitored ? posted.key.byteCount : 0
@@ -64,7 +64,7 @@ extension Bus {
       awaitedPosts[number].waiting.contains(slot)
     else {
       throw WireError(
-        .notAsked, "nobody waits for this connection in post \(done.post) of \(done.poster)")
+        .notAsked, "post \(done.post) of \(done.poster) does not wait for this connection")
     }
     if done.hasFailed {
       let reason = keptReason(frame.text(), of: awaitedPosts[number])

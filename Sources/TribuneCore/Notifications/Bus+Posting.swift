@@ -14,10 +14,11 @@ extension Bus {
     try frame.name.requireName()
     try frame.object.requireObject()
     guard !NameSyntax.isReserved(frame.name) else {
-      throw WireError(.reservedName, "only the bus posts under \(NameSyntax.reservedPrefix)")
+      throw WireError(.reservedName, "names under \(NameSyntax.reservedPrefix) are reserved for the bus")
     }
     guard fields.length == 0 || slice.buffer.attachment != nil else {
-      throw WireError(.invalidValue, "a length of \(fields.length) is that of userInfo in a descriptor")
+      throw WireError(
+        .invalidValue, "the post has no descriptor for its \(fields.length) bytes of userInfo")
     }
     if options.contains(.awaited) { try requireAwaitable(frame, fields, from: slot) }
     let connection = connections[slot]
@@ -102,7 +103,7 @@ extension Bus {
     do throws(WireError) {
       return try center.receivers(of: posted.key, nameLength: posted.header.nameLength)
     } catch {
-      preconditionFailure("a name that was checked is none: \(error.message)")
+      preconditionFailure("an accepted name or object is invalid: \(error.message)")
     }
   }
 

@@ -33,7 +33,7 @@ struct Monitors {
     center.remove(registration.observation, slot: slot)
     guard registration.pattern == nil else { return }
     guard let count = watcherCounts[slot], let place = watchers.firstIndex(of: slot) else {
-      preconditionFailure("slot \(slot.index) does not watch everything")
+      preconditionFailure("slot \(slot.index) has no monitor without a pattern")
     }
     watcherCounts[slot] = count == 1 ? nil : count - 1
     guard count == 1 else { return }

@@ -146,7 +146,7 @@ package final class PatternTree<Key: Hashable> {
       if goesOn { node.below.remove(key, object: object) } else { node.here.remove(key, object: object) }
       return
     }
-    guard let next = node[token] else { preconditionFailure("what is removed was not in the tree") }
+    guard let next = node[token] else { preconditionFailure("the removed key is not in the tree") }
     remove(key, at: run.dropFirst(next.run.count), goesOn: goesOn, object: object, from: next)
     if next.isEmpty {
       node[token] = nil
@@ -235,7 +235,7 @@ extension SmallDictionary where Value == Int {
   /// Adds to the count of a key, and removes the key if the count is then 0.
   fileprivate mutating func change(_ key: Key, by difference: Int) {
     let count = (self[key] ?? 0) + difference
-    precondition(count >= 0, "a key that is removed was not there")
+    precondition(count >= 0, "the removed key is not in the leaf")
     self[key] = count == 0 ? nil : count
   }
 }

@@ -51,7 +51,7 @@ struct TextNumbers {
   /// Releases one use of a text, and returns its number.
   mutating func release(_ text: RawSpan) -> TextNumber {
     let index = index(of: text, Self.hash(text))
-    guard var entry = entries[index] else { preconditionFailure("a text that is released was not there") }
+    guard var entry = entries[index] else { preconditionFailure("the released text is not in use") }
     entry.useCount -= 1
     entries[index] = entry
     if entry.useCount == 0 { remove(at: index) }

@@ -51,11 +51,13 @@ extension Bus {
     let isDeclared = frame.object.byteCount > 0
     let isDefinition = frame.payload.byteCount > 0
     guard isDeclared != name.isEmpty, isDeclared || isDefinition else {
-      throw WireError(.invalidValue, "an object is declared with the name of a protocol, or some are defined")
+      throw WireError(
+        .invalidValue,
+        "a declaration needs an object and the name of its protocol, or definitions of protocols")
     }
     guard name.utf8.count <= WireLimits.protocolNameLength else {
       throw WireError(
-        .limitExceeded, "the name of a protocol has at most \(WireLimits.protocolNameLength) bytes")
+        .limitExceeded, "the name of the protocol is longer than \(WireLimits.protocolNameLength) bytes")
     }
     try requireRoom(for: serial, from: slot)
     let definer = Definer(connection: connections[slot].id, serial: serial)
@@ -80,16 +82,17 @@ extension Bus {
   ) throws(WireError) {
     guard source.byteCount <= WireLimits.definitionLength else {
       throw WireError(
-        .limitExceeded, "a declaration defines protocols in at most \(WireLimits.definitionLength) bytes")
+        .limitExceeded, "the definitions of protocols are longer than \(WireLimits.definitionLength) bytes")
     }
     guard connections[slot].declarations.values.count(where: \.isDefinition) < limits.definitionsMax else {
       throw WireError(
-        .limitExceeded, "a connection can have \(limits.definitionsMax) declarations that define protocols")
+        .limitExceeded,
+        "the limit of \(limits.definitionsMax) declarations with definitions per connection is reached")
     }
     try declarations.define([UInt8](source), for: definer, yieldingToFiles: restoring.isReplaying)
     guard declarations.library.count <= limits.protocolsMax else {
       declarations.undefine(definer)
-      throw WireError(.limitExceeded, "the bus can have \(limits.protocolsMax) protocols")
+      throw WireError(.limitExceeded, "the limit of \(limits.protocolsMax) protocols is reached")
     }
   }
 
@@ -107,7 +110,7 @@ extension Bus {
     guard let other = declarations.linked(for: object), !other.isSame(as: linked) else { return linked }
     let what = other.name == name ? "another definition of" : "the protocol"
     throw WireError(
-      .conflict, "\"\(String(repairing: object).escaped)\" has \(what) \"\(other.name)\" already")
+      .conflict, "\"\(String(repairing: object).escaped)\" already has \(what) \"\(other.name)\"")
   }
 
   /// Removes a declaration and the protocols that it has defined.
@@ -156,7 +159,7 @@ extension Bus {
     do throws(WireError) {
       try declarations.payloadCheck.userInfo(frame.payload, method)
     } catch {
-      throw WireError(error.code, "the userInfo of \(method.name) does not fit: \(error.message)")
+      throw WireError(error.code, "the userInfo does not fit \(method.name): \(error.message)")
     }
     return method
   }
@@ -172,11 +175,12 @@ extension Bus {
     guard let method = linked.method(named: name) else {
       throw WireError(
         .unknownName,
-        "\(name) is no method of \"\(linked.name)\", the protocol of \"\(String(repairing: object).escaped)\""
-      )
+        "\"\(linked.name)\", the protocol of \"\(String(repairing: object).escaped)\", has no method \(name)")
     }
     guard use.admits(method.kind) else {
-      throw WireError(.unknownName, "\(name) is a \(method.kind) of \"\(linked.name)\": \(method.kind.use)")
+      throw WireError(
+        .unknownName,
+        "\(name) is a \(method.kind) method of \"\(linked.name)\" and must be \(method.kind.use)")
     }
     return method
   }
@@ -260,7 +264,7 @@ extension Bus {
     let name = String(repairing: object)
     guard let linked = declarations.linked(for: object) ?? declarations.library[name] else {
       throw WireError(
-        .unknownProtocol, "\"\(name.escaped)\" is no object that has a protocol, and no protocol")
+        .unknownProtocol, "\"\(name.escaped)\" is neither a protocol nor an object that has one")
     }
     return linked.methods.map { method in
       MemberEntry(
@@ -275,9 +279,9 @@ extension MethodKind {
   /// How a method of this kind is used, for error messages.
   fileprivate var use: String {
     switch self {
-    case .should: "it is asked"
-    case .will, .did: "it is posted"
-    case .value: "a value is queried"
+    case .should: "asked"
+    case .will, .did: "posted"
+    case .value: "queried for a value"
     }
   }
 }

@@ -38,22 +38,29 @@ struct RestoredBuffer {
   /// - Throws: an error if the fields are invalid. A run has whole posts; only one if it has a file or can be replaced.
   init(from reader: inout FieldReader, attachments: [any AttachedFile]) throws(WireError) {
     lostCount = try reader.integer()
-    guard lostCount <= BusCounters.most else { throw WireError(.invalidValue, "no bus drops \(lostCount)") }
+    guard lostCount <= BusCounters.most else {
+      throw WireError(.invalidValue, "a number of \(lostCount) dropped notifications is out of range")
+    }
     var files = attachments[...]
     for _ in 0..<Int(try reader.integer(UInt32.self)) {
       let isCoalescing = try reader.flag()
       let hasFile = try reader.flag()
       let bytes = try reader.bytesField()
       let count = try Self.countPosts(in: bytes)
-      guard !hasFile || !files.isEmpty else { throw WireError(.missingDescriptor, "a file is not there") }
+      guard !hasFile || !files.isEmpty else {
+        throw WireError(.missingDescriptor, "the file of a buffered notification is missing")
+      }
       guard count == 1 || !hasFile && !isCoalescing else {
-        throw WireError(.invalidValue, "\(count) notifications are buffered as one")
+        throw WireError(.invalidValue, "a run of \(count) notifications has a file, or can be replaced")
       }
       let own = ByteBuffer(capacity: bytes.byteCount, attachment: hasFile ? files.removeFirst() : nil)
       own.append(bytes)
       runs.append((ByteSlice(own, 0..<own.count), count, isCoalescing))
     }
-    guard files.isEmpty else { throw WireError(.unexpectedDescriptors, "\(files.count) files are nobody's") }
+    guard files.isEmpty else {
+      throw WireError(
+        .unexpectedDescriptors, "\(files.count) files belong to no buffered notification")
+    }
   }
 
   private static func countPosts(in bytes: RawSpan) throws(WireError) -> UInt64 {
@@ -61,7 +68,7 @@ struct RestoredBuffer {
     repeat {
       guard let header = try FrameHeader(bytes, at: position, limits: .fromBus), header.kind == .post,
         header.frameLength <= bytes.byteCount - position
-      else { throw WireError(.malformedFrame, "what is buffered is no whole notification") }
+      else { throw WireError(.malformedFrame, "a buffered notification is not a whole post") }
       let frame = bytes.extracting(position..<position + header.frameLength)
       try frame.extracting(header.nameStart..<header.objectStart).requireName()
       try frame.extracting(header.objectStart..<header.payloadStart).requireObject()
@@ -76,7 +83,7 @@ extension ByteSlice {
   /// Name and object of its first frame, joined by NUL, which neither contains.
   var coalescingKey: ExactText {
     guard let header = FrameHeader.peek(bytes, at: 0, limits: .fromBus) else {
-      preconditionFailure("a frame that was taken has no header")
+      preconditionFailure("the header of an accepted frame is invalid")
     }
     let name = String(repairing: bytes.extracting(header.nameStart..<header.objectStart))
     let object = String(repairing: bytes.extracting(header.objectStart..<header.payloadStart))

@@ -52,7 +52,9 @@ extension Bus {
   package func isUnderWay(_ id: QueryID) -> Bool { queries.place(of: id) != nil }
 
   func requireGivable(_ id: UInt64) throws(WireError) {
-    guard id > 0, id <= BusCounters.most else { throw WireError(.invalidValue, "no bus gives the id \(id)") }
+    guard id > 0, id <= BusCounters.most else {
+      throw WireError(.invalidValue, "the id \(id) is out of range")
+    }
   }
 
   /// The highest ids that are known to have been given.

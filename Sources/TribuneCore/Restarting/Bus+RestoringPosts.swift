@@ -71,10 +71,13 @@ extension Bus {
     try requireFresh(serial, from: slot)
     // There were never more connections than this at a time, and each acknowledges once.
     guard reply.acknowledged <= 1 << 24 else {
-      throw WireError(.invalidValue, "post \(serial) of \(posterID) was not done by \(reply.acknowledged)")
+      throw WireError(
+        .invalidValue,
+        "post \(serial) of \(posterID) cannot have \(reply.acknowledged) acknowledgements")
     }
     guard reasonByteCount <= UInt64(fields.byteCount + reply.missing.count * WireLimits.reasonLength) else {
-      throw WireError(.invalidValue, "post \(serial) of \(posterID) was not given \(reasonByteCount) bytes")
+      throw WireError(
+        .invalidValue, "post \(serial) of \(posterID) cannot have \(reasonByteCount) bytes of reasons")
     }
     let post = AwaitedPost(
       poster: slot, posterID: posterID, serial: serial, posted: posted, waiting: waiting, shown: shown,
@@ -108,13 +111,13 @@ extension Bus {
     own.append(frame)
     guard let header = try FrameHeader(own.bytes, at: 0, limits: .fromBus), header.kind == .post,
       header.frameLength == own.count, number > 0, number <= BusCounters.most
-    else { throw WireError(.malformedFrame, "what waits is no post") }
+    else { throw WireError(.malformedFrame, "the waiting frame is not a post") }
     let view = FrameView(header, own.bytes)
     let fields = try view.decode(Post.self)
     try view.name.requireName()
     try view.object.requireObject()
     guard fields.style == .whenIdle, fields.length == 0, !NameSyntax.isReserved(view.name) else {
-      throw WireError(.invalidValue, "what waits is none that would")
+      throw WireError(.invalidValue, "the post is not one that waits for the bus to be idle")
     }
     var waiting = PostedNotification(
       slice: ByteSlice(own, 0..<own.count), header: header, fields: fields,
@@ -171,7 +174,7 @@ extension Bus {
     let keyLength = nameLength + Int(try reader.integer(UInt8.self))
     let bytes = try reader.bytesField()
     guard keyLength <= bytes.byteCount else {
-      throw WireError(.malformedFrame, "there is no name and object")
+      throw WireError(.malformedFrame, "the name and the object are longer than their field")
     }
     return (
       String(repairing: bytes.extracting(first: nameLength)),
@@ -222,7 +225,7 @@ extension Bus {
     _ fields: RawSpan, attachments: [any AttachedFile], for slot: ConnectionSlot
   ) throws(WireError) {
     guard isSuspended(slot) else {
-      throw WireError(.notFound, "nothing is buffered for who is not suspended")
+      throw WireError(.notFound, "notifications are buffered for a connection that is not suspended")
     }
     var reader = FieldReader(fields)
     let restored = try RestoredBuffer(from: &reader, attachments: attachments)
@@ -257,10 +260,11 @@ extension RetainedNotification {
     let length: UInt64 = try reader.integer()
     tail = try QueryTail(from: &reader, attachment: attachment)
     guard length == UInt64(attachment?.length ?? 0) else {
-      throw WireError(.missingDescriptor, "what was retained lies in a file of \(length) bytes")
+      throw WireError(
+        .missingDescriptor, "the file of \(length) bytes of a retained notification is missing")
     }
     guard (tail.payloadLength > 0) != (length > 0) else {
-      throw WireError(.invalidValue, "what is retained has userInfo, once")
+      throw WireError(.invalidValue, "a retained notification must have userInfo, in the frame or in a file")
     }
   }
 }

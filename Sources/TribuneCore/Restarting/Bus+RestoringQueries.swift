@@ -93,18 +93,19 @@ extension Bus {
 
     try requireGivable(id.rawValue)
     guard queries.place(of: id) == nil else {
-      throw WireError(.duplicateSerial, "query \(id.rawValue) is under way already")
+      throw WireError(.duplicateSerial, "query \(id.rawValue) is already under way")
     }
     guard let slot = connections[askerID] else {
       throw WireError(.notFound, "the asker of query \(id.rawValue), \(askerID), is not connected")
     }
     try requireFresh(serial, from: slot)
     guard QueryFlags.known.contains(ask.flags), !ask.mode.isForValues || standing.isEmpty else {
-      throw WireError(.invalidValue, "query \(id.rawValue) is none that can be asked")
+      throw WireError(
+        .invalidValue, "query \(id.rawValue) has unknown flags, or is for values and has holds against it")
     }
     let spokenMax = fields.byteCount + participants.count * WireLimits.reasonLength
     guard answerByteCount <= UInt64(spokenMax) else {
-      throw WireError(.invalidValue, "query \(id.rawValue) was not given \(answerByteCount) bytes")
+      throw WireError(.invalidValue, "query \(id.rawValue) cannot have \(answerByteCount) bytes of answers")
     }
     var query = Query(
       id: id, asker: slot, askerID: askerID, askerPeer: connections[slot].peer, serial: serial, ask,
@@ -113,7 +114,7 @@ extension Bus {
     var restored = query
     restored.restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
     guard !restored.isDecided(), restored.waitingCount > 0, restored.hasAskedInOrder else {
-      throw WireError(.invalidValue, "query \(id.rawValue) is not under way as it says")
+      throw WireError(.invalidValue, "the participants of query \(id.rawValue) contradict its mode")
     }
     query.method = method(of: tail, for: ask.mode.isForValues ? .query : .ask)
 
@@ -232,11 +233,15 @@ extension QueryTail {
     let bytes = try reader.bytesField()
     guard nameLength + objectLength <= bytes.byteCount else {
       throw WireError(
-        .malformedFrame, "there is no name of \(nameLength) bytes and no object of \(objectLength)")
+        .malformedFrame,
+        "a name of \(nameLength) bytes and an object of \(objectLength) are longer than the field")
     }
     let name = bytes.extracting(first: nameLength)
     try name.requireName()
-    guard !NameSyntax.isReserved(name) else { throw WireError(.reservedName, "only the bus speaks so") }
+    guard !NameSyntax.isReserved(name) else {
+      throw WireError(
+        .reservedName, "names under \(NameSyntax.reservedPrefix) are reserved for the bus")
+    }
     try bytes.extracting(nameLength..<nameLength + objectLength).requireObject()
     let own = ByteBuffer(capacity: bytes.byteCount, attachment: attachment)
     own.append(bytes)

@@ -49,7 +49,7 @@ struct Inheritance {
         if let first = types[name], let origin = origins[name], first != type {
           report(
             declaration.location,
-            "type \"\(name)\" means one thing in \"\(origin.name)\" and another in \"\(parent.name)\"")
+            "type \"\(name)\" differs between \"\(origin.name)\" and \"\(parent.name)\"")
           continue
         }
         types[name] = type
@@ -60,7 +60,7 @@ struct Inheritance {
       if let inherited = types[definition.name], inherited != definition.type {
         let origin = origins[definition.name]?.name ?? ""
         report(
-          definition.location, "type \"\(definition.name)\" is something else in \"\(origin)\": \(inherited)")
+          definition.location, "type \"\(definition.name)\" differs from that in \"\(origin)\": \(inherited)")
         continue
       }
       types[definition.name] = definition.type

@@ -4,7 +4,7 @@ extension ProtocolParser {
   /// - Parameter depth: how many types enclose this one.
   mutating func parseType(depth: Int = 1) throws(Misread) -> ValueType {
     if depth > ProtocolLimits.typeDepth {
-      report("types are nested at most \(ProtocolLimits.typeDepth) deep")
+      report("types are nested more than \(ProtocolLimits.typeDepth) deep")
       throw Misread()
     }
     switch token.kind {

@@ -197,7 +197,7 @@ struct ProtocolParser {
     let location = location
     let fields = try parseFields(depth: 0)
     if fields.text.utf8.count > ProtocolLimits.signatureLength {
-      report("this is longer than \(ProtocolLimits.signatureLength) bytes", location)
+      report("the signature is longer than \(ProtocolLimits.signatureLength) bytes", location)
     }
     return fields
   }
@@ -205,15 +205,15 @@ struct ProtocolParser {
   /// Delegates receive will- and did-notifications by their names, so the names must have the form of the kind.
   private mutating func check(_ name: String, of kind: MethodKind, _ location: SourceLocation) {
     if NameSyntax.isReserved(name.utf8Bytes) {
-      report("\"\(name)\" is the bus's own: names under \"\(NameSyntax.reservedPrefix)\" are", location)
+      report("\"\(name)\" is under \"\(NameSyntax.reservedPrefix)\", which is reserved for the bus", location)
     }
     guard kind == .will || kind == .did else { return }
     let token = name.utf8.split(separator: UInt8(ascii: ".")).last ?? name.utf8[...]
     let rest = token.dropFirst(String(describing: kind).utf8.count)
     if !token.starts(with: String(describing: kind).utf8) || rest.first?.isUpperCaseLetter != true {
       report(
-        "the last part of a \(kind) method's name begins with \"\(kind)\" and an upper case letter, that of "
-          + "\"\(name)\" does not", location)
+        "\"\(name)\" is a \(kind) method, but its last part does not begin with \"\(kind)\" and an upper case letter",
+        location)
     }
   }
 

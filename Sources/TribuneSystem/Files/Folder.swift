@@ -24,7 +24,7 @@ package enum Folder {
       }
       // A name may be longer than the array that <dirent.h> declares.
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else {
-        preconditionFailure("a field has an offset")
+        preconditionFailure("the field d_name has no offset")
       }
       let start = unsafe UnsafeRawPointer(entry) + offset
       let length = unsafe strlen(start.assumingMemoryBound(to: CChar.self))

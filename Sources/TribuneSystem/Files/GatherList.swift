@@ -32,7 +32,7 @@ package import TribuneWire
   package func append(_ range: Range<Int>, of buffer: ByteBuffer, with file: (any AttachedFile)?) {
     precondition(!isFull)
     if let file {
-      precondition(vectorCount == 0, "only what a send begins with can have a file")
+      precondition(vectorCount == 0, "only the first slice of a send can have a file")
       attachment = file
     }
     unsafe buffer.withAddress(of: range) { bytes in

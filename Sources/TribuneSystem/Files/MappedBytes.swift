@@ -20,14 +20,14 @@ import Glibc
 
   deinit {
     let result = unsafe munmap(UnsafeMutableRawPointer(bitPattern: address), count)
-    precondition(result == 0, "what was mapped cannot be unmapped: \(Errno.current)")
+    precondition(result == 0, "the mapping cannot be removed: \(Errno.current)")
   }
 
   package var bytes: RawSpan {
     @_lifetime(borrow self)
     get {
       guard let start = unsafe UnsafeRawPointer(bitPattern: address) else {
-        preconditionFailure("what is mapped has no address")
+        preconditionFailure("the mapping has no address")
       }
       let span = unsafe RawSpan(_unsafeStart: start, byteCount: count)
       return unsafe _overrideLifetime(span, borrowing: self)

@@ -117,11 +117,11 @@ package final class MemoryFile: AttachedFile {
 extension MemoryFile.Flaw: CustomStringConvertible {
   package var description: String {
     switch self {
-    case .notInMemory: "the descriptor is none of a file in memory"
+    case .notInMemory: "the descriptor is not that of a file in memory"
     case .notReadable: "the descriptor cannot be read"
     case .notSealed: "the file is not sealed"
     case .hasLength(let length): "the file has \(length) bytes"
-    case .failed(let error): "the descriptor cannot be looked at: \(error)"
+    case .failed(let error): "the descriptor cannot be examined: \(error)"
     }
   }
 }

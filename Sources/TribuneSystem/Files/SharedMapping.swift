@@ -28,7 +28,7 @@ import Glibc
 
   deinit {
     let result = unsafe munmap(address, count)
-    precondition(result == 0, "what was mapped cannot be unmapped: \(Errno.current)")
+    precondition(result == 0, "the mapping cannot be removed: \(Errno.current)")
   }
 
   /// The span must not be kept while something is stored in the same place.

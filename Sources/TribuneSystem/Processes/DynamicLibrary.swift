@@ -11,7 +11,7 @@ import Glibc
     /// The dynamic linker's last error.
     fileprivate static var last: LoadError {
       guard let text = unsafe dlerror() else {
-        return LoadError(description: "the library is not as it should be")
+        return LoadError(description: "unknown error of the dynamic linker")
       }
       return LoadError(description: unsafe String(cString: text))
     }
@@ -28,7 +28,7 @@ import Glibc
   /// A function of the library. Nothing checks that `F` is its type, with `@convention(c)`.
   @unsafe package func function<F>(_ name: String) throws(LoadError) -> F {
     guard let symbol = unsafe dlsym(handle, name) else { throw .last }
-    precondition(MemoryLayout<F>.size == MemoryLayout<Int>.size, "no C function")
+    precondition(MemoryLayout<F>.size == MemoryLayout<Int>.size, "\(F.self) is not the type of a C function")
     return unsafe unsafeBitCast(symbol, to: F.self)
   }
 }

@@ -23,7 +23,7 @@ package enum ProgramHeap {
   /// - Throws: `outOfMemory`.
   package static func buffer(capacity: Int) throws(WireError) -> ByteBuffer {
     guard let base = unsafe malloc(max(capacity, 1)) else {
-      throw WireError(.outOfMemory, "the system has no memory for \(capacity) bytes more")
+      throw WireError(.outOfMemory, "the system has no memory for another \(capacity) bytes")
     }
     return unsafe ByteBuffer(adopting: base, capacity: capacity)
   }

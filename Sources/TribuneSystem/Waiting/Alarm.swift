@@ -24,7 +24,7 @@ package struct Alarm: ~Copyable {
     var time = itimerspec()
     time.it_value.tv_nsec = nanoseconds
     let result = unsafe timerfd_settime(timer.rawValue, 0, &time, nil)
-    precondition(result == 0, "a timer of \(nanoseconds) ns was refused")
+    precondition(result == 0, "a timer of \(nanoseconds) ns cannot be set: \(Errno.current)")
   }
 
   /// Makes it unreadable again after it has expired.

@@ -53,7 +53,7 @@ struct FullLogTests {
         continue
       }
       #expect(try frame.decode(Refusal.self).code == .limitExceeded)
-      #expect(frame.payload.contains("what the bus remembers for user"))
+      #expect(frame.payload.contains("bytes for user"))
       break
     }
     #expect(serial > most - 20 && serial < most + 20)
@@ -132,7 +132,7 @@ struct FullLogTests {
 
     var reason: String {
       switch self {
-      case .noRoom: "the answers for one asker have no more room"
+      case .noRoom: "the limit on the answers to one asker is reached"
       case .doesNotFit: "the value does not fit"
       }
     }
