@@ -34,7 +34,7 @@ extension Connection {
     if let override, override.isEmpty {
       throw TribuneError(.refused, "an override needs a reason")
     }
-    var flags: QueryFlags = progress == nil ? .none : .tellsProgress
+    var flags: QueryFlags = progress == nil ? .none : .wantsProgress
     if isDryRun { flags.insert(.isDryRun) }
     if override != nil { flags.insert(.overrides) }
     let fields = Ask(
@@ -83,7 +83,7 @@ extension Connection {
   ) async throws(TribuneError) -> QueryReply {
     let fields = Ask(
       deadline: Checked.milliseconds(deadline), mode: mode, parent: parent ?? 0,
-      flags: progress == nil ? .none : .tellsProgress)
+      flags: progress == nil ? .none : .wantsProgress)
     let verdict = try await ask(fields, name, object, userInfo, progress)
     return QueryReply(query: verdict.query, outcomes: verdict.outcomes)
   }

@@ -145,7 +145,7 @@ package struct Bus: ~Copyable {
     for declaration in connection.declarations.values { declarations.remove(declaration) }
     for id in connection.queries.values.sorted() { cancel(id, at: now) }
     for number in connection.awaitedPosts.values.sorted() { forget(awaitedPost: number) }
-    settleOwed(by: slot, at: now)
+    settleUnacknowledged(by: slot, at: now)
     forgetBuffered(for: slot)
     closeAccount(of: slot)
     connections.remove(at: slot)
@@ -215,8 +215,8 @@ package struct Bus: ~Copyable {
     let pattern = try frame.pattern()
     try frame.object.requireObject()
     let object = frame.object.byteCount == 0 ? nil : String(repairing: frame.object)
-    try requireRoom(for: serial, from: slot)
-    try requireRoom(for: pattern, from: slot)
+    try requireCapacity(for: serial, from: slot)
+    try requireCapacity(for: pattern, from: slot)
     let observation = NotificationCenter.Observation(
       pattern: pattern, object: object, suspension: fields.suspension,
       isAwaited: fields.options.contains(.awaited))
@@ -227,7 +227,7 @@ package struct Bus: ~Copyable {
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
-  mutating func requireRoom(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {
+  mutating func requireCapacity(for serial: Serial, from slot: ConnectionSlot) throws(WireError) {
     try requireFresh(serial, from: slot)
     guard connections[slot].registrationCount < limits.observationsMax else {
       throw WireError(
@@ -236,7 +236,7 @@ package struct Bus: ~Copyable {
     }
   }
 
-  mutating func requireRoom(for pattern: Pattern, from slot: ConnectionSlot) throws(WireError) {
+  mutating func requireCapacity(for pattern: Pattern, from slot: ConnectionSlot) throws(WireError) {
     guard connections[slot].tokenCount + pattern.tokenCount <= limits.observationTokensMax else {
       throw WireError(
         .limitExceeded,
@@ -258,12 +258,12 @@ package struct Bus: ~Copyable {
     if let observation = connections[slot].observations[target] {
       center.remove(observation, slot: slot)
       connections[slot].observations[target] = nil
-      giveBack(target, from: slot)
+      releaseCharge(of: target, from: slot)
       connections[slot].tokenCount -= observation.pattern.tokenCount
     } else if let registration = connections[slot].monitors[target] {
       monitors.remove(registration, slot: slot)
       connections[slot].monitors[target] = nil
-      giveBack(target, from: slot)
+      releaseCharge(of: target, from: slot)
       connections[slot].tokenCount -= registration.tokenCount
     } else if let delegate = connections[slot].delegates[target] {
       detach([delegate], at: now)

@@ -32,8 +32,8 @@ struct Connection {
   /// Its awaited posts: their numbers by serial, and the observers of all of them, settled ones included.
   var awaitedPosts: [Serial: Int] = [:]
   var awaitedCount = 0
-  /// Numbers of the awaited posts that wait for this connection.
-  var owed: Set<Int> = []
+  /// Numbers of the awaited posts that this connection has not acknowledged.
+  var unacknowledgedPosts: Set<Int> = []
   /// nil unless the connection is suspended.
   var buffered: BufferedNotifications?
 

@@ -27,8 +27,8 @@ package enum Effect {
   case forgotten(name: String, object: String)
   /// The post with this number waits for the bus to be idle.
   case waiting(ByteSlice, number: UInt64, from: ConnectionID, uid: UInt32)
-  /// The post with this number waits no more: it is delivered, or another one has replaced it.
-  case waitsNoMore(UInt64)
+  /// The post with this number no longer waits: it is delivered, or another one has replaced it.
+  case noLongerWaiting(UInt64)
   /// `count` notifications that were buffered for a connection. The number of those lost for lack of space goes
   /// first.
   case buffered(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
@@ -42,7 +42,7 @@ extension Effect {
   /// The connection that the effect is for; nil if it is not for a single connection.
   package var slot: ConnectionSlot? {
     switch self {
-    case .announcement, .notification, .kept, .forgotten, .waiting, .waitsNoMore: nil
+    case .announcement, .notification, .kept, .forgotten, .waiting, .noLongerWaiting: nil
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
       .ended(let slot, _, _), .buffered(let slot, _, _, _), .retained(let slot, _, _, _, _),

@@ -15,7 +15,7 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Its header is damaged.
   case damaged
   /// That many recoveries in a row did not end.
-  case deadly(recoveries: UInt32)
+  case tooManyRecoveries(UInt32)
   case failed(Errno)
 
   package var description: String {
@@ -25,7 +25,7 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
     case .truncated: "it is truncated"
     case .newer(let version): "its version \(version) is newer than \(LogHeader.version), the last known"
     case .damaged: "its header is damaged"
-    case .deadly(let recoveries): "\(recoveries) processes in a row have died while they recovered from it"
+    case .tooManyRecoveries(let count): "\(count) processes in a row have died while they recovered from it"
     case .failed(let error): "it cannot be mapped: \(error)"
     }
   }

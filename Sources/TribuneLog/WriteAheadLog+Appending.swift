@@ -15,7 +15,7 @@ extension WriteAheadLog {
   ///   - kind: the kind of the body, for the writer; the log does not use it.
   ///   - time: any number that goes with the entry.
   ///   - prefix: the first 16 bytes of the body, if not nil; `head` and `tail` follow.
-  /// - Returns: where the entry lies; nil if the segment has no room for it, and nothing was written.
+  /// - Returns: where the entry lies; nil if it does not fit in the segment, and nothing was written.
   package func append(
     kind: UInt8, owner: UInt64, time: UInt64, prefix: (UInt64, UInt64)? = nil, _ head: RawSpan,
     _ tail: RawSpan

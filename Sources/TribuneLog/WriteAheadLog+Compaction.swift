@@ -90,7 +90,7 @@ extension WriteAheadLog {
 
   /// Writes an entry behind those that the compaction has kept so far.
   ///
-  /// - Returns: where the entry will lie; nil if there is no room for it, and nothing was written.
+  /// - Returns: where the entry will lie; nil if it does not fit, and nothing was written.
   package func appendToCompaction(kind: UInt8, owner: UInt64, time: UInt64, _ body: RawSpan) -> EntryPosition?
   {
     guard let compaction = entries.value.compaction else { preconditionFailure("no compaction is under way") }

@@ -100,7 +100,7 @@ package final class WriteAheadLog {
       Int(words) <= header.segmentCapacity / 8
     else { throw .damaged }
     let recoveries = Self.unfinishedRecoveries(in: mapping)
-    guard recoveries < Self.recoveriesMax else { throw .deadly(recoveries: recoveries) }
+    guard recoveries < Self.recoveriesMax else { throw .tooManyRecoveries(recoveries) }
     self.header = header
     unsafe slots = mapping.rows(at: LogHeader.slotsOffset, count: header.slotCount)
     let used = Int(words) * 8

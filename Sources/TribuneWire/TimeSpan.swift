@@ -107,8 +107,8 @@ private struct Scanner {
       skipSpaces()
       let unit = try unit()
       skipSpaces()
-      let (product, tooLong) = whole.multipliedReportingOverflow(by: unit)
-      let (sum, stillTooLong) = total.addingReportingOverflow(product)
+      let (product, productOverflows) = whole.multipliedReportingOverflow(by: unit)
+      let (sum, sumOverflows) = total.addingReportingOverflow(product)
       // Each digit counts a tenth of the one before. Fractions of a microsecond are cut.
       var part: Int64 = 0
       var scale = unit
@@ -116,8 +116,8 @@ private struct Scanner {
         scale /= 10
         part += Int64(digit) * scale
       }
-      let (result, atLastTooLong) = sum.addingReportingOverflow(part)
-      guard !tooLong, !stillTooLong, !atLastTooLong else { throw error("is too long") }
+      let (result, overflows) = sum.addingReportingOverflow(part)
+      guard !productOverflows, !sumOverflows, !overflows else { throw error("is too long") }
       total = result
     }
     return total

@@ -173,7 +173,7 @@ struct AskingCommandTests {
     let silent = try bus.staying(
       "delegate", "a", "--timeout=2s", "--on-failure=abstain", "--exec", "sleep", "1000")
     let asker = try RawClient.greeted(bus)
-    try asker.send(Ask(deadline: 55_000, flags: .tellsProgress), serial: 1, name: "a")
+    try asker.send(Ask(deadline: 55_000, flags: .wantsProgress), serial: 1, name: "a")
     // The second delegate has more time than the first: when it times out, the first is past its own timeout.
     while try asker.next(.progress).decode(Progress.self).stage != .settled {}
     try gate.open()

@@ -274,7 +274,7 @@ extension Life {
     let mode = random.pick(QueryMode.allCases)
     if random.oneIn(6) { flags.insert(.isDryRun) }
     if random.oneIn(8), !mode.isForValues { flags.insert(.overrides) }
-    if random.oneIn(3) { flags.insert(.tellsProgress) }
+    if random.oneIn(3) { flags.insert(.wantsProgress) }
     let query = Query(
       number: number(), link: link, serial: serial, name: random.pick(Naming.queryNames),
       object: random.pick(Naming.objects), mode: mode, fallback: random.oneIn(3) ? .vetoed : .allowed,

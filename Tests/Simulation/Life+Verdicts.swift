@@ -104,7 +104,7 @@ extension Life {
       return violate("link \(link.number) hears of the progress of what it did not ask")
     }
     check(
-      progress.stage == .deferred || query.flags.contains(.tellsProgress),
+      progress.stage == .deferred || query.flags.contains(.wantsProgress),
       "link \(link.number) hears more of query \(query.number) than it wants")
     check(
       query.verdict == nil
@@ -118,7 +118,7 @@ extension Life {
 
   /// Each outcome is reported before the verdict, if the asker wants progress and reads.
   func judgeProgress(_ query: Query, _ verdict: Verdict) {
-    guard query.flags.contains(.tellsProgress), query.link.blockedAt < query.takenAt else { return }
+    guard query.flags.contains(.wantsProgress), query.link.blockedAt < query.takenAt else { return }
     let said: [OutcomeKind] = [.approved, .vetoed, .abstained, .answered]
     for outcome in verdict.outcomes
     where said.contains(outcome.outcome) && outcome.delegate.label != Self.requiredLabel {

@@ -130,7 +130,7 @@ extension BusUnderTest {
       default: continue
       }
       other.setLast(query: event.counters.lastQuery, delegate: event.counters.lastDelegate)
-      if let context = event.context { try other.give(context.bytes) }
+      if let context = event.context { try other.setDeclarationContext(context.bytes) }
       #expect(frame.receive(in: &other) == nil)
       other.dropEffects()
     }
@@ -176,7 +176,7 @@ extension Bus {
       connection.delegatePatterns.count,
       connection.delegatePatterns.tokenCount, connection.waitCount, connection.participantCount,
       connection.questionByteCount, connection.answerByteCount, connection.awaitedCount,
-      connection.owed.count, connection.buffered?.byteCount ?? -1,
+      connection.unacknowledgedPosts.count, connection.buffered?.byteCount ?? -1,
     ]
   }
 }

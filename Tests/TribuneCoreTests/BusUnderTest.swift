@@ -317,7 +317,7 @@ final class BusUnderTest {
       if case .question(let slot, _, _, let question, _) = effect { questions.append((slot, question)) }
       if case .verdict(_, _, let decision, _) = effect { lastVerdict = decision.verdict }
       switch effect {
-      case .kept, .forgotten, .waiting, .waitsNoMore: onKept?(effect)
+      case .kept, .forgotten, .waiting, .noLongerWaiting: onKept?(effect)
       default:
         onEffect?(effect)
         transcript.append(effect.line)
@@ -350,7 +350,7 @@ extension Effect {
   /// The frame as a line of a transcript.
   var line: String {
     switch self {
-    case .kept, .forgotten, .waiting, .waitsNoMore: preconditionFailure("this effect is for the log")
+    case .kept, .forgotten, .waiting, .noLongerWaiting: preconditionFailure("this effect is for the log")
     case .okay(let slot, let serial, let okay):
       let registration = okay.registration == 0 ? "" : " as \(okay.registration)"
       return "\(slot.letter) ok \(serial)\(registration)" + (okay.delegate == 0 ? "" : " d\(okay.delegate)")

@@ -13,7 +13,7 @@ struct ProgressTests {
   func stages() {
     let (asker, one) = (bus.connect(), bus.connectDelegate("x"))
     bus.connectDelegate("x", timeout: 300)
-    bus.ask("x", by: asker, serial: 5, mode: .all, flags: .tellsProgress)
+    bus.ask("x", by: asker, serial: 5, mode: .all, flags: .wantsProgress)
     #expect(
       bus.take() == [
         "B question 1 q1 d1 5000ms x", "A progress 5 q1 d1 asked 5000ms ", "C question 1 q1 d2 300ms x",
@@ -34,7 +34,7 @@ struct ProgressTests {
   @Test("In order, progress comes for one delegate after the other", arguments: [QueryMode.order, .first])
   func sequential(_ mode: QueryMode) {
     let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))
-    bus.ask("x", by: asker, serial: 5, mode: mode, flags: .tellsProgress)
+    bus.ask("x", by: asker, serial: 5, mode: mode, flags: .wantsProgress)
     #expect(bus.take().filter { $0.contains("progress") } == ["A progress 5 q1 d1 asked 5000ms "])
     bus.answer(.abstain, delegate: 1, from: one)
     #expect(

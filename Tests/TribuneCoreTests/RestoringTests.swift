@@ -158,7 +158,7 @@ struct RestoringTests {
         switch effect {
         case .waiting(let slice, let number, let poster, let uid):
           try other.bus.restoreWaiting(slice.bytes, number: number, from: poster, uid: uid, at: now)
-        case .waitsNoMore(let number): other.bus.forgetWaiting(number: number)
+        case .noLongerWaiting(let number): other.bus.forgetWaiting(number: number)
         default: break
         }
       } catch {

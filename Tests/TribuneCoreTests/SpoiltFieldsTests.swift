@@ -43,7 +43,7 @@ struct SpoiltFieldsTests {
     var files: [any AttachedFile] = []
     switch part {
     case .parallel:
-      bus.ask("a", by: asker, serial: 7, flags: .tellsProgress)
+      bus.ask("a", by: asker, serial: 7, flags: .wantsProgress)
       bus.answer(.approve, "fine", delegate: 1, from: one)
     case .order:
       bus.ask("a", by: asker, serial: 7, mode: .order, text: "u")

@@ -61,7 +61,7 @@ struct UserAccountTests {
   @Test("includes the context of a declaration until that is cancelled")
   func beside() {
     register(.declaration, by: one, serial: 1)
-    bus.bus.count(1_400, besides: 1, of: one)
+    bus.bus.charge(1_400, toRegistration: 1, of: one)
     register(.declaration, by: other, serial: 2)
     #expect(isRefused())
     bus.send(Cancel(target: 1), from: one, serial: 3)

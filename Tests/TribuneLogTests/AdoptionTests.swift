@@ -175,7 +175,7 @@ struct AdoptionTests {
         log = try LogImage(of: log).adopted()
         log.beginRecovery()
       }
-      #expect(logError(of: try LogImage(of: log).file()) == .deadly(recoveries: 3))
+      #expect(logError(of: try LogImage(of: log).file()) == .tooManyRecoveries(3))
       if round == 0 { log.endRecovery() }
     }
     // A damaged count is ignored.

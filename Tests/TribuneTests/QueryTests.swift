@@ -11,10 +11,10 @@ struct QueryTests {
   @Test(
     arguments: [
       (nil, false, false, []), ("it burns", false, false, .overrides), (nil, true, false, .isDryRun),
-      (nil, false, true, .tellsProgress), ("it burns", true, true, [.overrides, .isDryRun, .tellsProgress]),
+      (nil, false, true, .wantsProgress), ("it burns", true, true, [.overrides, .isDryRun, .wantsProgress]),
     ] as [(String?, Bool, Bool, QueryFlags)])
   func theFlagsOfAQueryReachTheBus(
-    override: String?, isDryRun: Bool, tellsProgress: Bool, flags: QueryFlags
+    override: String?, isDryRun: Bool, wantsProgress: Bool, flags: QueryFlags
   ) async throws {
     let asked = try await conversation { peer in
       let ask = try peer.next(.ask)
@@ -28,7 +28,7 @@ struct QueryTests {
     } client: { connection in
       let ignore: @Sendable (Tribune.Progress) -> Void = { _ in }
       let verdict = try await connection.ask(
-        "a.shouldB", override: override, isDryRun: isDryRun, progress: tellsProgress ? ignore : nil)
+        "a.shouldB", override: override, isDryRun: isDryRun, progress: wantsProgress ? ignore : nil)
       #expect(verdict.isAllowed)
       #expect(verdict.isOverridden == (override != nil))
       #expect(verdict.isDryRun == isDryRun)

@@ -178,7 +178,7 @@ extension FrameVector {
     FrameVector(
       "ask-within", Ask(mode: .order, fallback: .vetoed, parent: 41), serial: 6, name: "window.shouldClose"),
     FrameVector(
-      "ask-dry-run", Ask(flags: [.isDryRun, .tellsProgress]), serial: 32, name: "archive.shouldPrune",
+      "ask-dry-run", Ask(flags: [.isDryRun, .wantsProgress]), serial: 32, name: "archive.shouldPrune",
       object: "folder/backups"),
     FrameVector(
       "ask-override", Ask(flags: .overrides, overrideReason: "the disk is full"), serial: 33,
@@ -245,7 +245,7 @@ extension FrameVector {
       "ask-first", Ask(mode: .first), serial: 34, name: "timeline.page", object: "view/1",
       payload: Array(#"{"page": 2}"#.utf8)),
     FrameVector(
-      "ask-collect", Ask(mode: .collect, flags: [.isDryRun, .tellsProgress]), serial: 35,
+      "ask-collect", Ask(mode: .collect, flags: [.isDryRun, .wantsProgress]), serial: 35,
       name: "timeline.page"),
     FrameVector(
       "question-value",

@@ -150,7 +150,7 @@ private struct World: ~Copyable {
       case .retained(_, _, _, _, let tail): precondition(tail.payloadLength > 0)
       case .awaited(_, _, let awaited, _): precondition(awaited.missing.count <= Self.connectionCount)
       case .okay, .refusal, .progress, .concluded, .ended, .announcement, .kept, .forgotten, .waiting,
-        .waitsNoMore:
+        .noLongerWaiting:
         break
       }
     }

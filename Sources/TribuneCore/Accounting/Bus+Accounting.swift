@@ -51,14 +51,14 @@ extension Bus {
     account.charges.registeredByteCount += length
   }
 
-  /// Charges `length` more bytes for the registration under that serial, besides its frame.
-  package mutating func count(_ length: Int, besides serial: Serial, of slot: ConnectionSlot) {
+  /// Charges `length` more bytes for a registration, besides its frame.
+  package mutating func charge(_ length: Int, toRegistration serial: Serial, of slot: ConnectionSlot) {
     connections[slot].registeredLengths[serial, default: 0] += length
     connections[slot].account.charges.registeredByteCount += length
   }
 
-  /// Releases the bytes charged for the registration under that serial.
-  mutating func giveBack(_ serial: Serial, from slot: ConnectionSlot) {
+  /// Releases the bytes charged for a registration.
+  mutating func releaseCharge(of serial: Serial, from slot: ConnectionSlot) {
     guard let length = connections[slot].registeredLengths.removeValue(forKey: serial) else { return }
     connections[slot].account.charges.registeredByteCount -= length
   }
@@ -93,14 +93,14 @@ extension Bus {
   }
 
   /// - Throws: `limitExceeded` if the account of the connection's user has no capacity for `length` more bytes.
-  mutating func requireRoom(toRemember length: Int, of what: String, from slot: ConnectionSlot)
+  mutating func requireCapacity(toRemember length: Int, of request: String, from slot: ConnectionSlot)
     throws(WireError)
   {
     guard length > 0, connections[slot].account.charges.ownByteCount + length > limits.rememberedUserMax
     else {
       return
     }
-    throw WireError(.limitExceeded, "cannot accept this \(what): \(accountLimit(from: slot))")
+    throw WireError(.limitExceeded, "cannot accept this \(request): \(accountLimit(from: slot))")
   }
 
   /// Bytes charged for userInfo that a query keeps: 0 if no other query of the user keeps any, so that one always fits.
@@ -134,7 +134,7 @@ extension Bus {
   /// - Parameter length: bytes of an answer to an asker, or to a poster that waits.
   /// - Returns: whether there is capacity for them; if so, they are charged. An account in which no other answers are
   ///   charged always has capacity for one.
-  mutating func takeRoom(forAnswer length: Int, to slot: ConnectionSlot) -> Bool {
+  mutating func chargeAnswer(_ length: Int, to slot: ConnectionSlot) -> Bool {
     let charges = connections[slot].account.charges
     guard connections[slot].answerByteCount + length <= limits.answersMax,
       charges.answerByteCount == 0 || charges.byteCount + length <= limits.rememberedUserMax

@@ -36,7 +36,7 @@ extension Bus {
       try requireConforming(frame.object, patterns, fields.protocols)
       // Its own delegates that the new one replaces do not count against the limits.
       let replaced = before.filter { $0.slot == slot }
-      try requireRoomForDelegate(from: slot, besides: replaced.count)
+      try requireDelegateCapacity(from: slot, replacing: replaced.count)
       let patternCount =
         connection.delegatePatterns.count - replaced.reduce(0) { $0 + $1.patterns.count } + patterns.count
       guard patternCount <= limits.patternsMax else {
@@ -78,7 +78,7 @@ extension Bus {
     for delegate in delegates {
       leave(delegate)
       connections[delegate.slot].delegates[delegate.serial] = nil
-      giveBack(delegate.serial, from: delegate.slot)
+      releaseCharge(of: delegate.serial, from: delegate.slot)
       connections[delegate.slot].delegatePatterns.count -= delegate.patterns.count
       connections[delegate.slot].delegatePatterns.tokenCount -= delegate.patternTokenCount
       connections[delegate.slot].delegatesByDedupKey[delegate.dedupKey] = nil
@@ -94,8 +94,10 @@ extension Bus {
     announce(.didDetach(delegate.entry))
   }
 
-  private func requireRoomForDelegate(from slot: ConnectionSlot, besides leaving: Int = 0) throws(WireError) {
-    guard connections[slot].delegateCount - leaving < limits.delegatesMax else {
+  private func requireDelegateCapacity(
+    from slot: ConnectionSlot, replacing replacedCount: Int = 0
+  ) throws(WireError) {
+    guard connections[slot].delegateCount - replacedCount < limits.delegatesMax else {
       throw WireError(
         .limitExceeded, "the limit of \(limits.delegatesMax) delegates and holds per connection is reached")
     }
@@ -117,7 +119,7 @@ extension Bus {
     let expiry = fields.expiry == 0 ? nil : Instant(nanoseconds: min(fields.expiry, WireLimits.expiry))
     if let expiry, expiry <= now { throw WireError(.invalidValue, "the hold has already expired") }
     try requireFresh(serial, from: slot)
-    try requireRoomForDelegate(from: slot)
+    try requireDelegateCapacity(from: slot)
     let connection = connections[slot]
     let hold = HoldRegistration(
       identity: DelegateIdentity(id: makeDelegateID(), label: "", peer: connection.peer),
@@ -133,7 +135,7 @@ extension Bus {
   /// Removes a hold from its connection, its user's account and the bus.
   mutating func release(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     connections[hold.slot].holds[hold.serial] = nil
-    giveBack(hold.serial, from: hold.slot)
+    releaseCharge(of: hold.serial, from: hold.slot)
     leave(hold, isExpired: isExpired, at: now)
   }
 

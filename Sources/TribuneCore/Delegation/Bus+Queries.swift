@@ -19,7 +19,7 @@ extension Bus {
     try requireKnownAndPermitted(fields, from: slot)
     try requireDeadline(fields.deadline)
     try requireFresh(header.serial, from: slot)
-    try requireRoomToWait(from: slot)
+    try requireRequestCapacity(from: slot)
 
     let method =
       declarations.isEmpty ? nil : try method(of: frame, for: fields.mode.isForValues ? .query : .ask)
@@ -44,7 +44,7 @@ extension Bus {
     let rememberedBytes =
       rememberedLength(fields, keyLength: key.byteCount, delegates, standing)
       + countedLength(ofKept: keptBytes, from: slot)
-    try requireRoom(toRemember: rememberedBytes, of: "query", from: slot)
+    try requireCapacity(toRemember: rememberedBytes, of: "query", from: slot)
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
     let id = makeQueryID()
     let query = Query(
@@ -78,7 +78,7 @@ extension Bus {
   }
 
   /// - Throws: `limitExceeded`.
-  @inline(__always) func requireRoomToWait(from slot: ConnectionSlot) throws(WireError) {
+  @inline(__always) func requireRequestCapacity(from slot: ConnectionSlot) throws(WireError) {
     guard connections[slot].waitCount < limits.queriesMax else {
       throw WireError(
         .limitExceeded,
@@ -147,7 +147,7 @@ extension Bus {
   mutating func answer(
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) {
-    let knownCut = restoring.isReplaying ? restoring.truncationReason : nil
+    let knownReason = restoring.isReplaying ? restoring.truncationReason : nil
     restoring.truncationReason = nil
     let fields = try frame.decode(Answer.self)
     let (place, index) = try waiting(fields.query, fields.delegate, from: slot)
@@ -160,19 +160,19 @@ extension Bus {
       } catch {
         // The asker gets the failure in the verdict, and the delegate gets a refusal.
         let reason = "the value does not fit: \(error.message)".prefix(utf8Length: WireLimits.reasonLength)
-        settleCut(place, index, .failed, because: reason, at: now)
+        settleTruncated(place, index, .failed, because: reason, at: now)
         proceed(place, tail: nil, at: now)
         emit(.refusal(slot, frame.header.serial, error))
         return
       }
     }
-    settle(place, index, fields.answer, frame.payload, cutBecause: knownCut, at: now)
+    settle(place, index, fields.answer, frame.payload, truncatedBecause: knownReason, at: now)
     proceed(place, tail: nil, at: now)
   }
 
   private mutating func settle(
-    _ place: Int, _ index: Int, _ answer: AnswerKind, _ payload: RawSpan, cutBecause knownCut: String?,
-    at now: Instant
+    _ place: Int, _ index: Int, _ answer: AnswerKind, _ payload: RawSpan,
+    truncatedBecause knownReason: String?, at now: Instant
   ) {
     let outcome: OutcomeKind =
       switch answer {
@@ -190,17 +190,18 @@ extension Bus {
     }
     let length = isValue ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
     // A veto without its reason is still a veto. If there is no capacity for a value, its delegate has failed.
-    let cut = isValue ? .failed : outcome
-    if let knownCut {
-      settleCut(place, index, cut, because: knownCut, at: now)
+    let truncated = isValue ? .failed : outcome
+    if let knownReason {
+      settleTruncated(place, index, truncated, because: knownReason, at: now)
       return
     }
     guard length > 0 else {
       queries[place].settle(index, outcome, reason: "", at: now)
       return
     }
-    guard takeRoom(forAnswer: length, to: queries[place].asker) else {
-      settleCut(place, index, cut, because: "the limit on the answers to one asker is reached", at: now)
+    guard chargeAnswer(length, to: queries[place].asker) else {
+      let reason = "the limit on the answers to one asker is reached"
+      settleTruncated(place, index, truncated, because: reason, at: now)
       return
     }
     if isValue {
@@ -212,12 +213,12 @@ extension Bus {
 
   /// Settles a participant without the reason or value of its answer. Of the bus's own reason, only the bytes beyond
   /// half of the charge for a participant are charged.
-  private mutating func settleCut(
+  private mutating func settleTruncated(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
   ) {
     restoring.truncationReason = reason
     let length = max(0, reason.utf8.count - Self.participantOverhead / 2)
-    let isKept = length == 0 || takeRoom(forAnswer: length, to: queries[place].asker)
+    let isKept = length == 0 || chargeAnswer(length, to: queries[place].asker)
     queries[place].settle(
       index, outcome, reason: isKept ? reason : "", byteCount: isKept ? length : 0, at: now)
   }
@@ -226,7 +227,7 @@ extension Bus {
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) {
     let fields = try frame.decode(Defer.self)
-    let (place, index) = try deferring(fields.query, fields.delegate, from: slot)
+    let (place, index) = try waitingForUser(fields.query, fields.delegate, from: slot)
     let until = queries[place].extend(index, to: now.advanced(byMilliseconds: fields.extensionTime))
     emitProgress(place, index, .deferred, timeout: until.milliseconds(since: now), status: frame.text())
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
@@ -250,7 +251,7 @@ extension Bus {
   }
 
   /// Likewise, for any connection of the delegate's user: a process that a delegate runs has a connection of its own.
-  private mutating func deferring(
+  private mutating func waitingForUser(
     _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
     let user = connections[slot].peer.uid
@@ -327,7 +328,7 @@ extension Bus {
             asker: queries[place].askerPeer, isDryRun: queries[place].ask.flags.contains(.isDryRun),
             wantsValue: queries[place].isForValues),
           tail ?? queries.tail(at: place)))
-      if queries[place].ask.flags.contains(.tellsProgress) {
+      if queries[place].ask.flags.contains(.wantsProgress) {
         emitProgress(place, index, .asked, timeout: timeout, status: "")
       }
     }

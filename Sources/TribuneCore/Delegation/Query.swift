@@ -126,12 +126,12 @@ struct Query {
   }
 
   /// Takes over the capacity that an earlier query had for its participants.
-  mutating func takeRoom(from other: inout Query) {
+  mutating func takeCapacity(from other: inout Query) {
     swap(&participants, &other.participants)
   }
 
   /// Frees memory, once the query is over.
-  mutating func forget(keepingRoomFor count: Int) {
+  mutating func clear(keepingCapacityFor count: Int) {
     if participants.count <= count {
       participants.removeOneByOne()
     } else {
@@ -200,7 +200,7 @@ struct Query {
     note(outcome, of: participants[index].delegate)
     if !value.isEmpty { participants[index].value = value }
     answerByteCount += byteCount
-    if ask.flags.contains(.tellsProgress) { newlySettled.append(index) }
+    if ask.flags.contains(.wantsProgress) { newlySettled.append(index) }
   }
 
   private mutating func note(_ outcome: OutcomeKind, of delegate: DelegateRegistration) {

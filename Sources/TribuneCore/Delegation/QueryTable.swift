@@ -53,7 +53,7 @@ struct QueryTable {
     let place: Int
     if let reused = free.popLast() {
       place = reused
-      query.takeRoom(from: &records[place].query)
+      query.takeCapacity(from: &records[place].query)
       records[place].query = consume query
     } else {
       place = records.count
@@ -67,7 +67,7 @@ struct QueryTable {
   mutating func remove(at place: Int, _ deadlines: inout Deadlines<Due>) {
     places[records[place].query.id] = nil
     if records[place].tail.capacity > Self.tailKept { records[place].tail = ByteBuffer(capacity: 0) }
-    records[place].query.forget(keepingRoomFor: Self.participantsKept)
+    records[place].query.clear(keepingCapacityFor: Self.participantsKept)
     if let deadline = records[place].deadline { deadlines.remove(deadline) }
     records[place].deadline = nil
     free.append(place)

@@ -13,7 +13,7 @@ extension Bus {
     }
     try requireDeadline(fields.deadline)
     try requireFresh(frame.header.serial, from: slot)
-    try requireRoomToWait(from: slot)
+    try requireRequestCapacity(from: slot)
   }
 
   /// The observers that the poster has to wait for.
@@ -30,7 +30,7 @@ extension Bus {
     }
     let waiting = Set(awaiting.map(\.slot))
     let shownLength = isMonitored ? posted.key.byteCount : 0
-    try requireRoom(
+    try requireCapacity(
       toRemember: rememberedLength(keyLength: shownLength, of: waiting), of: "post", from: slot)
     return waiting
   }
@@ -53,7 +53,7 @@ extension Bus {
     connections[slot].awaitedCount += awaiting.count
     post.rememberedByteCount = rememberedLength(keyLength: shown?.slice.count ?? 0, of: awaiting)
     beginRemembering(post.rememberedByteCount, of: slot)
-    for observer in awaiting { connections[observer].owed.insert(number) }
+    for observer in awaiting { connections[observer].unacknowledgedPosts.insert(number) }
   }
 
   /// Handles `done`: an observer has handled a post, or could not.
@@ -77,14 +77,16 @@ extension Bus {
   /// The whole reason if there is capacity for it, otherwise nothing.
   private mutating func keptReason(_ reason: String, of post: AwaitedPost) -> String {
     let (length, poster) = (reason.utf8.count, post.poster)
-    guard takeRoom(forAnswer: length, to: poster) else { return "" }
+    guard chargeAnswer(length, to: poster) else { return "" }
     post.reasonByteCount += length
     return reason
   }
 
   /// Settles the posts that wait for a connection that has gone, the oldest first.
-  mutating func settleOwed(by slot: ConnectionSlot, at now: Instant) {
-    let oldestFirst = connections[slot].owed.sorted { awaitedPosts[$0].age < awaitedPosts[$1].age }
+  mutating func settleUnacknowledged(by slot: ConnectionSlot, at now: Instant) {
+    let oldestFirst = connections[slot].unacknowledgedPosts.sorted {
+      awaitedPosts[$0].age < awaitedPosts[$1].age
+    }
     for number in oldestFirst { settle(number, slot, .gone, reason: "", at: now) }
   }
 
@@ -97,7 +99,7 @@ extension Bus {
   /// Ends an awaited post without a reply to its poster.
   mutating func forget(awaitedPost number: Int) {
     let post = awaitedPosts[number]
-    for slot in post.waiting { connections[slot].owed.remove(number) }
+    for slot in post.waiting { connections[slot].unacknowledgedPosts.remove(number) }
     connections[post.poster].awaitedPosts[post.serial] = nil
     connections[post.poster].awaitedCount -= post.count
     endRemembering(post.rememberedByteCount, answers: post.reasonByteCount, of: post.poster)
@@ -111,7 +113,7 @@ extension Bus {
     let post = awaitedPosts[number]
     if let failure { note(number, slot, failure, reason: reason, at: now) } else { post.acknowledged += 1 }
     post.waiting.remove(slot)
-    connections[slot].owed.remove(number)
+    connections[slot].unacknowledgedPosts.remove(number)
     if post.waiting.isEmpty { conclude(number) }
   }
 

@@ -22,8 +22,8 @@ extension Bus {
     let serial = frame.header.serial
     let registration = Monitors.Registration(
       pattern: frame.name.byteCount == 0 ? nil : try frame.pattern())
-    try requireRoom(for: serial, from: slot)
-    try requireRoom(for: registration.observation.pattern, from: slot)
+    try requireCapacity(for: serial, from: slot)
+    try requireCapacity(for: registration.observation.pattern, from: slot)
     monitors.add(registration, slot: slot)
     connections[slot].monitors[serial] = registration
     connections[slot].tokenCount += registration.tokenCount

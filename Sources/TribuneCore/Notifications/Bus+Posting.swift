@@ -82,9 +82,9 @@ extension Bus {
     return true
   }
 
-  /// Reports that a numbered post waits no more.
+  /// Reports that a numbered post no longer waits.
   private mutating func noteDelivery(of posted: PostedNotification) {
-    if posted.number > 0 { emit(.waitsNoMore(posted.number)) }
+    if posted.number > 0 { emit(.noLongerWaiting(posted.number)) }
   }
 
   private mutating func deliver(_ posted: PostedNotification) {

@@ -131,7 +131,7 @@ package struct NotificationCenter {
 
     round += 1
     let round = round
-    var receivers = routes.takeRoom(at: place)
+    var receivers = routes.takeReceivers(at: place)
     let tree = keepsBusApart && NameSyntax.isReserved(name) ? busTree : tree
     if !tree.isEmpty {
       let concernsDelegates = NameSyntax.isWillOrDid(name)

@@ -35,7 +35,7 @@ struct RouteCache<Receiver> {
   private static var receiversLeftMax: Int { 4096 }
 
   /// Most receivers for which an entry keeps capacity for its next route.
-  private static var roomKeptMax: Int { 64 }
+  private static var capacityKeptMax: Int { 64 }
 
   private var routes: [Route]
   private let firstMask: UInt64
@@ -79,14 +79,14 @@ struct RouteCache<Receiver> {
 
   /// Takes the array of an invalid route, or else of any other, for the route that replaces it. So names that
   /// alternate in the same entries cost no allocations.
-  mutating func takeRoom(at place: Place) -> [Receiver] {
+  mutating func takeReceivers(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
-    var room: [Receiver] = []
-    swap(&room, &routes[index].receivers)
+    var receivers: [Receiver] = []
+    swap(&receivers, &routes[index].receivers)
     routes[index].generation = 0
-    receiversKept -= room.count
-    room.removeAll(keepingCapacity: room.capacity <= Self.roomKeptMax)
-    return room
+    receiversKept -= receivers.count
+    receivers.removeAll(keepingCapacity: receivers.capacity <= Self.capacityKeptMax)
+    return receivers
   }
 
   /// The index of the entry for the next route.

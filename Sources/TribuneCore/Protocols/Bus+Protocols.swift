@@ -44,7 +44,7 @@ extension Bus {
   // MARK: Declaring
 
   mutating func declare(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
-    defer { declarations.given = [] }
+    defer { declarations.context = [] }
     let name = try frame.decode(Declare.self).protocolName
     let serial = frame.header.serial
     try frame.object.requireObject()
@@ -59,7 +59,7 @@ extension Bus {
       throw WireError(
         .limitExceeded, "the name of the protocol is longer than \(WireLimits.protocolNameLength) bytes")
     }
-    try requireRoom(for: serial, from: slot)
+    try requireCapacity(for: serial, from: slot)
     let definer = Definer(connection: connections[slot].id, serial: serial)
     if isDefinition { try define(frame.payload, for: definer, from: slot) }
     let linked: DelegateProtocol?
@@ -99,7 +99,7 @@ extension Bus {
   /// The protocol of that name, if the object can be declared to have it.
   private mutating func declarable(_ object: RawSpan, as name: String) throws(WireError) -> DelegateProtocol {
     let known = declarations.library[name]
-    let given = declarations.given.first { $0.name == name }
+    let given = declarations.context.first { $0.name == name }
     guard
       let linked = given.map({ given in known.flatMap { $0.isSame(as: given) ? $0 : nil } ?? given }) ?? known
     else {
@@ -117,7 +117,7 @@ extension Bus {
   mutating func withdraw(_ declaration: DeclarationRegistration) {
     declarations.remove(declaration)
     connections[declaration.slot].declarations[declaration.serial] = nil
-    giveBack(declaration.serial, from: declaration.slot)
+    releaseCharge(of: declaration.serial, from: declaration.slot)
   }
 
   /// Applies what the configuration defines and declares. Declarations of connections keep their protocols.

@@ -58,7 +58,7 @@ struct Declarations {
   private(set) var count = 0
   /// Protocols on which the next declaration relies: those that it defines and, during a replay, those that its names
   /// meant when it first came. By now, the names may mean nothing or something else.
-  var given: [DelegateProtocol] = []
+  var context: [DelegateProtocol] = []
 
   /// Checks messages about objects that have a protocol.
   let payloadCheck: PayloadCheck
@@ -132,8 +132,8 @@ struct Declarations {
     _ source: [UInt8], for definer: Definer, yieldingToFiles yields: Bool
   ) throws(WireError) {
     do throws(ProtocolLibrary<Definer>.Refusal) {
-      given += try library.add(
-        ProtocolSource(file: "connection \(definer.connection)", text: source), inheriting: given,
+      context += try library.add(
+        ProtocolSource(file: "connection \(definer.connection)", text: source), inheriting: context,
         yieldingToFiles: yields, for: definer)
     } catch {
       let lines = error.diagnostics.map { diagnostic in

@@ -51,7 +51,7 @@ extension Bus {
   /// Whether a query of that id is under way.
   package func isUnderWay(_ id: QueryID) -> Bool { queries.place(of: id) != nil }
 
-  func requireGivable(_ id: UInt64) throws(WireError) {
+  func requireValidID(_ id: UInt64) throws(WireError) {
     guard id > 0, id <= BusCounters.most else {
       throw WireError(.invalidValue, "the id \(id) is out of range")
     }

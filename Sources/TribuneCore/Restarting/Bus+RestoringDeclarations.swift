@@ -6,7 +6,7 @@ package import TribuneWire
 /// The context of a declaration: the protocols that it needs besides its frame, as connections or files had defined
 /// them. When the frame is replayed, those may be gone or differ, but the declaration must not change.
 extension Bus {
-  /// Appends the context for `give`; nothing if there is no such declaration.
+  /// Appends the context for `setDeclarationContext`; nothing if there is no such declaration.
   package mutating func appendContext(
     ofDeclaration serial: Serial, by slot: ConnectionSlot, to buffer: ByteBuffer
   ) {
@@ -22,10 +22,10 @@ extension Bus {
     }
   }
 
-  /// Reads a context. It belongs to the next frame.
-  package mutating func give(_ context: RawSpan) throws(WireError) {
+  /// Reads the context of the next declaration.
+  package mutating func setDeclarationContext(_ context: RawSpan) throws(WireError) {
     var reader = FieldReader(context)
-    declarations.given = try ProtocolLibrary<Definer>.link(from: &reader)
+    declarations.context = try ProtocolLibrary<Definer>.link(from: &reader)
   }
 }
 

@@ -52,10 +52,10 @@ extension Bus {
     for _ in 0..<Int(try reader.integer(UInt32.self)) {
       let observer = ConnectionID(rawValue: try reader.integer())
       guard let slot = connections[observer] else {
-        let nobody = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: "")
+        let unknown = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: "")
         reply.missing.append(
           Awaited.Missing(
-            connection: observer, peer: nobody, failure: .gone, reason: "",
+            connection: observer, peer: unknown, failure: .gone, reason: "",
             elapsed: now.nanoseconds(since: posted) / 1000))
         continue
       }
@@ -90,7 +90,7 @@ extension Bus {
       keyLength: shown?.slice.count ?? 0, of: waiting, missing: reply.missing)
     beginRemembering(post.rememberedByteCount, of: slot)
     countAnswers(post.reasonByteCount, to: slot)
-    for observer in waiting { connections[observer].owed.insert(number) }
+    for observer in waiting { connections[observer].unacknowledgedPosts.insert(number) }
   }
 
   /// Replies to the posters whose posts wait for no observer any more.

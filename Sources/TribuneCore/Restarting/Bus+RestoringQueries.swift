@@ -91,7 +91,7 @@ extension Bus {
       participants.append(participant)
     }
 
-    try requireGivable(id.rawValue)
+    try requireValidID(id.rawValue)
     guard queries.place(of: id) == nil else {
       throw WireError(.duplicateSerial, "query \(id.rawValue) is already under way")
     }
@@ -103,8 +103,8 @@ extension Bus {
       throw WireError(
         .invalidValue, "query \(id.rawValue) has unknown flags, or is for values and has holds against it")
     }
-    let spokenMax = fields.byteCount + participants.count * WireLimits.reasonLength
-    guard answerByteCount <= UInt64(spokenMax) else {
+    let answerByteCountMax = fields.byteCount + participants.count * WireLimits.reasonLength
+    guard answerByteCount <= UInt64(answerByteCountMax) else {
       throw WireError(.invalidValue, "query \(id.rawValue) cannot have \(answerByteCount) bytes of answers")
     }
     var query = Query(
@@ -148,7 +148,7 @@ extension Bus {
     let serial: Serial = try reader.integer()
     let policy: FailurePolicy = try reader.value()
     let identity = try DelegateIdentity(from: &reader)
-    try requireGivable(identity.id.rawValue)
+    try requireValidID(identity.id.rawValue)
     var participant = Query.Participant(
       delegate: delegate(identity, of: connection, under: serial, failing: policy))
     participant.wasAsked = try reader.flag()

@@ -166,7 +166,7 @@ final class Interpreter {
     case .forgotten(let name, let object): recorder.recordForgotten(name, object)
     case .waiting(let slice, let number, let poster, let uid):
       recorder.recordPostponed(slice, number: number, from: poster, uid: uid)
-    case .waitsNoMore(let number): recorder.recordDelivered(postponed: number)
+    case .noLongerWaiting(let number): recorder.recordDelivered(postponed: number)
     case .buffered(let slot, let slices, let count, let lost):
       send(buffered: slices, lost: lost, to: slot)
       context.statistics.value.delivered += count

@@ -216,7 +216,7 @@ final class Recorder {
     let fields = ByteBuffer(capacity: 0)
     bus.value.appendContext(ofDeclaration: frame.header.serial, by: session.slot, to: fields)
     guard fields.count > 0 else { return position }
-    bus.value.count(fields.count, besides: frame.header.serial, of: session.slot)
+    bus.value.charge(fields.count, toRegistration: frame.header.serial, of: session.slot)
     wal.discard(from: position)
     // A declaration gives out no id.
     return append(frame.bytes, fields.bytes, of: session)

@@ -133,7 +133,7 @@ extension Recovery {
     let slot = ConnectionSlot(index: found.facts.slot)
     bus.value.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
     switch header.kind {
-    case .declare: try bus.value.give(recorded.context)
+    case .declare: try bus.value.setDeclarationContext(recorded.context)
     // An older daemon has not logged the timeout.
     case .attach where recorded.context.byteCount >= 4:
       bus.value.limits.delegateTimeout = recorded.context.integer(at: 0, as: UInt32.self)
@@ -156,7 +156,7 @@ extension Recovery {
     } else if bus.value.hasRegistered(header.serial, header.kind, by: slot) {
       replayed.found[entry.connection.rawValue]?.positions.registrations[header.serial] = entry.position
       if header.kind == .declare, recorded.context.byteCount > 0 {
-        bus.value.count(recorded.context.byteCount, besides: header.serial, of: slot)
+        bus.value.charge(recorded.context.byteCount, toRegistration: header.serial, of: slot)
       }
     }
     return true

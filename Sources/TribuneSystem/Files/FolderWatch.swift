@@ -39,9 +39,9 @@ package final class FolderWatch: Sendable {
   package init() throws(Errno) {
     let source = try Source()
     self.source = source
-    let (news, tell) = AsyncStream<News>.makeStream(bufferingPolicy: .bufferingNewest(64))
+    let (news, continuation) = AsyncStream<News>.makeStream(bufferingPolicy: .bufferingNewest(64))
     self.news = news
-    try Thread.start { Self.read(source, tell) }
+    try Thread.start { Self.read(source, continuation) }
   }
 
   deinit { source.ended.signal() }
@@ -65,20 +65,22 @@ package final class FolderWatch: Sendable {
     _ = inotify_rm_watch(source.descriptor.rawValue, watch)
   }
 
-  private static func read(_ source: Source, _ tell: AsyncStream<News>.Continuation) {
+  private static func read(_ source: Source, _ continuation: AsyncStream<News>.Continuation) {
     // Space for many names of the greatest length.
     var bytes = [UInt8](repeating: 0, count: 16_384)
     while true {
       do throws(Errno) {
         let ready = try Poll.wait(for: source.descriptor, forWriting: false, wakeup: source.ended)
-        if ready.isWoken { return tell.finish() }
+        if ready.isWoken { return continuation.finish() }
         let count = unsafe Glibc.read(source.descriptor.rawValue, &bytes, bytes.count)
         guard count > 0 else { continue }
         // The buffer drops its oldest element for the newest, and then another for the report of the loss.
-        if case .dropped = tell.yield(news(in: bytes[..<count])) { tell.yield(.overflow) }
+        if case .dropped = continuation.yield(news(in: bytes[..<count])) {
+          continuation.yield(.overflow)
+        }
       } catch {
         // Only a temporary lack of memory can be the cause.
-        tell.yield(.overflow)
+        continuation.yield(.overflow)
       }
     }
   }

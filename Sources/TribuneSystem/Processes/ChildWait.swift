@@ -83,9 +83,9 @@ struct ChildWait: ~Copyable {
   /// Reads once. The pipe has data or is at its end.
   private mutating func readOutput() {
     guard let descriptor = captured?.rawValue else { return }
-    let room = 65_536
-    var part = [UInt8](repeating: 0, count: room)
-    part.removeLast(room - max(0, unsafe read(descriptor, &part, room)))
+    let length = 65_536
+    var part = [UInt8](repeating: 0, count: length)
+    part.removeLast(length - max(0, unsafe read(descriptor, &part, length)))
     output += part.prefix(limit - output.count)
     if part.isEmpty { captured = nil }
   }

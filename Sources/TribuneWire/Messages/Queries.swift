@@ -77,9 +77,9 @@ package struct QueryFlags: OptionSet, Sendable {
   /// The asker overrides vetoes, and gives a reason.
   package static let overrides = QueryFlags(rawValue: 0x02)
   /// The asker also wants `progress` when a delegate is asked, and when its outcome is known.
-  package static let tellsProgress = QueryFlags(rawValue: 0x04)
+  package static let wantsProgress = QueryFlags(rawValue: 0x04)
 
-  package static let known: QueryFlags = [.isDryRun, .overrides, .tellsProgress]
+  package static let known: QueryFlags = [.isDryRun, .overrides, .wantsProgress]
 
   /// As in `FrameFlags`, and for the same reason.
   @inlinable package func contains(_ member: QueryFlags) -> Bool {
