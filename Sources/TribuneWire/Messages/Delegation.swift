@@ -145,13 +145,9 @@ package struct Hold: FrameFields {
 
   package init(expiry: UInt64 = 0) { self.expiry = expiry }
 
-  package init(from reader: inout FieldReader) throws(WireError) {
-    expiry = try reader.integer()
-  }
+  package init(from reader: inout FieldReader) throws(WireError) { expiry = try reader.integer() }
 
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(expiry)
-  }
+  package func append(to buffer: ByteBuffer) { buffer.append(expiry) }
 }
 
 /// The bus has ended a registration. The serial is that of the frame that registered it.
@@ -198,7 +194,5 @@ package struct Declare: FrameFields {
     protocolName = try reader.text()
   }
 
-  package func append(to buffer: ByteBuffer) {
-    buffer.appendField(protocolName)
-  }
+  package func append(to buffer: ByteBuffer) { buffer.appendField(protocolName) }
 }

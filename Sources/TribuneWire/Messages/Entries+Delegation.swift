@@ -52,19 +52,11 @@ package struct MissingEntry: Equatable, Sendable {
   /// The delegate's label or unit.
   package var name: String
 
-  package init(
-    name: String
-  ) {
-    self.name = name
-  }
+  package init(name: String) { self.name = name }
 
-  package init(from reader: inout FieldReader) throws(WireError) {
-    name = try reader.text()
-  }
+  package init(from reader: inout FieldReader) throws(WireError) { name = try reader.text() }
 
-  package func append(to buffer: ByteBuffer) {
-    buffer.appendField(name)
-  }
+  package func append(to buffer: ByteBuffer) { buffer.appendField(name) }
 }
 
 package struct ObjectEntry: Equatable, Sendable {

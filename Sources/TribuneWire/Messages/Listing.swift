@@ -78,37 +78,21 @@ package enum Entry: FrameFields {
   }
 
   package func append(to buffer: ByteBuffer) {
+    func write(_ tag: Tag, _ appendFields: (ByteBuffer) -> Void) {
+      buffer.append(tag.rawValue)
+      appendFields(buffer)
+    }
     switch self {
-    case .bus(let entry):
-      buffer.append(Tag.bus.rawValue)
-      entry.append(to: buffer)
-    case .connection(let entry):
-      buffer.append(Tag.connection.rawValue)
-      entry.append(to: buffer)
-    case .observation(let entry):
-      buffer.append(Tag.observation.rawValue)
-      entry.append(to: buffer)
-    case .delegate(let entry):
-      buffer.append(Tag.delegate.rawValue)
-      entry.append(to: buffer)
-    case .hold(let entry):
-      buffer.append(Tag.hold.rawValue)
-      entry.append(to: buffer)
-    case .missing(let entry):
-      buffer.append(Tag.missing.rawValue)
-      entry.append(to: buffer)
-    case .object(let entry):
-      buffer.append(Tag.object.rawValue)
-      entry.append(to: buffer)
-    case .protocol(let entry):
-      buffer.append(Tag.protocol.rawValue)
-      entry.append(to: buffer)
-    case .member(let entry):
-      buffer.append(Tag.member.rawValue)
-      entry.append(to: buffer)
-    case .retained(let entry):
-      buffer.append(Tag.retained.rawValue)
-      entry.append(to: buffer)
+    case .bus(let entry): write(.bus, entry.append)
+    case .connection(let entry): write(.connection, entry.append)
+    case .observation(let entry): write(.observation, entry.append)
+    case .delegate(let entry): write(.delegate, entry.append)
+    case .hold(let entry): write(.hold, entry.append)
+    case .missing(let entry): write(.missing, entry.append)
+    case .object(let entry): write(.object, entry.append)
+    case .protocol(let entry): write(.protocol, entry.append)
+    case .member(let entry): write(.member, entry.append)
+    case .retained(let entry): write(.retained, entry.append)
     }
   }
 }

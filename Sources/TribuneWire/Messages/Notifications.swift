@@ -86,13 +86,9 @@ package struct Lost: FrameFields {
 
   package init(count: UInt64) { self.count = count }
 
-  package init(from reader: inout FieldReader) throws(WireError) {
-    count = try reader.integer()
-  }
+  package init(from reader: inout FieldReader) throws(WireError) { count = try reader.integer() }
 
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(count)
-  }
+  package func append(to buffer: ByteBuffer) { buffer.append(count) }
 }
 
 /// The handling of notifications while a connection is suspended; the behaviours of Cocoa's
@@ -157,13 +153,9 @@ package struct Suspend: FrameFields {
 
   package init(isSuspended: Bool) { self.isSuspended = isSuspended }
 
-  package init(from reader: inout FieldReader) throws(WireError) {
-    isSuspended = try reader.flag()
-  }
+  package init(from reader: inout FieldReader) throws(WireError) { isSuspended = try reader.flag() }
 
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(isSuspended)
-  }
+  package func append(to buffer: ByteBuffer) { buffer.append(isSuspended) }
 }
 
 /// A retained notification, for an observation that asked for retained ones. It has that observation's serial, and

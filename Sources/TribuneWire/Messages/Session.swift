@@ -70,13 +70,9 @@ package struct Refusal: FrameFields {
 
   package var code: ErrorCode? { ErrorCode(rawValue: rawCode) }
 
-  package init(from reader: inout FieldReader) throws(WireError) {
-    rawCode = try reader.integer()
-  }
+  package init(from reader: inout FieldReader) throws(WireError) { rawCode = try reader.integer() }
 
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(rawCode)
-  }
+  package func append(to buffer: ByteBuffer) { buffer.append(rawCode) }
 }
 
 /// The bus has done what the frame with this serial requested.
@@ -114,13 +110,9 @@ package struct Cancel: FrameFields {
 
   package init(target: Serial) { self.target = target }
 
-  package init(from reader: inout FieldReader) throws(WireError) {
-    target = try reader.integer()
-  }
+  package init(from reader: inout FieldReader) throws(WireError) { target = try reader.integer() }
 
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(target)
-  }
+  package func append(to buffer: ByteBuffer) { buffer.append(target) }
 }
 
 /// Resumes a connection that a restart of the bus has ended. The sender has registered again, and asks for the number
