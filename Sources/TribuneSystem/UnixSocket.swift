@@ -29,17 +29,17 @@ package enum UnixSocket {
   package static let pathLengthMax = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size - 1
 
   package static func make(nonblocking: Bool) throws(Errno) -> FileDescriptor {
-    let type =
-      CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
-      | (nonblocking ? CInt(SOCK_NONBLOCK.rawValue) : 0)
-    return FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
+    try make(CInt(SOCK_STREAM.rawValue), nonblocking: nonblocking)
   }
 
   /// A socket on which each send is received as one packet. It does not block.
   package static func makeForPackets() throws(Errno) -> FileDescriptor {
-    let type =
-      CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
-    return FileDescriptor(owning: try retrying { socket(AF_UNIX, type, 0) })
+    try make(CInt(SOCK_SEQPACKET.rawValue), nonblocking: true)
+  }
+
+  static func make(_ type: CInt, nonblocking: Bool) throws(Errno) -> FileDescriptor {
+    let flags = CInt(SOCK_CLOEXEC.rawValue) | (nonblocking ? CInt(SOCK_NONBLOCK.rawValue) : 0)
+    return FileDescriptor(owning: try retrying { socket(AF_UNIX, type | flags, 0) })
   }
 
   /// Two connected sockets.
@@ -102,12 +102,10 @@ package enum UnixSocket {
   package static func accept(_ descriptor: borrowing FileDescriptor) throws(Errno) -> FileDescriptor? {
     let socket = descriptor.rawValue
     let flags = CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
-    do {
+    do throws(Errno) {
       return FileDescriptor(owning: try retrying { accept4(socket, nil, nil, flags) })
     } catch  where error == .again || error == .connectionAborted {
       return nil
-    } catch {
-      throw error
     }
   }
 
@@ -142,10 +140,13 @@ package enum UnixSocket {
 
   /// Reads once into the buffer's free space, which must not be empty.
   ///
-  /// - Parameter passed: receives the descriptors that came along. They are from one sending call at most, and can be
-  ///   more than one read takes.
+  /// - Parameters:
+  ///   - passed: receives the descriptors that came along, which are from one sending call at most. Those beyond this
+  ///     process's limit on descriptors are lost.
+  ///   - descriptorsMax: with more descriptors, the result is `descriptors`.
   package static func receive(
-    from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors
+    from descriptor: borrowing FileDescriptor, into buffer: ByteBuffer, _ passed: inout PassedDescriptors,
+    descriptorsMax: Int = PassedDescriptors.countPerReadMax
   ) throws(Errno) -> Received {
     let socket = descriptor.rawValue
     precondition(buffer.capacity > buffer.count)
@@ -153,7 +154,7 @@ package enum UnixSocket {
     var controlLength = 0
     var flags: CInt = 0
     var count = 0
-    do {
+    do throws(Errno) {
       unsafe try buffer.appendFilling { free throws(Errno) in
         var vector = unsafe iovec(iov_base: free.baseAddress, iov_len: free.count)
         var message = unsafe msghdr()
@@ -173,12 +174,10 @@ package enum UnixSocket {
       }
     } catch  where error == .again {
       return .nothing
-    } catch {
-      throw error
     }
     let before = passed.count
     if controlLength > 0 { control.takeDescriptors(length: controlLength, into: &passed) }
-    guard passed.count - before <= PassedDescriptors.countPerReadMax else { return .descriptors }
+    guard passed.count - before <= descriptorsMax else { return .descriptors }
     // The control buffer had space for all, so this process has reached its limit on descriptors.
     if flags & CInt(MSG_CTRUNC) != 0 { passed.appendLost() }
     return count == 0 ? .end : .bytes(count)

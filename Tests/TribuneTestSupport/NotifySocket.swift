@@ -48,7 +48,7 @@ package final class NotifySocket: Sendable {
     guard try waits(milliseconds: Self.patienceMilliseconds) else { throw Errno.again }
     let bytes = ByteBuffer(capacity: 65_536)
     var passed = PassedDescriptors()
-    _ = try UnixSocket.receiveMany(from: descriptor, into: bytes, &passed)
+    _ = try UnixSocket.receive(from: descriptor, into: bytes, &passed, descriptorsMax: .max)
     let text = String(decoding: [UInt8](bytes.bytes), as: UTF8.self)
     taken.withLock { $0.append(text) }
     return Message(text: text, descriptors: passed.releaseAll())

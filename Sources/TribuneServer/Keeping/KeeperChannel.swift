@@ -118,10 +118,10 @@ package final class KeeperChannel {
   /// still be received: a bus that was killed may have sent connections with its last messages.
   private func receive(into buffer: ByteBuffer, _ passed: inout PassedDescriptors) throws(Errno) -> Received {
     do throws(Errno) {
-      return try UnixSocket.receiveMany(from: socket, into: buffer, &passed)
+      return try UnixSocket.receive(from: socket, into: buffer, &passed, descriptorsMax: .max)
     } catch {
       guard error == .connectionReset else { throw error }
-      return try UnixSocket.receiveMany(from: socket, into: buffer, &passed)
+      return try UnixSocket.receive(from: socket, into: buffer, &passed, descriptorsMax: .max)
     }
   }
 

@@ -29,7 +29,17 @@ struct ControlMessage {
 
   /// Hands over the descriptors that the kernel wrote into the first `length` bytes.
   mutating func takeDescriptors(length: Int, into passed: inout PassedDescriptors) {
-    unsafe withBytes { bytes in unsafe Self.takeDescriptors(from: bytes, length: length, into: &passed) }
+    guard length >= Self.headLength else { return }
+    unsafe withBytes { bytes in
+      let end = unsafe min(length, bytes.load(as: Int.self), bytes.count)
+      let level = unsafe bytes.load(fromByteOffset: MemoryLayout<Int>.size, as: CInt.self)
+      let type = unsafe bytes.load(
+        fromByteOffset: MemoryLayout<Int>.size + MemoryLayout<CInt>.size, as: CInt.self)
+      guard level == SOL_SOCKET, type == CInt(SCM_RIGHTS) else { return }
+      for offset in stride(from: Self.headLength, to: end - 3, by: MemoryLayout<CInt>.size) {
+        passed.append(owning: unsafe bytes.load(fromByteOffset: offset, as: CInt.self))
+      }
+    }
   }
 
   fileprivate static func writeHead(descriptorCount: Int, into bytes: UnsafeMutableRawBufferPointer) {
@@ -38,35 +48,19 @@ struct ControlMessage {
     unsafe bytes.storeBytes(
       of: CInt(SCM_RIGHTS), toByteOffset: MemoryLayout<Int>.size + MemoryLayout<CInt>.size, as: CInt.self)
   }
-
-  fileprivate static func takeDescriptors(
-    from bytes: UnsafeMutableRawBufferPointer, length: Int, into passed: inout PassedDescriptors
-  ) {
-    guard length >= headLength else { return }
-    let end = unsafe min(length, bytes.load(as: Int.self), bytes.count)
-    let level = unsafe bytes.load(fromByteOffset: MemoryLayout<Int>.size, as: CInt.self)
-    let type = unsafe bytes.load(
-      fromByteOffset: MemoryLayout<Int>.size + MemoryLayout<CInt>.size, as: CInt.self)
-    guard level == SOL_SOCKET, type == CInt(SCM_RIGHTS) else { return }
-    for offset in stride(from: headLength, to: end - 3, by: MemoryLayout<CInt>.size) {
-      passed.append(owning: unsafe bytes.load(fromByteOffset: offset, as: CInt.self))
-    }
-  }
 }
 
 /// The same in an array, for sending up to as many descriptors as the kernel passes with one message.
 struct LongControlMessage {
   /// SCM_MAX_FD.
-  static let descriptorsMax = 253
+  private static let descriptorsMax = 253
 
   private var words: [UInt64]
 
-  /// Space for descriptors to receive.
-  init() { words = Self.words(forDescriptors: Self.descriptorsMax) }
-
   init(passing descriptors: [CInt]) {
     precondition(descriptors.count <= Self.descriptorsMax)
-    words = Self.words(forDescriptors: descriptors.count)
+    let length = ControlMessage.headLength + descriptors.count * MemoryLayout<CInt>.size
+    words = [UInt64](repeating: 0, count: (length + 7) / 8)
     unsafe withBytes { bytes in
       unsafe ControlMessage.writeHead(descriptorCount: descriptors.count, into: bytes)
       for (index, descriptor) in descriptors.enumerated() {
@@ -77,17 +71,7 @@ struct LongControlMessage {
     }
   }
 
-  private static func words(forDescriptors count: Int) -> [UInt64] {
-    [UInt64](repeating: 0, count: (ControlMessage.headLength + count * MemoryLayout<CInt>.size + 7) / 8)
-  }
-
   mutating func withBytes<R>(_ body: (UnsafeMutableRawBufferPointer) -> R) -> R {
     unsafe words.withUnsafeMutableBytes { unsafe body($0) }
-  }
-
-  mutating func takeDescriptors(length: Int, into passed: inout PassedDescriptors) {
-    unsafe withBytes { bytes in
-      unsafe ControlMessage.takeDescriptors(from: bytes, length: length, into: &passed)
-    }
   }
 }

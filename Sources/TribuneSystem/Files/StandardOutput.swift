@@ -56,8 +56,6 @@ private func writeAll(_ bytes: [UInt8], to descriptor: CInt) throws(Errno) {
     } catch  where error == .again {
       // Another process has made the pipe or the terminal non-blocking.
       _ = try Poll.wait(for: descriptor, forWriting: true)
-    } catch {
-      throw error
     }
   }
 }

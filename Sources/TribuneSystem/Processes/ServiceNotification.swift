@@ -22,10 +22,7 @@ package struct ServiceSocket: ~Copyable {
   private let socket: FileDescriptor
 
   package init() throws(Errno) {
-    socket = FileDescriptor(
-      owning: try retrying {
-        Glibc.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-      })
+    socket = try UnixSocket.make(CInt(SOCK_DGRAM.rawValue), nonblocking: false)
   }
 
   /// Whether a service manager wants notifications.

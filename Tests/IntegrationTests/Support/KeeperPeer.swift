@@ -63,7 +63,8 @@ final class KeeperPeer {
     let buffer = ByteBuffer(capacity: KeeperMessage.lengthMax)
     var passed = PassedDescriptors()
     do throws(Errno) {
-      guard case .bytes = try UnixSocket.receiveMany(from: socket, into: buffer, &passed) else {
+      let received = try UnixSocket.receive(from: socket, into: buffer, &passed, descriptorsMax: .max)
+      guard case .bytes = received else {
         throw Errno.connectionReset
       }
     } catch {

@@ -132,7 +132,8 @@ final class KeeperScript: Sendable {
     let buffer = ByteBuffer(capacity: KeeperMessage.lengthMax)
     var passed = PassedDescriptors()
     do throws(Errno) {
-      guard case .bytes = try UnixSocket.receiveMany(from: socket, into: buffer, &passed) else { return nil }
+      let received = try UnixSocket.receive(from: socket, into: buffer, &passed, descriptorsMax: .max)
+      guard case .bytes = received else { return nil }
     } catch {
       guard error.isDisconnection else { throw error }
       return nil
