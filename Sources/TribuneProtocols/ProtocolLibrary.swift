@@ -40,8 +40,6 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     entries[name].flatMap { $0.isFromFile ? nil : $0.owners.first }
   }
 
-  package func isFromFile(_ name: String) -> Bool { entries[name]?.isFromFile == true }
-
   /// The protocols that the owner has added, in their present meaning.
   package func protocols(of owner: Owner) -> [DelegateProtocol] {
     (namesByOwner[owner] ?? []).compactMap { entries[$0]?.linked }

@@ -56,24 +56,6 @@ struct SharedFileTests {
     #expect(mapping.load(at: 0) == 0)
   }
 
-  @Test("A copy has the same bytes, and does not change with the original")
-  func copied() throws {
-    let file = try SharedFile(length: 1 << 20)
-    let original = try SharedMapping(file)
-    let parts = [0, 70_000, (1 << 20) - 3]
-    for part in parts { original.store([1, 2, 3].raw, at: part) }
-    let copy = try file.copy()
-    original.store([9, 9, 9].raw, at: 70_000)
-    original.store([9, 9, 9].raw, at: 200_000)
-    #expect(copy.length == 1 << 20)
-    #expect(ftruncate(copy.rawDescriptor, 9_999) == -1 && errno == EPERM)
-    // Pages that were never written to take no memory.
-    #expect(copy.data(from: 200_000).map { $0.lowerBound > 1_000_000 } == true)
-    let mapping = try SharedMapping(copy)
-    for part in parts { #expect(Array(mapping.bytes(in: part..<part + 3)) == [1, 2, 3]) }
-    #expect(Array(mapping.bytes(in: 200_000..<200_003)) == [0, 0, 0])
-  }
-
   @Test("The length of a file cannot be changed")
   func sealed() throws {
     let file = try SharedFile(length: 10_000)

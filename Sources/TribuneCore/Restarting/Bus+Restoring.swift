@@ -66,16 +66,10 @@ extension Bus {
   }
 
   /// Makes ids up to these count as given, too, once the restore has ended.
-  package mutating func skip(query: UInt64, delegate: UInt64) {
-    raiseHighest(query: query, delegate: delegate)
-  }
-
-  mutating func raiseHighest(query: UInt64 = 0, delegate: UInt64 = 0) {
+  package mutating func raiseHighest(query: UInt64 = 0, delegate: UInt64 = 0) {
     ids.queries.raiseHighest(to: query)
     ids.delegates.raiseHighest(to: delegate)
   }
-
-  package mutating func slot(of id: ConnectionID) -> ConnectionSlot? { connections[id] }
 
   /// Drops all effects.
   package mutating func dropEffects() { effects.drain { _ in } }

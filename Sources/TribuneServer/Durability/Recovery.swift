@@ -115,7 +115,7 @@ final class Recovery {
       }
     }
     let known = bus.value.highest
-    bus.value.skip(
+    bus.value.raiseHighest(
       query: last(.query, known: known.query), delegate: last(.delegate, known: known.delegate))
     sessions.noteGiven(ConnectionID(rawValue: last(.connection, known: sessions.lastID.rawValue)))
     guard isDamaged else { return }

@@ -101,7 +101,7 @@ package final class EventLoop {
   ///
   /// - Returns: whether the loop continues.
   package func iterate<Target: EventLoopTarget>(for target: Target) throws(Errno) -> Bool {
-    let count = try epoll.wait(isPatient: !target.wantsIdle && !target.hasWork)
+    let count = try epoll.wait(milliseconds: target.wantsIdle || target.hasWork ? 0 : -1)
     target.beginIteration()
     if count == 0, target.wantsIdle { target.becameIdle() }
     var mainQueueIsReady = false

@@ -57,26 +57,6 @@ package struct SharedFile: ~Copyable, Sendable {
   /// Gives up the file's descriptor.
   package consuming func release() -> FileDescriptor { descriptor }
 
-  /// A copy of the file. Processes that have this file cannot write to the copy.
-  package func copy() throws(Errno) -> SharedFile {
-    let copy = try SharedFile(length: length)
-    var bytes = [UInt8](repeating: 0, count: 65_536)
-    var part = data(from: 0)
-    while let range = part {
-      var offset = range.lowerBound
-      while offset < range.upperBound {
-        let (start, most) = (off_t(offset), min(bytes.count, range.upperBound - offset))
-        let count = try retrying { unsafe pread(descriptor.rawValue, &bytes, most, start) }
-        // The seals guarantee that there is more.
-        precondition(count > 0, "a sealed file has become shorter")
-        let written = try retrying { unsafe pwrite(copy.rawDescriptor, bytes, count, start) }
-        offset += written
-      }
-      part = data(from: range.upperBound)
-    }
-    return copy
-  }
-
   /// The first bytes of a file in memory, sealed or not.
   ///
   /// - Returns: `length` bytes, or fewer if the file is shorter; nil if it is not a file in memory, or cannot be

@@ -51,14 +51,9 @@ package struct Readiness: OptionSet, Sendable {
     try control(EPOLL_CTL_DEL, target, [], 0)
   }
 
-  /// Waits for an event, or only checks for one.
+  /// Waits for an event, so many milliseconds at most; without a limit if the number is negative.
   ///
   /// - Returns: the number of events, for `event(at:)`.
-  package func wait(isPatient: Bool = true) throws(Errno) -> Int {
-    try wait(milliseconds: isPatient ? -1 : 0)
-  }
-
-  /// Waits for an event, so many milliseconds at most; without a limit if the number is negative.
   package func wait(milliseconds: CInt) throws(Errno) -> Int {
     Int(
       try retrying {
