@@ -291,18 +291,7 @@ package struct Bus: ~Copyable {
     if isObserved { emit(.announcement(announcement())) }
   }
 
-  mutating func makeQueryID() -> QueryID {
-    QueryID(rawValue: ids.queries.next())
-  }
-
-  mutating func makeDelegateID() -> DelegateID {
-    DelegateID(rawValue: ids.delegates.next())
-  }
-
-  mutating func countVerdict(_ verdict: VerdictKind) {
-    totals.asked += 1
-    if verdict == .vetoed { totals.vetoed += 1 }
-  }
+  mutating func makeDelegateID() -> DelegateID { DelegateID(rawValue: ids.delegates.next()) }
 }
 
 extension FrameView {

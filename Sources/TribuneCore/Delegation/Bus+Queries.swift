@@ -46,7 +46,7 @@ extension Bus {
       + countedLength(ofKept: keptBytes, from: slot)
     try requireCapacity(toRemember: rememberedBytes, of: "query", from: slot)
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
-    let id = makeQueryID()
+    let id = QueryID(rawValue: ids.queries.next())
     let query = Query(
       id: id, asker: slot, askerID: connections[slot].id,
       askerPeer: connections[slot].peer, serial: header.serial, fields, started: now,
@@ -195,20 +195,14 @@ extension Bus {
       settleTruncated(place, index, truncated, because: knownReason, at: now)
       return
     }
-    guard length > 0 else {
-      queries[place].settle(index, outcome, reason: "", at: now)
-      return
-    }
-    guard chargeAnswer(length, to: queries[place].asker) else {
+    guard length == 0 || chargeAnswer(length, to: queries[place].asker) else {
       let reason = "the limit on the answers to one asker is reached"
       settleTruncated(place, index, truncated, because: reason, at: now)
       return
     }
-    if isValue {
-      queries[place].settle(index, outcome, reason: "", value: [UInt8](payload), byteCount: length, at: now)
-    } else {
-      queries[place].settle(index, outcome, reason: payload.reason, byteCount: length, at: now)
-    }
+    queries[place].settle(
+      index, outcome, reason: isValue || length == 0 ? "" : payload.reason,
+      value: isValue ? [UInt8](payload) : [], byteCount: length, at: now)
   }
 
   /// Settles a participant without the reason or value of its answer. Of the bus's own reason, only the bytes beyond
@@ -360,7 +354,10 @@ extension Bus {
   private mutating func conclude(_ place: Int, at now: Instant) {
     let verdict = queries[place].makeVerdict()
     let conclusion: ConclusionKind = if case .allowed = verdict.verdict { .allowed } else { .vetoed }
-    if !verdict.isDryRun, !queries[place].isForValues { countVerdict(verdict.verdict) }
+    if !verdict.isDryRun, !queries[place].isForValues {
+      totals.asked += 1
+      if case .vetoed = conclusion { totals.vetoed += 1 }
+    }
     emit(
       .verdict(
         queries[place].asker, queries[place].serial,

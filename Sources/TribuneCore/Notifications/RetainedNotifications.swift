@@ -90,13 +90,8 @@ struct RetainedNotifications: ~Copyable {
   /// - Parameter sender: nil for any.
   func all(of sender: ConnectionID?) -> [RetainedNotification] {
     var found: [RetainedNotification] = []
-    Self.forEach(root) { if sender == nil || $0.sender == sender { found.append($0) } }
-    return found
-  }
-
-  private static func forEach(_ node: Node, _ body: (RetainedNotification) -> Void) {
-    for notification in node.here.values { body(notification) }
-    for next in node.branches.values { forEach(next, body) }
+    Self.visitAll(root, nil, &found)
+    return sender == nil ? found : found.filter { $0.sender == sender }
   }
 
   private static func visit(
