@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneWire
+
 /// Rewrites the white space of valid JSON.
 struct JSONFormatter {
   private let bytes: [UInt8]
@@ -103,14 +105,6 @@ struct JSONFormatter {
 }
 
 extension Unicode.Scalar {
-  /// Whether it is a control character, a line separator, or an override of the writing direction.
-  var actsOnTerminals: Bool {
-    switch value {
-    case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-    default: false
-    }
-  }
-
   /// `\u` and four digits. The scalar must need no surrogates.
   var jsonEscape: String {
     let digits = String(value, radix: 16)

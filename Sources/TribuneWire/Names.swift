@@ -220,14 +220,23 @@ extension String {
   package var escaped: String {
     var result = ""
     for scalar in unicodeScalars {
-      switch scalar.value {
-      case 0x0A: result += "\\n"
-      case 0x09: result += "\\t"
-      case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069:
-        result += "\\u{" + String(scalar.value, radix: 16) + "}"
+      switch scalar {
+      case "\n": result += "\\n"
+      case "\t": result += "\\t"
+      case _ where scalar.actsOnTerminals: result += "\\u{" + String(scalar.value, radix: 16) + "}"
       default: result.unicodeScalars.append(scalar)
       }
     }
     return result
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether it is a control character, a line separator, or an override of the writing direction.
+  package var actsOnTerminals: Bool {
+    switch value {
+    case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
   }
 }

@@ -40,7 +40,7 @@ extension Link {
     if message.isLong { try await attachFile(&post, &message) }
     while true {
       let duty = try state.withLock { state throws(TribuneError) in
-        try state.post(post, message, at: CoarseClock.tick)
+        try state.post(post, message, at: SystemClock.coarseNanoseconds)
       }
       if let duty { return perform(duty) }
       try await waitForCapacity(for: post)

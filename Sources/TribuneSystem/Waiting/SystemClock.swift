@@ -9,7 +9,10 @@ package enum SystemClock {
   /// Microseconds since 1970, UTC.
   package static var wallMicroseconds: UInt64 { nanoseconds(CLOCK_REALTIME) / 1000 }
 
-  static func nanoseconds(_ clock: clockid_t) -> UInt64 {
+  /// Nanoseconds since an arbitrary moment, cheap to read, with a resolution of a few milliseconds: the kernel's tick.
+  package static var coarseNanoseconds: Int64 { Int64(nanoseconds(CLOCK_MONOTONIC_COARSE)) }
+
+  private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
     var time = timespec()
     unsafe clock_gettime(clock, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
