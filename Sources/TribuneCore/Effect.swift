@@ -73,4 +73,8 @@ package struct QueryTail {
   package let objectLength: Int
 
   package var payloadLength: Int { slice.count - nameLength - objectLength }
+  package var nameText: String { String(repairing: slice.bytes.extracting(first: nameLength)) }
+  package var objectText: String {
+    String(repairing: slice.bytes.extracting(nameLength..<nameLength + objectLength))
+  }
 }

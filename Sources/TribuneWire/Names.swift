@@ -141,14 +141,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
     return true
   }
 
-  package var tokenCount: Int {
-    let bytes = text.utf8Bytes
-    var count = 1
-    for offset in 0..<bytes.byteCount where bytes.integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") {
-      count += 1
-    }
-    return count
-  }
+  package var tokenCount: Int { text.utf8Bytes.tokenCount }
 
   /// Whether `name`, which must be valid, matches.
   package func matches(_ name: RawSpan) -> Bool {
@@ -193,6 +186,13 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RawSpan {
+  /// The number of tokens of a name or a pattern, which is not empty.
+  package var tokenCount: Int {
+    var count = 1
+    for offset in 0..<byteCount where integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") { count += 1 }
+    return count
+  }
+
   /// Whether a verb follows `word`. A lower-case letter would continue the word instead.
   fileprivate func isVerb(behind word: String) -> Bool {
     let word = word.utf8Bytes

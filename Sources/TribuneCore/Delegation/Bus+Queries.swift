@@ -404,12 +404,10 @@ extension Bus {
 
   private mutating func ending(_ place: Int, _ conclusion: ConclusionKind, at now: Instant) -> QueryEnding {
     let tail = queries.tail(at: place)
-    let bytes = tail.slice.bytes
     return QueryEnding(
-      query: queries[place].id, name: String(repairing: bytes.extracting(first: tail.nameLength)),
-      object: String(repairing: bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)),
-      conclusion: conclusion, mode: queries[place].ask.mode, asker: queries[place].askerID,
-      askerPeer: queries[place].askerPeer, vetoCount: queries[place].makeVetoes().count,
+      query: queries[place].id, name: tail.nameText, object: tail.objectText, conclusion: conclusion,
+      mode: queries[place].ask.mode, asker: queries[place].askerID, askerPeer: queries[place].askerPeer,
+      vetoCount: queries[place].makeVetoes().count,
       elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
   }
 

@@ -234,8 +234,6 @@ extension Bus {
 }
 
 extension PostedNotification {
-  fileprivate var name: String { String(repairing: key.extracting(first: header.nameLength)) }
-  fileprivate var object: String { String(repairing: key.extracting(droppingFirst: header.nameLength)) }
   /// Whether it has userInfo to retain. A post without any clears the retained notification.
   var isKept: Bool { header.payloadLength > 0 || fields.length > 0 }
 }

@@ -26,6 +26,9 @@ struct PostedNotification {
     }
   }
 
+  var name: String { String(repairing: key.extracting(first: header.nameLength)) }
+  var object: String { String(repairing: key.extracting(droppingFirst: header.nameLength)) }
+
   /// Name, object and userInfo.
   var tail: QueryTail {
     let start = slice.range.lowerBound

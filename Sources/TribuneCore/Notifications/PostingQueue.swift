@@ -86,16 +86,11 @@ extension PostedNotification {
 
   /// Names and objects contain no control characters, so NUL separates them.
   private func key(of kind: PostOptions) -> ExactText {
-    let key = key
-    let name = String(repairing: key.extracting(first: header.nameLength))
-    let object = String(repairing: key.extracting(droppingFirst: header.nameLength))
-    let text =
-      switch kind {
-      case .coalesceByName: "\(uid)\0\(name)"
-      case .coalesceByObject: "\(uid)\0\0\(object)"
-      default: "\(uid)\0\(name)\0\(object)"
-      }
-    return ExactText(text)
+    switch kind {
+    case .coalesceByName: ExactText("\(uid)\0\(name)")
+    case .coalesceByObject: ExactText("\(uid)\0\0\(object)")
+    default: ExactText("\(uid)\0\(name)\0\(object)")
+    }
   }
 }
 

@@ -20,27 +20,13 @@ package struct RetainedNotification {
   private static var overhead: Int { 256 }
 
   static func cost(of tail: QueryTail) -> Int {
-    tail.slice.weight + overhead * (1 + tail.nameTokenCount)
+    tail.slice.weight + overhead * (1 + tail.slice.bytes.extracting(first: tail.nameLength).tokenCount)
   }
 
   func entry(at now: Instant) -> RetainedEntry {
-    let bytes = tail.slice.bytes
-    return RetainedEntry(
-      connection: sender, uid: uid, name: String(repairing: bytes.extracting(first: tail.nameLength)),
-      object: String(
-        repairing: bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)),
+    RetainedEntry(
+      connection: sender, uid: uid, name: name, object: object,
       length: UInt32(clamping: tail.slice.weight - tail.nameLength - tail.objectLength),
       age: now.nanoseconds(since: posted) / 1000)
-  }
-}
-
-extension QueryTail {
-  fileprivate var nameTokenCount: Int {
-    let bytes = slice.bytes
-    var count = 1
-    for offset in 0..<nameLength where bytes.integer(at: offset, as: UInt8.self) == UInt8(ascii: ".") {
-      count += 1
-    }
-    return count
   }
 }

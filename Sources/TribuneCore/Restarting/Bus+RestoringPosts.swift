@@ -236,10 +236,8 @@ extension Bus {
 }
 
 extension RetainedNotification {
-  package var name: String { String(repairing: tail.slice.bytes.extracting(first: tail.nameLength)) }
-  package var object: String {
-    String(repairing: tail.slice.bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength))
-  }
+  package var name: String { tail.nameText }
+  package var object: String { tail.objectText }
 
   /// The file with its userInfo, if there is one.
   package var attachment: (any AttachedFile)? { tail.slice.buffer.attachment }

@@ -183,11 +183,9 @@ extension Bus {
 
   /// The method that a query calls, if its object has a protocol that still has it.
   private mutating func method(of tail: QueryTail, for use: Use) -> ProtocolMethod? {
-    let bytes = tail.slice.bytes
-    let object = bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)
-    guard let linked = declarations.linked(for: object),
-      let method = linked.method(named: String(repairing: bytes.extracting(first: tail.nameLength))),
-      use.admits(method.kind)
+    let object = tail.objectText
+    guard let linked = declarations.linked(for: object.utf8Bytes),
+      let method = linked.method(named: tail.nameText), use.admits(method.kind)
     else { return nil }
     return method
   }

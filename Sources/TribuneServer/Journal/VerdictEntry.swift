@@ -221,13 +221,10 @@ nonisolated extension Outcome {
 
 nonisolated extension VerdictEntry {
   init(_ decision: Decision, of tail: QueryTail) {
-    let bytes = tail.slice.bytes
     self.init(
-      name: String(repairing: bytes.extracting(first: tail.nameLength)),
-      object: String(
-        repairing: bytes.extracting(tail.nameLength..<tail.nameLength + tail.objectLength)),
-      asker: decision.askerPeer, askerConnection: decision.asker, verdict: decision.verdict,
-      vetoes: decision.vetoes, overrideReason: decision.overrideReason, mode: decision.mode,
+      name: tail.nameText, object: tail.objectText, asker: decision.askerPeer,
+      askerConnection: decision.asker, verdict: decision.verdict, vetoes: decision.vetoes,
+      overrideReason: decision.overrideReason, mode: decision.mode,
       elapsedMicroseconds: decision.elapsedNanoseconds / 1000)
   }
 }
