@@ -24,11 +24,6 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
     package var name: String
     package var type: ValueType
 
-    package init(name: String, type: ValueType) {
-      self.name = name
-      self.type = type
-    }
-
     package var isNullable: Bool {
       if case .nullable = type { true } else { false }
     }

@@ -6,9 +6,7 @@ package struct FieldReader: ~Escapable {
   private var position = 0
 
   @_lifetime(copy bytes)
-  package init(_ bytes: RawSpan) {
-    self.bytes = bytes
-  }
+  package init(_ bytes: RawSpan) { self.bytes = bytes }
 
   package var isAtEnd: Bool { position == bytes.byteCount }
 
@@ -36,15 +34,11 @@ package struct FieldReader: ~Escapable {
   }
 
   @_lifetime(self: copy self)
-  package mutating func flag() throws(WireError) -> Bool {
-    try integer(UInt8.self) != 0
-  }
+  package mutating func flag() throws(WireError) -> Bool { try integer(UInt8.self) != 0 }
 
   /// Bytes with a 32-bit length before them.
   @_lifetime(self: copy self)
-  package mutating func byteArray() throws(WireError) -> [UInt8] {
-    [UInt8](try run("a run of"))
-  }
+  package mutating func byteArray() throws(WireError) -> [UInt8] { [UInt8](try run("a run of")) }
 
   /// Bytes with a 32-bit length before them, in place.
   @_lifetime(copy self)

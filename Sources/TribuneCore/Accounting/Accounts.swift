@@ -56,9 +56,7 @@ package final class Accounts {
   }
 
   /// Charges bytes for a notification that another bus had retained, even beyond the limits.
-  func chargeRestored(_ size: Int, to uid: UInt32) {
-    charge(size, to: account(of: uid))
-  }
+  func chargeRestored(_ size: Int, to uid: UInt32) { charge(size, to: account(of: uid)) }
 
   private func charge(_ size: Int, to account: UserAccount) {
     account.charges.retainedByteCount += size

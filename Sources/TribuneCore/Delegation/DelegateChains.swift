@@ -14,9 +14,7 @@ struct DelegateChains {
   private var routes: RouteCache<DelegateRegistration>
   private(set) var count = 0
 
-  init(seed: UInt64) {
-    routes = RouteCache(placeCount: 512, seed: seed)
-  }
+  init(seed: UInt64) { routes = RouteCache(placeCount: 512, seed: seed) }
 
   var changeCount: UInt64 { routes.generation }
 

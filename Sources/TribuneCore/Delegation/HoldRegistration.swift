@@ -54,9 +54,7 @@ struct Holds {
   private var tree = PatternTree<HoldRegistration>()
   private var routes: RouteCache<HoldRegistration>
 
-  init(seed: UInt64) {
-    routes = RouteCache(placeCount: 64, seed: seed)
-  }
+  init(seed: UInt64) { routes = RouteCache(placeCount: 64, seed: seed) }
 
   var count: Int { tree.count }
   var changeCount: UInt64 { routes.generation }

@@ -126,9 +126,7 @@ struct Query {
   }
 
   /// Takes over the capacity that an earlier query had for its participants.
-  mutating func takeCapacity(from other: inout Query) {
-    swap(&participants, &other.participants)
-  }
+  mutating func takeCapacity(from other: inout Query) { swap(&participants, &other.participants) }
 
   /// Frees memory, once the query is over.
   mutating func clear(keepingCapacityFor count: Int) {

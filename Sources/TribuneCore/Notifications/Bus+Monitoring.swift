@@ -8,9 +8,7 @@ extension Bus {
   package var isMonitored: Bool { mutating get { !monitors.isEmpty } }
 
   /// The monitors of frames with that name; an empty name stands for frames without one.
-  package mutating func monitors(of name: RawSpan) -> [ConnectionSlot] {
-    monitors.watching(name)
-  }
+  package mutating func monitors(of name: RawSpan) -> [ConnectionSlot] { monitors.watching(name) }
 
   /// Whether a connection monitors anything.
   package func isMonitor(_ slot: ConnectionSlot) -> Bool {

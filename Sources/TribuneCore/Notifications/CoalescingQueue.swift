@@ -46,9 +46,7 @@ struct CoalescingQueue<Element> {
     self.byteCount += byteCount
   }
 
-  mutating func popFirst() -> Element? {
-    isEmpty ? nil : take(at: head)?.element
-  }
+  mutating func popFirst() -> Element? { isEmpty ? nil : take(at: head)?.element }
 
   /// Removes and returns all elements with the key, in order.
   mutating func remove(under key: ExactText) -> [Element] {

@@ -207,13 +207,9 @@ private struct Leaf<Key: Hashable> {
 
   var isEmpty: Bool { anyObject.isEmpty && byObject.isEmpty }
 
-  mutating func insert(_ key: Key, object: TextNumber?) {
-    change(key, object: object, by: 1)
-  }
+  mutating func insert(_ key: Key, object: TextNumber?) { change(key, object: object, by: 1) }
 
-  mutating func remove(_ key: Key, object: TextNumber?) {
-    change(key, object: object, by: -1)
-  }
+  mutating func remove(_ key: Key, object: TextNumber?) { change(key, object: object, by: -1) }
 
   private mutating func change(_ key: Key, object: TextNumber?, by difference: Int) {
     guard let object else { return anyObject.change(key, by: difference) }

@@ -121,9 +121,7 @@ extension Bus {
     }
   }
 
-  package mutating func isConnected(_ slot: ConnectionSlot) -> Bool {
-    connections.has(slot)
-  }
+  package mutating func isConnected(_ slot: ConnectionSlot) -> Bool { connections.has(slot) }
 
   /// Whether something is registered under that serial: an observation, a monitor, a delegate, a hold or a declaration.
   package mutating func isRegistered(_ serial: Serial, by slot: ConnectionSlot) -> Bool {

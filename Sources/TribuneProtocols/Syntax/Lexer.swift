@@ -129,9 +129,7 @@ struct Lexer {
     offset += 1
   }
 
-  func text(of token: Token) -> String {
-    String(decoding: bytes[token.range], as: UTF8.self)
-  }
+  func text(of token: Token) -> String { String(decoding: bytes[token.range], as: UTF8.self) }
 
   /// The text of a comment, without `#`.
   func documentation(in comment: Range<Int>) -> String {

@@ -116,12 +116,8 @@ package final class ChildProcess: Sendable {
   }
 
   /// Sends a signal to the child, or to its group if it leads one. Does nothing once the child has ended.
-  package func send(signal: Int32) {
-    signals.send(signal)
-  }
+  package func send(signal: Int32) { signals.send(signal) }
 
   /// Waits for the child's end, whether or not the waiting task is cancelled.
-  package func ended() async -> Ending {
-    await ending.value
-  }
+  package func ended() async -> Ending { await ending.value }
 }

@@ -18,9 +18,7 @@ package enum Environment {
   }
 
   /// Whether this process can see a file at `path`.
-  package static func fileExists(_ path: String) -> Bool {
-    unsafe access(path, F_OK) == 0
-  }
+  package static func fileExists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
   /// The program's arguments, its own name first, as bytes: a file's name need not be text.
   package static var arguments: [[UInt8]] {

@@ -11,9 +11,7 @@ package enum ProgramHeap {
   /// By itself, the allocator returns only free memory at the heap's end. It keeps every page before that, and
   /// long-lived allocations always lie behind many short-lived ones. The time is proportional to the returned memory:
   /// about 0.1 s for a GiB.
-  package static func release() {
-    _ = malloc_trim(0)
-  }
+  package static func release() { _ = malloc_trim(0) }
 
   /// A buffer of a size that a peer decides, which can be large.
   ///

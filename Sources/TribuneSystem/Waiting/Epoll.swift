@@ -47,9 +47,7 @@ package struct Readiness: OptionSet, Sendable {
     try control(EPOLL_CTL_MOD, target, interest, token)
   }
 
-  package func remove(_ target: CInt) throws(Errno) {
-    try control(EPOLL_CTL_DEL, target, [], 0)
-  }
+  package func remove(_ target: CInt) throws(Errno) { try control(EPOLL_CTL_DEL, target, [], 0) }
 
   /// Waits for an event, so many milliseconds at most; without a limit if the number is negative.
   ///
