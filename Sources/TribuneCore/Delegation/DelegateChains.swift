@@ -23,7 +23,7 @@ struct DelegateChains {
     byObject[ExactText(delegate.object), default: []].insertSorted(delegate)
     let object = delegate.object.isEmpty ? nil : delegate.object
     for pattern in delegate.patterns { tree.insert(delegate, pattern: pattern, object: object) }
-    routes.age()
+    routes.invalidate()
   }
 
   mutating func remove(_ delegate: DelegateRegistration) {
@@ -33,7 +33,7 @@ struct DelegateChains {
     if byObject[key]?.isEmpty == true { byObject[key] = nil }
     let object = delegate.object.isEmpty ? nil : delegate.object
     for pattern in delegate.patterns { tree.remove(delegate, pattern: pattern, object: object) }
-    routes.age()
+    routes.invalidate()
   }
 
   /// The delegates of exactly that object, in order; if it is empty, those for any object.

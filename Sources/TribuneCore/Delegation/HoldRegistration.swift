@@ -61,13 +61,13 @@ struct Holds {
 
   mutating func insert(_ hold: HoldRegistration, _ deadlines: inout Deadlines<Due>) {
     tree.insert(hold, pattern: hold.pattern, object: hold.object)
-    routes.age()
+    routes.invalidate()
     hold.deadline = hold.expiry.map { deadlines.insert(.hold(hold), due: $0) }
   }
 
   mutating func remove(_ hold: HoldRegistration, _ deadlines: inout Deadlines<Due>) {
     tree.remove(hold, pattern: hold.pattern, object: hold.object)
-    routes.age()
+    routes.invalidate()
     if let deadline = hold.deadline { deadlines.remove(deadline) }
     hold.deadline = nil
   }

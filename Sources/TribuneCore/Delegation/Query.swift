@@ -89,10 +89,10 @@ struct Query {
   mutating func setParticipants(_ delegates: [DelegateRegistration]) {
     participants.reserveCapacity(delegates.count)
     for delegate in delegates { participants.append(Participant(delegate: delegate)) }
-    findPlaces()
+    indexParticipants()
   }
 
-  private mutating func findPlaces() {
+  private mutating func indexParticipants() {
     guard participants.count > Self.searchedMax else { return }
     for (place, participant) in participants.enumerated() {
       places[participant.delegate.identity.id.rawValue] = place
@@ -107,7 +107,7 @@ struct Query {
     self.participants += participants
     self.answerByteCount = answerByteCount
     self.nextExpiry = min(self.nextExpiry, nextExpiry)
-    findPlaces()
+    indexParticipants()
     for participant in participants {
       switch participant.state {
       case .unasked: return

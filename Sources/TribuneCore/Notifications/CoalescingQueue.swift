@@ -38,7 +38,7 @@ struct CoalescingQueue<Element> {
   var first: Element? { isEmpty ? nil : entries[head]?.element }
 
   mutating func append(_ element: Element, keys: [ExactText], byteCount: Int) {
-    clearAway()
+    compactIfDue()
     let number = firstNumber + entries.count
     entries.append(Entry(element: element, keys: keys, byteCount: byteCount))
     for key in keys { numbers[key, default: []].append(number) }
@@ -79,7 +79,7 @@ struct CoalescingQueue<Element> {
     return entry
   }
 
-  private mutating func clearAway() {
+  private mutating func compactIfDue() {
     let most = max(Self.emptyMin, count)
     guard entries.count - count > most + most * stagger / 256 else { return }
     firstNumber += entries.count

@@ -59,13 +59,13 @@ package struct NotificationCenter {
   mutating func add(_ observation: Observation, slot: ConnectionSlot) {
     change(observation, slot) { $0.insert($1, pattern: $2, object: $3) }
     observationCount += 1
-    routes.age()
+    routes.invalidate()
   }
 
   mutating func remove(_ observation: Observation, slot: ConnectionSlot) {
     change(observation, slot) { $0.remove($1, pattern: $2, object: $3) }
     observationCount -= 1
-    routes.age()
+    routes.invalidate()
   }
 
   mutating func add(_ delegate: DelegateRegistration) {
@@ -80,7 +80,7 @@ package struct NotificationCenter {
     reservePlace(of: slot)
     guard places[slot.index].isSuspended != isSuspended else { return }
     places[slot.index].isSuspended = isSuspended
-    routes.age()
+    routes.invalidate()
   }
 
   private mutating func reservePlace(of slot: ConnectionSlot) {
@@ -111,7 +111,7 @@ package struct NotificationCenter {
     let key = Key(slot: delegate.slot, isDelegate: true)
     let object = delegate.object.isEmpty ? nil : delegate.object
     for pattern in patterns { change(&tree, key, pattern, object) }
-    routes.age()
+    routes.invalidate()
   }
 
   /// The connections that receive a notification, in the order of their slots.

@@ -5,8 +5,8 @@ import TribuneWire
 /// A cache of the receivers of messages, by name and object.
 ///
 /// The hash of a route selects a few entries of a table. So the usual lookup takes one comparison, hostile names
-/// cannot make the table grow, and a route without an entry costs no more than building it again. `age()` invalidates
-/// all routes.
+/// cannot make the table grow, and a route without an entry costs no more than building it again. `invalidate()` makes
+/// all routes invalid.
 ///
 /// With one entry for each hash, 1,000 names in 2,048 entries left one post in four without its route.
 struct RouteCache<Receiver> {
@@ -56,7 +56,7 @@ struct RouteCache<Receiver> {
   }
 
   /// Invalidates all routes, since a registration was added or removed.
-  mutating func age() {
+  mutating func invalidate() {
     generation += 1
     if receiversKept > Self.receiversLeftMax { forgetReceivers() }
   }

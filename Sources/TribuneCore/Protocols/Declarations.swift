@@ -170,7 +170,7 @@ struct Declarations {
       }
     }
     self.rules = rules
-    routes.age()
+    routes.invalidate()
     return report
   }
 
@@ -199,7 +199,7 @@ struct Declarations {
     rules = wanted.compactMap { rule in
       linked.first { $0.name == rule.name }.map { Rule(pattern: rule.pattern, linked: $0) }
     }
-    routes.age()
+    routes.invalidate()
   }
 
   // MARK: Declarations
@@ -208,7 +208,7 @@ struct Declarations {
     count += 1
     guard declaration.linked != nil else { return }
     byObject[ExactText(declaration.object), default: []].append(declaration)
-    routes.age()
+    routes.invalidate()
   }
 
   mutating func remove(_ declaration: DeclarationRegistration) {
@@ -218,7 +218,7 @@ struct Declarations {
     let object = ExactText(declaration.object)
     byObject[object]?.removeAll { $0 === declaration }
     if byObject[object]?.isEmpty == true { byObject[object] = nil }
-    routes.age()
+    routes.invalidate()
   }
 }
 

@@ -73,8 +73,8 @@ struct ChildWait: ~Copyable {
       }
       if watched[2].revents != 0 { readOutput() }
       if watched[0].revents != 0 {
-        readLeftOutput()
-        endRest(signals)
+        readRemainingOutput()
+        endGroup(signals)
         return ChildProcess.Ending(termination: reap(), output: output)
       }
     }
@@ -92,7 +92,7 @@ struct ChildWait: ~Copyable {
 
   /// Reads the child's last output. Does not wait for other processes that have the pipe, such as a child of the child
   /// that continues in the background.
-  private mutating func readLeftOutput() {
+  private mutating func readRemainingOutput() {
     while let descriptor = captured?.rawValue, output.count < limit {
       var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard unsafe poll(&watched, 1, 0) > 0 else { return }
@@ -104,7 +104,7 @@ struct ChildWait: ~Copyable {
   /// again: a shell blocks signals while it starts a command, so a signal at that moment has ended the shell alone.
   /// Members that survive it are killed when no process has the output pipe any more or when SIGKILL is sent, and after
   /// a second at the latest. Until the leader is reaped, no other group can have its id.
-  private mutating func endRest(_ signals: SignalRelay) {
+  private mutating func endGroup(_ signals: SignalRelay) {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)
     let end = SystemClock.monotonicNanoseconds + 1_000_000_000
