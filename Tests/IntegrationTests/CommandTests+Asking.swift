@@ -17,7 +17,7 @@ struct AskingCommandTests {
   @Test("without a delegate, the verdict is the default, at once, and says so")
   func nobody() throws {
     let allowed = try bus.tribunectl("ask", "a.shouldB", "--object=x")
-    allowed.expect(0, output: "allowed: a.shouldB x (nobody was there to answer)\n")
+    allowed.expect(0, output: "allowed: a.shouldB x (no delegate answered)\n")
     let vetoed = try bus.tribunectl("ask", "a.shouldB", "--default=veto", "-j")
     #expect(vetoed.status == 1)
     let verdict = try vetoed.object()
@@ -216,6 +216,6 @@ struct AskingCommandTests {
     #expect(delegate.end(SIGTERM) == 0)
     #expect(
       try delegate.errors.rest()
-        == "tribunectl: answers are not shown any more: standard output: No space left on device\n")
+        == "tribunectl: answers are no longer shown: standard output: No space left on device\n")
   }
 }

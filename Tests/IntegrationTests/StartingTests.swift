@@ -78,7 +78,7 @@ struct StartingTests {
   @Test(
     "a path where no socket can be is an error that says why, and the daemon does not say that it is ready",
     arguments: [
-      ("file", "there is a file that is no socket"), ("folder", "there is a file that is no socket"),
+      ("file", "there is a file that is not a socket"), ("folder", "there is a file that is not a socket"),
       ("file/bus", "Not a directory"), ("missing/folder/bus", "No such file or directory"),
       (String(repeating: "x", count: 108), "File name too long"),
     ])

@@ -22,14 +22,14 @@ struct VerifyTests {
       [Programs.path(of: "tribunectl"), "--address=\(address)", "verify"] + arguments)
   }
 
-  @Test("says how many protocols are right, unless it is quiet")
+  @Test("says how many protocols are valid, unless it is quiet")
   func right() throws {
-    try verify("right.protocol").expect(0, output: "2 protocols in 1 file are right\n", errors: "")
+    try verify("right.protocol").expect(0, output: "2 protocols in 1 file are valid\n", errors: "")
     // The child comes first: the order of the files does not matter.
-    #expect(try verify("child.protocol", "right.protocol").output == "3 protocols in 2 files are right\n")
+    #expect(try verify("child.protocol", "right.protocol").output == "3 protocols in 2 files are valid\n")
     #expect(try verify("-q", "right.protocol").output == "")
     #expect(try verify("-", "-q").status == 0)
-    #expect(try verify("-").output == "0 protocols in 1 file are right\n")
+    #expect(try verify("-").output == "0 protocols in 1 file are valid\n")
   }
 
   @Test("prints every mistake with its file, line and column, and exits with 1")
@@ -66,7 +66,7 @@ struct VerifyTests {
     #expect(verified.errors.contains("wrong.protocol:4:14: "))
     let long = try folder.open("long.protocol")
     try long.truncate(atOffset: (1 << 20) + 1)
-    #expect(try verify("\(folder.path)/long.protocol").errors.contains("it is longer than 1 MiB"))
+    #expect(try verify("\(folder.path)/long.protocol").errors.contains("longer than the limit of 1 MiB"))
   }
 
   @Test("exits with 2 on wrong usage")

@@ -106,12 +106,12 @@ struct FailedReplacementTests {
       let listener = try UnixSocket.listening(at: path)
       let items = [KeptItem.log(7), .listener(try #require(SocketFile(at: path)).inode)]
       try keeper.send(.batch(items), passing: [file.rawValue, listener.rawValue])
-      try keeper.expect(.taken(count: 2))
+      try keeper.expect(.acknowledged(count: 2))
       try keeper.send(.end(count: impostor == .countsWrong ? 7 : 2))
     }
     #expect(daemon.status() == 1)
     let errors = try daemon.errors.rest()
-    #expect(errors.contains("tribuned: cannot take the place of the bus: "), "\(errors)")
+    #expect(errors.contains("tribuned: cannot replace the bus: "), "\(errors)")
     #expect(errors.contains(impostor.complaint), "\(errors)")
   }
 

@@ -27,7 +27,7 @@ struct InterruptedFrameTests {
     try poster.send(Post(), serial: 2, flags: .acknowledge, name: "load.unit")
     _ = try poster.next(.ok)
     try bus.crash()
-    #expect(try bus.log().contains("1 connection has to connect again"))
+    #expect(try bus.log().contains("1 connection has to reconnect"))
     let bytes = try observer.bytesToEnd()
     let head = RawClient.bytes { $0.appendFrame(Post(), serial: 1, name: "load.unit") }
     #expect((head.count..<Self.payload.utf8.count).contains(bytes.count))
@@ -62,7 +62,7 @@ struct InterruptedFrameTests {
     try slow.send { asks in
       for serial in 1...1000 { asks.appendFrame(Ask(), serial: Serial(serial), name: "a.shouldB") }
     }
-    try bus.bus.waitForLog("bytes waited to be read")
+    try bus.bus.waitForLog("unread bytes exceed the limit")
     for _ in 0..<2 {
       try RawClient.greeted(bus).settle()
       bus.end(SIGKILL)
