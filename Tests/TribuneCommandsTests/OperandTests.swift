@@ -21,7 +21,7 @@ struct OperandTests {
     (["post", "a", ""], "not JSON"),
     (["ask", "a", "nul"], "not JSON"), (["post", "a", "{} {}"], "not JSON"),
     (["post", "a", "[1e999]"], "not JSON"),
-    (["observe", "a.**.b"], "not a valid name pattern"), (["monitor", "a*"], "no name pattern"),
+    (["observe", "a.**.b"], "not a valid name pattern"), (["monitor", "a*"], "not a valid name pattern"),
     (["delegate", "a", "**.b", "--approve"], "not a valid name pattern"),
     (["post", "a", "--object=\u{7}"], "is not a valid object"),
     (["post", "a", "--object=\(String(repeating: "x", count: 256))"], "255 bytes"),
