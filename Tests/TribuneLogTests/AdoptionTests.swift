@@ -42,20 +42,6 @@ struct AdoptionTests {
     return LogImage(bytes)
   }
 
-  @Test("has the same contents for its next owner, who can append to it")
-  func adopted() throws {
-    let log = try Self.filled()
-    let original = log.contents()
-    #expect(original.entries.count == 3 * 17)
-    let adopted = try LogImage(of: log).adopted()
-    #expect(adopted.contents().entries == original.entries)
-    #expect((0..<5).map { adopted.slotCopy($0) } == (0..<5).map { log.slotCopy($0) })
-    #expect(adopted.slotCopy(3)?.counters[4] == 12)
-    #expect(adopted.append(EntryCopy(9)) != nil)
-    adopted.commit()
-    #expect(adopted.contents().entries.count == original.entries.count + 1)
-  }
-
   @Test("is the same file, not a copy")
   func shared() throws {
     let log = try Self.filled()

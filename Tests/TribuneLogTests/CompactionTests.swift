@@ -33,39 +33,6 @@ struct CompactionTests {
     try owners(LogImage(of: log).adopted())
   }
 
-  @Test("keeps live entries in order, and tells their new positions")
-  func kept() throws {
-    let log = try Self.log()
-    try Self.fill(log, 0..<10)
-    let before = log.contents().entries
-    log.beginCompaction()
-    #expect(log.isCompacting)
-    var moves: [Int: Int] = [:]
-    let isDone = log.compact(lengthMax: .max) { entry, isTail in
-      #expect(!isTail)
-      return entry.owner % 3 == 0
-    } relocated: { entry, position in
-      moves[entry.position.offset] = position.offset
-    }
-    #expect(isDone)
-    #expect(try Self.owners(log) == Array(0..<10))
-    #expect(log.endCompaction())
-    #expect(!log.isCompacting)
-    let after = log.contents().entries
-    #expect(after.map(\.owner) == [0, 3, 6, 9])
-    #expect(moves == [0: 0, 120: 40, 240: 80, 360: 120])
-    #expect(log.usedLength == 160)
-    #expect(log.keptLength == 160)
-    // Only its position has changed.
-    for entry in after {
-      var original = before[Int(entry.owner)]
-      original.position = entry.position
-      #expect(entry == original)
-    }
-    try Self.fill(log, 20..<22)
-    #expect(try Self.successor(log) == [0, 3, 6, 9, 20, 21])
-  }
-
   @Test("commits what was appended when it ends, and not before, if it was told to")
   func committing() throws {
     let log = try Self.log()
@@ -128,55 +95,6 @@ struct CompactionTests {
     #expect(tail == [4, 5, 6])
     #expect(log.endCompaction())
     #expect(try Self.successor(log) == [0, 1, 2, 3, 4, 6])
-  }
-
-  @Test("takes an entry for its tail that replaces one that was taken back")
-  func tailAfterDiscarding() throws {
-    let log = try Self.log()
-    try Self.fill(log, 0..<1)
-    _ = try #require(log.append(EntryCopy(3, owner: 1)))
-    log.beginCompaction()
-    log.discardUncommitted()
-    try Self.fill(log, 2..<3)
-    var tail: [UInt64] = []
-    _ = log.compact { entry, isTail in
-      if isTail { tail.append(entry.owner) }
-      return true
-    }
-    #expect(tail == [2])
-  }
-
-  @Test("includes what was appended to it, before, between and after the entries that it keeps")
-  func appended() throws {
-    let log = try Self.log()
-    try Self.fill(log, 0..<4)
-    log.beginCompaction()
-    let counters = try #require(log.appendToCompaction(EntryCopy(1, owner: 100, body: [1, 2, 3])))
-    #expect(counters.offset == 0)
-    _ = log.compact(lengthMax: 80)
-    #expect(log.appendToCompaction(EntryCopy(6, owner: 101))?.offset == 120)
-    #expect(log.compact())
-    #expect(log.appendToCompaction(EntryCopy(7, owner: 102))?.offset == 232)
-    #expect(try Self.successor(log) == [0, 1, 2, 3])
-    #expect(log.endCompaction())
-    #expect(try Self.successor(log) == [100, 0, 1, 101, 2, 3, 102])
-  }
-
-  @Test("changes nothing if it is abandoned, and the next one is complete")
-  func abandoned() throws {
-    let log = try Self.log()
-    try Self.fill(log, 0..<6)
-    log.beginCompaction()
-    _ = try #require(log.appendToCompaction(EntryCopy(1, body: [UInt8](repeating: 9, count: 300))))
-    _ = log.compact(lengthMax: 100)
-    log.abandonCompaction()
-    #expect(!log.isCompacting)
-    #expect(log.keptLength == 0)
-    #expect(try Self.successor(log) == [0, 1, 2, 3, 4, 5])
-    log.beginCompaction()
-    #expect(log.compact { entry, _ in entry.owner > 3 })
-    #expect(log.endCompaction())
-    #expect(try Self.successor(log) == [4, 5])
   }
 
   @Test("is abandoned if the live entries do not fit, and says so")

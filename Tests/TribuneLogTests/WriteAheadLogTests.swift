@@ -55,24 +55,6 @@ struct WriteAheadLogTests {
     #expect(log.contents().entries.map(\.body) == [[UInt8]](repeating: body, count: body.count + 2))
   }
 
-  @Test("does not hold uncommitted entries")
-  func uncommitted() throws {
-    let log = try Self.log()
-    let first = EntryCopy(2, body: [1])
-    #expect(log.append(first) != nil)
-    #expect(log.contents().entries.isEmpty)
-    log.commit()
-    let second = EntryCopy(3, body: [2, 2, 2])
-    #expect(log.append(second)?.offset == 40)
-    #expect(try LogImage(of: log).adopted().contents().entries == [first])
-    log.discardUncommitted()
-    #expect(log.usedLength == 40)
-    let third = EntryCopy(3, body: [3])
-    #expect(log.append(third)?.offset == 40)
-    log.commit()
-    #expect(log.contents().entries.map(\.body) == [[1], [3]])
-  }
-
   @Test("ignores the bytes after its committed entries")
   func leftovers() throws {
     let log = try Self.log()
