@@ -83,22 +83,6 @@ struct DeadlineTests {
     #expect(bus.nextDeadline == nil)
   }
 
-  @Test("The next deadline is the earliest of all queries, and nil without queries")
-  func nextDeadline() {
-    let (bus, asker, delegates) = bus(timeouts: [500])
-    #expect(bus.nextDeadline == nil)
-    let start = bus.now
-    bus.ask("x", by: asker, serial: 5)
-    #expect(bus.nextDeadline == start.advanced(byMilliseconds: 500))
-    bus.advance(milliseconds: 100)
-    bus.ask("x", by: asker, serial: 6, deadline: 50)
-    #expect(bus.nextDeadline == start.advanced(byMilliseconds: 150))
-    bus.answer(.approve, query: 2, delegate: 1, from: delegates[0])
-    #expect(bus.nextDeadline == start.advanced(byMilliseconds: 500))
-    bus.answer(.approve, query: 1, delegate: 1, from: delegates[0])
-    #expect(bus.nextDeadline == nil)
-  }
-
   @Test("An answer does not change the time of the other delegates")
   func othersKeepTheirTime() {
     let (bus, asker, delegates) = bus(timeouts: [100, 300])

@@ -114,17 +114,6 @@ struct DepartureTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("The next connection in the asker's slot receives nothing of its queries")
-  func slotReuse() {
-    let (bus, asker, one, _) = ask()
-    bus.disconnect(asker)
-    _ = bus.take()
-    #expect(bus.connect() == asker)
-    bus.answer(.approve, delegate: 1, from: one)
-    bus.advance(milliseconds: 60_000)
-    #expect(bus.take() == ["B refused 900 notAsked"])
-  }
-
   @Test("The next connection in a delegate's slot cannot answer for it")
   func delegateSlotReuse() {
     let (bus, _, one, _) = ask(policy: .abstain)

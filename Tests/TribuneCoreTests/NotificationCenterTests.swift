@@ -38,20 +38,6 @@ struct NotificationCenterTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("A connection receives nothing for the observations of an earlier one in its slot")
-  func slotReuse() throws {
-    let first = bus.connect()
-    bus.observe("a.b", by: first, serial: 1)
-    #expect(try bus.receivers("a.b") == "A")
-    bus.disconnect(first)
-    let second = bus.connect()
-    #expect(first == second)
-    #expect(try bus.receivers("a.b") == "")
-    bus.observe("a.c", by: second, serial: 1)
-    #expect(try bus.receivers("a.b") == "")
-    #expect(try bus.receivers("a.c") == "A")
-  }
-
   @Test("The same bytes are different routes if the name ends at another byte")
   func boundary() throws {
     let (one, other) = (bus.connect(), bus.connect())
@@ -184,19 +170,6 @@ struct NotificationCenterTests {
     #expect(try bus.receivers(name(128)) == "A")
     #expect(try bus.receivers(name(127)) == "A")
     #expect(try bus.receivers(name(126)) == "")
-  }
-
-  @Test("A connection can cancel only what it has registered")
-  func cancelNothing() throws {
-    let (one, other) = (bus.connect(), bus.connect())
-    bus.observe("a", by: one, serial: 1)
-    bus.cancel(1, by: other)
-    bus.cancel(2, by: one)
-    #expect(bus.take() == ["A ok 1 as 1", "B refused 902 notFound", "A refused 902 notFound"])
-    #expect(try bus.receivers("a") == "A")
-    bus.cancel(1, by: one)
-    bus.cancel(1, by: one)
-    #expect(bus.take() == ["A ok 902", "A refused 902 notFound"])
   }
 
   @Test("A monitor sees by its pattern, and receives nothing as an observer")

@@ -148,29 +148,6 @@ struct SpoiltFieldsTests {
     #expect(refusedCount >= bytes.count)
   }
 
-  @Test("Random bytes among the fields never stop the bus", arguments: Seeds.all)
-  func noise(seed: UInt64) throws {
-    var random = SplitMix64(seed: seed)
-    for part in Part.allCases {
-      let (bytes, files) = try fields(part)
-      var bus = base()
-      for _ in 0..<60 {
-        var spoilt = bytes
-        for _ in 0..<Int.random(in: 1...4, using: &random) {
-          let place = Int.random(in: 0..<bytes.count, using: &random)
-          let number: UInt64 = random.integer()
-          for (index, offset) in (place..<min(bytes.count, place + 8)).enumerated() {
-            spoilt[offset] = UInt8(truncatingIfNeeded: number >> (8 * UInt64(index)))
-          }
-        }
-        if restore(part, spoilt, files, in: bus) == nil {
-          runOut(bus)
-          bus = base()
-        }
-      }
-    }
-  }
-
   /// Performs everything that can still happen.
   private func runOut(_ bus: BusUnderTest) {
     bus.bus.finishRestoring(at: bus.now)

@@ -131,16 +131,4 @@ struct ValueQueryTests {
     for slot in [asker, other, source] { bus.disconnect(slot) }
     #expect(bus.isEmpty)
   }
-
-  @Test("A delegate cannot answer again after its value")
-  func late() {
-    let (asker, source) = (bus.connect(), bus.connectDelegate("x"))
-    bus.ask("x", by: asker, serial: 5, mode: .first)
-    bus.answer(.value, "1", delegate: 1, from: source)
-    _ = bus.take()
-    bus.answer(.value, "2", delegate: 1, from: source)
-    bus.deferAnswer(1000, delegate: 1, from: source)
-    #expect(bus.take() == ["B refused 900 notAsked", "B refused 901 notAsked"])
-    #expect(bus.lastVerdict?.outcomes.map(\.value) == [Array("1".utf8)])
-  }
 }
