@@ -126,54 +126,34 @@ struct ByteBufferTests {
 
   @Test("Every access past the end stops the process")
   func readingPastEnd() async {
+    await #expect(processExitsWith: .failure) { _ = three().bytes.integer(at: 0, as: UInt32.self) }
+    await #expect(processExitsWith: .failure) { _ = three().bytes.integer(at: -1, as: UInt8.self) }
+    await #expect(processExitsWith: .failure) { _ = three().bytes(in: 1..<4).byteCount }
+    await #expect(processExitsWith: .failure) { _ = ByteSlice(three(), 3..<4) }
     await #expect(processExitsWith: .failure) {
-      _ = ByteBuffer(holding: [1, 2, 3]).bytes.integer(at: 0, as: UInt32.self)
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = ByteBuffer(holding: [1, 2, 3]).bytes.integer(at: -1, as: UInt8.self)
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = ByteBuffer(holding: [1, 2, 3]).bytes(in: 1..<4).byteCount
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = ByteSlice(ByteBuffer(holding: [1, 2, 3]), 3..<4)
-    }
-    await #expect(processExitsWith: .failure) {
-      let buffer = ByteBuffer(holding: [1, 2, 3])
+      let buffer = three()
       let slice = ByteSlice(buffer, 0..<3)
       buffer.truncate(to: 2)
       _ = slice.bytes.byteCount
     }
-    await #expect(processExitsWith: .failure) {
-      unsafe ByteBuffer(holding: [1, 2, 3]).withAddress(of: 2..<4) { _ in }
-    }
+    await #expect(processExitsWith: .failure) { unsafe three().withAddress(of: 2..<4) { _ in } }
   }
 
   @Test("Storing past the written bytes stops the process")
   func writingPastEnd() async {
-    await #expect(processExitsWith: .failure) {
-      ByteBuffer(holding: [1, 2, 3]).store(UInt32(0), at: 0)
-    }
-    await #expect(processExitsWith: .failure) {
-      ByteBuffer(holding: [1, 2, 3]).store(UInt8(0), at: 3)
-    }
-    await #expect(processExitsWith: .failure) {
-      ByteBuffer(holding: [1, 2, 3]).store(UInt8(0), at: -1)
-    }
-    await #expect(processExitsWith: .failure) {
-      ByteBuffer(holding: [1, 2, 3]).store(UInt8(0), at: .max)
-    }
-    await #expect(processExitsWith: .failure) {
-      ByteBuffer(holding: [1, 2, 3]).truncate(to: 4)
-    }
+    await #expect(processExitsWith: .failure) { three().store(UInt32(0), at: 0) }
+    await #expect(processExitsWith: .failure) { three().store(UInt8(0), at: 3) }
+    await #expect(processExitsWith: .failure) { three().store(UInt8(0), at: -1) }
+    await #expect(processExitsWith: .failure) { three().store(UInt8(0), at: .max) }
+    await #expect(processExitsWith: .failure) { three().truncate(to: 4) }
     await #expect(processExitsWith: .failure) {
       unsafe ByteBuffer(capacity: 4).appendFilling { free in free.count + 1 }
     }
-    await #expect(processExitsWith: .failure) {
-      unsafe ByteBuffer(capacity: 4).appendFilling { _ in -1 }
-    }
+    await #expect(processExitsWith: .failure) { unsafe ByteBuffer(capacity: 4).appendFilling { _ in -1 } }
   }
 }
+
+private func three() -> ByteBuffer { ByteBuffer(holding: [1, 2, 3]) }
 
 @Suite("The buffer pool", .timeLimit(.minutes(15)))
 struct BufferPoolTests {

@@ -118,12 +118,8 @@ struct FrameHeaderTests {
 
   @Test("Writing a header with a name or object that is too long stops the process")
   func tooLongToSay() async {
-    await #expect(processExitsWith: .failure) {
-      _ = FrameHeader(kind: .post, serial: 1, nameLength: 256)
-    }
-    await #expect(processExitsWith: .failure) {
-      _ = FrameHeader(kind: .post, serial: 1, objectLength: 256)
-    }
+    await #expect(processExitsWith: .failure) { _ = FrameHeader(kind: .post, serial: 1, nameLength: 256) }
+    await #expect(processExitsWith: .failure) { _ = FrameHeader(kind: .post, serial: 1, objectLength: 256) }
   }
 
   @Test("A view with another length than its frame stops the process")

@@ -77,48 +77,6 @@ struct PatternTests {
       #expect(Pattern.any.matches(name.utf8Bytes) == true)
     }
   }
-
-  @Test("Matching agrees with comparing token by token", arguments: Seeds.all)
-  func oracle(seed: UInt64) throws {
-    var random = SplitMix64(seed: seed)
-    for _ in 0..<2000 {
-      let name = Self.tokens(["a", "b", "ab", "a-b"], using: &random)
-      var tokens = Self.tokens(["a", "b", "ab", "*", "*"], using: &random)
-      if random.oneIn(3) { tokens[tokens.count - 1] = "**" }
-      let pattern = try Pattern(tokens.joined(separator: "."))
-      let joined = name.joined(separator: ".")
-      #expect(
-        pattern.matches(joined.utf8Bytes) == Self.matches(tokens[...], name[...]), "\(pattern) \(joined)")
-    }
-  }
-
-  @Test("A name is a pattern that matches itself and is literal", arguments: Seeds.all)
-  func names(seed: UInt64) throws {
-    var random = SplitMix64(seed: seed)
-    for _ in 0..<500 {
-      let bytes = (0..<Int.random(in: 0...6, using: &random)).map { _ in
-        Array("ab.-*é\0".utf8).randomElement(using: &random) ?? 0
-      }
-      let text = String(decoding: bytes, as: UTF8.self)
-      let pattern = try? Pattern(text)
-      if NameSyntax.isName(bytes.raw) {
-        #expect(pattern?.isLiteral == true)
-        #expect(pattern?.matches(bytes.raw) == true)
-      } else {
-        #expect(pattern?.isLiteral != true)
-      }
-    }
-  }
-
-  private static func tokens(_ choices: [String], using random: inout SplitMix64) -> [String] {
-    (0..<Int.random(in: 1...5, using: &random)).map { _ in choices.randomElement(using: &random) ?? "a" }
-  }
-
-  private static func matches(_ pattern: ArraySlice<String>, _ name: ArraySlice<String>) -> Bool {
-    guard let token = pattern.first else { return name.isEmpty }
-    guard let first = name.first else { return false }
-    return token == "**" || (token == "*" || token == first) && matches(pattern.dropFirst(), name.dropFirst())
-  }
 }
 
 private func texts(ofTokensIn pattern: Pattern) -> [String] {
