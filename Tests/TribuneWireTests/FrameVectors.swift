@@ -52,20 +52,20 @@ extension FrameVector {
         software: "tribuned 0.1"),
       serial: 0),
     FrameVector(
-      "error", Refusal(.invalidName), serial: 12, payload: Array(#""a..b" is no name"#.utf8)),
-    FrameVector("error-unknown-code", newerRefusal, serial: 0, payload: Array("später".utf8)),
+      "error", Refusal(.invalidName), serial: 12, text: #""a..b" is no name"#),
+    FrameVector("error-unknown-code", newerRefusal, serial: 0, text: "später"),
     FrameVector("ok", Okay(), serial: 12),
     FrameVector("ok-attached", Okay(registration: 3, delegate: 19), serial: 3),
     FrameVector("cancel", Cancel(target: 5), serial: 11),
     FrameVector(
-      "error-restarted", Refusal(.restarted), serial: 0, payload: Array("the bus was restarted".utf8)),
+      "error-restarted", Refusal(.restarted), serial: 0, text: "the bus was restarted"),
     FrameVector("succeed", Succeed(predecessor: ConnectionID(rawValue: 7), received: 1000), serial: 56),
   ]
 
   private static let notifications: [FrameVector] = [
     FrameVector(
       "post", Post(), flags: .acknowledge, serial: 12, name: "archive.didPrune", object: "folder/backups",
-      payload: Array(#"{"removed": 3}"#.utf8)),
+      text: #"{"removed": 3}"#),
     FrameVector("post-stamped", Post(), sender: 7, serial: 13, name: "window.didClose", object: "window/42"),
     FrameVector(
       "post-binary", Post(), serial: 14, name: "a", object: "Fenster/größte",
@@ -86,7 +86,7 @@ extension FrameVector {
   private static let keeping: [FrameVector] = [
     FrameVector(
       "post-retained", Post(options: [.retain, .coalesceByObject], style: .whenIdle), serial: 47,
-      name: "archive.state", object: "folder/backups", payload: Array(#"{"free": 7}"#.utf8)),
+      name: "archive.state", object: "folder/backups", text: #"{"free": 7}"#),
     FrameVector(
       "post-awaited", Post(options: [.immediately, .awaited], deadline: 30_000), serial: 48,
       name: "volume.willUnmount", object: "volume/1"),
@@ -100,11 +100,11 @@ extension FrameVector {
     FrameVector("suspend-resume", Suspend(isSuspended: false), serial: 52),
     FrameVector(
       "retained", Retained(age: 2_000_000), sender: 9, serial: 50, name: "archive.state",
-      object: "folder/backups", payload: Array(#"{"free": 7}"#.utf8)),
+      object: "folder/backups", text: #"{"free": 7}"#),
     FrameVector("done", Done(poster: ConnectionID(rawValue: 7), post: 48), serial: 53),
     FrameVector(
       "done-failed", Done(poster: ConnectionID(rawValue: 7), post: 48, hasFailed: true), serial: 54,
-      payload: Array("2 files are open".utf8)),
+      text: "2 files are open"),
     FrameVector(
       "awaited",
       Awaited(
@@ -143,10 +143,10 @@ extension FrameVector {
         protocols: ["TapScrollViewDelegate", "Printable"]),
       serial: 31, object: "view/1"),
     FrameVector(
-      "hold", Hold(), serial: 38, name: "archive.**", object: "folder/backups", payload: Array(why.utf8)),
+      "hold", Hold(), serial: 38, name: "archive.**", object: "folder/backups", text: why),
     FrameVector(
       "hold-expiry", Hold(expiry: 3_600_000_000_000), serial: 39, name: "unit.shouldRestart",
-      payload: Array("backup".utf8)),
+      text: "backup"),
     FrameVector(
       "ended-replaced",
       Ended.replaced(
@@ -159,22 +159,21 @@ extension FrameVector {
       "declare", Declare(protocolName: "ScrollViewDelegate"), serial: 40, object: "view/1"),
     FrameVector(
       "declare-definitions", Declare(protocolName: "ScrollViewDelegate"), serial: 41, object: "view/1",
-      payload: Array(
-        """
+      text: """
         # What a scroll view tells.
         protocol ScrollViewDelegate {
             required did scrollView.didTap (x: float, y: float)
         }
 
-        """.utf8)),
+        """),
     FrameVector(
-      "declare-only-definitions", Declare(), serial: 42, payload: Array("protocol Printable {\n}\n".utf8)),
+      "declare-only-definitions", Declare(), serial: 42, text: "protocol Printable {\n}\n"),
   ]
 
   private static let queries: [FrameVector] = [
     FrameVector(
       "ask", Ask(deadline: 60_000, mode: .all), serial: 5, name: "archive.shouldPrune",
-      object: "folder/backups", payload: Array(#"{"count": 3}"#.utf8)),
+      object: "folder/backups", text: #"{"count": 3}"#),
     FrameVector(
       "ask-within", Ask(mode: .order, fallback: .vetoed, parent: 41), serial: 6, name: "window.shouldClose"),
     FrameVector(
@@ -186,7 +185,7 @@ extension FrameVector {
     FrameVector(
       "question", Question(query: query, delegate: delegate, timeout: 2500, asker: shell), sender: 9,
       serial: 3, name: "archive.shouldPrune", object: "folder/backups",
-      payload: Array(#"{"count": 3}"#.utf8)),
+      text: #"{"count": 3}"#),
     FrameVector(
       "question-dry-run",
       Question(query: query, delegate: delegate, timeout: 2500, asker: shell, isDryRun: true), sender: 9,
@@ -194,22 +193,22 @@ extension FrameVector {
     FrameVector("answer-approve", Answer(query: query, delegate: delegate, answer: .approve), serial: 8),
     FrameVector(
       "answer-veto", Answer(query: query, delegate: delegate, answer: .veto), serial: 9,
-      payload: Array(why.utf8)),
+      text: why),
     FrameVector(
       "defer", Defer(query: query, delegate: delegate, extension: 10_000), serial: 10,
-      payload: Array("unmounting".utf8)),
+      text: "unmounting"),
     FrameVector(
       "defer-any", Defer(query: query, delegate: DelegateID(rawValue: 0), extension: 10_000),
-      flags: .acknowledge, serial: 37, payload: Array("unmounting".utf8)),
+      flags: .acknowledge, serial: 37, text: "unmounting"),
     FrameVector(
       "progress", Progress(query: query, delegate: identity, timeout: 10_000), serial: 5,
-      payload: Array("unmounting".utf8)),
+      text: "unmounting"),
     FrameVector(
       "progress-asked", Progress(query: query, delegate: identity, timeout: 2500, stage: .asked), serial: 32),
     FrameVector(
       "progress-settled",
       Progress(query: query, delegate: identity, timeout: 0, stage: .settled, outcome: .vetoed), serial: 32,
-      payload: Array(why.utf8)),
+      text: why),
     FrameVector(
       "verdict",
       Verdict(
@@ -243,17 +242,17 @@ extension FrameVector {
   private static let values: [FrameVector] = [
     FrameVector(
       "ask-first", Ask(mode: .first), serial: 34, name: "timeline.page", object: "view/1",
-      payload: Array(#"{"page": 2}"#.utf8)),
+      text: #"{"page": 2}"#),
     FrameVector(
       "ask-collect", Ask(mode: .collect, flags: [.isDryRun, .wantsProgress]), serial: 35,
       name: "timeline.page"),
     FrameVector(
       "question-value",
       Question(query: query, delegate: delegate, timeout: 5000, asker: shell, wantsValue: true), sender: 9,
-      serial: 31, name: "timeline.page", object: "view/1", payload: Array(#"{"page": 2}"#.utf8)),
+      serial: 31, name: "timeline.page", object: "view/1", text: #"{"page": 2}"#),
     FrameVector(
       "answer-value", Answer(query: query, delegate: delegate, answer: .value), serial: 36,
-      payload: Array(#"["a", "b"]"#.utf8)),
+      text: #"["a", "b"]"#),
     FrameVector(
       "verdict-values",
       Verdict(

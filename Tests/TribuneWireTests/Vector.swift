@@ -48,7 +48,7 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
 
   init(
     _ file: String, _ fields: any FrameFields, flags: FrameFlags = [], sender: UInt64 = 0, serial: Serial,
-    name: String = "", object: String = "", payload: [UInt8] = []
+    name: String = "", object: String = "", payload: [UInt8] = [], text: String = ""
   ) {
     self.file = file
     self.fields = fields
@@ -57,7 +57,7 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     self.serial = serial
     self.name = name
     self.object = object
-    self.payload = payload
+    self.payload = payload + Array(text.utf8)
   }
 
   var testDescription: String { file }
