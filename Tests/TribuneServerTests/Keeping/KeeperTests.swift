@@ -76,16 +76,6 @@ struct KeeperTests {
     guard case .batch? = try next.ask(.acknowledged(count: 253)) else { throw Errno.inputOutput }
   }
 
-  @Test("keeps one descriptor under each name, and closes the one that another replaces")
-  func replaces() throws {
-    let states = try connections(2)
-    for state in states {
-      #expect(try bus.keep([], and: [.log(5)], [state.passed]) == 1)
-    }
-    #expect(keeper.count == 1)
-    #expect(try states[0].isClosed)
-  }
-
   @Test("takes no more than its capacity, and says how many it took")
   func capacity() throws {
     let keeper = try SteppedKeeper(capacity: 3)
@@ -99,6 +89,7 @@ struct KeeperTests {
     let another = try WatchedConnection()
     #expect(try bus.keep([], and: [.connection(connections[0].cookie)], [another.passed]) == 1)
     #expect(try connections[0].isClosed)
+    #expect(keeper.count == 3)
   }
 
   @Test("also closes a connection with unread bytes")
@@ -132,16 +123,6 @@ struct KeeperTests {
     }
   }
 
-  @Test(
-    "serves one bus, and refuses others",
-    arguments: [.begin, .resume(log: 0)] as [KeeperAttachment])
-  func second(_ attachment: KeeperAttachment) throws {
-    let other = try keeper.bus()
-    try other.say(.attach(attachment))
-    #expect(try other.lastWords() == [.refusal("another bus is served")])
-    #expect(try bus.keep([try WatchedConnection()]) == 1)
-  }
-
   @Test("serves a bus that comes before the keeper notices that the last one died")
   func diesJustBefore() throws {
     let keeper = try SteppedKeeper()
@@ -155,17 +136,6 @@ struct KeeperTests {
     close(connection.passed)
     bus = nil
     #expect(try next.takeAll() == [.connection(connection.cookie)])
-  }
-
-  @Test("closes everything when its bus ends for good, and gives the next one nothing")
-  func over() throws {
-    let connection = try WatchedConnection()
-    #expect(try bus.keep([connection]) == 1)
-    try bus.say(.finished)
-    try keeper.turn()
-    #expect(try connection.isClosed)
-    let next = try keeper.bus()
-    #expect(try next.ask(.attach(.resume(log: 0))) == .acknowledged(count: 0))
   }
 
   // MARK: The lease

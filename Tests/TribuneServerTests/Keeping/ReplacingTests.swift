@@ -96,39 +96,11 @@ struct ReplacingTests {
     try expectOldServed()
   }
 
-  @Test("leaves the old one in its place if it dies before the old one has answered")
-  func diesEarly() throws {
-    for (answer, isAnswered) in [(.yielded, true), (.refusal("not now"), false)] as [(KeeperMessage, Bool)] {
-      let test = try Self()
-      test.new.hangUp()
-      // No other bus may ask before the answer, which would be taken for an answer to that bus.
-      let third = try test.keeper.bus()
-      try third.say(.attach(.replace(logVersion: 4)))
-      #expect(try third.lastWords() == [.refusal("another bus is served")])
-      #expect(try test.old.ask(answer) == (isAnswered ? Self.newcomerHasGone : nil))
-      try test.expectOldServed()
-      let fourth = try test.keeper.bus()
-      try fourth.say(.attach(.replace(logVersion: 5)))
-      #expect(try test.old.hear() == .yieldRequest(logVersion: 5))
-    }
-  }
-
   @Test("gets everything if the old one ends before it has answered")
   func oldEnds() throws {
     old.hangUp()
     #expect(try new.takeAll() == [.connection(connection.cookie)])
     #expect(try new.ask(.ready) == .yielded)
-  }
-
-  @Test("is refused if the old one dies after it gave its place, and everything is kept for the next bus")
-  func oldDies() throws {
-    try yield()
-    old.hangUp()
-    #expect(try new.lastWords() == [Self.ownerHasGone])
-    let next = try keeper.bus()
-    try next.say(.attach(.replace(logVersion: 3)))
-    #expect(try next.takeAll() == [.connection(connection.cookie)])
-    #expect(try next.ask(.ready) == .yielded)
   }
 
   @Test("is refused if the old one hangs up just as it gets ready: the old one may go on without its keeper")

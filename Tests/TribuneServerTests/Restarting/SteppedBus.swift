@@ -90,9 +90,9 @@ final class SteppedBus {
     }
 
     /// Sends a frame. The bus reads it in `read`.
-    func send<F: FrameFields>(_ fields: F, serial: Serial, flags: FrameFlags = [], name: String = "") throws {
+    func send<F: FrameFields>(_ fields: F, serial: Serial, name: String = "") throws {
       let frame = ByteBuffer(capacity: 256)
-      frame.appendFrame(fields, flags: flags, serial: serial, name: name)
+      frame.appendFrame(fields, serial: serial, name: name)
       try send(frame)
     }
 
@@ -193,10 +193,5 @@ final class SteppedBus {
     beginIteration()
     for client in clients { try read(client) }
     endIteration()
-  }
-
-  /// Waits until something is due, and begins an iteration.
-  func beginIterationWhenDue() {
-    repeat { beginIteration() } while !server.interpreter.isAnythingDue
   }
 }
