@@ -24,23 +24,6 @@ struct DelegateChainTests {
     #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [5, 3, 1, 7, 4, 2, 6])
   }
 
-  @Test("A delegate for any object is in every chain, by its order")
-  func anyObject() throws {
-    let slot = bus.connect()
-    bus.attach(["x"], to: "o", by: slot, serial: 1, order: 0)
-    bus.attach(["x"], by: slot, serial: 2, order: 0)
-    bus.attach(["x"], to: "p", by: slot, serial: 3, order: -1)
-    bus.attach(["x", "y"], by: slot, serial: 4, order: -2)
-    bus.attach(["x", "y"], to: "o", by: slot, serial: 5, order: 1)
-    func ids(_ object: String) throws -> [UInt64] {
-      try bus.chain("x", object: object).map(\.delegate.id.rawValue)
-    }
-    #expect(try ids("o") == [4, 1, 2, 5])
-    #expect(try ids("p") == [4, 3, 2])
-    #expect(try ids("q") == [4, 2])
-    #expect(try ids("") == [4, 2])
-  }
-
   @Test(
     "Only delegates that respond to the name are asked, and each once",
     arguments: [

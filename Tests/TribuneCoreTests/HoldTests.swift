@@ -63,15 +63,6 @@ struct HoldTests {
       bus.take() == ["A verdict 5 q1 vetoed: d2 held (busy), d1 approved", "B concluded 1 q1 d1 vetoed"])
   }
 
-  @Test("Holds do not apply to value queries", arguments: [QueryMode.first, .collect])
-  func valueQueries(_ mode: QueryMode) {
-    let (bus, asker, delegate) = Self.held()
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
-    #expect(bus.take() == ["B question 1 q1 d1 5000ms xo"])
-    bus.answer(.value, "7", delegate: 1, from: delegate)
-    #expect(bus.take().first == "A verdict 5 q1 allowed: d1 answered (7)")
-  }
-
   @Test("The verdict has all holds, the oldest first, and also the asker's own", arguments: QueryMode.leave)
   func several(_ mode: QueryMode) {
     let (asker, holder) = (bus.connect(), bus.connect())
@@ -172,38 +163,6 @@ struct HoldTests {
     bus.ask("x", by: asker, serial: 5)
     bus.advance(milliseconds: 2000)
     #expect(bus.take() == ["A verdict 5 q1 allowed?"])
-  }
-
-  @Test("A hold ends with its connection, and the next connection in the slot has none")
-  func disconnect() {
-    let (asker, holder, other) = (bus.connect(), bus.connect(), bus.connect())
-    bus.hold("x", why: "first", by: holder, serial: 1)
-    bus.hold("**", why: "second", for: 1000, by: holder, serial: 2)
-    bus.hold("x", why: "other", by: other, serial: 1)
-    _ = bus.take()
-    bus.disconnect(holder)
-    #expect(bus.connect() == holder)
-    bus.ask("x", by: asker, serial: 5)
-    bus.advance(milliseconds: 2000)
-    #expect(bus.take() == ["A verdict 5 q1 vetoed: d3 held (other)"])
-    bus.disconnect(other)
-    #expect(bus.isEmpty)
-  }
-
-  @Test("A query meets the holds that exist when it is asked")
-  func momentOfAsking() {
-    let (bus, asker, delegate) = Self.held()
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: .all)
-    bus.cancel(2, by: delegate)
-    bus.ask("x", object: "o", by: asker, serial: 6, mode: .all)
-    bus.hold("x", by: delegate, serial: 2)
-    _ = bus.take()
-    bus.answer(.approve, query: 1, delegate: 1, from: delegate)
-    bus.answer(.approve, query: 2, delegate: 1, from: delegate)
-    #expect(
-      bus.take().filter { $0.contains("verdict") } == [
-        "A verdict 5 q1 vetoed: d2 held (busy), d1 approved", "A verdict 6 q2 allowed: d1 approved",
-      ])
   }
 
   // MARK: Refusals and lists

@@ -42,19 +42,6 @@ struct OverrideTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("Without a veto nothing is overridden", arguments: QueryMode.leave)
-  func nothingToOverride(_ mode: QueryMode) {
-    let (asker, delegate) = (bus.connect(), bus.connect())
-    bus.ask("x", by: asker, serial: 5, mode: mode, fallback: .vetoed, flags: .overrides, because: "why")
-    bus.attach(["x"], by: delegate, serial: 1)
-    bus.ask("x", by: asker, serial: 6, mode: mode, fallback: .vetoed, flags: .overrides, because: "why")
-    bus.answer(.approve, query: 2, delegate: 1, from: delegate)
-    #expect(
-      bus.take().filter { $0.contains("verdict") } == [
-        "A verdict 5 q1 vetoed?", "A verdict 6 q2 allowed: d1 approved",
-      ])
-  }
-
   @Test("An override waits no longer than its deadline")
   func overrideDeadline() {
     let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))

@@ -77,28 +77,6 @@ struct PostingTests {
     #expect(bus.take() == delivered)
   }
 
-  @Test("A coalescing post replaces waiting posts of all styles, and goes at once with style now")
-  func acrossStyles() {
-    bus.post("a", text: "1", by: poster, [], style: .whenIdle)
-    bus.post("a", text: "2", by: poster, [], style: .asSoonAsPossible)
-    bus.post("a", text: "3", by: poster, .coalesceByName)
-    #expect(bus.take() == ["B a 3 from :1"])
-    bus.endIteration()
-    bus.idle()
-    #expect(bus.take() == [])
-  }
-
-  @Test("Posts of one user coalesce over all its connections, but not with those of other users")
-  func users() {
-    let (again, other) = (bus.connect(uid: 1000), bus.connect(uid: 1001))
-    bus.post("a", text: "1", by: poster, .coalesceByName, style: .whenIdle)
-    bus.disconnect(poster)
-    bus.post("a", text: "2", by: other, .coalesceByName, style: .whenIdle)
-    bus.post("a", text: "3", by: again, .coalesceByName, style: .whenIdle)
-    bus.idle()
-    #expect(bus.take() == ["B a 2 from :4", "B a 3 from :3"])
-  }
-
   @Test(
     "When many posts wait, of any style, the oldest are delivered early, and none is lost",
     arguments: [[PostingStyle.whenIdle], [.asSoonAsPossible], [.whenIdle, .asSoonAsPossible]])

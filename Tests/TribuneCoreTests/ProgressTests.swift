@@ -46,15 +46,6 @@ struct ProgressTests {
     #expect(bus.queryCount == 0)
   }
 
-  @Test("An asker that does not want progress only receives deferrals", arguments: QueryMode.allCases)
-  func unwanted(_ mode: QueryMode) {
-    let (asker, one) = (bus.connect(), bus.connectDelegate("x"))
-    bus.ask("x", by: asker, serial: 5, mode: mode)
-    bus.deferAnswer(6000, "busy", delegate: 1, from: one)
-    bus.answer(.abstain, delegate: 1, from: one)
-    #expect(bus.take().filter { $0.contains("progress") } == ["A progress 5 q1 d1 6000ms busy"])
-  }
-
   // MARK: Deferrals by others
 
   /// A deferral by another connection for delegates of user 1000, and its outcome.

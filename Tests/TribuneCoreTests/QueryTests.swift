@@ -110,18 +110,6 @@ struct QueryTests {
     #expect(bus.take() == ["B question 2 q1 d2 5000ms xo\(text)"])
   }
 
-  @Test(
-    "A query asks the delegates that were attached when it began",
-    arguments: [QueryMode.parallel, .all, .order])
-  func snapshot(mode: QueryMode) {
-    let (asker, one, late) = (bus.connect(), bus.connectDelegate("x", to: "o"), bus.connect())
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
-    bus.attach(["x"], to: "o", by: late, serial: 1, order: 1)
-    _ = bus.take()
-    bus.answer(.approve, delegate: 1, from: one)
-    #expect(bus.take() == ["A verdict 5 q1 allowed: d1 approved", "B concluded 1 q1 d1 allowed"])
-  }
-
   @Test("A veto is sticky: no later answer lifts it")
   func stickyVeto() {
     let (asker, one, other) = (bus.connect(), bus.connectDelegate("x"), bus.connectDelegate("x"))
@@ -137,22 +125,6 @@ struct QueryTests {
         "A verdict 5 q1 vetoed: d1 vetoed (no), d2 approved", "B concluded 1 q1 d1 vetoed",
         "C concluded 1 q1 d2 vetoed",
       ])
-  }
-
-  @Test("Several queries of one asker run side by side, each with its own verdict")
-  func multiplexing() {
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
-    for serial in 5...7 { bus.ask("x", by: asker, serial: Serial(serial)) }
-    _ = bus.take()
-    bus.answer(.veto, "no", query: 2, delegate: 1, from: delegate)
-    bus.answer(.approve, query: 3, delegate: 1, from: delegate)
-    bus.answer(.abstain, query: 1, delegate: 1, from: delegate)
-    #expect(
-      bus.take().filter { $0.contains("verdict") } == [
-        "A verdict 6 q2 vetoed: d1 vetoed (no)", "A verdict 7 q3 allowed: d1 approved",
-        "A verdict 5 q1 allowed?: d1 abstained",
-      ])
-    #expect(bus.verdictCounts == [3, 1])
   }
 
   @Test("A connection can be asker and delegate, and can ask while it is asked")

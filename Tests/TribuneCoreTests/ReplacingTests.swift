@@ -52,23 +52,6 @@ struct ReplacingTests {
     #expect(entry.delegate.peer.pid == 77 && entry.delegate.label == "new" && entry.order == 3)
   }
 
-  @Test("Keeps delegates of other objects and of any object; without an object, replaces only the latter")
-  func otherObjects() throws {
-    let (one, setter) = (bus.connect(), bus.connect())
-    for (serial, object) in [(1, "o"), (2, "p"), (3, ""), (4, "o/1")] {
-      bus.attach(["x"], to: object, by: one, serial: Serial(serial))
-    }
-    _ = bus.take()
-    bus.attach(["x"], to: "o", by: setter, serial: 1, isSet: true)
-    #expect(bus.take() == ["B ok 1 as 1 d5", "A ended 1 replaced by d5"])
-    #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [3, 5])
-    bus.attach(["x"], by: setter, serial: 2, isSet: true)
-    #expect(bus.take() == ["B ok 2 as 2 d6", "A ended 3 replaced by d6"])
-    #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [5, 6])
-    #expect(try bus.chain("x", object: "p").map(\.delegate.id.rawValue) == [2, 6])
-    #expect(try bus.chain("x", object: "o/1").map(\.delegate.id.rawValue) == [4, 6])
-  }
-
   @Test("Changes nothing if the same delegate is alone in the chain")
   func sameAgain() {
     let (asker, setter) = (bus.connect(), bus.connect())

@@ -53,15 +53,6 @@ struct RetainedTests {
       ])
   }
 
-  @Test("A retained notification outlives its poster")
-  func outlives() {
-    retain("a", "", "1")
-    bus.disconnect(poster)
-    let observer = bus.connect()
-    bus.observe("a", by: observer, serial: 1, .retained)
-    #expect(bus.take() == [" a 1 from :1", "A retained 1 a 1 from :1, 0 ms", "A ok 1 as 1"])
-  }
-
   @Test("A snapshot has what matches the pattern and the object", arguments: Seeds.all)
   func patterns(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)

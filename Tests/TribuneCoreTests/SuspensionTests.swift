@@ -40,40 +40,6 @@ struct SuspensionTests {
     #expect(bus.take() == ["B a.b 5"])
   }
 
-  @Test("Of a run, all notifications are buffered, or only the last")
-  func runs() throws {
-    suspend(.hold)
-    try bus.plain("a.b", object: "o", "1", "2", "3")
-    bus.suspend(false, by: observer)
-    #expect(
-      bus.take() == [" a.b o 1 + a.b o 2 + a.b o 3", "B held, a.b o 1 + a.b o 2 + a.b o 3", "B ok 903"])
-    bus.cancel(1, by: observer)
-    _ = bus.take()
-    suspend(.coalesce)
-    try bus.plain("a.b", object: "o", "1", "2", "3")
-    try bus.plain("a.b", object: "p", "4", "5")
-    bus.suspend(false, by: observer)
-    #expect(bus.take().suffix(2) == ["B held, a.b o 3, a.b p 5", "B ok 903"])
-  }
-
-  @Test(
-    "If several observations match, the one that keeps most decides",
-    arguments: [
-      ([SuspensionBehavior.drop, .coalesce], "B held, a.b 2"), ([.coalesce, .drop], "B held, a.b 2"),
-      ([.drop, .hold, .coalesce], "B held, a.b 1, a.b 2"), ([.drop, .drop], nil),
-    ] as [([SuspensionBehavior], String?)])
-  func several(_ behaviors: [SuspensionBehavior], _ held: String?) throws {
-    for (index, behavior) in behaviors.enumerated() {
-      bus.observe("a.*", by: observer, serial: Serial(index + 1), suspension: behavior)
-    }
-    bus.suspend(by: observer)
-    try bus.plain("a.b", "1")
-    try bus.plain("a.b", "2")
-    _ = bus.take()
-    bus.suspend(false, by: observer)
-    #expect(bus.take() == [held, "B ok 903"].compactMap { $0 })
-  }
-
   @Test("An immediate notification comes after the buffered ones, and the connection stays suspended")
   func immediately() throws {
     suspend(.hold)
@@ -88,14 +54,6 @@ struct SuspensionTests {
       bus.take() == [
         " a.b 1", "B held, a.b 1", "B a.b 2 from :1", " a.b 3", "B held, a.b 3", "B c 4", " a.b 5",
       ])
-  }
-
-  @Test("An immediate post also reaches observations that drop notifications")
-  func immediatelyDropped() throws {
-    suspend(.drop)
-    bus.post("a.b", text: "1", by: poster, .immediately)
-    bus.post("a.b", text: "2", by: poster, .coalesceByName)
-    #expect(bus.take() == ["B a.b 1 from :1", " a.b 2 from :1"])
   }
 
   @Test("The buffer has a limit: the oldest are dropped and counted")
@@ -168,39 +126,5 @@ struct SuspensionTests {
     bus.stop()
     #expect(bus.take() == ["B held, a.b 1", "willStop"])
     #expect(bus.bus.bufferedByteCount(at: observer) == nil)
-  }
-
-  @Test("Questions, and notifications for delegates, are not suspended")
-  func delegates() throws {
-    bus.attach(["a.*"], by: observer, serial: 1)
-    bus.observe("a.*", by: observer, serial: 2, suspension: .hold)
-    bus.suspend(by: observer)
-    _ = bus.take()
-    try bus.plain("a.b", "1")
-    try bus.plain("a.didClose", "2")
-    bus.post("a.didClose", text: "3", by: poster, .immediately)
-    bus.ask("a.shouldClose", by: poster, serial: 1)
-    // The buffered ones stay buffered.
-    #expect(
-      bus.take() == [
-        " a.b 1", "B a.didClose 2", "B a.didClose 3 from :1", "B question 1 q1 d1 5000ms a.shouldClose",
-      ])
-  }
-
-  @Test("Suspending and resuming twice change nothing; a disconnect discards what was buffered")
-  func idempotent() throws {
-    suspend(.hold)
-    try bus.plain("a.b", "1")
-    bus.suspend(by: observer)
-    bus.suspend(false, by: observer)
-    bus.suspend(false, by: observer)
-    #expect(bus.take() == [" a.b 1", "B ok 903", "B held, a.b 1", "B ok 903", "B ok 903"])
-    bus.suspend(by: observer)
-    try bus.plain("a.b", "2")
-    bus.disconnect(observer)
-    let next = bus.connect()
-    bus.observe("a.b", by: next, serial: 1)
-    try bus.plain("a.b", "3")
-    #expect(bus.take() == ["B ok 903", " a.b 2", "B ok 1 as 1", "B a.b 3"])
   }
 }

@@ -40,43 +40,6 @@ struct WillDidTests {
     #expect(try bus.receivers(name, object: "o") == "C")
   }
 
-  @Test("A connection receives one copy, even if it is observer and several delegates")
-  func oneCopy() throws {
-    let (one, other) = (bus.connect(), bus.connect())
-    bus.observe("w.*", by: one, serial: 1)
-    bus.observe("w.didClose", object: "o", by: one, serial: 2)
-    bus.attach(["w.didClose", "w.*", "**"], to: "o", by: one, serial: 3)
-    bus.attach(["w.didClose"], by: one, serial: 4)
-    bus.attach(["w.didClose"], to: "o", by: other, serial: 1)
-    #expect(try bus.receivers("w.didClose", object: "o") == "AB")
-    #expect(try bus.receivers("w.closed", object: "o") == "A")
-    bus.cancel(1, by: one)
-    bus.cancel(2, by: one)
-    #expect(try bus.receivers("w.didClose", object: "o") == "AB")
-    #expect(try bus.receivers("w.closed", object: "o") == "")
-    bus.cancel(3, by: one)
-    #expect(try bus.receivers("w.didClose", object: "o") == "AB")
-    bus.cancel(4, by: one)
-    #expect(try bus.receivers("w.didClose", object: "o") == "B")
-  }
-
-  @Test("A delegate that was cancelled, replaced or disconnected receives nothing")
-  func left() throws {
-    let (one, two, three, setter) = (bus.connect(), bus.connect(), bus.connect(), bus.connect())
-    for slot in [one, two, three] { bus.attach(["w.didClose"], to: "o", by: slot, serial: 1) }
-    #expect(try bus.receivers("w.didClose", object: "o") == "ABC")
-    bus.cancel(1, by: one)
-    #expect(try bus.receivers("w.didClose", object: "o") == "BC")
-    bus.disconnect(two)
-    #expect(try bus.receivers("w.didClose", object: "o") == "C")
-    bus.attach(["w.*"], to: "o", by: setter, serial: 1, isSet: true)
-    #expect(try bus.receivers("w.didClose", object: "o") == "D")
-    #expect(bus.connect() == two)
-    #expect(try bus.receivers("w.didClose", object: "o") == "D")
-    bus.disconnect(setter)
-    #expect(bus.isEmpty)
-  }
-
   @Test("Delegates are neither counted nor listed as observations")
   func noObservations() {
     let slot = bus.connect()
