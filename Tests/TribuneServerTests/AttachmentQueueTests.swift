@@ -33,19 +33,6 @@ struct AttachmentQueueTests {
     #expect(traffic.received == [0, 1, 2, 3, 4, 5])
   }
 
-  @Test("Settling keeps attachments")
-  func settling() {
-    var traffic = AttachedTraffic()
-    for number in 0..<4 { traffic.queue(number, attached: number == 1 ? 10 : nil) }
-    let weight = traffic.queue.byteCount
-    traffic.queue.settle(with: BufferPool(bufferCapacity: 65_536, keptMax: 16))
-    #expect(traffic.queue.byteCount == weight)
-    var attachments: [Int] = []
-    while !traffic.queue.isEmpty { attachments += traffic.send(.max) }
-    #expect(attachments == [1])
-    #expect(traffic.received == [0, 1, 2, 3])
-  }
-
   @Test("A dropped frame releases its attachment, and a partly sent frame stays")
   func dropping() {
     var traffic = AttachedTraffic()

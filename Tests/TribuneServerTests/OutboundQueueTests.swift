@@ -63,15 +63,6 @@ struct OutboundQueueTests {
     #expect(traffic.received == (dropped > 0 ? ["lost \(dropped)"] : []) + kept)
   }
 
-  @Test("Questions, answers and errors are never dropped, however far over the mark the queue is")
-  func keeping() {
-    var traffic = QueuedTraffic()
-    for number in 0..<9 { traffic.queue(number % 3 == 0 ? .verdict : .post, number) }
-    #expect(traffic.queue.dropOldest(downTo: 0) == 6)
-    #expect(traffic.received == ["verdict 0", "lost 6", "verdict 3", "verdict 6"])
-    #expect(traffic.queue.dropOldest(downTo: 0) == 0)
-  }
-
   @Test("The cost of a drop does not grow with the length of the queue", arguments: [0, 1 << 16])
   func dropCost(target: Int) {
     var traffic = QueuedTraffic()
@@ -132,17 +123,6 @@ struct OutboundQueueTests {
     traffic.queue.dropOldest(downTo: 0)
     #expect(traffic.received == ["lost 1", "lost 1"])
     #expect(traffic.queue.lostCount == 2)
-  }
-
-  @Test(
-    "A frame is never dropped once its first byte has been sent", arguments: 0..<5, [0, 1, 31, 32, 33, 40])
-  func halfSent(wholeCount: Int, partLength: Int) {
-    var traffic = QueuedTraffic(posts: 5, payloadLength: 20)
-    traffic.send(wholeCount * traffic.queue.byteCount / 5 + partLength)
-    let keptCount = partLength > 0 ? wholeCount + 1 : wholeCount
-    #expect(traffic.queue.dropOldest(downTo: 0) == UInt64(5 - keptCount))
-    let kept = (0..<keptCount).map(String.init)
-    #expect(traffic.received == kept + (keptCount < 5 ? ["lost \(5 - keptCount)"] : []))
   }
 
   @Test("A loss stands after all earlier frames, even after one that is being sent")
@@ -253,8 +233,10 @@ struct OutboundQueueTests {
     var traffic = QueuedTraffic(posts: 4)
     traffic.queue.dropOldest(downTo: 0)
     traffic.send(7)
+    for kind in [FrameKind.verdict, .post] { traffic.queue(kind, 5) }
     traffic.queue.removeAll()
     #expect(traffic.queue.isEmpty && traffic.queue.byteCount == 0 && traffic.queue.lostCount == 4)
+    #expect(traffic.counted == QueuedTraffic.Unread(notifications: 0, lost: 0, others: 0, isMidFrame: false))
     traffic.sent = []
     traffic.queue(.post, 9)
     #expect(traffic.received == ["9"])

@@ -49,15 +49,6 @@ struct QueueCountTests {
     }
   }
 
-  @Test("An emptied queue counts nothing")
-  func removingAll() {
-    var traffic = traffic(nil)
-    traffic.send(20)
-    #expect(traffic.counted.isMidFrame)
-    traffic.queue.removeAll()
-    #expect(traffic.counted == QueuedTraffic.Unread(notifications: 0, lost: 0, others: 0, isMidFrame: false))
-  }
-
   @Test("After a hand-over at any byte, a queue sends the rest, and drops as it would have before")
   func handingOver() throws {
     let length = traffic(nil).unsent.count

@@ -14,18 +14,6 @@ struct TimeoutsTests {
     return timeouts
   }
 
-  @Test("come due one after the other", arguments: [0, 1, 200])
-  func due(count: UInt64) {
-    var timeouts = Self.timeouts(due: Array(0..<count))
-    for number in 0..<count {
-      let moment = Instant(nanoseconds: number)
-      #expect(timeouts.nextDue == moment)
-      #expect(timeouts.popDue(at: moment)?.token == .listener(Int(number)))
-      #expect(timeouts.popDue(at: moment) == nil)
-    }
-    #expect(timeouts.nextDue == nil)
-  }
-
   @Test("come due in their order, regardless of the order in which they were added", arguments: Seeds.all)
   func order(seed: UInt64) {
     var random = SplitMix64(seed: seed)
