@@ -169,9 +169,7 @@ int fallocate(int descriptor, int mode, off_t offset, off_t length)
 	if (sim_point())
 		return 0;
 	int result = (int)syscall(SYS_fallocate, descriptor, mode, offset, length);
-	int error = errno;
-	sim_point();
-	errno = error;
+	sim_point_after();
 	return result;
 }
 

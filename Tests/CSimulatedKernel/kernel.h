@@ -17,6 +17,13 @@ void sim_note_channel(int descriptor);
 int sim_is_channel(int descriptor);
 /* A point at which the bus can die. Returns whether it is dead. */
 int sim_point(void);
+/* The same behind a call, whose errno stays. */
+static inline void sim_point_after(void)
+{
+	int error = errno;
+	sim_point();
+	errno = error;
+}
 extern int sim_has_died;
 
 /* What is to go wrong, and whether it does now. */

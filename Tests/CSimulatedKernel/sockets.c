@@ -20,8 +20,6 @@ static uint32_t waiting_first, waiting_end;
 
 void sim_reset_sockets(void) { waiting_first = waiting_end = 0; }
 
-static int make_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
-
 static int make_listener(int type)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -62,7 +60,7 @@ int sim_connect(int listener)
 {
 	struct sockaddr_un address;
 	socklen_t length = sizeof address;
-	int connected = make_socket();
+	int connected = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (connected == -1)
 		return -1;
 	if (getsockname(listener, (struct sockaddr *)&address, &length) == 0
@@ -130,15 +128,18 @@ int getsockopt(int descriptor, int level, int name, void *restrict value, sockle
 
 /* MARK: What is read and written */
 
-static void keep_received(struct msghdr *message)
+static void each_received(struct msghdr *message, void (*body)(int))
 {
 	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part))
 		for (size_t at = CMSG_LEN(0); at + sizeof(int) <= part->cmsg_len; at += sizeof(int)) {
 			int passed;
 			memcpy(&passed, (char *)part + at, sizeof passed);
-			sim_keep(passed, 1);
+			body(passed);
 		}
 }
+
+static void keep(int descriptor) { sim_keep(descriptor, 1); }
+static void lose(int descriptor) { syscall(SYS_close, descriptor); }
 
 /* The bus and its keeper: packets are whole, and no client notices them. */
 static ssize_t receive_from_keeper(int descriptor, struct msghdr *message, int flags)
@@ -146,9 +147,7 @@ static ssize_t receive_from_keeper(int descriptor, struct msghdr *message, int f
 	if (sim_point() || sim_goes_wrong(sim_wanted.again))
 		return sim_fail(EAGAIN);
 	ssize_t count = syscall(SYS_recvmsg, descriptor, message, flags);
-	int error = errno;
-	sim_point();
-	errno = error;
+	sim_point_after();
 	return count;
 }
 
@@ -159,9 +158,7 @@ static ssize_t send_to_keeper(int descriptor, const struct msghdr *message, int 
 	if (sim_goes_wrong(sim_wanted.again))
 		return sim_fail(EAGAIN);
 	ssize_t count = syscall(SYS_sendmsg, descriptor, message, flags);
-	int error = errno;
-	sim_point();
-	errno = error;
+	sim_point_after();
 	return count;
 }
 
@@ -170,7 +167,7 @@ ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
 	if (!sim_is_inside()) {
 		ssize_t count = syscall(SYS_recvmsg, descriptor, message, flags);
 		if (sim_is_keeper && count > 0)
-			keep_received(message);
+			each_received(message, keep);
 		return count;
 	}
 	if (sim_is_channel(descriptor))
@@ -195,12 +192,7 @@ ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
 		return sim_fail(error);
 	}
 	if (count > 0 && message->msg_controllen > 0 && sim_goes_wrong(sim_wanted.lost_descriptor)) {
-		for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part; part = CMSG_NXTHDR(message, part))
-			for (size_t at = CMSG_LEN(0); at + sizeof(int) <= part->cmsg_len; at += sizeof(int)) {
-				int passed;
-				memcpy(&passed, (char *)part + at, sizeof passed);
-				syscall(SYS_close, passed);
-			}
+		each_received(message, lose);
 		message->msg_controllen = 0;
 		message->msg_flags |= MSG_CTRUNC;
 		sim_note(SIM_DESCRIPTOR_LOST, cookie, 0, NULL, 0);
@@ -290,8 +282,6 @@ int shutdown(int descriptor, int how)
 		return 0;
 	sim_note(SIM_SHUT_DOWN, sim_cookie(descriptor), 0, NULL, 0);
 	int result = (int)syscall(SYS_shutdown, descriptor, how);
-	int error = errno;
-	sim_point();
-	errno = error;
+	sim_point_after();
 	return result;
 }
