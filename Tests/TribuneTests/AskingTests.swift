@@ -113,21 +113,16 @@ struct AskingTests {
 
   @Test func listsEndWithTheirOkay() async throws {
     try await conversation { peer in
-      let list = try peer.next(.list)
-      #expect(try list.decode(List.self) == List(.connections))
-      for number in 1...3 {
-        let entry = ConnectionEntry(
-          id: ConnectionID(rawValue: UInt64(number)), peer: identity(0, "").peer, age: .max, observations: 1,
+      let entries = (1...3 as ClosedRange<UInt64>).map { number in
+        ConnectionEntry(
+          id: ConnectionID(rawValue: number), peer: identity(0, "").peer, age: .max, observations: 1,
           delegates: 2, queries: 3, queued: .max, lost: 4, posted: 5, isPaused: true, isLossy: false)
-        try peer.send(Entry.connection(entry), serial: list.serial)
       }
-      try peer.send(Okay(), serial: list.serial)
-      let status = try peer.next(.list)
+      try peer.list(.connections, entries.map { .connection($0) })
       var entry = BusEntry()
       entry.software = "scripted"
       entry.vetoed = 3
-      try peer.send(Entry.bus(entry), serial: status.serial)
-      try peer.send(Okay(), serial: status.serial)
+      try peer.list(.bus, [.bus(entry)])
       let chain = try peer.next(.list)
       #expect([chain.name, chain.object] == ["a.shouldB", "b"])
       try peer.send(Refusal(.invalidName), serial: chain.serial, text: "not today")

@@ -109,14 +109,3 @@ struct DeclaringTests {
     }
   }
 }
-
-extension ScriptedPeer {
-  /// Answers a list.
-  fileprivate func list(_ subject: ListSubject, object: String = "", _ entries: [Entry]) throws {
-    let list = try next(.list)
-    #expect(try list.decode(List.self) == List(subject))
-    #expect(list.object == object)
-    for entry in entries { try send(entry, serial: list.serial) }
-    try send(Okay(), serial: list.serial)
-  }
-}

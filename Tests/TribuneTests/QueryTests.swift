@@ -138,20 +138,17 @@ struct QueryTests {
 
   @Test func explainReturnsWhatAQueryWouldMeet() async throws {
     try await conversation { peer in
-      let list = try peer.next(.list)
-      #expect(try list.decode(List.self) == List(.chain))
-      #expect([list.name, list.object] == ["a.shouldB", "b"])
       let hold = HoldEntry(
         connection: ConnectionID(rawValue: 9), delegate: identity(8, ""), pattern: "a.**", object: "",
         why: "a restore", age: 2_000_000, remaining: 0)
-      try peer.send(Entry.hold(hold), serial: list.serial)
-      try peer.send(Entry.missing(MissingEntry(name: "backup")), serial: list.serial)
-      try peer.send(Entry.delegate(delegateEntry(3, "steward")), serial: list.serial)
-      try peer.send(
-        Entry.object(
-          ObjectEntry(object: "b", protocolName: "P", delegates: 1, connection: ConnectionID(rawValue: 9))),
-        serial: list.serial)
-      try peer.send(Okay(), serial: list.serial)
+      let object = ObjectEntry(
+        object: "b", protocolName: "P", delegates: 1, connection: ConnectionID(rawValue: 9))
+      try peer.list(
+        .chain, name: "a.shouldB", object: "b",
+        [
+          .hold(hold), .missing(MissingEntry(name: "backup")), .delegate(delegateEntry(3, "steward")),
+          .object(object),
+        ])
     } client: { connection in
       let explanation = try await connection.explain("a.shouldB", object: "b")
       let hold = try #require(explanation.holds.first)

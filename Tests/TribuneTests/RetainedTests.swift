@@ -158,12 +158,9 @@ struct RetainedTests {
 
   @Test func retainedNotificationsAreListed() async throws {
     try await conversation { peer in
-      let list = try peer.next(.list)
-      #expect(try list.decode(List.self) == List(.retained))
       let entry = RetainedEntry(
         connection: ConnectionID(rawValue: 9), uid: 1000, name: "a.b", object: "o", length: 12, age: 1500)
-      try peer.send(Entry.retained(entry), serial: list.serial)
-      try peer.send(Okay(), serial: list.serial)
+      try peer.list(.retained, [.retained(entry)])
     } client: { connection in
       let retained = try await connection.retained()
       #expect(

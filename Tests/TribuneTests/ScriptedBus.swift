@@ -243,6 +243,15 @@ final class ScriptedPeer {
       serial: ask.serial)
   }
 
+  /// Answers the client's next frame, a request for a list.
+  func list(_ subject: ListSubject, name: String = "", object: String = "", _ entries: [Entry]) throws {
+    let list = try next(.list)
+    #expect(try list.decode(List.self) == List(subject))
+    #expect([list.name, list.object] == [name, object])
+    for entry in entries { try send(entry, serial: list.serial) }
+    try send(Okay(), serial: list.serial)
+  }
+
   /// Confirms the client's next frame, an acknowledged post.
   func confirmPost() throws {
     let post = try next(.post)

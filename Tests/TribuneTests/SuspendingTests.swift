@@ -69,14 +69,11 @@ struct SuspendingTests {
   @Test(arguments: Tribune.SuspensionBehavior.allCases)
   func theSuspensionBehaviorOfAnObservationReachesTheBus(behavior: Tribune.SuspensionBehavior) async throws {
     let observed = try await conversation { peer in
-      let observe = try peer.confirmObservation()
-      let list = try peer.next(.list)
-      let fields = try observe.decode(Observe.self)
+      let fields = try peer.confirmObservation().decode(Observe.self)
       let entry = ObservationEntry(
         connection: ConnectionID(rawValue: 7), pattern: "a", object: "", suspension: fields.suspension,
         isAwaited: true)
-      try peer.send(Entry.observation(entry), serial: list.serial)
-      try peer.send(Okay(), serial: list.serial)
+      try peer.list(.observations, [.observation(entry)])
       return fields
     } client: { connection in
       let notifications = try await connection.observe("a", suspension: behavior, awaited: true)
@@ -115,16 +112,13 @@ struct SuspendingTests {
 
   @Test func suspendedConnectionsAreListed() async throws {
     try await conversation { peer in
-      let list = try peer.next(.list)
-      for isSuspended in [true, false] {
-        let entry = ConnectionEntry(
+      let entries = [true, false].map { isSuspended in
+        ConnectionEntry(
           id: ConnectionID(rawValue: 7), peer: identity(0, "").peer, age: 0, observations: 0, delegates: 0,
           queries: 0, queued: 0, lost: 0, posted: 0, isPaused: false, isLossy: false,
-          isSuspended: isSuspended,
-          held: isSuspended ? .max : 0)
-        try peer.send(Entry.connection(entry), serial: list.serial)
+          isSuspended: isSuspended, held: isSuspended ? .max : 0)
       }
-      try peer.send(Okay(), serial: list.serial)
+      try peer.list(.connections, entries.map { .connection($0) })
     } client: { connection in
       let connections = try await connection.connections()
       #expect(connections.map(\.isSuspended) == [true, false])
