@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Testing
 import TribuneCore
 import TribuneProtocols
 import TribuneTestSupport
@@ -262,6 +263,11 @@ final class BusUnderTest {
   func take() -> [String] {
     defer { transcript = [] }
     return transcript
+  }
+
+  /// Expects this transcript since the last call.
+  func expect(_ lines: String..., sourceLocation: Testing.SourceLocation = #_sourceLocation) {
+    #expect(take() == lines, sourceLocation: sourceLocation)
   }
 
   /// The questions since the last call.

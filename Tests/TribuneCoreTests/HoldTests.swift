@@ -26,7 +26,7 @@ struct HoldTests {
       // The second ask uses what the first one has found.
       bus.ask(name, object: about, by: asker, serial: Serial(serial))
       let verdict = isHeld ? "vetoed: d1 held (busy)" : "allowed?"
-      #expect(bus.take() == ["A verdict \(serial) q\(serial - 4) \(verdict)"])
+      bus.expect("A verdict \(serial) q\(serial - 4) \(verdict)")
     }
   }
 
@@ -46,10 +46,10 @@ struct HoldTests {
   func nobodyAsked(_ mode: QueryMode) {
     let (bus, asker, delegate) = Self.held()
     bus.ask("x", object: "o", by: asker, serial: 5, mode: mode, fallback: .allowed)
-    #expect(bus.take() == ["A verdict 5 q1 vetoed: d2 held (busy)"])
+    bus.expect("A verdict 5 q1 vetoed: d2 held (busy)")
     #expect(bus.verdictCounts == [1, 1])
     bus.answer(.approve, delegate: 1, from: delegate)
-    #expect(bus.take() == ["B refused 900 notAsked"])
+    bus.expect("B refused 900 notAsked")
     #expect(bus.queryCount == 0)
   }
 
@@ -57,10 +57,9 @@ struct HoldTests {
   func allReasons() {
     let (bus, asker, delegate) = Self.held()
     bus.ask("x", object: "o", by: asker, serial: 5, mode: .all)
-    #expect(bus.take() == ["B question 1 q1 d1 5000ms xo"])
+    bus.expect("B question 1 q1 d1 5000ms xo")
     bus.answer(.approve, delegate: 1, from: delegate)
-    #expect(
-      bus.take() == ["A verdict 5 q1 vetoed: d2 held (busy), d1 approved", "B concluded 1 q1 d1 vetoed"])
+    bus.expect("A verdict 5 q1 vetoed: d2 held (busy), d1 approved", "B concluded 1 q1 d1 vetoed")
   }
 
   @Test("The verdict has all holds, the oldest first, and also the asker's own", arguments: QueryMode.leave)
@@ -72,7 +71,7 @@ struct HoldTests {
     bus.hold("*", why: "three", by: holder, serial: 2)
     _ = bus.take()
     bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
-    #expect(bus.take() == ["A verdict 5 q1 vetoed: d1 held (one), d2 held (two), d4 held (three)"])
+    bus.expect("A verdict 5 q1 vetoed: d1 held (one), d2 held (two), d4 held (three)")
   }
 
   @Test("A hold names its owner")
@@ -91,19 +90,19 @@ struct HoldTests {
   func expiry() {
     let (asker, holder) = (bus.connect(), bus.connect())
     bus.hold("x", for: 1000, by: holder, serial: 1)
-    #expect(bus.take() == ["B ok 1 as 1 d1"])
+    bus.expect("B ok 1 as 1 d1")
     bus.advance(milliseconds: 999)
     bus.ask("x", by: asker, serial: 5)
-    #expect(bus.take() == ["A verdict 5 q1 vetoed: d1 held (busy)"])
+    bus.expect("A verdict 5 q1 vetoed: d1 held (busy)")
     #expect(bus.nextDeadline == bus.now.advanced(byMilliseconds: 1))
     bus.advance(milliseconds: 1)
-    #expect(bus.take() == ["B ended 1 expired"])
+    bus.expect("B ended 1 expired")
     bus.ask("x", by: asker, serial: 6)
-    #expect(bus.take() == ["A verdict 6 q2 allowed?"])
+    bus.expect("A verdict 6 q2 allowed?")
     #expect(bus.isEmpty)
     bus.cancel(1, by: holder)
     bus.hold("x", by: holder, serial: 1)
-    #expect(bus.take() == ["B refused 902 notFound", "B ok 1 as 1 d2"])
+    bus.expect("B refused 902 notFound", "B ok 1 as 1 d2")
   }
 
   @Test("Holds expire in the order of their times", arguments: Seeds.all)
@@ -131,10 +130,10 @@ struct HoldTests {
     let holder = bus.connect()
     bus.send(Hold(expiry: bus.now.nanoseconds - before), from: holder, serial: 1, name: "x", text: "why")
     bus.send(Hold(expiry: 1), from: holder, serial: 1, name: "x", text: "why")
-    #expect(bus.take() == ["A refused 1 invalidValue", "A refused 1 invalidValue"])
+    bus.expect("A refused 1 invalidValue", "A refused 1 invalidValue")
     #expect(bus.isEmpty)
     bus.send(Hold(expiry: bus.now.nanoseconds + 1), from: holder, serial: 1, name: "x", text: "why")
-    #expect(bus.take() == ["A ok 1 as 1 d1"])
+    bus.expect("A ok 1 as 1 d1")
   }
 
   @Test(
@@ -143,10 +142,10 @@ struct HoldTests {
   func expiryPastTheClock(_ expiry: UInt64) {
     let holder = bus.connect()
     bus.send(Hold(expiry: expiry), from: holder, serial: 1, name: "x", text: "why")
-    #expect(bus.take() == ["A refused 1 invalidValue"])
+    bus.expect("A refused 1 invalidValue")
     #expect(bus.isEmpty)
     bus.send(Hold(expiry: WireLimits.expiry), from: holder, serial: 1, name: "x", text: "why")
-    #expect(bus.take() == ["A ok 1 as 1 d1"])
+    bus.expect("A ok 1 as 1 d1")
     #expect(bus.nextDeadline == Instant(nanoseconds: WireLimits.expiry))
     let remaining = bus.bus.holdEntries(of: 0, at: bus.now).map(\.remaining)
     #expect(remaining == [(WireLimits.expiry - bus.now.nanoseconds) / 1000])
@@ -158,11 +157,11 @@ struct HoldTests {
     bus.hold("x", for: 1000, by: holder, serial: 1)
     bus.cancel(1, by: asker)
     bus.cancel(1, by: holder)
-    #expect(bus.take() == ["B ok 1 as 1 d1", "A refused 902 notFound", "B ok 902"])
+    bus.expect("B ok 1 as 1 d1", "A refused 902 notFound", "B ok 902")
     #expect(bus.isEmpty)
     bus.ask("x", by: asker, serial: 5)
     bus.advance(milliseconds: 2000)
-    #expect(bus.take() == ["A verdict 5 q1 allowed?"])
+    bus.expect("A verdict 5 q1 allowed?")
   }
 
   // MARK: Refusals and lists
@@ -176,7 +175,7 @@ struct HoldTests {
     ] as [(String, String, String, Serial, ErrorCode)])
   func refused(_ pattern: String, _ object: String, _ why: String, _ serial: Serial, _ code: ErrorCode) {
     bus.hold(pattern, object: object, why: why, by: bus.connect(), serial: serial)
-    #expect(bus.take() == ["A refused \(serial) \(code)"])
+    bus.expect("A refused \(serial) \(code)")
     #expect(bus.isEmpty)
   }
 
@@ -202,14 +201,12 @@ struct HoldTests {
     bus.hold("y", by: slot, serial: 3)
     bus.attach(["y"], by: slot, serial: 4)
     bus.hold("x", by: other, serial: 1)
-    #expect(
-      bus.take() == [
-        "A ok 1 as 1 d1", "A ok 2 as 2 d2", "A refused 3 limitExceeded", "A refused 4 limitExceeded",
-        "B ok 1 as 1 d3",
-      ])
+    bus.expect(
+      "A ok 1 as 1 d1", "A ok 2 as 2 d2", "A refused 3 limitExceeded", "A refused 4 limitExceeded",
+      "B ok 1 as 1 d3")
     bus.advance(milliseconds: 1000)
     bus.hold("y", by: slot, serial: 3)
-    #expect(bus.take() == ["A ended 1 expired", "A ok 3 as 3 d4"])
+    bus.expect("A ended 1 expired", "A ok 3 as 3 d4")
   }
 
   @Test("An explanation has the holds first, with their age and their remaining time")

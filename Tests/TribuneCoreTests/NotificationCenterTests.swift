@@ -29,7 +29,7 @@ struct NotificationCenterTests {
   func matching(pattern: String, of object: String, name: String, about: String, isReceived: Bool) throws {
     let observer = bus.connect()
     bus.observe(pattern, object: object, by: observer, serial: 1)
-    #expect(bus.take() == ["A ok 1 as 1"])
+    bus.expect("A ok 1 as 1")
     let expected = isReceived ? "A" : ""
     #expect(try bus.receivers(name, object: about) == expected)
     #expect(try bus.receivers(name, object: about) == expected, "the second time, from the table of routes")
@@ -74,11 +74,11 @@ struct NotificationCenterTests {
   func refused(_ pattern: String, _ object: String, _ code: ErrorCode) {
     let slot = bus.connect()
     bus.observe(pattern, object: object, by: slot, serial: 7)
-    #expect(bus.take() == ["A refused 7 \(code)"])
+    bus.expect("A refused 7 \(code)")
     #expect(bus.isEmpty)
     guard code == .invalidPattern else { return }
     bus.send(Monitor(), from: slot, serial: 8, name: pattern)
-    #expect(bus.take() == ["A refused 8 \(code)"])
+    bus.expect("A refused 8 \(code)")
   }
 
   @Test("A serial is in use until its registration is cancelled")
@@ -94,7 +94,7 @@ struct NotificationCenterTests {
     #expect(bus.take() == ["A ok 1 as 1", duplicate, duplicate, duplicate, duplicate, "B ok 1 as 1"])
     bus.cancel(1, by: one)
     bus.observe("b", by: one, serial: 1)
-    #expect(bus.take() == ["A ok 902", "A ok 1 as 1"])
+    bus.expect("A ok 902", "A ok 1 as 1")
   }
 
   @Test("Serial 0 is invalid for a registration")
@@ -118,14 +118,12 @@ struct NotificationCenterTests {
     bus.observe("b", by: one, serial: 4)
     bus.send(Monitor(), from: one, serial: 4)
     bus.observe("b", by: other, serial: 4)
-    #expect(
-      bus.take() == [
-        "A ok 1 as 1", "A ok 2 as 2", "A ok 3 as 3", "A refused 4 limitExceeded", "A refused 4 limitExceeded",
-        "B ok 4 as 4",
-      ])
+    bus.expect(
+      "A ok 1 as 1", "A ok 2 as 2", "A ok 3 as 3", "A refused 4 limitExceeded", "A refused 4 limitExceeded",
+      "B ok 4 as 4")
     bus.cancel(3, by: one)
     bus.observe("b", by: one, serial: 4)
-    #expect(bus.take() == ["A ok 902", "A ok 4 as 4"])
+    bus.expect("A ok 902", "A ok 4 as 4")
   }
 
   @Test("The tokens of a connection's patterns have a limit, and a cancelled observation frees its own")
@@ -139,15 +137,14 @@ struct NotificationCenterTests {
     bus.observe("a", by: one, serial: 257)
     bus.send(Monitor(), from: one, serial: 257)
     bus.observe("a", by: other, serial: 257)
-    #expect(
-      bus.take() == ["A refused 257 limitExceeded", "A refused 257 limitExceeded", "B ok 257 as 257"])
+    bus.expect("A refused 257 limitExceeded", "A refused 257 limitExceeded", "B ok 257 as 257")
     bus.cancel(1, by: one)
     bus.observe(long, by: one, serial: 1)
     bus.observe("a", by: one, serial: 257)
-    #expect(bus.take() == ["A ok 902", "A ok 1 as 1", "A refused 257 limitExceeded"])
+    bus.expect("A ok 902", "A ok 1 as 1", "A refused 257 limitExceeded")
     bus.cancel(256, by: one)
     bus.observe("a.b", by: one, serial: 257)
-    #expect(bus.take() == ["A ok 902", "A ok 257 as 257"])
+    bus.expect("A ok 902", "A ok 257 as 257")
   }
 
   @Test("The pattern with the most stars matches names with as many tokens")
@@ -159,7 +156,7 @@ struct NotificationCenterTests {
     bus.observe(stars + ".", by: slot, serial: 1)
     #expect(bus.take() == Array(repeating: "A refused 1 invalidPattern", count: 2))
     bus.observe(stars + "*", by: slot, serial: 1)
-    #expect(bus.take() == ["A ok 1 as 1"])
+    bus.expect("A ok 1 as 1")
     func name(_ count: Int) -> String { Array(repeating: "a", count: count).joined(separator: ".") }
     #expect(try bus.receivers(name(128)) == "A")
     #expect(try bus.receivers(name(127)) == "")

@@ -32,11 +32,9 @@ struct OverrideTests {
     #expect(!bus.take().contains { $0.contains("verdict") })
     bus.advance(milliseconds: 5000)
     let outcomes = "d5 held (busy), d1 vetoed (no), d2 approved, d3 failed (broken), d4 timedOut"
-    #expect(
-      bus.take() == [
-        "A verdict 5 q1 allowed overridden: \(outcomes)", "B concluded 1 q1 d1 allowed",
-        "B concluded 2 q1 d2 allowed", "C concluded 1 q1 d3 allowed", "C concluded 2 q1 d4 allowed",
-      ])
+    bus.expect(
+      "A verdict 5 q1 allowed overridden: \(outcomes)", "B concluded 1 q1 d1 allowed",
+      "B concluded 2 q1 d2 allowed", "C concluded 1 q1 d3 allowed", "C concluded 2 q1 d4 allowed")
     #expect(reasons == ["disk full"])
     #expect(bus.verdictCounts == [1, 0])
     #expect(bus.queryCount == 0)
@@ -95,7 +93,7 @@ struct OverrideTests {
   @Test("Unknown flags are refused", arguments: [0x08, 0x10, 0x80, 0xFF] as [UInt8])
   func unknownFlags(_ flags: UInt8) {
     bus.ask("x", by: bus.connect(), serial: 5, flags: QueryFlags(rawValue: flags), because: "why")
-    #expect(bus.take() == ["A refused 5 invalidValue"])
+    bus.expect("A refused 5 invalidValue")
   }
 
   // MARK: Dry runs
@@ -109,8 +107,7 @@ struct OverrideTests {
     _ = bus.take()
     bus.answer(.veto, "no", delegate: 1, from: delegate)
     let verdict = mode.isForValues ? "vetoed? dry" : "vetoed dry"
-    #expect(
-      bus.take() == ["A verdict 5 q1 \(verdict): d1 vetoed (no)", "B concluded 1 q1 d1 vetoed"])
+    bus.expect("A verdict 5 q1 \(verdict): d1 vetoed (no)", "B concluded 1 q1 d1 vetoed")
     #expect(bus.verdictCounts == [0, 0])
     bus.ask("x", by: asker, serial: 6, mode: mode)
     #expect(bus.takeQuestions().map(\.question.isDryRun) == [false])
@@ -123,10 +120,8 @@ struct OverrideTests {
     _ = bus.take()
     bus.ask("x", by: slot, serial: 5, flags: .isDryRun)
     bus.ask("x", by: slot, serial: 6, flags: [.isDryRun, .overrides], because: "why")
-    #expect(
-      bus.take() == [
-        "A verdict 5 q1 vetoed dry: d1 held (busy)", "A verdict 6 q2 allowed overridden dry: d1 held (busy)",
-      ])
+    bus.expect(
+      "A verdict 5 q1 vetoed dry: d1 held (busy)", "A verdict 6 q2 allowed overridden dry: d1 held (busy)")
     #expect(bus.verdictCounts == [0, 0])
   }
 
@@ -161,7 +156,7 @@ struct OverrideTests {
         continue
       }
       let outcomes = missing.map { _ in "d0 gone (required, and not attached)" }.joined(separator: ", ")
-      #expect(bus.take() == ["A verdict 5 q1 vetoed: \(outcomes)"])
+      bus.expect("A verdict 5 q1 vetoed: \(outcomes)")
       #expect(bus.lastVerdict?.outcomes.map(\.delegate.label) == missing)
     }
   }
@@ -174,9 +169,9 @@ struct OverrideTests {
     bus.attach(["x"], to: "p", by: delegate, serial: 2, label: "guard")
     _ = bus.take()
     bus.ask("x", object: "o", by: asker, serial: 5)
-    #expect(bus.take() == ["A verdict 5 q1 vetoed: d0 gone (required, and not attached)"])
+    bus.expect("A verdict 5 q1 vetoed: d0 gone (required, and not attached)")
     bus.ask("x", object: "p", by: asker, serial: 6)
-    #expect(bus.take() == ["B question 2 q2 d2 5000ms xp"])
+    bus.expect("B question 2 q2 d2 5000ms xp")
   }
 
   @Test("In mode all, the others are asked even if one is missing; value queries require no delegates")

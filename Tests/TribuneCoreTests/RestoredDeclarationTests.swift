@@ -76,7 +76,7 @@ struct RestoredDeclarationTests {
     bus.configure("protocol File { optional did p.didX () }\nprotocol Heir : File {}")
     bus.declare("view/1", as: "Heir", by: declarer, serial: 1)
     bus.declare("view/2", as: "Own", defining: "protocol Own : File {}", by: declarer, serial: 2)
-    #expect(bus.take() == ["B ok 1 as 1", "B ok 2 as 2"])
+    bus.expect("B ok 1 as 1", "B ok 2 as 2")
     let changed = "protocol File { optional did p.didY () }\nprotocol Own {}\nprotocol Heir {}"
     let now = areOthers ? changed : ""
     // As after a reload.
@@ -99,7 +99,7 @@ struct RestoredDeclarationTests {
       ["scroll.shouldScrollToTop", "scroll.didTap"], to: "view/1", by: delegate, serial: 1,
       conformingTo: ["Tap"])
     bus.disconnect(definer)
-    #expect(bus.take() == ["A ok 1 as 1", "B ok 1 as 1", "C ok 1 as 1 d1"])
+    bus.expect("A ok 1 as 1", "B ok 1 as 1", "C ok 1 as 1 d1")
     bus.restart(restart)
     bus.ask("scroll.shouldScrollToTop", object: "view/1", by: declarer, serial: 2)
     #expect(bus.takeQuestions().map(\.question.delegate.rawValue) == [1])
