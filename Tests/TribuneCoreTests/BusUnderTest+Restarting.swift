@@ -96,10 +96,6 @@ extension BusUnderTest {
   /// The bytes that are charged to each user.
   var userByteCounts: [UInt32: Int] { bus.userByteCounts }
 
-  func isSuspended(_ slot: ConnectionSlot) -> Bool { bus.isSuspended(slot) }
-
-  func isConnected(_ slot: ConnectionSlot) -> Bool { bus.isConnected(slot) }
-
   func bufferedCount(of slot: ConnectionSlot) -> UInt64 { bus.bufferedCount(of: slot) }
 
   func isRetained(_ name: String, _ object: String, of sender: UInt64, at posted: Instant) -> Bool {

@@ -14,17 +14,10 @@ struct NotificationCenterTests {
     arguments: [
       ("", "", "a", "", true), ("", "", "a.b.c", "o", true), ("", "o", "a.b", "o", true),
       ("", "o", "a.b", "p", false), ("", "o", "a.b", "", false), ("a.b", "", "a.b", "", true),
-      ("a.b", "", "a.b", "o", true), ("a.b", "", "a.c", "", false), ("a.b", "", "a", "", false),
-      ("a.b", "", "a.b.c", "", false), ("a.*", "", "a.b", "", true), ("a.*", "", "a", "", false),
-      ("a.*", "", "a.b.c", "", false), ("*.b", "", "a.b", "", true), ("*.b", "", "b", "", false),
-      ("*", "", "a", "", true), ("*", "", "a.b", "", false), ("**", "", "a.b", "", true),
-      ("a.**", "", "a.b.c", "", true), ("a.**", "", "a.b", "", true), ("a.**", "", "a", "", false),
-      ("*.**", "", "a.b", "", true), ("*.**", "", "a", "", false), ("a.*.c", "", "a.b.c", "", true),
-      ("a.*.c", "", "a.b.d", "", false), ("a.*", "o", "a.b", "o", true), ("a.*", "o", "a.b", "oo", false),
-      ("a.*", "o", "a.b", "O", false), ("a.b", "window/42", "a.b", "window/42", true),
-      ("a.b", "window/4", "a.b", "window/42", false), ("a.b", "ü", "a.b", "ü", true),
-      ("a.b", "\u{FC}", "a.b", "u\u{308}", false), ("a", "", "A", "", false),
-      ("tribune.**", "", "tribune.started", "", true),
+      ("a.b", "", "a.b", "o", true), ("a.b", "", "a.c", "", false), ("*.b", "", "a.b", "", true),
+      ("a.**", "", "a.b.c", "", true), ("a.*", "o", "a.b", "o", true), ("a.*", "o", "a.b", "oo", false),
+      ("a.*", "o", "a.b", "O", false), ("a.b", "window/4", "a.b", "window/42", false),
+      ("a.b", "\u{FC}", "a.b", "u\u{308}", false), ("tribune.**", "", "tribune.started", "", true),
     ] as [(String, String, String, String, Bool)])
   func matching(pattern: String, of object: String, name: String, about: String, isReceived: Bool) throws {
     let observer = bus.connect()

@@ -17,31 +17,6 @@ struct RestoringTests {
     (asker, delegate) = (bus.connect(), bus.connect())
   }
 
-  @Test("Registrations are known by their serials until they end in any way")
-  func registered() {
-    bus.observe("a", by: delegate, serial: 1)
-    bus.send(Monitor(), from: delegate, serial: 2)
-    bus.attach(["a"], to: "o", by: delegate, serial: 3)
-    bus.hold("h", for: 500, by: delegate, serial: 4)
-    bus.declare(defining: "protocol P { optional should p.shouldBe () }", by: delegate, serial: 5)
-    bus.ask("a", object: "o", by: asker, serial: 6)
-    bus.suspend(by: delegate, serial: 7)
-    func registered(_ slot: ConnectionSlot) -> [Serial] {
-      (0..<9).filter { bus.bus.isRegistered($0, by: slot) }
-    }
-    #expect(registered(delegate) == [1, 2, 3, 4, 5])
-    #expect(registered(asker) == [] && registered(ConnectionSlot(index: 9)) == [])
-    for serial: Serial in [1, 2, 5] { bus.cancel(serial, by: delegate) }
-    #expect(registered(delegate) == [3, 4])
-    bus.attach(["b"], to: "o", by: asker, serial: 8, isSet: true)
-    bus.advance(milliseconds: 500)
-    #expect(registered(delegate) == [] && registered(asker) == [8])
-    #expect(bus.isSuspended(delegate) && !bus.isSuspended(asker))
-    bus.disconnect(delegate)
-    #expect(!bus.isSuspended(delegate) && !bus.isConnected(delegate) && bus.isConnected(asker))
-    #expect(!bus.isConnected(ConnectionSlot(index: 9)) && !bus.isSuspended(ConnectionSlot(index: 9)))
-  }
-
   @Test("A delegate that has not come back is gone in its queries", arguments: QueryMode.allCases)
   func strays(mode: QueryMode) throws {
     let lasting = bus.connect()
@@ -164,26 +139,6 @@ struct RestoringTests {
         Issue.record("\(error.message)")
       }
     }
-  }
-
-  @Test("The log learns when a notification is retained, and when it no longer is")
-  func kept() {
-    var effects: [String] = []
-    bus.onKept = { effect in
-      switch effect {
-      case .kept(let kept): effects.append("kept \(kept.name) \(kept.object) of \(kept.sender)")
-      case .forgotten(let name, let object): effects.append("forgotten \(name) \(object)")
-      default: effects.append("?")
-      }
-    }
-    bus.post("a", object: "o", text: "x", by: asker, .retain)
-    bus.post("a", object: "o", text: "x", by: asker, .immediately)
-    bus.post("b", text: "x", by: asker, .retain, style: .asSoonAsPossible)
-    #expect(effects == ["kept a o of :1"])
-    bus.endIteration()
-    bus.post("a", object: "o", by: asker, .retain)
-    bus.post("a", object: "o", by: asker, .retain)
-    #expect(effects == ["kept a o of :1", "kept b  of :1", "forgotten a o"])
   }
 
   @Test("Retained notifications keep their sender, and can exceed the limits")

@@ -38,6 +38,11 @@ private final class StuckJournal: Sendable {
 struct JournalWriterTests {
   private func entry(_ text: String) -> JournalItem { .entry(JournalEntry(.info, text)) }
 
+  /// The number of entries that an entry reports as dropped; nil if it reports none.
+  private static func droppedCount(_ fields: [String]) -> Int? {
+    fields.first { $0.hasPrefix("TRIBUNE_DROPPED=") }.flatMap { Int($0.dropFirst("TRIBUNE_DROPPED=".count)) }
+  }
+
   @Test("keeps the order, and is done when flushed")
   func order() throws {
     let journal = try StuckJournal()
@@ -64,8 +69,7 @@ struct JournalWriterTests {
       if let number = fields.first.flatMap({ Int($0.dropFirst("MESSAGE=".count)) }) {
         written.append(number)
       } else {
-        let field = try #require(fields.first { $0.hasPrefix("TRIBUNE_DROPPED=") })
-        dropped += try #require(Int(field.dropFirst("TRIBUNE_DROPPED=".count)))
+        dropped += try #require(Self.droppedCount(fields))
         #expect(fields.contains("PRIORITY=4"))
         countStandsAt = countStandsAt ?? written.count
       }
@@ -87,12 +91,7 @@ struct JournalWriterTests {
     var written = 0
     var dropped = 0
     while written + dropped < count {
-      let fields = journal.read()
-      if let field = fields.first(where: { $0.hasPrefix("TRIBUNE_DROPPED=") }) {
-        dropped += try #require(Int(field.dropFirst("TRIBUNE_DROPPED=".count)))
-      } else {
-        written += 1
-      }
+      if let count = Self.droppedCount(journal.read()) { dropped += count } else { written += 1 }
     }
     #expect(dropped >= count / 4)
   }
@@ -105,9 +104,8 @@ struct JournalWriterTests {
     var (written, counted, counts) = (JournalWriter.entriesMax + 100, 0, 0)
     for number in 0..<written { writer.write(entry("\(number)")) }
     while counted < written {
-      let fields = journal.read()
-      if let field = fields.first(where: { $0.hasPrefix("TRIBUNE_DROPPED=") }) {
-        counted += try #require(Int(field.dropFirst("TRIBUNE_DROPPED=".count)))
+      if let count = Self.droppedCount(journal.read()) {
+        counted += count
         counts += 1
       } else {
         counted += 1
