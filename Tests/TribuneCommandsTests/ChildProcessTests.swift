@@ -97,9 +97,7 @@ struct ChildProcessTests {
     "a program that cannot be started says why",
     arguments: [("/proc/self/nonexistent", Errno.noSuchFile), ("/etc/passwd", Errno(rawValue: EACCES))])
   func unstartable(program: String, error: Errno) {
-    #expect(throws: error) {
-      try ChildProcess([Array(program.utf8)], signalMask: SignalMask([]))
-    }
+    #expect(throws: error) { try ChildProcess([Array(program.utf8)], signalMask: SignalMask([])) }
   }
 
   @Test("no descriptor is left behind")

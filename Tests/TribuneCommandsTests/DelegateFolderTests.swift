@@ -85,9 +85,7 @@ struct DelegateFileTests {
   @Test("a read finds the programs of the folder, and the problems in it")
   func contents() throws {
     let root = FileManager.default.temporaryDirectory.appendingPathComponent("tribune-\(UUID())")
-    defer {
-      do { try FileManager.default.removeItem(at: root) } catch { Issue.record(error) }
-    }
+    defer { do { try FileManager.default.removeItem(at: root) } catch { Issue.record(error) } }
     func file(_ name: String, mode: Int = 0o755) throws {
       let url = root.appendingPathComponent(name)
       try FileManager.default.createDirectory(

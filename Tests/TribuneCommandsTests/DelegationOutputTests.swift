@@ -44,8 +44,7 @@ struct DelegationOutputTests {
   @Test("a hold in a table and in JSON")
   func holds() {
     #expect(
-      Table(holds: [Self.hold]).text(hasHeader: true, isColoured: false)
-        == """
+      Table(holds: [Self.hold]).text(hasHeader: true, isColoured: false) == """
         HOLD  NAME        OBJECT  CONNECTION  PID  PROCESS  UID  UNIT                AGE  EXPIRES IN  WHY
            8  archive.**  any             :9   42  restore    0  backup.service  1min 1s          5s  a restore\\u{1b}
 
@@ -101,8 +100,7 @@ struct DelegationOutputTests {
   @Test("inherited members say where they come from")
   func members() {
     #expect(
-      Table(members: Self.members, of: "Tap").text(hasHeader: true, isColoured: false)
-        == """
+      Table(members: Self.members, of: "Tap").text(hasHeader: true, isColoured: false) == """
         KIND    NAME               REQUIRED  SIGNATURE              FROM
         should  view.shouldScroll  optional  (to: int)              Base
         value   view.target        required  () -> (view: ?string)  -

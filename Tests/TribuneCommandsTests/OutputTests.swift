@@ -54,8 +54,7 @@ struct OutputTests {
   @Test("a verdict has the decision, then an escaped line for each outcome")
   func verdict() throws {
     #expect(
-      Self.verdict.text(of: "a.shouldB", object: "x/1", in: try makeContext())
-        == """
+      Self.verdict.text(of: "a.shouldB", object: "x/1", in: try makeContext()) == """
         vetoed: a.shouldB x/1
           vetoed    restore (restore.sh, pid 42, uid 1000, backup.service): a restore\\nruns\\u{1b}[2J  [1ms]
           approved  delegate 4 (pid 43, uid 0)  [2s]
@@ -67,8 +66,7 @@ struct OutputTests {
   func unanswered() throws {
     let verdict = Verdict(.allowed, query: 1, isUnanswered: true)
     #expect(
-      verdict.text(of: "a", object: "", in: try makeContext()) == "allowed: a (no delegate answered)\n"
-    )
+      verdict.text(of: "a", object: "", in: try makeContext()) == "allowed: a (nobody was there to answer)\n")
   }
 
   @Test("a verdict in JSON is one object a line, with the bare word of each outcome")

@@ -16,8 +16,7 @@ struct PastTimeTests {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = .current
     let date = calendar.date(
-      from: DateComponents(
-        year: year, month: month, day: day, hour: hour, minute: minute, second: second))
+      from: DateComponents(year: year, month: month, day: day, hour: hour, minute: minute, second: second))
     return UInt64((date ?? .distantPast).timeIntervalSince1970) * 1_000_000
   }
 

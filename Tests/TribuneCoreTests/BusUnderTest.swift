@@ -347,9 +347,7 @@ extension PayloadCheck {
 
 extension ConnectionSlot {
   /// A for the first slot, B for the second.
-  var letter: String {
-    index < 26 ? String(Unicode.Scalar(UInt8(ascii: "A") + UInt8(index))) : "#\(index)"
-  }
+  var letter: String { index < 26 ? String(Unicode.Scalar(UInt8(ascii: "A") + UInt8(index))) : "#\(index)" }
 }
 
 extension Effect {
@@ -360,8 +358,7 @@ extension Effect {
     case .okay(let slot, let serial, let okay):
       let registration = okay.registration == 0 ? "" : " as \(okay.registration)"
       return "\(slot.letter) ok \(serial)\(registration)" + (okay.delegate == 0 ? "" : " d\(okay.delegate)")
-    case .refusal(let slot, let serial, let error):
-      return "\(slot.letter) refused \(serial) \(error.code)"
+    case .refusal(let slot, let serial, let error): return "\(slot.letter) refused \(serial) \(error.code)"
     case .question(let slot, let serial, _, let question, let tail):
       let text = String(repairing: tail.slice.bytes)
       return "\(slot.letter) question \(serial) q\(question.query.rawValue) d\(question.delegate.rawValue) "

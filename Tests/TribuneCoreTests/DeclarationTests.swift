@@ -143,16 +143,14 @@ struct DeclarationTests {
     "say what their delegates must be, when they attach",
     arguments: [
       ("base", ["scroll.didScroll"], ["Scroll"], nil),
-      ("base", ["scroll.didScroll", "scroll.didTap"], ["Tap"], nil),
-      ("base", ["**"], ["Scroll"], nil),
+      ("base", ["scroll.didScroll", "scroll.didTap"], ["Tap"], nil), ("base", ["**"], ["Scroll"], nil),
       ("base", ["scroll.didScroll"], [], .notConforming),
       ("base", ["scroll.didTap"], ["Scroll"], .notConforming),
       ("base", ["scroll.didScroll"], ["Scroll", "None"], .unknownProtocol),
       ("tap", ["scroll.didTap", "scroll.didScroll"], ["Tap"], nil),
       ("tap", ["scroll.didTap", "scroll.didScroll"], ["Scroll"], .notConforming),
       ("tap", ["scroll.didScroll"], ["Tap"], .notConforming),
-      ("tap", ["scroll.didTap"], ["Scroll", "Tap"], nil),
-      ("free", ["what.ever"], ["None"], nil),
+      ("tap", ["scroll.didTap"], ["Scroll", "Tap"], nil), ("free", ["what.ever"], ["None"], nil),
       ("", ["scroll.didTap"], [], nil),
     ] as [(String, [String], [String], ErrorCode?)])
   func attaching(object: String, patterns: [String], protocols: [String], code: ErrorCode?) {

@@ -115,7 +115,6 @@ struct ProgressTests {
     _ = bus.take()
     let later = Defer(query: QueryID(rawValue: query), delegate: DelegateID(rawValue: 0), extension: 9000)
     bus.send(later, flags: .acknowledge, from: delegate, serial: 8)
-    #expect(
-      bus.take() == (isTaken ? ["A progress 5 q1 d1 9000ms ", "B ok 8"] : ["B refused 8 notAsked"]))
+    #expect(bus.take() == (isTaken ? ["A progress 5 q1 d1 9000ms ", "B ok 8"] : ["B refused 8 notAsked"]))
   }
 }

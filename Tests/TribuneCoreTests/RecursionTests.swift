@@ -52,8 +52,7 @@ struct RecursionTests {
     bus.expect("B question 1 q\(count + 2) d1 5000ms xo")
   }
 
-  @Test(
-    "An unknown parent, or one that has ended, counts as none", arguments: [2, 3, 99, .max] as [UInt64])
+  @Test("An unknown parent, or one that has ended, counts as none", arguments: [2, 3, 99, .max] as [UInt64])
   func unknownParent(_ parent: UInt64) {
     let (bus, asker, delegate) = Self.chain()
     bus.ask("x", object: "o", by: asker, serial: 5)

@@ -46,9 +46,7 @@ struct RestoredDeclarationTests {
       + bus.bus.protocolEntries(of: 0).map { "\($0.name) \($0.connection) \($0.members)" }
   }
 
-  @Test(
-    "keep protocols whose definers have gone", arguments: Restart.allCases,
-    Ending.allCases)
+  @Test("keep protocols whose definers have gone", arguments: Restart.allCases, Ending.allCases)
   func definers(restart: Restart, ending: Ending) throws {
     bus.declare(defining: scrollView, by: definer, serial: 1)
     bus.declare("view/1", as: "Tap", by: declarer, serial: 1)
@@ -105,9 +103,7 @@ struct RestoredDeclarationTests {
     #expect(bus.takeQuestions().map(\.question.delegate.rawValue) == [1])
   }
 
-  @Test(
-    "refuse values that do not fit for queries that were under way, too",
-    arguments: Restart.allCases)
+  @Test("refuse values that do not fit for queries that were under way, too", arguments: Restart.allCases)
   func values(restart: Restart) {
     bus.declare("view/1", as: "Tap", defining: scrollView, by: declarer, serial: 1)
     let delegate = bus.connect()

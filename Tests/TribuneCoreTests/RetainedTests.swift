@@ -106,8 +106,7 @@ struct RetainedTests {
     #expect(retain("a", by: one) == "A ok 9")
     #expect(retain("b", by: again) == "B ok 9")
     let long = String(repeating: "x", count: 1400)
-    #expect(
-      retain("a", by: one, long) == "A refused 9 limitExceeded", "the replaced one frees too little")
+    #expect(retain("a", by: one, long) == "A refused 9 limitExceeded", "the replaced one frees too little")
     #expect(retain("c", by: one, style: .whenIdle) == "A ok 9")
     #expect(retain("d", by: one) == "A refused 9 limitExceeded")
     #expect(retain("a", by: again) == "B ok 9", "the replaced one frees its bytes")

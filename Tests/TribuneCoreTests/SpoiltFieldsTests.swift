@@ -45,8 +45,7 @@ struct SpoiltFieldsTests {
     case .parallel:
       bus.ask("a", by: asker, serial: 7, flags: .wantsProgress)
       bus.answer(.approve, "fine", delegate: 1, from: one)
-    case .order:
-      bus.ask("a", by: asker, serial: 7, mode: .order, text: "u")
+    case .order: bus.ask("a", by: asker, serial: 7, mode: .order, text: "u")
     case .collect:
       bus.ask("p.q", object: "o", by: asker, serial: 7, mode: .collect)
       bus.answer(.value, "42", delegate: 2, from: two)
@@ -69,8 +68,7 @@ struct SpoiltFieldsTests {
       try bus.plain("h", "x", "y")
       try bus.plain("h.c", "z")
       let frame = ByteBuffer(capacity: 0, attachment: Self.file)
-      frame.appendFrame(
-        Post(options: .immediately, length: UInt32(Self.file.length)), serial: 7, name: "h")
+      frame.appendFrame(Post(options: .immediately, length: UInt32(Self.file.length)), serial: 7, name: "h")
       let run = ByteSlice(frame, 0..<frame.count)
       let key = ByteBuffer(holding: [UInt8(ascii: "h")])
       for receiver in try bus.bus.receivers(of: key.bytes, nameLength: 1) {

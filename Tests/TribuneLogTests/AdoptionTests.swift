@@ -18,8 +18,7 @@ struct AdoptionTests {
       for length in [0, 5 + number, 24] {
         let body = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
         _ = try #require(
-          log.append(
-            EntryCopy(kind, owner: UInt64(number) + 2, time: UInt64(length) << 33, body: body)))
+          log.append(EntryCopy(kind, owner: UInt64(number) + 2, time: UInt64(length) << 33, body: body)))
       }
     }
     log.commit()

@@ -160,8 +160,7 @@ struct CompactionTests {
     var refusals = 0
     for _ in 0..<4_000 {
       switch Int.random(in: 0..<20, using: &random) {
-      case 0..<9:
-        if model.append(to: log, using: &random) == nil { refusals += 1 }
+      case 0..<9: if model.append(to: log, using: &random) == nil { refusals += 1 }
       case 9..<13:
         log.commit()
         model.committedCount = model.entries.count

@@ -88,8 +88,7 @@ struct KilledTests {
   private static func act(on log: WriteAheadLog, _ random: inout SplitMix64) -> Int? {
     let number = random.next()
     switch Int.random(in: 0..<20, using: &random) {
-    case 0..<6:
-      _ = log.append(EntryCopy(UInt8(number % 17), owner: number, body: random.bytes(countMax: 60)))
+    case 0..<6: _ = log.append(EntryCopy(UInt8(number % 17), owner: number, body: random.bytes(countMax: 60)))
     case 6..<10: log.commit()
     case 10: log.discardUncommitted()
     case 11..<13:

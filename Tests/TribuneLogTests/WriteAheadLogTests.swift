@@ -46,9 +46,7 @@ struct WriteAheadLogTests {
     let log = try Self.log()
     let body: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
     for split in 0...body.count {
-      _ = log.append(
-        kind: 3, owner: 1, time: 0, Array(body[..<split]).raw,
-        Array(body[split...]).raw)
+      _ = log.append(kind: 3, owner: 1, time: 0, Array(body[..<split]).raw, Array(body[split...]).raw)
     }
     _ = log.append(kind: 3, owner: 1, time: 0, RawSpan(), body.raw)
     log.commit()

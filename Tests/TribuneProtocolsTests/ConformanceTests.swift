@@ -51,9 +51,7 @@ struct ConformanceTests {
   @Test("a refusal has all reasons")
   func wrong() throws {
     let cases: [([String], [String], NonConformance, ErrorCode)] = [
-      (
-        [], ["scroll.didScroll"], NonConformance(protocolName: "Scroll", lacksProtocol: true), .notConforming
-      ),
+      ([], ["scroll.didScroll"], NonConformance(protocolName: "Scroll", lacksProtocol: true), .notConforming),
       (
         ["Other"], ["other"],
         NonConformance(

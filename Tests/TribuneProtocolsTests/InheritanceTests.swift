@@ -126,33 +126,24 @@ struct InheritanceTests {
       ),
       (
         "protocol A { optional should a (x: int) }\nprotocol B : A { required should a (x: float) }",
-        [
-          "2:34: method \"a\" differs from the inherited one of \"A\" (a.protocol:1:30)"
-        ], ["A"]
+        ["2:34: method \"a\" differs from the inherited one of \"A\" (a.protocol:1:30)"], ["A"]
       ),
       (
         "protocol A { optional should a () }\nprotocol B : A { required value a () -> () }",
-        [
-          "2:33: method \"a\" differs from the inherited one of \"A\" (a.protocol:1:30)"
-        ], ["A"]
+        ["2:33: method \"a\" differs from the inherited one of \"A\" (a.protocol:1:30)"], ["A"]
       ),
       (
         "protocol A { optional should a (x: int) }\nprotocol B { optional should a (y: int) }\nprotocol C : A, B {}",
-        [
-          "3:10: method \"a\" of \"A\" (a.protocol:1:30) differs from that of \"B\" (a.protocol:2:30)"
-        ], ["A", "B"]
+        ["3:10: method \"a\" of \"A\" (a.protocol:1:30) differs from that of \"B\" (a.protocol:2:30)"],
+        ["A", "B"]
       ),
       (
         "protocol A { type T (one) }\nprotocol B { type T (two) }\nprotocol C : A, B {}",
-        [
-          "3:10: type \"T\" differs between \"A\" and \"B\""
-        ], ["A", "B"]
+        ["3:10: type \"T\" means one thing in \"A\" and another in \"B\""], ["A", "B"]
       ),
       (
         "protocol A { type T (one) }\nprotocol B : A { type T (two) }",
-        [
-          "2:23: type \"T\" differs from that in \"A\": (one)"
-        ], ["A"]
+        ["2:23: type \"T\" is something else in \"A\": (one)"], ["A"]
       ),
     ])
   func wrong(text: String, expected: [String], left: [String]) {

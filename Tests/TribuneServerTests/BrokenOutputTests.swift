@@ -17,8 +17,7 @@ struct BrokenOutputTests {
     try bus.pass(observer)
     let posts = ByteBuffer(capacity: 65_536)
     for serial in Serial(1)...15 {
-      posts.appendFrame(
-        Post(), serial: serial, name: "load.unit", text: String(repeating: "x", count: 4000))
+      posts.appendFrame(Post(), serial: serial, name: "load.unit", text: String(repeating: "x", count: 4000))
     }
     let session = try bus.session(of: observer)
     while session.output.queue.byteCount <= bus.server.context.configuration.queue.highMarkBytes {

@@ -251,8 +251,7 @@ struct OutboundQueueTests {
   }
 
   @Test(
-    "Under random operations, the reader gets each frame or learns that it was lost", arguments: Seeds.all
-  )
+    "Under random operations, the reader gets each frame or learns that it was lost", arguments: Seeds.all)
   func simulation(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let pool = BufferPool(bufferCapacity: 2_048, keptMax: 2)

@@ -68,9 +68,7 @@ struct PassedBySystemdTests {
     #expect(good.takeListening() == [])
     close(all.listener)
     for wrong in [all.idle, all.datagram, all.internet, all.null] {
-      let error = #expect(throws: PassedAtStart.PassedError.self) {
-        _ = try PassedAtStart([(wrong, "a\nb")])
-      }
+      let error = #expect(throws: PassedAtStart.PassedError.self) { _ = try PassedAtStart([(wrong, "a\nb")]) }
       #expect(
         error?.description
           == "passed descriptor \(wrong) (\"a\\nb\") is not a listening Unix stream socket")
@@ -221,8 +219,7 @@ struct PassedByKeeperTests {
   @Test("may lack descriptors beyond this process's limit")
   func fewer() throws {
     let connection = try WatchedConnection()
-    let passed = PassedAtStart(
-      [.connection(connection.cookie), .connection(1), .log(2)], connection.passed)
+    let passed = PassedAtStart([.connection(connection.cookie), .connection(1), .log(2)], connection.passed)
     #expect(passed.connectionCookies == [connection.cookie])
     #expect(passed.logInode == nil)
     #expect(passed.connection(connection.cookie) == connection.passed)

@@ -26,15 +26,12 @@ struct PeerIdentityTests {
     #expect(identity.unit.isEmpty || [".service", ".scope"].contains { identity.unit.hasSuffix($0) })
   }
 
-  @Test(
-    "has numbers only if the process is gone, or outside of this namespace",
-    arguments: [0, -1, .max])
+  @Test("has numbers only if the process is gone, or outside of this namespace", arguments: [0, -1, .max])
   func unknownProcess(pid: Int32) throws {
     var credentials = try ownCredentials()
     credentials.pid = pid
     let identity = PeerIdentity(credentials: credentials)
     #expect(
-      identity
-        == PeerIdentity(pid: UInt32(max(0, pid)), uid: getuid(), gid: getgid(), process: "", unit: ""))
+      identity == PeerIdentity(pid: UInt32(max(0, pid)), uid: getuid(), gid: getgid(), process: "", unit: ""))
   }
 }

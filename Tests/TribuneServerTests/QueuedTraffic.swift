@@ -38,8 +38,7 @@ struct QueuedTraffic: ~Copyable {
     if kind == .post {
       buffer.appendFrame(Post(), serial: Serial(number), name: "a", payload: payload.bytes)
     } else {
-      let verdict = Verdict(
-        query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [])
+      let verdict = Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [])
       buffer.appendFrame(verdict, serial: Serial(number))
     }
     queueSlice(ByteSlice(buffer, start..<buffer.count), isNotification: kind == .post, count: 1)

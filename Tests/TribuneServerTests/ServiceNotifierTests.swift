@@ -179,12 +179,8 @@ struct ServiceNotifierTests {
     await #expect(processExitsWith: .success) {
       let own = String(getpid())
       let cases: [(microseconds: String?, process: String, nanoseconds: UInt64?)] = [
-        (nil, own, nil),
-        ("30000000", own, 30_000_000_000),
-        ("30000000", "1", nil),
-        ("often", own, nil),
-        ("0", own, nil),
-        ("18446744073709551614", own, .max),
+        (nil, own, nil), ("30000000", own, 30_000_000_000), ("30000000", "1", nil), ("often", own, nil),
+        ("0", own, nil), ("18446744073709551614", own, .max),
       ]
       for (microseconds, process, nanoseconds) in cases {
         unsafe unsetenv("WATCHDOG_USEC")

@@ -225,8 +225,7 @@ struct UnitFilesTests {
   }
 
   @Test(
-    "restart the daemon by the signal that hands over, and stop it by another one",
-    arguments: ["", "user/"])
+    "restart the daemon by the signal that hands over, and stop it by another one", arguments: ["", "user/"])
   func signals(manager: String) throws {
     let settings = try settings("\(manager)tribuned.service")
     #expect(settings.contains("KillSignal=SIGINT"))

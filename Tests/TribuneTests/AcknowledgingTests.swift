@@ -26,10 +26,7 @@ struct AcknowledgingTests {
       let long = try #require(try await iterator.next()?.acknowledgement)
       long.failed(String(repeating: "€", count: 2000))
     }
-    #expect(
-      told == [
-        "1 done", "2 failed: no room", "3 failed: " + String(repeating: "€", count: 1365),
-      ])
+    #expect(told == ["1 done", "2 failed: no room", "3 failed: " + String(repeating: "€", count: 1365)])
   }
 
   @Test func releasingAnAcknowledgementReportsAFailure() async throws {
@@ -55,8 +52,7 @@ struct AcknowledgingTests {
       if poster {
         try peer.postAwaited(name, serial: 1)
       } else {
-        try peer.send(
-          Post(options: .immediately), sender: ConnectionID(rawValue: 9), serial: 1, name: name)
+        try peer.send(Post(options: .immediately), sender: ConnectionID(rawValue: 9), serial: 1, name: name)
       }
       return try peer.restOfDones()
     } client: { connection in
@@ -106,9 +102,7 @@ struct AcknowledgingTests {
       let other = try await connection.observe("b.*", awaited: true)
       gate.open()
       #expect(try await notAwaited.next()?.acknowledgement == nil)
-      var acknowledgements = [
-        try await one.next()?.acknowledgement, try await two.next()?.acknowledgement,
-      ]
+      var acknowledgements = [try await one.next()?.acknowledgement, try await two.next()?.acknowledgement]
       #expect(acknowledgements.allSatisfy { $0 != nil })
       for (place, isDone) in says.enumerated() {
         switch isDone {

@@ -18,8 +18,7 @@ struct AddressTests {
 
   @Test(arguments: [
     (["TRIBUNE_ADDRESS": "unix:/a", "XDG_RUNTIME_DIR": "/run/user/1"], ["/run/user/1/tribune/bus"], "/a"),
-    (["TRIBUNE_ADDRESS": ""], [], "/run/tribune/bus"),
-    ([:], [], "/run/tribune/bus"),
+    (["TRIBUNE_ADDRESS": ""], [], "/run/tribune/bus"), ([:], [], "/run/tribune/bus"),
     (["XDG_RUNTIME_DIR": "/run/user/1"], [], "/run/tribune/bus"),
     (["XDG_RUNTIME_DIR": "/run/user/1"], ["/run/user/1/tribune/bus"], "/run/user/1/tribune/bus"),
     (

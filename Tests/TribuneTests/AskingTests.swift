@@ -14,8 +14,7 @@ struct AskingTests {
       let verdict = TribuneWire.Verdict(
         query: QueryID(rawValue: 5), verdict: .vetoed, isUnanswered: false,
         outcomes: [
-          .init(
-            delegate: identity(3, "steward"), outcome: .vetoed, reason: "unsaved changes", elapsed: 1500),
+          .init(delegate: identity(3, "steward"), outcome: .vetoed, reason: "unsaved changes", elapsed: 1500),
           .init(delegate: identity(4, ""), outcome: .timedOut, reason: "", elapsed: 5_000_000),
         ])
       try peer.send(verdict, serial: ask.serial)

@@ -179,8 +179,7 @@ struct DelegateNewsTests {
       let attachment = try await connection.set(
         delegate, to: "window/42", respondingTo: ["window.*"], label: "one", conformingTo: ["P", "Q"])
       // The bus no longer reports to it how the query ends.
-      #expect(
-        await Set(delegate.told.next(3)) == ["asked 1", "replaced by heir", "concluded 1 cancelled"])
+      #expect(await Set(delegate.told.next(3)) == ["asked 1", "replaced by heir", "concluded 1 cancelled"])
       try await attachment.detach()
     }
     #expect(rest == [])
@@ -265,8 +264,7 @@ struct DelegateNewsTests {
       ] {
         #expect(
           await failure { try await connection.set(delegate, respondingTo: ["a"], conformingTo: protocols) }?
-            .code
-            == code)
+            .code == code)
       }
     }
   }
@@ -322,8 +320,7 @@ private final class Listener: Delegate {
 /// A data source whose values say how it was asked.
 private final class Source: Delegate {
   func answer(_ question: Tribune.Question) -> Tribune.Answer {
-    .value(
-      UserInfo("dry \(question.isDryRun) value \(question.wantsValue) delegate \(question.delegate)"))
+    .value(UserInfo("dry \(question.isDryRun) value \(question.wantsValue) delegate \(question.delegate)"))
   }
 }
 

@@ -37,8 +37,7 @@ struct DelegateTests {
             query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 77), answer: kind))
       #expect(frame.payload == text)
     } client: { connection in
-      let attachment = try await connection.attach(
-        delegate, to: "window/42", respondingTo: ["window.*"])
+      let attachment = try await connection.attach(delegate, to: "window/42", respondingTo: ["window.*"])
       #expect(attachment.id == 77)
     }
     withExtendedLifetime(delegate) {}
@@ -234,9 +233,7 @@ struct DelegateTests {
   @Test func invalidAttachmentsAreNotSent() async throws {
     try await expectSilence { connection in
       let delegate = Teller { _ in .approve }
-      func code(
-        _ patterns: [String], object: String = "", label: String = ""
-      ) async -> TribuneError.Code? {
+      func code(_ patterns: [String], object: String = "", label: String = "") async -> TribuneError.Code? {
         await failure {
           try await connection.attach(delegate, to: object, respondingTo: patterns, label: label)
         }?.code

@@ -12,13 +12,9 @@ import Testing
     case lost(Int)
     case interrupted
 
-    var lostCount: Int? {
-      if case .lost(let count) = self { count } else { nil }
-    }
+    var lostCount: Int? { if case .lost(let count) = self { count } else { nil } }
 
-    var byteCount: Int {
-      if case .parcel(_, let mebibytes) = self { mebibytes << 20 } else { 0 }
-    }
+    var byteCount: Int { if case .parcel(_, let mebibytes) = self { mebibytes << 20 } else { 0 } }
   }
 
   @Test func theOldestAreDroppedBeyondTheLimitOfBytes() async throws {

@@ -18,8 +18,7 @@ struct ObservingTests {
       var iterator = notifications.makeAsyncIterator()
       #expect(
         try await iterator.next()
-          == .notification(
-            Notification("window.willClose", object: "window/1", sender: ":9", userInfo: "1")))
+          == .notification(Notification("window.willClose", object: "window/1", sender: ":9", userInfo: "1")))
       #expect(
         try await iterator.next()
           == .notification(Notification("window.didClose", object: "window/1", sender: ":9")))
@@ -203,9 +202,7 @@ struct ObservingTests {
 }
 
 extension Delivery {
-  var object: String? {
-    if case .notification(let notification) = self { notification.object } else { nil }
-  }
+  var object: String? { if case .notification(let notification) = self { notification.object } else { nil } }
 
   var text: String? {
     if case .notification(let notification) = self { notification.userInfo.text } else { nil }

@@ -39,9 +39,7 @@ final class ScriptedBus: Sendable {
     _ script: @escaping @Sendable (ScriptedPeer) throws -> Value
   ) throws -> Playing<Value> {
     let playing = Playing<Value>()
-    try Thread.start { [self] in
-      playing.end(Result { try script(try accept()) })
-    }
+    try Thread.start { [self] in playing.end(Result { try script(try accept()) }) }
     return playing
   }
 

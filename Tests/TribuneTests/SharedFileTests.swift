@@ -174,8 +174,7 @@ private final class PassedFile: AttachedFile {
   private init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
   static func unsealed(_ length: Int) throws -> PassedFile {
-    let file = FileDescriptor(
-      owning: try retrying { unsafe memfd_create("test", CUnsignedInt(MFD_CLOEXEC)) })
+    let file = FileDescriptor(owning: try retrying { unsafe memfd_create("test", CUnsignedInt(MFD_CLOEXEC)) })
     let descriptor = file.rawValue
     _ = try retrying { ftruncate(descriptor, off_t(length)) }
     return PassedFile(file)

@@ -32,9 +32,7 @@ struct TurnTests {
     let order = try await conversation(busEndsFirst: true) { peer in
       let attachment = try peer.attach()
       for query in 1...100 { try peer.question(UInt64(query), of: attachment) }
-      return try (1...100).map { _ in
-        try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue
-      }
+      return try (1...100).map { _ in try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue }
     } client: { connection in
       try await connection.attach(delegate, respondingTo: ["window.*"])
     }

@@ -57,8 +57,7 @@ extension FrameVector {
     FrameVector("ok", Okay(), serial: 12),
     FrameVector("ok-attached", Okay(registration: 3, delegate: 19), serial: 3),
     FrameVector("cancel", Cancel(target: 5), serial: 11),
-    FrameVector(
-      "error-restarted", Refusal(.restarted), serial: 0, text: "the bus was restarted"),
+    FrameVector("error-restarted", Refusal(.restarted), serial: 0, text: "the bus was restarted"),
     FrameVector("succeed", Succeed(predecessor: ConnectionID(rawValue: 7), received: 1000), serial: 56),
   ]
 
@@ -133,8 +132,7 @@ extension FrameVector {
       "attach",
       Attach(
         order: -10, failurePolicy: .abstain, timeout: 2500, label: "restore of db",
-        patterns: ["archive.shouldPrune", "window.*"]),
-      serial: 3, object: "folder/backups"),
+        patterns: ["archive.shouldPrune", "window.*"]), serial: 3, object: "folder/backups"),
     FrameVector("attach-any", Attach(patterns: ["**"]), serial: 4),
     FrameVector(
       "attach-set",
@@ -155,8 +153,7 @@ extension FrameVector {
           failurePolicy: .veto, timeout: 5000, patterns: ["archive.shouldPrune"])),
       serial: 3),
     FrameVector("ended-expired", Ended.expired, serial: 39),
-    FrameVector(
-      "declare", Declare(protocolName: "ScrollViewDelegate"), serial: 40, object: "view/1"),
+    FrameVector("declare", Declare(protocolName: "ScrollViewDelegate"), serial: 40, object: "view/1"),
     FrameVector(
       "declare-definitions", Declare(protocolName: "ScrollViewDelegate"), serial: 41, object: "view/1",
       text: """
@@ -166,8 +163,7 @@ extension FrameVector {
         }
 
         """),
-    FrameVector(
-      "declare-only-definitions", Declare(), serial: 42, text: "protocol Printable {\n}\n"),
+    FrameVector("declare-only-definitions", Declare(), serial: 42, text: "protocol Printable {\n}\n"),
   ]
 
   private static let queries: [FrameVector] = [
@@ -299,8 +295,7 @@ extension FrameVector {
       Entry.delegate(
         DelegateEntry(
           connection: ConnectionID(rawValue: 7), delegate: identity, object: "folder/backups", order: -10,
-          failurePolicy: .abstain, timeout: 2500, patterns: ["archive.shouldPrune", "window.*"])),
-      serial: 20),
+          failurePolicy: .abstain, timeout: 2500, patterns: ["archive.shouldPrune", "window.*"])), serial: 20),
     FrameVector("list-holds", List(.holds, connection: 7), serial: 43),
     FrameVector(
       "entry-hold",

@@ -67,9 +67,7 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
   /// Whether a frame of this kind can leave out all its fields.
   var mayHaveNoFields: Bool { kind == .post || kind == .observe }
 
-  var hasLeftOutItsFields: Bool {
-    (fields as? Post) == Post() || (fields as? Observe) == Observe()
-  }
+  var hasLeftOutItsFields: Bool { (fields as? Post) == Post() || (fields as? Observe) == Observe() }
 
   func bytes() throws -> [UInt8] { try Vector.bytes(file) }
 

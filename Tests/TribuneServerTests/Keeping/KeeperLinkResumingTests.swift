@@ -211,8 +211,7 @@ struct KeeperLinkReplacingTests {
   @Test("fails if it cannot take everything: the other bus can go on")
   func lost() async throws {
     let kept = try Kept()
-    let bus = try ScriptedKeeper(
-      try kept.given(to: replace, and: [.connection(1)]) + [.says(.end(count: 3))])
+    let bus = try ScriptedKeeper(try kept.given(to: replace, and: [.connection(1)]) + [.says(.end(count: 3))])
     let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.replace(into: bus.passed) }
     #expect(
       error?.description.hasPrefix("cannot replace the bus: could not receive 1 descriptor; ")

@@ -67,8 +67,7 @@ struct KeeperMessageTests {
   @Test("a reason that is too long is truncated, and its message stays valid")
   func longReason() throws {
     let bytes = Self.bytes(.refusal(String(repeating: "ö", count: 10_000)))
-    #expect(
-      try KeeperMessage(bytes.raw, descriptorCount: 0) == .refusal(String(repeating: "ö", count: 2048)))
+    #expect(try KeeperMessage(bytes.raw, descriptorCount: 0) == .refusal(String(repeating: "ö", count: 2048)))
   }
 
   @Test(

@@ -93,8 +93,7 @@ final class KeeperScript: Sendable {
     case .gives(let items, let descriptors):
       try send(.batch(items), passing: descriptors, to: socket)
       for descriptor in descriptors { close(descriptor) }
-    case .saysBytes(let bytes):
-      _ = try UnixSocket.send(bytes.raw, passing: [], to: socket)
+    case .saysBytes(let bytes): _ = try UnixSocket.send(bytes.raw, passing: [], to: socket)
     case .hearsEnd:
       do {
         while let message = try receive(from: socket) { _ = try acknowledges(message, over: socket) }

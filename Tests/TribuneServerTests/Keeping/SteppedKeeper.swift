@@ -97,9 +97,7 @@ final class ScriptedBus {
   }
 
   /// Whether a message of the keeper waits.
-  var isAddressed: Bool {
-    get throws { try channel.wait(atMost: .zero) }
-  }
+  var isAddressed: Bool { get throws { try channel.wait(atMost: .zero) } }
 
   /// Sends a packet of these bytes.
   func say(bytes: [UInt8]) throws {

@@ -28,8 +28,7 @@ final class SteppedBus {
     folder = try TemporaryFolder()
     let state = try WriteAheadLog(slotCount: Self.slotCount, segmentCapacity: Self.segmentCapacity)
     loop = try EventLoop(hostsMainQueue: false)
-    keeper = KeeperLink(
-      path: keeperPath ?? "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
+    keeper = KeeperLink(path: keeperPath ?? "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
       configuration: configuration, log: Self.log, loop: loop, wal: state, keeper: keeper)
     try server.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
