@@ -139,17 +139,6 @@ struct AwaitingTests {
     #expect(bus.nextDeadline == nil)
   }
 
-  @Test("A poster that observes its own post waits for itself, and can disconnect meanwhile")
-  func itself() {
-    bus.observe("b", by: poster, serial: 2, .awaited)
-    bus.post("b", by: poster, serial: 3, .awaited)
-    bus.done(3, of: 1, by: poster)
-    #expect(bus.take().last == "A awaited 3 1")
-    bus.post("b", by: poster, serial: 3, .awaited)
-    bus.disconnect(poster)
-    #expect(bus.nextDeadline == nil)
-  }
-
   @Test("A suspended connection gets an awaited post after its buffered ones, unless it drops them")
   func suspended() throws {
     bus.suspend(by: one)

@@ -64,17 +64,6 @@ struct DepartureTests {
     #expect(bus.queryCount == 1)
   }
 
-  @Test("An asker that is its own delegate can disconnect")
-  func askingItself() {
-    let bus = BusUnderTest()
-    let slot = bus.connectDelegate("x")
-    bus.ask("x", by: slot, serial: 5)
-    _ = bus.take()
-    bus.disconnect(slot)
-    #expect(bus.take().isEmpty)
-    #expect(bus.isEmpty)
-  }
-
   @Test("The next connection in a delegate's slot cannot answer for it")
   func delegateSlotReuse() {
     let (bus, _, one, _) = ask(policy: .abstain)

@@ -125,19 +125,6 @@ struct QueryTests {
       "C concluded 1 q1 d2 vetoed")
   }
 
-  @Test("A connection can be asker and delegate, and can ask while it is asked")
-  func askingItself() {
-    let slot = bus.connectDelegate("x", "y")
-    bus.ask("x", by: slot, serial: 5)
-    bus.ask("y", by: slot, serial: 6)
-    _ = bus.take()
-    bus.answer(.approve, query: 2, delegate: 1, from: slot)
-    bus.answer(.approve, query: 1, delegate: 1, from: slot)
-    bus.expect(
-      "A verdict 6 q2 allowed: d1 approved", "A concluded 1 q2 d1 allowed",
-      "A verdict 5 q1 allowed: d1 approved", "A concluded 1 q1 d1 allowed")
-  }
-
   @Test("A reason is cut at 4,096 bytes, between two characters, and repaired")
   func longReason() throws {
     let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))

@@ -112,16 +112,4 @@ struct ReplacingTests {
     bus.ask("x", object: "o", by: asker, serial: 6)
     bus.expect("C question 2 q2 d2 5000ms xo")
   }
-
-  @Test("Cancelling a delegate keeps the order of the rest", arguments: 1...4 as ClosedRange<UInt64>)
-  func removing(_ removed: UInt64) throws {
-    let slot = bus.connect()
-    for serial in 1...4 as ClosedRange<Serial> {
-      bus.attach(["x"], to: "o", by: slot, serial: serial, order: Int32(serial % 2), label: "\(serial)")
-    }
-    #expect(try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [2, 4, 1, 3])
-    bus.cancel(removed, by: slot)
-    #expect(
-      try bus.chain("x", object: "o").map(\.delegate.id.rawValue) == [2, 4, 1, 3].filter { $0 != removed })
-  }
 }

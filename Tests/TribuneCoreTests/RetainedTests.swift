@@ -35,20 +35,6 @@ struct RetainedTests {
     bus.expect("B ok 6 as 6")
   }
 
-  @Test("A post without userInfo is delivered, and clears what is retained")
-  func clearing() {
-    let observer = bus.connect()
-    bus.observe(by: observer, serial: 1)
-    retain("a", "o", "1")
-    retain("b", "o", "2")
-    retain("a", "o", "")
-    retain("c", "o", "")
-    bus.observe(by: observer, serial: 2, .retained)
-    bus.expect(
-      "B ok 1 as 1", "B a o 1 from :1", "B b o 2 from :1", "B a o from :1", "B c o from :1",
-      "B retained 2 b o 2 from :1, 0 ms", "B ok 2 as 2")
-  }
-
   @Test("A snapshot has what matches the pattern and the object", arguments: Seeds.all)
   func patterns(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -73,20 +59,6 @@ struct RetainedTests {
       }
       #expect(bus.take() == expected + ["B ok \(serial) as \(serial)"], "\(pattern) \(object)")
     }
-  }
-
-  @Test("A waiting post is retained when it is delivered, and is in snapshots from then on")
-  func waiting() {
-    retain("a", "", "1")
-    bus.post("a", text: "2", by: poster, .retain, style: .whenIdle)
-    bus.post("a", text: "3", by: poster, [.retain, .coalesceByName], style: .whenIdle)
-    let observer = bus.connect()
-    bus.observe("a", by: observer, serial: 1, .retained)
-    bus.idle()
-    bus.observe("a", by: observer, serial: 2, .retained)
-    bus.expect(
-      " a 1 from :1", "B retained 1 a 1 from :1, 0 ms", "B ok 1 as 1", "B a 3 from :1",
-      "B retained 2 a 3 from :1, 0 ms", "B ok 2 as 2")
   }
 
   @Test("A user has a limit, which includes waiting posts, and so have all users together")

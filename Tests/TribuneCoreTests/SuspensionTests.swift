@@ -70,22 +70,6 @@ struct SuspensionTests {
     #expect(bus.bus.bufferedByteCount(at: observer) == nil)
   }
 
-  @Test("A restored bus reports the notifications that the earlier one dropped")
-  func restored() throws {
-    let bus = BusUnderTest { $0.bufferMax = 1000 }
-    bus.log = []
-    let observer = bus.connect()
-    bus.observe(by: observer, serial: 1, suspension: .hold)
-    bus.suspend(by: observer)
-    for number in 0..<100 { try bus.plain("a", "\(number)") }
-    _ = bus.take()
-    bus.restart(.snapshot)
-    bus.suspend(false, by: observer)
-    let line = try #require(bus.take().first)
-    #expect(line.hasPrefix("A held lost \(100 - line.split(separator: ",").count + 1),"))
-    #expect(line.hasSuffix("a 99"))
-  }
-
   @Test("All buffers together have a limit; past it, each has an even share")
   func boundedTogether() throws {
     let bus = BusUnderTest {

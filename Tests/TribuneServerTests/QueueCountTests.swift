@@ -8,75 +8,6 @@ import TribuneWire
 
 @Suite("The counts of an outbound queue, and its hand-over", .timeLimit(.minutes(15)))
 struct QueueCountTests {
-  /// A queue with frames of each kind.
-  private func traffic(_ pool: BufferPool?) -> QueuedTraffic {
-    var traffic = QueuedTraffic()
-    traffic.pool = pool
-    traffic.queueHello()
-    traffic.queue(.verdict, 0)
-    traffic.queueRun(1, count: 3)
-    traffic.queueCut(4, payloadLength: 1500)
-    traffic.queue(.post, 5, payloadLength: 20)
-    traffic.queue.appendLost(7)
-    traffic.startNewBuffer()
-    traffic.queue(.post, 6)
-    traffic.queueCut(7, payloadLength: 9000)
-    traffic.queue(.verdict, 8)
-    traffic.queueRun(9, count: 2)
-    return traffic
-  }
-
-  private static let pieceLengths = [1, 2, 7, 33, 40, 1000, .max]
-
-  @Test(
-    "Frames that are not sent whole are counted, wherever sending stopped",
-    arguments: pieceLengths, [false, true])
-  func counts(pieceLength: Int, settles: Bool) {
-    for pool in [nil, BufferPool(bufferCapacity: 65_536, keptMax: 4)] {
-      var traffic = traffic(pool)
-      #expect(traffic.queue.unsentNotificationCount == 14)
-      #expect(traffic.queue.unsentOtherCount == 5)
-      #expect(traffic.counted == traffic.unread)
-      while !traffic.queue.isEmpty {
-        traffic.send(pieceLength)
-        if settles { traffic.queue.settle(with: pool ?? BufferPool(bufferCapacity: 65_536, keptMax: 4)) }
-        guard traffic.counted == traffic.unread else {
-          Issue.record("\(traffic.sent.count) bytes have been sent")
-          return
-        }
-      }
-      #expect(traffic.queue.unsentNotificationCount == 0 && traffic.queue.unsentOtherCount == 0)
-    }
-  }
-
-  @Test("After a hand-over at any byte, a queue sends the rest, and drops as it would have before")
-  func handingOver() throws {
-    let length = traffic(nil).unsent.count
-    // Every byte, except most of those in the middle of long frames.
-    let ends = traffic(nil).frameEnds
-    for sent in 0...length where sent % 500 == 0 || ends.contains(where: { abs($0 - sent) < 45 }) {
-      var one = traffic(nil)
-      var other = traffic(nil)
-      if sent > 0 {
-        one.send(sent)
-        other.send(sent)
-      }
-      try other.handOver()
-      try #require(
-        other.unsent == one.unsent && other.counted == other.unread, "\(sent) bytes have been sent")
-      try #require(other.queue.lostCount == one.queue.lostCount)
-      try #require(other.queue.byteCount == one.queue.byteCount)
-      for target in [one.queue.byteCount / 2, 0] {
-        one.queue.dropOldest(downTo: target)
-        other.queue.dropOldest(downTo: target)
-        try #require(other.received == one.received, "\(sent) bytes have been sent")
-        try #require(other.counted == other.unread)
-      }
-      other.queue(.verdict, 77)
-      try #require(other.received == one.received + ["verdict 77"])
-    }
-  }
-
   @Test(
     "Under random operations, a queue counts what the reader lacks, and can be handed over",
     arguments: Seeds.all)
@@ -84,6 +15,7 @@ struct QueueCountTests {
     var random = SplitMix64(seed: seed)
     let pool = BufferPool(bufferCapacity: 2_048, keptMax: 2)
     var traffic = QueuedTraffic()
+    traffic.queueHello()
     for number in 0..<1500 {
       switch Int.random(in: 0..<14, using: &random) {
       case 0...1: traffic.queue(.post, number, payloadLength: random.oneIn(20) ? 9000 : number % 60)

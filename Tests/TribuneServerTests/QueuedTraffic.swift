@@ -141,9 +141,6 @@ struct QueuedTraffic: ~Copyable {
     return Unread(notifications: notifications + lost, lost: lost, others: others, isMidFrame: isMidFrame)
   }
 
-  /// 0, and the ends of the frames that wait.
-  var frameEnds: [Int] { Self.ends(in: ByteBuffer(holding: unsent)) }
-
   /// The queue's own counts.
   var counted: Unread {
     Unread(
@@ -181,10 +178,6 @@ struct QueuedTraffic: ~Copyable {
     let stream = ByteBuffer(holding: sent + unsent)
     var frames: [String] = []
     var position = 0
-    if stream.count >= 8, Self.isHello(stream, at: 0) {
-      frames.append("hello")
-      position = Hello.length
-    }
     while let header = FrameHeader.peek(stream.bytes, at: position, limits: .fromBus) {
       switch header.kind {
       case .post: frames.append("\(header.serial)")

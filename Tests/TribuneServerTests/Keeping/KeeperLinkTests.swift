@@ -70,18 +70,6 @@ struct KeeperLinkTests {
     #expect(pair.link.keepsAll)
   }
 
-  @Test(
-    "a descriptor that is taken back is not kept, whether it was acknowledged, under way or still waiting")
-  func forgotten() throws {
-    try pair.keep(0..<100)
-    try pair.settle(seconds: 1)
-    try pair.keep(100..<200)
-    pair.forget(50..<150)
-    try pair.settle()
-    #expect(pair.keeper.count == 100)
-    #expect(pair.keptCount(of: 0..<200) == 100)
-  }
-
   @Test("a new descriptor under the name of one that was taken back is kept")
   func again() throws {
     try pair.keep(0..<100)
@@ -93,21 +81,6 @@ struct KeeperLinkTests {
     try pair.settle()
     #expect(pair.keeper.count == 25)
     #expect(pair.keptCount(of: 0..<100) == 25)
-  }
-
-  @Test("after a keeper has died, the bus sends everything to the next one")
-  func refilled() throws {
-    try pair.keep(0..<500)
-    try pair.settle(seconds: 1)
-    pair.keeper.die()
-    try pair.settle()
-    #expect(pair.keptCount(of: 0..<500) == 0)
-    pair.forget(0..<100)
-    try pair.keep(500..<600)
-    try pair.keeper.start()
-    try pair.settle(seconds: 1)
-    #expect(pair.keeper.count == 500)
-    #expect(pair.keptCount(of: 100..<600) == 500)
   }
 
   @Test("a keeper that is told to end does, and the bus sends everything to the next one")
