@@ -78,8 +78,7 @@ let package = Package(
       name: "TribuneWireTests", dependencies: ["TribuneTestSupport", "TribuneWire"], exclude: ["Vectors"],
       swiftSettings: strict),
     .testTarget(
-      name: "TribuneProtocolsTests", dependencies: ["TribuneProtocols", "TribuneTestSupport", "TribuneWire"],
-      swiftSettings: strict),
+      name: "TribuneProtocolsTests", dependencies: ["TribuneProtocols", "TribuneWire"], swiftSettings: strict),
     .testTarget(
       name: "TribuneJSONTests", dependencies: ["TribuneJSON", "TribuneWire"], swiftSettings: strict),
     .testTarget(

@@ -2,7 +2,6 @@
 
 import Testing
 import TribuneProtocols
-import TribuneTestSupport
 
 /// The language of protocol files.
 @Suite("Protocol files", .timeLimit(.minutes(15)))
@@ -157,35 +156,6 @@ struct ParserTests {
       Library.loading("\u{1B}[2J\u{202E}").diagnostics == [
         "a.protocol:1:1: found \"\\u{1b}\", expected \"protocol\""
       ])
-  }
-
-  @Test(
-    "truncated and corrupt files are read to their end", arguments: Seeds.all)
-  func damaged(seed: UInt64) {
-    var random = SplitMix64(seed: seed)
-    let bytes = Array(everything.utf8)
-    for _ in 0..<200 {
-      var text = bytes
-      let start = Int.random(in: 0...text.count, using: &random)
-      let end = Int.random(in: start...min(text.count, start + 40), using: &random)
-      switch Int.random(in: 0..<4, using: &random) {
-      case 0: text.removeSubrange(start...)
-      case 1: text.removeSubrange(start..<end)
-      case 2: text.replaceSubrange(start..<end, with: random.bytes(countMax: 8))
-      default:
-        text.insert(contentsOf: Array(bytes[start..<end]), at: Int.random(in: 0..<text.count, using: &random))
-      }
-      var library = Library()
-      let diagnostics = library.load([ProtocolSource(file: "a", text: text)])
-      for diagnostic in diagnostics {
-        #expect(
-          diagnostic.location.line >= 1 && diagnostic.location.column >= 1 && !diagnostic.message.isEmpty)
-      }
-      // The protocols that were read are complete.
-      let (again, mistakes) = Library.loading(library.protocols.map(\.text).joined())
-      #expect(mistakes == [])
-      #expect(again.protocols.map(\.text) == library.protocols.map(\.text))
-    }
   }
 
   @Test(

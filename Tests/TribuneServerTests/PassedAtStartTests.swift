@@ -231,15 +231,4 @@ struct PassedByKeeperTests {
     passed.discard()
     #expect(passed.listener(7) == nil)
   }
-
-  @Test("is closed if the bus does not take it")
-  func closes() throws {
-    let connections = try (0..<2).map { _ in try WatchedConnection() }
-    do {
-      let passed = PassedAtStart(
-        [.connection(connections[0].cookie), .log(1)], connections[0].passed, connections[1].passed)
-      #expect(passed.connectionCount == 1)
-    }
-    for connection in connections { #expect(try connection.isClosed) }
-  }
 }

@@ -37,27 +37,6 @@ struct AwaitedPostTests {
     #expect(posted == Post(options: [.awaited, .retain], deadline: 2500))
   }
 
-  @Test func repliesFindTheirPostsInAnyOrder() async throws {
-    try await conversation { peer in
-      var posts: [ScriptedPeer.Frame] = []
-      for _ in 0..<20 { posts.append(try peer.next(.post)) }
-      for post in posts.reversed() {
-        let reply = Awaited(acknowledged: UInt32(post.payload) ?? 0, missing: [])
-        try peer.send(reply, serial: post.serial)
-      }
-    } client: { connection in
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for number in 1...20 {
-          group.addTask {
-            let reply = try await connection.postAwaited("a.willB", userInfo: UserInfo("\(number)"))
-            #expect(reply == AwaitedReply(acknowledged: number))
-          }
-        }
-        try await group.waitForAll()
-      }
-    }
-  }
-
   /// The bus's reply may have been on its way when the task was cancelled.
   @Test(arguments: [false, true])
   func cancellingTheTaskCancelsTheAwaitedPostOnTheBus(replyCrosses: Bool) async throws {
@@ -84,14 +63,6 @@ struct AwaitedPostTests {
     }
   }
 
-  @Test func aLostConnectionFailsAwaitedPosts() async throws {
-    try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
-      _ = try peer.next(.post)
-    } client: { connection in
-      #expect(await failure { try await connection.postAwaited("a.willB") }?.code == .connectionLost)
-    }
-  }
-
   @Test func refusalsAndWrongRepliesAreThrown() async throws {
     try await conversation { peer in
       try peer.send(Refusal(.limitExceeded), serial: try peer.next(.post).serial, text: "enough")
@@ -102,18 +73,6 @@ struct AwaitedPostTests {
         await failure { try await connection.postAwaited("a.willB") }
           == TribuneError(.limitExceeded, "enough"))
       #expect(await failure { try await connection.postAwaited("a.willB") }?.code == .protocolViolation)
-    }
-  }
-
-  @Test func aReplyToNoAwaitedPostIsIgnored() async throws {
-    try await conversation { peer in
-      let reply = Awaited(acknowledged: 1, missing: [])
-      try peer.send(reply, serial: 1000)
-      let post = try peer.next(.post)
-      try peer.send(reply, serial: post.serial)
-      try peer.send(Okay(), serial: post.serial)
-    } client: { connection in
-      try await connection.postAcknowledged("ping")
     }
   }
 }

@@ -173,7 +173,10 @@ struct HostileBusTests {
       let unknown = ByteBuffer(capacity: 64)
       header.append(to: unknown)
       try peer.send(unknown)
-      try peer.confirmPost()
+      try peer.send(Self.awaited, serial: 1000)
+      let post = try peer.next(.post)
+      try peer.send(Self.awaited, serial: post.serial)
+      try peer.send(Okay(), serial: post.serial)
     } client: { connection in
       try await connection.postAcknowledged("ping")
     }

@@ -149,7 +149,6 @@ nonisolated package final class PassedAtStart {
 
   // MARK: Contents
 
-  package var connectionCount: Int { connections.count }
   /// In ascending order, so that the oldest connection is first.
   package var connectionCookies: [UInt64] { connections.keys.sorted() }
 
