@@ -146,13 +146,6 @@ struct CommandLineParserTests {
     }
   }
 
-  @Test("an observer's command takes the rest of the line, options included")
-  func observersCommand() throws {
-    let invocation = try parsed(["observe", "a", "-N1", "--exec", "cat", "--awaited", "-"])
-    #expect(invocation.command == ["cat", "--awaited", "-"].map { Array($0.utf8) })
-    #expect(invocation.values == [.count: .number(1), .exec: .flag])
-  }
-
   @Test("text that is not UTF-8 is refused")
   func notText() {
     #expect(throws: CommandLineParser.UsageError.self) {

@@ -118,13 +118,4 @@ struct NotificationOutputTests {
       try await handler.handle(.notification(Notification("a")))
     }
   }
-
-  @Test(
-    "the failure of a command is described in a few words",
-    arguments: [
-      (ChildProcess.Termination.exited(3), "exited with 3"), (.killed(signal: 15), "was killed by signal 15"),
-    ])
-  func failures(termination: ChildProcess.Termination, words: String) {
-    #expect(termination.formatted == words)
-  }
 }

@@ -44,22 +44,15 @@ struct HoldTests {
 
   @Test("A hold ends a query before a delegate is asked", arguments: [QueryMode.parallel, .order])
   func nobodyAsked(_ mode: QueryMode) {
-    let (bus, asker, delegate) = Self.held()
+    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", to: "o"))
+    bus.hold("**", by: delegate, serial: 2)
+    _ = bus.take()
     bus.ask("x", object: "o", by: asker, serial: 5, mode: mode, fallback: .allowed)
     bus.expect("A verdict 5 q1 vetoed: d2 held (busy)")
     #expect(bus.verdictCounts == [1, 1])
     bus.answer(.approve, delegate: 1, from: delegate)
     bus.expect("B refused 900 notAsked")
     #expect(bus.queryCount == 0)
-  }
-
-  @Test("In mode all, the outcomes of the delegates follow that of the hold")
-  func allReasons() {
-    let (bus, asker, delegate) = Self.held()
-    bus.ask("x", object: "o", by: asker, serial: 5, mode: .all)
-    bus.expect("B question 1 q1 d1 5000ms xo")
-    bus.answer(.approve, delegate: 1, from: delegate)
-    bus.expect("A verdict 5 q1 vetoed: d2 held (busy), d1 approved", "B concluded 1 q1 d1 vetoed")
   }
 
   @Test("The verdict has all holds, the oldest first, and also the asker's own", arguments: QueryMode.leave)
@@ -225,15 +218,6 @@ struct HoldTests {
     #expect(bus.bus.holdEntries(of: 0, at: bus.now).map(\.why) == ["one", "two"])
     #expect(bus.bus.holdEntries(of: 2, at: bus.now).map(\.why) == ["two"])
     #expect(bus.bus.holdEntries(of: 3, at: bus.now).isEmpty)
-  }
-
-  /// A connection with delegate 1 for `x` of `o` (serial 1), and hold 2 on `**` of any object (serial 2).
-  private static func held() -> (BusUnderTest, asker: ConnectionSlot, delegate: ConnectionSlot) {
-    let bus = BusUnderTest()
-    let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", to: "o"))
-    bus.hold("**", by: delegate, serial: 2)
-    _ = bus.take()
-    return (bus, asker, delegate)
   }
 }
 

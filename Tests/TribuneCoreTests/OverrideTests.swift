@@ -113,18 +113,6 @@ struct OverrideTests {
     #expect(bus.takeQuestions().map(\.question.isDryRun) == [false])
   }
 
-  @Test("A dry run meets holds, and can be an override")
-  func dryRunHeld() {
-    let slot = bus.connect()
-    bus.hold("x", by: slot, serial: 1)
-    _ = bus.take()
-    bus.ask("x", by: slot, serial: 5, flags: .isDryRun)
-    bus.ask("x", by: slot, serial: 6, flags: [.isDryRun, .overrides], because: "why")
-    bus.expect(
-      "A verdict 5 q1 vetoed dry: d1 held (busy)", "A verdict 6 q2 allowed overridden dry: d1 held (busy)")
-    #expect(bus.verdictCounts == [0, 0])
-  }
-
   // MARK: Required delegates
 
   @Test(

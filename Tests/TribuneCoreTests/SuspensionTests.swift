@@ -40,19 +40,6 @@ struct SuspensionTests {
     bus.expect("B a.b 5")
   }
 
-  @Test("An immediate notification comes after the buffered ones, and the connection stays suspended")
-  func immediately() throws {
-    suspend(.hold)
-    bus.observe("c", by: observer, serial: 2, suspension: .deliverImmediately)
-    _ = bus.take()
-    try bus.plain("a.b", "1")
-    bus.post("a.b", text: "2", by: poster, .immediately)
-    try bus.plain("a.b", "3")
-    try bus.plain("c", "4")
-    try bus.plain("a.b", "5")
-    bus.expect(" a.b 1", "B held, a.b 1", "B a.b 2 from :1", " a.b 3", "B held, a.b 3", "B c 4", " a.b 5")
-  }
-
   @Test("The buffer has a limit: the oldest are dropped and counted")
   func bounded() throws {
     let bus = BusUnderTest { $0.bufferMax = 10_000 }

@@ -181,18 +181,6 @@ import TribuneWire
 
   // MARK: Between two connections
 
-  @Test func aRequestThatTheBusMayHaveReceivedFails() async throws {
-    var state = openState()
-    let result = await Reply<Okay>.wait { reply -> Okay? in
-      let batch = ask(&state, .okay(reply), serial: 1, deadline: 0).batch
-      if let batch { _ = state.wrote(batch, bytes: 0, .whole) }
-      _ = state.endOfStream(received: 0)
-      apply(state.settleInterruption(at: now) ?? [])
-      return nil
-    }
-    #expect(result.failure == .unknownOutcome)
-  }
-
   @Test func aRequestThatTheBusCannotHaveReceivedWaitsUntilItsOwnDeadline() async throws {
     var state = openState()
     let result = await Reply<Okay>.wait { reply -> Okay? in

@@ -71,18 +71,6 @@ struct RetainedTests {
     #expect(patterns == ["a.*", "**"])
   }
 
-  @Test func aSnapshotOverTheLimitIsReportedAsLost() async throws {
-    try await conversation { peer in
-      let observe = try peer.next(.observe)
-      for number in 0..<10 { try peer.retained("a.n\(number)", text: "\(number)", under: observe) }
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
-    } client: { connection in
-      var iterator = try await connection.observe(limit: 3, retained: true).makeAsyncIterator()
-      #expect(try await iterator.next() == .lost(7))
-      for text in ["7", "8", "9"] { #expect(try await iterator.next()?.text == text) }
-    }
-  }
-
   @Test func eachSequenceHasASnapshotOfItsOwn() async throws {
     let rest = try await conversation { peer in
       for number in 1...2 {
