@@ -13,9 +13,12 @@ struct DelegationOutputTests {
     id: 8, connection: ":9", pid: 42, uid: 0, process: "restore", unit: "backup.service",
     pattern: "archive.**", object: "", why: "a restore\u{1B}", age: .seconds(61), expiresIn: .seconds(5))
 
-  @Test("a verdict says that it is overridden, and that it is a dry run")
+  @Test("a verdict says that nobody answered, that it is overridden, and that it is a dry run")
   func overridden() throws {
     let context = try makeContext()
+    let unanswered = Verdict(.allowed, query: 1, isUnanswered: true)
+    #expect(
+      unanswered.text(of: "a", object: "", in: context) == "allowed: a (nobody was there to answer)\n")
     let overridden = Verdict(.allowed, query: 1, isOverridden: true)
     #expect(overridden.text(of: "a", object: "", in: context) == "allowed: a (overridden)\n")
     #expect(overridden.json.compact.hasSuffix(#""unanswered":false,"overridden":true,"dryRun":false}"#))

@@ -100,13 +100,11 @@ struct NotificationOutputTests {
     ])
   func cannotStart(path: String, status: Int32) async throws {
     let handler = NotificationHandler(running: [Array(path.utf8)], in: try makeContext())
-    do throws(CommandError) {
+    let error = await #expect(throws: CommandError.self) {
       _ = try await handler.handle(.notification(Notification("a")))
-      Issue.record("\(path) was run")
-    } catch {
-      #expect(error.status == status)
-      #expect(error.message.hasPrefix("\(path) cannot be run: "))
     }
+    #expect(error?.status == status)
+    #expect(error?.message.hasPrefix("\(path) cannot be run: ") == true)
   }
 
   @Test("an ending observer starts no command, and reports nothing")

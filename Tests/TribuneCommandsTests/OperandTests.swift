@@ -70,17 +70,11 @@ struct OperandTests {
     "a wrong operand is a usage error that says what is wrong",
     arguments: mistakes + delegationMistakes + notificationMistakes)
   func wrong(line: [String], reason: String) {
-    do {
-      _ = try Self.prepare(line)
-      Issue.record("\(line) was accepted")
-    } catch let error as CommandError {
-      #expect(error.message.contains(reason))
-      #expect(error.status == 2)
-    } catch let error as CommandLineParser.UsageError {
-      #expect(error.message.contains(reason))
-    } catch {
-      Issue.record(error)
-    }
+    let error = #expect(throws: (any Error).self) { _ = try Self.prepare(line) }
+    let mistake = error as? CommandError
+    #expect(mistake == nil || mistake?.status == 2)
+    let message = mistake?.message ?? (error as? CommandLineParser.UsageError)?.message
+    #expect(message?.contains(reason) == true)
   }
 
   @Test(

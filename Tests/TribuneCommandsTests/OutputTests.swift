@@ -62,13 +62,6 @@ struct OutputTests {
         """)
   }
 
-  @Test("a verdict says when nobody answered")
-  func unanswered() throws {
-    let verdict = Verdict(.allowed, query: 1, isUnanswered: true)
-    #expect(
-      verdict.text(of: "a", object: "", in: try makeContext()) == "allowed: a (nobody was there to answer)\n")
-  }
-
   @Test("a verdict in JSON is one object a line, with the bare word of each outcome")
   func verdictJSON() {
     #expect(

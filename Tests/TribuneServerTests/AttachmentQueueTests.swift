@@ -148,14 +148,8 @@ private struct AttachedTraffic: ~Copyable {
 
   /// The numbers of the notifications that the reader has received.
   var received: [Int] {
-    let stream = ByteBuffer(holding: sent)
-    var numbers: [Int] = []
-    var position = 0
-    while let header = FrameHeader.peek(stream.bytes, at: position, limits: .fromBus) {
-      if header.kind == .post { numbers.append(Int(header.serial)) }
-      position += header.frameLength
-    }
-    #expect(position == stream.count)
-    return numbers
+    var traffic = QueuedTraffic()
+    traffic.sent = sent
+    return traffic.received.compactMap { $0.hasPrefix("lost ") ? nil : Int($0) ?? -1 }
   }
 }

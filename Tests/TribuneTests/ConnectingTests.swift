@@ -7,19 +7,6 @@ import TribuneWire
 
 @Suite(.timeLimit(.minutes(15)))
 struct ConnectingTests {
-  @Test func aConnectionKnowsItsIdAndItsBus() async throws {
-    try await conversation { _ in
-    } client: { connection in
-      #expect(connection.id == ":7")
-      #expect(connection.bus.pid == 4242)
-      #expect(connection.bus.software == "scripted 1")
-      #expect(connection.bus.payloadMax == 1 << 20)
-      #expect(connection.bus.deadlineDefault == .seconds(30))
-      await connection.close()
-      #expect(await connection.closed() == nil)
-    }
-  }
-
   @Test func aBusThatDoesNotListenIsUnreachable() async throws {
     let error = await failure { try await Connection.connect(to: Address(path: "/tmp/no-such-folder/bus")) }
     #expect(error?.code == .unreachable)
@@ -146,7 +133,10 @@ struct ConnectingTests {
     #expect(connection.id == ":1099511627776")
     #expect(connection.bus.software == "ünïcode")
     #expect(connection.bus.pid == .max)
+    #expect(connection.bus.payloadMax == 70_000)
+    #expect(connection.bus.deadlineDefault == .milliseconds(1))
     await connection.close()
+    #expect(await connection.closed() == nil)
     try await script.value
   }
 
