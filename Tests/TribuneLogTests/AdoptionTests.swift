@@ -41,14 +41,6 @@ struct AdoptionTests {
     return LogImage(bytes)
   }
 
-  @Test("is the same file, not a copy")
-  func shared() throws {
-    let log = try Self.filled()
-    let adopted = try WriteAheadLog(adopting: FileDescriptor(owning: dup(log.rawDescriptor)))
-    adopted.setCounter(2, of: 2, to: 77)
-    #expect(log.slotCopy(2)?.counters[2] == 77)
-  }
-
   /// With one changed byte, the next daemon reads what was written, or detects the damage.
   @Test("is read as it was, or known to be damaged, whichever of its bytes changes")
   func flips() throws {

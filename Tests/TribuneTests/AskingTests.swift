@@ -115,7 +115,8 @@ struct AskingTests {
       let entries = (1...3 as ClosedRange<UInt64>).map { number in
         ConnectionEntry(
           id: ConnectionID(rawValue: number), peer: identity(0, "").peer, age: .max, observations: 1,
-          delegates: 2, queries: 3, queued: .max, lost: 4, posted: 5, isPaused: true, isLossy: false)
+          delegates: 2, queries: 3, queued: .max, lost: 4, posted: 5, isPaused: true, isLossy: false,
+          isSuspended: number == 1, held: number == 1 ? .max : 0)
       }
       try peer.list(.connections, entries.map { .connection($0) })
       var entry = BusEntry()
@@ -129,6 +130,8 @@ struct AskingTests {
       let connections = try await connection.connections()
       #expect(connections.map(\.id) == [":1", ":2", ":3"])
       #expect(connections.first?.queuedBytes == .max)
+      #expect(connections.map(\.isSuspended) == [true, false, false])
+      #expect(connections.map(\.heldBytes) == [.max, 0, 0])
       #expect(try await connection.status().vetoed == 3)
       #expect(
         await failure { try await connection.explain("a.shouldB", object: "b") }

@@ -9,16 +9,6 @@ import TribuneWire
 
 @Suite(.timeLimit(.minutes(15)))
 struct PostingTests {
-  @Test func aPostIsOneFrameWithItsNameObjectAndUserInfo() async throws {
-    let posted = try await conversation { peer in
-      let frame = try peer.next(.post)
-      return [frame.name, frame.object, frame.payload, "\(frame.header.flags.rawValue)"]
-    } client: { connection in
-      try await connection.post("window.didClose", object: "window/42", userInfo: #"{"by":"user"}"#)
-    }
-    #expect(posted == ["window.didClose", "window/42", #"{"by":"user"}"#, "0"])
-  }
-
   @Test(arguments: [
     (Tribune.PostOptions(), Post()),
     (.init(style: .asap), Post(style: .asSoonAsPossible)),

@@ -109,20 +109,4 @@ struct SuspendingTests {
     }
     #expect(rest == [.cancel, .cancel, .cancel])
   }
-
-  @Test func suspendedConnectionsAreListed() async throws {
-    try await conversation { peer in
-      let entries = [true, false].map { isSuspended in
-        ConnectionEntry(
-          id: ConnectionID(rawValue: 7), peer: identity(0, "").peer, age: 0, observations: 0, delegates: 0,
-          queries: 0, queued: 0, lost: 0, posted: 0, isPaused: false, isLossy: false,
-          isSuspended: isSuspended, held: isSuspended ? .max : 0)
-      }
-      try peer.list(.connections, entries.map { .connection($0) })
-    } client: { connection in
-      let connections = try await connection.connections()
-      #expect(connections.map(\.isSuspended) == [true, false])
-      #expect(connections.map(\.heldBytes) == [.max, 0])
-    }
-  }
 }

@@ -212,16 +212,6 @@ struct FieldReaderTests {
     #expect(text == String(repeating: "ä", count: 32_767))
     #expect(next == 7 && isAtEnd)
   }
-
-  @Test("Integers are little endian, at any alignment")
-  func integers() throws {
-    let bytes: [UInt8] = [0xAA, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0xF6, 0xFF, 0xFF, 0xFF]
-    var reader = FieldReader(bytes.raw)
-    let values = (
-      try reader.integer(UInt8.self), try reader.integer(UInt64.self), try reader.integer(Int32.self)
-    )
-    #expect(values == (0xAA, 0x0807_0605_0403_0201, -10))
-  }
 }
 
 extension FrameVector {

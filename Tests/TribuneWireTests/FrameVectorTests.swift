@@ -86,14 +86,6 @@ struct FrameVectorTests {
     try vector.expect(FrameView(longer, buffer.bytes))
   }
 
-  @Test("A post or an observe without fields is a plain one")
-  func noFields() {
-    #expect(decoding([], as: Post()) == nil)
-    #expect(decoding([], as: Observe()) == nil)
-    #expect(FrameVector("", Post(), serial: 1).encoded().count == FrameHeader.length)
-    #expect(FrameVector("", Observe(), serial: 1).encoded().count == FrameHeader.length)
-  }
-
   @Test("Writing the sender into a frame changes no other byte", arguments: FrameVector.all)
   func stamping(_ vector: FrameVector) throws {
     let bytes = try vector.bytes()
