@@ -64,6 +64,10 @@ struct InheritanceTests {
     #expect(child.method(named: "b")?.types.count == 3)
   }
 
+  private static func inherited(_ place: String, from origin: String) -> String {
+    "\(place): method \"a\" is inherited from \(origin); it can be declared again only to make it required"
+  }
+
   @Test(
     "conflicts are refused with both locations",
     arguments: [
@@ -104,25 +108,15 @@ struct InheritanceTests {
       ),
       (
         "protocol A { optional should a () }\nprotocol B : A { optional should a () }",
-        [
-          "2:34: method \"a\" is inherited from \"A\" (a.protocol:1:30); it can be declared again only to make it "
-            + "required"
-        ], ["A"]
+        [inherited("2:34", from: "\"A\" (a.protocol:1:30)")], ["A"]
       ),
       (
         "protocol A { required should a () }\nprotocol B : A { required should a () }",
-        [
-          "2:34: method \"a\" is inherited from \"A\" (a.protocol:1:30); it can be declared again only to make it "
-            + "required"
-        ], ["A"]
+        [inherited("2:34", from: "\"A\" (a.protocol:1:30)")], ["A"]
       ),
       (
         "protocol A { optional should a () }\nprotocol R : A { required should a () }\nprotocol B : A, R { required "
-          + "should a () }",
-        [
-          "3:37: method \"a\" is inherited from \"R\" (a.protocol:2:34); it can be declared again only to make it "
-            + "required"
-        ], ["A", "R"]
+          + "should a () }", [inherited("3:37", from: "\"R\" (a.protocol:2:34)")], ["A", "R"]
       ),
       (
         "protocol A { optional should a (x: int) }\nprotocol B : A { required should a (x: float) }",

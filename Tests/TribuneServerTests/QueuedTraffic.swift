@@ -24,8 +24,8 @@ struct QueuedTraffic: ~Copyable {
   private var buffer = ByteBuffer(capacity: 0)
 
   /// - Parameter posts: notifications that wait from the start, with serials from 0 on.
-  init(posts: Int = 0, payloadLength: Int = 0) {
-    for number in 0..<posts { queue(.post, number, payloadLength: payloadLength) }
+  init(posts: Int = 0) {
+    for number in 0..<posts { queue(.post, number) }
   }
 
   mutating func startNewBuffer() { buffer = ByteBuffer(capacity: 0) }

@@ -8,12 +8,6 @@ import TribuneTestSupport
 
 @Suite("Timeouts", .timeLimit(.minutes(15)))
 struct TimeoutsTests {
-  private static func timeouts(due: [UInt64]) -> Timeouts {
-    var timeouts = Timeouts()
-    for due in due { timeouts.insert(.frame, .listener(Int(due)), due: Instant(nanoseconds: due)) }
-    return timeouts
-  }
-
   @Test("come due in their order, regardless of the order in which they were added", arguments: Seeds.all)
   func order(seed: UInt64) {
     var random = SplitMix64(seed: seed)
@@ -45,7 +39,10 @@ struct TimeoutsTests {
 
   @Test("are skipped if they are settled, up to the first that is not", arguments: [0, 1, 150, 199, 200])
   func settled(count: UInt64) {
-    var timeouts = Self.timeouts(due: Array((0..<200).reversed()))
+    var timeouts = Timeouts()
+    for due in (0..<200 as Range<UInt64>).reversed() {
+      timeouts.insert(.frame, .listener(Int(due)), due: Instant(nanoseconds: due))
+    }
     timeouts.drop { timeout in
       guard case .listener(let number) = timeout.token else { return false }
       return number < count || number > count + 3

@@ -8,17 +8,13 @@ import TribuneSystem
 /// The turns of a link's threads, as a value.
 @Suite struct WorkQueueTests {
   @Test func withoutWorkThereIsOnlyReceiving() {
-    var queue = WorkQueue()
-    queue.beginReceiving(.current)
+    var queue = receiving(with: 0)
     #expect(queue.step == "receive")
     #expect(queue.checkResult(after: 0) == "nothing")
   }
 
   @Test func oneTaskWatchesWorkTurnsUntilTheyEnd() {
-    var queue = WorkQueue()
-    queue.beginReceiving(.current)
-    queue.append(deliveries())
-    queue.append(deliveries())
+    var queue = receiving(with: 2)
     #expect(queue.step == "work 1: 2, unwatched")
     // New work is for the next turn of this thread.
     queue.append(deliveries())
@@ -36,11 +32,8 @@ import TribuneSystem
     #expect(queue.step == "work 3: 1, unwatched")
   }
 
-  @Test func aLongWorkTurnIsTakenOverOnceUntilItsThreadIsBack() {
-    var queue = WorkQueue()
-    queue.beginReceiving(.current)
-    queue.append(deliveries())
-    queue.append(deliveries())
+  @Test func aLongWorkTurnIsRelievedOnceUntilItsThreadIsBack() {
+    var queue = receiving(with: 2)
     #expect(queue.step == "work 1: 2, unwatched")
     #expect(queue.next(in: 1) != nil)
     #expect(queue.checkResult(after: 0) == "turns to 1")
@@ -59,10 +52,7 @@ import TribuneSystem
   }
 
   @Test func aThreadThatComesBackReceivesWhileTheOtherWorks() {
-    var queue = WorkQueue()
-    queue.beginReceiving(.current)
-    queue.append(deliveries())
-    queue.append(deliveries())
+    var queue = receiving(with: 2)
     #expect(queue.step == "work 1: 2, unwatched")
     #expect(queue.next(in: 1) != nil)
     queue.beginReceiving(.current)
@@ -74,10 +64,8 @@ import TribuneSystem
     #expect(queue.step == "work 2: 1, watched")
   }
 
-  @Test func aTakeoverIsTriedAgainIfNoThreadStarts() {
-    var queue = WorkQueue()
-    queue.beginReceiving(.current)
-    queue.append(deliveries())
+  @Test func reliefIsTriedAgainIfNoThreadStarts() {
+    var queue = receiving(with: 1)
     #expect(queue.step == "work 1: 1, unwatched")
     #expect(queue.checkResult(after: 1) == "takeover")
     queue.cancelTakeover(1)
@@ -88,16 +76,21 @@ import TribuneSystem
   }
 
   @Test func workLeftAtTheEndIsForOtherThreads() {
-    var queue = WorkQueue()
-    queue.beginReceiving(.current)
-    queue.append(deliveries())
+    var queue = receiving(with: 1)
     #expect(queue.end().count == 1)
     #expect(queue.end().isEmpty)
     #expect(queue.checkResult(after: 0) == "nothing")
   }
 
-  private func deliveries() -> WorkQueue.Work {
-    .deliveries(AttachedDelegate(Nobody(), object: "", patterns: [], renewal: []))
+  private func receiving(with count: Int) -> WorkQueue {
+    var queue = WorkQueue()
+    queue.beginReceiving(.current)
+    for _ in 0..<count { queue.append(news()) }
+    return queue
+  }
+
+  private func news() -> WorkQueue.Work {
+    .news(AttachedDelegate(Nobody(), object: "", patterns: [], renewal: []))
   }
 }
 
