@@ -88,10 +88,10 @@ struct CommandLineParserTests {
   @Test(
     "an error names the mistake",
     arguments: [
-      ([], "a verb is missing"), (["frobnicate"], "no verb \"frobnicate\""),
+      ([], "a verb is missing"), (["frobnicate"], "unknown verb \"frobnicate\""),
       (["--frob", "ask", "a"], "--frob"), (["ask"], "ask needs NAME [JSON]"),
       (["ask", "a", "{}", "more"], "\"more\""), (["list", "x"], "no operands"),
-      (["ask", "a", "-x"], "no option -x"), (["ask", "a", "--mode"], "--mode needs a value"),
+      (["ask", "a", "-x"], "unknown option -x"), (["ask", "a", "--mode"], "--mode needs a value"),
       (["ask", "a", "--mode=some"], "one of parallel, all, order, not \"some\""),
       (["ask", "a", "--mode="], "not \"\""), (["post", "a", "--mode=all"], "post has no option --mode"),
       (["list", "--object=x"], "list has no option --object"),
@@ -101,8 +101,8 @@ struct CommandLineParserTests {
       (["delegate", "a", "--order=2147483648"], "-2147483648 to 2147483647"),
       (["ask", "a", "--timeout=5x"], "unknown unit"), (["ask", "a", "--timeout="], "empty"),
       (["delegate", "a", "--exec"], "--exec needs a command"), (["delegate", "a", "--exec=sh"], "without ="),
-      (["guard", "a.b"], "needs a command behind --"), (["guard", "a.b", "--"], "needs a command behind --"),
-      (["guard", "a.b", "true"], "the command stands behind --"),
+      (["guard", "a.b"], "needs a command after --"), (["guard", "a.b", "--"], "needs a command after --"),
+      (["guard", "a.b", "true"], "the command follows --"),
       (["guard", "--", "true"], "guard needs ACTION"),
       (["guard", "a", "--veto-exit-code=256", "--", "x"], "0 to 255"),
       (["post", "a", "--wait=soon"], "--wait: "), (["post", "a", "--wait="], "empty"),

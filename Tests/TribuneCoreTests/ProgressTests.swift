@@ -13,7 +13,7 @@ struct ProgressTests {
   func stages() {
     let (asker, one) = (bus.connect(), bus.connectDelegate("x"))
     bus.connectDelegate("x", timeout: 300)
-    bus.ask("x", by: asker, serial: 5, mode: .all, flags: .tellsProgress)
+    bus.ask("x", by: asker, serial: 5, mode: .all, flags: .wantsProgress)
     bus.expect(
       "B question 1 q1 d1 5000ms x", "A progress 5 q1 d1 asked 5000ms ", "C question 1 q1 d2 300ms x",
       "A progress 5 q1 d2 asked 300ms ")

@@ -133,11 +133,11 @@ struct InheritanceTests {
       ),
       (
         "protocol A { type T (one) }\nprotocol B { type T (two) }\nprotocol C : A, B {}",
-        ["3:10: type \"T\" means one thing in \"A\" and another in \"B\""], ["A", "B"]
+        ["3:10: type \"T\" differs between \"A\" and \"B\""], ["A", "B"]
       ),
       (
         "protocol A { type T (one) }\nprotocol B : A { type T (two) }",
-        ["2:23: type \"T\" is something else in \"A\": (one)"], ["A"]
+        ["2:23: type \"T\" differs from that in \"A\": (one)"], ["A"]
       ),
     ])
   func wrong(text: String, expected: [String], left: [String]) {

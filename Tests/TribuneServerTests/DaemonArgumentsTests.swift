@@ -55,11 +55,11 @@ struct DaemonArgumentsTests {
   @Test(
     "wrong arguments are errors that say why",
     arguments: [
-      ("--replace", "--replace needs --keeper=PATH, over which the bus is handed over"),
-      ("--replace --listen=/run/bus", "--replace needs --keeper=PATH, over which the bus is handed over"),
-      ("--keep --keeper=/run/keeper", "--keep goes with --listen=PATH alone"),
-      ("--replace --keep", "--keep goes with --listen=PATH alone"),
-      ("--user --keep", "--keep goes with --listen=PATH alone"), ("--keeper=", "--keeper needs a value"),
+      ("--replace", "--replace needs --keeper=PATH"),
+      ("--replace --listen=/run/bus", "--replace needs --keeper=PATH"),
+      ("--keep --keeper=/run/keeper", "--keep can be combined with --listen=PATH only"),
+      ("--replace --keep", "--keep can be combined with --listen=PATH only"),
+      ("--user --keep", "--keep can be combined with --listen=PATH only"), ("--keeper=", "--keeper needs a value"),
       ("--keeper", "--keeper needs a value"), ("--keep=/run/keeper", "--keep takes no value"),
       ("--replace=/run/keeper --keeper=/run/keeper", "--replace takes no value"),
       ("--keep-it", "unknown option --keep-it"), ("bus", "unexpected argument bus"),

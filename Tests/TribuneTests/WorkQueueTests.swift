@@ -85,12 +85,12 @@ import TribuneSystem
   private func receiving(with count: Int) -> WorkQueue {
     var queue = WorkQueue()
     queue.beginReceiving(.current)
-    for _ in 0..<count { queue.append(news()) }
+    for _ in 0..<count { queue.append(deliveries()) }
     return queue
   }
 
-  private func news() -> WorkQueue.Work {
-    .news(AttachedDelegate(Nobody(), object: "", patterns: [], renewal: []))
+  private func deliveries() -> WorkQueue.Work {
+    .deliveries(AttachedDelegate(Nobody(), object: "", patterns: [], renewal: []))
   }
 }
 
