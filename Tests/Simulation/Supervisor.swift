@@ -142,9 +142,13 @@ final class Supervisor {
 
   /// Why lives that found no failure show nothing.
   private static func flaw(of total: Life.Counts, lives: Int, steps: Int) -> String? {
-    if total.steps < lives * steps { return "only \(total.steps) of \(lives * steps) steps in the time given" }
+    if total.steps < lives * steps {
+      return "only \(total.steps) of \(lives * steps) steps in the time given"
+    }
     let deathsMin = lives * steps / stepsPerDeath
-    if lives >= 100, total.deaths < deathsMin { return "\(total.deaths) deaths, and not \(deathsMin) at least" }
+    if lives >= 100, total.deaths < deathsMin {
+      return "\(total.deaths) deaths, and not \(deathsMin) at least"
+    }
     return nil
   }
 
@@ -202,7 +206,8 @@ final class Supervisor {
       }
     }
     // First whole clients, then fewer and fewer steps at a time.
-    for seat in Set(kept.map { Life.seat(ofStep: $0, seed: order.seed) }).sorted() where time(nil) < deadline {
+    for seat in Set(kept.map { Life.seat(ofStep: $0, seed: order.seed) }).sorted() where time(nil) < deadline
+    {
       let candidate = kept.filter { Life.seat(ofStep: $0, seed: order.seed) != seat }
       if fails(candidate) { kept = candidate }
     }

@@ -32,7 +32,7 @@ import TribuneSystem
     #expect(queue.step == "work 3: 1, unwatched")
   }
 
-  @Test func aLongWorkTurnIsRelievedOnceUntilItsThreadIsBack() {
+  @Test func aLongWorkTurnIsTakenOverOnceUntilItsThreadIsBack() {
     var queue = receiving(with: 2)
     #expect(queue.step == "work 1: 2, unwatched")
     #expect(queue.next(in: 1) != nil)
@@ -64,7 +64,7 @@ import TribuneSystem
     #expect(queue.step == "work 2: 1, watched")
   }
 
-  @Test func reliefIsTriedAgainIfNoThreadStarts() {
+  @Test func aTakeoverIsTriedAgainIfNoThreadStarts() {
     var queue = receiving(with: 1)
     #expect(queue.step == "work 1: 1, unwatched")
     #expect(queue.checkResult(after: 1) == "takeover")

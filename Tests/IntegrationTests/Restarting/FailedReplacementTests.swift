@@ -45,7 +45,9 @@ struct FailedReplacementTests {
 
     try fail(step, replaced)
     // The bus hands nothing over if the other daemon has hung up before.
-    if ![.hangsUp, .hangsUpWhileTheBusHangs].contains(step) { try bus.waitForLog("cannot hand over to another daemon") }
+    if ![.hangsUp, .hangsUpWhileTheBusHangs].contains(step) {
+      try bus.waitForLog("cannot hand over to another daemon")
+    }
     try poster.send(Array(last[40...]))
     try poster.settle()
     try silent.greet()
