@@ -8,6 +8,14 @@ import TribuneWire
 /// What the service manager and clients see of a daemon between its start and its end.
 @Suite("The daemon", .timeLimit(.minutes(2)))
 struct DaemonTests {
+  @Test("the daemon contains nothing of the simulation, which replaces its system calls")
+  func withoutSimulation() throws {
+    let program = try Data(contentsOf: URL(filePath: try Programs.path(of: "tribuned")))
+    // The names of its own functions are there, so others would be, too.
+    #expect(program.firstRange(of: Data("tribuned_main".utf8)) != nil)
+    #expect(program.firstRange(of: Data("sim_enter".utf8)) == nil)
+  }
+
   // MARK: The watchdog
 
   @Test("the daemon feeds the watchdog while its run loop turns, and only then")
