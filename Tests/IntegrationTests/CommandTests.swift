@@ -254,6 +254,18 @@ struct CommandTests {
     if result.status != 0 { #expect(result.errors.hasPrefix("tribunectl: ")) }
   }
 
+  @Test(
+    "a bus that hangs holds a command no longer than the command says",
+    arguments: [["ask", "a", "--timeout=200ms"], ["list", "--timeout=200ms"], ["post", "a", "--wait=200ms"]])
+  func hungBus(arguments: [String]) throws {
+    let bus = try TestBus()
+    try bus.freeze()
+    defer { bus.signal(SIGCONT) }
+    let result = try TestBus.tribunectl(arguments, address: "unix:\(bus.path)")
+    #expect(result.status != 0)
+    #expect(result.errors.contains("the bus has not answered within 200ms"))
+  }
+
   @Test("arguments that are not UTF-8 are refused, not changed")
   func odd() throws {
     // A Swift string cannot hold this byte, but printf can write it.

@@ -38,7 +38,7 @@ struct PostCommand: Command {
     }
     let reply: AwaitedReply
     do throws(TribuneError) {
-      let connection = try await context.connect()
+      let connection = try await context.connect(within: waiting.deadline.map { min($0, context.timeout) })
       reply = try await waiting.whileWaited(over: connection) {
         [self] deadline throws(TribuneError) -> AwaitedReply in
         try await connection.postAwaited(
