@@ -256,7 +256,9 @@ struct CommandTests {
 
   @Test(
     "a bus that hangs holds a command no longer than the command says",
-    arguments: [["ask", "a", "--timeout=200ms"], ["list", "--timeout=200ms"], ["post", "a", "--wait=200ms"]])
+    arguments: [
+      ["ask", "a", "--timeout=200ms"], ["list", "--timeout=200ms"], ["post", "a", "--wait=200ms"],
+    ])
   func hungBus(arguments: [String]) throws {
     let bus = try TestBus()
     try bus.freeze()

@@ -109,6 +109,7 @@ struct DaemonTests {
   func end(signal: CInt) throws {
     let bus = try TestBus()
     let observer = try RawClient.observing("load.*", on: bus)
+    let watcher = try RawClient.observing("tribune.bus.**", on: bus)
     let poster = try RawClient.greeted(bus)
     let silent = try RawClient(bus)
     _ = silent
@@ -130,7 +131,8 @@ struct DaemonTests {
       let frame = try observer.next(.post)
       #expect(frame.header.serial == Serial(serial))
     }
-    for client in [observer, poster] {
+    #expect(try watcher.next(.post).name == "tribune.bus.willStop")
+    for client in [observer, watcher, poster] {
       let last = try client.next(.error)
       #expect(last.header.serial == 0)
       #expect(try last.decode(Refusal.self).code == .shuttingDown)

@@ -40,7 +40,7 @@ struct Options {
            simulate --seeds=FILE
       --seed=N      one life, the one of this number; else fresh ones, whose numbers are printed
       --steps=N     so many steps in all, in lives of 2,000: 1,000,000; of one life: 2,000
-      --seconds=N   no new life begins after so long: 3,600
+      --seconds=N   no new life begins after so long: 3,600; a failure if steps are missing
       --keep=LIST   only these steps of the life, as in 1-20,37
       --tell        says all that happens: the step, the bus's clock in microseconds, and what it does
       --seeds=FILE  the lives whose numbers the lines of the file begin with

@@ -140,7 +140,7 @@ final class Supervisor {
     return isSameAgain(reports, steps: steps) ? 0 : 1
   }
 
-  /// Why lives that found no failure show nothing.
+  /// The reason if lives without a failure prove nothing.
   private static func flaw(of total: Life.Counts, lives: Int, steps: Int) -> String? {
     if total.steps < lives * steps {
       return "only \(total.steps) of \(lives * steps) steps in the time given"

@@ -106,7 +106,7 @@ struct CommandLineParserTests {
       (["guard", "--", "true"], "guard needs ACTION"),
       (["guard", "a", "--veto-exit-code=256", "--", "x"], "0 to 255"),
       (["post", "a", "--wait=soon"], "--wait: "), (["post", "a", "--wait="], "empty"),
-      (["post", "a", "--coalesce="], "list of name, object, not \"\""),
+      (["post", "a", "--coalesce="], "list of name and object, not \"\""),
       (["post", "a", "--coalesce=name,"], "not \"\""), (["post", "a", "--coalesce=all"], "not \"all\""),
       (["post", "a", "--coalesce"], "--coalesce needs a value: --coalesce=name,object"),
       (["post", "a", "--style=later"], "one of now, asap, idle"), (["post", "a", "--retain=x"], "no value"),

@@ -17,6 +17,22 @@ struct SuspensionTests {
     bus.expect("A ok 1 as 1", "A ok 903")
   }
 
+  @Test("Questions, and notifications for delegates, are not suspended")
+  func delegates() throws {
+    let poster = bus.connect()
+    bus.attach(["a.*"], by: observer, serial: 1)
+    bus.observe("a.*", by: observer, serial: 2, suspension: .hold)
+    bus.suspend(by: observer)
+    _ = bus.take()
+    try bus.plain("a.b", "1")
+    try bus.plain("a.didClose", "2")
+    bus.post("a.didClose", text: "3", by: poster, .immediately)
+    bus.ask("a.shouldClose", by: poster, serial: 1)
+    // The buffered ones stay buffered.
+    bus.expect(
+      " a.b 1", "A a.didClose 2", "A a.didClose 3 from :2", "A question 1 q1 d1 5000ms a.shouldClose")
+  }
+
   @Test(
     "Each suspension behavior treats notifications as it says",
     arguments: [

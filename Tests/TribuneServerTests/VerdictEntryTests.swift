@@ -38,8 +38,8 @@ struct VerdictEntryTests {
     let veto = outcome(.vetoed, "a restore is running")
     let cases: [(VerdictEntry, String, Log.Level)] = [
       (entry(.allowed, [outcome(.approved)]), "allowed", .info),
-      (entry(isUnanswered: true), "allowed by default: no delegate answered", .info),
-      (entry(.vetoed, isUnanswered: true), "vetoed by default: no delegate answered", .notice),
+      (entry(isUnanswered: true), "allowed by default: no delegate approved or vetoed", .info),
+      (entry(.vetoed, isUnanswered: true), "vetoed by default: no delegate approved or vetoed", .notice),
       (
         entry(.vetoed, [outcome(.approved), veto], vetoes: [1]),
         "vetoed by restore (pid 42, restore.service): a restore is running", .notice
@@ -165,7 +165,7 @@ struct VerdictEntryTests {
         }
       })
     let text = String(decoding: result.standardErrorContent, as: UTF8.self)
-    let end = " by default: no delegate answered"
+    let end = " by default: no delegate approved or vetoed"
     #expect(
       text.split(separator: "\n") == [
         "tribuned: backup.shouldPrune b\\u{1b}: allowed\(end)",

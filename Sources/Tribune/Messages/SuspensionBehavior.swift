@@ -3,9 +3,8 @@
 /// What happens to an observation's notifications while its connection is suspended, as with Cocoa's
 /// NSDistributedNotificationCenter.
 ///
-/// If several observations of a connection match a notification, the most permissive one decides:
-/// ``deliverImmediately`` before ``hold`` before ``coalesce`` before ``drop``. The raw values are the words that
-/// `tribunectl` uses.
+/// If several observations of a connection match a notification, the first of these decides: ``deliverImmediately``,
+/// ``hold``, ``coalesce``, ``drop``. The raw values are the words that `tribunectl` uses.
 public enum SuspensionBehavior: String, Hashable, Sendable, CaseIterable {
   /// After resuming, the last of each name and object is delivered, in the order of those last ones.
   case coalesce

@@ -126,7 +126,7 @@ struct CommandLineParser {
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
       for word in words where !known.contains(word) {
         throw error(
-          "\(row.spelling) is a list of \(known.joined(separator: ", ")), not \"\(word.escaped)\"")
+          "\(row.spelling) takes a list of \(known.joined(separator: " and ")), not \"\(word.escaped)\"")
       }
       return .words(words)
     case .number(_, let range):

@@ -114,7 +114,8 @@ extension Bus {
     var restored = query
     restored.restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
     guard !restored.isDecided(), restored.waitingCount > 0, restored.hasAskedInOrder else {
-      throw WireError(.invalidValue, "the participants of query \(id.rawValue) contradict its mode")
+      throw WireError(
+        .invalidValue, "query \(id.rawValue) is decided, or its participants contradict its mode")
     }
     query.method = method(of: tail, for: ask.mode.isForValues ? .query : .ask)
 

@@ -62,7 +62,8 @@ final class PartialFrames {
   }
 
   private func shortBuffer(for count: Int) -> ByteBuffer {
-    precondition(count < Self.shortLength, "a short frame has \(count) bytes")
+    precondition(
+      count < Self.shortLength, "a short frame must have under \(Self.shortLength) bytes, not \(count)")
     guard lentCount < Self.pooledMax else { return ByteBuffer(capacity: count) }
     lentCount += 1
     return free.popLast() ?? ByteBuffer(capacity: Self.shortLength)

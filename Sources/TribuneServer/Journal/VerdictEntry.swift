@@ -115,7 +115,7 @@ nonisolated package struct VerdictEntry: Sendable {
       default: "vetoed, as \(first.outcome.clause)" + others
       }
     }
-    if isUnanswered { return "\(verdict.word) by default: no delegate answered" }
+    if isUnanswered { return "\(verdict.word) by default: no delegate approved or vetoed" }
     return verdict.word
   }
 

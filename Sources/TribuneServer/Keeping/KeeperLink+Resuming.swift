@@ -18,7 +18,9 @@ extension KeeperLink {
   /// How long another bus has to hand everything over, and then to give up its place.
   private static let replacingLimit = Duration.seconds(20)
   /// How long a bus that has given up its place waits to hear that the other one has it. No client is served meanwhile.
-  private static let yieldingLimit = Duration.seconds(5)
+  private static let yieldingLimit = Duration.seconds(4)
+  /// How long a bus tries to send a message, if the system lacks memory for it.
+  private static let sendingLimit = Duration.seconds(1)
   /// How long the keeper has to take what is handed over. No client is served meanwhile.
   static let handOverLimit = Duration.seconds(5)
   private static let pauseMilliseconds: UInt32 = 10
@@ -89,7 +91,7 @@ extension KeeperLink {
   func takePlace() throws(Failure) {
     guard case .up(let channel) = state else { return }
     do throws(KeeperChannel.Failure) {
-      try send(.ready, on: channel, within: Self.replacingLimit)
+      try send(.ready, on: channel, within: Self.sendingLimit)
       try expect(.yielded, on: channel, within: Self.replacingLimit)
     } catch {
       throw Failure(description: "cannot replace the bus: \(error)")
@@ -115,7 +117,7 @@ extension KeeperLink {
     within limit: Duration
   ) throws(KeeperChannel.Failure) -> Int {
     let began = now
-    try send(.attach(attachment), on: channel, within: limit)
+    try send(.attach(attachment), on: channel, within: Self.sendingLimit)
     let missing = try receiveAll(from: channel, into: passed, within: limit)
     try watch(channel)
     state = .up(channel)
@@ -137,7 +139,7 @@ extension KeeperLink {
         receivedCount += count
         passed.take(batch, next.passed)
         given.formUnion(batch)
-        try send(.acknowledged(count: count), on: channel, within: limit)
+        try send(.acknowledged(count: count), on: channel, within: Self.sendingLimit)
       case .end(let count):
         guard count == given.count else { throw .malformed("\(given.count) of \(count) items came") }
         return count - receivedCount
@@ -259,7 +261,7 @@ extension KeeperLink {
     guard yieldRequest == .accepted, case .up(let channel) = state else { throw .ended }
     yieldRequest = .none
     do throws(KeeperChannel.Failure) {
-      try send(.yielded, on: channel, within: Self.yieldingLimit)
+      try send(.yielded, on: channel, within: Self.sendingLimit)
       try expect(.finished, on: channel, within: Self.yieldingLimit)
     } catch {
       if case .refused = error { throw error }
