@@ -50,7 +50,8 @@ extension Bus {
       guard tokenCount <= limits.patternTokensMax else {
         throw WireError(
           .limitExceeded,
-          "the limit of \(limits.patternTokensMax) tokens in the patterns of a connection's delegates is reached")
+          "the limit of \(limits.patternTokensMax) tokens in the patterns of a connection's delegates is reached"
+        )
       }
       delegate = DelegateRegistration(
         identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connection.peer),
