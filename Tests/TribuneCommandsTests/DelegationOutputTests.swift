@@ -63,8 +63,12 @@ struct DelegationOutputTests {
     let delegate = DelegateInfo(
       id: 3, connection: ":9", label: "steward", pid: 1, uid: 0, process: "", unit: "", object: "", order: 0,
       failurePolicy: .veto, timeout: .seconds(5), patterns: ["a"])
-    let lines = Explanation(holds: [Self.hold], missing: ["backup"], delegates: [delegate]).json.map(
-      \.compact)
+    let explanation = Explanation(holds: [Self.hold], missing: ["backup"], delegates: [delegate])
+    #expect(
+      explanation.legend
+        == "1 hold would veto it, unless it asks for a value. 1 missing delegate that is required "
+        + "would veto it, unless it asks for a value. 1 delegate would be asked.")
+    let lines = explanation.json.map(\.compact)
     #expect(lines.count == 3)
     #expect(lines[0].hasPrefix(#"{"hold":8,"#))
     #expect(lines[1] == #"{"missing":"backup"}"#)

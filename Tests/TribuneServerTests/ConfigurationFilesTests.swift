@@ -29,12 +29,14 @@ struct ConfigurationFilesTests {
     #expect(diagnostics == [])
   }
 
-  @Test("may be missing", arguments: ["", "/nowhere"])
+  @Test("may be missing; if their folder is, too, there is a warning", arguments: ["", "/nowhere"])
   func missing(subfolder: String) throws {
     let folder = try TemporaryFolder()
-    let (configuration, diagnostics) = Configuration.load(from: folder.path + subfolder, defaults: .forUser)
+    let path = folder.path + subfolder
+    let (configuration, diagnostics) = Configuration.load(from: path, defaults: .forUser)
     #expect(configuration == .forUser)
-    #expect(diagnostics == [])
+    let warning = Diagnostic(.warning, path, nil, "does not exist; the defaults apply")
+    #expect(diagnostics == (subfolder.isEmpty ? [] : [warning]))
   }
 
   @Test("report all their mistakes at once")

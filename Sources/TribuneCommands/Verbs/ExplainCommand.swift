@@ -37,10 +37,14 @@ extension Explanation {
     holds.map(\.json) + missing.map { .object([("missing", .string($0))]) } + delegates.map(\.json)
   }
 
-  fileprivate var legend: String {
+  var legend: String {
     var sentences: [String] = []
     if !holds.isEmpty {
       sentences.append("\(holds.count.counted("hold")) would veto it, unless it asks for a value.")
+    }
+    if !missing.isEmpty {
+      let delegates = missing.count.counted("missing delegate that is", "missing delegates that are")
+      sentences.append("\(delegates) required would veto it, unless it asks for a value.")
     }
     if delegates.isEmpty {
       sentences.append(

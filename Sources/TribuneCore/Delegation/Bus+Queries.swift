@@ -73,7 +73,8 @@ extension Bus {
   @inline(__always) func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
     guard milliseconds <= limits.deadlineMax else {
       throw WireError(
-        .invalidValue, "a deadline of \(milliseconds) ms is over the limit of \(limits.deadlineMax) ms")
+        .invalidValue,
+        "a deadline of \(milliseconds) ms is over the limit of \(limits.deadlineMax) ms (DeadlineMaxSec=)")
     }
   }
 

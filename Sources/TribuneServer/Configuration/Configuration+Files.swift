@@ -8,7 +8,8 @@ nonisolated extension Configuration {
   package static let systemDirectory = "/etc/tribune"
 
   /// Reads `tribuned.conf` in `directory`, then `tribuned.conf.d/*.conf` in the order of their names, and
-  /// `protocols.d/*.protocol`. Missing files leave the defaults.
+  /// `protocols.d/*.protocol`. Missing files leave the defaults. A missing directory is a warning, unless it is the
+  /// default one.
   ///
   /// - Returns: the configuration, to be used only if no diagnostic is an error; and the diagnostics, in the order of
   ///   files and lines, with those about protocols last.
@@ -16,6 +17,9 @@ nonisolated extension Configuration {
     from directory: String, defaults: Configuration = Configuration()
   ) -> (Configuration, [Diagnostic]) {
     var reader = ConfigurationReader(defaults: defaults)
+    if directory != systemDirectory, Folder.kind(of: Array(directory.utf8)) == nil {
+      reader.report(.warning, directory, nil, "does not exist; the defaults apply")
+    }
     reader.readFile("\(directory)/tribuned.conf")
     let dropIns = "\(directory)/tribuned.conf.d"
     do throws(Errno) {
