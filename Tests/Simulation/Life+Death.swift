@@ -89,7 +89,10 @@ extension Life {
     if !keeping.hasLog {
       try require(!keeping.mustHaveLog, "the bus has taken its log out of the store")
       for link in known where link.cookie != 0 { link.fate = .ends }
-      for link in known where link.detachedUntil != nil { forgetAll(of: link) }
+      for link in known {
+        link.detachesBy = nil
+        if link.detachedUntil != nil { forgetAll(of: link) }
+      }
       (retained, possiblyRetained, retainedOrReplaced, waiting) = ([], [], [], [])
       epoch += 1
       isHandedOver = false
@@ -106,7 +109,8 @@ extension Life {
       doubtUnstored()
     }
     // The bus may not have logged the endings that it caused.
-    for (link, _) in doubtful where link.isForgotten && !keeping.has(cookie: link.cookie) {
+    for (link, _) in doubtful
+    where link.isForgotten && keeping.hasLog && !keeping.has(cookie: link.cookie) {
       link.detachesBy = link.detachesBy ?? Kernel.now + 5_000_000_000
     }
   }
