@@ -83,7 +83,7 @@ extension Life {
 
   /// Files are lost with the bus until a keeper has them.
   func doubtFiles() {
-    for post in retained { post.isStored = false }
+    for post in retained + retained.flatMap(\.displaced) { post.isStored = false }
     retainedOrReplaced.removeAll { $0.isFile || $0.displaced.contains { $0.isFile } }
   }
 

@@ -218,7 +218,9 @@ extension Life {
       if retained.contains(where: { $0 === post }) {
         retained.removeAll { $0 === post }
         possiblyRetained.append(post)
-        if post.hasReplaced, !post.isFile || post.isStored { retainedOrReplaced.append(post) }
+        if post.hasReplaced, (post.displaced + [post]).allSatisfy({ !$0.isFile || $0.isStored }) {
+          retainedOrReplaced.append(post)
+        }
       }
       possiblyRetained += post.displaced
     }
