@@ -162,6 +162,18 @@ struct StartingTests {
     #expect(other.errors.contains("no socket was passed, and no --listen=PATH given"))
   }
 
+  @Test("a keeper says where it listens, and what it keeps when its bus has gone")
+  func keeperLog() throws {
+    let folder = try TestFolder()
+    let keeper = try TestKeeper(in: folder)
+    #expect(try keeper.program.errors.line()?.hasSuffix("listening on \(keeper.path)") == true)
+    let bus = try TestBus(folder: folder, keeper: keeper.path)
+    bus.signal(SIGKILL)
+    let gone = try keeper.program.errors.line()
+    #expect(gone?.contains("the bus has gone; keeping ") == true)
+    #expect(gone?.hasSuffix(" for 30 s") == true)
+  }
+
   // MARK: The command line
 
   @Test("a wrong command line exits with 2, and says what is wrong")

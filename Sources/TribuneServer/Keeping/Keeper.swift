@@ -318,7 +318,12 @@ package final class Keeper {
   private func depart(_ bus: Bus) {
     guard let peer = peers.removeValue(forKey: bus) else { return }
     remove(peer.channel.rawValue)
+    let wasOwner = bus == state.owner
     perform(state.depart(bus, at: now))
+    guard wasOwner, case .awaited(let until) = state.phase else { return }
+    let span =
+      until == nil ? "while its service runs" : "for \(KeeperState.patienceNanoseconds / 1_000_000_000) s"
+    log.info("the bus has gone; keeping \(kept.count.counted("descriptor")) \(span)")
   }
 
   private func refuse(_ bus: Bus, because reason: String) {

@@ -29,7 +29,7 @@ enum KeeperProcess {
       let notifications = ServiceSocket.isNamed ? try ServiceSocket() : nil
       let watchdog = ServiceNotifier.watchdogIntervalNanoseconds
       let keeper = try Keeper(
-        on: try listener(at: path), endedBy: signals,
+        on: try listener(at: path, log), endedBy: signals,
         capacity: max(1, ThisProcess.descriptorLimit - ownDescriptors), log: log,
         beatMilliseconds: watchdog.map { CInt(clamping: $0 / 2_000_000) } ?? -1,
         beat: watchdog == nil ? nil : { notify("WATCHDOG=1", notifications, log) })
@@ -52,7 +52,7 @@ enum KeeperProcess {
   }
 
   /// The socket that the service manager has passed, or one at `path`.
-  private static func listener(at path: String?) throws -> FileDescriptor {
+  private static func listener(at path: String?, _ log: Log) throws -> FileDescriptor {
     let passed = try PassedAtStart.receive()
     guard passed.count <= 1 else {
       throw Failure(description: "\(passed.count) sockets were passed instead of one")
@@ -60,7 +60,9 @@ enum KeeperProcess {
     if let socket = passed.first?.descriptor { return FileDescriptor(owning: socket) }
     guard let path else { throw Failure(description: "no socket was passed, and no --listen=PATH given") }
     do throws(Errno) {
-      return try Keeper.listener(at: path)
+      let listener = try Keeper.listener(at: path)
+      log.info("keeping connections for the bus, listening on \(path)")
+      return listener
     } catch {
       throw Failure(description: "\(path): \(error)")
     }
