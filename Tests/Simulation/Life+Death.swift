@@ -119,7 +119,7 @@ extension Life {
   /// again.
   private func endUnkept(_ link: Link) {
     link.fate = .ends
-    if keeping.hasLog, !link.registrations.isEmpty, link.detachesBy == nil {
+    if keeping.hasLog, link.registrations.contains(where: { $0.certainty != .gone }), link.detachesBy == nil {
       link.detachesBy = Kernel.now + 5_000_000_000
     }
   }
@@ -139,7 +139,11 @@ extension Life {
           continue
         }
         // A take-over with no room in the log, or that did not come to its end, may have left them out.
-        if setting.isTight || endingsExplained > 1 { doubtRegistrations(of: link) }
+        if setting.isTight || endingsExplained > 1
+          || !link.registrations.contains(where: { $0.certainty == .certain })
+        {
+          doubtRegistrations(of: link)
+        }
         detach(link)
       case .mayEnd:
         guard !link.isShut else { continue }

@@ -12,6 +12,9 @@ final class Supervisor {
   /// Fresh lives have a death for this many steps at least.
   private static let stepsPerDeath = 100
 
+  /// Lives of one worker. A bus that died keeps some descriptors, which only the end of its process closes.
+  private static let livesOfWorkerMax = 100
+
   private let options: Options
   private let began = time(nil)
 
@@ -85,7 +88,7 @@ final class Supervisor {
     var total = Life.Counts()
     var next = 0
     var failed: (order: Order, what: String, end: WorkerProcess.End?)?
-    var running: [(process: WorkerProcess, order: Order)] = []
+    var running: [(process: WorkerProcess, order: Order, lives: Int)] = []
     var reports: [UInt64: String] = [:]
     var told = began
     let isLimited = options.seed == nil && options.seedFile == nil
@@ -99,7 +102,7 @@ final class Supervisor {
       guard let first = order() else { break }
       let process = WorkerProcess()
       process.send(first)
-      running.append((process, first))
+      running.append((process, first, 1))
     }
     while !running.isEmpty {
       let (index, answer) = WorkerProcess.next(of: running.map(\.process)) {
@@ -109,7 +112,7 @@ final class Supervisor {
         all.steps += running.reduce(0) { $0 + $1.process.step }
         say("simulate: \(all.text)")
       }
-      let (process, done) = running[index]
+      let (process, done, lives) = running[index]
       switch answer {
       case .report(let report):
         total += report.counts
@@ -121,8 +124,11 @@ final class Supervisor {
       case .end(let end): if failed == nil { failed = (done, "\(end)", end) }
       }
       if let another = order() {
-        process.send(another)
-        running[index].order = another
+        let isUsedUp = lives >= Self.livesOfWorkerMax
+        if isUsedUp { process.end() }
+        let next = isUsedUp ? WorkerProcess() : process
+        next.send(another)
+        running[index] = (next, another, isUsedUp ? 1 : lives + 1)
       } else {
         process.end()
         running.remove(at: index)
