@@ -119,7 +119,7 @@ extension Life {
   /// again.
   private func endUnkept(_ link: Link) {
     link.fate = .ends
-    if keeping.hasLog, link.registrations.contains(where: { $0.certainty != .gone }), link.detachesBy == nil {
+    if keeping.hasLog, !link.registrations.isEmpty, link.detachesBy == nil {
       link.detachesBy = Kernel.now + 5_000_000_000
     }
   }
