@@ -42,9 +42,8 @@ extension Life {
       case .idle: deliverIdle(olderThan: 0)
       case .refused:
         // A daemon that takes over stores all files anew.
-        for post in retained where post.isFile && (!post.isStored || isTakingOver) {
-          (post.isUnstorable, post.isStored) = (true, false)
-        }
+        if isTakingOver { doubtFiles() }
+        for post in retained where post.isFile && !post.isStored { post.isUnstorable = true }
       case .died: return
       }
     }
