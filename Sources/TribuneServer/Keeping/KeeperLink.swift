@@ -60,6 +60,8 @@ final class KeeperLink {
   /// How long the keeper may take to acknowledge a message.
   private static let patienceNanoseconds: UInt64 = 5_000_000_000
   private static let retryNanoseconds: UInt64 = 200_000_000
+  /// How long the bus waits before it offers a keeper without space something again.
+  private static let offerAgainNanoseconds: UInt64 = 1_000_000_000
   /// The most ended items that wait to be sent to the keeper.
   private static let forgettingMax = 65_536
 
@@ -77,6 +79,8 @@ final class KeeperLink {
   private var forgetting: [KeptItem] = []
   /// Items that the keeper had no space for. Some may have been forgotten since.
   private var refused: [KeptItem] = []
+  /// When to offer the keeper one of `refused` again; nil if there are none.
+  private var offerAgainAt: Instant?
   private(set) var unacknowledged: [(sent: Sent, at: Instant)] = []
   /// When to retry a message that the kernel had no space for.
   private var retryAt: Instant?
@@ -148,13 +152,14 @@ final class KeeperLink {
     }
   }
 
-  /// Offers the keeper an item that it had no space for, because a forgotten item leaves space.
+  /// Offers the keeper an item that it had no space for. If it takes this one, it is offered the next.
   private func offerRefused() {
     while let item = refused.popLast() {
       guard case .refused? = entries[item]?.progress else { continue }
       entries[item]?.progress = .waiting
       return wait(item)
     }
+    offerAgainAt = nil
   }
 
   private func close(_ entry: Entry) {
@@ -327,7 +332,10 @@ final class KeeperLink {
       entries[item]?.progress = index < count ? .kept : .refused
       if index >= count { refused.append(item) }
     }
-    guard count < items.count else { return }
+    guard count < items.count else { return offerRefused() }
+    defer { offerAgainAt = now.advanced(byNanoseconds: Self.offerAgainNanoseconds) }
+    // What is offered again is one item: a keeper that stays full is reported once.
+    guard offerAgainAt == nil || items.count > 1 else { return }
     log.warning("the keeper has no space for \((items.count - count).counted("descriptor"))")
   }
 
@@ -345,7 +353,7 @@ final class KeeperLink {
     switch state {
     case .down(let until): until
     case .attaching, .up:
-      retryAt ?? unacknowledged.first?.at.advanced(byNanoseconds: Self.patienceNanoseconds)
+      retryAt ?? unacknowledged.first?.at.advanced(byNanoseconds: Self.patienceNanoseconds) ?? offerAgainAt
     case .ended: nil
     }
   }
@@ -357,6 +365,10 @@ final class KeeperLink {
     guard let due = nextDue, due <= now else { return }
     if case .down = state { return attach() }
     if retryAt != nil { return flush() }
+    if unacknowledged.isEmpty {
+      offerRefused()
+      return flush()
+    }
     // The keeper may have answered while this process was stopped.
     receive()
     // A hand-over has no time for another keeper, and this one may still take everything.
@@ -418,7 +430,7 @@ final class KeeperLink {
     state = .down(until: now.advanced(byNanoseconds: Self.retryNanoseconds))
     unacknowledged = []
     retryAt = nil
-    (forgetting, refused) = ([], [])
+    (forgetting, refused, offerAgainAt) = ([], [], nil)
     given = []
     yieldRequest = .none
     if let lease = entries.removeValue(forKey: .lease) { close(lease) }

@@ -348,3 +348,25 @@ struct KeeperLinkYieldingTests {
     try await hasLeft([.says(.acknowledged(count: 2))])
   }
 }
+
+@MainActor
+@Suite("A bus whose keeper had no space", .timeLimit(.minutes(15)))
+struct RefusedDescriptorTests {
+  @Test("offers the keeper the same descriptor again after a second")
+  func again() async throws {
+    let item = KeptItem.connection(1)
+    let bus = try ScriptedKeeper([
+      .hears(.attach(.begin)), .says(.acknowledged(count: 0)),
+      .hears(.batch([item])), .says(.acknowledged(count: 0)),
+      .hears(.batch([item])), .says(.acknowledged(count: 1)), .hearsEnd,
+    ])
+    bus.link.keep(item, owning: try UnixSocket.make(nonblocking: true))
+    bus.link.tick(at: bus.link.now)
+    try bus.wait { bus.link.isSettled }
+    #expect(!bus.link.isKept(item))
+    bus.link.tick(at: bus.link.now.advanced(byNanoseconds: 1_000_000_000))
+    try bus.wait { bus.link.isKept(item) }
+    #expect(bus.link.nextDue == nil)
+    await bus.end()
+  }
+}
