@@ -40,6 +40,16 @@ struct QueueCountTests {
     }
   }
 
+  @Test("A queue that dropped what was behind the last frame sent has nothing empty to hand over")
+  func dropsBehindSent() throws {
+    var traffic = QueuedTraffic()
+    traffic.queueRun(0, count: 3)
+    traffic.send(traffic.queue.byteCount / 3)
+    traffic.queue.dropOldest(downTo: traffic.queue.byteCount / 2)
+    try traffic.handOver()
+    #expect(traffic.received == ["0", "lost 1", "2"])
+  }
+
   @Test("Invalid frames of a hand-over are refused, and not queued")
   func refusals() throws {
     let (post, lost) = (ByteBuffer(capacity: 0), ByteBuffer(capacity: 0))

@@ -21,8 +21,7 @@ nonisolated extension OutboundQueue {
     while index < entries.count, byteCount > target {
       let entry = entries[index]
       if entry.isNotification {
-        let isPartial = index == head && (headSent > 0 || partialLeft > 0)
-        let (partial, rest, count) = drop(from: entry, isPartial: isPartial, downTo: target)
+        let (partial, rest, count) = drop(from: entry, isFirst: index == head, downTo: target)
         if let partial { kept.append(partial) }
         if count > 0, firstDropped == nil { firstDropped = kept.count }
         if let rest { kept.append(rest) }
@@ -61,16 +60,20 @@ nonisolated extension OutboundQueue {
   ///
   /// - Returns: the parts of the entry before and after the dropped frames, and the number of these.
   private mutating func drop(
-    from entry: Entry, isPartial: Bool, downTo target: Int
+    from entry: Entry, isFirst: Bool, downTo target: Int
   ) -> (partial: Entry?, rest: Entry?, count: UInt64) {
     var (partial, rest) = (entry, entry)
     var start = entry.slice.range.lowerBound
     let end = entry.slice.range.upperBound
+    let isPartial = isFirst && partialLeft > 0
+    if isFirst { start += headSent + partialLeft }
     if isPartial {
-      start += headSent + partialLeft
       partial.slice.range = entry.slice.range.lowerBound..<start
-      partial.frameCount = partialLeft > 0 ? 1 : 0
-      rest.frameCount -= partial.frameCount
+      partial.frameCount = 1
+      rest.frameCount -= 1
+    } else if isFirst {
+      // The frames that have been sent leave the queue with the dropped ones.
+      headSent = 0
     }
     var count: UInt64 = 0
     while start < end, byteCount > target {
