@@ -196,9 +196,9 @@ package final class BusInstance {
   /// Acts on deadlines, when `nextDeadline` has come.
   package func checkDeadlines() { server.timer?.fire() }
 
-  /// Whether a keeper is connected, and whether it has acknowledged everything that it is to keep.
+  /// Whether a keeper is connected, and whether it has everything that it is to keep.
   package var hasKeeper: Bool { keeper?.isUp ?? false }
-  package var isAllKept: Bool { keeper?.isSettled ?? false }
+  package var isAllKept: Bool { keeper.map { $0.isSettled && $0.keepsAll } ?? false }
 
   /// Everything that the bus holds for its clients. All counts are 0 when the clients have gone.
   package var holdings: [(name: String, count: Int)] {

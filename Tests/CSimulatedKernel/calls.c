@@ -113,7 +113,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 {
 	if (!sim_is_inside() && !sim_is_keeper)
 		return (int)syscall(SYS_clock_gettime, clock, time);
-	uint64_t nanoseconds = now_nanoseconds + (sim_has_died ? sim_dead_nanoseconds : 0);
+	uint64_t nanoseconds = now_nanoseconds + (sim_has_died && !sim_is_keeper ? sim_dead_nanoseconds : 0);
 	if (!sim_is_keeper)
 		now_nanoseconds += tick_nanoseconds;
 	if (clock == CLOCK_REALTIME)
@@ -245,14 +245,21 @@ int poll(struct pollfd *list, nfds_t count, int timeout)
 {
 	if (!sim_is_inside())
 		return (int)syscall(SYS_poll, list, count, timeout);
-	int ready = 0;
-	/* One turn takes a connection, the next what has come over it. */
-	for (int turns = 0; !sim_has_died && ready == 0 && turns < 4; turns++) {
-		sim_turn_keeper(1);
-		ready = (int)syscall(SYS_poll, list, count, 0);
+	int ready = 0, left = timeout;
+	while (!sim_has_died) {
+		/* One turn takes a connection, the next what has come over it. */
+		for (int turns = 0; ready == 0 && turns < 4; turns++) {
+			sim_turn_keeper(1);
+			ready = (int)syscall(SYS_poll, list, count, 0);
+		}
+		if (ready != 0 || left <= 0)
+			break;
+		int step = left < 100 ? left : 100;
+		pass((uint64_t)step * 1000000);
+		left -= step;
 	}
-	if (ready == 0)
-		pass((uint64_t)timeout * 1000000);
+	if (ready == 0 && left > 0)
+		pass((uint64_t)left * 1000000);
 	return ready;
 }
 

@@ -18,6 +18,8 @@
 
 static uint32_t waiting_first, waiting_end;
 
+static int keeper_fails(void) { return sim_is_keeper && sim_goes_wrong(sim_wanted.keeper); }
+
 void sim_reset_sockets(void) { waiting_first = waiting_end = 0; }
 
 static int make_listener(int type)
@@ -48,6 +50,8 @@ int connect(int descriptor, const struct sockaddr *address, socklen_t length)
 		return (int)syscall(SYS_connect, descriptor, address, length);
 	if (sim_point())
 		return sim_fail(ECONNREFUSED);
+	if (sim_goes_wrong(sim_wanted.again))
+		return sim_fail(EAGAIN);
 	if (getsockname(keeper_listener, (struct sockaddr *)&keeper, &room) == -1)
 		abort();
 	int result = (int)syscall(SYS_connect, descriptor, &keeper, room);
@@ -89,6 +93,8 @@ static struct peer *peer_of(uint64_t cookie) { return &known[cookie % 65536]; }
 int accept4(int descriptor, struct sockaddr *restrict address, socklen_t *restrict length, int flags)
 {
 	if (!sim_is_inside()) {
+		if (keeper_fails())
+			return sim_fail(EMFILE);
 		int accepted = (int)syscall(SYS_accept4, descriptor, address, length, flags);
 		if (sim_is_keeper && accepted != -1)
 			sim_keep(accepted, 1);
@@ -141,13 +147,62 @@ static void each_received(struct msghdr *message, void (*body)(int))
 static void keep(int descriptor) { sim_keep(descriptor, 1); }
 static void lose(int descriptor) { syscall(SYS_close, descriptor); }
 
+static void note_given(int descriptor)
+{
+	int type = 0, is_listening = 0;
+	socklen_t length = sizeof(int);
+	syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_TYPE, &type, &length);
+	syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &length);
+	if (type == SOCK_STREAM && !is_listening)
+		sim_note(SIM_GIVEN, sim_cookie(descriptor), 0, NULL, 0);
+}
+
+/* As the kernel does for a process without room for more: the first `kept` descriptors come, and no others. */
+static void cut_short(struct msghdr *message, size_t kept)
+{
+	struct cmsghdr *part = CMSG_FIRSTHDR(message);
+	for (size_t at = CMSG_LEN(kept * sizeof(int)); at < part->cmsg_len; at += sizeof(int)) {
+		int passed;
+		memcpy(&passed, (char *)part + at, sizeof passed);
+		lose(passed);
+	}
+	part->cmsg_len = CMSG_LEN(kept * sizeof(int));
+	message->msg_controllen = kept ? CMSG_SPACE(kept * sizeof(int)) : 0;
+	message->msg_flags |= MSG_CTRUNC;
+}
+
+static size_t passed_count(struct msghdr *message)
+{
+	struct cmsghdr *part = CMSG_FIRSTHDR(message);
+	return part ? (part->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+}
+
 /* The bus and its keeper: packets are whole, and no client notices them. */
 static ssize_t receive_from_keeper(int descriptor, struct msghdr *message, int flags)
 {
 	if (sim_point() || sim_goes_wrong(sim_wanted.again))
 		return sim_fail(EAGAIN);
 	ssize_t count = syscall(SYS_recvmsg, descriptor, message, flags);
+	size_t passed = count > 0 ? passed_count(message) : 0;
+	/* The first of all is the log, without which a bus begins anew. */
+	if (passed > 1 && sim_goes_wrong(sim_wanted.lost_kept)) {
+		cut_short(message, 1 + sim_random() % (passed - 1));
+		sim_note(SIM_DESCRIPTOR_LOST, 0, 0, NULL, 0);
+	}
+	if (passed)
+		each_received(message, note_given);
 	sim_point_after();
+	return count;
+}
+
+static ssize_t receive_as_keeper(int descriptor, struct msghdr *message, int flags)
+{
+	ssize_t count = syscall(SYS_recvmsg, descriptor, message, flags);
+	size_t passed = count > 0 ? passed_count(message) : 0;
+	if (passed && keeper_fails())
+		cut_short(message, sim_random() % passed);
+	if (passed)
+		each_received(message, keep);
 	return count;
 }
 
@@ -164,12 +219,10 @@ static ssize_t send_to_keeper(int descriptor, const struct msghdr *message, int 
 
 ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
 {
-	if (!sim_is_inside()) {
-		ssize_t count = syscall(SYS_recvmsg, descriptor, message, flags);
-		if (sim_is_keeper && count > 0)
-			each_received(message, keep);
-		return count;
-	}
+	if (sim_is_keeper)
+		return receive_as_keeper(descriptor, message, flags);
+	if (!sim_is_inside())
+		return syscall(SYS_recvmsg, descriptor, message, flags);
 	if (sim_is_channel(descriptor))
 		return receive_from_keeper(descriptor, message, flags);
 	if (sim_point())
@@ -228,6 +281,8 @@ static void note_sent(int descriptor, ssize_t count, size_t offered, const struc
 
 ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
 {
+	if (keeper_fails())
+		return sim_fail(sim_random() % 2 ? EAGAIN : ENOBUFS);
 	if (!sim_is_inside())
 		return syscall(SYS_sendmsg, descriptor, message, flags);
 	if (message->msg_name)

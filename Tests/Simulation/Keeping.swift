@@ -34,8 +34,15 @@ final class Keeping {
       log: Log(level: Life.logLevel, destination: .standardError), isStepped: true)
   }
 
+  /// The keeper dies instead of taking so many turns more; nil if it lives.
+  var turnsToLive: Int?
+
   /// The keeper handles the messages that have arrived.
   func turn() {
+    if let turns = turnsToLive {
+      turnsToLive = turns - 1
+      guard turns > 0 else { return killKeeper() }
+    }
     do throws(Errno) {
       guard try keeper.turn(isPatient: false) else { preconditionFailure("nobody ends the keeper") }
     } catch {
@@ -47,8 +54,13 @@ final class Keeping {
   func settle() { for _ in 0..<8 { Kernel.turnKeeper() } }
 
   /// The keeper dies, and systemd starts another one.
-  func killKeeper() throws(Errno) {
-    keeper = try Self.keeper(on: listener, capacity)
+  func killKeeper() {
+    turnsToLive = nil
+    do throws(Errno) {
+      keeper = try Self.keeper(on: listener, capacity)
+    } catch {
+      preconditionFailure("there is no other keeper: \(error)")
+    }
   }
 
   // MARK: What is there

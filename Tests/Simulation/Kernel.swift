@@ -15,7 +15,10 @@ enum KernelEvent {
   case blocked(cookie: UInt64)
   case accepted(cookie: UInt64)
   case shutDown(cookie: UInt64)
+  /// Cookie 0: in a message of the keeper.
   case descriptorLost(cookie: UInt64)
+  /// A daemon that takes over has received the connection from the keeper.
+  case given(cookie: UInt64)
   case notified(String, [CInt])
   case idle
   /// The bus did not get a descriptor or memory.
@@ -31,6 +34,8 @@ struct Faults {
   var noDescriptor: UInt32 = 0
   var noMemory: UInt32 = 0
   var lostDescriptor: UInt32 = 0
+  var lostKept: UInt32 = 0
+  var keeper: UInt32 = 0
   var reorder: UInt32 = 0
   /// The keeper has a turn before a call.
   var turns: UInt32 = 0
@@ -53,7 +58,8 @@ enum Kernel {
     var wanted = sim_faults(
       again: faults.again, short_receive: faults.shortReceive, short_send: faults.shortSend,
       no_descriptor: faults.noDescriptor, no_memory: faults.noMemory,
-      lost_descriptor: faults.lostDescriptor, reorder: faults.reorder, turns: faults.turns)
+      lost_descriptor: faults.lostDescriptor, lost_kept: faults.lostKept, keeper: faults.keeper,
+      reorder: faults.reorder, turns: faults.turns)
     unsafe sim_enter(seed, &wanted)
     body()
     sim_leave()
@@ -70,6 +76,7 @@ enum Kernel {
     case SIM_ACCEPTED: .accepted(cookie: event.cookie)
     case SIM_SHUT_DOWN: .shutDown(cookie: event.cookie)
     case SIM_DESCRIPTOR_LOST: .descriptorLost(cookie: event.cookie)
+    case SIM_GIVEN: .given(cookie: event.cookie)
     case SIM_NOTIFIED: .notified(String(decoding: bytes(of: event), as: UTF8.self), descriptors(of: event))
     case SIM_IDLE: .idle
     case SIM_REFUSED: .refused

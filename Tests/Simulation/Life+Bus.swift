@@ -14,7 +14,19 @@ extension Life {
   private func runBus(_ faults: Faults, _ body: (BusInstance) -> Void) throws(Violation) {
     guard let bus else { return }
     iterationBegan = Kernel.now
-    let events = Kernel.run(seed: random.next(), faults) { body(bus) }
+    try run(faults) { body(bus) }
+  }
+
+  /// Runs code of a bus and of its keeper, which dies at times.
+  private func run(_ faults: Faults, _ body: () -> Void) throws(Violation) {
+    // The model does not know which parts of a hand-over are lost with a keeper.
+    if faults.turns > 0, !isHandedOver, random.oneIn(200) {
+      keeping.turnsToLive = Int.random(in: 0..<random.pick([4, 40]), using: &random)
+    }
+    let willDie = keeping.turnsToLive != nil
+    let events = Kernel.run(seed: random.next(), faults, body)
+    if willDie, keeping.turnsToLive == nil { noteKeeperDied() }
+    keeping.turnsToLive = nil
     try take(events)
   }
 
@@ -96,8 +108,10 @@ extension Life {
     try noteMissing()
     var faults = faults()
     if random.oneIn(12) { faults.noMemory = 3 }
+    if random.oneIn(12), !isHandedOver { faults.lostKept = 2 }
     beginWork()
     isTakingOver = true
+    (given, isGivenLess) = ([], false)
     isKeeperGone = false
     iterationBegan = Kernel.now
     hasServed = false
@@ -105,7 +119,7 @@ extension Life {
     var started: BusInstance?
     var flaw: (any Error)?
     let configuration = setting.configuration
-    let events = Kernel.run(seed: random.next(), faults) {
+    try run(faults) {
       do {
         let atStart = try PassedAtStart(passed)
         let bus = try BusInstance(
@@ -123,11 +137,10 @@ extension Life {
       }
     }
     bus = started
-    try take(events)
     if Kernel.busIsDead { return died() }
     isTakingOver = false
     if let flaw {
-      try require(faults.noMemory > 0, "the bus does not start: \(flaw)")
+      try require(faults.noMemory > 0 || faults.keeper > 0, "the bus does not start: \(flaw)")
       bus = nil
       return
     }
@@ -183,6 +196,8 @@ extension Life {
     if random.oneIn(10) { faults.noMemory = 1 }
     var isWhole = false
     try runBus(faults) { isWhole = $0.handOver() }
+    // The bus may have left its keeper, and not have sent everything to another one.
+    if faults.keeper > 0 { doubtFiles() }
     guard !Kernel.busIsDead else {
       // It may have delivered the posts that waited for it to be idle.
       doubtWaiting()
@@ -196,7 +211,7 @@ extension Life {
     keeping.settle()
     if isWhole, random.oneIn(16) {
       // The handed-over items are lost on the way.
-      try killKeeper()
+      killKeeper()
       isWhole = false
     }
     try noteHandOver(isWhole: isWhole)
@@ -205,16 +220,16 @@ extension Life {
   }
 
   /// The keeper dies, and another one starts at once.
-  func killKeeper() throws(Violation) {
+  func killKeeper() {
+    noteKeeperDied()
+    keeping.killKeeper()
+  }
+
+  private func noteKeeperDied() {
     tell("the keeper dies")
     doubtFiles()
     isKeeperGone = bus != nil
-    if bus == nil { doubtUnstored() }
-    do throws(Errno) {
-      try keeping.killKeeper()
-    } catch {
-      throw fail("there is no other keeper: \(error)")
-    }
+    if isTakingOver { noteGivenLess() } else if bus == nil { doubtUnstored() }
   }
 
   /// The operator changes the configuration, for a running bus or for the next one.

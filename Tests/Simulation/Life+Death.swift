@@ -21,6 +21,11 @@ extension Life {
     where isTakingOver && (link.fate != .survives || endingsExplained > 0) && link.detachesBy == nil {
       link.detachesBy = Kernel.now + 5_000_000_000
     }
+    // A daemon that received less than the keeper has may have detached the rest.
+    for link in known
+    where isTakingOver && isGivenLess && link.fate == .survives && !given.contains(link.cookie) {
+      link.fate = .mayEnd
+    }
     // Posts for the end of its iteration count as delivered before the death, since their posters survive only then.
     undelivered += waiting.filter { $0.style == .asSoonAsPossible }
     deliverSoon()
@@ -108,9 +113,13 @@ extension Life {
       doubtFiles()
       doubtUnstored()
     }
-    // The bus may not have logged the endings that it caused.
-    for (link, _) in doubtful
-    where link.isForgotten && keeping.hasLog && !keeping.has(cookie: link.cookie) {
+    keepUnlogged { keeping.has(cookie: $0) }
+  }
+
+  /// The bus may not have logged the endings that it caused. Without its connection, such a client's registrations stand
+  /// until it had time to connect again.
+  private func keepUnlogged(unless hasConnection: (UInt64) -> Bool) {
+    for (link, _) in doubtful where link.isForgotten && keeping.hasLog && !hasConnection(link.cookie) {
       link.detachesBy = link.detachesBy ?? Kernel.now + 5_000_000_000
     }
   }
@@ -124,9 +133,23 @@ extension Life {
     }
   }
 
+  /// A daemon that takes over may not receive all that the keeper has: files may be lost.
+  func noteGivenLess() {
+    isGivenLess = true
+    doubtFiles()
+    doubtUnstored()
+  }
+
   /// A daemon has taken over.
   func tookOver() {
     tookOverTime = Kernel.now
+    for link in known
+    where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil && link.fate != .ends
+      && !given.contains(link.cookie)
+    {
+      endUnkept(link)
+    }
+    keepUnlogged { given.contains($0) }
     tell(
       "a daemon has taken over: \(known.filter { !$0.isForgotten }.map { "\($0.number) \($0.fate)\($0.isShut ? " shut" : "")" })"
     )

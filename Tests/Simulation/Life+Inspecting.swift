@@ -26,6 +26,9 @@ extension Life {
       Kernel.turnKeeper()
       try read(seat, everything: true)
     }
+    try require(
+      !setting.keepsAll || isKeeperGone || bus?.isAllKept != false, "the keeper has room, and lacks something"
+    )
     try judgeConnections(besides: link)
     try judgeObservations()
     try judgeDelegates()
@@ -74,7 +77,7 @@ extension Life {
       if let isSuspended = link.isSuspended {
         try require(entry.isSuspended == isSuspended, "link \(link.number) is listed as suspended, or is not")
       }
-      if setting.keepsAll, !setting.isTight, !isKeeperGone, bus?.isAllKept == true,
+      if setting.keepsAll, !setting.isTight, !isKeeperGone,
         link.registrations.contains(where: { $0.isKnown && $0.certainty == .certain })
       {
         try require(entry.isSurviving, "link \(link.number) is listed as one that survives no restart")

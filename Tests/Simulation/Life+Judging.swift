@@ -37,7 +37,9 @@ extension Life {
         link(cookie)?.mayLose = true
         link(cookie)?.blockedAt = taken
       case .shutDown(let cookie): try shutDown(cookie)
+      case .descriptorLost(cookie: 0): noteGivenLess()
       case .descriptorLost(let cookie): link(cookie)?.losesFiles = true
+      case .given(let cookie): given.insert(cookie)
       case .notified(let text, let descriptors): keeping.take(text, descriptors)
       case .idle: deliverIdle(olderThan: 0)
       case .refused:
@@ -107,6 +109,7 @@ extension Life {
     case .blocked(let cookie): tell("cannot send more to \(name(cookie))")
     case .shutDown(let cookie): tell("shuts \(name(cookie))")
     case .descriptorLost(let cookie): tell("loses a descriptor of \(name(cookie))")
+    case .given(let cookie): tell("receives \(name(cookie)) from the keeper")
     case .notified(let text, let descriptors):
       tell("notifies \(text.split(separator: "\n")) \(descriptors.count)")
     case .idle: tell("is idle")

@@ -127,6 +127,10 @@ final class Life {
   /// The last daemon has handed everything over, and no other has taken over yet.
   var isHandedOver = false
   var isTakingOver = false
+  /// The cookies of the connections that this take-over has received from the keeper.
+  var given: Set<UInt64> = []
+  /// This take-over may not have received all that the keeper has.
+  var isGivenLess = false
   /// The keeper has died, and the bus has not noticed.
   var isKeeperGone = false
   /// Operations that a daemon that died may or may not have taken.
@@ -219,7 +223,7 @@ final class Life {
     case 189: try reconfigure()
     case 190..<192: leave(seat)
     case 192: links[seat]?.reads = false
-    case 193: if random.oneIn(4) { try loseKept() }
+    case 193: if random.oneIn(4) { loseKept() }
     default: if let link = links[seat] { link.send(atMost: Int.random(in: 1...40, using: &random)) }
     }
   }
@@ -239,8 +243,8 @@ final class Life {
   var isPeaceful: Bool { setting.isLong && step % 1000 < 700 }
 
   /// The keeper dies, with or without a bus; at times, systemd then loses the log as well.
-  private func loseKept() throws(Violation) {
-    try killKeeper()
+  private func loseKept() {
+    killKeeper()
     if random.oneIn(8), bus == nil { keeping.loseState() }
   }
 
@@ -267,6 +271,7 @@ final class Life {
     if random.oneIn(3) { faults.reorder = 2 }
     if random.oneIn(40) { faults.noDescriptor = random.pick(often) }
     if random.oneIn(20) { faults.lostDescriptor = 2 }
+    if random.oneIn(20) { faults.keeper = random.pick([2, 16, 64]) }
     return faults
   }
 }

@@ -23,8 +23,10 @@ enum sim_event_kind {
 	SIM_BLOCKED,
 	SIM_ACCEPTED,
 	SIM_SHUT_DOWN,
-	/* A descriptor that came with what was read could not be had. */
+	/* A descriptor that came with what was read could not be had. From the keeper: what it was of is not known. */
 	SIM_DESCRIPTOR_LOST,
+	/* The keeper has given the bus a connection. */
+	SIM_GIVEN,
 	/* The service manager was sent the event's bytes, as text, with `count` descriptors; `descriptors` are copies. */
 	SIM_NOTIFIED,
 	/* Nothing was ready. */
@@ -53,6 +55,10 @@ struct sim_faults {
 	uint32_t no_descriptor;
 	uint32_t no_memory;
 	uint32_t lost_descriptor;
+	/* A message of the keeper comes without some of its descriptors. */
+	uint32_t lost_kept;
+	/* The keeper's own calls. */
+	uint32_t keeper;
 	/* Of what is ready, something is reported later, or in another order. */
 	uint32_t reorder;
 	/* Before a call, the keeper has a turn. */
