@@ -35,11 +35,7 @@ extension Life {
     links[seat] = link
     known.append(link)
     unaccepted.append(link)
-    if !isHonest, random.oneIn(60) {
-      link.compose(.garbage) { $0.append("GET / HTTP/1.1\r\n") }
-    } else {
-      link.compose(.hello) { Hello(capabilities: link.takesFiles ? .descriptors : []).append(to: $0) }
-    }
+    greet(link, isHonest: isHonest)
     if random.oneIn(2) { link.send() }
     return link
   }
@@ -92,6 +88,8 @@ extension Life {
   // MARK: One thing
 
   func doSomething(_ link: Link) {
+    link.growth = random.oneIn(12) ? Int.random(in: 1...40, using: &random) : 0
+    defer { link.growth = 0 }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<38: post(link)
     case 38..<48:
@@ -117,84 +115,8 @@ extension Life {
     case 94..<97: acknowledge(link)
     case 97: declare(link)
     case 98:
-      if !isSlow, random.oneIn(6) {
-        link.compose(.garbage) { $0.append(String(repeating: "\u{1}", count: 64)) }
-      }
+      if !isSlow, random.oneIn(6) { garbage(link) }
     default: if random.oneIn(2) { strayFrame(link) } else { impersonate(link) }
-    }
-  }
-
-  private func post(_ link: Link) {
-    let (name, object) = (random.pick(Naming.names), random.pick(Naming.objects))
-    if random.oneIn(10) {
-      // The bus handles a run of plain posts as one.
-      for _ in 0..<Int.random(in: 2...12, using: &random) { post(link, name, object, isPlain: true) }
-    } else {
-      post(link, name, object, isPlain: random.oneIn(2))
-    }
-  }
-
-  private func post(_ link: Link, _ name: String, _ object: String, isPlain: Bool) {
-    var options: PostOptions = []
-    var style = PostingStyle.now
-    if !isPlain {
-      // The end of a slow bus's iteration is unknown.
-      style = random.pick(isSlow ? [.now, .whenIdle] : [.now, .now, .asSoonAsPossible, .whenIdle])
-      if random.oneIn(4) { options.insert(.retain) }
-      if random.oneIn(6) { options.insert(.immediately) }
-      if random.oneIn(5) { options.insert(random.pick([.coalesceByName, .coalesceByObject, .coalescing])) }
-      if style == .now, options.isDisjoint(with: .coalescing), random.oneIn(5) { options.insert(.awaited) }
-    }
-    let isEmpty = options.contains(.retain) && random.oneIn(4)
-    let post = Posting(
-      number: number(), link: link, name: name, object: object, style: style, options: options,
-      isEmpty: isEmpty)
-    let serial = isEmpty ? post.serialOfItsOwn : link.serial()
-    post.serial = serial
-    posts[post.number] = post
-    counts.posts += 1
-    let acknowledges = random.oneIn(5)
-    let flags: FrameFlags = acknowledges ? .acknowledge : .none
-    let awaits = acknowledges || options.contains(.awaited)
-    let deadline: UInt32 = options.contains(.awaited) ? UInt32.random(in: 50...1500, using: &random) : 0
-    post.deadline = deadline
-    var length =
-      random.oneIn(10) ? Int.random(in: 0...6000, using: &random) : Int.random(in: 0...80, using: &random)
-    if setting.isLong, options.contains(.retain) { length = Int.random(in: 10_000...60_000, using: &random) }
-    post.size = length + Posting.frameSize
-    if !isPlain, !isEmpty, style == .now, random.oneIn(options.contains(.retain) ? 3 : 10) {
-      post.size = 1 << 16
-      length = 65_536
-      post.length = length
-      post.isFile = true
-      let bytes =
-        Array("\(post.number);".utf8) + [UInt8](repeating: 32, count: length - "\(post.number);".utf8.count)
-      do throws(Errno) {
-        let file = try MemoryFile(holding: bytes.raw)
-        link.compose(.post(post), serial: serial, awaitsReply: awaits, file: file) {
-          $0.appendFrame(
-            Post(options: options, style: style, deadline: deadline, length: UInt32(length)),
-            flags: flags.union(.descriptor), serial: serial, name: name, object: object)
-        }
-      } catch {
-        preconditionFailure("no file in memory: \(error)")
-      }
-      return
-    }
-    let text = isEmpty ? "" : "\(post.number);" + String(repeating: " ", count: length)
-    post.length = text.utf8.count
-    link.compose(.post(post), serial: serial, awaitsReply: awaits) { buffer in
-      if isPlain {
-        FrameHeader(
-          kind: .post, flags: flags, serial: serial, nameLength: name.utf8.count,
-          objectLength: object.utf8.count, payloadLength: text.utf8.count
-        ).append(to: buffer)
-        buffer.append(name + object + text)
-      } else {
-        buffer.appendFrame(
-          Post(options: options, style: style, deadline: deadline), flags: flags, serial: serial, name: name,
-          object: object, text: text)
-      }
     }
   }
 
@@ -268,54 +190,6 @@ extension Life {
       .register(registration), serial: registration.serial, awaitsReply: true, write)
   }
 
-  private func ask(_ link: Link) {
-    let serial = link.serial()
-    var flags: QueryFlags = []
-    let mode = random.pick(QueryMode.allCases)
-    if random.oneIn(6) { flags.insert(.isDryRun) }
-    if random.oneIn(8), !mode.isForValues { flags.insert(.overrides) }
-    if random.oneIn(3) { flags.insert(.wantsProgress) }
-    let query = Query(
-      number: number(), link: link, serial: serial, name: random.pick(Naming.queryNames),
-      object: random.pick(Naming.objects), mode: mode, fallback: random.oneIn(3) ? .vetoed : .allowed,
-      flags: flags, deadline: random.oneIn(4) ? nil : UInt32.random(in: 20...3000, using: &random))
-    queries.append(query)
-    link.compose(.ask(query), serial: serial, awaitsReply: true) {
-      $0.appendFrame(
-        Ask(
-          deadline: query.deadline, mode: mode, fallback: query.fallback,
-          flags: flags, overrideReason: flags.contains(.overrides) ? "because" : ""), serial: serial,
-        name: query.name, object: query.object, text: "\(query.number);")
-    }
-  }
-
-  private func answer(_ link: Link) {
-    guard let question = link.questions.filter({ !$0.isAnswered }).randomElement(using: &random) else {
-      return
-    }
-    let (query, delegate) = (QueryID(rawValue: question.query.id), DelegateID(rawValue: question.delegate))
-    let serial = link.serial()
-    if random.oneIn(5) {
-      let span = UInt32.random(in: 10...800, using: &random)
-      link.compose(.defer(question, span), serial: serial) {
-        $0.appendFrame(
-          Defer(query: query, delegate: delegate, extension: span), serial: serial, text: "later")
-      }
-      return
-    }
-    question.isAnswered = true
-    question.text = "w\(number())" + String(repeating: "w", count: random.oneIn(20) ? 2000 : 0)
-    let isForValue = question.query.mode.isForValues
-    let kind = random.pick(
-      isForValue
-        ? [.value, .value, .abstain, .failed, .approve]
-        : [AnswerKind.approve, .approve, .approve, .veto, .abstain, .failed])
-    link.compose(.answer(question, kind), serial: serial) {
-      $0.appendFrame(
-        Answer(query: query, delegate: delegate, answer: kind), serial: serial, text: question.text)
-    }
-  }
-
   private func cancel(_ link: Link) {
     let serials =
       link.registrations.filter { $0.certainty == .certain }.map(\.serial)
@@ -368,14 +242,6 @@ extension Life {
     link.compose(.impersonate(other), serial: serial, awaitsReply: true) {
       $0.appendFrame(
         Succeed(predecessor: ConnectionID(rawValue: other.id), received: other.receivedCount), serial: serial)
-    }
-  }
-
-  /// A frame without effect, which the bus refuses.
-  private func strayFrame(_ link: Link) {
-    let serial = link.serial()
-    link.compose(.stray, serial: serial, awaitsReply: true) {
-      $0.appendFrame(Cancel(target: 1 << 40), serial: serial)
     }
   }
 }

@@ -9,6 +9,7 @@ extension Life {
     guard let number = number(frame, link), let query = queries.first(where: { $0.number == number }) else {
       return violate("link \(link.number) was asked what nobody asks")
     }
+    check(!query.mustRecur, "link \(link.number) was asked query \(number), which is nested in itself")
     let id = question.query.rawValue
     check(query.id == 0 || query.id == id, "query \(number) has two ids")
     note(id, of: query, link)
@@ -61,6 +62,7 @@ extension Life {
       question.conclusion == nil,
       "link \(link.number) heard twice how query \(question.query.number) ended")
     question.conclusion = concluded.conclusion
+    question.query.isOver = true
     question.isAnswered = true
   }
 
@@ -92,6 +94,8 @@ extension Life {
     }
     note(verdict.query.rawValue, of: query, link)
     query.verdict = verdict
+    query.isOver = true
+    check(!query.mustRecur, "query \(query.number) has a verdict, and is nested in itself, or too deeply")
     check(!query.mayNotOverride, "link \(link.number) has overridden, and may not")
     tell(
       "  of query \(query.number): \(verdict.verdict) \(verdict.outcomes.map { "\($0.delegate.label) \($0.outcome) \($0.reason)" })"

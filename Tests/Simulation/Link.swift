@@ -37,6 +37,9 @@ final class Link {
   private(set) var operations: [Operation] = []
   var untaken: [Operation] = []
   var lastSerial: Serial = 0
+  private(set) var hasSentFile = false
+  /// Bytes of unknown fields that the next frames have behind those that are known.
+  var growth = 0
   /// Bytes that the bus has read, and the time of its last read.
   var takenByteCount = 0
   var readTime: UInt64 = 0
@@ -155,12 +158,36 @@ final class Link {
   ) {
     let buffer = ByteBuffer(capacity: 256)
     write(buffer)
-    if let file { files.append((composedCount, file)) }
-    outbound += buffer.array
-    composedCount += buffer.count
+    if let file {
+      files.append((composedCount, file))
+      hasSentFile = true
+    }
+    let bytes = grown(buffer.array, what)
+    outbound += bytes
+    composedCount += bytes.count
     let operation = Operation(self, what, serial: serial, end: composedCount, awaitsReply: awaitsReply)
     operations.append(operation)
     untaken.append(operation)
+  }
+
+  /// The frame as a later version may send it: with more fields.
+  private func grown(_ bytes: [UInt8], _ what: Operation.What) -> [UInt8] {
+    switch what {
+    case .garbage, .stray: return bytes
+    default: break
+    }
+    guard growth > 0, var header = FrameHeader.peek(bytes.raw, at: 0, limits: .fromBus),
+      // A post or an observation has all fields or none.
+      header.fieldsLength > 0 || header.kind != .post && header.kind != .observe
+    else { return bytes }
+    let tail = bytes[header.nameStart...]
+    let fields = bytes[FrameHeader.length..<header.nameStart] + [UInt8](repeating: 0xA5, count: growth)
+    header.fieldsLength += growth
+    header.frameLength += growth
+    header.flags.formUnion(.critical)
+    let buffer = ByteBuffer(capacity: header.frameLength)
+    header.append(to: buffer)
+    return buffer.array + fields + tail
   }
 
   var unsentCount: Int { outbound.count }

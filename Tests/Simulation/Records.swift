@@ -176,8 +176,16 @@ final class Query {
   var lacksRequired = false
   /// The configuration did not let its asker override vetoes.
   var mayNotOverride = false
+  /// The query under which it was asked, and the id that its frame gives for it: 0 for none.
+  var parent: Query?
+  var parentID: UInt64 = 0
+  /// It is nested in a query of its own name and object, or too deeply, and must be refused; or that may be so.
+  var mustRecur = false
+  var mayRecur = false
   var id: UInt64 = 0
   var isCancelled = false
+  /// A client has read that it has ended.
+  var isOver = false
   var verdict: Verdict?
   var answers: [(question: AskedQuestion, answer: AnswerKind, operation: Operation)] = []
   /// All that the bus has read, whether in time or not.
@@ -252,11 +260,11 @@ final class Operation {
     case impersonate(Link)
     case suspend(Bool)
     case list
-    /// A frame that the bus must refuse.
-    case stray
+    /// A frame that the bus must refuse with this error.
+    case stray(ErrorCode)
     case succeed(Link)
-    /// An invalid frame, for which the bus must close the connection.
-    case garbage
+    /// Bytes for which the bus must close the connection, with one of these errors.
+    case garbage([ErrorCode])
   }
 
   unowned let link: Link
@@ -291,7 +299,7 @@ final class Operation {
       "r\(registration.number) \(registration.what) \(registration.patterns) \"\(registration.object)\""
     case .cancel(let serial): "cancel \(serial)"
     case .ask(let query):
-      "query \(query.number) \(query.name) \"\(query.object)\" \(query.mode) flags \(query.flags.rawValue) deadline \(query.deadline)"
+      "query \(query.number) \(query.name) \"\(query.object)\" \(query.mode) flags \(query.flags.rawValue) deadline \(query.deadline)\(query.parent.map { " under query \($0.number)" } ?? "")"
     case .answer(let question, let answer):
       "\(answer) of r\(question.registration.number) to query \(question.query.number)"
     case .defer(let question, let span):
@@ -300,9 +308,9 @@ final class Operation {
     case .impersonate(let other): "succeed link \(other.number), which is another process's"
     case .suspend(let isSuspended): isSuspended ? "suspend" : "resume"
     case .list: "list"
-    case .stray: "a stray cancel"
+    case .stray(let code): "what is to be refused with \(code)"
     case .succeed(let old): "succeed link \(old.number)"
-    case .garbage: "garbage"
+    case .garbage(let codes): "garbage, \(codes)"
     }
   }
 

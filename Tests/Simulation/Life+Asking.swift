@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneTestSupport
+import TribuneWire
+
+/// What clients ask, and how they answer.
+extension Life {
+  func ask(_ link: Link) {
+    var flags: QueryFlags = []
+    let mode = random.pick(QueryMode.allCases)
+    if random.oneIn(6) { flags.insert(.isDryRun) }
+    if random.oneIn(8), !mode.isForValues { flags.insert(.overrides) }
+    if random.oneIn(3) { flags.insert(.wantsProgress) }
+    let parent = parent(for: link)
+    var (name, object) = (random.pick(Naming.queryNames), random.pick(Naming.objects))
+    // A query must not be nested in one of its own name and object.
+    if let parent, random.oneIn(2) {
+      let ancestor = random.pick(Array(sequence(first: parent, next: \.parent)))
+      (name, object) = (ancestor.name, ancestor.object)
+    }
+    let query = Query(
+      number: number(), link: link, serial: link.serial(), name: name, object: object, mode: mode,
+      fallback: random.oneIn(3) ? .vetoed : .allowed, flags: flags,
+      deadline: random.oneIn(4) ? nil : UInt32.random(in: 20...3000, using: &random))
+    // An id that no query has counts as none.
+    query.parentID =
+      parent?.id ?? (random.oneIn(16) ? UInt64.random(in: 1 << 40...(.max), using: &random) : 0)
+    query.parent = parent
+    ask(query)
+  }
+
+  func ask(_ query: Query) {
+    queries.append(query)
+    query.link.compose(.ask(query), serial: query.serial, awaitsReply: true) {
+      $0.appendFrame(
+        Ask(
+          deadline: query.deadline, mode: query.mode, fallback: query.fallback, parent: query.parentID,
+          flags: query.flags, overrideReason: query.flags.contains(.overrides) ? "because" : ""),
+        serial: query.serial, name: query.name, object: query.object, text: "\(query.number);")
+    }
+  }
+
+  /// The query under which a client asks: one that it answers; at times one that has ended, or that others answer.
+  private func parent(for link: Link) -> Query? {
+    guard link.cookie != 0, random.oneIn(2) else { return nil }
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0: return link.questions.randomElement(using: &random)?.query
+    case 1: return queries.filter { $0.id != 0 && $0.link.epoch == link.epoch }.randomElement(using: &random)
+    default: return link.questions.filter { !$0.isAnswered }.randomElement(using: &random)?.query
+    }
+  }
+
+  func answer(_ link: Link) {
+    guard let question = link.questions.filter({ !$0.isAnswered }).randomElement(using: &random) else {
+      return
+    }
+    let (query, delegate) = (QueryID(rawValue: question.query.id), DelegateID(rawValue: question.delegate))
+    let serial = link.serial()
+    if random.oneIn(5) {
+      let span = UInt32.random(in: 10...800, using: &random)
+      link.compose(.defer(question, span), serial: serial) {
+        $0.appendFrame(
+          Defer(query: query, delegate: delegate, extension: span), serial: serial, text: "later")
+      }
+      return
+    }
+    question.isAnswered = true
+    question.text = "w\(number())" + String(repeating: "w", count: random.oneIn(20) ? 2000 : 0)
+    let isForValue = question.query.mode.isForValues
+    let kind = random.pick(
+      isForValue
+        ? [.value, .value, .abstain, .failed, .approve]
+        : [AnswerKind.approve, .approve, .approve, .veto, .abstain, .failed])
+    link.compose(.answer(question, kind), serial: serial) {
+      $0.appendFrame(
+        Answer(query: query, delegate: delegate, answer: kind), serial: serial, text: question.text)
+    }
+  }
+}
