@@ -5,13 +5,13 @@ import TribuneWire
 
 /// What clients ask, and how they answer.
 extension Life {
-  func ask(_ link: Link) {
+  func ask(_ link: Link, whileAnswering question: AskedQuestion? = nil) {
     var flags: QueryFlags = []
     let mode = random.pick(QueryMode.allCases)
     if random.oneIn(6) { flags.insert(.isDryRun) }
     if random.oneIn(8), !mode.isForValues { flags.insert(.overrides) }
     if random.oneIn(3) { flags.insert(.wantsProgress) }
-    let parent = parent(for: link)
+    let parent = question?.query ?? parent(for: link)
     var (name, object) = (random.pick(Naming.queryNames), random.pick(Naming.objects))
     // A query must not be nested in one of its own name and object.
     if let parent, random.oneIn(2) {
@@ -54,6 +54,7 @@ extension Life {
     guard let question = link.questions.filter({ !$0.isAnswered }).randomElement(using: &random) else {
       return
     }
+    if random.oneIn(3) { return ask(link, whileAnswering: question) }
     let (query, delegate) = (QueryID(rawValue: question.query.id), DelegateID(rawValue: question.delegate))
     let serial = link.serial()
     if random.oneIn(5) {

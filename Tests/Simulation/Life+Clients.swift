@@ -91,7 +91,8 @@ extension Life {
     link.growth = random.oneIn(12) ? Int.random(in: 1...40, using: &random) : 0
     defer { link.growth = 0 }
     switch Int.random(in: 0..<100, using: &random) {
-    case 0..<38: post(link)
+    case 0..<36: post(link)
+    case 36..<38: strayFrame(link)
     case 38..<48:
       observe(
         link, random.oneIn(5) ? "" : random.pick(Naming.patterns), random.pick(Naming.objects),
@@ -115,7 +116,7 @@ extension Life {
     case 94..<97: acknowledge(link)
     case 97: declare(link)
     case 98:
-      if !isSlow, random.oneIn(6) { garbage(link) }
+      if !isSlow, random.oneIn(3) { garbage(link) }
     default: if random.oneIn(2) { strayFrame(link) } else { impersonate(link) }
     }
   }

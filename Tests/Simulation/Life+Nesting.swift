@@ -7,6 +7,8 @@ import TribuneWire
 extension Life {
   /// The queries that a query can be nested in.
   private static let ancestorsMax = 32
+  /// How long queries that are nested on purpose may take: some daemons come and go meanwhile.
+  private static let nestingMilliseconds: UInt32 = 60_000
 
   /// Decides whether the bus must refuse a query because of the queries that it is nested in.
   func judgeNesting(of query: Query) {
@@ -50,15 +52,16 @@ extension Life {
       && !link.isLate(at: Kernel.now)
   }
 
-  /// A client asks itself, and asks again while it answers, more deeply than the bus lets it.
+  /// A client asks itself, and asks again while it answers, at times more deeply than the bus lets it.
   func nestDeeply(_ seat: Int) throws(Violation) {
     guard let link = links[seat], link.isOpen, link.id != 0, bus != nil else { return }
-    attach(link, ["load.*"], "", false, .abstain, 900, 0)
+    attach(link, ["load.*"], "", false, .abstain, Self.nestingMilliseconds, 0)
     var parent: Query?
-    for _ in 0..<Self.ancestorsMax + 3 {
+    let depth = random.oneIn(8) ? Self.ancestorsMax + 3 : Int.random(in: 2...4, using: &random)
+    for _ in 0..<depth {
       let query = Query(
         number: number(), link: link, serial: link.serial(), name: "load.shouldRise",
-        object: "nested/\(numbers)", mode: .collect, fallback: .allowed, flags: [], deadline: nil)
+        object: "nested/\(numbers)", mode: .collect, fallback: .allowed, flags: [], deadline: Self.nestingMilliseconds)
       (query.parent, query.parentID) = (parent, parent?.id ?? 0)
       ask(query)
       link.send()

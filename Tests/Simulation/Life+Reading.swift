@@ -287,7 +287,7 @@ extension Life {
     case .stray(let code):
       reply(frame.header.serial, link)
       check(
-        refusal.code == code || link.losesFiles && refusal.code == .limitExceeded,
+        refusal.code == code || refusal.code == .limitExceeded && (link.losesFiles || setting.isTight),
         "link \(link.number) is refused what it should be refused with \(code): \(message)")
     case .succeed:
       reply(frame.header.serial, link)

@@ -223,7 +223,7 @@ final class Life {
     case 189: try reconfigure()
     case 190..<192: leave(seat)
     case 192: links[seat]?.reads = false
-    case 193: if random.oneIn(4) { loseKept() } else if random.oneIn(8) { try nestDeeply(seat) }
+    case 193: if random.oneIn(4) { loseKept() } else if random.oneIn(2) { try nestDeeply(seat) }
     default: if let link = links[seat] { link.send(atMost: Int.random(in: 1...40, using: &random)) }
     }
   }
