@@ -170,7 +170,7 @@ final class Link {
     untaken.append(operation)
   }
 
-  /// The frame as a later version may send it: with more fields.
+  /// The frame as a later version may send it: with more fields, and with all flags that have no meaning for its kind.
   private func grown(_ bytes: [UInt8], _ what: Operation.What) -> [UInt8] {
     switch what {
     case .garbage, .stray: return bytes
@@ -184,7 +184,7 @@ final class Link {
     let fields = bytes[FrameHeader.length..<header.nameStart] + [UInt8](repeating: 0xA5, count: growth)
     header.fieldsLength += growth
     header.frameLength += growth
-    header.flags.formUnion(.critical)
+    header.flags.formUnion(FrameFlags(rawValue: 0xFC))
     let buffer = ByteBuffer(capacity: header.frameLength)
     header.append(to: buffer)
     return buffer.array + fields + tail
