@@ -61,7 +61,8 @@ extension Life {
     for _ in 0..<depth {
       let query = Query(
         number: number(), link: link, serial: link.serial(), name: "load.shouldRise",
-        object: "nested/\(numbers)", mode: .collect, fallback: .allowed, flags: [], deadline: Self.nestingMilliseconds)
+        object: "nested/\(numbers)", mode: .collect, fallback: .allowed, flags: [],
+        deadline: Self.nestingMilliseconds)
       (query.parent, query.parentID) = (parent, parent?.id ?? 0)
       ask(query)
       link.send()
