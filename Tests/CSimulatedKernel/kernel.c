@@ -68,6 +68,7 @@ void sim_enter(uint64_t seed, const struct sim_faults *wanted)
 void sim_leave(void)
 {
 	is_entered = 0;
+	sim_wanted.keeper = 0;
 	sim_unprotect();
 }
 

@@ -68,6 +68,10 @@ final class Keeping {
   func has(cookie: UInt64) -> Bool { keeper.has(.connection(cookie)) }
   var hasLog: Bool { stored.contains { $0.name == "state" } || keeperHasLog }
   var keeperHasLog: Bool { keeper.items.contains { $0.kind == .log } }
+  /// As long as both ends of a lease are there, the keeper waits for the next bus.
+  var hasLease: Bool {
+    keeper.has(.lease) && stored.contains { $0.name == "lease" && !Self.hasHungUp($0.descriptor) }
+  }
   /// The connections and files that the keeper has.
   var left: [KeptItem] { keeper.items.filter { $0.kind == .connection || $0.kind == .file } }
 

@@ -65,7 +65,7 @@ extension Life {
     try requireHellos()
     hasServed = true
     earlyDeaths = 0
-    noteKept()
+    try noteKept()
     if !random.oneIn(4) { Kernel.turnKeeper() }
   }
 
@@ -82,8 +82,9 @@ extension Life {
   }
 
   /// Connections and files that the keeper has acknowledged survive the bus.
-  private func noteKept() {
+  private func noteKept() throws(Violation) {
     guard let bus else { return }
+    try requireKept()
     // A new keeper has nothing at first.
     if !bus.hasKeeper {
       doubtFiles()
@@ -91,6 +92,21 @@ extension Life {
     }
     guard setting.keepsAll, !isSlow, !isKeeperGone, bus.isAllKept else { return }
     for post in retained where !post.isUnstorable { post.isStored = true }
+  }
+
+  /// A keeper has what the bus takes for kept.
+  private func requireKept() throws(Violation) {
+    // A keeper that cannot send hangs up, and the bus notices it later.
+    guard bus?.isAllKept == true, keeping.keeperHasLog, !isKeeperGone, setting.keepsAll, !setting.isTight,
+      !isSlow
+    else { return }
+    for link in known
+    where link.isOnBus && !link.isForgotten && !link.isClosed && !link.isShut && link.detachedUntil == nil
+      && link.registrations.contains(where: { $0.isKnown && $0.certainty == .certain })
+    {
+      try require(
+        keeping.has(cookie: link.cookie), "link \(link.number) has registrations, and the keeper has no copy")
+    }
   }
 
   /// Files are lost with the bus until a keeper has them.
@@ -102,7 +118,9 @@ extension Life {
   /// Starts a daemon with everything that the last one has left.
   func start() throws(Violation) {
     // The keeper itself measures how long it has waited for this bus.
+    let (left, isLeased) = (keeping.left, keeping.hasLease)
     keeping.settle()
+    try require(!isLeased || keeping.left == left, "the keeper has a lease, and has not waited for the bus")
     var passed = keeping.passed(using: &random)
     passed.append((fcntl(listener.descriptor.rawValue, F_DUPFD_CLOEXEC, 0), "bus"))
     try noteMissing()

@@ -217,7 +217,7 @@ extension Life {
       ListSubject.bus, .connections, .observations, .delegates, .holds, .objects, .retained, .chain,
       .protocols, .members,
     ])
-    link.compose(.list, serial: serial, awaitsReply: true) {
+    link.compose(.list(ofConnections: subject == .connections), serial: serial, awaitsReply: true) {
       $0.appendFrame(
         List(subject, connection: random.oneIn(4) ? link.id : 0), serial: serial,
         name: subject == .chain ? Naming.queryNames[0] : "")

@@ -13,7 +13,9 @@ extension Life {
     let serials = [ListSubject.connections, .observations, .delegates, .holds, .objects, .retained].map {
       subject in
       let serial = link.serial()
-      link.compose(.list, serial: serial, awaitsReply: true) { $0.appendFrame(List(subject), serial: serial) }
+      link.compose(.list(ofConnections: subject == .connections), serial: serial, awaitsReply: true) {
+        $0.appendFrame(List(subject), serial: serial)
+      }
       return serial
     }
     inspected = []

@@ -45,7 +45,8 @@ extension Life {
       case .refused:
         // A daemon that takes over stores all files anew.
         if isTakingOver { doubtFiles() }
-        for post in retained where post.isFile && !post.isStored { post.isUnstorable = true }
+        // A post that waits for the end of the iteration may be retained by now.
+        for post in retained + waiting where post.isFile && !post.isStored { post.isUnstorable = true }
       case .died: return
       }
     }

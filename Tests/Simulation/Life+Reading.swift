@@ -119,6 +119,9 @@ extension Life {
     case .entry:
       check(link.operation(header.serial) != nil, "link \(link.number) is listed what it did not ask for")
       let entry = try frame.decode(Entry.self)
+      if case .connection(let one) = entry, one.id.rawValue == link.id {
+        link.operation(header.serial)?.listsItself = true
+      }
       if link.seat == setting.seatCount { inspected.append(entry) }
     default: violate("link \(link.number) was sent a frame of kind \(header.rawKind)")
     }
@@ -244,6 +247,8 @@ extension Life {
     switch operation.what {
     case .impersonate(let other):
       violate("link \(link.number) was let in for link \(other.number), of another process")
+    case .list(ofConnections: true):
+      check(operation.listsItself, "link \(link.number) is not in its list of connections")
     case .ask, .stray: violate("link \(link.number) was told that \(serial) is done, which nobody can do")
     case .post(let post):
       check(

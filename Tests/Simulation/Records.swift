@@ -259,7 +259,7 @@ final class Operation {
     /// A foreign process tries to succeed a connection.
     case impersonate(Link)
     case suspend(Bool)
-    case list
+    case list(ofConnections: Bool)
     /// A frame that the bus must refuse with this error.
     case stray(ErrorCode)
     case succeed(Link)
@@ -280,6 +280,8 @@ final class Operation {
   var takenTime: UInt64 = 0
   var takenBy: UInt64 = 0
   var isRefused = false
+  /// The client that asked for a list of connections is in it.
+  var listsItself = false
   var certainty = Certainty.certain
   /// The post whose poster waits for observers.
   var awaitedPost: Posting? {
