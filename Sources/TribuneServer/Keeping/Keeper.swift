@@ -198,6 +198,8 @@ package final class Keeper {
     while let socket = try nextSocket() {
       do throws(KeeperChannel.Failure) {
         let channel = try KeeperChannel(socket)
+        // Buses that connected and ended while the keeper could accept nobody count no more.
+        if peers.count == Self.peersMax { for bus in peers.keys.sorted() { receive(from: bus) } }
         guard peers.count < Self.peersMax else {
           _ = try channel.send(.refusal("too many buses are connected"))
           continue
