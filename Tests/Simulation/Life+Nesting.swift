@@ -7,8 +7,8 @@ import TribuneWire
 extension Life {
   /// The queries that a query can be nested in.
   private static let ancestorsMax = 32
-  /// How long queries that are nested on purpose may take: some daemons come and go meanwhile.
-  private static let nestingMilliseconds: UInt32 = 60_000
+  /// How long queries that are nested on purpose may take: some daemons come and go meanwhile. The last rest is longer.
+  private static let nestingMilliseconds: UInt32 = 5_000
 
   /// Decides whether the bus must refuse a query because of the queries that it is nested in.
   func judgeNesting(of query: Query) {
