@@ -59,7 +59,7 @@ extension Life {
         }
         // Time for deferred flushes, paced posters and posts that wait for a second.
         Kernel.setClock(Kernel.now + (quiet == 2 ? 1_100_000_000 : 110_000_000))
-        if isFinal, quiet == 3 { Kernel.setClock(Kernel.now + 66_000_000_000) }
+        if isFinal, quiet == 3 { Kernel.setClock(Kernel.now + 6_000_000_000) }
       } else {
         quiet = 0
       }
