@@ -55,7 +55,10 @@ struct OperandTests {
     (["defer", "1", "soon"], "not a valid time to defer by"), (["defer", "1", "0"], "more than 0"),
     (["defer", "1", "1y"], "at most"), (["defer", "1", "5s", "--delegate=0"], "--delegate"),
     (["declare", "", "P"], "needs an object"), (["declare", "a", ""], "1 to 255 bytes"),
-    (["declare", "\u{7}", "P"], "is not a valid object"), (["introspect", ""], "needs an object"),
+    (["declare", "\u{7}", "P"], "is not a valid object"),
+    (["declare", "view/*", "P"], "has a wildcard"),
+    (["declare", "view/**", "P"], "[Object \"view/**\"] in tribuned.conf"),
+    (["introspect", ""], "needs an object"),
   ]
 
   private static let notificationMistakes: [(line: [String], reason: String)] = [
@@ -93,6 +96,7 @@ struct OperandTests {
       ["delegate", "a", "--set", "--conforms=A,B"], ["delegate", "--directory=d", "--conforms=A"],
       ["delegate", "--directory=d", "--object=o", "--on-failure=abstain", "--timeout=1"],
       ["guard", "prune", "--", "true"], ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
+      ["declare", "file/a*b", "P"],
     ])
   func right(line: [String]) throws {
     _ = try Self.prepare(line)

@@ -299,7 +299,7 @@ private let allVerbs = [
     verb: .declare, operands: "OBJECT PROTOCOL", operandCount: 2...2,
     summary: "Declare an object for as long as it runs",
     description: [
-      "Declares the protocol of an object's delegates, until it is interrupted. OBJECT cannot be a pattern; "
+      "Declares the protocol of an object's delegates, until it is interrupted. OBJECT cannot have a wildcard; "
         + "patterns of objects are for tribuned.conf.",
       "Prints \"declared …\" on standard error once the bus has confirmed.",
     ],

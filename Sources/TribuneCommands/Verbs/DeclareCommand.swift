@@ -15,6 +15,12 @@ struct DeclareCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {
     object = try Invocation.checkedObject(invocation.operands[0])
     guard !object.isEmpty else { throw .usage("a declaration needs an object") }
+    let parts = object.split(separator: "/")
+    guard !parts.contains("*"), !parts.contains("**") else {
+      throw .usage(
+        "\"\(object.terminalSafe)\" has a wildcard, and a declaration is about one object: declare a pattern with "
+          + "[Object \"\(object.terminalSafe)\"] in tribuned.conf")
+    }
     protocolName = invocation.operands[1]
     guard (1...WireLimits.protocolNameLength).contains(protocolName.utf8.count) else {
       throw .usage("the name of a protocol has 1 to \(WireLimits.protocolNameLength) bytes")
