@@ -51,9 +51,9 @@ struct ConfigurationFilesTests {
         Diagnostic(
           .error, "\(path)/tribuned.conf", 2, "HighMark=: \"x\" is not a size such as 64K, 1M or 2G"),
         Diagnostic(
-          .warning, "\(path)/tribuned.conf.d/1.conf", 3, "there is no Foo= in [Queue]; it is ignored"),
+          .mistake, "\(path)/tribuned.conf.d/1.conf", 3, "there is no Foo= in [Queue]; it is ignored"),
         Diagnostic(
-          .warning, "\(path)/tribuned.conf.d/2.conf", 1, "LowMark= stands before any section; it is ignored"),
+          .mistake, "\(path)/tribuned.conf.d/2.conf", 1, "LowMark= stands before any section; it is ignored"),
         Diagnostic(.error, "\(path)/tribuned.conf.d/2.conf", 3, "LowMark=3M is not below HighMark=2M"),
       ])
   }

@@ -159,17 +159,28 @@ struct ConfigurationTests {
   }
 
   static let bad: [Bad] = [
-    // Unknown sections and keys are ignored, with a warning.
-    Bad("Mode=0600", "1: warning: Mode= stands before any section; it is ignored"),
-    Bad("[Bsu]\nQueriesMax=x", "1: warning: there is no section [Bsu]; it is ignored"),
-    Bad("[bus]\n", "1: warning: there is no section [bus]; it is ignored"),
-    Bad("[]\nMode=1", "1: warning: there is no section []; it is ignored"),
-    Bad("\n[Bus]\nLevel=x", "3: warning: there is no Level= in [Bus]; it is ignored"),
-    Bad("[Bus]\nHeldMax=1M", "2: warning: there is no HeldMax= in [Bus]; it is ignored"),
-    Bad("[Bus]\nqueriesmax=1", "2: warning: there is no queriesmax= in [Bus]; it is ignored"),
+    // Unknown sections and keys are ignored, and reported with the most similar one.
+    Bad("Mode=0600", "1: error: Mode= stands before any section; it is ignored"),
+    Bad("[Bsu]\nQueriesMax=x", "1: error: there is no section [Bsu]; it is ignored (did you mean [Bus]?)"),
+    Bad("[bus]\n", "1: error: there is no section [bus]; it is ignored (did you mean [Bus]?)"),
+    Bad("[]\nMode=1", "1: error: there is no section []; it is ignored"),
+    Bad("\n[Bus]\nLevel=x", "3: error: there is no Level= in [Bus]; it is ignored"),
+    Bad("[Bus]\nHeldMax=1M", "2: error: there is no HeldMax= in [Bus]; it is ignored"),
+    Bad(
+      "[Bus]\nqueriesmax=1",
+      "2: error: there is no queriesmax= in [Bus]; it is ignored (did you mean QueriesMax=?)"),
+    Bad(
+      "[Queue]\nHihgMark=1M",
+      "2: error: there is no HihgMark= in [Queue]; it is ignored (did you mean HighMark=?)"),
+    Bad(
+      "[Query \"a\"]\nRequireDelegat=b",
+      "2: error: there is no RequireDelegat= in [Query \"a\"]; it is ignored (did you mean RequireDelegate=?)"
+    ),
+    Bad(
+      "[Qeury \"a\"]", "1: error: there is no section [Qeury \"a\"]; it is ignored (did you mean [Query]?)"),
     Bad(
       "[Bus]\n\u{1B}[31mQueries\u{7F}=1",
-      "2: warning: there is no \\u{1b}[31mQueries\\u{7f}= in [Bus]; it is ignored"),
+      "2: error: there is no \\u{1b}[31mQueries\\u{7f}= in [Bus]; it is ignored"),
     // Invalid values.
     Bad("[Bus]\nConnectionsMax=many", "2: error: ConnectionsMax=: \"many\" is not a number"),
     Bad("[Bus]\nConnectionsMax=-1", "2: error: ConnectionsMax=: \"-1\" is not a number"),
@@ -221,8 +232,10 @@ struct ConfigurationTests {
       "[Query \"\"]\nRequireDelegate=a",
       "1: error: [Query \"\"]: \"\" is not a pattern: a name, with * for a token and a last ** for one or more"
     ),
-    Bad("[Query \"a\"]\nMode=1", "2: warning: there is no Mode= in [Query \"a\"]; it is ignored"),
-    Bad("[Bus \"a\"]\nQueriesMax=x", "1: warning: there is no section [Bus \"a\"]; it is ignored"),
+    Bad("[Query \"a\"]\nMode=1", "2: error: there is no Mode= in [Query \"a\"]; it is ignored"),
+    Bad(
+      "[Bus \"a\"]\nQueriesMax=x",
+      "1: error: there is no section [Bus \"a\"]; it is ignored (did you mean [Bus]?)"),
     Bad("[Query \"a]\n", "1: error: the line is not a valid [Section \"Subject\"]"),
     Bad("[Query \"a\"] b\n", "1: error: the line is not a valid [Section \"Subject\"]"),
     Bad(
@@ -233,14 +246,16 @@ struct ConfigurationTests {
       "[Object \"a*\"]\nProtocol=P",
       "1: error: [Object \"a*\"]: \"a*\" is not a pattern of objects: an object, with * for a part between slashes and a last ** for the rest"
     ),
-    Bad("[Object \"a\"]\nProtocols=P", "2: warning: there is no Protocols= in [Object \"a\"]; it is ignored"),
+    Bad(
+      "[Object \"a\"]\nProtocols=P",
+      "2: error: there is no Protocols= in [Object \"a\"]; it is ignored (did you mean Protocol=?)"),
     Bad(
       "[Object \"a/*\"]\nProtocol=P\n\n[Object \"a/*\"]\nProtocol=Q\n[Object \"b\"]\nProtocol=P\nProtocol=\n",
       "5: error: Protocol=: there is no protocol \"Q\" in protocols.d"),
     // Invalid lines.
     Bad(
       "[Bus\nQueriesMax=1", "1: error: the line is neither a [Section] nor a Key=Value",
-      "2: warning: QueriesMax= stands before any section; it is ignored"),
+      "2: error: QueriesMax= stands before any section; it is ignored"),
     Bad("[Bus]\nwhat", "2: error: the line is neither a [Section] nor a Key=Value"),
     Bad("[Bus]\nQueriesMax=1\n  2", "3: error: the line is neither a [Section] nor a Key=Value"),
     Bad("[Bus]\nQueriesMax=1\u{0}2", "2: error: the line contains a NUL byte"),
@@ -271,9 +286,9 @@ struct ConfigurationTests {
       "x\n[Bus]\nQueriesMax=a\nFoo=1\ny\n[Nowhere]\nBar=2\n[Log]\nLevel=b\n",
       "1: error: the line is neither a [Section] nor a Key=Value",
       "3: error: QueriesMax=: \"a\" is not a number",
-      "4: warning: there is no Foo= in [Bus]; it is ignored",
+      "4: error: there is no Foo= in [Bus]; it is ignored",
       "5: error: the line is neither a [Section] nor a Key=Value",
-      "6: warning: there is no section [Nowhere]; it is ignored",
+      "6: error: there is no section [Nowhere]; it is ignored",
       "9: error: Level=: \"b\" is not one of error, warning, notice, info, debug"),
   ]
 

@@ -77,7 +77,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
 /// A message for the operator about a configuration file.
 nonisolated package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
   package enum Severity: Sendable {
-    /// The line is ignored, or its value has a consequence that the operator may not expect.
+    /// All of it is used, but has a consequence that the operator may not expect.
     case warning
     /// The faulty part is left out, and everything else is used.
     case mistake

@@ -109,7 +109,9 @@ nonisolated package struct ConfigurationReader {
       return .ignored
     }
     if subject == nil, Setting.all.contains(where: { $0.section == name }) { return .plain(name) }
-    report(.warning, file, line, "there is no section \(header); it is ignored")
+    let known = Setting.all.map(\.section) + SubjectSection.names
+    let hint = Spelling.hint(for: name, among: known) { "[\($0)]" }
+    report(.mistake, file, line, "there is no section \(header); it is ignored\(hint)")
     return .ignored
   }
 
@@ -117,11 +119,11 @@ nonisolated package struct ConfigurationReader {
     _ key: String, _ value: String, in section: Section, _ file: String, _ line: Int
   ) {
     switch section {
-    case .none: report(.warning, file, line, "\(key.escaped)= stands before any section; it is ignored")
+    case .none: report(.mistake, file, line, "\(key.escaped)= stands before any section; it is ignored")
     case .plain(let section): set(key, value, in: section, file, line)
     case .about(let section, let header):
       guard section.keys.contains(key) else {
-        report(.warning, file, line, "there is no \(key.escaped)= in \(header); it is ignored")
+        reportUnknown(key, in: header, having: section.keys, file, line)
         return
       }
       do throws(SettingError) {
@@ -141,7 +143,8 @@ nonisolated package struct ConfigurationReader {
   ) {
     let current = Setting.formerKeys[key] ?? key
     guard let setting = Setting.all.first(where: { $0.section == section && $0.key == current }) else {
-      report(.warning, file, line, "there is no \(key.escaped)= in [\(section)]; it is ignored")
+      let known = Setting.all.filter { $0.section == section }.map(\.key)
+      reportUnknown(key, in: "[\(section)]", having: known, file, line)
       return
     }
     if key != current { report(.warning, file, line, "\(key)= was renamed to \(current)=") }
@@ -158,6 +161,13 @@ nonisolated package struct ConfigurationReader {
     }
     origins[current] = Origin(file: file, line: line, order: originsCount, isValid: isValid)
     originsCount += 1
+  }
+
+  private mutating func reportUnknown(
+    _ key: String, in header: String, having known: [String], _ file: String, _ line: Int
+  ) {
+    let hint = Spelling.hint(for: key, among: known) { "\($0)=" }
+    report(.mistake, file, line, "there is no \(key.escaped)= in \(header); it is ignored\(hint)")
   }
 
   /// - Parameter line: nil if the message is about the whole file.

@@ -9,6 +9,8 @@ nonisolated enum SubjectSection: Equatable, Sendable {
   case query(Pattern)
   case object(ObjectPattern)
 
+  static let names = ["Query", "Object"]
+
   /// Parses a header; nil if no section of this name has a subject.
   ///
   /// - Throws: when the subject is missing or invalid.
