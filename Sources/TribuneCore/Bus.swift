@@ -232,7 +232,8 @@ package struct Bus: ~Copyable {
     guard connections[slot].registrationCount < limits.observationsMax else {
       throw WireError(
         .limitExceeded,
-        "the limit of \(limits.observationsMax) observations and declarations per connection is reached")
+        "the limit of \(limits.observationsMax) observations and declarations per connection is reached "
+          + "(ObservationsMax=)")
     }
   }
 
@@ -240,7 +241,8 @@ package struct Bus: ~Copyable {
     guard connections[slot].tokenCount + pattern.tokenCount <= limits.observationTokensMax else {
       throw WireError(
         .limitExceeded,
-        "the limit of \(limits.observationTokensMax) tokens in a connection's observed patterns is reached")
+        "the limit of \(limits.observationTokensMax) tokens in a connection's observed patterns is reached "
+          + "(ObservationsMax=)")
     }
   }
 

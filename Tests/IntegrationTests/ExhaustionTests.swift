@@ -65,7 +65,10 @@ struct ExhaustionTests {
     let second = try RawClient.greeted(bus)
     let third = try RawClient(bus)
     _ = try third.readHello()
-    try third.expectClosed(with: .tooManyConnections)
+    let refusal = try third.next(.error)
+    #expect(try refusal.decode(Refusal.self).code == .tooManyConnections)
+    #expect(refusal.payload == "the bus is full: it can have 2 connections at a time (ConnectionsMax=)")
+    #expect(try third.readToEnd().isEmpty)
     try first.settle()
     try second.settle()
   }

@@ -179,7 +179,7 @@ extension LinkState {
     guard message.payload.count <= payloadMax else {
       throw TribuneError(
         .payloadTooLong,
-        "userInfo of \(message.payload.count) bytes is over the bus's limit of \(payloadMax)")
+        "userInfo of \(message.payload.count) bytes is over the bus's limit of \(payloadMax) (PayloadMax=)")
     }
   }
 

@@ -45,12 +45,14 @@ package final class Accounts {
     guard account.charges.retainedByteCount + size - ownFreed <= limits.retainedUserMax else {
       throw WireError(
         .limitExceeded,
-        "the limit of \(limits.retainedUserMax) bytes of retained notifications for user \(uid) is reached")
+        "the limit of \(limits.retainedUserMax) bytes of retained notifications for user \(uid) is reached "
+          + "(RetainedUserMax=)")
     }
     guard retainedByteCount + size - (freed?.size ?? 0) <= limits.retainedMax else {
       throw WireError(
         .limitExceeded,
-        "the limit of \(limits.retainedMax) bytes of retained notifications for all users is reached")
+        "the limit of \(limits.retainedMax) bytes of retained notifications for all users is reached "
+          + "(RetainedMax=)")
     }
     charge(size, to: account)
   }

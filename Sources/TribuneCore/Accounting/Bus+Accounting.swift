@@ -150,7 +150,8 @@ extension Bus {
   }
 
   private func accountLimit(from slot: ConnectionSlot) -> String {
-    "the limit of \(limits.rememberedUserMax) bytes for user \(connections[slot].peer.uid) is reached"
+    "the limit of \(limits.rememberedUserMax) bytes for user \(connections[slot].peer.uid) is reached "
+      + "(a quarter of LogMax=)"
   }
 }
 

@@ -100,7 +100,8 @@ extension Bus {
   ) throws(WireError) {
     guard connections[slot].delegateCount - replacedCount < limits.delegatesMax else {
       throw WireError(
-        .limitExceeded, "the limit of \(limits.delegatesMax) delegates and holds per connection is reached")
+        .limitExceeded,
+        "the limit of \(limits.delegatesMax) delegates and holds per connection is reached (DelegatesMax=)")
     }
   }
 

@@ -83,7 +83,7 @@ extension Bus {
     guard connections[slot].waitCount < limits.queriesMax else {
       throw WireError(
         .limitExceeded,
-        "the limit of \(limits.queriesMax) queries and awaited posts per connection is reached")
+        "the limit of \(limits.queriesMax) queries and awaited posts per connection is reached (QueriesMax=)")
     }
   }
 

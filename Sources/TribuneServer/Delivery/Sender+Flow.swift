@@ -117,8 +117,9 @@ extension Sender {
     if session.output.queue.byteCount > hardLimit, session.output.isBlocked {
       sessions.closeLater(
         session,
-        WireError(.tooSlow, "\(session.output.queue.byteCount) unread bytes exceed the limit of \(hardLimit)")
-      )
+        WireError(
+          .tooSlow,
+          "\(session.output.queue.byteCount) unread bytes exceed the limit of \(hardLimit) (HardLimit=)"))
     }
   }
 

@@ -40,7 +40,9 @@ final class PartialFrames {
       try FrameHeader(buffer.bytes, at: start, limits: session.limits)?.frameLength ?? count
     let reserved = frameLength > Self.shortLength ? frameLength : 0
     guard reservedByteCount + reserved <= memoryMax else {
-      throw WireError(.outOfMemory, "there is no memory for another partial frame of \(reserved) bytes")
+      throw WireError(
+        .outOfMemory,
+        "there is no memory for another partial frame of \(reserved) bytes (PartialFramesMemoryMax=)")
     }
     let partial = reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: count)
     partial.append(buffer.bytes(in: start..<buffer.count))

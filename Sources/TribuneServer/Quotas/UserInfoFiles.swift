@@ -59,7 +59,8 @@ final class UserInfoFiles {
       )
     }
     guard length <= limit else {
-      throw WireError(.invalidValue, "userInfo of \(length) bytes is over the limit of \(limit)")
+      throw WireError(
+        .invalidValue, "userInfo of \(length) bytes is over the limit of \(limit) (PayloadMax=)")
     }
     try quota.requireFileQuota(of: user)
     do throws(MemoryFile.Flaw) {

@@ -66,7 +66,9 @@ final class Gatekeeper {
       let most = context.configuration.connectionsMax
       dismiss(
         session,
-        WireError(.tooManyConnections, "the bus is full: it can have \(most) connections at a time"))
+        WireError(
+          .tooManyConnections, "the bus is full: it can have \(most) connections at a time (ConnectionsMax=)")
+      )
       return
     }
     do throws(WireError) {
