@@ -98,6 +98,11 @@ struct DelegateFileTests {
     }
     #expect(absent.files.isEmpty)
     #expect(absent.problems == ["\(root.path) does not exist: No such file or directory"])
+    let noFolder = DelegateFolderContents.read(Array("/etc/passwd".utf8)) { folder throws(Errno) in
+      throw Errno(rawValue: ENOTDIR)
+    }
+    #expect(noFolder.files.isEmpty)
+    #expect(noFolder.problems == ["/etc/passwd is not a folder"])
 
     for name in ["host.*/10-a", "host.*/b~", "a.b/c", "no name/x", ".hidden/x", "a.b/sub/deep", "top"] {
       try file(name)

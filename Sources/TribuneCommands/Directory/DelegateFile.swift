@@ -72,9 +72,16 @@ extension DelegateFolderContents {
       // The watch comes first, so that a file added during the read is either seen or reported as a change.
       try watch(folder)
     } catch {
-      let isAbsent = Folder.kind(of: folder) != .folder
-      problems.append("\(Self.shown(folder)) \(isAbsent ? "does not exist" : "cannot be watched"): \(error)")
-      if isAbsent { return [] }
+      let path = Self.shown(folder)
+      switch Folder.kind(of: folder) {
+      case .folder: problems.append("\(path) cannot be watched: \(error)")
+      case nil:
+        problems.append("\(path) does not exist: \(error)")
+        return []
+      default:
+        problems.append("\(path) is not a folder")
+        return []
+      }
     }
     do throws(Errno) {
       return try Folder.names(in: folder)
