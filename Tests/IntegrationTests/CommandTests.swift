@@ -165,6 +165,12 @@ struct CommandTests {
     let bare = try bus.tribunectl("--no-legend", "list")
     #expect(bare.lines.count == 2)
     #expect(try bus.connection(of: observer)?["observations"] as? Int == 1)
+    #expect(try bus.connection(of: observer)?["holds"] as? Int == 0)
+    let holder = try bus.staying("hold", "b.c", "--why=busy")
+    let held = try #require(try bus.connection(of: holder))
+    #expect(held["holds"] as? Int == 1)
+    let id = try #require(held["connection"] as? String)
+    #expect(try bus.tribunectl("status", id).lines.contains { $0.contains("  b.c  ") })
   }
 
   @Test("status shows the bus, or one connection and its registrations")

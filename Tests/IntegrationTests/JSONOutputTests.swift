@@ -63,13 +63,14 @@ struct JSONOutputTests {
     }
   }
 
-  @Test("status of a connection prints the fields in the page, also of its observations and delegates")
+  @Test("status of a connection prints the fields in the page, also of its observations, delegates and holds")
   func connection() throws {
     try bus.staying("observe", "a.*")
     try bus.staying("delegate", "b.*", "--veto=no")
+    try bus.staying("hold", "c.*", "--why=because")
     let ids = try bus.tribunectl("-j", "list").output.split(separator: "\n")
       .compactMap { try jsonObject($0)["connection"] as? String }
-    let statuses = try ids.prefix(2).map { try first(["status", $0]) }
+    let statuses = try ids.prefix(3).map { try first(["status", $0]) }
     let listed = try Self.fields(of: "list")
     for status in statuses { #expect(Set(status.keys) == listed) }
     let observations = statuses.compactMap { $0["observations"] as? [[String: Any]] }.flatMap { $0 }
@@ -78,6 +79,9 @@ struct JSONOutputTests {
     let delegates = statuses.compactMap { $0["delegates"] as? [[String: Any]] }.flatMap { $0 }
     #expect(delegates.count == 1)
     try expect(try #require(delegates.first), isListedAs: "explain")
+    let holds = statuses.compactMap { $0["holds"] as? [[String: Any]] }.flatMap { $0 }
+    #expect(holds.count == 1)
+    try expect(try #require(holds.first), isListedAs: "holds")
   }
 
   @Test("queries and answers are printed with the fields in the page")

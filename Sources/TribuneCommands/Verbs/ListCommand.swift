@@ -36,24 +36,30 @@ struct ListCommand: Command {
   }
 
   private func listConnections(in context: Context) async throws(CommandError) {
-    let connections = try await context.request { connection throws(TribuneError) in
-      try await connection.connections()
+    let (connections, holds) = try await context.request {
+      bus throws(TribuneError) -> ([ConnectionInfo], [HoldInfo]) in
+      (try await bus.connections(), try await bus.holds())
     }
+    var holdCounts: [String: Int] = [:]
+    for hold in holds { holdCounts[hold.connection, default: 0] += 1 }
     var table = Table([
       .init(title: "CONNECTION", isNumeric: true, style: .bold), .number("PID"), "PROCESS", .number("UID"),
-      "UNIT", .number("OBSERVATIONS"), .number("DELEGATES"), .number("QUERIES"), .number("QUEUED"),
-      .number("LOST"), "STATE", .number("AGE"),
+      "UNIT", .number("OBSERVATIONS"), .number("DELEGATES"), .number("HOLDS"), .number("QUERIES"),
+      .number("QUEUED"), .number("LOST"), "STATE", .number("AGE"),
     ])
     for connection in connections {
+      let holdCount = holdCounts[connection.id, default: 0]
       let texts = [
         connection.id, String(connection.pid), connection.process, String(connection.uid), connection.unit,
-        String(connection.observations), String(connection.delegates), String(connection.queries),
-        String(connection.queuedBytes), String(connection.lost), connection.state, connection.age.formatted,
+        String(connection.observations), String(connection.delegates), String(holdCount),
+        String(connection.queries), String(connection.queuedBytes), String(connection.lost), connection.state,
+        connection.age.formatted,
       ]
       table.append(texts, styles: connection.isLossy ? ["STATE": .red] : [:])
     }
     try context.list(
-      connections.map(\.json), text: context.text(of: table),
+      connections.map { $0.json(holds: .integer(holdCounts[$0.id, default: 0])) },
+      text: context.text(of: table),
       legend: "\(connections.count.counted("connection")) listed.")
   }
 }
@@ -66,12 +72,14 @@ extension ConnectionInfo {
     ].filter(\.0).map(\.1).joined(separator: ", ")
   }
 
-  var json: JSONValue {
+  /// - Parameter holds: the holds of the connection, which are in a list of their own, or their number.
+  func json(holds: JSONValue) -> JSONValue {
     .object([
       ("connection", .string(id)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
       ("gid", .integer(Int(gid))), ("process", .string(process)), ("unit", .string(unit)),
       ("age", .seconds(age)), ("observations", .integer(observations)), ("delegates", .integer(delegates)),
-      ("queries", .integer(queries)), ("queuedBytes", .integer(queuedBytes)), ("lost", .integer(lost)),
+      ("holds", holds), ("queries", .integer(queries)), ("queuedBytes", .integer(queuedBytes)),
+      ("lost", .integer(lost)),
       ("posted", .integer(posted)), ("paused", .bool(isPaused)), ("lossy", .bool(isLossy)),
       ("suspended", .bool(isSuspended)), ("heldBytes", .integer(heldBytes)),
       ("surviving", .bool(isSurviving)),

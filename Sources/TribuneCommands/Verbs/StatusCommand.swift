@@ -43,17 +43,21 @@ struct StatusCommand: Command {
   }
 
   private func showConnection(_ id: String, in context: Context) async throws(CommandError) {
-    let (connections, allObservations, allDelegates) = try await context.request {
-      bus throws(TribuneError) -> ([ConnectionInfo], [ObservationInfo], [DelegateInfo]) in
-      (try await bus.connections(), try await bus.observations(), try await bus.delegates())
+    let (connections, allObservations, allDelegates, allHolds) = try await context.request {
+      bus throws(TribuneError) -> ([ConnectionInfo], [ObservationInfo], [DelegateInfo], [HoldInfo]) in
+      (
+        try await bus.connections(), try await bus.observations(), try await bus.delegates(),
+        try await bus.holds()
+      )
     }
     guard let connection = connections.first(where: { $0.id == id }) else {
       throw .failure("there is no connection \(id)")
     }
     let observations = allObservations.filter { $0.connection == id }
     let delegates = allDelegates.filter { $0.connection == id }
+    let holds = allHolds.filter { $0.connection == id }
     if context.json != .off {
-      guard case .object(var members) = connection.json else { return }
+      guard case .object(var members) = connection.json(holds: .array(holds.map(\.json))) else { return }
       members.removeAll { $0.name == "observations" || $0.name == "delegates" }
       members.append(("observations", .array(observations.map(\.json))))
       members.append(("delegates", .array(delegates.map(\.json))))
@@ -84,7 +88,7 @@ struct StatusCommand: Command {
         observation.suspension.rawValue, observation.isAwaited ? "yes" : "no",
       ])
     }
-    for table in [observationTable, Table(delegates: delegates)] {
+    for table in [observationTable, Table(delegates: delegates), Table(holds: holds)] {
       let text = context.text(of: table)
       if !text.isEmpty { try context.write("\n" + text) }
     }
