@@ -32,7 +32,12 @@ extension CommandError {
 extension Errno {
   /// Why a command could not be started, for people.
   func message(starting command: [[UInt8]]) -> String {
-    "\(String(decoding: command.first ?? [], as: UTF8.self)) cannot be run: \(self)"
+    let path = command.first ?? []
+    // The kernel gives the same error for a script without its interpreter as for no script.
+    let lacksInterpreter =
+      self == .noSuchFile && path.contains(UInt8(ascii: "/")) && Folder.kind(of: path) != nil
+    let reason = lacksInterpreter ? "its interpreter does not exist" : "\(self)"
+    return "\(String(decoding: path, as: UTF8.self)) cannot be run: \(reason)"
   }
 }
 
