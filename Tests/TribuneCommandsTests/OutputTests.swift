@@ -113,6 +113,19 @@ struct OutputTests {
     #expect(CommandRunner.value(in: Array(output.utf8), upTo: 13) == answer)
   }
 
+  @Test("a withdrawn question has the time that passed and the time that there was, an answered one has not")
+  func withdrawnQuestion() throws {
+    let question = Question("a.b", timeout: .seconds(5))
+    let elapsed = Duration.milliseconds(5_003)
+    let late = question.line(with: nil, by: nil, after: elapsed, in: try makeContext())
+    #expect(late.hasSuffix("  → withdrawn: no answer after 5.003s, of 5s"))
+    let json = question.json(with: nil, by: nil, after: elapsed).compact
+    #expect(json.contains(#""answer":"withdrawn","reason":"no answer after 5.003s, of 5s""#))
+    let approved = question.line(with: .approve, by: nil, after: elapsed, in: try makeContext())
+    #expect(approved.hasSuffix("  → approved"))
+    #expect(question.json(with: .approve, by: nil, after: elapsed).compact.contains(#""reason":"""#))
+  }
+
   @Test("an ending delegate starts no command")
   func endedDelegate() async throws {
     let runner = CommandRunner(in: try makeContext(["list", "--quiet"]), valueLength: 100)

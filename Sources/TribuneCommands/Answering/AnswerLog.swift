@@ -12,14 +12,20 @@ final class AnswerLog: Sendable {
 
   init(in context: Context) { self.context = context }
 
-  /// Prints an answer; nil means that the query was withdrawn.
+  /// Prints an answer; nil means that the question was withdrawn.
   ///
-  /// - Parameter label: which of several delegates answers.
-  func show(_ answer: Answer?, to question: Question, by label: String? = nil) {
+  /// - Parameters:
+  ///   - label: which of several delegates answers.
+  ///   - asked: when the question came.
+  func show(
+    _ answer: Answer?, to question: Question, by label: String? = nil,
+    since asked: ContinuousClock.Instant = .now
+  ) {
+    let elapsed = asked.duration(to: .now)
     write { () throws(CommandError) in
       try context.write(
-        question.line(with: answer, by: label, in: context) + "\n",
-        or: question.json(with: answer, by: label))
+        question.line(with: answer, by: label, after: elapsed, in: context) + "\n",
+        or: question.json(with: answer, by: label, after: elapsed))
     }
   }
 
@@ -61,22 +67,30 @@ final class AnswerLog: Sendable {
 
 extension Question {
   /// `time  :asker  name  object  userInfo  label  → vetoed: reason`. A withdrawn question has no answer.
-  fileprivate func line(with answer: Answer?, by label: String?, in context: Context) -> String {
+  func line(
+    with answer: Answer?, by label: String?, after elapsed: Duration, in context: Context
+  ) -> String {
+    let words = answer?.words ?? "withdrawn: \(withdrawal(after: elapsed))"
     let parts = [
       context.styled(timeOfDay(), .faint), asker.connection, context.styled(name.terminalSafe, .bold),
       object.isEmpty ? "-" : object.terminalSafe, userInfo.line, label?.terminalSafe ?? "",
-      "→ \(answer?.words ?? "withdrawn")\(isDryRun ? " (dry run)" : "")",
+      "→ \(words)\(isDryRun ? " (dry run)" : "")",
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  fileprivate func json(with answer: Answer?, by label: String?) -> JSONValue {
+  /// The bus does not say why it withdrew the question; the times tell whether the answer was late.
+  private func withdrawal(after elapsed: Duration) -> String {
+    "no answer after \(elapsed.formatted), of \(timeout.formatted)"
+  }
+
+  func json(with answer: Answer?, by label: String?, after elapsed: Duration) -> JSONValue {
     var value: [(name: String, value: JSONValue)] = []
     if case .value(let given) = answer { value = [("value", given.jsonMember.value)] }
     let members: [(name: String, value: JSONValue)] = [
       ("query", .unsigned(query)), ("name", .string(name)), ("object", .string(object)), userInfo.jsonMember,
       ("asker", asker.json), ("answer", .string(answer?.word ?? "withdrawn")),
-      ("reason", .string(answer?.reason ?? "")),
+      ("reason", .string(answer.map { $0.reason } ?? withdrawal(after: elapsed))),
     ]
     let dryRun: [(name: String, value: JSONValue)] = isDryRun ? [("dryRun", .bool(true))] : []
     return .object(members + value + (label.map { [("label", .string($0))] } ?? []) + dryRun)

@@ -19,9 +19,10 @@ final class AnsweringDelegate: Delegate {
   }
 
   func answer(_ question: Question) async -> Answer {
+    let asked = ContinuousClock.now
     let answer = await decide(question)
     // The task is cancelled when the question is withdrawn. The answer is discarded then.
-    log.show(Task.isCancelled ? nil : answer, to: question)
+    log.show(Task.isCancelled ? nil : answer, to: question, since: asked)
     return answer
   }
 

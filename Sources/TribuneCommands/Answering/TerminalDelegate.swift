@@ -14,6 +14,7 @@ actor TerminalDelegate: Delegate {
 
   private struct Waiting {
     var question: Question
+    let asked = ContinuousClock.now
     var answered: CheckedContinuation<Answer?, Never>
   }
 
@@ -116,7 +117,7 @@ actor TerminalDelegate: Delegate {
 
   private func settle(_ ticket: QuestionQueue.Ticket, _ answer: Answer?) {
     guard let settled = waiting.removeValue(forKey: ticket) else { return }
-    if logsAnswers { log.show(answer, to: settled.question) }
+    if logsAnswers { log.show(answer, to: settled.question, since: settled.asked) }
     settled.answered.resume(returning: answer)
   }
 

@@ -40,8 +40,9 @@ final class FileDelegate: Delegate {
       return !state.isRetired
     }
     guard isAsked else { return .abstain }
+    let asked = ContinuousClock.now
     let answer = await runner.answer(question, by: [path])
-    log.show(Task.isCancelled ? nil : answer, to: question, by: label)
+    log.show(Task.isCancelled ? nil : answer, to: question, by: label, since: asked)
     return answer
   }
 
