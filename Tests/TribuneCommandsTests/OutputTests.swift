@@ -62,6 +62,57 @@ struct OutputTests {
         """)
   }
 
+  private static let failure = Outcome(delegate: 3, kind: .timedOut, pid: 42, elapsed: .seconds(5))
+  private static let otherFailure = Outcome(delegate: 4, kind: .failed, reason: "broken", pid: 43)
+  private static let veto = Outcome(delegate: 5, kind: .vetoed, pid: 44)
+  private static let missing = Outcome(delegate: 0, label: "x", kind: .gone, reason: "required")
+  private static let end = ", which counts as a veto"
+
+  @Test(
+    "a failure that must be the veto is shown as one",
+    arguments: [
+      (
+        Verdict(.vetoed, query: 1, outcomes: [Outcome(delegate: 2, kind: .approved), failure]),
+        ["vetoed: a", "delegate 2 (pid 0, uid 0)  [0]", "timedOut  delegate 3 (pid 42, uid 0)\(end)  [5s]"]
+      ),
+      (
+        Verdict(.allowed, query: 1, outcomes: [otherFailure], isOverridden: true),
+        ["allowed: a (overridden)", "failed    delegate 4 (pid 43, uid 0)\(end): broken  [0]"]
+      ),
+      (
+        Verdict(.vetoed, query: 1, outcomes: [failure, otherFailure]),
+        [
+          "vetoed: a (at least one failure counts as a veto)", "delegate 3 (pid 42, uid 0)  [5s]",
+          "delegate 4 (pid 43, uid 0): broken  [0]",
+        ]
+      ),
+      (
+        Verdict(.vetoed, query: 1, outcomes: [failure, veto]),
+        ["vetoed: a", "(pid 42, uid 0)  [5s]", "(pid 44, uid 0)  [0]"]
+      ),
+      (
+        Verdict(.vetoed, query: 1, outcomes: [missing, failure]),
+        ["vetoed: a", "gone      x: required  [0]", "(pid 42, uid 0)  [5s]"]
+      ),
+      (
+        Verdict(.vetoed, query: 1, isUnanswered: true, outcomes: [failure]),
+        ["vetoed: a (no delegate approved or vetoed)", "(pid 42, uid 0)  [5s]"]
+      ),
+    ] as [(Verdict, [String])])
+  func vetoingFailures(verdict: Verdict, expected: [String]) throws {
+    let lines = verdict.text(of: "a", object: "", in: try makeContext()).split(separator: "\n")
+    #expect(lines.count == expected.count)
+    for (line, end) in zip(lines, expected) { #expect(line.hasSuffix(end), "\(line)") }
+  }
+
+  @Test("a guard says so, too")
+  func vetoingFailureOfGuard() {
+    #expect(
+      Self.otherFailure.report(isVetoingFailure: true)
+        == "failed by delegate 4 (pid 43, uid 0), which counts as a veto: broken")
+    #expect(Self.veto.report(isVetoingFailure: false) == "vetoed by delegate 5 (pid 44, uid 0)")
+  }
+
   @Test("a verdict in JSON is one object a line, with the bare word of each outcome")
   func verdictJSON() {
     #expect(

@@ -23,7 +23,18 @@ extension Verdict {
     if isUnanswered {
       head += outcomes.isEmpty ? " (no delegate answered)" : " (no delegate approved or vetoed)"
     }
-    return ([head] + outcomes.map { "  " + $0.line(in: context) }).map { $0 + "\n" }.joined()
+    let failures = vetoingFailures
+    if failures.count > 1 { head += " (at least one failure counts as a veto)" }
+    let lines = outcomes.map { "  " + $0.line(isVetoingFailure: failures == [$0], in: context) }
+    return ([head] + lines).map { $0 + "\n" }.joined()
+  }
+
+  /// The failures, if at least one of them counts as a veto: there is a veto, and no other outcome is one. The bus does
+  /// not say which, so it is certain only if there is one failure.
+  var vetoingFailures: [Outcome] {
+    guard isOverridden || !isAllowed && !isUnanswered else { return [] }
+    let objections = outcomes.filter(\.isObjection)
+    return objections.allSatisfy(\.isFailure) ? objections : []
   }
 }
 
@@ -40,6 +51,9 @@ extension Outcome {
   /// Whether the outcome can be why something is not allowed. For failures, the failure policy decides.
   var isObjection: Bool { kind != .approved && kind != .abstained && kind != .answered }
 
+  /// Whether the delegate's failure policy decides. A required delegate that is missing, which has no id, is a veto.
+  fileprivate var isFailure: Bool { delegate != 0 && [.timedOut, .gone, .failed].contains(kind) }
+
   private var style: Style {
     switch kind {
     case .approved, .answered: .green
@@ -50,15 +64,22 @@ extension Outcome {
   }
 
   /// `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
-  func line(in context: Context) -> String {
+  ///
+  /// - Parameter isVetoingFailure: whether it is a failure that counts as a veto.
+  func line(isVetoingFailure: Bool, in context: Context) -> String {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
-    let said = (value?.line ?? reason.terminalSafe).afterColon
+    let consequence = isVetoingFailure ? Self.consequence : ""
+    let said = consequence + (value?.line ?? reason.terminalSafe).afterColon
     return
       "\(context.styled(word, style)) \(participant)\(said)  \(context.styled("[\(elapsed.formatted)]", .faint))"
   }
 
   /// `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
-  var report: String { "\(kind.rawValue) by \(participant)\(reason.terminalSafe.afterColon)" }
+  func report(isVetoingFailure: Bool = false) -> String {
+    "\(kind.rawValue) by \(participant)\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
+  }
+
+  private static let consequence = ", which counts as a veto"
 
   /// The delegate's label or process, and its identity.
   var participant: String {

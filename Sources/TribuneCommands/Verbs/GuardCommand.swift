@@ -157,7 +157,10 @@ struct GuardCommand: Command {
   private func report(_ verdict: Verdict, in context: Context) {
     context.terminal.report("\(subjectText(action, object)) was vetoed:")
     let against = verdict.outcomes.filter { $0.isObjection }
-    for outcome in against { context.terminal.reportLine("  " + outcome.report) }
+    let failures = verdict.vetoingFailures
+    for outcome in against {
+      context.terminal.reportLine("  " + outcome.report(isVetoingFailure: failures == [outcome]))
+    }
     if against.isEmpty { context.terminal.reportLine("  no delegate approved it") }
   }
 

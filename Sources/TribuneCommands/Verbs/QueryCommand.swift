@@ -54,7 +54,7 @@ struct QueryCommand: Command {
     context.terminal.report(
       "\(subjectText(query.name, query.object)) has no value"
         + (reply.outcomes.isEmpty ? ": no delegate answered" : ""))
-    for outcome in reply.outcomes { context.terminal.reportLine("  " + outcome.report) }
+    for outcome in reply.outcomes { context.terminal.reportLine("  " + outcome.report()) }
   }
 }
 
