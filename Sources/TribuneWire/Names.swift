@@ -186,6 +186,25 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension RawSpan {
+  package func requireName() throws(WireError) {
+    guard NameSyntax.isName(self) else {
+      throw WireError(.invalidName, "\"\(String(repairing: self).escaped)\" is not a valid name")
+    }
+  }
+
+  package func requireObject() throws(WireError) {
+    guard NameSyntax.isObject(self) else {
+      throw WireError(.invalidObject, "\"\(String(repairing: self).escaped)\" is not a valid object")
+    }
+  }
+
+  /// Requires that the name is not reserved for the bus.
+  package func requireUnreservedName() throws(WireError) {
+    guard !NameSyntax.isReserved(self) else {
+      throw WireError(.reservedName, "names under \(NameSyntax.reservedPrefix) are reserved for the bus")
+    }
+  }
+
   /// The number of tokens of a name or a pattern, which is not empty.
   package var tokenCount: Int {
     var count = 1

@@ -94,27 +94,26 @@ extension Link.Message {
   ///
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`.
   init(_ name: String, _ object: String, _ userInfo: UserInfo) throws(TribuneError) {
-    let name = try Checked.name(name)
-    guard !NameSyntax.isReserved(name.utf8Bytes) else {
-      throw TribuneError(.reservedName, "names under \(NameSyntax.reservedPrefix) are reserved for the bus")
+    do throws(WireError) {
+      try name.utf8Bytes.requireName()
+      try name.utf8Bytes.requireUnreservedName()
+      try object.utf8Bytes.requireObject()
+    } catch {
+      throw TribuneError(wire: error)
     }
-    self.init(name: name, object: try Checked.object(object), payload: userInfo.bytes)
+    self.init(name: name, object: object, payload: userInfo.bytes)
   }
 }
 
 /// Checks arguments by the wire's own rules, so that the bus need not refuse them.
 enum Checked {
   static func name(_ name: String) throws(TribuneError) -> String {
-    guard NameSyntax.isName(name.utf8Bytes) else {
-      throw TribuneError(.invalidName, "\"\(name.escaped)\" is not a valid name")
-    }
+    do throws(WireError) { try name.utf8Bytes.requireName() } catch { throw TribuneError(wire: error) }
     return name
   }
 
   static func object(_ object: String) throws(TribuneError) -> String {
-    guard NameSyntax.isObject(object.utf8Bytes) else {
-      throw TribuneError(.invalidObject, "\"\(object.escaped)\" is not a valid object")
-    }
+    do throws(WireError) { try object.utf8Bytes.requireObject() } catch { throw TribuneError(wire: error) }
     return object
   }
 

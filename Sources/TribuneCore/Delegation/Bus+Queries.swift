@@ -13,9 +13,7 @@ extension Bus {
     let header = frame.header
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
     let delegates = try chains.responding(to: key, nameLength: header.nameLength)
-    guard !NameSyntax.isReserved(frame.name) else {
-      throw WireError(.reservedName, "names under \(NameSyntax.reservedPrefix) are reserved for the bus")
-    }
+    try frame.name.requireUnreservedName()
     try requireKnownAndPermitted(fields, from: slot)
     try requireDeadline(fields.deadline)
     try requireFresh(header.serial, from: slot)

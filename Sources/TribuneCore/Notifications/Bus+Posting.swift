@@ -13,9 +13,7 @@ extension Bus {
     let options = fields.options
     try frame.name.requireName()
     try frame.object.requireObject()
-    guard !NameSyntax.isReserved(frame.name) else {
-      throw WireError(.reservedName, "names under \(NameSyntax.reservedPrefix) are reserved for the bus")
-    }
+    try frame.name.requireUnreservedName()
     guard fields.length == 0 || slice.buffer.attachment != nil else {
       throw WireError(
         .invalidValue, "the post has no descriptor for its \(fields.length) bytes of userInfo")

@@ -157,17 +157,3 @@ package struct NotificationCenter {
     return receivers
   }
 }
-
-extension RawSpan {
-  func requireName() throws(WireError) {
-    guard NameSyntax.isName(self) else {
-      throw WireError(.invalidName, "\"\(String(repairing: self).escaped)\" is not a valid name")
-    }
-  }
-
-  func requireObject() throws(WireError) {
-    guard NameSyntax.isObject(self) else {
-      throw WireError(.invalidObject, "\"\(String(repairing: self).escaped)\" is not a valid object")
-    }
-  }
-}

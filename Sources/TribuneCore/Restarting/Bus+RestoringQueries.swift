@@ -237,10 +237,7 @@ extension QueryTail {
     }
     let name = bytes.extracting(first: nameLength)
     try name.requireName()
-    guard !NameSyntax.isReserved(name) else {
-      throw WireError(
-        .reservedName, "names under \(NameSyntax.reservedPrefix) are reserved for the bus")
-    }
+    try name.requireUnreservedName()
     try bytes.extracting(nameLength..<nameLength + objectLength).requireObject()
     let own = ByteBuffer(capacity: bytes.byteCount, attachment: attachment)
     own.append(bytes)
