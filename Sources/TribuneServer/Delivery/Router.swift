@@ -36,9 +36,7 @@ final class Router {
     let slice = ByteSlice(buffer, run.range)
     do throws(WireError) {
       let receivers = try bus.value.receivers(of: key, nameLength: first.nameLength)
-      guard !NameSyntax.isReserved(key.extracting(first: first.nameLength)) else {
-        throw WireError(.reservedName, "only the bus posts under \(NameSyntax.reservedPrefix)")
-      }
+      try key.extracting(first: first.nameLength).requireUnreservedName()
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
       let deliveries: Int
       if areAllPlain(receivers, slice) {
