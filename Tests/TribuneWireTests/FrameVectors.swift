@@ -51,8 +51,7 @@ extension FrameVector {
         delegatesMax: 4096, queriesMax: 1024, deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 812,
         software: "tribuned 0.1"),
       serial: 0),
-    FrameVector(
-      "error", Refusal(.invalidName), serial: 12, text: #""a..b" is no name"#),
+    FrameVector("error", Refusal(.invalidName), serial: 12, text: #""a..b" is not a valid name"#),
     FrameVector("error-unknown-code", newerRefusal, serial: 0, text: "später"),
     FrameVector("ok", Okay(), serial: 12),
     FrameVector("ok-attached", Okay(registration: 3, delegate: 19), serial: 3),

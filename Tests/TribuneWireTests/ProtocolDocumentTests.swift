@@ -23,6 +23,13 @@ import TribuneWire
     #expect(Set(document.examples.keys) == Set(Conversation.frames.map(\.file)).union(["hello"]))
   }
 
+  @Test("quotes the bus's own message about an invalid name")
+  func message() throws {
+    let frame = try #require(Conversation.frames.first { $0.file == "error" })
+    let error = #expect(throws: WireError.self) { try "window..close".utf8Bytes.requireName() }
+    #expect(error.map { Array($0.message.utf8) } == frame.payload)
+  }
+
   @Test("has a frame of each kind")
   func everyKind() {
     #expect(Set(Conversation.frames.map(\.kind)) == Set(FrameKind.allCases))
@@ -132,7 +139,7 @@ enum Conversation {
         ]), serial: 1),
     FrameVector("concluded", Concluded(query: query, delegate: editor.id, conclusion: .vetoed), serial: 3),
     FrameVector("lost", Lost(count: 3), serial: 0),
-    FrameVector("error", Refusal(.invalidName), serial: 6, text: #""window..close" is no name"#),
+    FrameVector("error", Refusal(.invalidName), serial: 6, text: #""window..close" is not a valid name"#),
     FrameVector("cancel", Cancel(target: 1), serial: 7),
     FrameVector("list", List(.chain), serial: 8, name: "window.shouldClose", object: "window/42"),
     FrameVector(
