@@ -93,7 +93,7 @@ struct SharedFileTests {
     await observer.close()
   }
 
-  @Test("an observer that takes files gets the same file, another one the bytes")
+  @Test("an observer that accepts files gets the same file, another one the bytes")
   func bothKinds() throws {
     let taking = try RawClient.greeted(bus, capabilities: .descriptors)
     let (plain, poster) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
@@ -377,7 +377,7 @@ struct SharedFileTests {
     #expect(try observer.next().payloadBytes == bytes)
   }
 
-  /// A client that observes `a.*`, and takes files.
+  /// A client that observes `a.*`, and accepts files.
   private func observingFiles(on bus: TestBus) throws -> RawClient {
     let observer = try RawClient.greeted(bus, capabilities: .descriptors)
     try observer.observe("a.*", serial: 1)

@@ -30,7 +30,7 @@ extension Life {
     linkCount += 1
     let link = Link(
       number: linkCount, seat: seat, pid: processes[seat], uid: 1000 + UInt32(seat % 3),
-      takesFiles: random.oneIn(2))
+      acceptsFiles: random.oneIn(2))
     guard link.connect(to: listener) else { return nil }
     links[seat] = link
     known.append(link)

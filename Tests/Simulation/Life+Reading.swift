@@ -189,7 +189,7 @@ extension Life {
     // The log of a bus that died has no file of a post that waited for the bus to be idle.
     let mayLackFile = post.style == .whenIdle && post.takenAt <= diedAt
     check(
-      hasFile == (post.isFile && link.takesFiles) || !hasFile && mayLackFile,
+      hasFile == (post.isFile && link.acceptsFiles) || !hasFile && mayLackFile,
       "link \(link.number) received post \(post.number) with a file, or without")
     check(
       !(entry.isBuffered && entry.certainty == .certain && link.isSuspended == true),

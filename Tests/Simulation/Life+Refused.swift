@@ -144,7 +144,7 @@ extension Life {
 
   /// The first bytes of a connection: a hello, which may be that of a later version.
   func greet(_ link: Link, isHonest: Bool) {
-    let files: Hello.Capabilities = link.takesFiles ? .descriptors : []
+    let files: Hello.Capabilities = link.acceptsFiles ? .descriptors : []
     guard !isHonest else { return link.compose(.hello) { Hello(capabilities: files).append(to: $0) } }
     switch Int.random(in: 0..<60, using: &random) {
     case 0: link.compose(.garbage([.badMagic])) { $0.append("GET / HTTP/1.1\r\n") }

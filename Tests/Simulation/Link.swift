@@ -20,7 +20,7 @@ final class Link {
   let seat: Int
   let pid: Int32
   let uid: UInt32
-  let takesFiles: Bool
+  let acceptsFiles: Bool
   private(set) var socket: Socket?
   /// The kernel's cookie of the bus's end; 0 until the bus has accepted it.
   var cookie: UInt64 = 0
@@ -118,12 +118,12 @@ final class Link {
   var watchedCount = 0
   var trafficCount = 0
 
-  init(number: Int, seat: Int, pid: Int32, uid: UInt32, takesFiles: Bool) {
+  init(number: Int, seat: Int, pid: Int32, uid: UInt32, acceptsFiles: Bool) {
     self.number = number
     self.seat = seat
     self.pid = pid
     self.uid = uid
-    self.takesFiles = takesFiles
+    self.acceptsFiles = acceptsFiles
   }
 
   /// - Returns: whether it could connect.

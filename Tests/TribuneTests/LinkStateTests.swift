@@ -16,17 +16,17 @@ import TribuneWire
   @Test func aWelcomeOpensTheConnectionOnce() {
     var state = LinkState(reconnectTimeout: .seconds(1))
     #expect(state.word == "connecting")
-    _ = state.receive(welcome(7), takesFiles: true)
+    _ = state.receive(welcome(7), acceptsFiles: true)
     #expect(state.word == "open")
-    #expect(state.session?.connection == ConnectionID(rawValue: 7) && state.session?.takesFiles == true)
-    _ = state.receive(welcome(8), takesFiles: false)
+    #expect(state.session?.connection == ConnectionID(rawValue: 7) && state.session?.acceptsFiles == true)
+    _ = state.receive(welcome(8), acceptsFiles: false)
     #expect(state.session?.connection == ConnectionID(rawValue: 7))
   }
 
   @Test func aWelcomeAfterTheEndChangesNothing() {
     var state = LinkState(reconnectTimeout: .seconds(1))
     _ = state.end(.taskCancelled)
-    _ = state.receive(welcome(7), takesFiles: true)
+    _ = state.receive(welcome(7), acceptsFiles: true)
     #expect(state.word == "ended cancelled" && state.session == nil)
   }
 
@@ -288,7 +288,7 @@ import TribuneWire
     #expect(state.settleInterruption(at: now) != nil)
     for id in 8...12 as ClosedRange<UInt64> {
       _ = state.beginRenewal()
-      _ = state.receive(welcome(id), takesFiles: true)
+      _ = state.receive(welcome(id), acceptsFiles: true)
       #expect(state.noteLost(5) == true)
       apply(state.abandonRenewal(isWelcomed: true, because: broken))
     }
@@ -297,7 +297,7 @@ import TribuneWire
     #expect(interruption.predecessors.map(\.predecessor.rawValue) == [9, 10, 11, 12])
     #expect(interruption.missed == 0 && !interruption.isLossKnown)
     _ = state.beginRenewal()
-    _ = state.receive(welcome(13), takesFiles: true)
+    _ = state.receive(welcome(13), acceptsFiles: true)
     #expect(!state.nextRenewals().isEmpty)
     for serial in state.requests.keys.sorted() { apply([state.okay(serial, Okay())]) }
     #expect(state.interruption?.renewal?.isComplete == true)
@@ -348,7 +348,7 @@ private func welcome(_ id: UInt64) -> Welcome {
 
 private func openState(reconnectTimeout: Duration = .seconds(1)) -> LinkState {
   var state = LinkState(reconnectTimeout: reconnectTimeout)
-  _ = state.receive(welcome(7), takesFiles: true)
+  _ = state.receive(welcome(7), acceptsFiles: true)
   return state
 }
 

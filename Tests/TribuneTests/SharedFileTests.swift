@@ -39,9 +39,9 @@ struct SharedFileTests {
 
   @Test(arguments: [(floor - 1, true), (floor, false)])
   func otherUserInfoIsSentInTheFrame(
-    length: Int, takesFiles: Bool
+    length: Int, acceptsFiles: Bool
   ) async throws {
-    try await conversation(capabilities: takesFiles ? .descriptors : []) { peer in
+    try await conversation(capabilities: acceptsFiles ? .descriptors : []) { peer in
       let frame = try peer.next(.post)
       #expect(frame.header.payloadLength == length && frame.header.fieldsLength == 0)
       #expect(frame.header.flags == [] && !peer.hasDescriptors)

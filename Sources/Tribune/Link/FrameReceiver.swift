@@ -31,9 +31,9 @@ struct FrameReceiver {
 
   /// Handles the first frame after the hello: a welcome or a refusal.
   ///
-  /// - Parameter takesFiles: whether the bus accepts userInfo as a file.
+  /// - Parameter acceptsFiles: whether the bus accepts userInfo as a file.
   /// - Returns: whether it was a welcome.
-  func receiveFirst(_ frame: FrameView, takesFiles: Bool) throws(WireError) -> Bool {
+  func receiveFirst(_ frame: FrameView, acceptsFiles: Bool) throws(WireError) -> Bool {
     if frame.header.kind == .error {
       try refuse(frame)
       return false
@@ -43,7 +43,7 @@ struct FrameReceiver {
         .malformedFrame, "the bus's first frame is of kind \(frame.header.rawKind), not a welcome")
     }
     let welcome = try frame.decode(Welcome.self)
-    link.perform(link.state.withLock { $0.receive(welcome, takesFiles: takesFiles) })
+    link.perform(link.state.withLock { $0.receive(welcome, acceptsFiles: acceptsFiles) })
     return true
   }
 

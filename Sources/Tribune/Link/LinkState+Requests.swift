@@ -138,7 +138,7 @@ extension LinkState {
   func takesFile(of message: Link.Message) throws(TribuneError) -> Bool {
     try requireOpen()
     try requireFitting(message)
-    return session?.takesFiles == true
+    return session?.acceptsFiles == true
   }
 
   /// Has a call wait until the outbox has capacity, or until a deadline.

@@ -45,7 +45,7 @@ struct LinkState {
     let bus: BusInfo
     let payloadMax: Int
     /// Whether the bus accepts userInfo as a file.
-    let takesFiles: Bool
+    let acceptsFiles: Bool
   }
 
   /// How long to look for a bus that is gone; zero for not at all.
@@ -133,9 +133,9 @@ struct LinkState {
   }
 
   /// The bus has sent its welcome. A connection that follows another opens later, when everything is registered again.
-  mutating func receive(_ welcome: Welcome, takesFiles: Bool) -> Action {
+  mutating func receive(_ welcome: Welcome, acceptsFiles: Bool) -> Action {
     switch phase {
-    case .connecting, .interrupted: session = Session(welcome, takesFiles: takesFiles)
+    case .connecting, .interrupted: session = Session(welcome, acceptsFiles: acceptsFiles)
     case .open, .closing, .ended: return .none
     }
     guard case .connecting(let greeting) = phase else { return .none }
@@ -305,7 +305,7 @@ struct LinkState {
 }
 
 extension LinkState.Session {
-  init(_ welcome: Welcome, takesFiles: Bool) {
+  init(_ welcome: Welcome, acceptsFiles: Bool) {
     self.init(
       connection: welcome.connection,
       bus: BusInfo(
@@ -314,7 +314,7 @@ extension LinkState.Session {
         delegatesMax: Int(welcome.delegatesMax), queriesMax: Int(welcome.queriesMax),
         deadlineMax: .milliseconds(Int(welcome.deadlineMax)),
         deadlineDefault: .milliseconds(Int(welcome.deadlineDefault))),
-      payloadMax: min(Int(welcome.payloadMax), WireLimits.payloadLengthCeiling), takesFiles: takesFiles)
+      payloadMax: min(Int(welcome.payloadMax), WireLimits.payloadLengthCeiling), acceptsFiles: acceptsFiles)
   }
 }
 

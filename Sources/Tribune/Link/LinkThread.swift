@@ -24,7 +24,7 @@ struct LinkThread: ~Copyable {
 
   enum Greeting: Equatable {
     case hello
-    case welcome(takesFiles: Bool)
+    case welcome(acceptsFiles: Bool)
     case done
   }
 
@@ -270,7 +270,7 @@ struct LinkThread: ~Copyable {
       guard let hello = try Hello(buffer.bytes(in: consumed..<buffer.count)) else { return }
       _ = try hello.negotiated()
       consumed += Hello.length
-      greeting = .welcome(takesFiles: hello.capabilities.contains(.descriptors))
+      greeting = .welcome(acceptsFiles: hello.capabilities.contains(.descriptors))
     }
     while true {
       let limits = greeting == .done ? FrameLimits.fromBus : Self.greetingLimits
@@ -280,8 +280,8 @@ struct LinkThread: ~Copyable {
       guard buffer.count - consumed >= header.frameLength else { return }
       let end = consumed + header.frameLength
       let frame = FrameView(header, buffer.bytes(in: consumed..<end))
-      if case .welcome(let takesFiles) = greeting {
-        if try receiver.receiveFirst(frame, takesFiles: takesFiles) { greeting = .done }
+      if case .welcome(let acceptsFiles) = greeting {
+        if try receiver.receiveFirst(frame, acceptsFiles: acceptsFiles) { greeting = .done }
       } else {
         let file = try takeFile(of: frame)
         try receiver.receive(frame, file)

@@ -243,7 +243,7 @@ final class Interpreter {
     if monitor.isWatched { monitor.showBuffered(slices, lost: lost, to: session) }
   }
 
-  /// Queues a retained notification. If its userInfo came as a file, a client that takes files gets it as a file.
+  /// Queues a retained notification. If its userInfo came as a file, a client that accepts files gets it as a file.
   private func send(
     _ retained: Retained, _ serial: Serial, _ tail: QueryTail, from poster: ConnectionID,
     to slot: ConnectionSlot
