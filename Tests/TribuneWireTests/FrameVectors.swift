@@ -56,7 +56,9 @@ extension FrameVector {
     FrameVector("ok", Okay(), serial: 12),
     FrameVector("ok-attached", Okay(registration: 3, delegate: 19), serial: 3),
     FrameVector("cancel", Cancel(target: 5), serial: 11),
-    FrameVector("error-restarted", Refusal(.restarted), serial: 0, text: "the bus was restarted"),
+    FrameVector(
+      "error-restarted", Refusal(.restarted), serial: 0,
+      text: "the bus was restarted while a frame was under way"),
     FrameVector("succeed", Succeed(predecessor: ConnectionID(rawValue: 7), received: 1000), serial: 56),
   ]
 

@@ -231,7 +231,8 @@ enum Conversation {
   ]
 
   private static let restarting: [FrameVector] = [
-    FrameVector("restarted", Refusal(.restarted), serial: 0, text: "a frame was under way"),
+    FrameVector(
+      "restarted", Refusal(.restarted), serial: 0, text: "the bus was restarted while a frame was under way"),
     FrameVector("succeed", Succeed(predecessor: ConnectionID(rawValue: 10), received: 2), serial: 4),
     FrameVector("lost-restarted", Lost(count: 1), serial: 0),
   ]
