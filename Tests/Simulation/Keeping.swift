@@ -44,7 +44,7 @@ final class Keeping {
       guard turns > 0 else { return killKeeper() }
     }
     do throws(Errno) {
-      guard try keeper.turn(isPatient: false) else { preconditionFailure("nobody ends the keeper") }
+      guard try keeper.turn(isWaiting: false) else { preconditionFailure("nobody ends the keeper") }
     } catch {
       preconditionFailure("the keeper cannot go on: \(error)")
     }

@@ -109,15 +109,15 @@ package final class Keeper {
 
   /// Runs until the keeper ends.
   package func run() throws(Errno) {
-    while try turn(isPatient: true) {}
+    while try turn(isWaiting: true) {}
   }
 
   /// Handles the events that have come.
   ///
-  /// - Parameter isPatient: whether to wait for an event.
+  /// - Parameter isWaiting: whether to wait for an event.
   /// - Returns: whether the keeper continues.
-  package func turn(isPatient: Bool) throws(Errno) -> Bool {
-    let count = try epoll.wait(milliseconds: isPatient ? patience : 0)
+  package func turn(isWaiting: Bool) throws(Errno) -> Bool {
+    let count = try epoll.wait(milliseconds: isWaiting ? waitLimitMilliseconds : 0)
     beatIfDue()
     // The order decides: an ended lease is noticed before a departure, and a departure before an arrival.
     for index in 0..<count where epoll.event(at: index).token == Token.lease { leaseEnded() }
@@ -151,14 +151,14 @@ package final class Keeper {
     beat()
   }
 
-  /// The longest time to wait, in milliseconds; negative for no limit.
-  private var patience: CInt {
-    var patience = beatMilliseconds < 0 ? CInt.max : beatMilliseconds
+  /// The longest time to wait for an event; negative for no limit.
+  private var waitLimitMilliseconds: CInt {
+    var limit = beatMilliseconds < 0 ? CInt.max : beatMilliseconds
     for due in [state.nextDue, acceptsFrom] {
-      if let due { patience = min(patience, CInt(clamping: due.milliseconds(since: now))) }
+      if let due { limit = min(limit, CInt(clamping: due.milliseconds(since: now))) }
     }
-    if isTransferDelayed { patience = min(patience, Self.delayMilliseconds) }
-    return patience == .max ? -1 : patience
+    if isTransferDelayed { limit = min(limit, Self.delayMilliseconds) }
+    return limit == .max ? -1 : limit
   }
 
   private func perform(_ action: KeeperState.Action) {
@@ -324,7 +324,7 @@ package final class Keeper {
     perform(state.depart(bus, at: now))
     guard wasOwner, case .awaited(let until) = state.phase else { return }
     let span =
-      until == nil ? "while its service runs" : "for \(KeeperState.patienceNanoseconds / 1_000_000_000) s"
+      until == nil ? "while its service runs" : "for \(KeeperState.waitLimitNanoseconds / 1_000_000_000) s"
     log.info("the bus has gone; keeping \(kept.count.counted("descriptor")) \(span)")
   }
 

@@ -58,7 +58,7 @@ final class KeeperLink {
   }
 
   /// How long the keeper may take to acknowledge a message.
-  private static let patienceNanoseconds: UInt64 = 5_000_000_000
+  private static let answerLimitNanoseconds: UInt64 = 5_000_000_000
   private static let retryNanoseconds: UInt64 = 200_000_000
   /// How long the bus waits before it offers a keeper without space something again.
   private static let offerAgainNanoseconds: UInt64 = 1_000_000_000
@@ -353,7 +353,7 @@ final class KeeperLink {
     switch state {
     case .down(let until): until
     case .attaching, .up:
-      retryAt ?? unacknowledged.first?.at.advanced(byNanoseconds: Self.patienceNanoseconds) ?? offerAgainAt
+      retryAt ?? unacknowledged.first?.at.advanced(byNanoseconds: Self.answerLimitNanoseconds) ?? offerAgainAt
     case .ended: nil
     }
   }

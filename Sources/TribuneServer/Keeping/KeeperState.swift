@@ -45,7 +45,7 @@ nonisolated package struct KeeperState: Equatable {
   }
 
   /// How long a bus is awaited if no lease says whether one will come.
-  package static let patienceNanoseconds: UInt64 = 30_000_000_000
+  package static let waitLimitNanoseconds: UInt64 = 30_000_000_000
   /// How long a keeper that must end stays at most, because a bus still needs it.
   package static let endingNanoseconds: UInt64 = 8_000_000_000
 
@@ -169,7 +169,7 @@ nonisolated package struct KeeperState: Equatable {
   private static let hasGone = "the bus that wanted the place has gone"
 
   private func awaited(at now: Instant) -> Phase {
-    .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.patienceNanoseconds))
+    .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.waitLimitNanoseconds))
   }
 
   /// No other bus may resume what is kept, because this bus has ended for good, or continues without this keeper. A

@@ -162,7 +162,7 @@ struct KeeperStateTests {
   // MARK: Going
 
   @Test("without a lease, a keeper waits 30 s for the next bus")
-  func patience() {
+  func waitLimit() {
     var keeper = Situation.awaited.keeper()
     #expect(keeper.nextDue == Self.after(seconds: 30))
     #expect(keeper.tick(at: Self.after(seconds: 29)) == .nothing)

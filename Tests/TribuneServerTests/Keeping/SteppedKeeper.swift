@@ -51,7 +51,7 @@ final class SteppedKeeper {
   @discardableResult
   func turn() throws -> Bool {
     for _ in 0..<50 {
-      guard try keeper?.turn(isPatient: false) == true else { return false }
+      guard try keeper?.turn(isWaiting: false) == true else { return false }
     }
     return true
   }
@@ -61,7 +61,7 @@ final class SteppedKeeper {
     let deadline = ContinuousClock.now + .seconds(60)
     while try !hasHappened() {
       try #require(ContinuousClock.now < deadline, "nothing happens within a minute")
-      try #require(try keeper?.turn(isPatient: true) == true)
+      try #require(try keeper?.turn(isWaiting: true) == true)
     }
   }
 
