@@ -27,7 +27,7 @@ package final class Keeper {
     static let firstPeer: UInt64 = 16
   }
 
-  private typealias Bus = KeeperState.Bus
+  private typealias BusID = KeeperState.BusID
 
   /// The connection of a bus.
   private final class Peer {
@@ -50,8 +50,8 @@ package final class Keeper {
   private let signals: SignalDescriptor
   private let kept: KeptDescriptors
   private var state = KeeperState()
-  private var peers: [Bus: Peer] = [:]
-  private var nextPeer = Bus(Token.firstPeer)
+  private var peers: [BusID: Peer] = [:]
+  private var nextPeer = BusID(Token.firstPeer)
   private var watchedLease: CInt?
   /// The latest log version known to the bus that wants another one's place.
   private var wantedLogVersion: UInt32 = 0
@@ -122,7 +122,7 @@ package final class Keeper {
     // The order decides: an ended lease is noticed before a departure, and a departure before an arrival.
     for index in 0..<count where epoll.event(at: index).token == Token.lease { leaseEnded() }
     for index in 0..<count where epoll.event(at: index).token >= Token.firstPeer {
-      receive(from: Bus(epoll.event(at: index).token))
+      receive(from: BusID(epoll.event(at: index).token))
     }
     for index in 0..<count {
       switch epoll.event(at: index).token {
@@ -232,7 +232,7 @@ package final class Keeper {
     acceptsFrom = nil
   }
 
-  private func receive(from bus: Bus) {
+  private func receive(from bus: BusID) {
     for _ in 0..<Self.messagesPerTurn {
       guard let peer = peers[bus] else { return }
       do throws(KeeperChannel.Failure) {
@@ -248,7 +248,7 @@ package final class Keeper {
     }
   }
 
-  private func handle(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, from bus: Bus) {
+  private func handle(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, from bus: BusID) {
     switch message {
     case .attach(let attachment): attach(bus, attachment)
     case .batch, .forget, .finished, .yielded, .refusal:
@@ -261,7 +261,7 @@ package final class Keeper {
     }
   }
 
-  private func attach(_ bus: Bus, _ attachment: KeeperAttachment) {
+  private func attach(_ bus: BusID, _ attachment: KeeperAttachment) {
     // The bus that is served may have ended, with messages that were not taken yet.
     if let owner = state.owner {
       guard owner != bus else { return refuse(bus, because: "the bus is attached already") }
@@ -278,7 +278,7 @@ package final class Keeper {
   }
 
   /// Lets a bus that is ready have the place that it asked for. A bus that resumes has its place already.
-  private func passPlace(to bus: Bus) {
+  private func passPlace(to bus: BusID) {
     guard let peer = peers[bus], peer.transfer == nil else {
       return refuse(bus, because: "the bus has not received everything")
     }
@@ -296,7 +296,8 @@ package final class Keeper {
     perform(state.askToLeaveIfEnding())
   }
 
-  private func handleFromOwner(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, _ bus: Bus) {
+  private func handleFromOwner(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, _ bus: BusID)
+  {
     switch message {
     case .batch(let items):
       // The lease that is kept is replaced.
@@ -317,7 +318,7 @@ package final class Keeper {
     }
   }
 
-  private func depart(_ bus: Bus) {
+  private func depart(_ bus: BusID) {
     guard let peer = peers.removeValue(forKey: bus) else { return }
     remove(peer.channel.rawValue)
     let wasOwner = bus == state.owner
@@ -328,20 +329,20 @@ package final class Keeper {
     log.info("the bus has gone; keeping \(kept.count.counted("descriptor")) \(span)")
   }
 
-  private func refuse(_ bus: Bus, because reason: String) {
+  private func refuse(_ bus: BusID, because reason: String) {
     send(.refusal(reason), to: bus)
     drop(bus)
   }
 
   /// Hangs up on a bus that is alive, and continues without this keeper: no other bus may get what it had.
-  private func drop(_ bus: Bus) {
+  private func drop(_ bus: BusID) {
     if bus == state.owner { perform(state.finish(bus)) }
     depart(bus)
   }
 
   /// Sends a message. A bus never has more than a window of unread messages, so if its socket is full, it does not
   /// read, and is dropped.
-  private func send(_ message: KeeperMessage, to bus: Bus) {
+  private func send(_ message: KeeperMessage, to bus: BusID) {
     switch offer(message, to: bus) {
     // The messages that a bus sent before it ended are still taken.
     case .sent, .ended: break
@@ -359,7 +360,7 @@ package final class Keeper {
     case failed
   }
 
-  private func offer(_ message: KeeperMessage, passing descriptors: [CInt] = [], to bus: Bus) -> Offer {
+  private func offer(_ message: KeeperMessage, passing descriptors: [CInt] = [], to bus: BusID) -> Offer {
     guard let peer = peers[bus] else { return .ended }
     do throws(KeeperChannel.Failure) {
       return try peer.channel.send(message, passing: descriptors) ? .sent : .full
@@ -370,11 +371,11 @@ package final class Keeper {
     }
   }
 
-  private func acknowledge(to bus: Bus, count: Int = 0) { send(.acknowledged(count: count), to: bus) }
+  private func acknowledge(to bus: BusID, count: Int = 0) { send(.acknowledged(count: count), to: bus) }
 
   // MARK: Transfers
 
-  private func handleAcknowledgement(of bus: Bus) {
+  private func handleAcknowledgement(of bus: BusID) {
     guard let peer = peers[bus], let transfer = peer.transfer, transfer.unacknowledgedMessages > 0 else {
       return refuse(bus, because: "protocol error: nothing to acknowledge")
     }
@@ -382,7 +383,7 @@ package final class Keeper {
     continueTransfer(to: bus)
   }
 
-  private func continueTransfer(to bus: Bus) {
+  private func continueTransfer(to bus: BusID) {
     while let peer = peers[bus], let transfer = peer.transfer {
       if transfer.unsent.isEmpty {
         guard transfer.unacknowledgedMessages == 0 else { return }

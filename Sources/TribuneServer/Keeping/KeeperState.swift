@@ -5,21 +5,21 @@ package import TribuneCore
 /// For which bus the keeper keeps its descriptors, and until when: a state machine without I/O. `Keeper` performs its
 /// actions.
 nonisolated package struct KeeperState: Equatable {
-  /// The connection of a bus to the keeper.
-  package typealias Bus = Int
+  /// Identifies the connection of a bus to the keeper.
+  package typealias BusID = Int
 
   package enum Phase: Equatable {
     /// Nothing is kept. → owned
     case vacant
     /// A bus is connected. → awaited, vacant, yielding
-    case owned(by: Bus)
+    case owned(by: BusID)
     /// Another bus wants the place of the connected one, which was asked for it. → yielded, askedInVain, owned, vacant
-    case yielding(from: Bus, to: Bus)
+    case yielding(from: BusID, to: BusID)
     /// The other bus has gone before there was an answer. Until the answer comes, no other bus may ask, because it
     /// would take this answer for its own. → owned, awaited, vacant
-    case askedInVain(Bus)
+    case askedInVain(BusID)
     /// The bus has given up its place, and waits. → owned, awaited, vacant
-    case yielded(from: Bus, to: Bus)
+    case yielded(from: BusID, to: BusID)
     /// The bus has gone, and another one is awaited: until this time or, if it is nil, for as long as the lease lasts.
     /// → owned, vacant
     case awaited(until: Instant?)
@@ -30,17 +30,17 @@ nonisolated package struct KeeperState: Equatable {
     /// Close all descriptors.
     case clear
     /// Close all descriptors, and serve this bus.
-    case serveAnew(Bus)
+    case serveAnew(BusID)
     /// Give all descriptors to this bus, and serve it.
-    case give(Bus)
-    case refuse(Bus, String)
-    case clearAndRefuse(Bus, String)
+    case give(BusID)
+    case refuse(BusID, String)
+    case clearAndRefuse(BusID, String)
     /// Ask this bus for its place.
-    case askToYield(Bus)
+    case askToYield(BusID)
     /// Tell this bus that it keeps its place.
-    case leaveInPlace(Bus, String)
+    case leaveInPlace(BusID, String)
     /// Ask this bus to continue without this keeper, which must end.
-    case askToLeave(Bus)
+    case askToLeave(BusID)
     case exit
   }
 
@@ -63,7 +63,7 @@ nonisolated package struct KeeperState: Equatable {
     case replaces
   }
 
-  package mutating func attach(_ bus: Bus, _ attachment: Attachment) -> Action {
+  package mutating func attach(_ bus: BusID, _ attachment: Attachment) -> Action {
     switch (phase, attachment) {
     case (.owned(let other), .replaces):
       phase = .yielding(from: other, to: bus)
@@ -82,7 +82,7 @@ nonisolated package struct KeeperState: Equatable {
   }
 
   /// The bus that is served, or that waits while another bus takes its place.
-  package var owner: Bus? {
+  package var owner: BusID? {
     switch phase {
     case .owned(let bus), .yielding(let bus, _), .askedInVain(let bus), .yielded(let bus, _): bus
     case .vacant, .awaited: nil
@@ -92,7 +92,7 @@ nonisolated package struct KeeperState: Equatable {
   // MARK: Replacing
 
   /// The bus that was asked for its place has handed everything over, and waits for the outcome.
-  package mutating func yields(_ bus: Bus) -> Action {
+  package mutating func yields(_ bus: BusID) -> Action {
     switch phase {
     case .yielding(bus, let other):
       phase = .yielded(from: bus, to: other)
@@ -105,7 +105,7 @@ nonisolated package struct KeeperState: Equatable {
   }
 
   /// The bus that was asked for its place keeps it.
-  package mutating func refuses(_ bus: Bus, _ reason: String) -> Action {
+  package mutating func refuses(_ bus: BusID, _ reason: String) -> Action {
     switch phase {
     case .yielding(bus, let other):
       phase = .owned(by: bus)
@@ -141,7 +141,7 @@ nonisolated package struct KeeperState: Equatable {
   }
 
   /// A connection has ended.
-  package mutating func depart(_ bus: Bus, at now: Instant) -> Action {
+  package mutating func depart(_ bus: BusID, at now: Instant) -> Action {
     switch phase {
     case .owned(by: bus):
       phase = awaited(at: now)
@@ -174,7 +174,7 @@ nonisolated package struct KeeperState: Equatable {
 
   /// No other bus may resume what is kept, because this bus has ended for good, or continues without this keeper. A
   /// keeper that must end can end then.
-  package mutating func finish(_ bus: Bus) -> Action {
+  package mutating func finish(_ bus: BusID) -> Action {
     switch phase {
     case .owned(by: bus), .askedInVain(bus): return vacate()
     case .yielding(from: bus, let other), .yielded(from: bus, let other):

@@ -50,7 +50,7 @@ struct KeeperStateTests {
   @Test(
     "each situation has the phase and the owner that the other tests assume", arguments: Situation.allCases)
   func situations(_ situation: Situation) {
-    let owner: Int? = [.vacant, .awaited].contains(situation) ? nil : 1
+    let owner: KeeperState.BusID? = [.vacant, .awaited].contains(situation) ? nil : 1
     #expect(situation.keeper().phase == situation.phase)
     #expect(situation.keeper().owner == owner)
   }
@@ -149,7 +149,7 @@ struct KeeperStateTests {
   }
 
   @Test("only the bus that was asked can answer", arguments: [2, 3])
-  func strangers(_ bus: Int) {
+  func strangers(_ bus: KeeperState.BusID) {
     for situation in Situation.allCases {
       var keeper = situation.keeper()
       #expect(keeper.yields(bus) == .nothing)
