@@ -149,7 +149,7 @@ extension Bus {
     let knownReason = restoring.isReplaying ? restoring.truncationReason : nil
     restoring.truncationReason = nil
     let fields = try frame.decode(Answer.self)
-    let (place, index) = try waiting(fields.query, fields.delegate, from: slot)
+    let (place, index) = try waitingParticipant(fields.query, fields.delegate, at: slot)
     // A replayed answer is not checked again.
     if fields.answer == .value, !restoring.isReplaying, queries[place].isForValues,
       let method = queries[place].method
@@ -220,7 +220,7 @@ extension Bus {
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) {
     let fields = try frame.decode(Defer.self)
-    let (place, index) = try waitingForUser(fields.query, fields.delegate, from: slot)
+    let (place, index) = try waitingParticipant(fields.query, fields.delegate, ofUserAt: slot)
     let until = queries[place].extend(index, to: now.advanced(byMilliseconds: fields.extensionTime))
     emitProgress(place, index, .deferred, timeout: until.milliseconds(since: now), status: frame.text())
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
@@ -230,8 +230,8 @@ extension Bus {
   ///
   /// - Throws: `notAsked` if the bus does not wait for it, or not for this connection: the delegate was not asked, its
   ///   outcome is known, or the query is over.
-  private mutating func waiting(
-    _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
+  private mutating func waitingParticipant(
+    _ query: QueryID, _ delegate: DelegateID, at slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
     guard let place = queries.place(of: query),
       let index = queries[place].waitingIndex(of: delegate),
@@ -244,8 +244,8 @@ extension Bus {
   }
 
   /// Likewise, for any connection of the delegate's user: a process that a delegate runs has a connection of its own.
-  private mutating func waitingForUser(
-    _ query: QueryID, _ delegate: DelegateID, from slot: ConnectionSlot
+  private mutating func waitingParticipant(
+    _ query: QueryID, _ delegate: DelegateID, ofUserAt slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
     let user = connections[slot].peer.uid
     guard let place = queries.place(of: query) else {
@@ -254,7 +254,7 @@ extension Bus {
     if delegate.rawValue != 0 {
       guard let index = queries[place].waitingIndex(of: delegate),
         queries[place].participants[index].delegate.identity.peer.uid == user
-      else { return try waiting(query, delegate, from: slot) }
+      else { return try waitingParticipant(query, delegate, at: slot) }
       return (place, index)
     }
     let indices = queries[place].participants.indices.filter { index in
