@@ -268,12 +268,12 @@ package final class Keeper {
       receive(from: owner)
     }
     switch attachment {
-    case .begin: perform(state.attach(bus, .begins))
+    case .begin: perform(state.attach(bus, .begin))
     case .resume(let log):
-      perform(state.attach(bus, .resumes(isKept: log == 0 || kept.has(.log(log)))))
+      perform(state.attach(bus, .resume(isKept: log == 0 || kept.has(.log(log)))))
     case .replace(let logVersion):
       wantedLogVersion = logVersion
-      perform(state.attach(bus, .replaces))
+      perform(state.attach(bus, .replace))
     }
   }
 
@@ -310,9 +310,9 @@ package final class Keeper {
       kept.forget(items)
       acknowledge(to: bus)
     case .finished: perform(state.finish(bus))
-    case .yielded: perform(state.yields(bus))
+    case .yielded: perform(state.yield(bus))
     case .refusal(let reason):
-      perform(state.refuses(bus, reason))
+      perform(state.refuse(bus, reason))
       perform(state.askToLeaveIfEnding())
     default: preconditionFailure("unexpected message from the owner")
     }
@@ -423,7 +423,7 @@ package final class Keeper {
     do throws(KeeperChannel.Failure) {
       try watch(lease, token: Token.lease)
       watchedLease = lease
-      state.leaseBegan()
+      state.beginLease()
     } catch {
       log.warning("cannot watch the lease: \(error)")
     }
@@ -448,7 +448,7 @@ package final class Keeper {
   private func forgetLease() {
     guard watchedLease != nil else { return }
     unwatchLease()
-    perform(state.leaseEnded())
+    perform(state.endLease())
   }
 
   // MARK: Watching

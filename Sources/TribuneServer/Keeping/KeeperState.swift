@@ -57,20 +57,20 @@ nonisolated package struct KeeperState: Equatable {
   package init() {}
 
   package enum Attachment {
-    case begins
+    case begin
     /// - Parameter isKept: whether the keeper has the log that the bus wants to resume with.
-    case resumes(isKept: Bool)
-    case replaces
+    case resume(isKept: Bool)
+    case replace
   }
 
   package mutating func attach(_ bus: BusID, _ attachment: Attachment) -> Action {
     switch (phase, attachment) {
-    case (.owned(let other), .replaces):
+    case (.owned(let other), .replace):
       phase = .yielding(from: other, to: bus)
       return .askToYield(other)
     case (.owned, _), (.yielding, _), (.askedInVain, _), (.yielded, _):
       return .refuse(bus, "another bus is served")
-    case (.awaited, .resumes(isKept: true)), (.awaited, .replaces):
+    case (.awaited, .resume(isKept: true)), (.awaited, .replace):
       phase = .owned(by: bus)
       return .give(bus)
     case (.awaited, _), (.vacant, _):
@@ -92,7 +92,7 @@ nonisolated package struct KeeperState: Equatable {
   // MARK: Replacing
 
   /// The bus that was asked for its place has handed everything over, and waits for the outcome.
-  package mutating func yields(_ bus: BusID) -> Action {
+  package mutating func yield(_ bus: BusID) -> Action {
     switch phase {
     case .yielding(bus, let other):
       phase = .yielded(from: bus, to: other)
@@ -105,7 +105,7 @@ nonisolated package struct KeeperState: Equatable {
   }
 
   /// The bus that was asked for its place keeps it.
-  package mutating func refuses(_ bus: BusID, _ reason: String) -> Action {
+  package mutating func refuse(_ bus: BusID, _ reason: String) -> Action {
     switch phase {
     case .yielding(bus, let other):
       phase = .owned(by: bus)
@@ -131,10 +131,10 @@ nonisolated package struct KeeperState: Equatable {
     if case .owned(let bus) = phase, endsBy != nil { .askToLeave(bus) } else { .nothing }
   }
 
-  package mutating func leaseBegan() { hasLease = true }
+  package mutating func beginLease() { hasLease = true }
 
   /// The other end of the lease is closed.
-  package mutating func leaseEnded() -> Action {
+  package mutating func endLease() -> Action {
     hasLease = false
     guard case .awaited = phase else { return .nothing }
     return vacate()

@@ -21,13 +21,13 @@ struct KeeperStateTests {
     fileprivate func keeper(hasLease: Bool = false) -> KeeperState {
       var keeper = KeeperState()
       guard self != .vacant else { return keeper }
-      _ = keeper.attach(1, .begins)
-      if hasLease { keeper.leaseBegan() }
-      if [.yielding, .askedInVain, .yielded].contains(self) { _ = keeper.attach(2, .replaces) }
+      _ = keeper.attach(1, .begin)
+      if hasLease { keeper.beginLease() }
+      if [.yielding, .askedInVain, .yielded].contains(self) { _ = keeper.attach(2, .replace) }
       switch self {
       case .vacant, .owned, .yielding: break
       case .askedInVain: _ = keeper.depart(2, at: now)
-      case .yielded: _ = keeper.yields(1)
+      case .yielded: _ = keeper.yield(1)
       case .awaited: _ = keeper.depart(1, at: now)
       }
       return keeper
@@ -59,16 +59,16 @@ struct KeeperStateTests {
   func attaching() {
     let refusal = KeeperState.Action.refuse(3, "another bus is served")
     let cases: [(Situation, KeeperState.Attachment, KeeperState.Action, KeeperState.Phase)] = [
-      (.vacant, .begins, .serveAnew(3), .owned(by: 3)),
-      (.vacant, .resumes(isKept: true), .serveAnew(3), .owned(by: 3)),
-      (.vacant, .replaces, .serveAnew(3), .owned(by: 3)),
-      (.owned, .begins, refusal, .owned(by: 1)),
-      (.owned, .resumes(isKept: true), refusal, .owned(by: 1)),
-      (.owned, .replaces, .askToYield(1), .yielding(from: 1, to: 3)),
-      (.awaited, .begins, .serveAnew(3), .owned(by: 3)),
-      (.awaited, .resumes(isKept: false), .serveAnew(3), .owned(by: 3)),
-      (.awaited, .resumes(isKept: true), .give(3), .owned(by: 3)),
-      (.awaited, .replaces, .give(3), .owned(by: 3)),
+      (.vacant, .begin, .serveAnew(3), .owned(by: 3)),
+      (.vacant, .resume(isKept: true), .serveAnew(3), .owned(by: 3)),
+      (.vacant, .replace, .serveAnew(3), .owned(by: 3)),
+      (.owned, .begin, refusal, .owned(by: 1)),
+      (.owned, .resume(isKept: true), refusal, .owned(by: 1)),
+      (.owned, .replace, .askToYield(1), .yielding(from: 1, to: 3)),
+      (.awaited, .begin, .serveAnew(3), .owned(by: 3)),
+      (.awaited, .resume(isKept: false), .serveAnew(3), .owned(by: 3)),
+      (.awaited, .resume(isKept: true), .give(3), .owned(by: 3)),
+      (.awaited, .replace, .give(3), .owned(by: 3)),
     ]
     for (situation, attachment, action, phase) in cases {
       var keeper = situation.keeper()
@@ -81,7 +81,7 @@ struct KeeperStateTests {
     "no other bus can attach while a bus is asked for its place",
     arguments: [Situation.yielding, .askedInVain, .yielded])
   func attachingMeanwhile(_ situation: Situation) {
-    for attachment in [.begins, .resumes(isKept: true), .replaces] as [KeeperState.Attachment] {
+    for attachment in [.begin, .resume(isKept: true), .replace] as [KeeperState.Attachment] {
       var keeper = situation.keeper()
       #expect(keeper.attach(3, attachment) == .refuse(3, "another bus is served"))
       // Its departure changes nothing.
@@ -95,15 +95,15 @@ struct KeeperStateTests {
   private static let left = "the bus to be replaced has left the keeper"
 
   private enum Event {
-    case yields, refuses, finishes, ownerDeparts, newcomerDeparts
+    case yield, refuse, finish, departOwner, departNewcomer
 
     func happen(to keeper: inout KeeperState) -> KeeperState.Action {
       switch self {
-      case .yields: keeper.yields(1)
-      case .refuses: keeper.refuses(1, "no")
-      case .finishes: keeper.finish(1)
-      case .ownerDeparts: keeper.depart(1, at: now)
-      case .newcomerDeparts: keeper.depart(2, at: now)
+      case .yield: keeper.yield(1)
+      case .refuse: keeper.refuse(1, "no")
+      case .finish: keeper.finish(1)
+      case .departOwner: keeper.depart(1, at: now)
+      case .departNewcomer: keeper.depart(2, at: now)
       }
     }
   }
@@ -113,24 +113,24 @@ struct KeeperStateTests {
     let ownerHasGone = KeeperState.Action.refuse(2, "the bus to be replaced has gone")
     let ownerHasLeft = KeeperState.Action.clearAndRefuse(2, Self.left)
     let cases: [(Situation, Event, KeeperState.Action, KeeperState.Phase)] = [
-      (.yielding, .yields, .give(2), .yielded(from: 1, to: 2)),
-      (.yielding, .refuses, .refuse(2, "no"), .owned(by: 1)),
-      (.yielding, .finishes, ownerHasLeft, .vacant),
-      (.yielding, .ownerDeparts, .give(2), .owned(by: 2)),
-      (.yielding, .newcomerDeparts, .nothing, .askedInVain(1)),
-      (.askedInVain, .yields, .leaveInPlace(1, Self.gone), .owned(by: 1)),
-      (.askedInVain, .refuses, .nothing, .owned(by: 1)),
-      (.askedInVain, .finishes, .clear, .vacant),
-      (.askedInVain, .ownerDeparts, .nothing, Self.awaited),
-      (.yielded, .yields, .nothing, .yielded(from: 1, to: 2)),
-      (.yielded, .refuses, .nothing, .yielded(from: 1, to: 2)),
-      (.yielded, .finishes, ownerHasLeft, .vacant),
-      (.yielded, .ownerDeparts, ownerHasGone, Self.awaited),
-      (.yielded, .newcomerDeparts, .leaveInPlace(1, Self.gone), .owned(by: 1)),
+      (.yielding, .yield, .give(2), .yielded(from: 1, to: 2)),
+      (.yielding, .refuse, .refuse(2, "no"), .owned(by: 1)),
+      (.yielding, .finish, ownerHasLeft, .vacant),
+      (.yielding, .departOwner, .give(2), .owned(by: 2)),
+      (.yielding, .departNewcomer, .nothing, .askedInVain(1)),
+      (.askedInVain, .yield, .leaveInPlace(1, Self.gone), .owned(by: 1)),
+      (.askedInVain, .refuse, .nothing, .owned(by: 1)),
+      (.askedInVain, .finish, .clear, .vacant),
+      (.askedInVain, .departOwner, .nothing, Self.awaited),
+      (.yielded, .yield, .nothing, .yielded(from: 1, to: 2)),
+      (.yielded, .refuse, .nothing, .yielded(from: 1, to: 2)),
+      (.yielded, .finish, ownerHasLeft, .vacant),
+      (.yielded, .departOwner, ownerHasGone, Self.awaited),
+      (.yielded, .departNewcomer, .leaveInPlace(1, Self.gone), .owned(by: 1)),
       // Answers without a request.
-      (.owned, .yields, .nothing, .owned(by: 1)),
-      (.owned, .refuses, .nothing, .owned(by: 1)),
-      (.vacant, .yields, .nothing, .vacant),
+      (.owned, .yield, .nothing, .owned(by: 1)),
+      (.owned, .refuse, .nothing, .owned(by: 1)),
+      (.vacant, .yield, .nothing, .vacant),
     ]
     for (situation, event, action, phase) in cases {
       var keeper = situation.keeper()
@@ -145,15 +145,15 @@ struct KeeperStateTests {
     keeper.passPlace()
     #expect(keeper.phase == .owned(by: 2))
     #expect(keeper.depart(1, at: Self.now) == .nothing)
-    #expect(keeper.attach(3, .replaces) == .askToYield(2))
+    #expect(keeper.attach(3, .replace) == .askToYield(2))
   }
 
   @Test("only the bus that was asked can answer", arguments: [2, 3])
   func strangers(_ bus: KeeperState.BusID) {
     for situation in Situation.allCases {
       var keeper = situation.keeper()
-      #expect(keeper.yields(bus) == .nothing)
-      #expect(keeper.refuses(bus, "no") == .nothing)
+      #expect(keeper.yield(bus) == .nothing)
+      #expect(keeper.refuse(bus, "no") == .nothing)
       #expect(keeper.finish(bus) == .nothing)
       #expect(keeper.phase == situation.phase)
     }
@@ -175,7 +175,7 @@ struct KeeperStateTests {
     var keeper = Situation.awaited.keeper(hasLease: true)
     #expect(keeper.nextDue == nil)
     #expect(keeper.tick(at: Self.after(seconds: 100_000)) == .nothing)
-    #expect(keeper.leaseEnded() == .clear)
+    #expect(keeper.endLease() == .clear)
     #expect(keeper.phase == .vacant)
   }
 
@@ -183,7 +183,7 @@ struct KeeperStateTests {
   func leaseOfOwner() {
     for situation in [.owned, .yielding, .askedInVain, .yielded] as [Situation] {
       var keeper = situation.keeper(hasLease: true)
-      #expect(keeper.leaseEnded() == .nothing)
+      #expect(keeper.endLease() == .nothing)
       #expect(keeper.phase == situation.phase)
       _ = keeper.depart(1, at: Self.now)
       // A bus that has asked for the place has it then.
@@ -194,10 +194,10 @@ struct KeeperStateTests {
   @Test("a lease lasts for the next bus as well, unless that begins anew")
   func leaseOfTheNext() {
     var keeper = Situation.awaited.keeper(hasLease: true)
-    _ = keeper.attach(2, .resumes(isKept: true))
+    _ = keeper.attach(2, .resume(isKept: true))
     _ = keeper.depart(2, at: Self.now)
     #expect(keeper.phase == .awaited(until: nil))
-    _ = keeper.attach(3, .begins)
+    _ = keeper.attach(3, .begin)
     _ = keeper.depart(3, at: Self.now)
     #expect(keeper.phase == Self.awaited)
   }
@@ -228,7 +228,7 @@ struct KeeperStateTests {
     _ = settled.end(at: Self.now)
     settled.passPlace()
     #expect(settled.askToLeaveIfEnding() == .askToLeave(2))
-    for (situation, event) in [(.yielding, .refuses), (.askedInVain, .yields), (.yielded, .newcomerDeparts)]
+    for (situation, event) in [(.yielding, .refuse), (.askedInVain, .yield), (.yielded, .departNewcomer)]
       as [(Situation, Event)]
     {
       var keeper = situation.keeper()
@@ -242,7 +242,7 @@ struct KeeperStateTests {
   func endAnyway() {
     var keeper = Situation.awaited.keeper()
     _ = keeper.end(at: Self.now)
-    #expect(keeper.attach(2, .begins) == .exit)
+    #expect(keeper.attach(2, .begin) == .exit)
     keeper = Situation.owned.keeper()
     _ = keeper.end(at: Self.now)
     #expect(keeper.finish(1) == .exit)
