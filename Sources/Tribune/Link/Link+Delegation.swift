@@ -14,13 +14,14 @@ extension Link {
     perform(duty)
   }
 
-  /// Delivers to these delegates, and takes back the attachments of those that are deallocated.
   func deliver(_ delivery: Delivery, to delegates: [AttachedDelegate]) {
-    deliver(to: delegates) { $0.deliver(delivery) }
+    scheduleDeliveries(to: delegates) { $0.deliver(delivery) }
   }
 
+  /// Schedules what `enqueue` queues for these delegates, and takes back the attachments of those that are deallocated.
+  ///
   /// - Parameter enqueue: returns whether the delivering task must be started.
-  func deliver(to delegates: [AttachedDelegate], _ enqueue: (AttachedDelegate) -> Bool) {
+  func scheduleDeliveries(to delegates: [AttachedDelegate], _ enqueue: (AttachedDelegate) -> Bool) {
     for attached in delegates {
       if attached.delegate != nil {
         if enqueue(attached) { work.withLock { $0.append(.deliveries(attached)) } }

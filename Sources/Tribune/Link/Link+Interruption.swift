@@ -55,7 +55,7 @@ extension Link {
     for stream in trafficStreams where !stream.fillPosition(with: trafficDeliveries) {
       for report in trafficDeliveries { stream.deliver(report) }
     }
-    deliver(to: delegates) { $0.fillPosition(with: deliveries) }
+    scheduleDeliveries(to: delegates) { $0.fillPosition(with: deliveries) }
   }
 
   /// Delivers a report to all that receive notifications, because it can concern any of them.
