@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
-import TribuneWire
 
 /// The result of the first task that finishes. The others are cancelled but not awaited, because a task that ignores
 /// its cancellation must not keep a command from ending.
@@ -48,9 +47,4 @@ func sleep(_ duration: Duration) async {
     // Only cancellation ends the sleep early, and the canceller does not wait for it.
     return
   }
-}
-
-extension Duration {
-  /// The span as systemd.time(7) writes it.
-  var formatted: String { TimeSpan(self).description }
 }

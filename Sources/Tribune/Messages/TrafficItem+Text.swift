@@ -98,5 +98,5 @@ extension Answer {
 
 extension Duration {
   /// The span as systemd.time(7) writes it.
-  var formatted: String { TimeSpan(self).description }
+  package var formatted: String { TimeSpan(self).description }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tribune
+
 /// The delegates that a query waits for. Events and times go in, lines come out.
 struct WaitingDisplay: Sendable {
   /// Delegates with a line of their own. Beyond that, only their number is shown.
