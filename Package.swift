@@ -114,8 +114,8 @@ let package = Package(
     .testTarget(
       name: "TribuneServerTests",
       dependencies: [
-        "CTribuneLinux", "TribuneCore", "TribuneLog", "TribuneProtocols", "TribuneServer", "TribuneSystem",
-        "TribuneTestSupport", "TribuneWire",
+        "CStoreWatch", "CTribuneLinux", "TribuneCore", "TribuneLog", "TribuneProtocols", "TribuneServer",
+        "TribuneSystem", "TribuneTestSupport", "TribuneWire",
       ],
       swiftSettings: strict),
   ]

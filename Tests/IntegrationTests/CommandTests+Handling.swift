@@ -104,7 +104,9 @@ struct HandlingCommandTests {
     #expect(names == ["first"] + (0..<kept).map { "n\(posted - kept + 1 + $0)" } + ["end"])
     #expect(lost == [0, posted - kept] + Array(repeating: 0, count: kept))
     #expect(observer.end(SIGTERM) == 0)
-    #expect(try observer.errors.rest() == "tribunectl: lost \(posted - kept) notifications\n")
+    // On a busy machine, it says so in two parts.
+    let reports = try observer.errors.rest().matches(of: /tribunectl: lost (\d+) notifications?\n/)
+    #expect(reports.compactMap { Int($0.1) }.reduce(0, +) == posted - kept)
     await connection.close()
   }
 

@@ -74,11 +74,13 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("files that come, go, are renamed or change permissions are noticed")
+  @Test("files that come, go, are renamed or change permissions are noticed, and a lasting problem once")
   func changes() throws {
     try add("a/50", "echo 50; exit 1")
+    try add("no name/1")
     let program = try started()
     #expect(try program.errors.line() == "attached \(root) (any object, 1 delegate)")
+    #expect(try program.errors.line()?.hasPrefix("tribunectl: \(root)/no name is ignored: ") == true)
     try add("a/60", "echo 60; exit 1")
     #expect(try lines(1, of: program) == ["attached a/60"])
     try add("a/40", "echo 40; exit 1")
@@ -111,12 +113,13 @@ struct DelegateFolderTests {
   func absent() throws {
     let program = try started()
     #expect(try program.errors.line() == "attached \(root) (any object, 0 delegates)")
-    #expect(try program.errors.line() == "tribunectl: \(root) does not exist: No such file or directory")
+    let problem = "tribunectl: \(root) does not exist: No such file or directory"
+    #expect(try program.errors.line() == problem)
     try add("a/1", "exit 1")
     #expect(try lines(1, of: program) == ["attached a/1"])
     let (here, away) = (folder.path, "\(folder.path)-away")
     try move(here, away)
-    #expect(try lines(2, of: program).first == "detached a/1")
+    #expect(try lines(2, of: program) == ["detached a/1", problem])
     #expect(try asked("a").isEmpty)
     try move(away, here)
     #expect(try lines(1, of: program) == ["attached a/1"])

@@ -121,6 +121,16 @@ struct VerdictEntryTests {
     #expect(fields.contains("TRIBUNE_VETO=vetoed by restore (pid 42, restore.service)"))
   }
 
+  @Test("names a delegate that is required and missing")
+  func missing() {
+    let missing = outcome(.gone, "required, and not attached", pid: 0, process: "", unit: "", id: 0)
+    #expect(
+      entry(.vetoed, [missing], vetoes: [0]).journalEntry.fields.filter { $0.hasPrefix("TRIBUNE_VETO") } == [
+        "TRIBUNE_VETOES=1", "TRIBUNE_VETO=restore is gone: required, and not attached",
+        "TRIBUNE_VETOED_BY=restore",
+      ])
+  }
+
   @Test("lists 64 outcomes, vetoes first, counts the rest, and truncates reasons")
   func bounds() throws {
     let long = String(repeating: "é", count: 2_048)

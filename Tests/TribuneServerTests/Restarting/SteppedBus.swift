@@ -34,8 +34,10 @@ final class SteppedBus {
     try server.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
   }
 
-  private init(succeeding other: SteppedBus, _ configuration: Configuration?, _ passed: PassedAtStart) throws
-  {
+  private init(
+    succeeding other: SteppedBus, _ configuration: Configuration?, _ passed: PassedAtStart,
+    _ watch: (BusServer, _ takeOver: () -> Void) -> Void
+  ) throws {
     folder = other.folder
     guard let file = passed.takeLog() else { preconditionFailure("the log was passed") }
     loop = try EventLoop(hostsMainQueue: false)
@@ -43,7 +45,7 @@ final class SteppedBus {
     server = try BusServer(
       configuration: configuration ?? other.server.context.configuration, log: Self.log, loop: loop,
       wal: try WriteAheadLog(adopting: file), keeper: keeper)
-    server.takeOver(passed)
+    watch(server) { [server] in server.takeOver(passed) }
   }
 
   private static let log = Log(level: .error, destination: .standardError)
@@ -67,8 +69,12 @@ final class SteppedBus {
   /// - Parameters:
   ///   - configuration: that of the next bus, if it differs.
   ///   - isKept: whether the keeper has the connections, or only the log.
-  func successor(_ configuration: Configuration? = nil, isKept: Bool = true) throws -> SteppedBus {
-    try SteppedBus(succeeding: self, configuration, left(withConnections: isKept))
+  ///   - watch: has the next bus take over.
+  func successor(
+    _ configuration: Configuration? = nil, isKept: Bool = true,
+    watch: (BusServer, _ takeOver: () -> Void) -> Void = { $1() }
+  ) throws -> SteppedBus {
+    try SteppedBus(succeeding: self, configuration, left(withConnections: isKept), watch)
   }
 
   // MARK: Clients

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneLog
+import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
 @testable import TribuneCore
+@testable import TribuneLog
 @testable import TribuneServer
 
 @MainActor
@@ -47,6 +48,61 @@ struct TakingOverTests {
     #expect(before == 0 && after == (isSending ? [.error] : [.welcome, .ok]))
   }
 
+  @Test("notes that it refuses a client that was not greeted, so the next bus sends no hello behind that")
+  func refusal() throws {
+    let bus = try SteppedBus()
+    let stranger = try bus.stranger()
+    let session = try bus.session(of: stranger)
+    // As after a hand-over, and the death of the next bus while it read the hello.
+    bus.server.recorder.recordConnection(session)
+    bus.server.recorder.keepOpen(session)
+    bus.server.recorder.commit()
+    bus.server.recorder.noteReceiving(from: session)
+    let next = try bus.successor()
+    let frames = try stranger.frames(isGreeting: true).map(\.kind)
+    #expect(frames == [.error])
+    let counters = try #require(next.server.wal.counters(of: session.slot.index))
+    #expect(counters.flags.contains(.sending))
+  }
+
+  @Test("commits a verdict that is due together with the end of its query")
+  func verdict() throws {
+    let bus = try SteppedBus()
+    let (delegate, asker) = (try bus.client(), try bus.client())
+    try delegate.send(Attach(patterns: ["load.*"]), serial: 1)
+    try bus.pass(delegate)
+    try asker.send(Ask(deadline: 1), serial: 1, name: "load.shouldStop")
+    try bus.pass(asker)
+    repeat { bus.beginIteration() } while !bus.server.interpreter.isAnythingDue
+    let before = bus.firstCommittedLength
+    let next = try bus.successor()
+    let frames = try asker.frames().map(\.kind)
+    #expect(frames == [.verdict])
+    // The end of the query is in the other segment alone.
+    #expect(next.server.bus.value.queryCount == 0 && next.firstCommittedLength == before)
+  }
+
+  @Test("keeps the chain of a delegate that replaced others and left, both during a compaction")
+  func replaced() throws {
+    let bus = try SteppedBus()
+    let replaced = try bus.client()
+    try replaced.send(Attach(patterns: ["load.*"]), serial: 1)
+    try bus.pass(replaced)
+    // The log is long enough for a compaction, whose first step ends behind this entry.
+    _ = bus.server.wal.append(
+      kind: 200, owner: 1, time: 1, RawSpan(), [UInt8](repeating: 0, count: 1 << 20).raw)
+    let setter = try bus.client()
+    try bus.pass()
+    try setter.send(Attach(patterns: ["load.*"], isSet: true), serial: 1)
+    bus.beginIteration()
+    try bus.read(setter)
+    bus.server.sessions.closeLater(try bus.session(of: setter), WireError(.frameTimeout, "it is late"))
+    try #require(bus.server.wal.isCompacting)
+    bus.endIteration()
+    try #require(!bus.server.wal.isCompacting)
+    #expect(try bus.successor().server.bus.value.delegateCount == 0)
+  }
+
   @Test("skips an entry of a kind that only newer versions know, and drops it at the next compaction")
   func newerEntry() throws {
     let kind: UInt8 = 200
@@ -63,5 +119,12 @@ struct TakingOverTests {
     var kinds: [UInt8] = []
     _ = next.server.wal.forEachEntry { kinds.append($0.rawKind) }
     #expect(!kinds.isEmpty && !kinds.contains(kind))
+  }
+}
+
+extension SteppedBus {
+  /// The committed length of the segment with which the log began.
+  fileprivate var firstCommittedLength: UInt64 {
+    server.wal.mapping.load(at: LogHeader.committedOffset(ofSegment: 0))
   }
 }
