@@ -47,12 +47,22 @@ void sim_begin(const char *note, int descriptor)
 	sim_death_begin(note, descriptor);
 }
 
+/* The kernel gives each processor cookies of its own. These here count up in the order in which they are asked for, so that
+ * a life does not depend on the processors that it runs on. Those of the last 65,536 sockets have places of their own. */
+static struct cookie {
+	uint64_t kernels;
+	uint64_t own;
+} cookies[65536];
+static uint64_t cookie_count;
+
 void sim_reset(void)
 {
 	sim_reset_sockets();
 	sim_reset_alarm();
 	sim_live_on();
 	sim_has_died = 0;
+	memset(cookies, 0, sizeof cookies);
+	cookie_count = 0;
 	sim_forget();
 }
 
@@ -226,6 +236,10 @@ uint64_t sim_cookie(int descriptor)
 {
 	uint64_t cookie = 0;
 	socklen_t length = sizeof cookie;
-	syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &length);
-	return cookie;
+	if (syscall(SYS_getsockopt, descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &length) == -1)
+		return 0;
+	struct cookie *known = &cookies[cookie % 65536];
+	if (known->kernels != cookie)
+		*known = (struct cookie){cookie, ++cookie_count};
+	return known->own;
 }

@@ -118,6 +118,10 @@ int accept4(int descriptor, struct sockaddr *restrict address, socklen_t *restri
 int getsockopt(int descriptor, int level, int name, void *restrict value, socklen_t *restrict length)
 {
 	int result = (int)syscall(SYS_getsockopt, descriptor, level, name, value, length);
+	if (result == 0 && level == SOL_SOCKET && name == SO_COOKIE && *length == sizeof(uint64_t)) {
+		uint64_t cookie = sim_cookie(descriptor);
+		memcpy(value, &cookie, sizeof cookie);
+	}
 	if (!sim_is_inside() || sim_is_channel(descriptor))
 		return result;
 	if (sim_has_died) {
