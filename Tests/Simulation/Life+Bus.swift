@@ -227,6 +227,8 @@ extension Life {
     bus = nil
     Kernel.letGoOfSockets()
     keeping.settle()
+    // A keeper that died meanwhile may have taken with it what was handed over.
+    if isKeeperGone { isWhole = false }
     if isWhole, random.oneIn(16) {
       // The handed-over items are lost on the way.
       killKeeper()
