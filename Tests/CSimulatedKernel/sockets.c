@@ -149,7 +149,6 @@ static void each_received(struct msghdr *message, void (*body)(int))
 }
 
 static void keep(int descriptor) { sim_keep(descriptor, 1); }
-static void lose(int descriptor) { syscall(SYS_close, descriptor); }
 
 static void note_given(int descriptor)
 {
@@ -168,7 +167,7 @@ static void cut_short(struct msghdr *message, size_t kept)
 	for (size_t at = CMSG_LEN(kept * sizeof(int)); at < part->cmsg_len; at += sizeof(int)) {
 		int passed;
 		memcpy(&passed, (char *)part + at, sizeof passed);
-		lose(passed);
+		syscall(SYS_close, passed);
 	}
 	part->cmsg_len = CMSG_LEN(kept * sizeof(int));
 	message->msg_controllen = kept ? CMSG_SPACE(kept * sizeof(int)) : 0;
@@ -249,9 +248,7 @@ ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
 		return sim_fail(error);
 	}
 	if (count > 0 && message->msg_controllen > 0 && sim_goes_wrong(sim_wanted.lost_descriptor)) {
-		each_received(message, lose);
-		message->msg_controllen = 0;
-		message->msg_flags |= MSG_CTRUNC;
+		cut_short(message, 0);
 		sim_note(SIM_DESCRIPTOR_LOST, cookie, 0, NULL, 0);
 	}
 	sim_note(SIM_RECEIVED, cookie, count == -1 ? -error : count, NULL, 0);
