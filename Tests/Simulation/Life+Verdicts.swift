@@ -258,7 +258,9 @@ extension Life {
         }
         if policy == .veto { vetoes += 1 }
       case .gone:
-        check(registration.certainty != .certain, "\(title): r\(registration.number) is not gone")
+        check(
+          registration.certainty != .certain || (registration.link.detachedUntil ?? .max) <= Kernel.now,
+          "\(title): r\(registration.number) is not gone")
         check(
           setting.isTight || registration.certainty != .gone || registration.wasInDoubt
             || !answers.contains {
