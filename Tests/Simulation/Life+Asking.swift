@@ -58,7 +58,7 @@ extension Life {
     let (query, delegate) = (QueryID(rawValue: question.query.id), DelegateID(rawValue: question.delegate))
     let serial = link.serial()
     if random.oneIn(5) {
-      let span = UInt32.random(in: 10...800, using: &random)
+      let span = UInt32.random(in: 10...random.pick([800, 3000]), using: &random)
       link.compose(.defer(question, span), serial: serial) {
         $0.appendFrame(
           Defer(query: query, delegate: delegate, extension: span), serial: serial, text: "later")

@@ -125,7 +125,7 @@ extension Life {
     tell("  takes \(operation.text) of link \(operation.link.number)")
     operation.isTaken = true
     operation.takenTime = iterationBegan
-    operation.takenBy = Kernel.now + (isSlow ? Self.slowNanoseconds : 0)
+    operation.takenBy = latestTime
     let link = operation.link
     switch operation.what {
     case .hello: link.isOnBus = true
@@ -148,6 +148,9 @@ extension Life {
     case .list, .impersonate, .stray: break
     }
   }
+
+  /// The latest time at which the bus takes what it reads now.
+  private var latestTime: UInt64 { Kernel.now + (isSlow ? Self.slowNanoseconds : 0) }
 
   /// The bus has forgotten a connection.
   func forgetAll(of link: Link) {
@@ -246,6 +249,7 @@ extension Life {
   func take(_ query: Query) {
     query.takenAt = taken
     query.takenTime = iterationBegan
+    query.takenBy = latestTime
     if query.isDefault {
       query.deadline = UInt32(setting.configuration.deadlineNanoseconds / 1_000_000)
     }

@@ -117,6 +117,9 @@ extension Life {
             $0.stage == progress.stage && $0.delegate.label == progress.delegate.label
           }),
       "link \(link.number) hears once more of query \(query.number)")
+    check(
+      progress.stage != .deferred || progress.timeout <= query.deadline,
+      "\(progress.delegate.label) has more time than query \(query.number)")
     query.progress.append(progress)
   }
 
@@ -231,6 +234,11 @@ extension Life {
         check(
           answers.contains { $0.question.text == text },
           "\(title): r\(registration.number) has not said \"\(text)\"")
+      }
+      if [.approved, .vetoed, .abstained, .answered].contains(outcome.outcome) {
+        check(
+          answers.contains { $0.operation.takenTime < query.dueLatest },
+          "\(title): the answer of r\(registration.number) came after the deadline, and counts")
       }
       switch outcome.outcome {
       case .approved:

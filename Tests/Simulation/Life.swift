@@ -224,6 +224,7 @@ final class Life {
     case 190..<192: leave(seat)
     case 192: links[seat]?.reads = false
     case 193: if random.oneIn(4) { loseKept() } else if random.oneIn(2) { try nestDeeply(seat) }
+    case 194: try actBeforeDeath(seat)
     default: if let link = links[seat] { link.send(atMost: Int.random(in: 1...40, using: &random)) }
     }
   }
@@ -246,6 +247,20 @@ final class Life {
   private func loseKept() {
     killKeeper()
     if random.oneIn(8), bus == nil { keeping.loseState() }
+  }
+
+  /// A client acts, and the bus dies soon after it has taken that. The rare frames are seldom taken just before a death
+  /// otherwise.
+  private func actBeforeDeath(_ seat: Int) throws(Violation) {
+    guard !isPeaceful else { return }
+    for _ in 0..<Int.random(in: 1...4, using: &random) { act(seat) }
+    links[seat]?.send()
+    var faults = Faults(turns: 8)
+    // Half of what the bus sends is still unsent then.
+    if random.oneIn(2) { faults.again = 2 }
+    try iterate(faults: faults)
+    guard hasServed else { return }
+    Kernel.dieAfter(Int.random(in: 0..<64, using: &random), at: SIM_ANYWHERE)
   }
 
   private func planDeath() {

@@ -166,7 +166,9 @@ final class Query {
   /// The deadline is the bus's default.
   let isDefault: Bool
   var takenAt = 0
+  /// The earliest and the latest time at which the bus took it.
   var takenTime: UInt64 = 0
+  var takenBy: UInt64 = 0
   /// The delegates that were in the chain when it was asked.
   var delegates: [Registration] = []
   var possibleDelegates: [Registration] = []
@@ -210,6 +212,8 @@ final class Query {
   }
 
   var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
+  /// Nothing that the bus reads then counts any more.
+  var dueLatest: UInt64 { takenBy + UInt64(deadline) * 1_000_000 }
 
   /// The earliest time at which a delegate can time out.
   func due(of registration: Registration) -> UInt64 {
