@@ -49,7 +49,7 @@ extension Bus {
       .filter { connection == 0 || $0.id.rawValue == connection }
       .sorted { $0.id < $1.id }
       .flatMap { connection in
-        connection.observations.sorted { $0.key < $1.key }
+        connection.observations.entries.sorted { $0.key < $1.key }
           .map { _, observation in
             ObservationEntry(
               connection: connection.id, pattern: observation.pattern.text,

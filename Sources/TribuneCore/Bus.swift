@@ -216,13 +216,14 @@ package struct Bus: ~Copyable {
     try frame.object.requireObject()
     let object = frame.object.byteCount == 0 ? nil : String(repairing: frame.object)
     try requireCapacity(for: serial, from: slot)
-    try requireCapacity(for: pattern, from: slot)
+    let tokenCount = pattern.tokenCount
+    try requireCapacity(forTokens: tokenCount, from: slot)
     let observation = NotificationCenter.Observation(
       pattern: pattern, object: object, suspension: fields.suspension,
       isAwaited: fields.options.contains(.awaited))
     center.add(observation, slot: slot)
     connections[slot].observations[serial] = observation
-    connections[slot].tokenCount += pattern.tokenCount
+    connections[slot].tokenCount += tokenCount
     if fields.options.contains(.retained) { sendSnapshot(of: observation, to: slot, serial, at: now) }
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
@@ -237,8 +238,8 @@ package struct Bus: ~Copyable {
     }
   }
 
-  mutating func requireCapacity(for pattern: Pattern, from slot: ConnectionSlot) throws(WireError) {
-    guard connections[slot].tokenCount + pattern.tokenCount <= limits.observationTokensMax else {
+  mutating func requireCapacity(forTokens count: Int, from slot: ConnectionSlot) throws(WireError) {
+    guard connections[slot].tokenCount + count <= limits.observationTokensMax else {
       throw WireError(
         .limitExceeded,
         "the limit of \(limits.observationTokensMax) tokens in a connection's observed patterns is reached "

@@ -9,8 +9,8 @@ struct Connection {
   /// The account of its user.
   let account: UserAccount
   /// Bytes charged for each registration, by serial.
-  var registeredLengths: [Serial: Int] = [:]
-  var observations: [Serial: NotificationCenter.Observation] = [:]
+  var registeredLengths = SmallDictionary<Serial, Int>()
+  var observations = SmallDictionary<Serial, NotificationCenter.Observation>()
   var monitors: [Serial: Monitors.Registration] = [:]
   /// Tokens in the patterns of its observations and monitors.
   var tokenCount = 0

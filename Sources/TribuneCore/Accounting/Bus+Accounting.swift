@@ -15,9 +15,7 @@ extension Bus {
   /// Releases the registrations of a connection that is about to go. Its queries have ended already.
   mutating func closeAccount(of slot: ConnectionSlot) {
     let account = connections[slot].account
-    account.charges.registeredByteCount -= connections[slot].registeredLengths.reduce(0) {
-      $0 + $1.value
-    }
+    account.charges.registeredByteCount -= connections[slot].registeredLengths.values.reduce(0, +)
     account.charges.connectionCount -= 1
     let charges = account.charges
     precondition(
@@ -53,13 +51,14 @@ extension Bus {
 
   /// Charges `length` more bytes for a registration, besides its frame.
   package mutating func charge(_ length: Int, toRegistration serial: Serial, of slot: ConnectionSlot) {
-    connections[slot].registeredLengths[serial, default: 0] += length
+    connections[slot].registeredLengths.change(serial) { $0 = ($0 ?? 0) + length }
     connections[slot].account.charges.registeredByteCount += length
   }
 
   /// Releases the bytes charged for a registration.
   mutating func releaseCharge(of serial: Serial, from slot: ConnectionSlot) {
-    guard let length = connections[slot].registeredLengths.removeValue(forKey: serial) else { return }
+    guard let length = connections[slot].registeredLengths[serial] else { return }
+    connections[slot].registeredLengths[serial] = nil
     connections[slot].account.charges.registeredByteCount -= length
   }
 

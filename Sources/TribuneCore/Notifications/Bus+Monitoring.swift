@@ -21,10 +21,11 @@ extension Bus {
     let registration = Monitors.Registration(
       pattern: frame.name.byteCount == 0 ? nil : try frame.pattern())
     try requireCapacity(for: serial, from: slot)
-    try requireCapacity(for: registration.observation.pattern, from: slot)
+    let tokenCount = registration.tokenCount
+    try requireCapacity(forTokens: tokenCount, from: slot)
     monitors.add(registration, slot: slot)
     connections[slot].monitors[serial] = registration
-    connections[slot].tokenCount += registration.tokenCount
+    connections[slot].tokenCount += tokenCount
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 

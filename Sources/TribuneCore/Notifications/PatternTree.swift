@@ -9,14 +9,26 @@ package import TribuneWire
 /// cost a lookup nothing. Each node on them is reached by one path only, so a lookup never costs more than one walk
 /// through all that is registered.
 ///
-/// Tokens and objects are compared as numbers, each looked up once per lookup. Unused nodes are joined or removed,
-/// and unused numbers are removed, so memory is proportional to what is registered.
+/// Tokens and objects are compared as numbers, each looked up once per lookup. Unused nodes are joined or removed, and
+/// unused numbers are removed, so memory is proportional to what is registered. The nodes of the patterns that came out
+/// of use last stay for a while: programs observe and cancel the same names again and again.
 ///
 /// A key can be in the tree under several patterns, and several times under one. The tree is a class because its
 /// nodes are: copies would share them.
 package final class PatternTree<Key: Hashable> {
-  /// A run of tokens, and the nodes that follow it.
   private final class Node {
+    let content: Cell<Content>
+
+    init(run: [TextNumber]) { content = Cell(Content(run: run)) }
+
+    subscript(token: TextNumber) -> Node? {
+      get { content.value[token] }
+      set { content.value[token] = newValue }
+    }
+  }
+
+  /// A run of tokens, the nodes that follow it, and the keys of the patterns that end with it.
+  private struct Content {
     /// Empty for the root only.
     var run: [TextNumber]
     /// By the first token of their runs.
@@ -26,6 +38,8 @@ package final class PatternTree<Key: Hashable> {
     var here = Leaf<Key>()
     /// Patterns that continue from here with `**`.
     var below = Leaf<Key>()
+    /// Whether `unused` has it, so that it must stay.
+    var isKept = false
 
     init(run: [TextNumber]) { self.run = run }
 
@@ -34,20 +48,30 @@ package final class PatternTree<Key: Hashable> {
       set { if token == .star { star = newValue } else { branches[token] = newValue } }
     }
 
-    /// Whether it has neither keys nor branches.
-    var isEmpty: Bool { here.isEmpty && below.isEmpty && star == nil && branches.isEmpty }
+    var hasKeys: Bool { !here.isEmpty || !below.isEmpty }
 
-    /// The only branch of a node without keys; otherwise nil.
+    /// Whether nobody needs it.
+    var isEmpty: Bool { !hasKeys && !isKept && star == nil && branches.isEmpty }
+
+    /// The only branch of a node that is needed for nothing else; otherwise nil.
     var only: Node? {
-      guard here.isEmpty, below.isEmpty, branches.count + (star == nil ? 0 : 1) == 1 else { return nil }
+      guard !hasKeys, !isKept, branches.count + (star == nil ? 0 : 1) == 1 else { return nil }
       return star ?? branches.any
     }
 
     /// This node and all below it.
     var nodeCount: Int {
-      var count = 1 + (star?.nodeCount ?? 0)
-      branches.visit { count += $1.nodeCount }
+      var count = 1 + (star?.content.value.nodeCount ?? 0)
+      branches.visit { count += $1.content.value.nodeCount }
       return count
+    }
+
+    mutating func change(_ key: Key, goesOn: Bool, object: TextNumber?, by difference: Int) {
+      if goesOn {
+        below.change(key, object: object, by: difference)
+      } else {
+        here.change(key, object: object, by: difference)
+      }
     }
   }
 
@@ -56,6 +80,10 @@ package final class PatternTree<Key: Hashable> {
   private let objects = Cell(TextNumbers())
   /// An array for the tokens of a name or a pattern, so that nothing is allocated for them.
   private let scratch = Cell<[TextNumber]>([])
+  /// The runs to the nodes that stay though their patterns came out of use, the oldest first. One that is in use again
+  /// stays in here until it is the oldest.
+  private let unused = Cell<[[TextNumber]]>([])
+  private let unusedMax: Int
   private let counted = Cell(0)
   /// Registrations; several of one key count each.
   package private(set) var count: Int {
@@ -63,12 +91,15 @@ package final class PatternTree<Key: Hashable> {
     set { counted.value = newValue }
   }
 
-  package init() {}
+  /// - Parameter unusedMax: how many patterns' nodes stay though nobody uses them.
+  package init(unusedMax: Int = 16) { self.unusedMax = unusedMax }
 
   package var isEmpty: Bool { count == 0 }
 
   /// The size of the tree: nodes, with the root, and texts.
-  package var extent: (nodes: Int, texts: Int) { (root.nodeCount, tokens.value.count + objects.value.count) }
+  package var extent: (nodes: Int, texts: Int) {
+    (root.content.value.nodeCount, tokens.value.count + objects.value.count)
+  }
 
   // MARK: Registering
 
@@ -77,8 +108,7 @@ package final class PatternTree<Key: Hashable> {
     count += 1
     let object = object.map { objects.value.retain($0.utf8Bytes) }
     var (run, goesOn) = takeRun(of: pattern) { tokens.value.retain($0) }
-    let node = makeNode(at: run)
-    if goesOn { node.below.insert(key, object: object) } else { node.here.insert(key, object: object) }
+    makeNode(at: run).content.value.change(key, goesOn: goesOn, object: object, by: 1)
     reuse(&run)
   }
 
@@ -87,13 +117,19 @@ package final class PatternTree<Key: Hashable> {
     count -= 1
     let object = object.map { objects.value.release($0.utf8Bytes) }
     var (run, goesOn) = takeRun(of: pattern) { tokens.value.release($0) }
-    remove(key, at: run[...], goesOn: goesOn, object: object, from: root)
+    let node = node(at: run)
+    node.content.value.change(key, goesOn: goesOn, object: object, by: -1)
+    if !node.content.value.hasKeys, !node.content.value.isKept {
+      node.content.value.isKept = true
+      unused.value.append(Array(run))
+      if unused.value.count > unusedMax { prune(unused.value.removeFirst()[...], from: root) }
+    }
     reuse(&run)
   }
 
   /// The numbers that `number` gives the pattern's tokens, without `**`, and whether the pattern ends with it. `reuse`
   /// gives the array back.
-  private func takeRun(
+  @inline(__always) private func takeRun(
     of pattern: Pattern, _ number: (RawSpan) -> TextNumber
   ) -> (run: [TextNumber], goesOn: Bool) {
     var run: [TextNumber] = []
@@ -117,41 +153,53 @@ package final class PatternTree<Key: Hashable> {
   /// The node at the end of `run`. Creates missing nodes, and splits a node whose run continues differently.
   private func makeNode(at run: [TextNumber]) -> Node {
     var node = root
-    var rest = run[...]
-    while let token = rest.first {
-      guard let next = node[token] else {
-        let end = Node(run: Array(rest))
-        node[token] = end
+    var position = 0
+    while position < run.count {
+      guard let next = node[run[position]] else {
+        let end = Node(run: Array(run[position...]))
+        node[run[position]] = end
         return end
       }
-      let common = zip(next.run, rest).prefix { $0 == $1 }.count
-      if common < next.run.count {
-        let fork = Node(run: Array(next.run[..<common]))
-        next.run = Array(next.run[common...])
-        fork[next.run[0]] = next
-        node[token] = fork
+      let nextRun = next.content.value.run
+      let common = nextRun.commonCount(with: run, from: position)
+      if common < nextRun.count {
+        let fork = Node(run: Array(nextRun[..<common]))
+        next.content.value.run = Array(nextRun[common...])
+        fork[nextRun[common]] = next
+        node[run[position]] = fork
         node = fork
       } else {
         node = next
       }
-      rest = rest.dropFirst(common)
+      position += common
     }
     return node
   }
 
-  private func remove(
-    _ key: Key, at run: ArraySlice<TextNumber>, goesOn: Bool, object: TextNumber?, from node: Node
-  ) {
+  /// The node at the end of `run`, which must be there.
+  private func node(at run: [TextNumber]) -> Node {
+    var node = root
+    var position = 0
+    while position < run.count {
+      guard let next = node[run[position]] else { preconditionFailure("the removed key is not in the tree") }
+      node = next
+      position += next.content.value.run.count
+    }
+    return node
+  }
+
+  /// Removes the node at the end of `run` from below `node` if nobody needs it, and joins what then belongs together.
+  private func prune(_ run: ArraySlice<TextNumber>, from node: Node) {
     guard let token = run.first else {
-      if goesOn { node.below.remove(key, object: object) } else { node.here.remove(key, object: object) }
+      node.content.value.isKept = false
       return
     }
-    guard let next = node[token] else { preconditionFailure("the removed key is not in the tree") }
-    remove(key, at: run.dropFirst(next.run.count), goesOn: goesOn, object: object, from: next)
-    if next.isEmpty {
+    guard let next = node[token] else { preconditionFailure("the unused node is not in the tree") }
+    prune(run.dropFirst(next.content.value.run.count), from: next)
+    if next.content.value.isEmpty {
       node[token] = nil
-    } else if let only = next.only {
-      only.run = next.run + only.run
+    } else if let only = next.content.value.only {
+      only.content.value.run = next.content.value.run + only.content.value.run
       node[token] = only
     }
   }
@@ -178,10 +226,10 @@ package final class PatternTree<Key: Hashable> {
     _ node: Node, _ name: [TextNumber], at position: Int, object: TextNumber?, _ found: (Key) -> Void
   ) -> Int {
     guard position < name.count else {
-      node.here.report(object, found)
+      node.content.value.here.report(object, found)
       return 1
     }
-    node.below.report(object, found)
+    node.content.value.below.report(object, found)
     return 1 + follow(name[position], from: node, name, at: position, object: object, found)
       + follow(.star, from: node, name, at: position, object: object, found)
   }
@@ -191,8 +239,8 @@ package final class PatternTree<Key: Hashable> {
     _ found: (Key) -> Void
   ) -> Int {
     guard let next = node[token] else { return 0 }
-    let fitting = next.run.fitting(name, from: position)
-    guard fitting == next.run.count else { return fitting }
+    let fitting = next.content.value.run.fitting(name, from: position)
+    guard fitting == next.content.value.run.count else { return fitting }
     return fitting + visit(next, name, at: position + fitting, object: object, found)
   }
 }
@@ -207,11 +255,8 @@ private struct Leaf<Key: Hashable> {
 
   var isEmpty: Bool { anyObject.isEmpty && byObject.isEmpty }
 
-  mutating func insert(_ key: Key, object: TextNumber?) { change(key, object: object, by: 1) }
-
-  mutating func remove(_ key: Key, object: TextNumber?) { change(key, object: object, by: -1) }
-
-  private mutating func change(_ key: Key, object: TextNumber?, by difference: Int) {
+  /// Adds to how often a key was inserted.
+  mutating func change(_ key: Key, object: TextNumber?, by difference: Int) {
     guard let object else { return anyObject.change(key, by: difference) }
     byObject.change(object) { keys in
       keys = keys ?? Keys()
@@ -237,6 +282,13 @@ extension SmallDictionary where Value == Int {
 }
 
 extension [TextNumber] {
+  /// The number of leading tokens that `other` has from `position` on.
+  fileprivate func commonCount(with other: [TextNumber], from position: Int) -> Int {
+    let limit = Swift.min(count, other.count - position)
+    for offset in 0..<limit where self[offset] != other[position + offset] { return offset }
+    return limit
+  }
+
   /// The number of leading tokens that match `name` from `position` on.
   fileprivate func fitting(_ name: [TextNumber], from position: Int) -> Int {
     let limit = Swift.min(count, name.count - position)

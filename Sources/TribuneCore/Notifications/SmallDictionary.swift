@@ -37,8 +37,9 @@ struct SmallDictionary<Key: Hashable, Value> {
     for (key, value) in others { body(key, value) }
   }
 
-  /// In no particular order.
-  var values: [Value] { (first.map { [$0.value] } ?? []) + others.values }
+  /// In no particular order, as are the values.
+  var entries: [(key: Key, value: Value)] { (first.map { [$0] } ?? []) + others.map { ($0, $1) } }
+  var values: [Value] { entries.map(\.value) }
 
   /// Any entry's value.
   var any: Value? { first?.value ?? others.first?.value }

@@ -14,19 +14,23 @@ struct TextNumber: Hashable {
 
 /// Numbers for the texts in use. No number is given to two texts.
 ///
-/// A hash table with linear probing, so that a lookup hashes the bytes of a text once and needs no `String`.
+/// A hash table with linear probing, so that a lookup hashes the bytes of a text once and needs no `String`. A text that
+/// comes out of use stays until the table is made anew, which is when it is full or has become far too large.
 struct TextNumbers {
   private struct Entry {
     let number: TextNumber
     let text: [UInt8]
     let hash: Int
+    /// 0 if it can go when the table is made anew.
     var useCount = 1
   }
 
   private static var entriesMin: Int { 16 }
 
-  /// A power of two. At most half of them are in use.
+  /// A power of two. At most half of them are taken.
   private var entries: [Entry?] = Array(repeating: nil, count: entriesMin)
+  private var takenCount = 0
+  /// Texts in use.
   private(set) var count = 0
   private var last = TextNumber.unknown.rawValue
 
@@ -38,58 +42,55 @@ struct TextNumbers {
     let index = index(of: text, hash)
     if let number = entries[index]?.number {
       entries[index]?.useCount += 1
+      if entries[index]?.useCount == 1 { count += 1 }
       return number
     }
     last += 1
     count += 1
-    let entry = Entry(number: TextNumber(rawValue: last), text: Array(text), hash: hash)
-    entries[index] = entry
-    if count > entries.count / 2 { resize(to: entries.count * 2) }
-    return entry.number
+    takenCount += 1
+    let number = TextNumber(rawValue: last)
+    entries[index] = Entry(number: number, text: Array(text), hash: hash)
+    if takenCount > entries.count / 2 { rebuild() }
+    return number
   }
 
   /// Releases one use of a text, and returns its number.
   mutating func release(_ text: RawSpan) -> TextNumber {
     let index = index(of: text, Self.hash(text))
-    guard var entry = entries[index] else { preconditionFailure("the released text is not in use") }
-    entry.useCount -= 1
-    entries[index] = entry
-    if entry.useCount == 0 { remove(at: index) }
-    return entry.number
+    guard let number = entries[index]?.number, let useCount = entries[index]?.useCount, useCount > 0 else {
+      preconditionFailure("the released text is not in use")
+    }
+    entries[index]?.useCount = useCount - 1
+    if useCount == 1 {
+      count -= 1
+      if entries.count > Self.entriesMin, count < entries.count / 16 { rebuild() }
+    }
+    return number
   }
 
-  /// nil if the text is not in use.
+  /// nil if the text is not in use; but it can still have a number then, under which nothing is registered.
   func number(of text: RawSpan) -> TextNumber? { entries[index(of: text, Self.hash(text))]?.number }
 
   /// The index of the text's entry, or of the empty one in which it belongs.
   private func index(of text: RawSpan, _ hash: Int) -> Int {
     var index = hash & mask
-    while let entry = entries[index], entry.hash != hash || !entry.text.rawBytes.isEqual(to: text) {
+    while let taken = entries[index]?.hash {
+      if taken == hash, let entry = entries[index], entry.text.rawBytes.isEqual(to: text) { break }
       index = (index + 1) & mask
     }
     return index
   }
 
-  /// Removes an entry, and moves those behind it that gave way to it, so that each can still be found.
-  private mutating func remove(at removed: Int) {
-    var gap = removed
-    var index = (gap + 1) & mask
-    while let entry = entries[index] {
-      if (index &- entry.hash) & mask >= (index - gap) & mask {
-        entries[gap] = entry
-        gap = index
-      }
-      index = (index + 1) & mask
-    }
-    entries[gap] = nil
-    count -= 1
-    if entries.count > Self.entriesMin, count < entries.count / 16 { resize(to: entries.count / 4) }
-  }
-
-  private mutating func resize(to newCount: Int) {
+  /// Makes a table of the texts in use alone, of which a third at most is taken.
+  private mutating func rebuild() {
     let old = entries
-    entries = Array(repeating: nil, count: max(newCount, Self.entriesMin))
-    for case let entry? in old { entries[index(of: entry.text.rawBytes, entry.hash)] = entry }
+    var newCount = Self.entriesMin
+    while newCount < count * 3 { newCount *= 2 }
+    entries = Array(repeating: nil, count: newCount)
+    takenCount = count
+    for case let entry? in old where entry.useCount > 0 {
+      entries[index(of: entry.text.rawBytes, entry.hash)] = entry
+    }
   }
 
   /// The standard library's hash, which has a secret seed: peers cannot choose texts that collide.
