@@ -207,7 +207,7 @@ final class BusServer: EventLoopTarget {
     recorder.endIteration()
     repeat {
       recorder.commit()
-      sender.flushScheduled()
+      while let session = sender.takeScheduled() { sender.flush(session) }
       interpreter.settle()
       gatekeeper.endIteration()
     } while !sender.scheduled.value.isEmpty

@@ -9,17 +9,18 @@ extension Sender {
   private static let passNanoseconds: UInt64 = 10_000_000
   private static let passLossyNanoseconds: UInt64 = 250_000_000
 
-  /// Flushes queues in the order in which they were scheduled: an asker has its verdict before its delegates learn how
-  /// the query ended.
-  func flushScheduled() {
-    var next = 0
-    while next < scheduled.value.count {
-      let session = scheduled.value[next]
-      session.output.flush = .none
-      flush(session)
-      next += 1
+  /// Takes the session whose queue is to be flushed next, in the order in which they were scheduled: an asker has its
+  /// verdict before its delegates learn how the query ended.
+  func takeScheduled() -> Session? {
+    guard takenCount < scheduled.value.count else {
+      takenCount = 0
+      scheduled.value.removeOneByOne()
+      return nil
     }
-    scheduled.value.removeOneByOne()
+    takenCount += 1
+    let session = scheduled.value[takenCount - 1]
+    session.output.flush = .none
+    return session
   }
 
   /// Sends a connection's queue, as far as the kernel takes it.

@@ -46,6 +46,8 @@ final class Sender {
   var relievedAbove = Int.max
   /// Connections for which something was queued in this iteration.
   let scheduled = Cell<[Session]>([])
+  /// How many of them `takeScheduled` has returned.
+  var takenCount = 0
   /// Connections whose flush is deferred.
   private let deferred = Cell<[Session]>([])
   /// Goes off when deferred frames are to be flushed.
