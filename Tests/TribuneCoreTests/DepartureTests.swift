@@ -2,7 +2,6 @@
 
 import Testing
 import TribuneCore
-import TribuneTestSupport
 import TribuneWire
 
 @Suite("Departures during a query", .timeLimit(.minutes(15)))

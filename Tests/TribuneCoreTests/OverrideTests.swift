@@ -2,7 +2,6 @@
 
 import Testing
 import TribuneCore
-import TribuneTestSupport
 import TribuneWire
 
 @Suite("Overrides, dry runs and required delegates", .timeLimit(.minutes(15)))

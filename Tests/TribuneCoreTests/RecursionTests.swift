@@ -2,7 +2,6 @@
 
 import Testing
 import TribuneCore
-import TribuneTestSupport
 import TribuneWire
 
 @Suite("Queries within queries", .timeLimit(.minutes(15)))

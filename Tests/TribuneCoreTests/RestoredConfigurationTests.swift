@@ -2,7 +2,6 @@
 
 import Testing
 import TribuneProtocols
-import TribuneTestSupport
 import TribuneWire
 
 @testable import TribuneCore

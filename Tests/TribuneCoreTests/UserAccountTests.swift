@@ -2,7 +2,6 @@
 
 import Testing
 import TribuneCore
-import TribuneTestSupport
 import TribuneWire
 
 /// What must survive a restart has a limit for each user, so that no user exhausts the log.

@@ -2,7 +2,6 @@
 
 import Testing
 import TribuneCore
-import TribuneTestSupport
 import TribuneWire
 
 @Suite("Wills and dids", .timeLimit(.minutes(15)))

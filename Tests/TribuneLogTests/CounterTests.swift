@@ -2,7 +2,6 @@
 
 import Testing
 import TribuneSystem
-import TribuneTestSupport
 
 @testable import TribuneLog
 

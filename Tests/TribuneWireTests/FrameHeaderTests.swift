@@ -136,18 +136,13 @@ struct FrameHeaderTests {
 @Suite("Connection ids", .timeLimit(.minutes(15)))
 struct ConnectionIDTests {
   @Test(
-    "Are read with or without the colon",
-    arguments: [(":7", 7), ("7", 7), (":0", 0), (":18446744073709551615", .max)] as [(String, UInt64)])
-  func valid(_ text: String, _ number: UInt64) {
-    #expect(ConnectionID(text)?.rawValue == number)
-  }
-
-  @Test(
-    "Are digits and nothing else",
+    "Are digits, with or without a colon before them",
     arguments: [
-      "", ":", "::7", ":-0", ":+7", "-1", "+7", " 7", "7 ", ":7:", "7a", "0x7", "٧", ":18446744073709551616",
-    ])
-  func invalid(_ text: String) {
-    #expect(ConnectionID(text) == nil)
+      (":7", 7), ("7", 7), (":0", 0), (":18446744073709551615", .max), ("", nil), (":", nil), ("::7", nil),
+      (":-0", nil), (":+7", nil), ("-1", nil), ("+7", nil), (" 7", nil), ("7 ", nil), (":7:", nil),
+      ("7a", nil), ("0x7", nil), ("٧", nil), (":18446744073709551616", nil),
+    ] as [(String, UInt64?)])
+  func digits(_ text: String, _ number: UInt64?) {
+    #expect(ConnectionID(text)?.rawValue == number)
   }
 }

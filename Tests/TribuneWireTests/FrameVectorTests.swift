@@ -99,45 +99,6 @@ struct FrameVectorTests {
     let header = try #require(try FrameHeader(buffer.bytes, at: 1, limits: .fromBus))
     try stamped.expect(FrameView(header, buffer.bytes(in: 1..<1 + header.frameLength)))
   }
-
-  @Test("A corrupt frame is refused, or decoded as fields that can be encoded again", arguments: Seeds.all)
-  func damage(seed: UInt64) throws {
-    var random = SplitMix64(seed: seed)
-    for _ in 0..<10 {
-      for vector in FrameVector.all {
-        var bytes = vector.encoded()
-        for _ in 0..<Int.random(in: 1...4, using: &random) {
-          bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8(truncatingIfNeeded: random.next())
-        }
-        try Self.checkDamaged(bytes)
-      }
-    }
-  }
-
-  private static func checkDamaged(_ bytes: [UInt8]) throws {
-    do throws(WireError) {
-      guard let header = try FrameHeader(bytes.raw, at: 0, limits: .fromBus) else { return }
-      guard header.frameLength <= bytes.count else { return }
-      let whole = Array(bytes[..<header.frameLength])
-      let frame = FrameView(header, whole.raw)
-      _ = NameSyntax.isName(frame.name)
-      _ = NameSyntax.isObject(frame.object)
-      guard let vector = FrameVector.all.first(where: { $0.kind == header.kind }) else { return }
-      try checkStable(like: vector.fields, in: frame)
-    } catch {
-      #expect([.malformedFrame, .frameTooLong, .invalidValue, .limitExceeded].contains(error.code))
-    }
-  }
-
-  /// Fields that were decoded from corrupt bytes are the same after encoding and decoding.
-  private static func checkStable<F: FrameFields>(like _: F, in frame: FrameView) throws(WireError) {
-    let fields = try frame.decode(F.self)
-    let buffer = ByteBuffer(capacity: 0)
-    fields.append(to: buffer)
-    var reader = FieldReader(buffer.bytes)
-    let again = try F(from: &reader)
-    #expect(again == fields)
-  }
 }
 
 /// Assembles frames from pieces.

@@ -49,8 +49,7 @@ extension FrameVector {
       Welcome(
         connection: ConnectionID(rawValue: 7), payloadMax: 16_777_216, observationsMax: 4096,
         delegatesMax: 4096, queriesMax: 1024, deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 812,
-        software: "tribuned 0.1"),
-      serial: 0),
+        software: "tribuned 0.1"), serial: 0),
     FrameVector("error", Refusal(.invalidName), serial: 12, text: #""a..b" is not a valid name"#),
     FrameVector("error-unknown-code", newerRefusal, serial: 0, text: "später"),
     FrameVector("ok", Okay(), serial: 12),
@@ -116,16 +115,14 @@ extension FrameVector {
           Awaited.Missing(
             connection: ConnectionID(rawValue: 9), peer: restore, failure: .timedOut, reason: "",
             elapsed: 30_000_000),
-        ]),
-      serial: 48),
+        ]), serial: 48),
     FrameVector("list-retained", List(.retained), serial: 55),
     FrameVector(
       "entry-retained",
       Entry.retained(
         RetainedEntry(
           connection: ConnectionID(rawValue: 9), uid: 34, name: "archive.state", object: "folder/backups",
-          length: 11, age: 2_000_000)),
-      serial: 55),
+          length: 11, age: 2_000_000)), serial: 55),
   ]
 
   private static let delegation: [FrameVector] = [
@@ -139,20 +136,16 @@ extension FrameVector {
       "attach-set",
       Attach(
         label: "taps", patterns: ["scrollView.didTap", "scrollView.*"], isSet: true,
-        protocols: ["TapScrollViewDelegate", "Printable"]),
-      serial: 31, object: "view/1"),
+        protocols: ["TapScrollViewDelegate", "Printable"]), serial: 31, object: "view/1"),
+    FrameVector("hold", Hold(), serial: 38, name: "archive.**", object: "folder/backups", text: why),
     FrameVector(
-      "hold", Hold(), serial: 38, name: "archive.**", object: "folder/backups", text: why),
-    FrameVector(
-      "hold-expiry", Hold(expiry: 3_600_000_000_000), serial: 39, name: "unit.shouldRestart",
-      text: "backup"),
+      "hold-expiry", Hold(expiry: 3_600_000_000_000), serial: 39, name: "unit.shouldRestart", text: "backup"),
     FrameVector(
       "ended-replaced",
       Ended.replaced(
         by: DelegateEntry(
           connection: ConnectionID(rawValue: 8), delegate: pictures, object: "folder/backups", order: 0,
-          failurePolicy: .veto, timeout: 5000, patterns: ["archive.shouldPrune"])),
-      serial: 3),
+          failurePolicy: .veto, timeout: 5000, patterns: ["archive.shouldPrune"])), serial: 3),
     FrameVector("ended-expired", Ended.expired, serial: 39),
     FrameVector("declare", Declare(protocolName: "ScrollViewDelegate"), serial: 40, object: "view/1"),
     FrameVector(
@@ -181,25 +174,20 @@ extension FrameVector {
       name: "archive.shouldPrune", object: "folder/backups"),
     FrameVector(
       "question", Question(query: query, delegate: delegate, timeout: 2500, asker: shell), sender: 9,
-      serial: 3, name: "archive.shouldPrune", object: "folder/backups",
-      text: #"{"count": 3}"#),
+      serial: 3, name: "archive.shouldPrune", object: "folder/backups", text: #"{"count": 3}"#),
     FrameVector(
       "question-dry-run",
       Question(query: query, delegate: delegate, timeout: 2500, asker: shell, isDryRun: true), sender: 9,
       serial: 3, name: "archive.shouldPrune", object: "folder/backups"),
     FrameVector("answer-approve", Answer(query: query, delegate: delegate, answer: .approve), serial: 8),
+    FrameVector("answer-veto", Answer(query: query, delegate: delegate, answer: .veto), serial: 9, text: why),
     FrameVector(
-      "answer-veto", Answer(query: query, delegate: delegate, answer: .veto), serial: 9,
-      text: why),
-    FrameVector(
-      "defer", Defer(query: query, delegate: delegate, extension: 10_000), serial: 10,
-      text: "unmounting"),
+      "defer", Defer(query: query, delegate: delegate, extension: 10_000), serial: 10, text: "unmounting"),
     FrameVector(
       "defer-any", Defer(query: query, delegate: DelegateID(rawValue: 0), extension: 10_000),
       flags: .acknowledge, serial: 37, text: "unmounting"),
     FrameVector(
-      "progress", Progress(query: query, delegate: identity, timeout: 10_000), serial: 5,
-      text: "unmounting"),
+      "progress", Progress(query: query, delegate: identity, timeout: 10_000), serial: 5, text: "unmounting"),
     FrameVector(
       "progress-asked", Progress(query: query, delegate: identity, timeout: 2500, stage: .asked), serial: 32),
     FrameVector(
@@ -213,8 +201,7 @@ extension FrameVector {
         outcomes: [
           Outcome(delegate: identity, outcome: .vetoed, reason: why, elapsed: 1500),
           Outcome(delegate: other, outcome: .timedOut, reason: "", elapsed: 5_000_000),
-        ]),
-      serial: 5),
+        ]), serial: 5),
     FrameVector(
       "verdict-unanswered",
       Verdict(query: QueryID(rawValue: 42), verdict: .allowed, isUnanswered: true, outcomes: []), serial: 6),
@@ -225,8 +212,7 @@ extension FrameVector {
         outcomes: [
           Outcome(delegate: holder, outcome: .held, reason: why, elapsed: 0),
           Outcome(delegate: identity, outcome: .vetoed, reason: why, elapsed: 1500),
-        ], isOverridden: true),
-      serial: 33),
+        ], isOverridden: true), serial: 33),
     FrameVector(
       "verdict-dry-run",
       Verdict(
@@ -260,8 +246,7 @@ extension FrameVector {
             value: Array(#"["a", "b"]"#.utf8)),
           Outcome(delegate: other, outcome: .answered, reason: "", elapsed: 1600),
           Outcome(delegate: pictures, outcome: .failed, reason: "no network", elapsed: 1700),
-        ], isDryRun: true),
-      serial: 35),
+        ], isDryRun: true), serial: 35),
   ]
 
   private static let listing: [FrameVector] = [
@@ -274,23 +259,20 @@ extension FrameVector {
       Entry.connection(
         ConnectionEntry(
           id: ConnectionID(rawValue: 7), peer: restore, age: 1_000_000, observations: 1, delegates: 2,
-          queries: 3, queued: 65_536, lost: 4, posted: 5, isPaused: true, isLossy: false)),
-      serial: 23),
+          queries: 3, queued: 65_536, lost: 4, posted: 5, isPaused: true, isLossy: false)), serial: 23),
     FrameVector(
       "entry-connection-lossy",
       Entry.connection(
         ConnectionEntry(
           id: ConnectionID(rawValue: 8), peer: shell, age: 2_000_000, observations: 0, delegates: 0,
           queries: 0, queued: 0, lost: 0, posted: 0, isPaused: false, isLossy: true, isSuspended: true,
-          held: 4096, isSurviving: false)),
-      serial: 23),
+          held: 4096, isSurviving: false)), serial: 23),
     FrameVector(
       "entry-observation",
       Entry.observation(
         ObservationEntry(
           connection: ConnectionID(rawValue: 7), pattern: "archive.**", object: "folder/backups",
-          suspension: .hold, isAwaited: true)),
-      serial: 24),
+          suspension: .hold, isAwaited: true)), serial: 24),
     FrameVector(
       "entry-delegate",
       Entry.delegate(
@@ -303,8 +285,7 @@ extension FrameVector {
       Entry.hold(
         HoldEntry(
           connection: ConnectionID(rawValue: 7), delegate: holder, pattern: "archive.**",
-          object: "folder/backups", why: why, age: 90_000_000, remaining: 30_000_000)),
-      serial: 43),
+          object: "folder/backups", why: why, age: 90_000_000, remaining: 30_000_000)), serial: 43),
     FrameVector("entry-missing", Entry.missing(MissingEntry(name: "restore@db.service")), serial: 21),
   ]
 
@@ -317,28 +298,24 @@ extension FrameVector {
       Entry.object(
         ObjectEntry(
           object: "view/1", protocolName: "ScrollViewDelegate", delegates: 2,
-          connection: ConnectionID(rawValue: 9))),
-      serial: 44),
+          connection: ConnectionID(rawValue: 9))), serial: 44),
     FrameVector(
       "entry-protocol",
       Entry.protocol(
         ProtocolEntry(
           name: "TapScrollViewDelegate", parents: ["ScrollViewDelegate", "Printable"], members: 4,
-          connection: .bus, documentation: "Taps, and all else.")),
-      serial: 45),
+          connection: .bus, documentation: "Taps, and all else.")), serial: 45),
     FrameVector(
       "entry-member",
       Entry.member(
         MemberEntry(
           origin: "TapScrollViewDelegate", kind: .value, isRequired: false, name: "scrollView.zoomTarget",
-          parameters: "()", result: "(view: ?string)", documentation: "What to zoom on.")),
-      serial: 46),
+          parameters: "()", result: "(view: ?string)", documentation: "What to zoom on.")), serial: 46),
     FrameVector(
       "entry-member-required",
       Entry.member(
         MemberEntry(
           origin: "ScrollViewDelegate", kind: .did, isRequired: true, name: "scrollView.didTap",
-          parameters: "(x: float, y: float)", result: "", documentation: "")),
-      serial: 46),
+          parameters: "(x: float, y: float)", result: "", documentation: "")), serial: 46),
   ]
 }

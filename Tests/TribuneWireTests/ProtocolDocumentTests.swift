@@ -104,8 +104,7 @@ enum Conversation {
       "welcome",
       Welcome(
         connection: client, payloadMax: 16 << 20, observationsMax: 4096, delegatesMax: 4096, queriesMax: 1024,
-        deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 4242, software: "0.1.0"),
-      serial: 0),
+        deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 4242, software: "0.1.0"), serial: 0),
     FrameVector("observe", Observe(), serial: 1, name: "window.*"),
     FrameVector("ok", Okay(registration: 1), serial: 1),
     FrameVector(
@@ -147,8 +146,7 @@ enum Conversation {
       Entry.delegate(
         DelegateEntry(
           connection: client, delegate: editor, object: "window/42", order: 0, failurePolicy: .veto,
-          timeout: 5000, patterns: ["window.shouldClose"])),
-      serial: 8),
+          timeout: 5000, patterns: ["window.shouldClose"])), serial: 8),
   ]
 
   private static let backup = DelegateIdentity(
@@ -164,8 +162,7 @@ enum Conversation {
       "verdict-held",
       Verdict(
         query: QueryID(rawValue: 13), verdict: .vetoed, isUnanswered: false,
-        outcomes: [Outcome(delegate: backup, outcome: .held, reason: "backing up", elapsed: 0)]),
-      serial: 2),
+        outcomes: [Outcome(delegate: backup, outcome: .held, reason: "backing up", elapsed: 0)]), serial: 2),
     FrameVector("ended", Ended.expired, serial: 1),
   ]
 
