@@ -65,79 +65,76 @@ struct InheritanceTests {
   }
 
   private static func inherited(_ place: String, from origin: String) -> String {
-    "\(place): method \"a\" is inherited from \(origin); it can be declared again only to make it required"
+    #"\#(place): method "a" is inherited from \#(origin); it can be declared again only to make it required"#
   }
 
   @Test(
     "conflicts are refused with both locations",
     arguments: [
-      ("protocol B : A {}", ["1:14: there is no protocol \"A\""], []),
-      ("protocol B : A, C {}", ["1:14: there is no protocol \"A\"", "1:17: there is no protocol \"C\""], []),
-      ("protocol A : A {}", ["1:14: \"A\" inherits from itself: A → A"], []),
+      ("protocol B : A {}", [#"1:14: there is no protocol "A""#], []),
+      ("protocol B : A, C {}", [#"1:14: there is no protocol "A""#, #"1:17: there is no protocol "C""#], []),
+      ("protocol A : A {}", [#"1:14: "A" inherits from itself: A → A"#], []),
       (
         "protocol X {}\nprotocol A : X, B {}\nprotocol B : A {}\nprotocol C : B {}",
         [
-          "2:17: \"A\" inherits from itself: A → B → A", "3:14: \"B\" is left out, as its parent \"A\" is",
-          "4:14: \"C\" is left out, as its parent \"B\" is",
+          #"2:17: "A" inherits from itself: A → B → A"#, #"3:14: "B" is left out, as its parent "A" is"#,
+          #"4:14: "C" is left out, as its parent "B" is"#,
         ], ["X"]
       ),
       (
         "protocol Z : C {}\nprotocol C : A {}\nprotocol B : C {}\nprotocol A : B {}",
         [
-          "1:14: \"Z\" is left out, as its parent \"C\" is",
-          "2:14: \"C\" inherits from itself: C → A → B → C",
-          "3:14: \"B\" is left out, as its parent \"C\" is",
-          "4:14: \"A\" is left out, as its parent \"B\" is",
+          #"1:14: "Z" is left out, as its parent "C" is"#, #"2:14: "C" inherits from itself: C → A → B → C"#,
+          #"3:14: "B" is left out, as its parent "C" is"#, #"4:14: "A" is left out, as its parent "B" is"#,
         ], []
       ),
       (
         "protocol A { oops }\nprotocol B : A {}\nprotocol C : B, A {}\nprotocol D {}",
         [
-          "1:14: found \"oops\", expected \"optional\", \"required\", \"type\" or \"}\"",
-          "2:14: \"B\" is left out, as its parent \"A\" is",
-          "3:14: \"C\" is left out, as its parent \"B\" is",
+          #"1:14: found "oops", expected "optional", "required", "type" or "}""#,
+          #"2:14: "B" is left out, as its parent "A" is"#, #"3:14: "C" is left out, as its parent "B" is"#,
         ], ["D"]
       ),
       (
         "protocol A { oops } protocol B : A, X { oops }",
         [
-          "1:14: found \"oops\", expected \"optional\", \"required\", \"type\" or \"}\"",
-          "1:37: there is no protocol \"X\"",
-          "1:41: found \"oops\", expected \"optional\", \"required\", \"type\" or \"}\"",
+          #"1:14: found "oops", expected "optional", "required", "type" or "}""#,
+          #"1:37: there is no protocol "X""#,
+          #"1:41: found "oops", expected "optional", "required", "type" or "}""#,
         ], []
       ),
       (
         "protocol A { optional should a () }\nprotocol B : A { optional should a () }",
-        [inherited("2:34", from: "\"A\" (a.protocol:1:30)")], ["A"]
+        [inherited("2:34", from: #""A" (a.protocol:1:30)"#)], ["A"]
       ),
       (
         "protocol A { required should a () }\nprotocol B : A { required should a () }",
-        [inherited("2:34", from: "\"A\" (a.protocol:1:30)")], ["A"]
+        [inherited("2:34", from: #""A" (a.protocol:1:30)"#)], ["A"]
       ),
       (
         "protocol A { optional should a () }\nprotocol R : A { required should a () }\nprotocol B : A, R { required "
-          + "should a () }", [inherited("3:37", from: "\"R\" (a.protocol:2:34)")], ["A", "R"]
+          + "should a () }", [inherited("3:37", from: #""R" (a.protocol:2:34)"#)], ["A", "R"]
       ),
       (
         "protocol A { optional should a (x: int) }\nprotocol B : A { required should a (x: float) }",
-        ["2:34: method \"a\" differs from the inherited one of \"A\" (a.protocol:1:30)"], ["A"]
+        [#"2:34: method "a" differs from the inherited one of "A" (a.protocol:1:30)"#], ["A"]
       ),
       (
         "protocol A { optional should a () }\nprotocol B : A { required value a () -> () }",
-        ["2:33: method \"a\" differs from the inherited one of \"A\" (a.protocol:1:30)"], ["A"]
+        [#"2:33: method "a" differs from the inherited one of "A" (a.protocol:1:30)"#], ["A"]
       ),
       (
         "protocol A { optional should a (x: int) }\nprotocol B { optional should a (y: int) }\nprotocol C : A, B {}",
-        ["3:10: method \"a\" of \"A\" (a.protocol:1:30) differs from that of \"B\" (a.protocol:2:30)"],
+        [#"3:10: method "a" of "A" (a.protocol:1:30) differs from that of "B" (a.protocol:2:30)"#],
         ["A", "B"]
       ),
       (
         "protocol A { type T (one) }\nprotocol B { type T (two) }\nprotocol C : A, B {}",
-        ["3:10: type \"T\" differs between \"A\" and \"B\""], ["A", "B"]
+        [#"3:10: type "T" differs between "A" and "B""#], ["A", "B"]
       ),
       (
         "protocol A { type T (one) }\nprotocol B : A { type T (two) }",
-        ["2:23: type \"T\" differs from that in \"A\": (one)"], ["A"]
+        [#"2:23: type "T" differs from that in "A": (one)"#], ["A"]
       ),
     ])
   func wrong(text: String, expected: [String], left: [String]) {
@@ -173,7 +170,7 @@ struct InheritanceTests {
     let other = chain(66).split(separator: "\n").suffix(6).joined(separator: "\n")
     #expect(
       Library.loading(one, other).diagnostics == [
-        "b.protocol:6:10: \"P65\" inherits from more than 64 protocols"
+        #"b.protocol:6:10: "P65" inherits from more than 64 protocols"#
       ])
     func many(_ name: String, _ count: Int, _ member: String) -> String {
       "protocol \(name) {\n" + (0..<count).map { member.replacing("%", with: "\(name)\($0)") + "\n" }.joined()
@@ -182,12 +179,12 @@ struct InheritanceTests {
     let methods = many("A", 300, "optional should % ()") + many("B", 213, "optional should % ()")
     #expect(
       Library.loading(methods + "protocol C : A, B {}").diagnostics == [
-        "a.protocol:518:10: \"C\" has more than 512 methods with those it inherits"
+        #"a.protocol:518:10: "C" has more than 512 methods with those it inherits"#
       ])
     let types = many("A", 100, "type % ()") + many("B", 29, "type % ()")
     #expect(
       Library.loading(types + "protocol C : A, B {}").diagnostics == [
-        "a.protocol:134:10: \"C\" has more than 128 types with those it inherits"
+        #"a.protocol:134:10: "C" has more than 128 types with those it inherits"#
       ])
   }
 }

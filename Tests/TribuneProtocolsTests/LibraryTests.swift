@@ -33,7 +33,7 @@ struct LibraryTests {
       "protocol A { optional should a () }", "protocol A { optional should b () }",
       "# The same.\nprotocol A {\n  optional should a ()\n}")
     #expect(
-      diagnostics == ["b.protocol:1:10: protocol \"A\" has another definition already, at a.protocol:1:10"])
+      diagnostics == [#"b.protocol:1:10: protocol "A" has another definition already, at a.protocol:1:10"#])
     #expect(library["A"]?.method(named: "a") != nil)
   }
 
@@ -97,7 +97,7 @@ struct LibraryTests {
     var (library, _) = Library.loading("protocol A { optional should a () }")
     let refusal = try #require(Self.refusal(of: "protocol B {}\nprotocol A {}", for: 1, in: &library))
     #expect(
-      refusal.messages == ["wire:2:10: protocol \"A\" has another definition already, at a.protocol:1:10"])
+      refusal.messages == [#"wire:2:10: protocol "A" has another definition already, at a.protocol:1:10"#])
     #expect(refusal.isConflict)
     #expect(library.protocols.map(\.name) == ["A"])
     #expect(library.count(of: 1) == 0)
@@ -132,7 +132,7 @@ struct LibraryTests {
     let files = [ProtocolSource("protocol A { optional should a () }\nprotocol B {}")]
     #expect(
       library.load(files).map(\.description) == [
-        "a.protocol:1:10: this replaces the protocol \"A\" that a connection has defined"
+        #"a.protocol:1:10: this replaces the protocol "A" that a connection has defined"#
       ])
     #expect(library.load(files) == [])
     #expect(library.owner(of: "A") == nil)

@@ -7,112 +7,98 @@ enum Mistakes {
   private static let fieldName = "a field's name (a letter, then letters and digits, with single _ between)"
   private static let value = "a value (a letter, then letters and digits, with single _ between)"
   private static let methodName = "a method's name (letters, digits, _ and -, with dots between)"
-  private static let member = "\"optional\", \"required\", \"type\" or \"}\""
+  private static let member = #""optional", "required", "type" or "}""#
+
+  private static func misnamed(_ name: String, _ kind: String) -> String {
+    #""\#(name)" is a \#(kind) method, but its last part does not begin with "\#(kind)" and an upper case letter"#
+  }
 
   /// None of them defines a protocol A.
   static let syntax: [(String, [String])] = [
-    ("x", ["1:1: found \"x\", expected \"protocol\""]),
-    ("}", ["1:1: found \"}\", expected \"protocol\""]),
+    ("x", [#"1:1: found "x", expected "protocol""#]),
+    ("}", [#"1:1: found "}", expected "protocol""#]),
     ("protocol", ["1:9: found the end, expected \(protocolName)"]),
-    ("protocol 1A {}", ["1:10: found \"1A\", expected \(protocolName)"]),
-    ("protocol a.b {}", ["1:10: found \"a.b\", expected \(protocolName)"]),
-    ("protocol A", ["1:11: found the end, expected \":\" or \"{\""]),
-    ("protocol A B {}", ["1:12: found \"B\", expected \":\" or \"{\""]),
-    ("protocol A : {}", ["1:14: found \"{\", expected \(protocolName)"]),
-    ("protocol B {} protocol A : B B {}", ["1:30: found \"B\", expected \",\" or \"{\""]),
-    ("protocol B {} protocol A : B, B {}", ["1:31: \"B\" is named as a parent twice"]),
-    ("protocol A {", ["1:13: found the end, expected a method, a type or \"}\""]),
-    ("protocol A {\n  # more to come\n", ["3:1: found the end, expected a method, a type or \"}\""]),
-    ("protocol A { ; }", ["1:14: found \";\", expected \(member)"]),
-    ("protocol A { should a () }", ["1:14: found \"should\", expected \(member)"]),
+    ("protocol 1A {}", [#"1:10: found "1A", expected \#(protocolName)"#]),
+    ("protocol a.b {}", [#"1:10: found "a.b", expected \#(protocolName)"#]),
+    ("protocol A", [#"1:11: found the end, expected ":" or "{""#]),
+    ("protocol A B {}", [#"1:12: found "B", expected ":" or "{""#]),
+    ("protocol A : {}", [#"1:14: found "{", expected \#(protocolName)"#]),
+    ("protocol B {} protocol A : B B {}", [#"1:30: found "B", expected "," or "{""#]),
+    ("protocol B {} protocol A : B, B {}", [#"1:31: "B" is named as a parent twice"#]),
+    ("protocol A {", [#"1:13: found the end, expected a method, a type or "}""#]),
+    ("protocol A {\n  # more to come\n", [#"3:1: found the end, expected a method, a type or "}""#]),
+    ("protocol A { ; }", [#"1:14: found ";", expected \#(member)"#]),
+    ("protocol A { should a () }", [#"1:14: found "should", expected \#(member)"#]),
     (
       "protocol A { { optional should a () } }",
-      ["1:14: found \"{\", expected \(member)", "1:39: found \"}\", expected \"protocol\""]
+      [#"1:14: found "{", expected \#(member)"#, #"1:39: found "}", expected "protocol""#]
     ),
-    (
-      "protocol A { optional a () }",
-      ["1:23: found \"a\", expected \"should\", \"will\", \"did\" or \"value\""]
-    ),
-    ("protocol A { optional should () }", ["1:30: found \"(\", expected \(methodName)"]),
-    ("protocol A { optional should a..b () }", ["1:30: found \"a..b\", expected \(methodName)"]),
-    ("protocol A { optional should ä () }", ["1:30: found \"ä\", expected \(methodName)"]),
-    ("protocol A { optional should a }", ["1:32: found \"}\", expected \"(\""]),
+    ("protocol A { optional a () }", [#"1:23: found "a", expected "should", "will", "did" or "value""#]),
+    ("protocol A { optional should () }", [#"1:30: found "(", expected \#(methodName)"#]),
+    ("protocol A { optional should a..b () }", [#"1:30: found "a..b", expected \#(methodName)"#]),
+    ("protocol A { optional should ä () }", [#"1:30: found "ä", expected \#(methodName)"#]),
+    ("protocol A { optional should a }", [#"1:32: found "}", expected "(""#]),
     (
       "protocol A { optional should a (",
       [
         "1:33: found the end, expected \(fieldName)",
-        "1:33: found the end, expected a method, a type or \"}\"",
+        #"1:33: found the end, expected a method, a type or "}""#,
       ]
     ),
-    ("protocol A { optional should a (b) }", ["1:34: found \")\", expected \":\" and the type of \"b\""]),
-    ("protocol A { optional should a (b, c) }", ["1:34: found \",\", expected \":\" and the type of \"b\""]),
-    ("protocol A { optional should a (b:) }", ["1:35: found \")\", expected a type"]),
-    ("protocol A { optional should a (b: int,) }", ["1:40: found \")\", expected \(fieldName)"]),
-    ("protocol A { optional should a (b: int c: int) }", ["1:40: found \"c\", expected \",\" or \")\""]),
-    ("protocol A { optional should a (b: integer) }", ["1:36: found \"integer\", expected a type"]),
-    ("protocol A { optional should a (b: Foo_) }", ["1:36: found \"Foo_\", expected a type"]),
-    ("protocol A { optional should a (b: ??int) }", ["1:37: found \"?\", expected a type, nullable once"]),
-    ("protocol A { optional should a (b: [int]int) }", ["1:37: found \"int\", expected \"]\" or \"string\""]),
-    ("protocol A { optional should a (b: [string) }", ["1:43: found \")\", expected \"]\""]),
-    ("protocol A { optional should a (b: []) }", ["1:38: found \")\", expected a type"]),
-    ("protocol A { optional should a (b: (c, d: int)) }", ["1:41: found \":\", expected \",\" or \")\""]),
+    ("protocol A { optional should a (b) }", [#"1:34: found ")", expected ":" and the type of "b""#]),
+    ("protocol A { optional should a (b, c) }", [#"1:34: found ",", expected ":" and the type of "b""#]),
+    ("protocol A { optional should a (b:) }", [#"1:35: found ")", expected a type"#]),
+    ("protocol A { optional should a (b: int,) }", [#"1:40: found ")", expected \#(fieldName)"#]),
+    ("protocol A { optional should a (b: int c: int) }", [#"1:40: found "c", expected "," or ")""#]),
+    ("protocol A { optional should a (b: integer) }", [#"1:36: found "integer", expected a type"#]),
+    ("protocol A { optional should a (b: Foo_) }", [#"1:36: found "Foo_", expected a type"#]),
+    ("protocol A { optional should a (b: ??int) }", [#"1:37: found "?", expected a type, nullable once"#]),
+    ("protocol A { optional should a (b: [int]int) }", [#"1:37: found "int", expected "]" or "string""#]),
+    ("protocol A { optional should a (b: [string) }", [#"1:43: found ")", expected "]""#]),
+    ("protocol A { optional should a (b: []) }", [#"1:38: found ")", expected a type"#]),
+    ("protocol A { optional should a (b: (c, d: int)) }", [#"1:41: found ":", expected "," or ")""#]),
     (
       "protocol A { optional should a (b: (c: int, d)) }",
-      ["1:46: found \")\", expected \":\" and the type of \"d\""]
+      [#"1:46: found ")", expected ":" and the type of "d""#]
     ),
-    ("protocol A { optional should a (b: (c, d_)) }", ["1:40: found \"d_\", expected \(value)"]),
-    ("protocol A { optional should a (b: (c, c)) }", ["1:40: there is a value \"c\" already"]),
-    ("protocol A { optional should a (b: int, b: int) }", ["1:41: there is a field \"b\" already"]),
-    ("protocol A { optional should a (b__c: int) }", ["1:33: found \"b__c\", expected \(fieldName)"]),
-    ("protocol A { optional should a (_b: int) }", ["1:33: found \"_b\", expected \(fieldName)"]),
-    ("protocol A { optional should a (b-c: int) }", ["1:33: found \"b-c\", expected \(fieldName)"]),
-    ("protocol A { optional value a () }", ["1:34: found \"}\", expected \"->\" and the result of \"a\""]),
-    ("protocol A { optional value a () -> }", ["1:37: found \"}\", expected \"(\""]),
-    ("protocol A { optional value a () -> int }", ["1:37: found \"int\", expected \"(\""]),
+    ("protocol A { optional should a (b: (c, d_)) }", [#"1:40: found "d_", expected \#(value)"#]),
+    ("protocol A { optional should a (b: (c, c)) }", [#"1:40: there is a value "c" already"#]),
+    ("protocol A { optional should a (b: int, b: int) }", [#"1:41: there is a field "b" already"#]),
+    ("protocol A { optional should a (b__c: int) }", [#"1:33: found "b__c", expected \#(fieldName)"#]),
+    ("protocol A { optional should a (_b: int) }", [#"1:33: found "_b", expected \#(fieldName)"#]),
+    ("protocol A { optional should a (b-c: int) }", [#"1:33: found "b-c", expected \#(fieldName)"#]),
+    ("protocol A { optional value a () }", [#"1:34: found "}", expected "->" and the result of "a""#]),
+    ("protocol A { optional value a () -> }", [#"1:37: found "}", expected "(""#]),
+    ("protocol A { optional value a () -> int }", [#"1:37: found "int", expected "(""#]),
     (
       "protocol A { optional should a () -> (b: int) }",
-      ["1:35: found \"->\", but only a value method has a result, and \"a\" is a should method"]
+      [#"1:35: found "->", but only a value method has a result, and "a" is a should method"#]
     ),
-    (
-      "protocol A { optional did a.close () }",
-      [
-        "1:27: \"a.close\" is a did method, but its last part does not begin with \"did\" and an upper case letter"
-      ]
-    ),
-    (
-      "protocol A { optional will a.willow () }",
-      [
-        "1:28: \"a.willow\" is a will method, but its last part does not begin with \"will\" and an upper case letter"
-      ]
-    ),
-    (
-      "protocol A { optional will didB.will () }",
-      [
-        "1:28: \"didB.will\" is a will method, but its last part does not begin with \"will\" and an upper case letter"
-      ]
-    ),
+    ("protocol A { optional did a.close () }", ["1:27: \(misnamed("a.close", "did"))"]),
+    ("protocol A { optional will a.willow () }", ["1:28: \(misnamed("a.willow", "will"))"]),
+    ("protocol A { optional will didB.will () }", ["1:28: \(misnamed("didB.will", "will"))"]),
     (
       "protocol A { optional should tribune.shouldStop () }",
-      ["1:30: \"tribune.shouldStop\" is under \"tribune.\", which is reserved for the bus"]
+      [#"1:30: "tribune.shouldStop" is under "tribune.", which is reserved for the bus"#]
     ),
     (
       "protocol A {\n  optional should a ()\n  required did a.didB ()\n  optional should a (b: int)\n}",
-      ["4:19: method \"a\" is declared already at a.protocol:2:19"]
+      [#"4:19: method "a" is declared already at a.protocol:2:19"#]
     ),
-    ("protocol A { type t (a: int) }", ["1:19: found \"t\", expected \(typeName)"]),
-    ("protocol A { type T int }", ["1:21: found \"int\", expected \"(\""]),
-    ("protocol A { type T (a) type T (b) }", ["1:30: type \"T\" is defined already at a.protocol:1:19"]),
+    ("protocol A { type t (a: int) }", [#"1:19: found "t", expected \#(typeName)"#]),
+    ("protocol A { type T int }", [#"1:21: found "int", expected "(""#]),
+    ("protocol A { type T (a) type T (b) }", [#"1:30: type "T" is defined already at a.protocol:1:19"#]),
     (
       "protocol A { optional should a (b: Foo, c: []Foo) }",
-      ["1:36: there is no type \"Foo\"", "1:46: there is no type \"Foo\""]
+      [#"1:36: there is no type "Foo""#, #"1:46: there is no type "Foo""#]
     ),
     (
       "protocol A { type T (t: T) }",
-      ["1:19: type \"T\" contains itself: T → T; make one of them nullable, an array or a map"]
+      [#"1:19: type "T" contains itself: T → T; make one of them nullable, an array or a map"#]
     ),
     (
       "protocol A { type T (u: (v: U)) type U (t: T, n: ?U) }",
-      ["1:19: type \"T\" contains itself: T → U → T; make one of them nullable, an array or a map"]
+      [#"1:19: type "T" contains itself: T → U → T; make one of them nullable, an array or a map"#]
     ),
   ]
 
@@ -129,7 +115,7 @@ enum Mistakes {
     ),
     (
       "protocol \(name(255)) {}", "protocol \(name(256)) {}",
-      "1:10: found \"\(name(40))…\", expected \(protocolName)"
+      #"1:10: found "\#(name(40))…", expected \#(protocolName)"#
     ),
     (
       "protocol A { type T (\(list(128))) }", "protocol A { type T (\(list(129))) }",
@@ -147,9 +133,7 @@ enum Mistakes {
       many(128) { "type T\($0) ()" }, many(129) { "type T\($0) ()" },
       "130:6: a protocol has at most 128 types"
     ),
-    (
-      protocols(64), protocols(65), "65:1: there are more than 64 protocols in one source"
-    ),
+    (protocols(64), protocols(65), "65:1: there are more than 64 protocols in one source"),
     (
       protocols(17, last: " : \(list(16, first: "P", from: 0))"),
       protocols(18, last: " : \(list(17, first: "P", from: 0))"),
@@ -159,9 +143,7 @@ enum Mistakes {
       "#\(name(4096))\nprotocol A {}", "#\(name(4097))\nprotocol A {}",
       "2:1: the comment above is longer than 4096 bytes"
     ),
-    (
-      signature(8192), signature(8193), "1:32: the signature is longer than 8192 bytes"
-    ),
+    (signature(8192), signature(8193), "1:32: the signature is longer than 8192 bytes"),
   ]
 
   private static func name(_ length: Int) -> String { String(repeating: "a", count: length) }
