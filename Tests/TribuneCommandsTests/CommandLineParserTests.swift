@@ -12,45 +12,44 @@ struct CommandLineParserTests {
     try CommandLineParser.parse(line.map { Array($0.utf8) })
   }
 
-  @Test(
-    "an option may stand before the verb, behind it and behind its operands",
-    arguments: [
-      ["--object=x/1", "--timeout=5", "ask", "a.b", "{}"],
-      ["ask", "--object", "x/1", "a.b", "--timeout", "5", "{}"],
-      ["ask", "a.b", "{}", "--timeout=5s", "--object=x/1"],
-      ["--timeout", "5", "ask", "a.b", "--object=x/1", "--", "{}"],
-    ])
-  func optionsAnywhere(line: [String]) throws {
-    let expected = Invocation(
-      verb: .ask, operands: ["a.b", "{}"],
-      values: [.object: .text("x/1"), .timeout: .span(TimeSpan(microseconds: 5_000_000))])
-    #expect(try parsed(line) == expected)
+  private static let fiveSeconds = Invocation.Value.span(TimeSpan(microseconds: 5_000_000))
+  private static let ask = Invocation(
+    verb: .ask, operands: ["a.b", "{}"], values: [.object: .text("x/1"), .timeout: fiveSeconds])
+  private static let observe = Invocation(
+    verb: .observe, operands: ["a"], values: [.shortJSON: .flag, .quiet: .flag, .count: .number(3)])
+  private static let delegate = Invocation(
+    verb: .delegate, operands: ["a.b"], command: ["sh", "-c", "exit 1", "--veto=x"].map { Array($0.utf8) },
+    values: [.exec: .flag])
+
+  private static func vetoing(_ reason: String) -> Invocation {
+    Invocation(verb: .delegate, operands: ["a"], values: [.veto: .text(reason)])
   }
 
-  @Test(
-    "letters may be joined, and their values attached",
-    arguments: [
-      ["observe", "a", "-jqN3"], ["observe", "-j", "-q", "-N", "3", "a"], ["-qjN", "3", "observe", "a"],
-    ])
-  func letters(line: [String]) throws {
-    #expect(try parsed(line).values == [.shortJSON: .flag, .quiet: .flag, .count: .number(3)])
-  }
+  private static let invocations: [(line: [String], invocation: Invocation)] = [
+    // An option may stand before the verb, behind it and behind its operands.
+    (["--object=x/1", "--timeout=5", "ask", "a.b", "{}"], ask),
+    (["ask", "--object", "x/1", "a.b", "--timeout", "5", "{}"], ask),
+    (["ask", "a.b", "{}", "--timeout=5s", "--object=x/1"], ask),
+    (["--timeout", "5", "ask", "a.b", "--object=x/1", "--", "{}"], ask),
+    // Letters may be joined, and their values attached.
+    (["observe", "a", "-jqN3"], observe), (["observe", "-j", "-q", "-N", "3", "a"], observe),
+    (["-qjN", "3", "observe", "a"], observe),
+    // The last value of an option counts; it may be empty, start with dashes or have an equals sign.
+    (["delegate", "a", "--veto=1", "--veto=2"], vetoing("2")), (["delegate", "a", "--veto="], vetoing("")),
+    (["delegate", "a", "--veto", "--no"], vetoing("--no")),
+    (["delegate", "a", "--veto=a=b"], vetoing("a=b")),
+    // Words behind -- may start with a dash.
+    (["post", "a.b", "--", "-5"], Invocation(verb: .post, operands: ["a.b", "-5"])),
+    // --exec takes the rest of the line.
+    (["delegate", "a.b", "--exec", "sh", "-c", "exit 1", "--veto=x"], delegate),
+    // An optional span stands behind an equals sign, and nowhere else.
+    (["post", "--wait", "5s"], Invocation(verb: .post, operands: ["5s"], values: [.wait: .flag])),
+    (["post", "a", "--wait=5s"], Invocation(verb: .post, operands: ["a"], values: [.wait: fiveSeconds])),
+  ]
 
-  @Test("the last value of an option counts")
-  func lastCounts() throws {
-    #expect(try parsed(["post", "a", "--object=1", "--object=2"]).text(.object) == "2")
-  }
-
-  @Test("an option's value may be empty, start with dashes or have an equals sign")
-  func values() throws {
-    #expect(try parsed(["delegate", "a", "--veto="]).text(.veto) == "")
-    #expect(try parsed(["delegate", "a", "--veto", "--no"]).text(.veto) == "--no")
-    #expect(try parsed(["delegate", "a", "--veto=a=b"]).text(.veto) == "a=b")
-  }
-
-  @Test("words behind -- may start with a dash")
-  func dashes() throws {
-    #expect(try parsed(["post", "a.b", "--", "-5"]).operands == ["a.b", "-5"])
+  @Test("a right line is read as what it asks for", arguments: invocations)
+  func right(line: [String], invocation: Invocation) throws {
+    #expect(try parsed(line) == invocation)
   }
 
   @Test("a command is taken unchanged, with options, dashes and odd bytes")
@@ -64,14 +63,6 @@ struct CommandLineParserTests {
     }
     #expect(invocation.command == ["rm", "--", "-q", "--object=y"].map { Array($0.utf8) } + [odd])
     #expect(invocation.values == [.object: .text("x")])
-  }
-
-  @Test("--exec takes the rest of the line")
-  func exec() throws {
-    let invocation = try parsed(["delegate", "a.b", "--exec", "sh", "-c", "exit 1", "--veto=x"])
-    #expect(invocation.command == ["sh", "-c", "exit 1", "--veto=x"].map { Array($0.utf8) })
-    #expect(invocation.operands == ["a.b"])
-    #expect(!invocation.has(.veto))
   }
 
   @Test("help and version may be requested anywhere on the line")
@@ -122,15 +113,6 @@ struct CommandLineParserTests {
     #expect(error?.message.contains(reason) == true)
   }
 
-  @Test("an optional span stands behind an equals sign, and nowhere else")
-  func optionalSpan() throws {
-    let bare = try parsed(["post", "--wait", "5s"])
-    #expect(bare.operands == ["5s"])
-    #expect(bare.values == [.wait: .flag])
-    let given = try parsed(["post", "a.b", "--wait=5s"])
-    #expect(given.values == [.wait: .span(TimeSpan(microseconds: 5_000_000))])
-  }
-
   @Test("a list's words stand with commas between, in any order")
   func lists() throws {
     for text in ["name", "object", "object,name", "name,name"] {
@@ -143,8 +125,7 @@ struct CommandLineParserTests {
   @Test("text that is not UTF-8 is refused")
   func notText() {
     #expect(throws: CommandLineParser.UsageError.self) {
-      try CommandLineParser.parse(
-        [Array("post".utf8), Array("a.b".utf8), [0x22, 0xFF, 0x22]])
+      try CommandLineParser.parse([Array("post".utf8), Array("a.b".utf8), [0x22, 0xFF, 0x22]])
     }
   }
 }

@@ -17,8 +17,7 @@ struct DelegationOutputTests {
   func overridden() throws {
     let context = try makeContext()
     let unanswered = Verdict(.allowed, query: 1, isUnanswered: true)
-    #expect(
-      unanswered.text(of: "a", object: "", in: context) == "allowed: a (no delegate answered)\n")
+    #expect(unanswered.text(of: "a", object: "", in: context) == "allowed: a (no delegate answered)\n")
     let overridden = Verdict(.allowed, query: 1, isOverridden: true)
     #expect(overridden.text(of: "a", object: "", in: context) == "allowed: a (overridden)\n")
     #expect(overridden.json.compact.hasSuffix(#""unanswered":false,"overridden":true,"dryRun":false}"#))

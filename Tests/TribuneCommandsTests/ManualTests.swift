@@ -66,9 +66,8 @@ struct ManualTests {
     "text contains no request and no escape of roff",
     arguments: [
       ("a \\ b", "a \\e b"), ("f~ `g` ^", "f\\(ti \\(gag\\(ga \\(ha"), ("\"a\"", "\\(dqa\\(dq"),
-      (".a", "\\&.a"),
-      ("'a", "\\&'a"), ("a-b", "a\\-b"), ("(--a-b=c)", "(\\fB\\-\\-a\\-b=c\\fR)"), ("a -- b", "a \\-\\- b"),
-      ("--json,", "\\fB\\-\\-json\\fR,"),
+      (".a", "\\&.a"), ("'a", "\\&'a"), ("a-b", "a\\-b"), ("(--a-b=c)", "(\\fB\\-\\-a\\-b=c\\fR)"),
+      ("a -- b", "a \\-\\- b"), ("--json,", "\\fB\\-\\-json\\fR,"),
     ])
   func escapes(text: String, expected: String) {
     #expect(Roff.text(text) == expected)

@@ -95,9 +95,7 @@ struct NotificationOutputTests {
 
   @Test(
     "a command that cannot be started ends the observer as a shell would",
-    arguments: [
-      ("/nonexistent", Int32(127)), ("/etc/passwd", 126), ("/", 126),
-    ])
+    arguments: [("/nonexistent", Int32(127)), ("/etc/passwd", 126), ("/", 126)])
   func cannotStart(path: String, status: Int32) async throws {
     let handler = NotificationHandler(running: [Array(path.utf8)], in: try makeContext())
     let error = await #expect(throws: CommandError.self) {

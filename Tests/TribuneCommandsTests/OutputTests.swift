@@ -44,8 +44,7 @@ struct OutputTests {
     "colours are used if the terminal has them and nobody refuses them",
     arguments: [
       (["TERM": "xterm"], true), (["TERM": "dumb"], false), ([:], false),
-      (["TERM": "xterm", "NO_COLOR": "1"], false),
-      (["TERM": "xterm", "NO_COLOR": ""], true),
+      (["TERM": "xterm", "NO_COLOR": "1"], false), (["TERM": "xterm", "NO_COLOR": ""], true),
     ])
   func colours(environment: [String: String], expected: Bool) {
     #expect(Terminal.allowsColours(environment: { environment[$0] }) == expected)
@@ -142,8 +141,8 @@ struct OutputTests {
     "the end of a command is an answer",
     arguments: [
       (ChildProcess.Termination.exited(0), " yes ", Answer.approve),
-      (.exited(1), "\n because\tof it \n", .veto("because\tof it")),
-      (.exited(1), "", .veto("")), (.exited(2), "x", .abstain), (.exited(3), "", .failed("exited with 3")),
+      (.exited(1), "\n because\tof it \n", .veto("because\tof it")), (.exited(1), "", .veto("")),
+      (.exited(2), "x", .abstain), (.exited(3), "", .failed("exited with 3")),
       (.exited(127), "no\n", .failed("exited with 127: no")),
       (.killed(signal: 9), "", .failed("was killed by signal 9")),
     ])

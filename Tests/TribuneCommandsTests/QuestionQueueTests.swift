@@ -21,9 +21,7 @@ struct QuestionQueueTests {
   private static func shown(
     _ ticket: Int, left: Int = 10, more: String = "", after effect: QuestionQueue.Effect? = nil
   ) -> [QuestionQueue.Effect] {
-    let shown: [QuestionQueue.Effect] = [
-      .show("question \(ticket)\n  \(left)s to answer\(more)\n"), .prompt,
-    ]
+    let shown: [QuestionQueue.Effect] = [.show("question \(ticket)\n  \(left)s to answer\(more)\n"), .prompt]
     return effect.map { [$0] + shown } ?? shown
   }
 
@@ -51,9 +49,9 @@ struct QuestionQueueTests {
     "a line is an answer, or the question is asked again",
     arguments: [
       ("y", .approve), (" y ", .approve), ("n", .veto("")), ("n ", .veto("")),
-      ("n not now", .veto("not now")),
-      ("n\tyet\t", .veto("yet")), ("n  n", .veto("n")), ("n nö\u{1B}", .veto("nö\u{1B}")), ("", nil),
-      (" ", nil), ("yes", nil), ("no", nil), ("Y", nil), ("y n", nil), ("x", nil), ("ny", nil),
+      ("n not now", .veto("not now")), ("n\tyet\t", .veto("yet")), ("n  n", .veto("n")),
+      ("n nö\u{1B}", .veto("nö\u{1B}")), ("", nil), (" ", nil), ("yes", nil), ("no", nil), ("Y", nil),
+      ("y n", nil), ("x", nil), ("ny", nil),
     ] as [(String, Answer?)])
   func lines(line: String, answer: Answer?) {
     let effects = Self.effects(of: [.ask(7), .line(line)])
@@ -64,8 +62,7 @@ struct QuestionQueueTests {
   private static let conversations: [(promise: String, events: [Event], effects: [[QuestionQueue.Effect]])] =
     [
       (
-        "a question mark explains, and the question stays",
-        [.ask(1), .line("?"), .line("y")],
+        "a question mark explains, and the question stays", [.ask(1), .line("?"), .line("y")],
         [shown(1), [.show(QuestionQueue.help), .prompt], [.answer(1, .approve)]]
       ),
       (
@@ -77,8 +74,7 @@ struct QuestionQueueTests {
         ]
       ),
       (
-        "all waiting questions are counted",
-        [.ask(1), .ask(2), .ask(3), .ask(4), .line("y")],
+        "all waiting questions are counted", [.ask(1), .ask(2), .ask(3), .ask(4), .line("y")],
         [shown(1), [], [], [], shown(2, left: 7, more: "; 2 more wait", after: .answer(1, .approve))]
       ),
       (
@@ -92,9 +88,7 @@ struct QuestionQueueTests {
       (
         "a question that is withdrawn while it waits is never shown",
         [.ask(1), .ask(2), .ask(3), .withdraw(2), .line("y"), .line("n")],
-        [
-          shown(1), [], [], [], shown(3, left: 8, after: .answer(1, .approve)), [.answer(3, .veto(""))],
-        ]
+        [shown(1), [], [], [], shown(3, left: 8, after: .answer(1, .approve)), [.answer(3, .veto(""))]]
       ),
       (
         "a question that timed out says so, and an answered one cannot be withdrawn",
@@ -102,8 +96,7 @@ struct QuestionQueueTests {
         [shown(1), [.takeBack("timed out")], shown(2), [.answer(2, .approve)], [], []]
       ),
       (
-        "a line without a question answers none",
-        [.line("y"), .line(""), .ask(1), .line("n")],
+        "a line without a question answers none", [.line("y"), .line(""), .ask(1), .line("n")],
         [[.show("no question is open\n")], [], shown(1), [.answer(1, .veto(""))]]
       ),
       (
@@ -111,8 +104,7 @@ struct QuestionQueueTests {
         [.ask(1), .ask(2), .end, .ask(3), .line("y")],
         [
           shown(1), [], [.takeBack("not answered"), .answer(1, failed), .answer(2, failed)],
-          [.answer(3, failed)],
-          [.show("no question is open\n")],
+          [.answer(3, failed)], [.show("no question is open\n")],
         ]
       ),
       ("an end without a question changes nothing", [.end], [[]]),
@@ -167,8 +159,7 @@ struct LineBufferTests {
   @Test(
     "only the start of a line that is too long is kept, and the next line is whole",
     arguments: [
-      (["abcdef\ngh\n"], ["abcd", "gh"]), (["abc", "def", "gh\nij"], ["abcd", "ij"]),
-      (["abcdef"], ["abcd"]),
+      (["abcdef\ngh\n"], ["abcd", "gh"]), (["abc", "def", "gh\nij"], ["abcd", "ij"]), (["abcdef"], ["abcd"]),
     ])
   func long(pieces: [String], lines: [String]) {
     #expect(Self.lines(pieces.map { Array($0.utf8) }, limit: 4) == lines)

@@ -10,9 +10,13 @@ import TribuneWire
 /// The output of `tribunectl monitor`.
 @Suite("Traffic in words", .timeLimit(.minutes(15)))
 struct TrafficTextTests {
-  private static func item(_ fill: (ByteBuffer) -> Void) throws -> TrafficItem {
+  /// - Parameter kind: instead of that of the fields.
+  private static func item<F: FrameFields>(
+    _ fields: F, _ text: String = "", kind: UInt8? = nil
+  ) throws -> TrafficItem {
     let frame = ByteBuffer(capacity: 64)
-    fill(frame)
+    frame.appendFrame(fields, serial: 1, text: text)
+    if let kind { frame.store(kind, at: 4) }
     let traffic = ByteBuffer(capacity: 128)
     traffic.appendFrame(
       TribuneWire.Traffic(time: 5, from: .bus, to: ConnectionID(rawValue: 4), receivers: 1), serial: 0,
@@ -36,30 +40,20 @@ struct TrafficTextTests {
       (Suspend(isSuspended: true), "", "suspend  suspends"),
     ]
     for (fields, text, words) in cases {
-      let item = try Self.item { buffer in Self.append(fields, text, to: buffer) }
+      let item = try Self.item(fields, text)
       #expect(item.description == "bus → :4  \(words)")
     }
   }
 
-  private static func append<F: FrameFields>(_ fields: F, _ text: String, to buffer: ByteBuffer) {
-    buffer.appendFrame(fields, serial: 1, text: text)
-  }
-
   @Test("an unknown or malformed frame is shown as such, also in JSON")
   func unknown() throws {
-    let unknown = try Self.item { buffer in
-      buffer.appendFrame(Lost(count: 1), serial: 1)
-      buffer.store(UInt8(200), at: 4)
-    }
+    let unknown = try Self.item(Lost(count: 1), kind: 200)
     #expect(unknown.description == "bus → :4  200")
     #expect(
       unknown.json.compact
         == #"{"time":5,"from":null,"to":":4","receivers":1,"kind":"200","serial":1,"name":"","object":"","#
         + #""userInfo":null}"#)
-    let short = try Self.item { buffer in
-      buffer.appendFrame(Observe(), serial: 1)
-      buffer.store(FrameKind.ask.rawValue, at: 4)
-    }
+    let short = try Self.item(Observe(), kind: FrameKind.ask.rawValue)
     #expect(short.description.hasPrefix("bus → :4  ask  malformed: "))
     #expect(short.json.compact.contains(#""says":"malformed: "#))
   }

@@ -30,8 +30,7 @@ struct WaitingDisplayTests {
     "each delegate has a line with its name, its waiting time and its status",
     arguments: [
       ([], 9, []), ([.asked(1, at: 0)], 0, ["waiting for D1, 0s"]),
-      ([.asked(1, at: 2)], 75, ["waiting for D1, 1min 13s"]),
-      ([.asked(1, at: 5)], 2, ["waiting for D1, 0s"]),
+      ([.asked(1, at: 2)], 75, ["waiting for D1, 1min 13s"]), ([.asked(1, at: 5)], 2, ["waiting for D1, 0s"]),
       ([.deferred(1, "at 40 %", at: 3)], 5, ["waiting for D1, 2s: at 40 %"]),
       (
         [.asked(1, at: 0), .asked(2, at: 1), .deferred(2, "a", at: 2), .deferred(2, "b", at: 3)], 4,
