@@ -10,10 +10,6 @@ import TribuneWire
 
 @Suite("Compaction", .timeLimit(.minutes(15)))
 struct CompactionTests {
-  private static func log(segmentCapacity: Int = 65_536) throws -> WriteAheadLog {
-    try WriteAheadLog(slotCount: 8, segmentCapacity: segmentCapacity)
-  }
-
   /// Appends entries of 40 bytes with these owners, and commits them.
   private static func fill(_ log: WriteAheadLog, _ numbers: Range<UInt64>) throws {
     for number in numbers {
@@ -22,20 +18,14 @@ struct CompactionTests {
     log.commit()
   }
 
-  private static func owners(_ log: WriteAheadLog) throws -> [UInt64] {
-    let found = log.contents()
-    try #require(found.damage == nil)
-    return found.entries.map(\.owner)
-  }
-
   /// The owners of the entries that a successor would find now.
   private static func successor(_ log: WriteAheadLog) throws -> [UInt64] {
-    try owners(LogImage(of: log).adopted())
+    try LogImage(of: log).adopted().wholeEntries().map(\.owner)
   }
 
   @Test("commits what was appended when it ends, and not before, if it was told to")
   func committing() throws {
-    let log = try Self.log()
+    let log = try WriteAheadLog()
     try Self.fill(log, 0..<3)
     _ = try #require(log.append(EntryCopy(3, owner: 3, body: [3])))
     log.beginCompaction(committing: true)
@@ -47,7 +37,7 @@ struct CompactionTests {
 
   @Test("reads about as many bytes in a step as it was told", arguments: [0, 1, 39, 40, 41, 80, 200, 1000])
   func steps(lengthMax: Int) throws {
-    let log = try Self.log()
+    let log = try WriteAheadLog()
     try Self.fill(log, 0..<20)
     log.beginCompaction()
     var seen: [UInt64] = []
@@ -67,12 +57,12 @@ struct CompactionTests {
     }
     #expect(seen == Array(0..<20))
     try #require(log.endCompaction())
-    #expect(try Self.owners(log) == Array(0..<20))
+    #expect(try log.wholeEntries().map(\.owner) == Array(0..<20))
   }
 
   @Test("reads entries that were appended meanwhile last, and marks them as the tail")
   func tail() throws {
-    let log = try Self.log()
+    let log = try WriteAheadLog()
     try Self.fill(log, 0..<4)
     log.beginCompaction()
     var tail: [UInt64] = []
@@ -99,7 +89,7 @@ struct CompactionTests {
 
   @Test("is abandoned if the live entries do not fit, and says so")
   func full() throws {
-    let log = try Self.log(segmentCapacity: 424)
+    let log = try WriteAheadLog(slotCount: 8, segmentCapacity: 424)
     try Self.fill(log, 0..<10)
     #expect(log.usedLength == 400)
     log.beginCompaction()
@@ -127,7 +117,7 @@ struct CompactionTests {
 
   @Test("frees the memory that the log had before")
   func memory() throws {
-    let log = try Self.log(segmentCapacity: 4 << 20)
+    let log = try WriteAheadLog(slotCount: 8, segmentCapacity: 4 << 20)
     let body = [UInt8](repeating: 5, count: 65_504)
     for _ in 0..<3 {
       while log.append(EntryCopy(3, body: body)) != nil { log.commit() }

@@ -7,13 +7,9 @@ import TribuneSystem
 
 @Suite("Counter slots", .timeLimit(.minutes(15)))
 struct CounterTests {
-  private static func log(slotCount: Int = 8) throws -> WriteAheadLog {
-    try WriteAheadLog(slotCount: slotCount, segmentCapacity: 4096)
-  }
-
   @Test("hold counters for their owners")
   func counters() throws {
-    let log = try Self.log(slotCount: 3)
+    let log = try WriteAheadLog(slotCount: 3, segmentCapacity: 4096)
     #expect(log.slotCount == 3)
     #expect((0..<3).allSatisfy { log.slotCopy($0) == nil })
     for slot in 0..<3 { log.assignSlot(slot, to: 100 + UInt64(slot)) }
@@ -28,7 +24,7 @@ struct CounterTests {
 
   @Test("do not keep the counters of the last owner")
   func again() throws {
-    let log = try Self.log()
+    let log = try WriteAheadLog()
     log.assignSlot(2, to: 5)
     for counter in 0..<CounterSlot.counterCount { log.setCounter(counter, of: 2, to: 9) }
     log.releaseSlot(2)
@@ -43,7 +39,7 @@ struct CounterTests {
 
   @Test("show damage to a counter until it is set again")
   func damaged() throws {
-    let log = try Self.log()
+    let log = try WriteAheadLog()
     log.assignSlot(0, to: 5)
     log.slots[0, 2] ^= 4
     #expect(log.slotCopy(0) == SlotCopy(owner: 5, counters: [0, 0, nil, 0, 0, 0]))
@@ -53,15 +49,15 @@ struct CounterTests {
 
   @Test("are as many as the log was made with")
   func outside() async {
-    await #expect(processExitsWith: .failure) { try Self.log().setCounter(2, of: 8, to: 1) }
-    await #expect(processExitsWith: .failure) { try Self.log().setCounter(2, of: -1, to: 1) }
-    await #expect(processExitsWith: .failure) { try Self.log().setCounter(2, of: 1 << 58, to: 1) }
-    await #expect(processExitsWith: .success) { try Self.log().setCounter(2, of: 7, to: 1) }
+    await #expect(processExitsWith: .failure) { try WriteAheadLog().setCounter(2, of: 8, to: 1) }
+    await #expect(processExitsWith: .failure) { try WriteAheadLog().setCounter(2, of: -1, to: 1) }
+    await #expect(processExitsWith: .failure) { try WriteAheadLog().setCounter(2, of: 1 << 58, to: 1) }
+    await #expect(processExitsWith: .success) { try WriteAheadLog().setCounter(2, of: 7, to: 1) }
   }
 
   @Test("are visited if they are assigned, and need no memory otherwise")
   func visited() throws {
-    let log = try Self.log(slotCount: 1 << 17)
+    let log = try WriteAheadLog(slotCount: 1 << 17, segmentCapacity: 4096)
     let numbers = [0, 1, 63, 64, 5_000, (1 << 17) - 1]
     for number in numbers { log.assignSlot(number, to: 100 + UInt64(number)) }
     log.assignSlot(70, to: 1)
@@ -83,7 +79,7 @@ struct CounterTests {
 
   @Test("are optional")
   func none() throws {
-    let log = try Self.log(slotCount: 0)
+    let log = try WriteAheadLog(slotCount: 0, segmentCapacity: 4096)
     #expect(log.append(EntryCopy(11, body: [1])) != nil)
     log.commit()
     let adopted = try LogImage(of: log).adopted()

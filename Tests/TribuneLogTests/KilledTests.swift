@@ -16,9 +16,7 @@ private struct Contents: Equatable {
   var sequences: [LastNumber]
 
   init(_ log: WriteAheadLog) throws {
-    let (entries, damage) = log.contents()
-    try #require(damage == nil)
-    self.entries = entries
+    entries = try log.wholeEntries()
     slots = (0..<log.slotCount).map { log.slotCopy($0) }
     sequences = (0..<WriteAheadLog.sequenceCount).map { log.last(ofSequence: $0) }
   }

@@ -2,6 +2,7 @@
 
 import CTribuneLinux
 import Glibc
+import Testing
 import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
@@ -44,6 +45,8 @@ extension SlotCopy {
 }
 
 extension WriteAheadLog {
+  convenience init() throws { try self.init(slotCount: 8, segmentCapacity: 65_536) }
+
   /// Appends an entry in two parts.
   func append(_ entry: EntryCopy) -> EntryPosition? {
     append(
@@ -84,6 +87,13 @@ extension WriteAheadLog {
     var entries: [EntryCopy] = []
     let damage = forEachEntry { entries.append(EntryCopy($0)) }
     return (entries, damage)
+  }
+
+  /// The entries of a log that is not damaged.
+  func wholeEntries() throws -> [EntryCopy] {
+    let (entries, damage) = contents()
+    try #require(damage == nil)
+    return entries
   }
 }
 
