@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneTestSupport
 import TribuneWire
 
 @testable import Tribune

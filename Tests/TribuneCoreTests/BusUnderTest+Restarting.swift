@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneProtocols
+import TribuneTestSupport
 import TribuneWire
 
 @testable import TribuneCore
@@ -132,8 +133,7 @@ extension BusUnderTest {
     }
     other.restoring.isReplaying = false
     for kept in bus.allRetained() {
-      let fields = ByteBuffer(capacity: 0)
-      kept.append(to: fields)
+      let fields = ByteBuffer { kept.append(to: $0) }
       #expect(try bus.isRetained(fields.bytes))
       try other.restoreRetained(fields.bytes, attachment: kept.attachment)
       #expect(try other.isRetained(fields.bytes))

@@ -216,8 +216,7 @@ final class BusUnderTest {
 
   /// The error with which the bus refuses a plain post; nil if it takes the post.
   func post(_ name: String, object: String, text: String = "") throws(WireError) -> ErrorCode? {
-    let frame = ByteBuffer(capacity: 0)
-    frame.appendFrame(Post(), serial: 0, name: name, object: object, text: text)
+    let frame = ByteBuffer { $0.appendFrame(Post(), serial: 0, name: name, object: object, text: text) }
     guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
       preconditionFailure("a test made a partial frame")
     }
@@ -257,6 +256,15 @@ final class BusUnderTest {
     send(Cancel(target: target), from: slot, serial: serial)
   }
 
+  /// Lets that much time pass, and expects that nothing happens before the last millisecond.
+  func expectNothing(
+    forMilliseconds milliseconds: UInt32, sourceLocation: Testing.SourceLocation = #_sourceLocation
+  ) {
+    advance(milliseconds: milliseconds - 1)
+    #expect(take() == [], sourceLocation: sourceLocation)
+    advance(milliseconds: 1)
+  }
+
   // MARK: Results
 
   /// The transcript since the last call.
@@ -288,8 +296,7 @@ final class BusUnderTest {
 
   /// Holds, missing delegates and the chain, as `list` shows them.
   func explain(_ name: String, object: String = "") throws(WireError) -> [Entry] {
-    let frame = ByteBuffer(capacity: 0)
-    frame.appendFrame(List(.chain), serial: 1, name: name, object: object)
+    let frame = ByteBuffer { $0.appendFrame(List(.chain), serial: 1, name: name, object: object) }
     guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
       preconditionFailure("a test made a partial frame")
     }

@@ -62,9 +62,7 @@ struct DeadlineTests {
     let (bus, asker, _) = bus(timeouts: [timeout])
     bus.ask("x", by: asker, serial: 5, deadline: deadline)
     bus.expect("B question 1 q1 d1 \(expected)ms x")
-    bus.advance(milliseconds: expected - 1)
-    #expect(bus.take().isEmpty)
-    bus.advance(milliseconds: 1)
+    bus.expectNothing(forMilliseconds: expected)
     bus.expect("A verdict 5 q1 vetoed: d1 timedOut", "B concluded 1 q1 d1 vetoed")
   }
 
@@ -89,9 +87,7 @@ struct DeadlineTests {
     bus.ask("x", by: asker, serial: 5)
     bus.answer(.approve, delegate: 1, from: delegates[0])
     _ = bus.take()
-    bus.advance(milliseconds: 299)
-    #expect(bus.take().isEmpty)
-    bus.advance(milliseconds: 1)
+    bus.expectNothing(forMilliseconds: 300)
     #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 approved, d2 timedOut")
   }
 
@@ -141,9 +137,7 @@ struct DeadlineTests {
     bus.advance(milliseconds: 1500)
     bus.deferAnswer(1000, "still", delegate: 1, from: delegates[0])
     bus.expect("A progress 5 q1 d1 1000ms still")
-    bus.advance(milliseconds: 999)
-    #expect(bus.take().isEmpty)
-    bus.advance(milliseconds: 1)
+    bus.expectNothing(forMilliseconds: 1000)
     #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut")
   }
 
@@ -155,9 +149,7 @@ struct DeadlineTests {
     _ = bus.take()
     bus.deferAnswer(milliseconds, delegate: 1, from: delegates[0])
     bus.expect("A progress 5 q1 d1 10000ms ")
-    bus.advance(milliseconds: 9_999)
-    #expect(bus.take().isEmpty)
-    bus.advance(milliseconds: 1)
+    bus.expectNothing(forMilliseconds: 10_000)
     #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut")
   }
 

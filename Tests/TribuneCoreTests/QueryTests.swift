@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneCore
+import TribuneTestSupport
 import TribuneWire
 
 @Suite("Queries", .timeLimit(.minutes(15)))
@@ -222,8 +223,7 @@ struct QueryTests {
   func malformed() throws {
     let slot = bus.connect()
     for kind in [FrameKind.ask, .attach, .answer, .defer, .cancel] {
-      let frame = ByteBuffer(capacity: 0)
-      FrameHeader(kind: kind, serial: 1).append(to: frame)
+      let frame = ByteBuffer { FrameHeader(kind: kind, serial: 1).append(to: $0) }
       #expect(bus.send(frame, from: slot)?.code == .malformedFrame)
     }
     #expect(bus.take().isEmpty)

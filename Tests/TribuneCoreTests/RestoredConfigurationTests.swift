@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneProtocols
+import TribuneTestSupport
 import TribuneWire
 
 @testable import TribuneCore
@@ -21,11 +22,7 @@ struct RestoredConfigurationTests {
     bus.configure(scrollView, ["view/*": "Tap", "view/1": "Scroll", "**": "Tap"])
   }
 
-  private func fields() -> ByteBuffer {
-    let buffer = ByteBuffer(capacity: 0)
-    bus.bus.appendConfiguration(to: buffer)
-    return buffer
-  }
+  private func fields() -> ByteBuffer { ByteBuffer { bus.bus.appendConfiguration(to: $0) } }
 
   @Test("is the same")
   func restored() throws {
@@ -36,8 +33,7 @@ struct RestoredConfigurationTests {
     let rules = other.bus.declarations.rules.map { "\($0.pattern) \($0.linked.text)" }
     #expect(rules == bus.bus.declarations.rules.map { "\($0.pattern) \($0.linked.text)" })
     #expect(rules.count == 3)
-    let again = ByteBuffer(capacity: 0)
-    other.bus.appendConfiguration(to: again)
+    let again = ByteBuffer { other.bus.appendConfiguration(to: $0) }
     #expect(again.count == fields().count)
     // The protocols themselves are not restored.
     #expect(other.bus.protocolCount == 0)
@@ -50,8 +46,7 @@ struct RestoredConfigurationTests {
   @Test("is refused as a whole if it is truncated")
   func truncated() {
     let fields = fields()
-    let policy = ByteBuffer(capacity: 0)
-    bus.bus.policy.append(to: policy)
+    let policy = ByteBuffer { bus.bus.policy.append(to: $0) }
     // The deadline and the policy come before the number of rules.
     for length in 0..<policy.count + 8 {
       let other = BusUnderTest()

@@ -34,14 +34,18 @@ struct UserAccountTests {
     }
   }
 
-  /// Registers until the bus refuses it, and returns how many it accepted.
-  private func fill(_ kind: Kind, by slot: ConnectionSlot) -> Serial {
-    for serial in 1...100 as ClosedRange<Serial> {
+  /// Sends requests until the bus refuses one, and returns how many it accepted.
+  private func fill(from first: Serial = 1, _ request: (Serial) -> Void) -> Serial {
+    for serial in first..<first + 100 {
       _ = bus.take()
-      register(kind, by: slot, serial: serial)
-      if isRefused() { return serial - 1 }
+      request(serial)
+      if isRefused() { return serial - first }
     }
     return 100
+  }
+
+  private func fill(_ kind: Kind, by slot: ConnectionSlot) -> Serial {
+    fill { register(kind, by: slot, serial: $0) }
   }
 
   /// Whether the last frame exceeded a limit. Clears the transcript.
@@ -138,14 +142,10 @@ struct UserAccountTests {
   private func askAll(
     by slot: ConnectionSlot, from first: Serial = 1, mode: QueryMode = .all, because reason: String = ""
   ) -> Serial {
-    for serial in first...first + 100 {
-      _ = bus.take()
-      bus.ask(
-        "q.shouldB", by: slot, serial: serial, mode: mode, flags: reason.isEmpty ? [] : .overrides,
-        because: reason)
-      if isRefused() { return serial - first }
+    let flags: QueryFlags = reason.isEmpty ? [] : .overrides
+    return fill(from: first) {
+      bus.ask("q.shouldB", by: slot, serial: $0, mode: mode, flags: flags, because: reason)
     }
-    return 100
   }
 
   @Test("includes queries, with their delegates, until the verdict")
@@ -247,25 +247,23 @@ struct UserAccountTests {
     let observers = (0..<3).map { _ in bus.connect(uid: 1001) }
     for observer in observers { bus.observe("a", by: observer, serial: 1, .awaited) }
     _ = bus.take()
-    bus.post("a", by: one, serial: 1, .awaited)
-    #expect(!isRefused())
-    bus.post("a", by: other, serial: 1, .awaited)
-    #expect(!isRefused())
-    bus.post("a", by: other, serial: 2, .awaited)
-    #expect(isRefused())
-    bus.post("a", by: stranger, serial: 1, .awaited)
-    #expect(!isRefused())
+    func isRefused(_ serial: Serial, by poster: ConnectionSlot) -> Bool {
+      bus.post("a", by: poster, serial: serial, .awaited)
+      return self.isRefused()
+    }
+    #expect(!isRefused(1, by: one))
+    #expect(!isRefused(1, by: other))
+    #expect(isRefused(2, by: other))
+    #expect(!isRefused(1, by: stranger))
     let (poster, reason) = (bus.peers[one]?.id.rawValue ?? 0, String(repeating: "x", count: 200))
     for observer in observers { bus.done(1, of: poster, by: observer, failed: reason) }
     #expect(bus.take().joined().split(separator: reason).count == 2)
     // All that is freed.
-    bus.post("a", by: other, serial: 3, .awaited)
-    #expect(!isRefused())
+    #expect(!isRefused(3, by: other))
     bus.cancel(1, by: other)
     bus.disconnect(other)
-    bus.post("a", by: one, serial: 4, .awaited)
-    bus.post("a", by: one, serial: 5, .awaited)
-    #expect(!isRefused())
+    #expect(!isRefused(4, by: one))
+    #expect(!isRefused(5, by: one))
   }
 
   @Test("counts the same after a restart", arguments: Restart.allCases)

@@ -22,6 +22,12 @@ extension ByteBuffer {
     self.init(capacity: bytes.count)
     append(bytes.raw)
   }
+
+  /// A buffer with what `fill` appends to it.
+  package convenience init(_ fill: (ByteBuffer) -> Void) {
+    self.init(capacity: 0)
+    fill(self)
+  }
 }
 
 /// The code of the error that `body` throws; nil when it throws none.

@@ -34,10 +34,9 @@ struct FieldReaderTests {
       (1, 65_535, .limitExceeded),
     ] as [(Int, Int, ErrorCode?)])
   func counts(patterns: Int, protocols: Int, code: ErrorCode?) {
-    let buffer = ByteBuffer(capacity: 0)
     let attach = Attach(
       patterns: Array(repeating: "a", count: patterns), protocols: Array(repeating: "A", count: protocols))
-    attach.append(to: buffer)
+    let buffer = ByteBuffer { attach.append(to: $0) }
     #expect(decoding(buffer.array, as: Attach(patterns: [])) == code)
   }
 
@@ -113,8 +112,7 @@ struct FieldReaderTests {
   @Test("A count that exceeds the bytes is malformed, and nothing is allocated for it")
   func hugeCounts() {
     let empty = Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [])
-    let buffer = ByteBuffer(capacity: 0)
-    empty.append(to: buffer)
+    let buffer = ByteBuffer { empty.append(to: $0) }
     // The last six bytes are the count and two flags.
     buffer.store(UInt32.max, at: buffer.count - 6)
     #expect(decoding(buffer.array, as: empty) == .malformedFrame)

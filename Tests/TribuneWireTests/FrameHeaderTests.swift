@@ -16,8 +16,7 @@ struct FrameHeaderTests {
     var testDescription: String { "frame \(frame), fields \(fields), name \(name), object \(object)" }
 
     var header: [UInt8] {
-      let buffer = ByteBuffer(capacity: FrameHeader.length)
-      FrameHeader(kind: .post, serial: 1).append(to: buffer)
+      let buffer = ByteBuffer { FrameHeader(kind: .post, serial: 1).append(to: $0) }
       buffer.store(frame, at: 0)
       buffer.store(name, at: 6)
       buffer.store(object, at: 7)
@@ -80,8 +79,7 @@ struct FrameHeaderTests {
       payloadLength: WireLimits.payloadLengthCeiling)
     let traffic = FrameHeader(
       kind: .traffic, serial: 1, fieldsLength: 28, payloadLength: monitored.frameLength)
-    let buffer = ByteBuffer(capacity: FrameHeader.length)
-    traffic.append(to: buffer)
+    let buffer = ByteBuffer { traffic.append(to: $0) }
     #expect(try FrameHeader(buffer.bytes, at: 0, limits: .fromBus) == traffic)
   }
 
@@ -125,8 +123,7 @@ struct FrameHeaderTests {
   @Test("A view with another length than its frame stops the process")
   func wrongView() async {
     await #expect(processExitsWith: .failure) {
-      let bytes = ByteBuffer(capacity: 64)
-      FrameHeader(kind: .post, serial: 1).append(to: bytes)
+      let bytes = ByteBuffer { FrameHeader(kind: .post, serial: 1).append(to: $0) }
       bytes.append(UInt8(0))
       _ = FrameView(FrameHeader(kind: .post, serial: 1), bytes.bytes).header
     }

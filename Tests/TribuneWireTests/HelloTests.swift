@@ -18,8 +18,7 @@ struct HelloTests {
     let bytes = try Vector.bytes(name)
     #expect(bytes.count == Hello.length)
     #expect(try Hello(bytes.raw) == expected)
-    let buffer = ByteBuffer(capacity: 0)
-    expected.append(to: buffer)
+    let buffer = ByteBuffer { expected.append(to: $0) }
     #expect(buffer.array.hex == bytes.hex)
   }
 

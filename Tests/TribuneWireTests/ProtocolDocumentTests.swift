@@ -17,8 +17,7 @@ import TribuneWire
   @Test("has the hello as the code writes it, and no frame that these tests do not compare")
   func noOtherExamples() throws {
     let document = try ProtocolDocument()
-    let hello = ByteBuffer(capacity: 0)
-    Hello().append(to: hello)
+    let hello = ByteBuffer { Hello().append(to: $0) }
     #expect(document.examples["hello"] == hello.array)
     #expect(Set(document.examples.keys) == Set(Conversation.frames.map(\.file)).union(["hello"]))
   }

@@ -97,11 +97,7 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
   }
 
   /// The frame as the code writes it.
-  func encoded() -> [UInt8] {
-    let buffer = ByteBuffer(capacity: 0)
-    append(fields, to: buffer)
-    return buffer.array
-  }
+  func encoded() -> [UInt8] { ByteBuffer { append(fields, to: $0) }.array }
 
   private func append<F: FrameFields>(_ fields: F, to buffer: ByteBuffer) {
     let payload = ByteBuffer(holding: payload)
