@@ -188,7 +188,7 @@ struct DeclarationTests {
 
   // MARK: Messages
 
-  struct Message: Sendable, CustomTestStringConvertible {
+  struct Message: Sendable {
     let name: String
     /// nil for a post.
     let mode: QueryMode?
@@ -200,10 +200,6 @@ struct DeclarationTests {
       self.mode = mode
       self.text = text
       self.code = code
-    }
-
-    var testDescription: String {
-      "\(mode.map { "\($0)" } ?? "post") \(name) \(text): \(code.map { "\($0)" } ?? "fine")"
     }
   }
 

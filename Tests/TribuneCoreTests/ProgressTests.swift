@@ -44,7 +44,7 @@ struct ProgressTests {
   // MARK: Deferrals by others
 
   /// A deferral by another connection for delegates of user 1000, and its outcome.
-  struct Deferral: Sendable, CustomTestStringConvertible {
+  struct Deferral: Sendable {
     var user: UInt32 = 1000
     /// The number of delegates, with one connection each.
     var delegates = 1
@@ -53,10 +53,6 @@ struct ProgressTests {
     var delegate: UInt64 = 0
     var query: UInt64 = 1
     let outcome: String
-
-    var testDescription: String {
-      "user \(user), d\(delegate) of \(delegates), answered \(answered.sorted()), q\(query): \(outcome)"
-    }
   }
 
   @Test(

@@ -13,7 +13,6 @@ struct RestoringTests {
   let delegate: ConnectionSlot
 
   init() {
-    bus.log = []
     (asker, delegate) = (bus.connect(), bus.connect())
   }
 

@@ -76,13 +76,9 @@ struct JSONDocumentTests {
       ("{\"a\":1,\n\"a\":1}", 2), ("{\"a\\u0000\":1}", 1),
     ])
   func wrong(text: String, line: Int) {
-    do {
-      _ = try JSONDocument(text.utf8Bytes)
-      Issue.record("\(text) was taken")
-    } catch {
-      #expect(error.line == line)
-      #expect(!error.reason.isEmpty)
-    }
+    let error = #expect(throws: JSONText.SyntaxError.self) { _ = try JSONDocument(text.utf8Bytes) }
+    #expect(error?.line == line)
+    #expect(error?.reason.isEmpty == false)
   }
 
   @Test("invalid UTF-8 is refused")

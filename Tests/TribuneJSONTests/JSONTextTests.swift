@@ -23,14 +23,10 @@ struct JSONTextTests {
     "invalid JSON is refused with line and column",
     arguments: [("{", 1, 1), ("{\"a\":1,\n}", 2, 1), ("nul", 1, 3), ("'a'", 1, 1), ("\"\u{1}\"", 1, 0)])
   func wrong(text: String, line: Int, column: Int) {
-    do {
-      _ = try JSONText(Array(text.utf8))
-      Issue.record("\(text) was taken")
-    } catch {
-      #expect(error.line == line)
-      if column > 0 { #expect(error.column == column) }
-      #expect(!error.reason.isEmpty)
-    }
+    let error = #expect(throws: JSONText.SyntaxError.self) { _ = try JSONText(Array(text.utf8)) }
+    #expect(error?.line == line)
+    if column > 0 { #expect(error?.column == column) }
+    #expect(error?.reason.isEmpty == false)
   }
 
   @Test("nesting has a limit")

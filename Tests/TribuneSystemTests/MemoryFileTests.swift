@@ -9,9 +9,7 @@ import TribuneWire
 
 @Suite("Files in memory", .timeLimit(.minutes(15)))
 struct MemoryFileTests {
-  static let seals = [
-    TRIBUNE_F_SEAL_SEAL, TRIBUNE_F_SEAL_SHRINK, TRIBUNE_F_SEAL_GROW, TRIBUNE_F_SEAL_WRITE,
-  ]
+  static let seals = [TRIBUNE_F_SEAL_SEAL, TRIBUNE_F_SEAL_SHRINK, TRIBUNE_F_SEAL_GROW, TRIBUNE_F_SEAL_WRITE]
 
   @Test("The contents of a file can be read and mapped", arguments: [1, 4095, 4096, 65_536, 1_048_583])
   func contents(length: Int) throws {
@@ -54,16 +52,14 @@ struct MemoryFileTests {
   @Test("A file that lacks one of the seals is refused", arguments: seals)
   func unsealed(missing: CInt) throws {
     let file = try memoryFile(length: 10, seals: Self.seals.filter { $0 != missing }.reduce(0, |))
-    let flaw = Self.flaw(of: file, length: 10)
-    #expect(flaw == .notSealed)
+    #expect(Self.flaw(of: file, length: 10) == .notSealed)
   }
 
   @Test(
     "A file of another length than announced is refused", arguments: [(0, 10), (9, 10), (11, 10), (10, 0)])
   func otherLength(length: Int, said: Int) throws {
     let file = try memoryFile(length: length)
-    let flaw = Self.flaw(of: file, length: said)
-    #expect(flaw == .hasLength(length))
+    #expect(Self.flaw(of: file, length: said) == .hasLength(length))
   }
 
   @Test("A file that was never written to is read as zeros")
@@ -80,8 +76,7 @@ struct MemoryFileTests {
     let file = try memoryFile(length: 10)
     let path = "/proc/self/fd/\(file.rawValue)"
     let other = FileDescriptor(owning: try retrying { unsafe open(path, O_WRONLY | O_CLOEXEC) })
-    let flaw = Self.flaw(of: other, length: 10)
-    #expect(flaw == .notReadable)
+    #expect(Self.flaw(of: other, length: 10) == .notReadable)
   }
 
   @Test(
@@ -90,8 +85,7 @@ struct MemoryFileTests {
   func noMemory(path: String) throws {
     let file = FileDescriptor(owning: try retrying { unsafe open(path, O_RDONLY | O_CLOEXEC) })
     // A file of tmpfs can have some of the seals only.
-    let flaw = Self.flaw(of: file, length: 0)
-    #expect(flaw != nil)
+    #expect(Self.flaw(of: file, length: 0) != nil)
   }
 
   /// Why a file is refused; nil if it is not.

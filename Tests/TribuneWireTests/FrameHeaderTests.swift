@@ -7,13 +7,11 @@ import TribuneWire
 @Suite("The frame header", .timeLimit(.minutes(15)))
 struct FrameHeaderTests {
   /// The lengths in the bytes of a header.
-  struct Lengths: Sendable, CustomTestStringConvertible {
+  struct Lengths: Sendable {
     var frame: UInt32
     var fields: UInt32 = 0
     var name: UInt8 = 0
     var object: UInt8 = 0
-
-    var testDescription: String { "frame \(frame), fields \(fields), name \(name), object \(object)" }
 
     var header: [UInt8] {
       let buffer = ByteBuffer { FrameHeader(kind: .post, serial: 1).append(to: $0) }

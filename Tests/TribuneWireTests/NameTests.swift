@@ -144,6 +144,14 @@ struct TextTests {
     #expect(Array(bytes) == Array(text.utf8))
   }
 
+  @Test("Counts in sentences agree with what they count")
+  func counted() {
+    #expect([0, 1, 2].map { $0.counted("connection") } == ["0 connections", "1 connection", "2 connections"])
+    #expect(
+      [UInt64(1), .max].map { $0.counted("entry was", "entries were") }
+        == ["1 entry was", "18446744073709551615 entries were"])
+  }
+
   /// Overwrites the stack frames of functions that have returned.
   @inline(never)
   private func overwriteStack(_ depth: Int) {
