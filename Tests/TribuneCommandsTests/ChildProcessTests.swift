@@ -93,13 +93,6 @@ struct ChildProcessTests {
     #expect(ending.output == Array("a b=c||\(path)".utf8))
   }
 
-  @Test(
-    "a program that cannot be started says why",
-    arguments: [("/proc/self/nonexistent", Errno.noSuchFile), ("/etc/passwd", Errno(rawValue: EACCES))])
-  func unstartable(program: String, error: Errno) {
-    #expect(throws: error) { try ChildProcess([Array(program.utf8)], signalMask: SignalMask([])) }
-  }
-
   @Test("no descriptor is left behind")
   func descriptors() async throws {
     // Other tests run meanwhile in this process, so a leak is only seen if each leaves one.

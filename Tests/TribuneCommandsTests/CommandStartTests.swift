@@ -8,21 +8,21 @@ import TribuneSystem
 
 @Suite("A command that cannot be started", .timeLimit(.minutes(15)))
 struct CommandStartTests {
-  @Test("counts as not found if it is a script without its interpreter, and the message says so")
+  @Test("counts as not found if it is a script without its interpreter, and the message says why")
   func interpreter() throws {
     let script = FileManager.default.temporaryDirectory.appendingPathComponent("tribune-\(UUID())").path
     #expect(
       FileManager.default.createFile(
         atPath: script, contents: Data("#!/nonexistent\n".utf8), attributes: [.posixPermissions: 0o755]))
     defer { do { try FileManager.default.removeItem(atPath: script) } catch { Issue.record(error) } }
-    for (path, reason) in [
-      (script, "its interpreter does not exist"), ("/nonexistent", "No such file or directory"),
-      ("nonexistent", "No such file or directory"),
-    ] {
+    for (path, status, reason) in [
+      (script, 127, "its interpreter does not exist"), ("/nonexistent", 127, "No such file or directory"),
+      ("nonexistent", 127, "No such file or directory"), ("/etc/passwd", 126, "Permission denied"),
+    ] as [(String, Int32, String)] {
       let command = [Array(path.utf8)]
       let thrown = #expect(throws: Errno.self) { try ChildProcess(command, signalMask: SignalMask([])) }
       let error = try #require(thrown)
-      #expect(ExitStatus.ofCommand(notStarted: error) == 127)
+      #expect(ExitStatus.ofCommand(notStarted: error) == status)
       #expect(error.message(starting: command) == "\(path) cannot be run: \(reason)")
     }
   }

@@ -124,8 +124,7 @@ struct AnnouncementTests {
     arguments: [
       (QueryMode.parallel, QueryFlags(), "vetoed parallel by :2, 1 vetoes, 10ms"),
       (.all, QueryFlags(), "vetoed all by :2, 2 vetoes, 10ms"),
-      (.all, .overrides, "allowed all by :2, 2 vetoes, 10ms"),
-      (.all, .isDryRun, nil),
+      (.all, .overrides, "allowed all by :2, 2 vetoes, 10ms"), (.all, .isDryRun, nil),
     ] as [(QueryMode, QueryFlags, String?)])
   func queries(mode: QueryMode, flags: QueryFlags, ending: String?) {
     let (observer, asker, delegate) = (bus.connect(), bus.connect(), bus.connect())

@@ -47,9 +47,9 @@ struct NotificationCenterTests {
     "Invalid names and objects are refused each time",
     arguments: [
       ("", "", .invalidName), ("a..b", "", .invalidName), ("a*", "", .invalidName),
-      ("a b", "o", .invalidName),
-      (String(repeating: "a", count: 256), "", .invalidName), ("a", "o\n", .invalidObject),
-      ("a", String(repeating: "o", count: 256), .invalidObject), ("a", "\u{9B}", .invalidObject),
+      ("a b", "o", .invalidName), (String(repeating: "a", count: 256), "", .invalidName),
+      ("a", "o\n", .invalidObject), ("a", String(repeating: "o", count: 256), .invalidObject),
+      ("a", "\u{9B}", .invalidObject),
     ] as [(String, String, ErrorCode)])
   func invalid(_ name: String, _ object: String, _ code: ErrorCode) {
     bus.observe(by: bus.connect(), serial: 1)

@@ -39,19 +39,13 @@ struct WillDidTests {
     #expect(try bus.receivers(name, object: "o") == "C")
   }
 
-  @Test("Delegates are neither counted nor listed as observations")
-  func noObservations() {
-    let slot = bus.connect()
-    bus.attach(["w.didClose", "**"], by: slot, serial: 1)
-    #expect(bus.observationCount == 0 && bus.counts(at: slot).observations == 0)
-    #expect(bus.bus.observationEntries(of: 0).isEmpty)
-  }
-
-  @Test("A delegate that was attached twice can be cancelled once")
+  @Test("A delegate is no observation, and one that was attached twice can be cancelled once")
   func twice() throws {
     let slot = bus.connect()
-    bus.attach(["w.didClose"], to: "o", by: slot, serial: 1)
-    bus.attach(["w.didClose", "w.didClose"], to: "o", by: slot, serial: 2)
+    bus.attach(["w.didClose", "**"], to: "o", by: slot, serial: 1)
+    bus.attach(["w.didClose", "**", "w.didClose"], to: "o", by: slot, serial: 2)
+    #expect(bus.observationCount == 0 && bus.counts(at: slot).observations == 0)
+    #expect(bus.bus.observationEntries(of: 0).isEmpty)
     bus.cancel(1, by: slot)
     #expect(try bus.receivers("w.didClose", object: "o") == "")
     #expect(bus.isEmpty)

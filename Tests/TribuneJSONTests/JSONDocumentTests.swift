@@ -51,8 +51,7 @@ struct JSONDocumentTests {
     "a number is an integer if 64 bits can hold it, however it is written",
     arguments: [
       ("0", true, false), ("-0", true, false), ("1.0", true, false), ("1e3", true, false),
-      ("1.5", false, true),
-      ("9223372036854775807", true, false), ("-9223372036854775808", true, false),
+      ("1.5", false, true), ("9223372036854775807", true, false), ("-9223372036854775808", true, false),
       ("9223372036854775808", false, false), ("-9223372036854775809", false, false),
       ("123456789012345678901234567890", false, false), ("1e300", false, false), ("1e-3", false, true),
       ("true", false, false), ("\"1\"", false, false),

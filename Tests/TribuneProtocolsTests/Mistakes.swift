@@ -102,48 +102,31 @@ enum Mistakes {
     ),
   ]
 
-  /// A source at a limit, one past it, and its diagnostic.
-  static let bounds: [(String, String, String)] = [
+  /// A source with that many parts, how many it can have, and the diagnostic when it has one more.
+  static let bounds: [(source: @Sendable (Int) -> String, limit: Int, diagnostic: String)] = [
+    ({ field(String(repeating: "[]", count: $0) + "int") }, 30, "1:87: types are nested more than 32 deep"),
     (
-      field(String(repeating: "[]", count: 30) + "int"), field(String(repeating: "[]", count: 31) + "int"),
-      "1:87: types are nested more than 32 deep"
-    ),
-    (
-      field(String(repeating: "(a: ", count: 30) + "int" + String(repeating: ")", count: 30)),
-      field(String(repeating: "(a: ", count: 31) + "int" + String(repeating: ")", count: 31)),
+      { field(String(repeating: "(a: ", count: $0) + "int" + String(repeating: ")", count: $0)) }, 30,
       "1:149: types are nested more than 32 deep"
     ),
+    ({ "protocol \(name($0)) {}" }, 255, #"1:10: found "\#(name(40))…", expected \#(protocolName)"#),
     (
-      "protocol \(name(255)) {}", "protocol \(name(256)) {}",
-      #"1:10: found "\#(name(40))…", expected \#(protocolName)"#
-    ),
-    (
-      "protocol A { type T (\(list(128))) }", "protocol A { type T (\(list(129))) }",
+      { "protocol A { type T (\(list($0))) }" }, 128,
       "1:\(22 + list(128).count + 2): a type has at most 128 values"
     ),
     (
-      "protocol A { type T (\(list(128, ": int"))) }", "protocol A { type T (\(list(129, ": int"))) }",
+      { "protocol A { type T (\(list($0, ": int"))) }" }, 128,
       "1:\(22 + list(128, ": int").count + 2): a type has at most 128 fields"
     ),
+    ({ many($0, "optional should a") }, 512, "514:17: a protocol has at most 512 methods"),
+    ({ many($0, "type T") }, 128, "130:6: a protocol has at most 128 types"),
+    ({ protocols($0) }, 64, "65:1: there are more than 64 protocols in one source"),
     (
-      many(512) { "optional should a\($0) ()" }, many(513) { "optional should a\($0) ()" },
-      "514:17: a protocol has at most 512 methods"
-    ),
-    (
-      many(128) { "type T\($0) ()" }, many(129) { "type T\($0) ()" },
-      "130:6: a protocol has at most 128 types"
-    ),
-    (protocols(64), protocols(65), "65:1: there are more than 64 protocols in one source"),
-    (
-      protocols(17, last: " : \(list(16, first: "P", from: 0))"),
-      protocols(18, last: " : \(list(17, first: "P", from: 0))"),
+      { protocols($0 + 1, last: " : \(list($0, first: "P", from: 0))") }, 16,
       "18:\(16 + list(16, first: "P", from: 0).count + 2): a protocol has at most 16 parents"
     ),
-    (
-      "#\(name(4096))\nprotocol A {}", "#\(name(4097))\nprotocol A {}",
-      "2:1: the comment above is longer than 4096 bytes"
-    ),
-    (signature(8192), signature(8193), "1:32: the signature is longer than 8192 bytes"),
+    ({ "#\(name($0))\nprotocol A {}" }, 4096, "2:1: the comment above is longer than 4096 bytes"),
+    ({ signature($0) }, 8192, "1:32: the signature is longer than 8192 bytes"),
   ]
 
   private static func name(_ length: Int) -> String { String(repeating: "a", count: length) }
@@ -155,8 +138,8 @@ enum Mistakes {
     (from..<from + count).map { "\(first)\($0)\(type)" }.joined(separator: ", ")
   }
 
-  private static func many(_ count: Int, _ member: (Int) -> String) -> String {
-    "protocol A {\n" + (0..<count).map { member($0) + "\n" }.joined() + "}"
+  private static func many(_ count: Int, _ member: String) -> String {
+    "protocol A {\n" + (0..<count).map { "\(member)\($0) ()\n" }.joined() + "}"
   }
 
   private static func protocols(_ count: Int, last: String = "") -> String {

@@ -124,9 +124,9 @@ struct ParserTests {
   @Test("a source past a limit is refused with the location")
   func bounds() {
     // These are no arguments, because they would be printed.
-    for (right, wrong, expected) in Mistakes.bounds {
-      #expect(Library.loading(right).diagnostics == [], "\(expected)")
-      #expect(Library.loading(wrong).diagnostics == ["a.protocol:\(expected)"])
+    for (source, limit, expected) in Mistakes.bounds {
+      #expect(Library.loading(source(limit)).diagnostics == [], "\(expected)")
+      #expect(Library.loading(source(limit + 1)).diagnostics == ["a.protocol:\(expected)"])
     }
   }
 

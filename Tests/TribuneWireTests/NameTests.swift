@@ -146,7 +146,7 @@ struct TextTests {
 
   @Test("Counts in sentences agree with what they count")
   func counted() {
-    #expect([0, 1, 2].map { $0.counted("connection") } == ["0 connections", "1 connection", "2 connections"])
+    #expect([0, 1, 2].map { $0.counted("post") } == ["0 posts", "1 post", "2 posts"])
     #expect(
       [UInt64(1), .max].map { $0.counted("entry was", "entries were") }
         == ["1 entry was", "18446744073709551615 entries were"])
