@@ -104,26 +104,20 @@ struct DeadlineTests {
     #expect(bus.take().first == "A verdict 5 q1 allowed: d1 approved, d2 approved")
   }
 
-  @Test("A delegate that was not asked before the deadline has timed out, and receives nothing")
-  func neverAsked() {
-    let (bus, asker, _) = bus(timeouts: [500, 500, 500], policy: .abstain)
+  @Test(
+    "A delegate that was not asked before the deadline receives nothing, and counts by its failure policy",
+    arguments: [
+      (FailurePolicy.abstain, "allowed?: d1 timedOut, d2 timedOut, d3 timedOut", "allowed"),
+      (.veto, "vetoed: d1 timedOut, d2 timedOut", "vetoed"),
+    ])
+  func neverAsked(policy: FailurePolicy, verdict: String, conclusion: String) {
+    // The first delegate abstains if it does not answer, and uses up all the time.
+    let (bus, asker, _) = bus(timeouts: [500], policy: .abstain)
+    for _ in 0..<2 { bus.connectDelegate("x", policy: policy, timeout: 500) }
     bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 500)
     bus.expect("B question 1 q1 d1 500ms x")
     bus.advance(milliseconds: 500)
-    bus.expect(
-      "A verdict 5 q1 allowed?: d1 timedOut, d2 timedOut, d3 timedOut", "B concluded 1 q1 d1 allowed")
-  }
-
-  @Test("A delegate that was not asked before the deadline counts by its failure policy")
-  func neverAskedVetoes() {
-    let (bus, asker, delegates) = bus(timeouts: [500, 500])
-    bus.attach(["x", "y"], by: delegates[0], serial: 9, order: -1, policy: .abstain, timeout: 300)
-    _ = bus.take()
-    bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 300)
-    _ = bus.take()
-    // The first delegate abstains if it does not answer, and uses up all the time.
-    bus.advance(milliseconds: 300)
-    bus.expect("A verdict 5 q1 vetoed: d3 timedOut, d1 timedOut", "B concluded 9 q1 d3 vetoed")
+    bus.expect("A verdict 5 q1 \(verdict)", "B concluded 1 q1 d1 \(conclusion)")
   }
 
   @Test("A deferral gives time from now on, and the asker is notified")

@@ -63,16 +63,8 @@ struct OverrideTests {
     #expect(bus.isEmpty)
   }
 
-  @Test("A reason without an override overrides nothing")
-  func reasonAlone() {
-    let slot = bus.connect()
-    bus.hold("x", by: slot, serial: 1)
-    bus.ask("x", by: slot, serial: 5, because: "why")
-    #expect(bus.take().last == "A verdict 5 q1 vetoed: d1 held (busy)")
-  }
-
   @Test(
-    "The policy says who can override, and root is no exception",
+    "The policy says who can override, and root is no exception; a reason alone overrides nothing",
     arguments: [
       (.everyone, 1000, true), (.everyone, 0, true), (.users([]), 1000, false), (.users([]), 0, false),
       (.users([1000]), 1000, true), (.users([1000]), 0, false), (.users([0, 7]), 0, true),
@@ -85,7 +77,7 @@ struct OverrideTests {
     bus.ask("x", by: asker, serial: 5, flags: .overrides, because: "why")
     let verdict = "A verdict 5 q1 allowed overridden: d1 held (busy)"
     #expect(bus.take() == [isPermitted ? verdict : "A refused 5 notPermitted"])
-    bus.ask("x", by: asker, serial: 5)
+    bus.ask("x", by: asker, serial: 5, because: "why")
     #expect(bus.take().map { $0.hasSuffix("vetoed: d1 held (busy)") } == [true])
   }
 

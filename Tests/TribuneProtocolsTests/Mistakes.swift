@@ -17,6 +17,12 @@ enum Mistakes {
   static let syntax: [(String, [String])] = [
     ("x", [#"1:1: found "x", expected "protocol""#]),
     ("}", [#"1:1: found "}", expected "protocol""#]),
+    // Text of the file is escaped. Columns count characters, not bytes.
+    ("\u{1B}[2J\u{202E}", [#"1:1: found "\u{1b}", expected "protocol""#]),
+    (
+      "protocol größe {} §",
+      [#"1:10: found "größe", expected \#(protocolName)"#, #"1:19: found "§", expected "protocol""#]
+    ),
     ("protocol", ["1:9: found the end, expected \(protocolName)"]),
     ("protocol 1A {}", [#"1:10: found "1A", expected \#(protocolName)"#]),
     ("protocol a.b {}", [#"1:10: found "a.b", expected \#(protocolName)"#]),

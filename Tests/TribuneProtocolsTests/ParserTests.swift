@@ -73,15 +73,6 @@ struct ParserTests {
     #expect(library["A"] == nil)
   }
 
-  @Test("columns count characters, not bytes")
-  func columns() {
-    #expect(
-      Library.loading("protocol größe {} §").diagnostics == [
-        #"a.protocol:1:10: found "größe", expected a protocol's name (a letter, then letters, digits and _)"#,
-        #"a.protocol:1:19: found "§", expected "protocol""#,
-      ])
-  }
-
   @Test("the parser goes on after a mistake, and reads the valid protocols")
   func recovery() {
     let (library, diagnostics) = Library.loading(
@@ -147,14 +138,6 @@ struct ParserTests {
       ])
     let comment = ProtocolSource(file: "a", text: Array("protocol A {} #".utf8) + [0xC3])
     #expect(library.load([comment]).map(\.description) == ["a:1:15: the comment is not UTF-8"])
-  }
-
-  @Test("diagnostics escape text of the file")
-  func terminals() {
-    #expect(
-      Library.loading("\u{1B}[2J\u{202E}").diagnostics == [
-        "a.protocol:1:1: found \"\\u{1b}\", expected \"protocol\""
-      ])
   }
 
   @Test(

@@ -157,9 +157,10 @@ private func three() -> ByteBuffer { ByteBuffer(holding: [1, 2, 3]) }
 
 @Suite("The buffer pool", .timeLimit(.minutes(15)))
 struct BufferPoolTests {
+  private let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
+
   @Test("A buffer from the pool is empty, even if its storage was used before")
   func reuse() {
-    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     for _ in 0..<3 {
       let buffer = pool.take()
       #expect(buffer.count == 0 && buffer.capacity == pool.bufferCapacity)
@@ -169,7 +170,6 @@ struct BufferPoolTests {
 
   @Test("Buffers in use at the same time share nothing")
   func separation() {
-    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     for _ in 0..<2 {
       let buffers = (0..<40).map { _ in pool.take() }
       for (number, buffer) in buffers.enumerated() { buffer.append(UInt64(number)) }
@@ -196,7 +196,6 @@ struct BufferPoolTests {
 
   @Test("A buffer that has outgrown the pool does not come back to it")
   func outgrown() {
-    let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
     pool.take().reserve(pool.bufferCapacity + 1)
     #expect(pool.take().capacity == pool.bufferCapacity)
   }
