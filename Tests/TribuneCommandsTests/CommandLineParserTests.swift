@@ -12,20 +12,20 @@ struct CommandLineParserTests {
     try CommandLineParser.parse(line.map { Array($0.utf8) })
   }
 
+  private static func run(
+    _ verb: VerbName, _ operands: [String], _ values: [Option: Invocation.Value] = [:]
+  ) -> CommandLineParser.Request {
+    .run(Invocation(verb: verb, operands: operands, values: values))
+  }
+
   private static let fiveSeconds = Invocation.Value.span(TimeSpan(microseconds: 5_000_000))
-  private static let ask = Invocation(
-    verb: .ask, operands: ["a.b", "{}"], values: [.object: .text("x/1"), .timeout: fiveSeconds])
-  private static let observe = Invocation(
-    verb: .observe, operands: ["a"], values: [.shortJSON: .flag, .quiet: .flag, .count: .number(3)])
+  private static let ask = run(.ask, ["a.b", "{}"], [.object: .text("x/1"), .timeout: fiveSeconds])
+  private static let observe = run(.observe, ["a"], [.shortJSON: .flag, .quiet: .flag, .count: .number(3)])
   private static let delegate = Invocation(
     verb: .delegate, operands: ["a.b"], command: ["sh", "-c", "exit 1", "--veto=x"].map { Array($0.utf8) },
     values: [.exec: .flag])
 
-  private static func vetoing(_ reason: String) -> Invocation {
-    Invocation(verb: .delegate, operands: ["a"], values: [.veto: .text(reason)])
-  }
-
-  private static let invocations: [(line: [String], invocation: Invocation)] = [
+  private static let requests: [(line: [String], request: CommandLineParser.Request)] = [
     // An option may stand before the verb, behind it and behind its operands.
     (["--object=x/1", "--timeout=5", "ask", "a.b", "{}"], ask),
     (["ask", "--object", "x/1", "a.b", "--timeout", "5", "{}"], ask),
@@ -35,21 +35,26 @@ struct CommandLineParserTests {
     (["observe", "a", "-jqN3"], observe), (["observe", "-j", "-q", "-N", "3", "a"], observe),
     (["-qjN", "3", "observe", "a"], observe),
     // The last value of an option counts; it may be empty, start with dashes or have an equals sign.
-    (["delegate", "a", "--veto=1", "--veto=2"], vetoing("2")), (["delegate", "a", "--veto="], vetoing("")),
-    (["delegate", "a", "--veto", "--no"], vetoing("--no")),
-    (["delegate", "a", "--veto=a=b"], vetoing("a=b")),
+    (["delegate", "a", "--veto=1", "--veto=2"], run(.delegate, ["a"], [.veto: .text("2")])),
+    (["delegate", "a", "--veto="], run(.delegate, ["a"], [.veto: .text("")])),
+    (["delegate", "a", "--veto", "--no"], run(.delegate, ["a"], [.veto: .text("--no")])),
+    (["delegate", "a", "--veto=a=b"], run(.delegate, ["a"], [.veto: .text("a=b")])),
     // Words behind -- may start with a dash.
-    (["post", "a.b", "--", "-5"], Invocation(verb: .post, operands: ["a.b", "-5"])),
+    (["post", "a.b", "--", "-5"], run(.post, ["a.b", "-5"])),
     // --exec takes the rest of the line.
-    (["delegate", "a.b", "--exec", "sh", "-c", "exit 1", "--veto=x"], delegate),
+    (["delegate", "a.b", "--exec", "sh", "-c", "exit 1", "--veto=x"], .run(delegate)),
     // An optional span stands behind an equals sign, and nowhere else.
-    (["post", "--wait", "5s"], Invocation(verb: .post, operands: ["5s"], values: [.wait: .flag])),
-    (["post", "a", "--wait=5s"], Invocation(verb: .post, operands: ["a"], values: [.wait: fiveSeconds])),
+    (["post", "--wait", "5s"], run(.post, ["5s"], [.wait: .flag])),
+    (["post", "a", "--wait=5s"], run(.post, ["a"], [.wait: fiveSeconds])),
+    // Help and version may be requested anywhere on the line.
+    (["--help"], .help(nil)), (["-h"], .help(nil)), (["ask", "--help"], .help(.ask)),
+    (["--help", "observe"], .help(.observe)), (["--version"], .version), (["post", "--version"], .version),
+    (["version"], run(.version, [])),
   ]
 
-  @Test("a right line is read as what it asks for", arguments: invocations)
-  func right(line: [String], invocation: Invocation) throws {
-    #expect(try parsed(line) == invocation)
+  @Test("a right line is read as what it asks for", arguments: requests)
+  func right(line: [String], request: CommandLineParser.Request) throws {
+    #expect(try Self.parse(line) == request)
   }
 
   @Test("a command is taken unchanged, with options, dashes and odd bytes")
@@ -63,17 +68,6 @@ struct CommandLineParserTests {
     }
     #expect(invocation.command == ["rm", "--", "-q", "--object=y"].map { Array($0.utf8) } + [odd])
     #expect(invocation.values == [.object: .text("x")])
-  }
-
-  @Test("help and version may be requested anywhere on the line")
-  func helpAndVersion() throws {
-    #expect(try Self.parse(["--help"]) == .help(nil))
-    #expect(try Self.parse(["-h"]) == .help(nil))
-    #expect(try Self.parse(["ask", "--help"]) == .help(.ask))
-    #expect(try Self.parse(["--help", "observe"]) == .help(.observe))
-    #expect(try Self.parse(["--version"]) == .version)
-    #expect(try Self.parse(["post", "--version"]) == .version)
-    #expect(try Self.parse(["version"]) == .run(Invocation(verb: .version)))
   }
 
   @Test(
