@@ -10,9 +10,7 @@ struct AwaitingTests {
   let (poster, one, two): (ConnectionSlot, ConnectionSlot, ConnectionSlot)
 
   init() {
-    poster = bus.connect()
-    one = bus.connect()
-    two = bus.connect()
+    (poster, one, two) = (bus.connect(), bus.connect(), bus.connect())
     bus.observe("a.*", by: one, serial: 1, .awaited)
     bus.observe("a.willClose", by: two, serial: 1, .awaited)
     bus.observe("**", by: two, serial: 2)

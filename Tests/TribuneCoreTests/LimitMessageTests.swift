@@ -11,29 +11,20 @@ struct LimitMessageTests {
     let limit: any WritableKeyPath<BusLimits, Int> & Sendable
     let exceed: @Sendable (BusUnderTest, ConnectionSlot) -> Void
 
-    init(
-      _ setting: String, _ limit: any WritableKeyPath<BusLimits, Int> & Sendable,
-      _ exceed: @escaping @Sendable (BusUnderTest, ConnectionSlot) -> Void
-    ) {
-      self.setting = setting
-      self.limit = limit
-      self.exceed = exceed
-    }
-
     var testDescription: String { setting }
   }
 
   static let cases = [
-    Case("ObservationsMax=", \.observationsMax) { $0.observe("a", by: $1, serial: 1) },
-    Case("DelegatesMax=", \.delegatesMax) { $0.hold("a", by: $1, serial: 1) },
-    Case("QueriesMax=", \.queriesMax) { $0.ask("a", by: $1, serial: 1) },
-    Case("RetainedUserMax=", \.retainedUserMax) {
+    Case(setting: "ObservationsMax=", limit: \.observationsMax) { $0.observe("a", by: $1, serial: 1) },
+    Case(setting: "DelegatesMax=", limit: \.delegatesMax) { $0.hold("a", by: $1, serial: 1) },
+    Case(setting: "QueriesMax=", limit: \.queriesMax) { $0.ask("a", by: $1, serial: 1) },
+    Case(setting: "RetainedUserMax=", limit: \.retainedUserMax) {
       $0.post("a", text: "1", by: $1, serial: 1, .retain, flags: .acknowledge)
     },
-    Case("RetainedMax=", \.retainedMax) {
+    Case(setting: "RetainedMax=", limit: \.retainedMax) {
       $0.post("a", text: "1", by: $1, serial: 1, .retain, flags: .acknowledge)
     },
-    Case("a quarter of LogMax=", \.rememberedUserMax) { $0.observe("a", by: $1, serial: 1) },
+    Case(setting: "a quarter of LogMax=", limit: \.rememberedUserMax) { $0.observe("a", by: $1, serial: 1) },
   ]
 
   @Test("names the setting", arguments: cases)

@@ -10,8 +10,7 @@ struct PostingTests {
   let (poster, observer): (ConnectionSlot, ConnectionSlot)
 
   init() {
-    poster = bus.connect()
-    observer = bus.connect()
+    (poster, observer) = (bus.connect(), bus.connect())
     bus.observe(by: observer, serial: 1)
     _ = bus.take()
   }

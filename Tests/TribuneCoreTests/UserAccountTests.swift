@@ -13,9 +13,7 @@ struct UserAccountTests {
   init() {
     // Enough for some ten registrations of any kind.
     bus = BusUnderTest { $0.rememberedUserMax = 1_500 }
-    one = bus.connect(uid: 1000)
-    other = bus.connect(uid: 1000)
-    stranger = bus.connect(uid: 1001)
+    (one, other, stranger) = (bus.connect(uid: 1000), bus.connect(uid: 1000), bus.connect(uid: 1001))
   }
 
   enum Kind: CaseIterable { case observation, monitor, delegate, hold, declaration }
