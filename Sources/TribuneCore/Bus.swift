@@ -232,18 +232,16 @@ package struct Bus: ~Copyable {
     try requireFresh(serial, from: slot)
     guard connections[slot].registrationCount < limits.observationsMax else {
       throw WireError(
-        .limitExceeded,
-        "the limit of \(limits.observationsMax) observations and declarations per connection is reached "
-          + "(ObservationsMax=)")
+        limit: "\(limits.observationsMax) observations and declarations per connection",
+        setting: "ObservationsMax=")
     }
   }
 
   mutating func requireCapacity(forTokens count: Int, from slot: ConnectionSlot) throws(WireError) {
     guard connections[slot].tokenCount + count <= limits.observationTokensMax else {
       throw WireError(
-        .limitExceeded,
-        "the limit of \(limits.observationTokensMax) tokens in a connection's observed patterns is reached "
-          + "(ObservationsMax=)")
+        limit: "\(limits.observationTokensMax) tokens in a connection's observed patterns",
+        setting: "ObservationsMax=")
     }
   }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneWire
+
 /// Limits of one connection, of one user and of the bus, and how long things may take.
 package struct BusLimits: Equatable, Sendable {
   /// Observations, monitors and declarations.
@@ -55,20 +57,24 @@ package struct BusLimits: Equatable, Sendable {
   /// These limits without bounds on quantities, for a replay: each replayed frame was within the limits in force when
   /// it first came.
   package var lifted: BusLimits {
-    let much = 1 << 40
+    let quantities: [WritableKeyPath<BusLimits, Int>] = [
+      \.observationsMax, \.delegatesMax, \.patternsMax, \.patternTokensMax, \.queriesMax, \.participantsMax,
+      \.questionsMax, \.answersMax, \.definitionsMax, \.protocolsMax, \.bufferMax, \.bufferTotalMax,
+      \.retainedUserMax, \.retainedMax, \.awaitedMax, \.rememberedUserMax,
+    ]
     var lifted = self
-    (lifted.observationsMax, lifted.delegatesMax, lifted.patternsMax, lifted.patternTokensMax) = (
-      much, much, much, much
-    )
-    (lifted.queriesMax, lifted.participantsMax, lifted.questionsMax, lifted.answersMax) = (
-      much, much, much, much
-    )
-    (lifted.definitionsMax, lifted.protocolsMax, lifted.bufferMax, lifted.bufferTotalMax) = (
-      much, much, much, much
-    )
-    (lifted.retainedUserMax, lifted.retainedMax, lifted.awaitedMax) = (much, much, much)
-    lifted.rememberedUserMax = much
+    for quantity in quantities { lifted[keyPath: quantity] = 1 << 40 }
     lifted.deadlineMax = .max
     return lifted
+  }
+}
+
+extension WireError {
+  /// A refusal because of a limit, which is given as its value and what it counts.
+  ///
+  /// - Parameter setting: what sets the limit, if anything does.
+  init(limit: String, setting: String? = nil) {
+    let remedy = setting.map { " (\($0))" } ?? ""
+    self.init(.limitExceeded, "the limit of \(limit) is reached\(remedy)")
   }
 }

@@ -39,6 +39,12 @@
         base: .allocate(byteCount: capacity, alignment: 16), capacity: capacity, attachment: attachment))
   }
 
+  /// Creates a buffer that holds a copy of `source`.
+  package convenience init(holding source: RawSpan, attachment: (any AttachedFile)? = nil) {
+    self.init(capacity: source.byteCount, attachment: attachment)
+    append(source)
+  }
+
   /// Creates a buffer that takes ownership of memory allocated elsewhere.
   ///
   /// - Parameter base: valid for `capacity` bytes, aligned to 16 bytes, and to be freed by `deallocate()`.
@@ -204,9 +210,7 @@
 
   /// A copy in a buffer of its own, with the same attachment, for bytes that are kept for long.
   package func copied() -> ByteSlice {
-    let own = ByteBuffer(capacity: count, attachment: buffer.attachment)
-    own.append(bytes)
-    return ByteSlice(own, 0..<count)
+    ByteSlice(ByteBuffer(holding: bytes, attachment: buffer.attachment), 0..<count)
   }
 }
 

@@ -19,8 +19,7 @@ extension ByteBuffer {
   package var array: [UInt8] { Array(bytes) }
 
   package convenience init(holding bytes: [UInt8]) {
-    self.init(capacity: bytes.count)
-    append(bytes.raw)
+    self.init(holding: bytes.raw)
   }
 
   /// A buffer with what `fill` appends to it.

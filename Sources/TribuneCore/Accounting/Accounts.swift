@@ -44,15 +44,12 @@ package final class Accounts {
     let account = account(of: uid)
     guard account.charges.retainedByteCount + size - ownFreed <= limits.retainedUserMax else {
       throw WireError(
-        .limitExceeded,
-        "the limit of \(limits.retainedUserMax) bytes of retained notifications for user \(uid) is reached "
-          + "(RetainedUserMax=)")
+        limit: "\(limits.retainedUserMax) bytes of retained notifications for user \(uid)",
+        setting: "RetainedUserMax=")
     }
     guard retainedByteCount + size - (freed?.size ?? 0) <= limits.retainedMax else {
       throw WireError(
-        .limitExceeded,
-        "the limit of \(limits.retainedMax) bytes of retained notifications for all users is reached "
-          + "(RetainedMax=)")
+        limit: "\(limits.retainedMax) bytes of retained notifications for all users", setting: "RetainedMax=")
     }
     charge(size, to: account)
   }

@@ -40,18 +40,14 @@ extension Bus {
       let patternCount =
         connection.delegatePatterns.count - replaced.reduce(0) { $0 + $1.patterns.count } + patterns.count
       guard patternCount <= limits.patternsMax else {
-        throw WireError(
-          .limitExceeded,
-          "the limit of \(limits.patternsMax) patterns for the delegates of a connection is reached")
+        throw WireError(limit: "\(limits.patternsMax) patterns for the delegates of a connection")
       }
       let tokenCount =
         connection.delegatePatterns.tokenCount - replaced.reduce(0) { $0 + $1.patternTokenCount }
         + patterns.reduce(0) { $0 + $1.tokenCount }
       guard tokenCount <= limits.patternTokensMax else {
         throw WireError(
-          .limitExceeded,
-          "the limit of \(limits.patternTokensMax) tokens in the patterns of a connection's delegates is reached"
-        )
+          limit: "\(limits.patternTokensMax) tokens in the patterns of a connection's delegates")
       }
       delegate = DelegateRegistration(
         identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connection.peer),
@@ -100,8 +96,7 @@ extension Bus {
   ) throws(WireError) {
     guard connections[slot].delegateCount - replacedCount < limits.delegatesMax else {
       throw WireError(
-        .limitExceeded,
-        "the limit of \(limits.delegatesMax) delegates and holds per connection is reached (DelegatesMax=)")
+        limit: "\(limits.delegatesMax) delegates and holds per connection", setting: "DelegatesMax=")
     }
   }
 

@@ -25,17 +25,13 @@ extension Bus {
     if fields.parent != 0 { try requireNoRecursion(key, header, within: QueryID(rawValue: fields.parent)) }
 
     guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
-      throw WireError(
-        .limitExceeded,
-        "the limit of \(limits.participantsMax) delegates for all queries of a connection is reached")
+      throw WireError(limit: "\(limits.participantsMax) delegates for all queries of a connection")
     }
     // Only a query that asks one delegate at a time needs the userInfo after this loop iteration.
     let keptBytes = fields.mode.isSequential && delegates.count > 1 ? frame.payload.byteCount : 0
     let held = connections[slot].questionByteCount
     guard keptBytes == 0 || held == 0 || held + keptBytes <= limits.questionsMax else {
-      throw WireError(
-        .limitExceeded,
-        "the limit of \(limits.questionsMax) bytes of userInfo in sequential queries is reached")
+      throw WireError(limit: "\(limits.questionsMax) bytes of userInfo in sequential queries")
     }
     let standing =
       fields.mode.isForValues ? [] : standing(against: key, nameLength: header.nameLength, delegates)
@@ -80,8 +76,7 @@ extension Bus {
   @inline(__always) func requireRequestCapacity(from slot: ConnectionSlot) throws(WireError) {
     guard connections[slot].waitCount < limits.queriesMax else {
       throw WireError(
-        .limitExceeded,
-        "the limit of \(limits.queriesMax) queries and awaited posts per connection is reached (QueriesMax=)")
+        limit: "\(limits.queriesMax) queries and awaited posts per connection", setting: "QueriesMax=")
     }
   }
 
@@ -134,11 +129,10 @@ extension Bus {
     var outcomes = holds.against(key, nameLength: nameLength).prefix(limits.holdsListedMax).map(\.outcome)
     guard !policy.requirements.isEmpty else { return outcomes }
     for name in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
-      let peer = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: "")
       outcomes.append(
         Outcome(
-          delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: name, peer: peer), outcome: .gone,
-          reason: "required, and not attached", elapsed: 0))
+          delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: name, peer: .unknown),
+          outcome: .gone, reason: "required, and not attached", elapsed: 0))
     }
     return outcomes
   }

@@ -25,8 +25,7 @@ extension Bus {
     let receivers = try center.receivers(of: posted.key, nameLength: posted.header.nameLength)
     let awaiting = receivers.filter { $0.isAwaited && $0.way(for: posted.fields.options) != .drop }
     guard connections[slot].awaitedCount + awaiting.count <= limits.awaitedMax else {
-      throw WireError(
-        .limitExceeded, "the limit of \(limits.awaitedMax) awaited observers per connection is reached")
+      throw WireError(limit: "\(limits.awaitedMax) awaited observers per connection")
     }
     let waiting = Set(awaiting.map(\.slot))
     let shownLength = isMonitored ? posted.key.byteCount : 0
@@ -45,15 +44,19 @@ extension Bus {
     }
     let deadline = posted.fields.deadline == 0 ? limits.deadline : posted.fields.deadline
     let post = AwaitedPost(
-      poster: slot, posterID: posted.poster.id, serial: serial, posted: now, waiting: awaiting,
-      shown: shown)
-    let number = awaitedPosts.insert(
-      post, due: now.advanced(byMilliseconds: deadline), &deadlines)
-    connections[slot].awaitedPosts[serial] = number
-    connections[slot].awaitedCount += awaiting.count
-    post.rememberedByteCount = rememberedLength(keyLength: shown?.slice.count ?? 0, of: awaiting)
-    beginRemembering(post.rememberedByteCount, of: slot)
-    for observer in awaiting { connections[observer].unacknowledgedPosts.insert(number) }
+      poster: slot, posterID: posted.poster.id, serial: serial, posted: now, waiting: awaiting, shown: shown)
+    begin(post, due: now.advanced(byMilliseconds: deadline))
+  }
+
+  /// Registers and charges a post that waits for observers, or that was restored.
+  mutating func begin(_ post: AwaitedPost, due: Instant) {
+    let number = awaitedPosts.insert(post, due: due, &deadlines)
+    connections[post.poster].awaitedPosts[post.serial] = number
+    connections[post.poster].awaitedCount += post.count
+    post.rememberedByteCount = rememberedLength(
+      keyLength: post.shown?.slice.count ?? 0, of: post.waiting, missing: post.missing)
+    beginRemembering(post.rememberedByteCount, of: post.poster)
+    for observer in post.waiting { connections[observer].unacknowledgedPosts.insert(number) }
   }
 
   /// Handles `done`: an observer has handled a post, or could not.
@@ -66,12 +69,8 @@ extension Bus {
       throw WireError(
         .notAsked, "post \(done.post) of \(done.poster) does not wait for this connection")
     }
-    if done.hasFailed {
-      let reason = keptReason(frame.text(), of: awaitedPosts[number])
-      settle(number, slot, .failed, reason: reason, at: now)
-    } else {
-      settle(number, slot, nil, reason: "", at: now)
-    }
+    let reason = done.hasFailed ? keptReason(frame.text(), of: awaitedPosts[number]) : ""
+    settle(number, slot, done.hasFailed ? .failed : nil, reason: reason, at: now)
   }
 
   /// The whole reason if there is capacity for it, otherwise nothing.

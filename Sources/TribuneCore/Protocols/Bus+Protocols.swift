@@ -85,14 +85,12 @@ extension Bus {
         .limitExceeded, "the definitions of protocols are longer than \(WireLimits.definitionLength) bytes")
     }
     guard connections[slot].declarations.values.count(where: \.isDefinition) < limits.definitionsMax else {
-      throw WireError(
-        .limitExceeded,
-        "the limit of \(limits.definitionsMax) declarations with definitions per connection is reached")
+      throw WireError(limit: "\(limits.definitionsMax) declarations with definitions per connection")
     }
     try declarations.define([UInt8](source), for: definer, yieldingToFiles: restoring.isReplaying)
     guard declarations.library.count <= limits.protocolsMax else {
       declarations.undefine(definer)
-      throw WireError(.limitExceeded, "the limit of \(limits.protocolsMax) protocols is reached")
+      throw WireError(limit: "\(limits.protocolsMax) protocols")
     }
   }
 

@@ -53,8 +53,7 @@ struct RestoredBuffer {
       guard count == 1 || !hasFile && !isCoalescing else {
         throw WireError(.invalidValue, "a run of \(count) notifications has a file, or can be replaced")
       }
-      let own = ByteBuffer(capacity: bytes.byteCount, attachment: hasFile ? files.removeFirst() : nil)
-      own.append(bytes)
+      let own = ByteBuffer(holding: bytes, attachment: hasFile ? files.removeFirst() : nil)
       runs.append((ByteSlice(own, 0..<own.count), count, isCoalescing))
     }
     guard files.isEmpty else {

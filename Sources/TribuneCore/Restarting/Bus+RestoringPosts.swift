@@ -52,10 +52,9 @@ extension Bus {
     for _ in 0..<Int(try reader.integer(UInt32.self)) {
       let observer = ConnectionID(rawValue: try reader.integer())
       guard let slot = connections[observer] else {
-        let unknown = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: "")
         reply.missing.append(
           Awaited.Missing(
-            connection: observer, peer: unknown, failure: .gone, reason: "",
+            connection: observer, peer: .unknown, failure: .gone, reason: "",
             elapsed: now.nanoseconds(since: posted) / 1000))
         continue
       }
@@ -83,14 +82,8 @@ extension Bus {
       poster: slot, posterID: posterID, serial: serial, posted: posted, waiting: waiting, shown: shown,
       acknowledged: reply.acknowledged, missing: reply.missing)
     post.reasonByteCount = Int(reasonByteCount)
-    let number = awaitedPosts.insert(post, due: due, &deadlines)
-    connections[slot].awaitedPosts[serial] = number
-    connections[slot].awaitedCount += post.count
-    post.rememberedByteCount = rememberedLength(
-      keyLength: shown?.slice.count ?? 0, of: waiting, missing: reply.missing)
-    beginRemembering(post.rememberedByteCount, of: slot)
+    begin(post, due: due)
     countAnswers(post.reasonByteCount, to: slot)
-    for observer in waiting { connections[observer].unacknowledgedPosts.insert(number) }
   }
 
   /// Replies to the posters whose posts wait for no observer any more.
@@ -107,8 +100,7 @@ extension Bus {
   package mutating func restoreWaiting(
     _ frame: RawSpan, number: UInt64, from poster: ConnectionID, uid: UInt32, at posted: Instant
   ) throws(WireError) {
-    let own = ByteBuffer(capacity: frame.byteCount)
-    own.append(frame)
+    let own = ByteBuffer(holding: frame)
     guard let header = try FrameHeader(own.bytes, at: 0, limits: .fromBus), header.kind == .post,
       header.frameLength == own.count, number > 0, number <= BusCounters.most
     else { throw WireError(.malformedFrame, "the waiting frame is not a post") }

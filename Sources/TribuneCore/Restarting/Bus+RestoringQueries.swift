@@ -239,8 +239,6 @@ extension QueryTail {
     try name.requireName()
     try name.requireUnreservedName()
     try bytes.extracting(nameLength..<nameLength + objectLength).requireObject()
-    let own = ByteBuffer(capacity: bytes.byteCount, attachment: attachment)
-    own.append(bytes)
-    slice = ByteSlice(own, 0..<own.count)
+    slice = ByteSlice(ByteBuffer(holding: bytes, attachment: attachment), 0..<bytes.byteCount)
   }
 }

@@ -122,9 +122,7 @@ nonisolated extension OutboundQueue {
 nonisolated extension ByteSlice {
   fileprivate var withoutAttachment: ByteSlice {
     guard buffer.attachment != nil else { return self }
-    let own = ByteBuffer(capacity: count)
-    own.append(bytes)
-    return ByteSlice(own, 0..<own.count)
+    return ByteSlice(ByteBuffer(holding: bytes), 0..<count)
   }
 }
 

@@ -22,8 +22,7 @@ extension Recovery {
     var streams: [UInt64: InFlightIO] = [:]
     var isWhole = false
     let damage = log.forEachEntry { entry in
-      let body = ByteBuffer(capacity: entry.body.byteCount)
-      body.append(entry.body)
+      let body = ByteBuffer(holding: entry.body)
       switch entry.kind {
       case .inFlight: streams[entry.connection.rawValue, default: InFlightIO()].stream = body
       case .buffered: streams[entry.connection.rawValue, default: InFlightIO()].buffered = body
@@ -103,8 +102,7 @@ extension Recovery {
     let count = try reader.integer(UInt64.self)
     let file = try file(from: &reader)?.file
     let bytes = try reader.byteArray()
-    let buffer = ByteBuffer(capacity: bytes.count, attachment: file)
-    buffer.append(bytes.rawBytes)
+    let buffer = ByteBuffer(holding: bytes.rawBytes, attachment: file)
     let part = WaitingFrames(
       kind: kind, slice: ByteSlice(buffer, 0..<buffer.count), partialCount: partialCount, count: count)
     try sender.changeQueue(of: session) { queue throws(WireError) in try queue.restore(part) }

@@ -98,9 +98,8 @@ extension Recovery {
         QueryID(rawValue: query), DelegateID(rawValue: delegate), reason: try reader.text(), at: entry.moment
       )
     case .controlFrame:
-      let frame = ByteBuffer(capacity: entry.body.byteCount)
-      frame.append(entry.body)
-      replayed.found[id]?.controlFrames.append((ControlFrameID(entry.moment).number, frame))
+      replayed.found[id]?.controlFrames.append(
+        (ControlFrameID(entry.moment).number, ByteBuffer(holding: entry.body)))
     case .postponedPost, .postponedPostDone: try replayWaiting(entry)
     case .detached: replayed.found[id]?.detachedUntil = entry.moment
     case .inFlight, .buffered: return false
@@ -118,8 +117,7 @@ extension Recovery {
     // A request counts as refused until the core takes it. The log has no frames that were refused when they came.
     replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || recorded.kind.isRequest
     guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }
-    let buffer = ByteBuffer(capacity: recorded.bytes.byteCount)
-    buffer.append(recorded.bytes)
+    let buffer = ByteBuffer(holding: recorded.bytes)
     guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus),
       header.frameLength == buffer.count
     else { return false }

@@ -185,8 +185,7 @@ final class FrameReader {
   private func deferInput(_ buffer: ByteBuffer, from start: Int, of session: Session) {
     if buffer === receiveBuffer {
       // Other connections are read into the shared buffer.
-      let own = ByteBuffer(capacity: buffer.count - start)
-      own.append(buffer.bytes(in: start..<buffer.count))
+      let own = ByteBuffer(holding: buffer.bytes(in: start..<buffer.count))
       buffer.truncate(to: start)
       (session.input.deferred, session.input.deferredStart) = (own, 0)
     } else {
@@ -236,8 +235,7 @@ final class FrameReader {
   /// Restores a partial frame whose start another daemon has read.
   func restorePartial(_ bytes: [UInt8], of session: Session) throws(WireError) {
     guard !bytes.isEmpty else { return }
-    let buffer = ByteBuffer(capacity: bytes.count)
-    buffer.append(bytes.rawBytes)
+    let buffer = ByteBuffer(holding: bytes.rawBytes)
     session.input.partialSince = context.now
     recorder.noteReceiving(from: session)
     try keepPartial(buffer, from: 0, of: session)

@@ -32,6 +32,9 @@ package struct PeerIdentity: Equatable, Sendable {
 
   private let storage: Storage
 
+  /// In place of a peer that is not connected.
+  package static let unknown = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: "")
+
   package var pid: UInt32 { storage.pid }
   package var uid: UInt32 { storage.uid }
   package var gid: UInt32 { storage.gid }
