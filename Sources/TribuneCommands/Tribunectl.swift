@@ -19,11 +19,7 @@ package struct Tribunectl: Sendable {
   package init(_ arguments: [[UInt8]]) {
     let terminal = Terminal()
     self.terminal = terminal
-    do throws(CommandError) {
-      prepared = .success(try Self.prepare(arguments, terminal: terminal))
-    } catch {
-      prepared = .failure(error)
-    }
+    prepared = Result { () throws(CommandError) in try Self.prepare(arguments, terminal: terminal) }
   }
 
   /// Runs the verb.

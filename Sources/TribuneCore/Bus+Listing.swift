@@ -27,8 +27,7 @@ extension Bus {
 
   /// All holds, or those of one connection, the oldest first.
   package func holdEntries(of connection: UInt64, at now: Instant) -> [HoldEntry] {
-    connections.all
-      .filter { connection == 0 || $0.id.rawValue == connection }
+    connections.all(of: connection)
       .flatMap { $0.holds.values }
       .sorted { $0.identity.id < $1.identity.id }
       .map { $0.entry(at: now) }
@@ -36,8 +35,7 @@ extension Bus {
 
   /// All delegates, or those of one connection, in the order of attaching.
   package func delegateEntries(of connection: UInt64) -> [DelegateEntry] {
-    connections.all
-      .filter { connection == 0 || $0.id.rawValue == connection }
+    connections.all(of: connection)
       .flatMap { $0.delegates.values }
       .sorted { $0.identity.id < $1.identity.id }
       .map(\.entry)
@@ -45,8 +43,7 @@ extension Bus {
 
   /// All observations, or those of one connection, by connection and then by serial.
   package func observationEntries(of connection: UInt64) -> [ObservationEntry] {
-    connections.all
-      .filter { connection == 0 || $0.id.rawValue == connection }
+    connections.all(of: connection)
       .sorted { $0.id < $1.id }
       .flatMap { connection in
         connection.observations.entries.sorted { $0.key < $1.key }

@@ -78,8 +78,10 @@ struct ConnectionTable: ~Copyable {
 
   subscript(id: ConnectionID) -> ConnectionSlot? { slots[id.rawValue] }
 
-  /// All connections, in the order of their slots.
-  var all: some Sequence<Connection> { places.lazy.filter { !$0.isFree } }
+  /// All connections, in the order of their slots; only the one with that number unless it is 0.
+  func all(of number: UInt64) -> some Sequence<Connection> {
+    places.lazy.filter { !$0.isFree && (number == 0 || $0.id.rawValue == number) }
+  }
 
   var takenSlots: [ConnectionSlot] {
     places.enumerated().filter { !$1.isFree }.map { ConnectionSlot(index: $0.offset) }

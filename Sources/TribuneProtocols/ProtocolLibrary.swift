@@ -48,8 +48,6 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   /// The protocols that the sources define by themselves, without adding them or regarding the library's names.
   package static func link(_ sources: [ProtocolSource]) -> [DelegateProtocol] { link(sources, known: [:]).0 }
 
-  package func count(of owner: Owner) -> Int { namesByOwner[owner]?.count ?? 0 }
-
   /// Loads all files again and forgets what earlier ones defined. Protocols with errors are left out.
   ///
   /// - Returns: the diagnostics, in the order of the sources and their lines.

@@ -6,3 +6,10 @@ extension BinaryInteger {
     self == 1 ? "1 \(thing)" : "\(self) \(things ?? "\(thing)s")"
   }
 }
+
+extension FixedWidthInteger {
+  @inlinable package func saturatingAdding(_ other: Self) -> Self {
+    let (sum, isTooMuch) = addingReportingOverflow(other)
+    return isTooMuch ? .max : sum
+  }
+}

@@ -66,7 +66,7 @@ struct LibraryTests {
     #expect(Self.refusal(of: "protocol B : A {} protocol C {}", for: 2, in: &library) == nil)
     #expect(library.owner(of: "A") == 1)
     #expect(library.owner(of: "F") == nil)
-    #expect(library.count(of: 2) == 2)
+    #expect(library.protocols(of: 2).count == 2)
     library.remove(1)
     #expect(library.protocols.map(\.name) == ["B", "C", "F"])
     let child = try #require(library["B"])
@@ -75,7 +75,7 @@ struct LibraryTests {
     library.remove(2)
     library.remove(2)
     #expect(library.protocols.map(\.name) == ["F"])
-    #expect(library.count(of: 2) == 0)
+    #expect(library.protocols(of: 2).isEmpty)
   }
 
   @Test("owners share the same definition, which stays until the last one goes")
@@ -100,7 +100,7 @@ struct LibraryTests {
       refusal.messages == [#"wire:2:10: protocol "A" has another definition already, at a.protocol:1:10"#])
     #expect(refusal.isConflict)
     #expect(library.protocols.map(\.name) == ["A"])
-    #expect(library.count(of: 1) == 0)
+    #expect(library.protocols(of: 1).isEmpty)
     #expect(Self.refusal(of: "protocol A { optional should a () }", for: 1, in: &library) == nil)
     library.remove(1)
     #expect(library["A"] != nil)
@@ -136,7 +136,7 @@ struct LibraryTests {
       ])
     #expect(library.load(files) == [])
     #expect(library.owner(of: "A") == nil)
-    #expect(library.count(of: 1) == 2)
+    #expect(library.protocols(of: 1).count == 2)
     // The next load removes the file's protocols, but not those that the owner also has.
     #expect(library.load([]) == [])
     #expect(library.protocols.map(\.name) == ["B", "C"])

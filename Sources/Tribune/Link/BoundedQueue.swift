@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneWire
+
 /// An element that can stand for dropped elements.
 protocol LossReporting: Sendable {
   static func lost(_ count: Int) -> Self
@@ -41,8 +43,7 @@ struct BoundedQueue<Element: LossReporting> {
     byteCount += element.byteCount
     while elements.count == limit || byteCount > Self.byteLimit, let oldest = elements.popFirst() {
       byteCount -= oldest.byteCount
-      let (sum, isTooMany) = lost.addingReportingOverflow(oldest.lostCount ?? 1)
-      lost = isTooMany ? .max : sum
+      lost = lost.saturatingAdding(oldest.lostCount ?? 1)
       if oldest.isAwaited { unread.append(oldest) }
     }
     elements.append(element)

@@ -94,14 +94,13 @@ extension Link.Message {
   ///
   /// - Throws: `invalidName`, `reservedName`, `invalidObject`.
   init(_ name: String, _ object: String, _ userInfo: UserInfo) throws(TribuneError) {
+    let name = try Checked.name(name)
     do throws(WireError) {
-      try name.utf8Bytes.requireName()
       try name.utf8Bytes.requireUnreservedName()
-      try object.utf8Bytes.requireObject()
     } catch {
       throw TribuneError(wire: error)
     }
-    self.init(name: name, object: object, payload: userInfo.bytes)
+    self.init(name: name, object: try Checked.object(object), payload: userInfo.bytes)
   }
 }
 
@@ -144,9 +143,8 @@ enum Checked {
     let (seconds, attoseconds) = span.components
     let (product, isTooLong) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
     let nanoseconds = (attoseconds + 999_999_999) / 1_000_000_000
-    let (length, carries) = product.addingReportingOverflow(UInt64(nanoseconds))
-    let (expiry, overflows) = now.addingReportingOverflow(length)
-    return isTooLong || carries || overflows ? WireLimits.expiry : min(expiry, WireLimits.expiry)
+    let length = product.saturatingAdding(UInt64(nanoseconds))
+    return isTooLong ? WireLimits.expiry : min(now.saturatingAdding(length), WireLimits.expiry)
   }
 
   /// A span for the wire, where 0 means none: a given span is at least 1, and at most the largest 32-bit number.

@@ -273,10 +273,3 @@ extension TribuneError {
   static let notSentInTime = TribuneError(
     .connectionLost, "the deadline of this request passed before it could be sent to the bus")
 }
-
-extension UInt64 {
-  func saturatingAdding(_ other: UInt64) -> UInt64 {
-    let (sum, isTooMuch) = addingReportingOverflow(other)
-    return isTooMuch ? .max : sum
-  }
-}

@@ -29,8 +29,7 @@ actor NotificationHandler {
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
     case .lost(let count):
-      let (sum, isTooMany) = lost.addingReportingOverflow(count)
-      lost = isTooMany ? .max : sum
+      lost = lost.saturatingAdding(count)
       context.terminal.report("lost \(count.counted("notification"))")
       return false
     // The connection has reported it already.

@@ -34,8 +34,7 @@ struct CaptureFile: Sendable {
       defer { dropped = 0 }
       return packet(item.capture, time: item.time, dropCount: dropped)
     case .lost(let count):
-      let (sum, isTooMany) = dropped.addingReportingOverflow(count)
-      dropped = isTooMany ? .max : sum
+      dropped = dropped.saturatingAdding(count)
       let frame = ByteBuffer(capacity: FrameHeader.length + 8)
       frame.appendFrame(Lost(count: UInt64(clamping: count)), serial: 0)
       return packet([UInt8](frame.bytes), time: now, dropCount: 0)

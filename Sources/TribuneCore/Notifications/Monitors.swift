@@ -45,14 +45,12 @@ struct Monitors {
   /// - Parameter name: empty for frames without a name. An invalid name counts as none: its frame is refused, and
   ///   monitors see that, too.
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
-    if name.byteCount > 0 {
-      do throws(WireError) {
-        return try center.receivers(of: name, nameLength: name.byteCount).map(\.slot)
-      } catch {
-        return watchers
-      }
+    guard name.byteCount > 0 else { return watchers }
+    do throws(WireError) {
+      return try center.receivers(of: name, nameLength: name.byteCount).map(\.slot)
+    } catch {
+      return watchers
     }
-    return watchers
   }
 }
 

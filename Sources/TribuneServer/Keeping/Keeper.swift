@@ -320,7 +320,7 @@ package final class Keeper {
 
   private func depart(_ bus: BusID) {
     guard let peer = peers.removeValue(forKey: bus) else { return }
-    remove(peer.channel.rawValue)
+    epoll.unwatch(peer.channel.rawValue)
     let wasOwner = bus == state.owner
     perform(state.depart(bus, at: now))
     guard wasOwner, case .awaited(let until) = state.phase else { return }
@@ -432,7 +432,7 @@ package final class Keeper {
   private func unwatchLease() {
     guard let lease = watchedLease else { return }
     watchedLease = nil
-    remove(lease)
+    epoll.unwatch(lease)
   }
 
   private func leaseEnded() {
@@ -458,14 +458,6 @@ package final class Keeper {
       try epoll.add(descriptor, for: .readable, token: token)
     } catch {
       throw .failed(error)
-    }
-  }
-
-  private func remove(_ descriptor: CInt) {
-    do throws(Errno) {
-      try epoll.remove(descriptor)
-    } catch {
-      preconditionFailure("cannot stop watching descriptor \(descriptor): \(error)")
     }
   }
 }

@@ -84,13 +84,7 @@ package final class EventLoop {
   }
 
   /// Stops watching a descriptor, which must be watched and open.
-  package func unwatch(_ descriptor: CInt) {
-    do throws(Errno) {
-      try epoll.remove(descriptor)
-    } catch {
-      preconditionFailure("cannot stop watching descriptor \(descriptor): \(error)")
-    }
-  }
+  package func unwatch(_ descriptor: CInt) { epoll.unwatch(descriptor) }
 
   /// Runs until the target's `endIteration` returns false.
   package func run<Target: EventLoopTarget>(for target: Target) throws(Errno) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TribuneWire
 
 /// sd_notify(3)'s protocol for programs that do not link libsystemd: one datagram to `$NOTIFY_SOCKET`.
 package enum ServiceNotification {
@@ -40,36 +41,11 @@ package struct ServiceSocket: ~Copyable {
     let flags = CInt(MSG_NOSIGNAL) | (waits ? 0 : CInt(MSG_DONTWAIT))
     unsafe try UnixSocket.withAddress(name, isAbstract: name.hasPrefix("@")) {
       address, length throws(Errno) in
-      guard let passed else {
+      if let passed {
+        _ = unsafe try UnixSocket.send(
+          text.utf8Bytes, passing: [passed], through: descriptor, flags, to: address, length)
+      } else {
         _ = try retrying { unsafe sendto(descriptor, text, text.utf8.count, flags, address, length) }
-        return
-      }
-      try unsafe Self.send(text, passing: passed, to: descriptor, flags, address, length)
-    }
-  }
-
-  private static func send(
-    _ text: String, passing passed: CInt, to descriptor: CInt, _ flags: CInt,
-    _ address: UnsafePointer<sockaddr>, _ length: socklen_t
-  ) throws(Errno) {
-    var control = LongControlMessage(passing: [passed])
-    var bytes = Array(text.utf8)
-    let count = bytes.count
-    _ = try retrying {
-      unsafe bytes.withUnsafeMutableBytes { bytes in
-        var vector = unsafe iovec(iov_base: bytes.baseAddress, iov_len: count)
-        return unsafe withUnsafeMutablePointer(to: &vector) { vector in
-          unsafe control.withBytes { control in
-            var message = unsafe msghdr()
-            unsafe message.msg_name = UnsafeMutableRawPointer(mutating: address)
-            unsafe message.msg_namelen = length
-            unsafe message.msg_iov = vector
-            unsafe message.msg_iovlen = 1
-            unsafe message.msg_control = control.baseAddress
-            unsafe message.msg_controllen = control.count
-            return unsafe sendmsg(descriptor, &message, flags)
-          }
-        }
       }
     }
   }

@@ -49,6 +49,15 @@ package struct Readiness: OptionSet, Sendable {
 
   package func remove(_ target: CInt) throws(Errno) { try control(EPOLL_CTL_DEL, target, [], 0) }
 
+  /// Stops watching a descriptor, which must be watched and open.
+  package func unwatch(_ target: CInt) {
+    do throws(Errno) {
+      try remove(target)
+    } catch {
+      preconditionFailure("cannot stop watching descriptor \(target): \(error)")
+    }
+  }
+
   /// Waits for an event, so many milliseconds at most; without a limit if the number is negative.
   ///
   /// - Returns: the number of events, for `event(at:)`.
