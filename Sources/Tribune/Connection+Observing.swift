@@ -37,9 +37,7 @@ extension Connection {
     anyOf patterns: [String], object: String? = nil, limit: Int = 4096,
     suspension: SuspensionBehavior = .coalesce, retained: Bool = false, awaited: Bool = false
   ) async throws(TribuneError) -> Notifications {
-    guard !patterns.isEmpty else {
-      throw TribuneError(.invalidPattern, "an observation needs a pattern")
-    }
+    guard !patterns.isEmpty else { throw TribuneError(.invalidPattern, "an observation needs a pattern") }
     return try await observe(patterns, object, limit, suspension, retained, awaited)
   }
 

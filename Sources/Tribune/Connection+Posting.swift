@@ -17,9 +17,7 @@ extension Connection {
   ///   the task is cancelled while it waits for capacity; nothing is posted then.
   public func post(
     _ name: String, object: String = "", userInfo: UserInfo = .none, options: PostOptions = .init()
-  ) async throws(TribuneError) {
-    try await link.post(options.fields, try .init(name, object, userInfo))
-  }
+  ) async throws(TribuneError) { try await link.post(options.fields, try .init(name, object, userInfo)) }
 
   /// Posts a notification and returns when the bus has accepted it.
   ///

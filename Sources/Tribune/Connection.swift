@@ -67,9 +67,7 @@ public final class Connection: Sendable {
   }
 
   /// Returns the reason when the connection has ended; nil after ``close()``, and when the task is cancelled.
-  public func closed() async -> TribuneError? {
-    await link.ended()
-  }
+  public func closed() async -> TribuneError? { await link.ended() }
 
   /// Whether the connection has ended. An interrupted connection has not.
   public var hasEnded: Bool {
@@ -80,7 +78,5 @@ public final class Connection: Sendable {
   ///
   /// Sequences end without an error; unanswered requests fail with `connectionLost`. Closing waits at most 5 s for a
   /// bus that does not read, or that is gone while posts still wait for it.
-  public func close() async {
-    await link.close()
-  }
+  public func close() async { await link.close() }
 }

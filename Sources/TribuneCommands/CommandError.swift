@@ -17,9 +17,7 @@ struct CommandError: Error, Equatable, Sendable {
   }
 
   /// The command ends without a message.
-  static func ended(_ status: Int32) -> CommandError {
-    CommandError(message: "", status: status)
-  }
+  static func ended(_ status: Int32) -> CommandError { CommandError(message: "", status: status) }
 }
 
 extension CommandError {

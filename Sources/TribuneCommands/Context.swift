@@ -45,9 +45,7 @@ struct Context: Sendable {
   /// Whether a person watches while a query runs.
   var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && json == .off }
 
-  func print(_ line: String) throws(CommandError) {
-    try write(line + "\n")
-  }
+  func print(_ line: String) throws(CommandError) { try write(line + "\n") }
 
   func print(_ value: JSONValue) throws(CommandError) {
     try print(json == .pretty ? value.pretty : value.compact)
@@ -69,14 +67,10 @@ struct Context: Sendable {
     if showsLegend { try print((shown.isEmpty ? "" : "\n") + legend) }
   }
 
-  func text(of table: Table) -> String {
-    table.text(hasHeader: showsLegend, isColoured: terminal.isColoured)
-  }
+  func text(of table: Table) -> String { table.text(hasHeader: showsLegend, isColoured: terminal.isColoured) }
 
   /// Writes at once, so that the reader of a pipe gets each notification as it arrives.
-  func write(_ text: String) throws(CommandError) {
-    try write(bytes: Array(text.utf8))
-  }
+  func write(_ text: String) throws(CommandError) { try write(bytes: Array(text.utf8)) }
 
   func write(bytes: [UInt8]) throws(CommandError) {
     do {

@@ -7,9 +7,7 @@ import TribuneWire
 
 /// The operands that several verbs have, checked before the verb connects to the bus.
 extension Invocation {
-  func name(at index: Int) throws(CommandError) -> String {
-    try Self.checkedName(operands[index])
-  }
+  func name(at index: Int) throws(CommandError) -> String { try Self.checkedName(operands[index]) }
 
   static func checkedName(_ text: String) throws(CommandError) -> String {
     guard NameSyntax.isName(text.utf8Bytes) else {

@@ -45,8 +45,7 @@ package struct Tribunectl: Sendable {
     } catch {
       throw .failure("signals cannot be waited for: \(error)")
     }
-    return Prepared(
-      command: command, context: try Context(invocation, terminal: terminal, signals: signals))
+    return Prepared(command: command, context: try Context(invocation, terminal: terminal, signals: signals))
   }
 
   private static func read(_ arguments: [[UInt8]]) throws(CommandError) -> Invocation {

@@ -8,9 +8,7 @@ extension Bus {
   /// delegates, then the delegates that it would be put to, in order.
   ///
   /// - Throws: `invalidName`, `invalidObject`.
-  package mutating func explain(
-    _ frame: FrameView, at now: Instant
-  ) throws(WireError) -> [Entry] {
+  package mutating func explain(_ frame: FrameView, at now: Instant) throws(WireError) -> [Entry] {
     try frame.name.requireName()
     try frame.object.requireObject()
     try requireAnswerable(frame.name, of: frame.object)
@@ -56,9 +54,7 @@ extension Bus {
       }
   }
 
-  package func counts(
-    at slot: ConnectionSlot
-  ) -> (observations: Int, delegates: Int, queries: Int) {
+  package func counts(at slot: ConnectionSlot) -> (observations: Int, delegates: Int, queries: Int) {
     let connection = connections[slot]
     return (connection.observations.count, connection.delegates.count, connection.queries.count)
   }

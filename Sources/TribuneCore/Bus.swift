@@ -134,9 +134,7 @@ package struct Bus: ~Copyable {
   ) {
     let connection = connections[slot]
     for observation in connection.observations.values { center.remove(observation, slot: slot) }
-    for registration in connection.monitors.values {
-      monitors.remove(registration, slot: slot)
-    }
+    for registration in connection.monitors.values { monitors.remove(registration, slot: slot) }
     let delegates = connection.delegates.values.sorted { $0.identity.id < $1.identity.id }
     for delegate in delegates { leave(delegate) }
     for hold in connection.holds.values.sorted(by: { $0.identity.id < $1.identity.id }) {
@@ -169,9 +167,7 @@ package struct Bus: ~Copyable {
   ///
   /// - Parameter key: name and object, contiguous as in the frame.
   /// - Throws: `invalidName`, `invalidObject`.
-  package mutating func receivers(
-    of key: RawSpan, nameLength: Int
-  ) throws(WireError) -> [Receiver] {
+  package mutating func receivers(of key: RawSpan, nameLength: Int) throws(WireError) -> [Receiver] {
     try center.receivers(of: key, nameLength: nameLength)
   }
 
@@ -207,9 +203,7 @@ package struct Bus: ~Copyable {
     return true
   }
 
-  mutating func observe(
-    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
-  ) throws(WireError) {
+  mutating func observe(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let fields = try frame.decode(Observe.self)
     let serial = frame.header.serial
     let pattern = try frame.pattern()

@@ -59,8 +59,7 @@ struct Connection {
 struct ConnectionTable: ~Copyable {
   /// By slot. A free slot has `free` instead of nil: an Optional would be copied at each read.
   private var places: [Connection] = []
-  private let free = Connection(
-    id: ConnectionID(rawValue: 0), peer: .unknown, account: UserAccount(uid: 0))
+  private let free = Connection(id: ConnectionID(rawValue: 0), peer: .unknown, account: UserAccount(uid: 0))
   /// By the number of the id.
   private var slots: [UInt64: ConnectionSlot] = [:]
 

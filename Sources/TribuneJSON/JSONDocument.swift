@@ -89,8 +89,7 @@ import TribuneWire
   /// The text of a string; nil for other kinds.
   package var string: String? {
     guard kind == .string, let start = unsafe json_string_value(value) else { return nil }
-    return String(
-      repairing: unsafe RawSpan(_unsafeStart: start, byteCount: json_string_length(value)))
+    return String(repairing: unsafe RawSpan(_unsafeStart: start, byteCount: json_string_length(value)))
   }
 
   /// Whether it is a string with exactly this text.

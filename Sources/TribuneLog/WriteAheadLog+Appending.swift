@@ -56,9 +56,7 @@ extension WriteAheadLog {
     var offset = 0
     while offset < end {
       let bytes = self.bytes(in: start..<start + end)
-      guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
-        return cut(at: offset)
-      }
+      guard let length = LogEntry.checkedLength(in: bytes, at: offset) else { return cut(at: offset) }
       body(LogEntry(bytes.extracting(offset..<offset + length), at: EntryPosition(offset: offset)))
       offset += length
     }

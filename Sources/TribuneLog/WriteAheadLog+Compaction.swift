@@ -70,9 +70,8 @@ extension WriteAheadLog {
   }
 
   private func keep(_ entry: LogEntry) -> EntryPosition? {
-    guard let start = entries.value.compaction?.written, entry.length <= segmentCapacity - start else {
-      return nil
-    }
+    guard let start = entries.value.compaction?.written, entry.length <= segmentCapacity - start
+    else { return nil }
     mapping.store(entry.bytes, at: header.start(ofSegment: otherSegment) + start)
     entries.value.compaction?.written = start + entry.length
     return EntryPosition(offset: start)
@@ -137,9 +136,8 @@ extension WriteAheadLog {
 
   /// Returns the memory of the other segment to the system. If that fails, the next compaction overwrites it.
   private func releaseOtherSegment() {
-    guard entries.value.isOtherSegmentStale, file.discard(header.pages(ofSegment: otherSegment)) else {
-      return
-    }
+    guard entries.value.isOtherSegmentStale, file.discard(header.pages(ofSegment: otherSegment))
+    else { return }
     entries.value.isOtherSegmentStale = false
   }
 }

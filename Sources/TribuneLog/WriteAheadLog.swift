@@ -74,9 +74,7 @@ package final class WriteAheadLog {
   ///
   /// - Throws: `LogError`; the descriptor is closed then.
   package init(adopting descriptor: consuming FileDescriptor) throws(LogError) {
-    guard let start = SharedFile.start(of: descriptor, length: LogHeader.activeOffset) else {
-      throw .foreign
-    }
+    guard let start = SharedFile.start(of: descriptor, length: LogHeader.activeOffset) else { throw .foreign }
     let header = try LogHeader(start.rawBytes)
     do throws(SharedFile.Flaw) {
       file = try SharedFile(checking: descriptor)

@@ -90,9 +90,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
     var known = entries.filter { !yields || !$0.value.isFromFile }.mapValues(\.linked)
     for parent in parents { known[parent.name] = parent }
     let (linked, diagnostics) = Self.link([source], known: known)
-    guard diagnostics.isEmpty else {
-      throw Refusal(diagnostics: Self.sort(diagnostics, by: [source]))
-    }
+    guard diagnostics.isEmpty else { throw Refusal(diagnostics: Self.sort(diagnostics, by: [source])) }
     for new in linked {
       var entry = entries[new.name] ?? Entry(linked: new, isFromFile: false, owners: [])
       guard !entry.owners.contains(owner), !entry.isFromFile || entry.linked.isSame(as: new) else { continue }

@@ -49,7 +49,5 @@ package indirect enum ValueType: Hashable, Sendable, CustomStringConvertible {
 
 extension [ValueType.Field] {
   /// The text as a struct, or as a method's parameters.
-  package var text: String {
-    "(\(map { "\($0.name): \($0.type)" }.joined(separator: ", ")))"
-  }
+  package var text: String { "(\(map { "\($0.name): \($0.type)" }.joined(separator: ", ")))" }
 }

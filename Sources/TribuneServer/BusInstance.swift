@@ -62,14 +62,11 @@ package final class BusInstance {
         }
         keeper?.keep(log: wal.rawDescriptor)
         // Until now, only the keeper may have had the log.
-        if !passed.storedNames.contains(StoredName.log.rawValue) {
-          keeper?.store(log: wal.rawDescriptor)
-        }
+        if !passed.storedNames.contains(StoredName.log.rawValue) { keeper?.store(log: wal.rawDescriptor) }
         return wal
       } catch {
         guard !isStrict else {
-          throw KeeperLink.Failure(
-            description: "cannot replace the bus: cannot use its log: \(error)")
+          throw KeeperLink.Failure(description: "cannot replace the bus: cannot use its log: \(error)")
         }
         log.warning("cannot use the log of the previous daemon, starting without it: \(error)")
       }

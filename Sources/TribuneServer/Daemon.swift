@@ -128,9 +128,7 @@ package final class Daemon {
     notifier = ServiceNotifier(log: log)
   }
 
-  private static func loadConfiguration(
-    _ arguments: DaemonArguments
-  ) -> (Configuration, [Diagnostic]) {
+  private static func loadConfiguration(_ arguments: DaemonArguments) -> (Configuration, [Diagnostic]) {
     Configuration.load(
       from: arguments.configurationDirectory,
       defaults: arguments.isUserInstance ? .forUser : Configuration())

@@ -12,9 +12,7 @@ nonisolated package struct LineBudget {
   /// Lines omitted since the count was last taken.
   package private(set) var omittedCount = 0
 
-  package init(linesPerSecond: Int) {
-    self.linesPerSecond = linesPerSecond
-  }
+  package init(linesPerSecond: Int) { self.linesPerSecond = linesPerSecond }
 
   /// Whether another line may be written; if not, it is counted.
   package mutating func take(at now: Instant) -> Bool {

@@ -94,9 +94,7 @@ package final class Log {
   }
 
   /// Gives the journal a bounded time to accept the remaining entries.
-  package func flush(within limit: Duration) {
-    journal?.flush(within: limit)
-  }
+  package func flush(within limit: Duration) { journal?.flush(within: limit) }
 
   // MARK: Verdicts
 
@@ -117,9 +115,7 @@ package final class Log {
 
   /// Without a journal in which to look them up, ordinary verdicts are logged at debug level. An overridden veto is
   /// always worth a warning.
-  private func level(of verdict: Level) -> Level {
-    journal == nil && verdict > .warning ? .debug : verdict
-  }
+  private func level(of verdict: Level) -> Level { journal == nil && verdict > .warning ? .debug : verdict }
 }
 
 nonisolated extension Log.Destination {

@@ -33,14 +33,10 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
 
   /// The process or the host has no descriptor or no memory left for another socket. Accepting must wait then, rather
   /// than fail.
-  package var isOutOfResources: Bool {
-    [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(rawValue)
-  }
+  package var isOutOfResources: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(rawValue) }
 
   /// The peer is gone, by either of the kernel's errors for it.
-  package var isDisconnection: Bool {
-    self == .connectionReset || self == .brokenPipe
-  }
+  package var isDisconnection: Bool { self == .connectionReset || self == .brokenPipe }
 }
 
 /// Runs a system call that returns -1 on failure, and repeats it while a signal interrupts it.

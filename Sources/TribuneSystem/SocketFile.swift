@@ -25,9 +25,7 @@ package struct SocketFile: Equatable, Sendable {
     self.init(status)
   }
 
-  private init(_ status: stat) {
-    self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
-  }
+  private init(_ status: stat) { self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino)) }
 
   /// Whether the file at `path` is a socket; nil if there is none, or if it cannot be seen.
   package static func isSocket(at path: String) -> Bool? {

@@ -89,9 +89,7 @@
 
   /// The written bytes in `range`, which must lie below `count`.
   @_lifetime(borrow self)
-  @inlinable @inline(__always) package func bytes(in range: Range<Int>) -> RawSpan {
-    bytes.extracting(range)
-  }
+  @inlinable @inline(__always) package func bytes(in range: Range<Int>) -> RawSpan { bytes.extracting(range) }
 
   /// Reserves capacity for `additional` bytes after those that have been written.
   @inlinable @inline(__always) package func reserve(_ additional: Int) {
@@ -167,9 +165,7 @@
   /// Lets `fill` write into the free space at the end.
   ///
   /// - Parameter fill: gets the free space, and returns how many bytes it has written.
-  package func appendFilling<E: Error>(
-    _ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int
-  ) throws(E) {
+  package func appendFilling<E: Error>(_ fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int) throws(E) {
     let free = unsafe UnsafeMutableRawBufferPointer(
       start: state.pointee.base + count, count: capacity - count)
     let written = unsafe try fill(free)

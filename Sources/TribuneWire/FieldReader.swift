@@ -49,9 +49,7 @@ package struct FieldReader: ~Escapable {
   @_lifetime(self: copy self)
   package mutating func texts(max: Int, _ what: String) throws(WireError) -> [String] {
     let count = Int(try integer(UInt16.self))
-    guard count <= max else {
-      throw WireError(.limitExceeded, "\(count) \(what) exceed the limit of \(max)")
-    }
+    guard count <= max else { throw WireError(.limitExceeded, "\(count) \(what) exceed the limit of \(max)") }
     var texts: [String] = []
     for _ in 0..<count { texts.append(try text()) }
     return texts
@@ -81,9 +79,7 @@ package struct FieldReader: ~Escapable {
   /// A record with a 32-bit length before it. Its reader ignores fields that this side does not know.
   @_lifetime(copy self)
   @_lifetime(self: copy self)
-  package mutating func record() throws(WireError) -> FieldReader {
-    FieldReader(try run("a record of"))
-  }
+  package mutating func record() throws(WireError) -> FieldReader { FieldReader(try run("a record of")) }
 
   @_lifetime(copy self)
   @_lifetime(self: copy self)

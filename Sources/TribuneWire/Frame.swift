@@ -120,8 +120,7 @@ package struct FrameHeader: Equatable, Sendable {
     fieldsLength = Int(bytes.integer(at: start + 24, as: UInt32.self))
 
     guard frameLength >= payloadStart else {
-      throw WireError(
-        .malformedFrame, "a frame of \(frameLength) bytes is shorter than its parts")
+      throw WireError(.malformedFrame, "a frame of \(frameLength) bytes is shorter than its parts")
     }
     guard fieldsLength <= limits.fields else {
       throw WireError(.frameTooLong, "fields of \(fieldsLength) bytes are over the limit of \(limits.fields)")

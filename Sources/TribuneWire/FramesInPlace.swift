@@ -80,9 +80,7 @@ extension FrameView {
   }
 
   /// The style of a `post` with fields, as it came; nil if they end too early.
-  package var rawPostingStyle: UInt8? {
-    fields.byteCount < 10 ? nil : fields.integer(at: 1, as: UInt8.self)
-  }
+  package var rawPostingStyle: UInt8? { fields.byteCount < 10 ? nil : fields.integer(at: 1, as: UInt8.self) }
 
   /// Whether the poster of a `post` waits. The fields are the poster's, and may have options that this side does not
   /// know.

@@ -215,9 +215,8 @@ extension RawSpan {
   /// Whether a verb follows `word`. A lower-case letter would continue the word instead.
   fileprivate func isVerb(behind word: String) -> Bool {
     let word = word.utf8Bytes
-    guard byteCount > word.byteCount, extracting(first: word.byteCount).isEqual(to: word) else {
-      return false
-    }
+    guard byteCount > word.byteCount, extracting(first: word.byteCount).isEqual(to: word)
+    else { return false }
     let next = integer(at: word.byteCount, as: UInt8.self)
     return !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains(next)
   }

@@ -137,9 +137,7 @@ enum Checked {
   /// clock becomes the last one in it.
   static func expiry(_ span: Duration?, now: UInt64) throws(TribuneError) -> UInt64 {
     guard let span else { return 0 }
-    guard span > .zero else {
-      throw TribuneError(.refused, "the span of a hold must be positive")
-    }
+    guard span > .zero else { throw TribuneError(.refused, "the span of a hold must be positive") }
     let (seconds, attoseconds) = span.components
     let (product, isTooLong) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
     let nanoseconds = (attoseconds + 999_999_999) / 1_000_000_000

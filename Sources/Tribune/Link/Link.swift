@@ -27,9 +27,7 @@ final class Link: Sendable {
   /// Called by the link's thread when the connection is lost and when it is back.
   let events: (@Sendable (ConnectionEvent) -> Void)?
 
-  private init(
-    _ reconnectTimeout: Duration, _ events: (@Sendable (ConnectionEvent) -> Void)?
-  ) throws(Errno) {
+  private init(_ reconnectTimeout: Duration, _ events: (@Sendable (ConnectionEvent) -> Void)?) throws(Errno) {
     state = Mutex(LinkState(reconnectTimeout: reconnectTimeout))
     self.events = events
     socket = try UnixSocket.make(nonblocking: true)

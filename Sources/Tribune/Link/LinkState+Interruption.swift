@@ -265,8 +265,7 @@ extension TribuneError {
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
   /// A registration is no longer in force.
   static func notRenewed(_ error: TribuneError) -> TribuneError {
-    TribuneError(
-      error.code, "after an interruption, the bus refuses a registration: \(error.message)")
+    TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")
   }
 
   /// The deadline of a request has passed while it waited for a connection or for capacity.

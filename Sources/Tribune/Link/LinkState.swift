@@ -281,9 +281,7 @@ struct LinkState {
     return nil
   }
 
-  mutating func stopAwaitingEnd(_ id: Serial) -> Reply<TribuneError?>? {
-    closers.removeValue(forKey: id)
-  }
+  mutating func stopAwaitingEnd(_ id: Serial) -> Reply<TribuneError?>? { closers.removeValue(forKey: id) }
 
   /// Ends the connection. Does nothing if it had ended before.
   mutating func end(_ error: TribuneError?) -> [Action] {
@@ -322,7 +320,5 @@ extension TribuneError {
   static let closed = TribuneError(.connectionLost, "the connection was closed")
   static let taskCancelled = TribuneError(.cancelled, "the task was cancelled")
 
-  static func violation(_ message: String) -> TribuneError {
-    TribuneError(.protocolViolation, message)
-  }
+  static func violation(_ message: String) -> TribuneError { TribuneError(.protocolViolation, message) }
 }

@@ -144,8 +144,7 @@ struct LinkThread: ~Copyable {
 
   func poll(forWriting: Bool, timeout: Duration?) throws(TribuneError) -> Poll.Ready {
     do throws(Errno) {
-      return try Poll.wait(
-        for: link.socket, forWriting: forWriting, wakeup: link.wakeup, timeout: timeout)
+      return try Poll.wait(for: link.socket, forWriting: forWriting, wakeup: link.wakeup, timeout: timeout)
     } catch {
       throw TribuneError(.connectionLost, "waiting for the bus failed: \(error)")
     }
@@ -258,8 +257,7 @@ struct LinkThread: ~Copyable {
       do throws(MemoryFile.Flaw) {
         return .file(try MemoryFile(checking: descriptor, length: length))
       } catch {
-        throw WireError(
-          .invalidDescriptor, "userInfo of \(length) bytes is not in a sealed file: \(error)")
+        throw WireError(.invalidDescriptor, "userInfo of \(length) bytes is not in a sealed file: \(error)")
       }
     }
   }

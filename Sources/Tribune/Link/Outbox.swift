@@ -159,9 +159,7 @@ struct Outbox {
   // MARK: Between two connections
 
   /// The peer is gone. Frames that are appended from now on wait for the next.
-  mutating func interrupt() {
-    writer = writer == .caller ? .lateCaller : .noConnection
-  }
+  mutating func interrupt() { writer = writer == .caller ? .lateCaller : .noConnection }
 
   /// Whether no writer uses the socket any more.
   var isInterrupted: Bool { writer == .noConnection }

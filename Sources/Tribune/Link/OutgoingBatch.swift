@@ -44,9 +44,7 @@ final class OutgoingBatch: Sendable {
   /// A file goes with the frame's first byte.
   ///
   /// - Returns: the bytes that were appended, including the file's.
-  func append(
-    _ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial
-  ) -> Int {
+  func append(_ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags, serial: Serial) -> Int {
     content.withLock { content in
       let before = content.buffer.count
       if let file = message.file { content.files.append((before, file)) }

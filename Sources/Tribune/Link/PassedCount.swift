@@ -13,9 +13,7 @@ final class PassedCount: Sendable {
   func reset() { count.store(0, ordering: .relaxed) }
 
   /// Whether another file may be passed now.
-  func hasCapacity(
-    for bytes: Int, _ limit: Int, on socket: borrowing FileDescriptor
-  ) throws(Errno) -> Bool {
+  func hasCapacity(for bytes: Int, _ limit: Int, on socket: borrowing FileDescriptor) throws(Errno) -> Bool {
     let passed = count.load(ordering: .relaxed)
     guard passed > 0, passed + bytes > limit else { return true }
     guard try UnixSocket.isDrained(socket) else { return false }

@@ -9,9 +9,7 @@ extension TrafficItem {
     let payload = traffic.payload
     guard let header = try FrameHeader(payload, at: 0, limits: .fromBus),
       header.frameLength == payload.byteCount
-    else {
-      throw WireError(.malformedFrame, "a traffic frame does not contain exactly one frame")
-    }
+    else { throw WireError(.malformedFrame, "a traffic frame does not contain exactly one frame") }
     let frame = FrameView(header, payload)
     self.init(
       time: fields.time, from: fields.from == .bus ? nil : fields.from.description,

@@ -14,9 +14,7 @@ extension TribuneError {
   }
 
   /// An error that this side found.
-  init(wire error: WireError) {
-    self.init(Code(error.code), error.message)
-  }
+  init(wire error: WireError) { self.init(Code(error.code), error.message) }
 }
 
 extension String {

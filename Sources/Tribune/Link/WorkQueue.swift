@@ -92,9 +92,7 @@ struct WorkQueue {
   }
 
   /// The next item of a work turn; nil when there is none, or when another thread has taken over.
-  mutating func next(in number: UInt64) -> Work? {
-    turn == .working(number) ? work.popFirst() : nil
-  }
+  mutating func next(in number: UInt64) -> Work? { turn == .working(number) ? work.popFirst() : nil }
 
   /// The thread of that work turn is back from it.
   mutating func endWorking(_ number: UInt64) {

@@ -30,7 +30,5 @@ public final class Attachment: Sendable {
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, after which it has left the chain, too. Cancelling the task does
   ///   not stop it.
-  public func detach() async throws(TribuneError) {
-    try await connection.link.takeBack(serial)
-  }
+  public func detach() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 }

@@ -14,9 +14,7 @@ public final class Declaration: Sendable {
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, after which it has ended, too. Cancelling the task does not stop
   ///   it.
-  public func withdraw() async throws(TribuneError) {
-    try await connection.link.takeBack(serial)
-  }
+  public func withdraw() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 }
 
 /// One object, as the bus sees it.

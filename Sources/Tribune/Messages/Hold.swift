@@ -29,9 +29,7 @@ public final class Hold: Sendable {
   ///
   /// - Throws: ``TribuneError/Code/connectionLost``, after which it has ended, too. Cancelling the task does not stop
   ///   it.
-  public func release() async throws(TribuneError) {
-    try await connection.link.takeBack(serial)
-  }
+  public func release() async throws(TribuneError) { try await connection.link.takeBack(serial) }
 
   /// Returns when the hold has ended: true if it expired; false if it was released, if the connection ended, or if
   /// the task was cancelled.

@@ -37,9 +37,7 @@ public struct Notifications: AsyncSequence, Sendable {
     /// The next delivery; nil after the end, and when the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)?
-    ) async throws(TribuneError) -> Delivery? {
-      try await subscription.stream.next()
-    }
+    ) async throws(TribuneError) -> Delivery? { try await subscription.stream.next() }
   }
 
   /// Starts reading.

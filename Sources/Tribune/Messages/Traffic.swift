@@ -100,9 +100,7 @@ public struct Traffic: AsyncSequence, Sendable {
     /// The next element; nil after the end, and when the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)?
-    ) async throws(TribuneError) -> TrafficDelivery? {
-      try await subscription.stream.next()
-    }
+    ) async throws(TribuneError) -> TrafficDelivery? { try await subscription.stream.next() }
   }
 
   /// Starts reading.

@@ -67,9 +67,7 @@ final class AnswerLog: Sendable {
 
 extension Question {
   /// `time  :asker  name  object  userInfo  label  → vetoed: reason`. A withdrawn question has no answer.
-  func line(
-    with answer: Answer?, by label: String?, after elapsed: Duration, in context: Context
-  ) -> String {
+  func line(with answer: Answer?, by label: String?, after elapsed: Duration, in context: Context) -> String {
     let words = answer?.words ?? "withdrawn: \(withdrawal(after: elapsed))"
     let parts = [
       context.styled(timeOfDay(), .faint), asker.connection, context.styled(name.terminalSafe, .bold),

@@ -46,8 +46,7 @@ actor NotificationHandler {
     let variables = Self.variables(of: notification, behind: lost, isInterrupted: isInterrupted)
     lost = 0
     isInterrupted = false
-    let run = await runner.run(
-      command, setting: variables, input: notification.userInfo, output: .inherited)
+    let run = await runner.run(command, setting: variables, input: notification.userInfo, output: .inherited)
     switch run {
     case .ended(let ending):
       if ending.termination == .exited(0) {

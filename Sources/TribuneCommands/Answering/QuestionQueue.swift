@@ -62,9 +62,7 @@ struct QuestionQueue: Sendable {
   /// Takes a line, without its line feed.
   mutating func read(_ line: String, at now: Duration) -> [Effect] {
     let words = line.trimmed
-    guard let first = queue.first else {
-      return words.isEmpty ? [] : [.show("no question is open\n")]
-    }
+    guard let first = queue.first else { return words.isEmpty ? [] : [.show("no question is open\n")] }
     guard let answer = Self.answer(in: words) else {
       return [
         .show(words == "?" ? Self.help : "answer \"y\", \"n\" or \"n REASON\"; \"?\" shows help\n"), .prompt,

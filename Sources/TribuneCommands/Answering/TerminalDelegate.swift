@@ -83,9 +83,7 @@ actor TerminalDelegate: Delegate {
   }
 
   /// Makes open questions, and all later ones, fail.
-  func end() {
-    perform(questions.end())
-  }
+  func end() { perform(questions.end()) }
 
   /// Whether answers are logged: not on a terminal, which shows them already, unless the output is JSON.
   private var logsAnswers: Bool { !context.terminal.isTerminal || context.json != .off }

@@ -54,9 +54,7 @@ struct PcapngBlock: Sendable {
   ///   - time: microseconds since 1970.
   ///   - dropCount: how many packets are missing before it.
   ///   - comment: a remark for people.
-  static func packet(
-    _ packet: [UInt8], time: UInt64, dropCount: Int, comment: String? = nil
-  ) -> PcapngBlock {
+  static func packet(_ packet: [UInt8], time: UInt64, dropCount: Int, comment: String? = nil) -> PcapngBlock {
     PcapngBlock(type: 6) { block in
       let captured = packet.prefix(capturedMax)
       block.append(UInt32(0))
@@ -76,9 +74,7 @@ struct PcapngBlock: Sendable {
     stride(from: 0, to: value.bitWidth, by: 8).map { UInt8(truncatingIfNeeded: value >> $0) }
   }
 
-  private mutating func append(_ value: some FixedWidthInteger) {
-    bytes += Self.littleEndian(value)
-  }
+  private mutating func append(_ value: some FixedWidthInteger) { bytes += Self.littleEndian(value) }
 
   /// Appends bytes and pads them with zeros to a multiple of four.
   private mutating func append(padding content: some Collection<UInt8>) {

@@ -39,10 +39,7 @@ struct LoggedVerdict: Sendable {
         ])
       ),
       // The journal itself recorded these fields about the writer of the entry.
-      (
-        "bus",
-        .object([("pid", number("_PID")), ("uid", number("_UID")), ("unit", text("_SYSTEMD_UNIT"))])
-      ),
+      ("bus", .object([("pid", number("_PID")), ("uid", number("_UID")), ("unit", text("_SYSTEMD_UNIT"))])),
     ])
   }
 

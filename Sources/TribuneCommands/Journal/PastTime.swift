@@ -89,7 +89,6 @@ extension LocalTime {
   fileprivate var midnight: LocalTime { LocalTime(year: year, month: month, day: day) }
 
   fileprivate func at(_ time: (hour: CInt, minute: CInt, second: CInt)) -> LocalTime {
-    LocalTime(
-      year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
+    LocalTime(year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
   }
 }

@@ -24,9 +24,7 @@ package enum Manual {
       Roff.bold(syntax.verb.rawValue), syntax.options.isEmpty ? "" : "[OPTION…]", Roff.plain(syntax.usage),
     ]
     var lines = Roff.item([head.filter { !$0.isEmpty }.joined(separator: " ")], syntax.paragraphs)
-    if !syntax.options.isEmpty {
-      lines += [".RS"] + syntax.options.flatMap(item) + [".RE"]
-    }
+    if !syntax.options.isEmpty { lines += [".RS"] + syntax.options.flatMap(item) + [".RE"] }
     return lines
   }
 

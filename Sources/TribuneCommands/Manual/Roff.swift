@@ -9,9 +9,7 @@ package enum Roff {
   }
 
   /// Escapes text that is printed unchanged.
-  package static func literal(_ text: String) -> String {
-    protectingStart(plain(text))
-  }
+  package static func literal(_ text: String) -> String { protectingStart(plain(text)) }
 
   package static func bold(_ text: String) -> String { "\\fB\(plain(text))\\fR" }
 

@@ -45,9 +45,7 @@ struct ObjectTree: Sendable {
     return lines
   }
 
-  private func append(
-    _ nodes: [Node], behind indent: String, to lines: inout [String], in context: Context
-  ) {
+  private func append(_ nodes: [Node], behind indent: String, to lines: inout [String], in context: Context) {
     for (index, node) in nodes.enumerated() {
       let isLast = index == nodes.count - 1
       lines.append(indent + (isLast ? "└─ " : "├─ ") + text(of: node, in: context))

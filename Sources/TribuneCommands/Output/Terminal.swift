@@ -39,13 +39,9 @@ struct Terminal: Sendable {
   }
 
   /// Writes to standard error. If that fails, there is no other place to report it.
-  func report(_ message: String) {
-    reportLine("tribunectl: \(message)")
-  }
+  func report(_ message: String) { reportLine("tribunectl: \(message)") }
 
-  func reportLine(_ line: String) {
-    prompt(line + "\n")
-  }
+  func reportLine(_ line: String) { prompt(line + "\n") }
 
   /// Writes to standard error and leaves the cursor behind the text.
   func prompt(_ text: String) { StandardError.write(text) }

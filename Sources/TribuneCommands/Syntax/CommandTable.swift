@@ -35,8 +35,7 @@ private let globalOptions = [
   OptionSyntax(.noPager, "no-pager", "accepted for compatibility; there is never a pager"),
   OptionSyntax(.quiet, "quiet", letter: "q", "print no verdict and no ready line, only problems"),
   OptionSyntax(.timeout, "timeout", .span, "how long to wait for the bus (30s)"),
-  OptionSyntax(
-    .reconnect, "reconnect", .span, "how long to try to reconnect (10s); 0 for not at all"),
+  OptionSyntax(.reconnect, "reconnect", .span, "how long to try to reconnect (10s); 0 for not at all"),
   OptionSyntax(.help, "help", letter: "h", "print this help"),
   OptionSyntax(.version, "version", "print the version"),
 ]
@@ -92,8 +91,7 @@ private let allVerbs = [
       "Prints \"capturing …\" on standard error once the bus has confirmed.",
     ],
     options: [
-      OptionSyntax(
-        .count, nil, letter: "N", .number("COUNT", 1...Int64.max), "end after COUNT frames")
+      OptionSyntax(.count, nil, letter: "N", .number("COUNT", 1...Int64.max), "end after COUNT frames")
     ]),
   VerbSyntax(
     verb: .post, operands: "NAME [JSON]", operandCount: 1...2,
@@ -341,14 +339,11 @@ private let allVerbs = [
     options: [
       onlyObject,
       OptionSyntax(.since, "since", .text("TIME"), "only since this time"),
-      OptionSyntax(
-        .lines, nil, letter: "n", .number("COUNT", 1...Int64.max), "only the last COUNT verdicts"),
+      OptionSyntax(.lines, nil, letter: "n", .number("COUNT", 1...Int64.max), "only the last COUNT verdicts"),
       OptionSyntax(.directory, "directory", .text("DIR"), "read the journal's files in DIR"),
     ]),
   VerbSyntax(
     verb: .help, operands: "[VERB]", operandCount: 0...1,
     summary: "Explain tribunectl, or one verb"),
-  VerbSyntax(
-    verb: .version,
-    summary: "Print the version"),
+  VerbSyntax(verb: .version, summary: "Print the version"),
 ]

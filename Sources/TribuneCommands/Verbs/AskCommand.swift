@@ -128,9 +128,7 @@ extension BusInfo {
 
 extension TribuneError {
   /// Whether no bus was reached, or the bus is just ending. The query was not refused then.
-  fileprivate var meansNoBus: Bool {
-    [.unreachable, .connectionLost, .shuttingDown].contains(code)
-  }
+  fileprivate var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
 }
 
 extension Progress {

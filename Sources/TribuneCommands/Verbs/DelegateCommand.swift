@@ -44,16 +44,12 @@ struct DelegateCommand: Command {
       invocation.has(.exec) ? .command(invocation.command) : nil,
       invocation.text(.directory).map { .folder(Array($0.utf8)) },
     ].compactMap { $0 }
-    guard sources.count <= 1 else {
-      throw .usage("delegate takes only one of \(Self.sourcesText)")
-    }
+    guard sources.count <= 1 else { throw .usage("delegate takes only one of \(Self.sourcesText)") }
     source = sources.first ?? .terminal
     if case .folder(let path) = source {
       guard !path.isEmpty else { throw .usage("--directory needs the path of a folder") }
       guard patterns.isEmpty, !invocation.has(.order), !invocation.has(.label), !isSet else {
-        throw .usage(
-          "--directory cannot be combined with NAME, --order, --label or --set"
-        )
+        throw .usage("--directory cannot be combined with NAME, --order, --label or --set")
       }
     } else if patterns.isEmpty {
       throw .usage("delegate needs NAME…, or --directory=DIR")
@@ -64,9 +60,7 @@ struct DelegateCommand: Command {
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
     if case .terminal = source, !StandardInput.isTerminal {
-      throw .usage(
-        "standard input is not a terminal: delegate needs one of \(Self.sourcesText)"
-      )
+      throw .usage("standard input is not a terminal: delegate needs one of \(Self.sourcesText)")
     }
     let log = AnswerLog(in: context)
     let connection: Connection

@@ -18,8 +18,7 @@ struct ExplainCommand: Command {
     let explanation = try await context.request { [self] connection throws(TribuneError) in
       try await connection.explain(name, object: object)
     }
-    try context.list(
-      explanation.json, text: text(of: explanation, in: context), legend: explanation.legend)
+    try context.list(explanation.json, text: text(of: explanation, in: context), legend: explanation.legend)
     return ExitStatus.success
   }
 

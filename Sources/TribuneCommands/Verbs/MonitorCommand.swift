@@ -25,9 +25,7 @@ struct MonitorCommand: Command {
 
   private let patterns: [String]
 
-  init(_ invocation: Invocation) throws(CommandError) {
-    patterns = try invocation.patterns()
-  }
+  init(_ invocation: Invocation) throws(CommandError) { patterns = try invocation.patterns() }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
     let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in

@@ -21,8 +21,7 @@ struct ObserveCommand: Command {
     patterns = try invocation.patterns()
     object = invocation.has(.object) ? try invocation.object() : nil
     count = invocation.number(.count)
-    suspension =
-      invocation.text(.suspension).flatMap { SuspensionBehavior(rawValue: $0) } ?? .coalesce
+    suspension = invocation.text(.suspension).flatMap { SuspensionBehavior(rawValue: $0) } ?? .coalesce
     wantsRetained = invocation.has(.retained)
     isAwaited = invocation.has(.awaited)
     command = invocation.has(.exec) ? invocation.command : nil

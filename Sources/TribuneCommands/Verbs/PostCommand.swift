@@ -18,14 +18,11 @@ struct PostCommand: Command {
     var options = PostOptions(
       style: invocation.text(.style).flatMap { PostOptions.Style(rawValue: $0) } ?? .now,
       isRetained: invocation.has(.retain), isImmediate: invocation.has(.immediately))
-    for word in invocation.words(.coalesce) {
-      options.coalescing.insert(word == "name" ? .name : .object)
-    }
+    for word in invocation.words(.coalesce) { options.coalescing.insert(word == "name" ? .name : .object) }
     self.options = options
     waiting = try invocation.waiting()
     guard waiting == nil || options.style == .now && options.coalescing.isEmpty else {
-      throw .usage(
-        "--wait cannot be combined with --coalesce, or with a --style other than now")
+      throw .usage("--wait cannot be combined with --coalesce, or with a --style other than now")
     }
   }
 

@@ -76,9 +76,7 @@ struct StatusCommand: Command {
       rows.append(
         ("State", "suspended; \(connection.heldBytes.counted("byte is", "bytes are")) buffered for it"))
     }
-    if !connection.isSurviving {
-      rows.append(("State", "not surviving: a restart of the bus closes it"))
-    }
+    if !connection.isSurviving { rows.append(("State", "not surviving: a restart of the bus closes it")) }
     try context.write(labelled(rows))
     var observationTable = Table(["OBSERVES", "OBJECT", "WHEN SUSPENDED", "AWAITED"])
     for observation in observations {

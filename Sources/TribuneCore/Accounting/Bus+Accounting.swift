@@ -26,9 +26,7 @@ extension Bus {
   // MARK: Registrations
 
   /// Handles a frame that registers something, if its user's account has capacity for it.
-  mutating func register(
-    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
-  ) throws(WireError) {
+  mutating func register(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let account = connections[slot].account
     let length = frame.header.frameLength + Self.registrationOverhead
     guard account.charges.ownByteCount + length <= limits.rememberedUserMax else {
@@ -96,9 +94,7 @@ extension Bus {
     throws(WireError)
   {
     guard length > 0, connections[slot].account.charges.ownByteCount + length > limits.rememberedUserMax
-    else {
-      return
-    }
+    else { return }
     throw WireError(.limitExceeded, "cannot accept this \(request): \(accountLimit(from: slot))")
   }
 

@@ -38,9 +38,7 @@ package final class UserAccount {
     @inline(__always) _modify { yield &cell.value }
   }
 
-  var isEmpty: Bool {
-    charges.connectionCount == 0 && charges.retainedByteCount == 0 && descriptors.isEmpty
-  }
+  var isEmpty: Bool { charges.connectionCount == 0 && charges.retainedByteCount == 0 && descriptors.isEmpty }
 }
 
 /// The descriptors that a user has passed. Any thread may count them.

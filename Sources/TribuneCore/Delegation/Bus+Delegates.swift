@@ -25,8 +25,7 @@ extension Bus {
     try requireFresh(serial, from: slot)
 
     let connection = connections[slot]
-    let dedupKey = DelegateRegistration.dedupKey(
-      object: object, patterns: patterns, label: fields.label)
+    let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
     let before = fields.isSet ? chains.delegates(of: object) : []
     let delegate: DelegateRegistration
     let isNew = connection.delegatesByDedupKey[dedupKey] == nil

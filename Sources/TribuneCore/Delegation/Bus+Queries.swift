@@ -89,8 +89,7 @@ extension Bus {
       throw WireError(.invalidValue, "a query for values has no vetoes to override")
     }
     guard !ask.overrideReason.isEmpty, ask.overrideReason.utf8.count <= WireLimits.reasonLength else {
-      throw WireError(
-        .invalidValue, "an override needs a reason of at most \(WireLimits.reasonLength) bytes")
+      throw WireError(.invalidValue, "an override needs a reason of at most \(WireLimits.reasonLength) bytes")
     }
     let user = connections[slot].peer.uid
     guard policy.overriders.contains(user) else {
@@ -137,9 +136,7 @@ extension Bus {
     return outcomes
   }
 
-  mutating func answer(
-    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
-  ) throws(WireError) {
+  mutating func answer(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let knownReason = restoring.isReplaying ? restoring.truncationReason : nil
     restoring.truncationReason = nil
     let fields = try frame.decode(Answer.self)
@@ -231,8 +228,7 @@ extension Bus {
       let index = queries[place].waitingIndex(of: delegate),
       queries[place].participants[index].delegate.slot == slot
     else {
-      throw WireError(
-        .notAsked, "query \(query.rawValue) does not wait for delegate \(delegate.rawValue)")
+      throw WireError(.notAsked, "query \(query.rawValue) does not wait for delegate \(delegate.rawValue)")
     }
     return (place, index)
   }
@@ -271,9 +267,8 @@ extension Bus {
   package mutating func failQuestion(
     _ query: QueryID, _ delegate: DelegateID, reason: String, at now: Instant
   ) {
-    guard let place = queries.place(of: query), let index = queries[place].waitingIndex(of: delegate) else {
-      return
-    }
+    guard let place = queries.place(of: query), let index = queries[place].waitingIndex(of: delegate)
+    else { return }
     queries[place].settleUnreached(index, reason: reason, at: now)
     proceed(place, tail: nil, at: now)
   }

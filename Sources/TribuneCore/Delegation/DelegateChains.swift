@@ -49,9 +49,7 @@ struct DelegateChains {
   /// - Parameter key: name and object, contiguous as in the frame. They are checked only if no chain is cached for
   ///   them.
   /// - Throws: `invalidName`, `invalidObject`.
-  mutating func responding(
-    to key: RawSpan, nameLength: Int
-  ) throws(WireError) -> [DelegateRegistration] {
+  mutating func responding(to key: RawSpan, nameLength: Int) throws(WireError) -> [DelegateRegistration] {
     let place = routes.place(of: key, nameLength: nameLength)
     if let chain = routes.receivers(at: place, of: key, nameLength: nameLength) { return chain }
     try key.extracting(first: nameLength).requireName()

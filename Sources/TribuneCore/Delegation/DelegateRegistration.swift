@@ -61,9 +61,7 @@ package final class DelegateRegistration {
     return ExactText("\(object)\n\(names)\n\(label)")
   }
 
-  var dedupKey: ExactText {
-    Self.dedupKey(object: object, patterns: patterns, label: identity.label)
-  }
+  var dedupKey: ExactText { Self.dedupKey(object: object, patterns: patterns, label: identity.label) }
 
   /// Queries that wait for it.
   var openQueries: [QueryID] { open.value.all }

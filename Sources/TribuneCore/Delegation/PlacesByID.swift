@@ -66,7 +66,5 @@ package struct PlacesByID {
     }
   }
 
-  private static func index(of id: QueryID) -> Int {
-    Int(truncatingIfNeeded: id.rawValue) & (entryCount - 1)
-  }
+  private static func index(of id: QueryID) -> Int { Int(truncatingIfNeeded: id.rawValue) & (entryCount - 1) }
 }

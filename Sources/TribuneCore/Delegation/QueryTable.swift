@@ -46,9 +46,7 @@ struct QueryTable {
   func place(of id: QueryID) -> Int? { places[id] }
 
   /// Adds a query that has no participants yet. If it is not decided at once, `setDue` must follow.
-  mutating func insert(
-    _ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int
-  ) -> Int {
+  mutating func insert(_ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int) -> Int {
     let id = query.id
     let place: Int
     if let reused = free.popLast() {

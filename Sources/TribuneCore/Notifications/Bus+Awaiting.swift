@@ -5,9 +5,7 @@ import TribuneWire
 /// Posts whose posters wait for observers.
 extension Bus {
   /// - Throws: an error if this post cannot be awaited.
-  func requireAwaitable(
-    _ frame: FrameView, _ fields: Post, from slot: ConnectionSlot
-  ) throws(WireError) {
+  func requireAwaitable(_ frame: FrameView, _ fields: Post, from slot: ConnectionSlot) throws(WireError) {
     guard fields.style == .now, fields.options.isDisjoint(with: .coalescing) else {
       throw WireError(.invalidValue, "an awaited post cannot be delivered later or coalesced")
     }
@@ -66,8 +64,7 @@ extension Bus {
     guard let number = awaitedPosts.number(poster: done.poster, serial: done.post),
       awaitedPosts[number].waiting.contains(slot)
     else {
-      throw WireError(
-        .notAsked, "post \(done.post) of \(done.poster) does not wait for this connection")
+      throw WireError(.notAsked, "post \(done.post) of \(done.poster) does not wait for this connection")
     }
     let reason = done.hasFailed ? keptReason(frame.text(), of: awaitedPosts[number]) : ""
     settle(number, slot, done.hasFailed ? .failed : nil, reason: reason, at: now)

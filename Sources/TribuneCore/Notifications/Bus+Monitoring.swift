@@ -18,8 +18,7 @@ extension Bus {
   mutating func monitor(_ frame: FrameView, from slot: ConnectionSlot) throws(WireError) {
     _ = try frame.decode(Monitor.self)
     let serial = frame.header.serial
-    let registration = Monitors.Registration(
-      pattern: frame.name.byteCount == 0 ? nil : try frame.pattern())
+    let registration = Monitors.Registration(pattern: frame.name.byteCount == 0 ? nil : try frame.pattern())
     try requireCapacity(for: serial, from: slot)
     let tokenCount = registration.tokenCount
     try requireCapacity(forTokens: tokenCount, from: slot)
@@ -30,9 +29,7 @@ extension Bus {
   }
 
   /// Name, object and kept userInfo of the query at `place`; nil if there are no monitors.
-  mutating func shownTail(at place: Int) -> QueryTail? {
-    isMonitored ? queries.tail(at: place) : nil
-  }
+  mutating func shownTail(at place: Int) -> QueryTail? { isMonitored ? queries.tail(at: place) : nil }
 
   /// Name and object of an awaited post under way; nil if there were no monitors when it was posted.
   package func shownTail(ofPost serial: Serial, by poster: ConnectionID) -> QueryTail? {

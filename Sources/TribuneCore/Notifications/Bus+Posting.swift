@@ -15,8 +15,7 @@ extension Bus {
     try frame.object.requireObject()
     try frame.name.requireUnreservedName()
     guard fields.length == 0 || slice.buffer.attachment != nil else {
-      throw WireError(
-        .invalidValue, "the post has no descriptor for its \(fields.length) bytes of userInfo")
+      throw WireError(.invalidValue, "the post has no descriptor for its \(fields.length) bytes of userInfo")
     }
     if options.contains(.awaited) { try requireAwaitable(frame, fields, from: slot) }
     let connection = connections[slot]
@@ -41,8 +40,7 @@ extension Bus {
     } else {
       let waiting = postings.append(posted)
       if waiting.number > 0 {
-        emit(
-          .waiting(waiting.slice, number: waiting.number, from: waiting.poster.id, uid: waiting.uid))
+        emit(.waiting(waiting.slice, number: waiting.number, from: waiting.poster.id, uid: waiting.uid))
       }
       while let surplus = postings.popSurplus() { deliver(surplus) }
     }
@@ -170,8 +168,7 @@ extension Bus {
     let share =
       suspensions.byteCount > limits.bufferTotalMax ? limits.bufferTotalMax / suspensions.count : .max
     let before = connections[slot].buffered?.byteCount ?? 0
-    connections[slot].buffered?.append(
-      run, count: count, replacing: key, limit: min(limits.bufferMax, share))
+    connections[slot].buffered?.append(run, count: count, replacing: key, limit: min(limits.bufferMax, share))
     if suspensions.slots.last != slot { suspensions.slots.append(slot) }
     suspensions.byteCount += (connections[slot].buffered?.byteCount ?? 0) - before
   }
@@ -182,9 +179,7 @@ extension Bus {
   private mutating func flushBuffered(for slot: ConnectionSlot) {
     let byteCount = connections[slot].buffered?.byteCount ?? 0
     guard let buffered = connections[slot].buffered?.take(), buffered.lost > 0 || !buffered.slices.isEmpty
-    else {
-      return
-    }
+    else { return }
     suspensions.byteCount -= byteCount
     emit(.buffered(slot, buffered.slices, count: buffered.count, lost: buffered.lost))
   }

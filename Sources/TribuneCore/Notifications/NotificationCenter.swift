@@ -93,8 +93,7 @@ package struct NotificationCenter {
     _ change: (inout PatternTree<Key>, Key, Pattern, String?) -> Void
   ) {
     reservePlace(of: slot)
-    let key = Key(
-      slot: slot, suspension: observation.suspension, isAwaited: observation.isAwaited)
+    let key = Key(slot: slot, suspension: observation.suspension, isAwaited: observation.isAwaited)
     if keepsBusApart, observation.pattern.isReserved {
       change(&busTree, key, observation.pattern, observation.object)
     } else {
@@ -119,9 +118,7 @@ package struct NotificationCenter {
   /// - Parameter key: name and object, contiguous as in the frame. They are checked only if no route is cached for
   ///   them: those of a cached route are valid.
   /// - Throws: `invalidName`, `invalidObject`.
-  package mutating func receivers(
-    of key: RawSpan, nameLength: Int
-  ) throws(WireError) -> [Receiver] {
+  package mutating func receivers(of key: RawSpan, nameLength: Int) throws(WireError) -> [Receiver] {
     let place = routes.place(of: key, nameLength: nameLength)
     if let receivers = routes.receivers(at: place, of: key, nameLength: nameLength) { return receivers }
     let name = key.extracting(first: nameLength)

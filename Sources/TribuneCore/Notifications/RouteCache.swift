@@ -110,9 +110,7 @@ struct RouteCache<Receiver> {
     routes[index].nameLength = nameLength
     routes[index].receivers = receivers
     routes[index].key.removeAll(keepingCapacity: true)
-    for offset in 0..<key.byteCount {
-      routes[index].key.append(key.integer(at: offset, as: UInt8.self))
-    }
+    for offset in 0..<key.byteCount { routes[index].key.append(key.integer(at: offset, as: UInt8.self)) }
   }
 
   private mutating func forgetReceivers() {

@@ -100,9 +100,7 @@ extension Bus {
     let given = declarations.context.first { $0.name == name }
     guard
       let linked = given.map({ given in known.flatMap { $0.isSame(as: given) ? $0 : nil } ?? given }) ?? known
-    else {
-      throw WireError(.unknownProtocol, "there is no protocol \"\(name.escaped)\"")
-    }
+    else { throw WireError(.unknownProtocol, "there is no protocol \"\(name.escaped)\"") }
     // The object had the protocol when the declaration first came.
     if restoring.isReplaying { return linked }
     guard let other = declarations.linked(for: object), !other.isSame(as: linked) else { return linked }

@@ -57,8 +57,7 @@ struct RestoredBuffer {
       runs.append((ByteSlice(own, 0..<own.count), count, isCoalescing))
     }
     guard files.isEmpty else {
-      throw WireError(
-        .unexpectedDescriptors, "\(files.count) files belong to no buffered notification")
+      throw WireError(.unexpectedDescriptors, "\(files.count) files belong to no buffered notification")
     }
   }
 

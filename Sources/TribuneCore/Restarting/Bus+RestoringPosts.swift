@@ -124,9 +124,8 @@ extension Bus {
 
   /// Removes the post with that number from those that wait.
   package mutating func forgetWaiting(number: UInt64) {
-    guard let posted = postings.remove(number: min(number, BusCounters.most)), posted.reserved > 0 else {
-      return
-    }
+    guard let posted = postings.remove(number: min(number, BusCounters.most)), posted.reserved > 0
+    else { return }
     accounts.releaseRetained(posted.reserved, of: posted.uid)
   }
 
@@ -250,8 +249,7 @@ extension RetainedNotification {
     let length: UInt64 = try reader.integer()
     tail = try QueryTail(from: &reader, attachment: attachment)
     guard length == UInt64(attachment?.length ?? 0) else {
-      throw WireError(
-        .missingDescriptor, "the file of \(length) bytes of a retained notification is missing")
+      throw WireError(.missingDescriptor, "the file of \(length) bytes of a retained notification is missing")
     }
     guard (tail.payloadLength > 0) != (length > 0) else {
       throw WireError(.invalidValue, "a retained notification must have userInfo, in the frame or in a file")

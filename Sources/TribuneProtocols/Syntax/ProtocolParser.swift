@@ -272,9 +272,7 @@ struct ProtocolParser {
     list.append(ProtocolDiagnostic(place ?? location, message))
   }
 
-  mutating func reportUnexpected(_ expected: String) {
-    report("found \(found), expected \(expected)")
-  }
+  mutating func reportUnexpected(_ expected: String) { report("found \(found), expected \(expected)") }
 
   mutating func unexpected(_ expected: String) -> Misread {
     reportUnexpected(expected)

@@ -17,9 +17,8 @@ enum Word {
       // Underscores are single, and stand between letters or digits.
       var wasUnderscore = false
       for byte in bytes {
-        guard byte.isLetterOrDigit || byte.isUnderscore, !(wasUnderscore && byte.isUnderscore) else {
-          return false
-        }
+        guard byte.isLetterOrDigit || byte.isUnderscore, !(wasUnderscore && byte.isUnderscore)
+        else { return false }
         wasUnderscore = byte.isUnderscore
       }
       return first.isLetter && !wasUnderscore
@@ -43,8 +42,6 @@ extension UInt8 {
   fileprivate var isLetter: Bool {
     isUpperCaseLetter || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self)
   }
-  fileprivate var isLetterOrDigit: Bool {
-    isLetter || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
-  }
+  fileprivate var isLetterOrDigit: Bool { isLetter || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
   fileprivate var isUnderscore: Bool { self == UInt8(ascii: "_") }
 }

@@ -93,9 +93,7 @@ nonisolated package struct Diagnostic: Equatable, Sendable, CustomStringConverti
   package var column: Int?
   package var message: String
 
-  package init(
-    _ severity: Severity, _ file: String, _ line: Int?, column: Int? = nil, _ message: String
-  ) {
+  package init(_ severity: Severity, _ file: String, _ line: Int?, column: Int? = nil, _ message: String) {
     self.severity = severity
     self.file = file
     self.line = line

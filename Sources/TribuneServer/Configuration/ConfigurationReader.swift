@@ -60,9 +60,7 @@ nonisolated package struct ConfigurationReader {
   }
 
   /// Adds a protocol file. All protocol files are linked together in the end.
-  package mutating func read(_ source: ProtocolSource) {
-    configuration.protocolSources.append(source)
-  }
+  package mutating func read(_ source: ProtocolSource) { configuration.protocolSources.append(source) }
 
   /// Checks the settings against each other, links the protocols, and returns the result.
   package consuming func finish() -> (Configuration, [Diagnostic]) {
@@ -70,9 +68,8 @@ nonisolated package struct ConfigurationReader {
       guard let violation = rule.violation(in: configuration) else { continue }
       let origins = rule.keys.compactMap { self.origins[$0] }
       // An invalid setting has been reported already, and the rule cannot be checked without it.
-      guard origins.allSatisfy(\.isValid), let last = origins.max(by: { $0.order < $1.order }) else {
-        continue
-      }
+      guard origins.allSatisfy(\.isValid), let last = origins.max(by: { $0.order < $1.order })
+      else { continue }
       report(rule.severity, last.file, last.line, violation)
     }
     checkProtocols()
@@ -97,9 +94,7 @@ nonisolated package struct ConfigurationReader {
     }
   }
 
-  private mutating func section(
-    _ name: String, _ subject: String?, _ file: String, _ line: Int
-  ) -> Section {
+  private mutating func section(_ name: String, _ subject: String?, _ file: String, _ line: Int) -> Section {
     let header = subject.map { "[\(name.escaped) \"\($0.escaped)\"]" } ?? "[\(name.escaped)]"
     do throws(SettingError) {
       if let about = try SubjectSection(name: name, subject: subject) { return .about(about, header: header) }
@@ -138,9 +133,7 @@ nonisolated package struct ConfigurationReader {
     }
   }
 
-  private mutating func set(
-    _ key: String, _ value: String, in section: String, _ file: String, _ line: Int
-  ) {
+  private mutating func set(_ key: String, _ value: String, in section: String, _ file: String, _ line: Int) {
     let current = Setting.formerKeys[key] ?? key
     guard let setting = Setting.all.first(where: { $0.section == section && $0.key == current }) else {
       let known = Setting.all.filter { $0.section == section }.map(\.key)
@@ -171,9 +164,7 @@ nonisolated package struct ConfigurationReader {
   }
 
   /// - Parameter line: nil if the message is about the whole file.
-  mutating func report(
-    _ severity: Diagnostic.Severity, _ file: String, _ line: Int?, _ message: String
-  ) {
+  mutating func report(_ severity: Diagnostic.Severity, _ file: String, _ line: Int?, _ message: String) {
     diagnostics.append(Diagnostic(severity, file, line, message))
   }
 }

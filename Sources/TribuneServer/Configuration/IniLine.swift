@@ -52,9 +52,8 @@ nonisolated extension IniLine {
   /// extends from the first quote to the quote before the bracket that ends the line, without escapes.
   private static func header(of line: some Collection<UInt8>) -> IniLine? {
     let text = String(decoding: line, as: UTF8.self).trimmed
-    guard text.first == "[", let open = text.firstIndex(of: "\""), !text[..<open].contains("]") else {
-      return nil
-    }
+    guard text.first == "[", let open = text.firstIndex(of: "\""), !text[..<open].contains("]")
+    else { return nil }
     let name = text[..<open].dropFirst().trimmed
     let rest = text[text.index(after: open)...]
     for close in rest.indices where rest[close] == "\"" {
@@ -93,9 +92,7 @@ nonisolated private struct IniStream {
   private(set) var pair: (key: String, value: String)?
   private(set) var section = own
 
-  init(line: [UInt8]) {
-    lines = [Array("[\(Self.own)]".utf8), line, Array("\(Self.own)=".utf8)]
-  }
+  init(line: [UInt8]) { lines = [Array("[\(Self.own)]".utf8), line, Array("\(Self.own)=".utf8)] }
 
   /// `fgets`, for libinih.
   static let read: ini_reader = { buffer, capacity, stream in

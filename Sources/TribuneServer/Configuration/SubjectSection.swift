@@ -17,9 +17,7 @@ nonisolated enum SubjectSection: Equatable, Sendable {
   init?(name: String, subject: String?) throws(SettingError) {
     switch name {
     case "Query":
-      guard let subject else {
-        throw SettingError(message: "needs a query, as in [Query \"backup.*\"]")
-      }
+      guard let subject else { throw SettingError(message: "needs a query, as in [Query \"backup.*\"]") }
       do throws(WireError) {
         self = .query(try Pattern(subject))
       } catch {
@@ -27,9 +25,7 @@ nonisolated enum SubjectSection: Equatable, Sendable {
           subject, "is not a pattern: a name, with * for a token and a last ** for one or more")
       }
     case "Object":
-      guard let subject else {
-        throw SettingError(message: "needs an object, as in [Object \"view/*\"]")
-      }
+      guard let subject else { throw SettingError(message: "needs an object, as in [Object \"view/*\"]") }
       guard let pattern = ObjectPattern(subject) else {
         throw SettingError(
           subject,

@@ -237,8 +237,7 @@ final class Interpreter {
     }
     sender.reportLost(lost, to: session, wereBuffered: true)
     for slice in slices {
-      sender.enqueue(
-        slice, for: session, isNotification: true, count: slice.frameCount, wereBuffered: true)
+      sender.enqueue(slice, for: session, isNotification: true, count: slice.frameCount, wereBuffered: true)
     }
     if monitor.isWatched { monitor.showBuffered(slices, lost: lost, to: session) }
   }
@@ -268,8 +267,7 @@ final class Interpreter {
   /// Nil if the session is detached: it receives nothing.
   private func session(at slot: ConnectionSlot) -> Session? {
     if let session = sessions[slot] { return session }
-    precondition(
-      sessions.detached(at: slot) != nil, "slot \(slot.index) of an effect has no session")
+    precondition(sessions.detached(at: slot) != nil, "slot \(slot.index) of an effect has no session")
     return nil
   }
 

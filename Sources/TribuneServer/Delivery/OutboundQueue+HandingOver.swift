@@ -138,9 +138,7 @@ nonisolated extension RawSpan {
         position += Hello.length
       } else {
         guard let header = try FrameHeader(self, at: position, limits: .fromBus), header.frameLength <= left
-        else {
-          throw WireError(.malformedFrame, "\(left) queued bytes are not a whole frame")
-        }
+        else { throw WireError(.malformedFrame, "\(left) queued bytes are not a whole frame") }
         position += header.frameLength
       }
       count += 1

@@ -205,8 +205,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     guard openFrameCount > 0 else { return }
     guard let own = ownBuffer else { preconditionFailure("an open entry lies in the queue's own buffer") }
     let last = entries.count - 1
-    entries[last].extend(
-      by: own.count - entries[last].slice.range.upperBound, frames: Int(openFrameCount))
+    entries[last].extend(by: own.count - entries[last].slice.range.upperBound, frames: Int(openFrameCount))
     openFrameCount = 0
   }
 
@@ -226,9 +225,8 @@ nonisolated struct OutboundQueue: ~Copyable {
       let range = entries[index].slice.range
       if index > head, entries[index].slice.buffer.attachment != nil { return }
       let end = openFrameCount > 0 && index == entries.count - 1 ? ownBuffer?.count : nil
-      guard body(range.lowerBound + sent..<(end ?? range.upperBound), entries[index].slice.buffer) else {
-        return
-      }
+      guard body(range.lowerBound + sent..<(end ?? range.upperBound), entries[index].slice.buffer)
+      else { return }
       sent = 0
     }
   }

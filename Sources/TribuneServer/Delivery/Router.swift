@@ -26,9 +26,7 @@ final class Router {
   /// a run of its own.
   ///
   /// - Returns: where the next frame begins.
-  func routePosts(
-    of poster: Session, in buffer: ByteBuffer, at start: Int, first: FrameHeader
-  ) -> Int {
+  func routePosts(of poster: Session, in buffer: ByteBuffer, at start: Int, first: FrameHeader) -> Int {
     let key = buffer.bytes(in: start + first.nameStart..<start + first.payloadStart)
     let isDeclared = bus.value.isDeclared(key.extracting(droppingFirst: first.nameLength))
     let run = PostRun(

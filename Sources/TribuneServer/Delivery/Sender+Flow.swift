@@ -151,9 +151,7 @@ extension Sender {
     }
     let slow = connections.filter { $0.output.isBlocked && $0.isServed }
     let target = min(context.configuration.queue.lowMarkBytes, memoryMax / 2 / max(1, slow.count))
-    for session in slow where session.output.queue.byteCount > target {
-      drop(from: session, downTo: target)
-    }
+    for session in slow where session.output.queue.byteCount > target { drop(from: session, downTo: target) }
     relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
   }
 

@@ -134,8 +134,7 @@ final class Sender {
         reportLost(1, to: session, wereBuffered: wereBuffered)
         return
       }
-      return enqueue(
-        inlined, rest, for: session, isNotification: isNotification, wereBuffered: wereBuffered)
+      return enqueue(inlined, rest, for: session, isNotification: isNotification, wereBuffered: wereBuffered)
     }
     session.output.queue.append(
       slice, isNotification: isNotification, count: rest == nil ? count : 0, copyingInto: queuePool)
@@ -150,9 +149,7 @@ final class Sender {
       recorder.recordControlFrame(slice, rest, to: session, isRecorded: isRecorded)
     }
     if defersFlush { deferFlush(session) } else { scheduleFlush(session) }
-    if session.output.queue.byteCount > softLimit {
-      limitQueue(of: session, isNotification: isNotification)
-    }
+    if session.output.queue.byteCount > softLimit { limitQueue(of: session, isNotification: isNotification) }
   }
 
   func scheduleFlush(_ session: Session) {

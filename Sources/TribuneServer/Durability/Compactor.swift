@@ -125,10 +125,8 @@ final class Compactor {
   private func appendSnapshot(at now: Instant) -> Bool {
     let buffer = self.buffer
     buffer.truncate(to: 0)
-    LoggedCounters(
-      bus: bus.value.counters, lastConnection: sessions.lastID, context.statistics.value
-    )
-    .append(to: buffer)
+    LoggedCounters(bus: bus.value.counters, lastConnection: sessions.lastID, context.statistics.value)
+      .append(to: buffer)
     var hasSpace = wal.appendToCompaction(.counters, connection: .bus, at: now, buffer.bytes) != nil
     buffer.truncate(to: 0)
     appendConfiguration(to: buffer)
@@ -136,8 +134,7 @@ final class Compactor {
       hasSpace && wal.appendToCompaction(.configuration, connection: .bus, at: now, buffer.bytes) != nil
     bus.value.forEachUnderWay { what, session, fields in
       let kind: EntryKind = what == .query ? .query : .awaitedPost
-      hasSpace =
-        hasSpace && wal.appendToCompaction(kind, connection: session, at: now, fields.bytes) != nil
+      hasSpace = hasSpace && wal.appendToCompaction(kind, connection: session, at: now, fields.bytes) != nil
     }
     return hasSpace
   }

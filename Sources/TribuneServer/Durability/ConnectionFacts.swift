@@ -80,8 +80,7 @@ nonisolated struct LoggedCounters {
 
   init(from reader: inout FieldReader) throws(WireError) {
     func next() throws(WireError) -> UInt64 { try reader.integer(UInt64.self).countable }
-    bus = BusCounters(
-      lastQuery: try next(), lastDelegate: try next(), asked: try next(), vetoed: try next())
+    bus = BusCounters(lastQuery: try next(), lastDelegate: try next(), asked: try next(), vetoed: try next())
     lastConnection = ConnectionID(rawValue: try next())
     statistics = Statistics(posted: try next(), delivered: try next(), lost: try next())
   }

@@ -56,8 +56,7 @@ extension WriteAheadLog {
   nonisolated package func appendToCompaction(
     _ kind: EntryKind, connection: ConnectionID, at moment: Instant, _ body: RawSpan
   ) -> EntryPosition? {
-    appendToCompaction(
-      kind: kind.rawValue, owner: connection.rawValue, time: moment.nanoseconds, body)
+    appendToCompaction(kind: kind.rawValue, owner: connection.rawValue, time: moment.nanoseconds, body)
   }
 }
 

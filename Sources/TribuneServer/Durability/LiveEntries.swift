@@ -69,9 +69,7 @@ final class LiveEntries {
     guard let frame = LoggedFrame(entry.body), frame.kind.isAboutRegistrations else { return false }
     if isTail { return true }
     return sessions.withPositions(of: entry.connection) { positions, slot in
-      if frame.kind == .suspend {
-        return positions.suspend == entry.position && bus.value.isSuspended(slot)
-      }
+      if frame.kind == .suspend { return positions.suspend == entry.position && bus.value.isSuspended(slot) }
       guard positions.registrations[frame.serial] == entry.position else { return false }
       if bus.value.isRegistered(frame.serial, by: slot) { return true }
       // Another connection has ended the registration.

@@ -8,9 +8,7 @@ import TribuneWire
 /// The counter slots, which have the recorder's counts for each connection. Each change is one store.
 extension Recorder {
   /// `count` notifications were queued.
-  @inline(__always) func noteQueued(
-    _ count: Int, at slot: ConnectionSlot, _ output: inout Output
-  ) {
+  @inline(__always) func noteQueued(_ count: Int, at slot: ConnectionSlot, _ output: inout Output) {
     output.queuedCount &+= UInt32(truncatingIfNeeded: count)
     guard survivesDeath else { return }
     wal.set(.queued, of: slot.index, to: output.queuedCount)

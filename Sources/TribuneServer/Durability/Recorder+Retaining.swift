@@ -69,9 +69,8 @@ struct RetainedFiles {
 
   /// Ends the retention under a key. `takeForgotten` gives its file, unless another key has it by then.
   mutating func forget(_ key: String) {
-    guard !files.isEmpty, let file = files.removeValue(forKey: key), !files.values.contains(file) else {
-      return
-    }
+    guard !files.isEmpty, let file = files.removeValue(forKey: key), !files.values.contains(file)
+    else { return }
     forgotten.insert(file)
   }
 

@@ -175,9 +175,7 @@ final class Recorder {
     session.isKept = true
   }
 
-  private func append(
-    _ frame: RawSpan, _ context: RawSpan, of session: Session
-  ) -> EntryPosition? {
+  private func append(_ frame: RawSpan, _ context: RawSpan, of session: Session) -> EntryPosition? {
     let last = bus.value.counters
     return record(.frame, of: session.id, words: (last.lastQuery, last.lastDelegate), frame, context)
   }

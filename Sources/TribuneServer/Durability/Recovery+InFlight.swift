@@ -9,9 +9,8 @@ import TribuneWire
 extension Recovery {
   /// The in-flight I/O of each connection, by id; nil if the last daemon did not hand it over.
   func handedOverIO(_ replayed: ReplayedLog) -> [UInt64: InFlightIO]? {
-    guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode) else {
-      return nil
-    }
+    guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode)
+    else { return nil }
     let log: WriteAheadLog
     do throws(LogError) {
       log = try WriteAheadLog(adopting: file)
@@ -94,9 +93,7 @@ extension Recovery {
     }
   }
 
-  private func restorePart(
-    from reader: inout FieldReader, of session: Session
-  ) throws(WireError) {
+  private func restorePart(from reader: inout FieldReader, of session: Session) throws(WireError) {
     let kind = try reader.value(WaitingFrames.Kind.self)
     let partialCount = Int(try reader.integer(UInt32.self))
     let count = try reader.integer(UInt64.self)
@@ -109,9 +106,7 @@ extension Recovery {
     sender.scheduleFlush(session)
   }
 
-  private func restorePassedDescriptor(
-    _ inode: UInt64, of session: Session
-  ) throws(WireError) {
+  private func restorePassedDescriptor(_ inode: UInt64, of session: Session) throws(WireError) {
     let standIn: CInt? =
       switch inode {
       case FilesHandedOver.foreign: PassedDescriptors.foreign
@@ -129,9 +124,7 @@ extension Recovery {
   /// A duplicate of a file that may also be retained, or under way to other connections.
   private func duplicateFile(inode: UInt64) throws(WireError) -> FileDescriptor {
     do throws(Errno) {
-      if let known = inheritedFiles[inode] {
-        return try FileDescriptor.duplicate(of: known.rawDescriptor)
-      }
+      if let known = inheritedFiles[inode] { return try FileDescriptor.duplicate(of: known.rawDescriptor) }
       if let file = try passed.duplicateFile(inode: inode) { return file }
     } catch {
       throw WireError(.missingDescriptor, "cannot duplicate a descriptor that waited for its frame: \(error)")
@@ -141,9 +134,7 @@ extension Recovery {
 
   // MARK: Buffered notifications
 
-  private func restoreBuffered(
-    _ buffered: ByteBuffer, of session: Session
-  ) throws(WireError) {
+  private func restoreBuffered(_ buffered: ByteBuffer, of session: Session) throws(WireError) {
     var fields = FieldReader(buffered.bytes)
     let count = Int(try fields.integer(UInt32.self))
     var attached: [any AttachedFile] = []
@@ -157,7 +148,6 @@ extension Recovery {
       buffered.bytes.extracting(droppingFirst: 4 + FilesHandedOver.recordLength * count),
       attachments: attached, for: session.slot)
     // These notifications are buffered again, and not lost.
-    session.output.bufferedBefore &-= UInt32(
-      truncatingIfNeeded: bus.value.bufferedCount(of: session.slot))
+    session.output.bufferedBefore &-= UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: session.slot))
   }
 }

@@ -77,8 +77,7 @@ extension Recovery {
       guard id != 0, replayed.found[id] == nil, facts.slot < wal.slotCount,
         replayed.takenSlots.insert(facts.slot).inserted
       else { return false }
-      replayed.found[id] = FoundConnection(
-        facts: facts, positions: LogPositions(connect: entry.position))
+      replayed.found[id] = FoundConnection(facts: facts, positions: LogPositions(connect: entry.position))
       if facts.isOpen {
         bus.value.connect(ConnectionSlot(index: facts.slot), id: entry.connection, peer: facts.peer)
       }
@@ -109,9 +108,7 @@ extension Recovery {
     return true
   }
 
-  private func replayFrame(
-    _ entry: LogEntry, into replayed: inout ReplayedLog
-  ) throws(WireError) -> Bool {
+  private func replayFrame(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
     guard let found = replayed.found[entry.connection.rawValue] else { return true }
     guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
     // A request counts as refused until the core takes it. The log has no frames that were refused when they came.

@@ -93,9 +93,7 @@ final class FrameDispatcher {
   /// - Throws: `unknownCriticalKind`.
   private func refuseUnknown(_ header: FrameHeader, of session: Session) throws(WireError) {
     let error = WireError(.unknownKind, "clients send no frame of kind \(header.rawKind)")
-    guard !header.flags.contains(.critical) else {
-      throw WireError(.unknownCriticalKind, error.message)
-    }
+    guard !header.flags.contains(.critical) else { throw WireError(.unknownCriticalKind, error.message) }
     replier.refuse(session, serial: header.serial, error)
   }
 

@@ -76,12 +76,9 @@ final class FrameReader {
     let received: Received
     recorder.noteReceiving(from: session)
     do throws(Errno) {
-      received = try UnixSocket.receive(
-        from: session.descriptor, into: buffer, &session.input.descriptors)
+      received = try UnixSocket.receive(from: session.descriptor, into: buffer, &session.input.descriptors)
     } catch {
-      if !error.isDisconnection {
-        context.log.warning("cannot read from connection \(session.id): \(error)")
-      }
+      if !error.isDisconnection { context.log.warning("cannot read from connection \(session.id): \(error)") }
       gatekeeper.close(session)
       return false
     }
@@ -93,8 +90,7 @@ final class FrameReader {
       if session.output.flush != .none { sender.flush(session) }
       gatekeeper.close(session)
     case .descriptors:
-      gatekeeper.dismiss(
-        session, WireError(.unexpectedDescriptors, "too many descriptors came at once"))
+      gatekeeper.dismiss(session, WireError(.unexpectedDescriptors, "too many descriptors came at once"))
     case .bytes(let count):
       if partial == nil { session.input.partialSince = context.now }
       if long == nil { partials.release(session) }
@@ -218,9 +214,7 @@ final class FrameReader {
 
   // MARK: Partial frames
 
-  private func keepPartial(
-    _ buffer: ByteBuffer, from start: Int, of session: Session
-  ) throws(WireError) {
+  private func keepPartial(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     try partials.keep(
       buffer, from: start, of: session, memoryMax: context.configuration.partialFramesMemoryMaxBytes)
     guard session.input.partial != nil else { return }
@@ -228,8 +222,7 @@ final class FrameReader {
     if buffer === receiveBuffer { buffer.truncate(to: start) }
     guard !session.input.isWatchedForProgress else { return }
     session.input.isWatchedForProgress = true
-    context.schedule(
-      .frame, session.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
+    context.schedule(.frame, session.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
   }
 
   /// Restores a partial frame whose start another daemon has read.
@@ -250,8 +243,7 @@ final class FrameReader {
     let due = session.input.partialSince.advanced(
       byNanoseconds: context.configuration.frameTimeoutNanoseconds)
     if due <= context.now {
-      gatekeeper.dismiss(
-        session, WireError(.frameTimeout, "the rest of a frame did not come in time"))
+      gatekeeper.dismiss(session, WireError(.frameTimeout, "the rest of a frame did not come in time"))
     } else {
       session.input.isWatchedForProgress = true
       context.timeouts.value.insert(.frame, session.token, due: due)

@@ -26,9 +26,7 @@ final class PartialFrames {
   /// - Parameter memoryMax: bytes that all long partial frames may take. The number of connections bounds the short
   ///   ones, so a client that begins long frames and never completes them does not keep others from sending.
   /// - Throws: `outOfMemory`, or an error of the frame's header.
-  func keep(
-    _ buffer: ByteBuffer, from start: Int, of session: Session, memoryMax: Int
-  ) throws(WireError) {
+  func keep(_ buffer: ByteBuffer, from start: Int, of session: Session, memoryMax: Int) throws(WireError) {
     let count = buffer.count - start
     if let partial = session.input.partial, partial === buffer {
       // The whole buffer still is the same partial frame.
@@ -36,8 +34,7 @@ final class PartialFrames {
       release(session)
     }
     guard count > 0 else { return release(session) }
-    let frameLength =
-      try FrameHeader(buffer.bytes, at: start, limits: session.limits)?.frameLength ?? count
+    let frameLength = try FrameHeader(buffer.bytes, at: start, limits: session.limits)?.frameLength ?? count
     let reserved = frameLength > Self.shortLength ? frameLength : 0
     guard reservedByteCount + reserved <= memoryMax else {
       throw WireError(

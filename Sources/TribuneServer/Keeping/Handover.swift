@@ -101,9 +101,8 @@ final class Handover {
   /// The input and output that are under way on a connection; nil if there are none.
   private func stream(of session: Session, _ files: inout FilesHandedOver) -> ByteBuffer? {
     let partial = session.input.partial
-    guard partial != nil || !session.output.queue.isEmpty || !session.input.descriptors.isEmpty else {
-      return nil
-    }
+    guard partial != nil || !session.output.queue.isEmpty || !session.input.descriptors.isEmpty
+    else { return nil }
     let buffer = ByteBuffer(capacity: 256 + (partial?.count ?? 0) + session.output.queue.byteCount)
     buffer.append(UInt32(partial?.count ?? 0))
     if let partial { buffer.append(partial.bytes) }

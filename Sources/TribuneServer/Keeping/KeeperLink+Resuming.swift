@@ -170,9 +170,7 @@ extension KeeperLink {
   }
 
   /// Waits for the next message.
-  private func next(
-    on channel: KeeperChannel, within limit: Duration
-  ) throws(KeeperChannel.Failure) -> Next {
+  private func next(on channel: KeeperChannel, within limit: Duration) throws(KeeperChannel.Failure) -> Next {
     while true {
       if case .message(let message, let passed) = try channel.receive() {
         if case .refusal(let reason) = message { throw .refused(reason) }

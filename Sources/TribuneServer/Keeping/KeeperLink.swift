@@ -100,9 +100,7 @@ final class KeeperLink {
   init(
     path: String, manager: ManagerStore?, loop: EventLoop, log: Log,
     clock: @escaping () -> Instant = { Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
-  ) {
-    (self.path, self.manager, self.loop, self.log, self.clock) = (path, manager, loop, log, clock)
-  }
+  ) { (self.path, self.manager, self.loop, self.log, self.clock) = (path, manager, loop, log, clock) }
 
   isolated deinit {
     for entry in entries.values { close(entry) }

@@ -77,9 +77,7 @@ final class TrafficMonitor {
     }
   }
 
-  func showRetained(
-    _ slice: ByteSlice, _ tail: QueryTail, from poster: ConnectionID, to observer: Session
-  ) {
+  func showRetained(_ slice: ByteSlice, _ tail: QueryTail, from poster: ConnectionID, to observer: Session) {
     show([slice], under: tail.name, from: poster, to: observer.id, receivers: 1)
   }
 
@@ -125,9 +123,7 @@ final class TrafficMonitor {
   /// Shows a frame from the bus to one client.
   ///
   /// - Parameter query: the query or awaited post that the frame is about; nil for none.
-  func showControlFrame(
-    _ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to session: Session
-  ) {
+  func showControlFrame(_ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to session: Session) {
     guard session.output.accepts else { return }
     var name = query?.name
     var isToMonitor = false
@@ -166,8 +162,7 @@ final class TrafficMonitor {
     let buffer = sender.bufferToEncode()
     let start = buffer.count
     buffer.appendFrame(Lost(count: count), serial: 0)
-    show(
-      [ByteSlice(buffer, start..<buffer.count)], under: nil, from: .bus, to: observer.id, receivers: 1)
+    show([ByteSlice(buffer, start..<buffer.count)], under: nil, from: .bus, to: observer.id, receivers: 1)
   }
 
   private func show(

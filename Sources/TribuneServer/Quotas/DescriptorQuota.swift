@@ -39,9 +39,7 @@ final class DescriptorQuota {
     guard count > 0 else { return }
     guard session.input.partial != nil || session.input.deferred != nil, session.isOpen,
       count <= Self.waitingMax
-    else {
-      throw WireError(.unexpectedDescriptors, "descriptors came that belong to no frame")
-    }
+    else { throw WireError(.unexpectedDescriptors, "descriptors came that belong to no frame") }
     guard waitingCount <= Self.waitingInAllMax else {
       throw WireError(.outOfMemory, "too many descriptors wait for their frames")
     }
@@ -73,8 +71,7 @@ final class DescriptorQuota {
   func requireClosed(of user: UInt32) throws(WireError) {
     let count = descriptors(of: user).unclosed.current
     guard count <= Self.closingMax else {
-      throw WireError(
-        .outOfMemory, "\(count) descriptors of user \(user) are still being closed")
+      throw WireError(.outOfMemory, "\(count) descriptors of user \(user) are still being closed")
     }
   }
 

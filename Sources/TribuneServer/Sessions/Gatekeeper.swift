@@ -83,8 +83,7 @@ final class Gatekeeper {
 
   /// Closes the connection if its hello does not come in time.
   func awaitHello(of session: Session) {
-    context.schedule(
-      .hello, session.token, afterNanoseconds: context.configuration.helloTimeoutNanoseconds)
+    context.schedule(.hello, session.token, afterNanoseconds: context.configuration.helloTimeoutNanoseconds)
   }
 
   /// Opens a session, because its hello has come.

@@ -78,8 +78,7 @@ nonisolated package final class PassedAtStart {
     var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
     let count = unsafe sd_listen_fds_with_names(1, &names)
     guard count >= 0 else {
-      throw PassedError(
-        description: "cannot receive the passed descriptors: \(Errno(rawValue: -count))")
+      throw PassedError(description: "cannot receive the passed descriptors: \(Errno(rawValue: -count))")
     }
     return unsafe (names.map { unsafe [String](freeing: $0) } ?? []).enumerated().map { index, name in
       (descriptor: SD_LISTEN_FDS_START + CInt(index), name: name)

@@ -32,9 +32,7 @@ nonisolated extension PeerIdentity {
   }
 
   /// The text that a libsystemd call returns; nil if there is none.
-  private static func text(
-    _ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt
-  ) -> String? {
+  private static func text(_ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt) -> String? {
     var text: UnsafeMutablePointer<CChar>?
     guard unsafe call(&text) >= 0, let text = unsafe text else { return nil }
     return unsafe String(freeing: text)

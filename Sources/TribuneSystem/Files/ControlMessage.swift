@@ -23,9 +23,7 @@ struct ControlMessage {
 
   mutating func withBytes<R, E: Error>(
     _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
-  ) throws(E) -> R {
-    try unsafe withUnsafeMutableBytes(of: &words, body)
-  }
+  ) throws(E) -> R { try unsafe withUnsafeMutableBytes(of: &words, body) }
 
   /// Hands over the descriptors that the kernel wrote into the first `length` bytes.
   mutating func takeDescriptors(length: Int, into passed: inout PassedDescriptors) {

@@ -75,9 +75,7 @@ package final class FolderWatch: Sendable {
         let count = unsafe Glibc.read(source.descriptor.rawValue, &bytes, bytes.count)
         guard count > 0 else { continue }
         // The buffer drops its oldest element for the newest, and then another for the report of the loss.
-        if case .dropped = continuation.yield(news(in: bytes[..<count])) {
-          continuation.yield(.overflow)
-        }
+        if case .dropped = continuation.yield(news(in: bytes[..<count])) { continuation.yield(.overflow) }
       } catch {
         // Only a temporary lack of memory can be the cause.
         continuation.yield(.overflow)

@@ -21,14 +21,10 @@ package enum Environment {
   package static func fileExists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
   /// The program's arguments, its own name first, as bytes: a file's name need not be text.
-  package static var arguments: [[UInt8]] {
-    unsafe bytes(of: CommandLine.unsafeArgv)
-  }
+  package static var arguments: [[UInt8]] { unsafe bytes(of: CommandLine.unsafeArgv) }
 
   /// All variables, `NAME=value` each.
-  package static var entries: [[UInt8]] {
-    unsafe bytes(of: tribune_environment())
-  }
+  package static var entries: [[UInt8]] { unsafe bytes(of: tribune_environment()) }
 
   /// All variables, with some set to other values.
   package static func entries(setting variables: [(name: String, value: String)]) -> [[UInt8]] {

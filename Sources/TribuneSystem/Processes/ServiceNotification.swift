@@ -22,9 +22,7 @@ package struct ServiceSocket: ~Copyable {
 
   private let socket: FileDescriptor
 
-  package init() throws(Errno) {
-    socket = try UnixSocket.make(CInt(SOCK_DGRAM.rawValue), nonblocking: false)
-  }
+  package init() throws(Errno) { socket = try UnixSocket.make(CInt(SOCK_DGRAM.rawValue), nonblocking: false) }
 
   /// Whether a service manager wants notifications.
   package static var isNamed: Bool { Environment.nonEmptyValue(of: variable) != nil }

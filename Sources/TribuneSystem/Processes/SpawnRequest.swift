@@ -53,8 +53,7 @@ import Glibc
     let error = unsafe withCStrings(arguments) { argumentList in
       unsafe withCStrings(environment) { environmentList in
         guard let program = unsafe argumentList.pointee else { return EINVAL }
-        return unsafe posix_spawnp(
-          &pid, program, &actions, &attributes, argumentList, environmentList)
+        return unsafe posix_spawnp(&pid, program, &actions, &attributes, argumentList, environmentList)
       }
     }
     try check(error)

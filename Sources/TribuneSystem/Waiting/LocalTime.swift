@@ -13,9 +13,7 @@ package struct LocalTime: Equatable, Sendable {
   package var minute: CInt
   package var second: CInt
 
-  package init(
-    year: CInt, month: CInt, day: CInt, hour: CInt = 0, minute: CInt = 0, second: CInt = 0
-  ) {
+  package init(year: CInt, month: CInt, day: CInt, hour: CInt = 0, minute: CInt = 0, second: CInt = 0) {
     self.year = year
     self.month = month
     self.day = day

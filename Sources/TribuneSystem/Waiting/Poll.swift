@@ -42,9 +42,7 @@ package enum Poll {
   /// - Returns: whether that happened before the timeout.
   package static func wait(
     for socket: borrowing FileDescriptor, forWriting: Bool, timeout: Duration
-  ) throws(Errno) -> Bool {
-    try wait(for: socket.rawValue, forWriting: forWriting, timeout: timeout)
-  }
+  ) throws(Errno) -> Bool { try wait(for: socket.rawValue, forWriting: forWriting, timeout: timeout) }
 
   /// Waits for a wakeup alone.
   ///
@@ -54,9 +52,7 @@ package enum Poll {
   }
 
   /// The same for a descriptor that other code owns.
-  static func wait(
-    for descriptor: CInt, forWriting: Bool, timeout: Duration? = nil
-  ) throws(Errno) -> Bool {
+  static func wait(for descriptor: CInt, forWriting: Bool, timeout: Duration? = nil) throws(Errno) -> Bool {
     var watched = pollfd(fd: descriptor, events: CShort(forWriting ? POLLOUT : POLLIN), revents: 0)
     try unsafe wait(for: &watched, 1, timeout)
     return watched.revents != 0

@@ -193,9 +193,7 @@ package struct Declare: FrameFields {
 
   package init(protocolName: String = "") { self.protocolName = protocolName }
 
-  package init(from reader: inout FieldReader) throws(WireError) {
-    protocolName = try reader.text()
-  }
+  package init(from reader: inout FieldReader) throws(WireError) { protocolName = try reader.text() }
 
   package func append(to buffer: ByteBuffer) { buffer.appendField(protocolName) }
 }

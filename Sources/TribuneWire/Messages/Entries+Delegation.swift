@@ -68,9 +68,7 @@ package struct ObjectEntry: Equatable, Sendable {
   /// The connection that declared it; the bus if the configuration did, or if it was not declared.
   package var connection: ConnectionID
 
-  package init(
-    object: String, protocolName: String, delegates: UInt32, connection: ConnectionID
-  ) {
+  package init(object: String, protocolName: String, delegates: UInt32, connection: ConnectionID) {
     self.object = object
     self.protocolName = protocolName
     self.delegates = delegates
