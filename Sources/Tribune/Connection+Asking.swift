@@ -5,9 +5,8 @@ import TribuneWire
 extension Connection {
   /// Asks the delegates of an object, and those of any object, before something is done.
   ///
-  /// If no delegate responds, the verdict is the default, immediately. A matching hold is a veto, and so is a
-  /// delegate that the bus's configuration requires and that is not attached. Cancelling the task cancels the query
-  /// on the bus.
+  /// If no delegate responds, the verdict is the default, immediately. A matching hold is a veto, and so is a delegate
+  /// that the bus's configuration requires and that is not attached. Cancelling the task cancels the query on the bus.
   ///
   /// - Parameters:
   ///   - name: the name of the query, such as `window.shouldClose`.

@@ -37,10 +37,9 @@ extension Connection {
 
   /// Posts a notification and waits until its awaited observers are done, or until the deadline.
   ///
-  /// This is the barrier that a `will` needs. An observer that fails, disconnects or is too slow is no error: the
-  /// reply names it. Suspended connections are waited for, too, unless their observations drop notifications. If
-  /// there are no awaited observers, the reply comes at once. Cancelling the task ends the waiting; the notification
-  /// stays posted.
+  /// This is the barrier that a `will` needs. An observer that fails, disconnects or is too slow is no error: the reply
+  /// names it. Suspended connections are waited for, too, unless their observations drop notifications. If there are no
+  /// awaited observers, the reply comes at once. Cancelling the task ends the waiting; the notification stays posted.
   ///
   /// - Parameters:
   ///   - name: the name of the notification, such as `archive.willPrune`.

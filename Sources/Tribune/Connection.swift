@@ -13,11 +13,10 @@ import TribuneWire
 /// itself. It then registers again what was registered: observations, delegates, holds, declarations, monitors, and
 /// whether it is suspended.
 ///
-/// - A request that the bus may have received and has not answered fails with `connectionLost`: its outcome is
-///   unknown. A request that the bus cannot have received waits for the new connection, and so does a new one;
-///   queries and awaited posts wait at most until their own deadlines. A ``post(_:object:userInfo:options:)`` that
-///   was already sent may be lost without notice, as always; ``postAcknowledged(_:object:userInfo:options:)`` would
-///   report it.
+/// - A request that the bus may have received and has not answered fails with `connectionLost`: its outcome is unknown.
+///   A request that the bus cannot have received waits for the new connection, and so does a new one; queries and
+///   awaited posts wait at most until their own deadlines. A ``post(_:object:userInfo:options:)`` that was already sent
+///   may be lost without notice, as always; ``postAcknowledged(_:object:userInfo:options:)`` would report it.
 /// - Questions that are being answered are over (``Conclusion/Ending/cancelled``), and their answers are discarded.
 /// - Sequences and delegates learn what was missed (``Delivery/lost(_:)``, ``Delivery/interrupted``).
 /// - The ids of the connection, of delegates and of holds change.

@@ -11,20 +11,17 @@ package struct BusLimits: Equatable, Sendable {
   package var observationTokensMax: Int { max(32_768, 8 * observationsMax) }
   /// Delegates and holds.
   package var delegatesMax = 4096
-  /// Patterns of all its delegates together. All are removed at once when the connection ends, which must not delay
-  /// others.
+  /// Patterns of all its delegates together. All go at once with the connection, which must not delay others.
   package var patternsMax = 16_384
   /// Tokens of all those patterns.
   package var patternTokensMax = 65_536
   package var queriesMax = 1024
-  /// Delegates of all queries under way together. This bounds queries times delegates, which the bus has to keep, walk
-  /// and send.
+  /// Delegates of all queries under way together. Bounds queries times delegates, which the bus keeps, walks and sends.
   package var participantsMax = 65_536
   /// Bytes of userInfo that a connection's queries keep for delegates whose turn has not come. A query that is the
   /// only one to keep any is exempt.
   package var questionsMax = 32 << 20
-  /// Bytes of reasons and values that a connection's queries and awaited posts have received and that have not been
-  /// sent to it yet.
+  /// Bytes of reasons and values that a connection's queries and awaited posts have received and not yet sent to it.
   package var answersMax = 32 << 20
   /// Holds that one verdict lists, the oldest ones. The length of a verdict depends on their reasons.
   package var holdsListedMax = 1024

@@ -29,8 +29,7 @@ package enum Effect {
   case waiting(ByteSlice, number: UInt64, from: ConnectionID, uid: UInt32)
   /// The post with this number no longer waits: it is delivered, or another one has replaced it.
   case noLongerWaiting(UInt64)
-  /// `count` notifications that were buffered for a connection. The number of those lost for lack of space goes
-  /// first.
+  /// `count` notifications that were buffered for a connection. The number of those lost for lack of space goes first.
   case buffered(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
   /// One notification of the snapshot that an observation requested. The tail is name, object and userInfo.
   case retained(ConnectionSlot, Serial, sender: ConnectionID, Retained, QueryTail)

@@ -49,8 +49,7 @@ extension WriteAheadLog {
       let start = header.start(ofSegment: entries.value.activeSegment)
       let bytes = self.bytes(in: start..<start + compactionEnd)
       guard let length = LogEntry.checkedLength(in: bytes, at: offset) else {
-        // This process wrote or checked the entry. The next process finds the damage, and reports the bytes that it
-        // drops.
+        // This process wrote or checked the entry. The next process finds the damage, and reports the bytes lost.
         preconditionFailure("an entry of the log has changed since it was written")
       }
       entries.value.compaction?.read = offset + length

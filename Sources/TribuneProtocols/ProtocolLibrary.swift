@@ -77,8 +77,7 @@ package struct ProtocolLibrary<Owner: Hashable & Sendable>: Sendable {
   /// Adds what a source defines, until the owner is removed. Identical existing definitions are shared.
   ///
   /// - Parameters:
-  ///   - parents: protocols that the source may inherit from by name, overriding the library's meaning of those
-  ///     names.
+  ///   - parents: protocols that the source may inherit from by name, overriding the library's meaning of those names.
   ///   - yields: if a file defines a name differently, that is no conflict. The name keeps the file's meaning.
   /// - Returns: what the source defines.
   /// - Throws: all errors in the source; nothing was added then.

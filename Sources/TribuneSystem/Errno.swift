@@ -31,8 +31,7 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let inputOutput = Errno(rawValue: EIO)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)
 
-  /// The process or the host has no descriptor or no memory left for another socket. Accepting must wait then, rather
-  /// than fail.
+  /// The process or the host has no descriptor or no memory left for another socket. Accepting must then wait.
   package var isOutOfResources: Bool { [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(rawValue) }
 
   /// The peer is gone, by either of the kernel's errors for it.

@@ -82,8 +82,7 @@ extension FrameView {
   /// The style of a `post` with fields, as it came; nil if they end too early.
   package var rawPostingStyle: UInt8? { fields.byteCount < 10 ? nil : fields.integer(at: 1, as: UInt8.self) }
 
-  /// Whether the poster of a `post` waits. The fields are the poster's, and may have options that this side does not
-  /// know.
+  /// Whether the poster of a `post` waits. The fields are the poster's, and may have unknown options.
   package var isAwaitedPost: Bool {
     guard header.fieldsLength > 0 else { return false }
     return PostOptions(rawValue: fields.integer(at: 0, as: UInt8.self)).contains(.awaited)
@@ -94,8 +93,7 @@ extension FrameView {
     header.flags.contains(.acknowledge) || (header.kind == .post && isAwaitedPost)
   }
 
-  /// The deadline of a query or an awaited post in milliseconds; 0 if the frame has none of its own. The frame must be
-  /// whole.
+  /// The deadline of a query or an awaited post in milliseconds; 0 if it has none of its own. The frame must be whole.
   package var deadline: UInt32 {
     if header.kind == .ask { return fields.integer(at: Ask.deadlineOffset, as: UInt32.self) }
     guard header.kind == .post, header.fieldsLength > 0 else { return 0 }

@@ -14,8 +14,7 @@ package struct PostRun {
   /// - Parameters:
   ///   - first: the header at `start`. Its frame must be whole.
   ///   - sender: the posts' sender.
-  ///   - limits: the limits of each post. A post beyond them ends the run, and its error is found when it starts the
-  ///     next run.
+  ///   - limits: the limits of each post. One beyond them ends the run; its error is found when it starts the next.
   ///   - isAlone: the run has only the first post.
   package init(
     in buffer: ByteBuffer, at start: Int, first: FrameHeader, from sender: ConnectionID, limits: FrameLimits,

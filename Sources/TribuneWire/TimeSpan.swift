@@ -2,8 +2,7 @@
 
 /// A span in the syntax of systemd.time(7): `5min`, `1h 30min`, `1.5s`. A number without a unit is in seconds.
 ///
-/// As there, a month has 30.44 days and a year 365.25 days. `infinity` is rejected, because every span here must be
-/// bounded.
+/// As there, a month has 30.44 days and a year 365.25 days. `infinity` is rejected: every span here must be bounded.
 package struct TimeSpan: Hashable, Comparable, Sendable {
   /// From 0 to `Int64.max`.
   package let microseconds: Int64

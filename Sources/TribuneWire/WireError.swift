@@ -2,8 +2,7 @@
 
 /// The errors of a frame or a request. The numbers are the wire's.
 package enum ErrorCode: UInt16, Sendable, CaseIterable {
-  // These close the connection, because the following bytes cannot be parsed, or because the bus cannot keep the
-  // connection.
+  // These close the connection: the following bytes cannot be parsed, or the bus cannot keep the connection.
   case badMagic = 1
   case unsupportedVersion = 2
   case frameTooLong = 3

@@ -5,10 +5,9 @@ import TribuneWire
 
 /// A delegate's attachment on this side: the delegate, and its pending deliveries.
 ///
-/// Notifications are delivered one at a time and in order, and each only once the questions before it have reached
-/// the delegate; questions wait for nothing. A task delivers them, and lives for as long as there is something to
-/// deliver; it starts on the link's thread, as questions do. The lock inside is held briefly, and nothing is resumed
-/// under it.
+/// Notifications are delivered one at a time and in order, and each only once the questions before it have reached the
+/// delegate; questions wait for nothing. A task delivers them, and lives for as long as there is something to deliver;
+/// it starts on the link's thread, as questions do. The lock inside is held briefly, and nothing is resumed under it.
 final class AttachedDelegate: Sendable {
   /// An item that waits for delivery.
   private enum Item: LossReporting {

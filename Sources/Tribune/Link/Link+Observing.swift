@@ -32,8 +32,7 @@ extension Link {
     for duty in duties { perform(duty) }
   }
 
-  /// Suspends the connection or resumes it. Cancelling the task does not stop it, so that the bus and the connection
-  /// stay in agreement.
+  /// Suspends the connection or resumes it. Cancelling the task does not stop it, so that bus and connection agree.
   func suspend(_ isSuspended: Bool) async throws(TribuneError) {
     try await Reply<Void>.wait { reply throws(TribuneError) in
       let duty = try state.withLock { state throws(TribuneError) -> Outbox.Duty in

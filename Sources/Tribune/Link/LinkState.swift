@@ -3,11 +3,9 @@
 import Synchronization
 import TribuneWire
 
-/// The requests and registrations of a connection: a value without I/O and without a clock, which `Link` keeps under
-/// its lock.
+/// The requests and registrations of a connection: a value without I/O or clock, which `Link` keeps under its lock.
 ///
-/// Each event is a method. It changes the state and returns actions, which the link carries out once the lock is
-/// released.
+/// Each event is a method. It changes the state and returns actions, which the link carries out after unlocking.
 struct LinkState {
   typealias Instant = ContinuousClock.Instant
 

@@ -7,10 +7,9 @@ import Synchronization
 /// It lasts until ``detach()``, until another delegate is set in its place, until the delegate is deallocated, or
 /// until the connection ends, whichever comes first, whether or not this object is kept.
 ///
-/// After an interruption, the delegate is attached again, behind those of its order that are attached by then; one
-/// that was set joins the chain like the others. Meanwhile, a bus that was restarted with its state counted the
-/// delegate as attached, and its questions timed out. On a bus that was restarted without state, the delegate was not
-/// attached.
+/// After an interruption, the delegate is attached again, behind those of its order that are attached by then; one that
+/// was set joins the chain like the others. Meanwhile, a bus that was restarted with its state counted the delegate as
+/// attached, and its questions timed out. On a bus that was restarted without state, the delegate was not attached.
 public final class Attachment: Sendable {
   /// The delegate's id in verdicts and `explain`; never used again. It changes when the delegate is attached again
   /// after an interruption.

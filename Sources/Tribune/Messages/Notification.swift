@@ -55,8 +55,7 @@ public enum Delivery: Hashable, Sendable {
   /// This many notifications were dropped at this place in the stream, because they were not read in time or too much
   /// was buffered while the connection was suspended.
   ///
-  /// The bus counts what it drops for the connection as a whole, so not all of them need have matched this
-  /// observation.
+  /// The bus counts what it drops for the connection as a whole, so not all of them need have matched this observation.
   case lost(Int)
   /// The connection was interrupted at this place in the stream, and an unknown number of notifications was missed,
   /// perhaps none. If the bus knows the number, ``lost(_:)`` comes instead, or nothing if none was missed.

@@ -48,8 +48,7 @@ public struct PostOptions: Hashable, Sendable {
   /// It is delivered as well. Without userInfo, it clears the retained one. It is retained until it is cleared, until
   /// the next of its name and object, or until the bus ends.
   public var isRetained: Bool
-  /// Whether suspended connections receive it, too: after what the bus has buffered for them, which it delivers
-  /// first.
+  /// Whether suspended connections receive it, too: after what the bus has buffered for them, which it delivers first.
   public var isImmediate: Bool
 
   /// Makes options; the defaults are plain delivery.

@@ -21,8 +21,7 @@ struct CaptureFile: Sendable {
       + PcapngBlock.interface(name: "tribune").bytes
   }
 
-  /// The block for one element of traffic. It is empty for a loss of unknown size, which the next packet's comment
-  /// reports.
+  /// The block for one element of traffic. Empty for a loss of unknown size: the next packet's comment reports that.
   ///
   /// - Parameter now: microseconds since 1970; the time of a loss packet.
   mutating func block(for delivery: TrafficDelivery, now: UInt64) -> [UInt8] {

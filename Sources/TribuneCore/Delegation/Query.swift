@@ -99,8 +99,7 @@ struct Query {
     }
   }
 
-  /// Restores progress from another bus. The caller then calls `beginWaiting` of each delegate that the query waits
-  /// for.
+  /// Restores progress from another bus. The caller then calls `beginWaiting` of each delegate waited for.
   ///
   /// - Parameter participants: unasked ones come last.
   mutating func restore(_ participants: [Participant], answerByteCount: Int, nextExpiry: Instant) {
@@ -158,8 +157,7 @@ struct Query {
     return waitingCount == 0 && next == participants.count
   }
 
-  /// The next participant to be asked, if the mode permits one now. Settles those that have gone since the query
-  /// began.
+  /// The next participant to be asked, if the mode permits one now. Settles those that have gone since the query began.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, !isDecided(), !ask.mode.isSequential || waitingCount == 0 {
       let index = next
@@ -228,8 +226,7 @@ struct Query {
     return newlySettled
   }
 
-  /// Extends the time of a participant that the query waits for: never shortens it, and never exceeds the asker's
-  /// deadline.
+  /// Extends the time of a participant that the query waits for: never less, and never beyond the asker's deadline.
   mutating func extend(_ index: Int, to wanted: Instant) -> Instant {
     guard case .waiting(let granted) = participants[index].state else {
       preconditionFailure("the query does not wait for participant \(index)")

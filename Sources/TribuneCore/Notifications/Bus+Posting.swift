@@ -163,8 +163,7 @@ extension Bus {
 
   private mutating func buffer(_ run: ByteSlice, count: UInt64, for slot: ConnectionSlot, coalesces: Bool) {
     let key = coalesces ? run.coalescingKey : nil
-    // Over the total limit, each suspended connection has an even share. So a large, old buffer does not starve
-    // others.
+    // Over the total limit, each suspended connection has an even share. So a large, old buffer does not starve others.
     let share =
       suspensions.byteCount > limits.bufferTotalMax ? limits.bufferTotalMax / suspensions.count : .max
     let before = connections[slot].buffered?.byteCount ?? 0

@@ -29,8 +29,7 @@ struct CoalescingQueue<Element> {
   /// Bytes of all elements.
   private(set) var byteCount = 0
 
-  /// - Parameter number: differs between queues that receive the same elements, so that they do not all compact at
-  ///   once.
+  /// - Parameter number: differs between queues that get the same elements, so that not all compact at once.
   init(number: Int = 0) { stagger = number & 0xFF }
 
   var isEmpty: Bool { count == 0 }

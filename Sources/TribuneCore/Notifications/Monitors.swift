@@ -42,8 +42,7 @@ struct Monitors {
 
   /// The monitors of frames with that name, each once.
   ///
-  /// - Parameter name: empty for frames without a name. An invalid name counts as none: its frame is refused, and
-  ///   monitors see that, too.
+  /// - Parameter name: empty for frames without a name. An invalid name counts as none: monitors see the refusal, too.
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
     guard name.byteCount > 0 else { return watchers }
     do throws(WireError) {

@@ -88,8 +88,7 @@ struct Declarations {
     rule(for: object)?.linked ?? byObject[ExactText(object)]?.first?.linked
   }
 
-  /// The connection whose declaration gives the object its protocol; nil if the configuration does, or if it has
-  /// none.
+  /// The connection whose declaration gives the object its protocol; nil if the configuration does, or if it has none.
   func declarer(of object: String) -> ConnectionID? {
     rule(for: object) == nil ? byObject[ExactText(object)]?.first?.connection : nil
   }

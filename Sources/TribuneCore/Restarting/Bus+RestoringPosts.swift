@@ -37,8 +37,7 @@ extension Bus {
   /// Its deadline is reduced to the longest that is permitted. Observers that are not connected are gone. If it waits
   /// for no others, `finishRestoring` replies to the poster.
   ///
-  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if its poster is not
-  ///   connected.
+  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if its poster is not connected.
   package mutating func restoreAwaitedPost(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let posterID = ConnectionID(rawValue: try reader.integer())

@@ -59,8 +59,7 @@ extension Bus {
   ///
   /// It can exceed the limits for new queries. Its deadline is reduced to the longest that is permitted.
   ///
-  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if its asker is not
-  ///   connected.
+  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if its asker is not connected.
   package mutating func restoreQuery(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let id = QueryID(rawValue: try reader.integer())

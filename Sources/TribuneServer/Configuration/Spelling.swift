@@ -12,8 +12,7 @@ nonisolated enum Spelling {
     return nearest.map { " (did you mean \(form($0.word))?)" } ?? ""
   }
 
-  /// How many bytes have to be inserted, removed, replaced or swapped with the next one, apart from upper and lower
-  /// case.
+  /// How many bytes have to be inserted, removed, replaced or swapped with the next one, ignoring case.
   private static func distance(from one: String, to other: String) -> Int {
     let (one, other) = (Array(one.lowercased().utf8), Array(other.lowercased().utf8))
     var beforeLast: [Int] = []

@@ -62,8 +62,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// Frames that have at most this many bytes together are copied.
   private static let copiedLength = 1024
 
-  /// Slices of at least this many bytes stay in the buffer that they came in, even if that keeps the buffer in
-  /// memory.
+  /// Slices of at least this many bytes stay in the buffer that they came in, even if that keeps the buffer in memory.
   private static let settledLength = 8192
 
   // The fields that the copy of a short frame uses come first and are contiguous: if one frame goes to many queues,

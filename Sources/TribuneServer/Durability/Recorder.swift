@@ -27,8 +27,7 @@ final class Recorder {
   let wal: WriteAheadLog
   private let compactor: Compactor
   let postponed = PostponedPosts()
-  /// Whether there is to be a keeper, which keeps the log and the connections if the daemon dies. Without one, nothing
-  /// is logged.
+  /// Whether there is to be a keeper of the log and the connections if the daemon dies. Without one, nothing is logged.
   let survivesDeath: Bool
   let keeper: KeeperLink?
   private let context: ServerContext

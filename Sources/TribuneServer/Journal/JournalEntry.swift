@@ -31,8 +31,7 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
   /// Each field as `NAME=VALUE`, in the order in which they were added.
   package var fields: [String] { ranges.map { String(decoding: bytes[$0], as: UTF8.self) } }
 
-  /// Sends the entry to the journal, and blocks until the journal accepts it. If it fails, the message goes to
-  /// standard error.
+  /// Sends the entry to the journal, and blocks until the journal accepts it. On failure, it goes to standard error.
   package func send() {
     var bytes = bytes
     let result = unsafe bytes.withUnsafeMutableBytes { bytes in

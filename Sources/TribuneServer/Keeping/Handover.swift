@@ -28,8 +28,7 @@ final class Handover {
     (self.gatekeeper, self.keeper, self.context) = (gatekeeper, keeper, context)
   }
 
-  /// Logs everything that the next daemon needs, and has the keeper keep it. Input that was not read stays in the
-  /// sockets.
+  /// Logs everything that the next daemon needs, and has the keeper keep it. Unread input stays in the sockets.
   ///
   /// Afterwards, nothing may change on the bus, unless `takeBack` lets this daemon continue.
   func write() throws(Errno) {
@@ -148,8 +147,7 @@ final class Handover {
     return nil
   }
 
-  /// Hands everything over to the daemon that wants this one's place. If that daemon is not ready in time, this one
-  /// continues.
+  /// Hands everything over to the daemon that wants this one's place. If that is not ready in time, this one continues.
   ///
   /// - Returns: whether the other daemon has everything.
   func yield() -> Bool {

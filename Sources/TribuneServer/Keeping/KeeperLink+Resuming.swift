@@ -29,8 +29,7 @@ extension KeeperLink {
 
   /// Takes over what the keeper has, into `passed`. If there is no keeper, the bus looks for one later.
   ///
-  /// - Throws: if the keeper serves another bus, or does not answer: this bus would start without what that keeper may
-  ///   have.
+  /// - Throws: if the keeper serves another bus, or does not answer: this bus would start without what it may have.
   func resume(into passed: PassedAtStart) throws(Failure) {
     let channel: KeeperChannel
     do throws(KeeperChannel.Failure) {
@@ -180,8 +179,7 @@ extension KeeperLink {
     }
   }
 
-  /// Waits for one message. Ignores `leaving`: a keeper that must end says so again when one of the two buses has the
-  /// place.
+  /// Waits for one message. Ignores `leaving`: a keeper that must end says so again when either bus has the place.
   private func expect(
     _ message: KeeperMessage, on channel: KeeperChannel, within limit: Duration
   ) throws(KeeperChannel.Failure) {

@@ -89,8 +89,7 @@ nonisolated package enum KeeperAttachment: Equatable, Sendable {
   case replace(logVersion: UInt32)
 }
 
-/// A descriptor that is kept, and the key by which it is found: a connection by its cookie, everything else by an
-/// inode.
+/// A descriptor that is kept, and the key by which it is found: a connection by its cookie, all else by an inode.
 nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     /// The write-ahead log.

@@ -125,8 +125,7 @@ nonisolated package struct KeeperState: Equatable {
 
   // MARK: Ending
 
-  /// Asks the bus to leave, if the keeper must end. Called when the bus has been given everything, or continues in its
-  /// place.
+  /// Asks the bus to leave, if the keeper must end. Called when the bus has been given everything, or keeps its place.
   package func askToLeaveIfEnding() -> Action {
     if case .owned(let bus) = phase, endsBy != nil { .askToLeave(bus) } else { .nothing }
   }

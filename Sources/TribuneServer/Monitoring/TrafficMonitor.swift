@@ -155,8 +155,7 @@ final class TrafficMonitor {
     show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isAnnounced: isAnnounced)
   }
 
-  /// Shows notifications dropped for an observer at once: the `lost` frame that the observer reads counts all drops
-  /// until then.
+  /// Shows notifications dropped for an observer at once: the `lost` frame that it reads counts all drops until then.
   func showLoss(_ count: UInt64, of observer: Session) {
     guard count > 0, !bus.value.isMonitor(observer.slot) else { return }
     let buffer = sender.bufferToEncode()

@@ -4,8 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Accepts connections on the bus's sockets. Pauses while there is no descriptor, memory or counter slot for another
-/// one.
+/// Accepts connections on the bus's sockets. Pauses while there is no descriptor, memory or counter slot for one.
 final class Acceptor {
   /// Connections accepted from one listener in one iteration, so that fast clients do not starve the rest.
   private static let perIteration = 64

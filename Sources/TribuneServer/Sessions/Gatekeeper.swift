@@ -137,8 +137,7 @@ final class Gatekeeper {
     loop.updateInterest(of: session)
   }
 
-  /// Logs why a connection is closed. Of many such lines in one second, only the first are written, and the others
-  /// counted.
+  /// Logs why a connection is closed. Of many such lines in one second, only the first are written, the others counted.
   private func logClosing(of session: Session, _ error: WireError) {
     // The end of the bus is not a fault of the peer.
     let level = error.code == .shuttingDown ? Log.Level.debug : .warning

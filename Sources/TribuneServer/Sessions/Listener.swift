@@ -41,8 +41,7 @@ package final class Listener {
     try UnixSocket.listen(self.descriptor)
   }
 
-  /// Makes a socket at `path`, in place of a file on which no process listens any more. Makes the folder if it is
-  /// missing.
+  /// Makes a socket at `path`, in place of a file on which no process listens any more. Makes a missing folder.
   ///
   /// - Parameter mode: the file's permission bits, which it has from the start.
   package init(path: String, mode: UInt32) throws(Failure) {
@@ -59,8 +58,7 @@ package final class Listener {
     if let failure { throw failure }
   }
 
-  /// Must be called while the folder is locked, so that no other daemon takes the stale file, or this one's, for its
-  /// own.
+  /// Must be called while the folder is locked, so that no other daemon takes the stale file, or this one's.
   ///
   /// - Returns: why the path cannot be used; nil if it can.
   private func bind(mode: UInt32) throws(Errno) -> Failure? {

@@ -59,12 +59,10 @@ package struct SharedFile: ~Copyable, Sendable {
 
   /// The first bytes of a file in memory, sealed or not.
   ///
-  /// - Returns: `length` bytes, or fewer if the file is shorter; nil if it is not a file in memory, or cannot be
-  ///   read.
+  /// - Returns: `length` bytes, or fewer if the file is shorter; nil if it is not a file in memory, or cannot be read.
   package static func start(of file: borrowing FileDescriptor, length: Int) -> [UInt8]? {
     let descriptor = file.rawValue
-    // Anything that cannot have seals is not read at all: reading could wait, and consume data that is meant for
-    // others.
+    // Anything that cannot have seals is not read at all: reading could wait, and consume others' data.
     guard fcntl(descriptor, TRIBUNE_F_GET_SEALS) != -1 else { return nil }
     var bytes = [UInt8](repeating: 0, count: length)
     do throws(Errno) {

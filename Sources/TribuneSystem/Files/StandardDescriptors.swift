@@ -10,8 +10,7 @@ package enum StandardDescriptors {
   package static func fill() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
     where fcntl(descriptor, F_GETFD) == -1 && errno == EBADF {
-      // open(2) takes the lowest free number, which is this one. Children inherit it, as they would have inherited
-      // the real one.
+      // open(2) takes the lowest free number, which is this one. Children inherit it, as they would the real one.
       _ = unsafe open("/dev/null", O_RDWR)
     }
   }

@@ -55,8 +55,7 @@ package final class ChildProcess: Sendable {
   /// Starts a program.
   ///
   /// - Parameters:
-  ///   - arguments: the program and its arguments, as raw bytes; not empty. A program without a slash is looked up in
-  ///     `PATH`.
+  ///   - arguments: the program and its arguments, as raw bytes; not empty. One without a slash is looked up in `PATH`.
   ///   - environment: `NAME=value` each; nil for this process's own.
   ///   - leadsGroup: whether the child leads a process group of its own. Signals then go to the whole group.
   ///   - signalMask: the signals that the child starts with blocked.

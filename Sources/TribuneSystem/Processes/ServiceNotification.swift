@@ -5,8 +5,7 @@ import TribuneWire
 
 /// sd_notify(3)'s protocol for programs that do not link libsystemd: one datagram to `$NOTIFY_SOCKET`.
 package enum ServiceNotification {
-  /// Tells the service manager that the program is ready, and waits until the socket has space. Does nothing without
-  /// a manager.
+  /// Tells any service manager that the program is ready, and waits until the socket has space.
   ///
   /// - Throws: the error if the socket that `$NOTIFY_SOCKET` names cannot be reached.
   package static func ready() throws(Errno) {
@@ -15,8 +14,7 @@ package enum ServiceNotification {
   }
 }
 
-/// The socket that sends notifications. It stays open, so that a process that has no descriptor left can still
-/// notify.
+/// The socket that sends notifications. It stays open, so that a process that has no descriptor left can still notify.
 package struct ServiceSocket: ~Copyable {
   private static let variable = "NOTIFY_SOCKET"
 
