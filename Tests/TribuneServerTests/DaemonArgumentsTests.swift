@@ -10,46 +10,29 @@ struct DaemonArgumentsTests {
       parsing: line.split(separator: " ", omittingEmptySubsequences: false).map(String.init))
   }
 
-  @Test("without arguments, it runs the system's bus without a keeper")
-  func nothing() throws {
-    let arguments = try DaemonArguments(parsing: [])
-    #expect(arguments == DaemonArguments())
-    #expect(arguments.action == .serve && arguments.keeperPath == nil && !arguments.replaces)
-  }
+  private typealias Change = @Sendable (inout DaemonArguments) -> Void
 
-  @Test("a value follows its option after an equals sign or a space", arguments: ["=", " "])
-  func values(separator: String) throws {
-    let arguments = try parse(
-      ["--listen", "--keeper", "--config"].map { "\($0)\(separator)/\($0.dropFirst(2))" }.joined(
-        separator: " "))
-    #expect(arguments.listenPath == "/listen")
-    #expect(arguments.keeperPath == "/keeper")
-    #expect(arguments.configurationDirectory == "/config")
-    #expect(arguments.action == .serve)
-  }
-
-  @Test("a keeper listens at a path, or on the service manager's socket")
-  func keeper() throws {
-    #expect(try parse("--keep").action == .keep)
-    #expect(try parse("--keep").listenPath == nil)
-    let arguments = try parse("--keep --listen=/run/keeper")
-    #expect(arguments.action == .keep && arguments.listenPath == "/run/keeper")
-  }
-
-  @Test("a replacement names its keeper, in either order of the options")
-  func replace() throws {
-    for line in ["--replace --keeper=/run/keeper", "--keeper /run/keeper --replace"] {
-      let arguments = try parse(line)
-      #expect(arguments.replaces && arguments.keeperPath == "/run/keeper")
+  @Test("each option has its effect, in any order; a value follows after an equals sign or a space")
+  func options() throws {
+    let keeper: Change = { $0.keeperPath = "/run/keeper" }
+    let cases: [(String?, Change)] = [
+      (nil, { _ in }), ("--keep", { $0.action = .keep }), ("--version", { $0.action = .version }),
+      ("--help", { $0.action = .help }), ("-h", { $0.action = .help }), ("--keeper=/run/keeper", keeper),
+      ("--keep --listen=/run/keeper", { ($0.action, $0.listenPath) = (.keep, "/run/keeper") }),
+      ("--check-config --user", { ($0.action, $0.isUserInstance) = (.checkConfiguration, true) }),
+      ("--listen=/a --config=/b", { ($0.listenPath, $0.configurationDirectory) = ("/a", "/b") }),
+      ("--listen /a --config /b", { ($0.listenPath, $0.configurationDirectory) = ("/a", "/b") }),
+      ("--replace --keeper=/run/keeper", { ($0.replaces, $0.keeperPath) = (true, "/run/keeper") }),
+      ("--keeper /run/keeper --replace", { ($0.replaces, $0.keeperPath) = (true, "/run/keeper") }),
+    ]
+    let none = DaemonArguments()
+    #expect(none.action == .serve && none.keeperPath == nil && !none.replaces)
+    for (line, change) in cases {
+      var expected = DaemonArguments()
+      change(&expected)
+      let arguments = if let line { try parse(line) } else { try DaemonArguments(parsing: []) }
+      #expect(arguments == expected, "\(line ?? "no arguments")")
     }
-  }
-
-  @Test("each other action has an option")
-  func actions() throws {
-    #expect(try parse("--check-config --user").action == .checkConfiguration)
-    #expect(try parse("--check-config --user").isUserInstance)
-    #expect(try parse("--version").action == .version)
-    #expect(try parse("--help").action == .help && parse("-h").action == .help)
   }
 
   @Test(

@@ -251,18 +251,22 @@ struct OutboundQueueTests {
   }
 
   @Test(
-    "Under random operations, the reader gets each frame or learns that it was lost", arguments: Seeds.all)
-  func simulation(seed: UInt64) {
+    "Under random operations, the reader gets each frame with its file, or learns that it was lost",
+    arguments: Seeds.all, [false, true])
+  func simulation(seed: UInt64, hasFiles: Bool) {
     var random = SplitMix64(seed: seed)
     let pool = BufferPool(bufferCapacity: 2_048, keptMax: 2)
     var traffic = QueuedTraffic()
     var posted = 0
     var verdicts: [String] = []
+    var (attached, files): (Set<Int>, [Int]) = ([], [])
     for number in 0..<3000 {
       switch Int.random(in: 0..<12, using: &random) {
       case 0...5:
         let length = random.oneIn(50) ? 9000 : Int.random(in: 0...60, using: &random)
-        traffic.queue(.post, number, payloadLength: length)
+        let file = hasFiles && random.oneIn(3) ? Int.random(in: 1...100_000, using: &random) : nil
+        traffic.queue(.post, number, payloadLength: length, attached: file)
+        if file != nil { attached.insert(number) }
         posted += 1
       case 6:
         traffic.queue(.verdict, number)
@@ -277,11 +281,14 @@ struct OutboundQueueTests {
         let lost = traffic.queue.lostCount
         let dropped = traffic.queue.dropOldest(downTo: target)
         #expect(traffic.queue.lostCount == lost + dropped)
-      default: traffic.send(Int.random(in: 1...(random.oneIn(5) ? 5000 : 200), using: &random))
+      default: files += traffic.send(Int.random(in: 1...(random.oneIn(5) ? 5000 : 200), using: &random))
       }
-      #expect(traffic.queue.byteCount == traffic.unsent.count)
+      #expect(hasFiles || traffic.queue.byteCount == traffic.unsent.count)
+      #expect(traffic.queue.byteCount >= traffic.openLength)
       #expect(traffic.queue.isEmpty == (traffic.queue.byteCount == 0))
     }
+    while !traffic.queue.isEmpty { files += traffic.send(.max) }
+    #expect(traffic.queue.byteCount == 0 && traffic.openCount == 0)
     let received = traffic.received
     let posts = received.compactMap(Int.init)
     let lost = received.filter { $0.hasPrefix("lost ") }.compactMap { Int($0.dropFirst(5)) }
@@ -289,5 +296,6 @@ struct OutboundQueueTests {
     #expect(posts.count + lost.reduce(0, +) == posted)
     #expect(lost.reduce(0, +) == Int(traffic.queue.lostCount))
     #expect(received.filter { $0.hasPrefix("verdict ") } == verdicts)
+    #expect(files == posts.filter(attached.contains))
   }
 }

@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Testing
 import TribuneTestSupport
 import TribuneWire
 
 @testable import TribuneServer
+
+/// Stands for a file that is open during this object's life.
+private final class OpenFile: AttachedFile {
+  let number: Int
+  let length: Int
+  let rawDescriptor: Int32 = -1
+
+  init(_ number: Int, length: Int) {
+    self.number = number
+    self.length = length
+  }
+}
 
 /// A queue, its frames and its reader.
 struct QueuedTraffic: ~Copyable {
@@ -16,7 +29,14 @@ struct QueuedTraffic: ~Copyable {
     var isMidFrame: Bool
   }
 
+  private struct Reference {
+    weak var file: OpenFile?
+  }
+
   var queue = OutboundQueue()
+  private var files: [Reference] = []
+  /// The numbers of the frames whose files were sent.
+  private var sentFiles: Set<Int> = []
   /// The bytes that the reader has received.
   var sent: [UInt8] = []
   /// The pool whose buffers short frames are copied into; nil if they are not copied.
@@ -30,8 +50,24 @@ struct QueuedTraffic: ~Copyable {
 
   mutating func startNewBuffer() { buffer = ByteBuffer(capacity: 0) }
 
+  /// The number of files that are open.
+  var openCount: Int { files.count { $0.file != nil } }
+  /// The length of the open files that were not sent.
+  var openLength: Int {
+    files.reduce(0) { $0 + ($1.file.map { sentFiles.contains($0.number) ? 0 : $0.length } ?? 0) }
+  }
+
   /// Queues a frame whose serial is `number`: a notification, or a verdict, which must not be dropped.
-  mutating func queue(_ kind: FrameKind, _ number: Int, payloadLength: Int = 0) {
+  ///
+  /// - Parameter length: that of the file that comes with the frame, if any.
+  mutating func queue(
+    _ kind: FrameKind, _ number: Int, payloadLength: Int = 0, attached length: Int? = nil
+  ) {
+    if let length {
+      let file = OpenFile(number, length: length)
+      files.append(Reference(file: file))
+      buffer = ByteBuffer(capacity: 64, attachment: file)
+    }
     let start = buffer.count
     let payload = ByteBuffer(
       holding: Array(repeating: UInt8(truncatingIfNeeded: number), count: payloadLength))
@@ -42,6 +78,7 @@ struct QueuedTraffic: ~Copyable {
       buffer.appendFrame(verdict, serial: Serial(number))
     }
     queueSlice(ByteSlice(buffer, start..<buffer.count), isNotification: kind == .post, count: 1)
+    if length != nil { startNewBuffer() }
   }
 
   /// Queues the hello, which is no frame.
@@ -82,15 +119,25 @@ struct QueuedTraffic: ~Copyable {
     }
   }
 
-  /// Lets the reader have at most `count` bytes.
-  mutating func send(_ count: Int) {
+  /// Lets the reader have at most `count` bytes of one send.
+  ///
+  /// - Returns: the numbers of the frames whose files went along.
+  @discardableResult
+  mutating func send(_ count: Int) -> [Int] {
     var piece: [UInt8] = []
+    var numbers: [Int] = []
     queue.forEachUnsent { range, buffer in
+      if let file = buffer.attachment as? OpenFile, range.lowerBound == 0 {
+        #expect(piece.isEmpty, "a file does not begin its send")
+        numbers.append(file.number)
+      }
       piece += Array(buffer.bytes(in: range)).prefix(count - piece.count)
       return piece.count < count
     }
     sent += piece
+    sentFiles.formUnion(numbers)
     queue.consume(piece.count)
+    return numbers
   }
 
   /// Removes what the reader has received whole from `sent`.

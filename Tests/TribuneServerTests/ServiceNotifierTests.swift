@@ -8,7 +8,7 @@ import TribuneTestSupport
 
 @Suite("The service notifier")
 struct ServiceNotifierTests {
-  @Test("sends the assignments that systemd defines")
+  @Test("sends the assignments that systemd defines, and when a reload began, on the monotonic clock")
   func messages() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
@@ -22,16 +22,6 @@ struct ServiceNotifierTests {
         #expect(try manager.next() == "WATCHDOG=1")
         notifier.stopping(status: "draining")
         #expect(try manager.next() == "STOPPING=1\nSTATUS=draining")
-      }
-    }
-  }
-
-  @Test("says when a reload began, on the monotonic clock")
-  func reloading() async {
-    await #expect(processExitsWith: .success) {
-      try await MainActor.run {
-        let manager = try NotifySocket.ofThisProcess()
-        let notifier = ServiceNotifier(log: Log(destination: .standardError))
         let before = SystemClock.monotonicNanoseconds / 1000
         notifier.reloading()
         let after = SystemClock.monotonicNanoseconds / 1000
@@ -44,45 +34,21 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("is silent without a manager")
-  func noManager() async throws {
-    let result = try #require(
-      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-        await MainActor.run {
-          unsafe unsetenv("NOTIFY_SOCKET")
-          let notifier = ServiceNotifier(log: Log(destination: .standardError))
-          notifier.ready(status: "")
-          notifier.watchdog()
-        }
-      })
-    #expect(String(decoding: result.standardErrorContent, as: UTF8.self) == "")
-  }
-
-  @Test("logs once that a socket leads nowhere, and goes on")
+  @Test("is silent without a manager; logs once that a socket leads nowhere, and again if it has worked since")
   func deadSocket() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-        await MainActor.run {
+        try await MainActor.run {
+          unsafe unsetenv("NOTIFY_SOCKET")
+          let silent = ServiceNotifier(log: Log(destination: .standardError))
+          silent.ready(status: "")
+          silent.watchdog()
           for path in ["/nowhere/notify", "nonsense"] {
             unsafe setenv("NOTIFY_SOCKET", path, 1)
             let notifier = ServiceNotifier(log: Log(destination: .standardError))
             for _ in 1...5 { notifier.watchdog() }
             notifier.stopping(status: "")
           }
-        }
-      })
-    let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
-    #expect(lines.count == 2)
-    for line in lines {
-      #expect(line.hasPrefix("tribuned: cannot notify the service manager at $NOTIFY_SOCKET: "))
-    }
-  }
-
-  @Test("logs a failure again if the socket has worked in between")
-  func socketThatComesAndGoes() async throws {
-    let result = try #require(
-      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-        try await MainActor.run {
           let notifier = ServiceNotifier(log: Log(destination: .standardError))
           for _ in 1...2 {
             let manager = try NotifySocket.ofThisProcess()
@@ -94,11 +60,14 @@ struct ServiceNotifierTests {
           }
         }
       })
-    let text = String(decoding: result.standardErrorContent, as: UTF8.self)
-    #expect(text.split(separator: "\n").count == 2)
+    let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+    #expect(lines.count == 4)
+    for line in lines {
+      #expect(line.hasPrefix("tribuned: cannot notify the service manager at $NOTIFY_SOCKET: "))
+    }
   }
 
-  @Test("does not wait for a manager that does not read, and tells it the latest state later")
+  @Test("does not wait for a manager that does not read, and tells it the latest state later, or only the end")
   func managerThatDoesNotRead() async {
     await #expect(processExitsWith: .success) {
       // Nothing else ends a wait in the kernel.
@@ -127,23 +96,13 @@ struct ServiceNotifierTests {
         let message = try manager.next()
         #expect(message == "STATUS=102")
       }
-    }
-  }
-
-  @Test("tells a manager that reads late only that the bus is ending")
-  func endBeforeTheManagerReads() async {
-    await #expect(processExitsWith: .success) {
-      alarm(60)
-      let manager = try NotifySocket.ofThisProcess()
-      let filling = try manager.fill()
-      let notifier = await MainActor.run {
-        let notifier = ServiceNotifier(log: Log(destination: .standardError))
+      let fillingAgain = try manager.fill()
+      await MainActor.run {
         notifier.reloading()
         notifier.ready(status: "1")
         notifier.stopping(status: "2")
-        return notifier
       }
-      try manager.drain(filling)
+      try manager.drain(fillingAgain)
       #expect(try manager.receive().text == "STOPPING=1\nSTATUS=2")
       try await MainActor.run {
         notifier.watchdog()

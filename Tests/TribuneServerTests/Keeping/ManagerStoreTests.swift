@@ -11,7 +11,7 @@ import TribuneTestSupport
 /// Each test has a process of its own, because it changes the environment.
 @Suite("The store of the service manager", .timeLimit(.minutes(15)))
 struct ManagerStoreTests {
-  @Test("gets the log, in place of the last one, and the lease, which it drops when its keeper dies")
+  @Test("gets the log, in place of the last one, and the lease, which it drops when its keeper dies; needs a manager")
   func stores() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
@@ -34,6 +34,8 @@ struct ManagerStoreTests {
           #expect(cookie == connection.cookie)
         }
         #expect(store.nextDue == nil)
+        unsafe unsetenv("NOTIFY_SOCKET")
+        #expect(!ManagerStore.isAvailable)
       }
     }
   }
@@ -88,15 +90,5 @@ struct ManagerStoreTests {
     let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
     #expect(lines.count == 1)
     #expect(lines.first?.hasPrefix("tribuned: cannot store a descriptor at $NOTIFY_SOCKET: ") == true)
-  }
-
-  @Test("does not exist without a service manager")
-  func nobody() async {
-    await #expect(processExitsWith: .success) {
-      await MainActor.run {
-        unsafe unsetenv("NOTIFY_SOCKET")
-        #expect(!ManagerStore.isAvailable)
-      }
-    }
   }
 }
