@@ -9,7 +9,7 @@ import TribuneWire
 @Suite(.timeLimit(.minutes(15)))
 struct DelegateNewsTests {
   @Test func aDelegateReceivesTheNotificationsOfItsObjectInOrder() async throws {
-    let delegate = Listener()
+    let delegate = Teller()
     try await conversation { peer in
       let attachment = try peer.attach()
       try peer.post("window.willClose", object: "window/42", text: "1")
@@ -40,7 +40,7 @@ struct DelegateNewsTests {
       try peer.post("window.didClose", object: "window/42")
       try peer.send(Ended.replaced(by: delegateEntry(78, "heir")), serial: attachment)
     } client: { connection in
-      let delegate = Listener()
+      let delegate = Teller()
       try await connection.attach(
         delegate, to: "window/42", respondingTo: ["window.shouldClose", "a.did.*.b"])
       #expect(await delegate.told.next(1) == ["replaced by heir"])
@@ -53,7 +53,7 @@ struct DelegateNewsTests {
       try peer.confirmObservation()
       try peer.post("window.didClose", object: "window/42")
     } client: { connection in
-      let delegate = Listener()
+      let delegate = Teller()
       try await connection.attach(delegate, respondingTo: ["**"])
       var iterator = try await connection.observe("window.*").makeAsyncIterator()
       #expect(try await iterator.next()?.object == "window/42")
@@ -71,14 +71,14 @@ struct DelegateNewsTests {
         try peer.post("window.didMove", object: "window/42", text: "\(number)")
       }
     } client: { connection in
-      let listener = Listener()
+      let teller = Teller()
       let clerk = Clerk()
       if isOnAnActor {
         try await connection.attach(clerk, respondingTo: ["window.*"])
       } else {
-        try await connection.attach(listener, respondingTo: ["window.*"])
+        try await connection.attach(teller, respondingTo: ["window.*"])
       }
-      let told = await (isOnAnActor ? clerk.told : listener.told).next(2 * count)
+      let told = await (isOnAnActor ? clerk.told : teller.told).next(3 * count)
       for number in 1...count {
         let asked = try #require(told.firstIndex(of: "asked \(number)"))
         let moved = try #require(told.firstIndex(of: "window.didMove \(number)"))
@@ -89,16 +89,14 @@ struct DelegateNewsTests {
 
   @Test func aQuestionDoesNotWaitForNotifications() async throws {
     let answered = Gate()
-    try await conversation { peer in
-      let attachment = try peer.attach()
+    let delegate = Teller(holdingBack: true)
+    try await delegation(of: delegate) { peer, attachment in
       try peer.post("window.willClose", object: "window/42")
       try peer.question(1, of: attachment)
       _ = try peer.next(.answer)
       answered.open()
-    } client: { connection in
-      let delegate = Listener(holdingBack: true)
-      try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(await delegate.told.next(2).sorted() == ["asked 1", "window.willClose"])
+    } client: { _ in
+      #expect(await delegate.told.next(3).sorted() == ["answered", "asked 1", "window.willClose"])
       delegate.goOn()
       await answered.opened()
     }
@@ -107,15 +105,13 @@ struct DelegateNewsTests {
   @Test func notificationsComeOneAtATimeAndTheOldestAreDropped() async throws {
     let isTold = Gate()
     let count = 5000
-    try await conversation { peer in
-      _ = try peer.attach()
+    let delegate = Teller(holdingBack: true)
+    try await delegation(of: delegate) { peer, _ in
       try peer.post("window.willMove", object: "window/42")
       isTold.wait()
       for number in 0..<count { try peer.post("window.didMove", object: "window/42", text: "\(number)") }
       try peer.confirmPost()
     } client: { connection in
-      let delegate = Listener(holdingBack: true)
-      try await connection.attach(delegate, respondingTo: ["window.*"])
       #expect(await delegate.told.next(1) == ["window.willMove"])
       isTold.open()
       // The reply comes after all notifications, but only the first one is delivered.
@@ -128,7 +124,7 @@ struct DelegateNewsTests {
   }
 
   @Test func aDetachedDelegateReceivesNothingMore() async throws {
-    let delegate = Listener(holdingBack: true)
+    let delegate = Teller(holdingBack: true)
     try await conversation { peer in
       _ = try peer.attach()
       for number in 0..<3 { try peer.post("window.didMove", object: "window/42", text: "\(number)") }
@@ -155,7 +151,7 @@ struct DelegateNewsTests {
       takenBack.open()
       #expect(try peer.nextIfAny() == nil)
     } client: { connection in
-      var delegate: Listener? = Listener()
+      var delegate: Teller? = Teller()
       if let delegate { try await connection.attach(delegate, respondingTo: ["window.*"]) }
       delegate = nil
       gone.open()
@@ -175,11 +171,13 @@ struct DelegateNewsTests {
       try peer.send(Ended.replaced(by: delegateEntry(78, "heir")), serial: set.serial)
       return try peer.restOfKinds()
     } client: { connection in
-      let delegate = Listener()
+      let delegate = Teller()
       let attachment = try await connection.set(
         delegate, to: "window/42", respondingTo: ["window.*"], label: "one", conformingTo: ["P", "Q"])
       // The bus no longer reports to it how the query ends.
-      #expect(await Set(delegate.told.next(3)) == ["asked 1", "replaced by heir", "concluded 1 cancelled"])
+      #expect(
+        await Set(delegate.told.next(4))
+          == ["asked 1", "answered", "replaced by heir", "concluded 1 cancelled"])
       try await attachment.detach()
     }
     #expect(rest == [])
@@ -187,37 +185,33 @@ struct DelegateNewsTests {
 
   @Test(arguments: [true, false])
   func theEndOfTheConnectionCancelsOpenQueries(isAnswered: Bool) async throws {
-    try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
-      let attachment = try peer.attach()
+    let delegate = Teller { _ in
+      if !isAnswered { await cancellation() }
+      return .approve
+    }
+    try await delegation(of: delegate, reconnectingFor: .zero, busEndsFirst: true) { peer, attachment in
       try peer.question(1, of: attachment)
       if isAnswered { _ = try peer.next(.answer) }
     } client: { connection in
-      let delegate = Listener(answering: isAnswered ? .approve : nil)
-      try await connection.attach(delegate, respondingTo: ["window.*"])
-      let told = await delegate.told.next(2)
-      #expect(told == ["asked 1", "concluded 1 cancelled"])
+      #expect(await delegate.told.next(3) == ["asked 1", "answered", "concluded 1 cancelled"])
       #expect(await connection.closed()?.code == .connectionLost)
     }
   }
 
   @Test func aQuestionSaysWhetherItIsADryRunAndWantsAValue() async throws {
     let answered = Gate()
-    try await conversation { peer in
-      let attachment = try peer.attach()
+    let delegate = Teller {
+      .value(UserInfo("dry \($0.isDryRun) value \($0.wantsValue) delegate \($0.delegate)"))
+    }
+    try await delegation(of: delegate) { peer, attachment in
       for (isDryRun, wantsValue) in [(true, false), (false, true)] {
-        try peer.send(
-          TribuneWire.Question(
-            query: QueryID(rawValue: isDryRun ? 1 : 2), delegate: DelegateID(rawValue: 77), timeout: 5000,
-            asker: identity(0, "").peer, isDryRun: isDryRun, wantsValue: wantsValue),
-          sender: ConnectionID(rawValue: 9), serial: attachment, name: "browser.rows")
+        try peer.question(isDryRun ? 1 : 2, of: attachment, isDryRun: isDryRun, wantsValue: wantsValue)
         let answer = try peer.next(.answer)
         #expect(try answer.decode(TribuneWire.Answer.self).answer == .value)
         #expect(answer.payload == "dry \(isDryRun) value \(wantsValue) delegate 77")
       }
       answered.open()
-    } client: { connection in
-      let delegate = Source()
-      try await connection.attach(delegate, respondingTo: ["browser.rows"])
+    } client: { _ in
       await answered.opened()
     }
   }
@@ -225,39 +219,21 @@ struct DelegateNewsTests {
   @Test func aValueOverTheBusesLimitIsAFailure() async throws {
     let answered = Gate()
     try await conversation(payloadMax: 10) { peer in
-      let attach = try peer.next(.attach)
-      try peer.send(Okay(registration: attach.serial, delegate: 77), serial: attach.serial)
-      try peer.question(1, of: attach.serial)
+      try peer.question(1, of: try peer.attach())
       let answer = try peer.next(.answer)
       #expect(try answer.decode(TribuneWire.Answer.self).answer == .failed)
       #expect(answer.payload.contains("over the bus's limit of 10"))
       answered.open()
     } client: { connection in
-      let delegate = Source()
+      let delegate = Teller { _ in .value("more than ten") }
       try await connection.attach(delegate, respondingTo: ["window.shouldClose"])
       await answered.opened()
     }
   }
 
-  @Test func attachingGivesUpAfterEightAttempts() async throws {
-    let tries = try await conversation { peer in
-      var tries = 0
-      while let attach = try peer.nextIfAny() {
-        tries += 1
-        try peer.send(Okay(registration: 1_000_000, delegate: 76), serial: attach.serial)
-      }
-      return tries
-    } client: { connection in
-      let delegate = Listener()
-      #expect(
-        await failure { try await connection.attach(delegate, respondingTo: ["window.*"]) }?.code == .refused)
-    }
-    #expect(tries == 8)
-  }
-
   @Test func invalidProtocolNamesAreNotSent() async throws {
     try await expectSilence { connection in
-      let delegate = Listener()
+      let delegate = Teller()
       for (protocols, code) in [
         ((0...32).map { "P\($0)" }, TribuneError.Code.limitExceeded), ([""], .unknownProtocol),
         ([String(repeating: "P", count: 256)], .limitExceeded),
@@ -270,7 +246,7 @@ struct DelegateNewsTests {
   }
 
   @Test func aDelegateLearnsOfItsReplacementAlsoDuringAnInterruption() async throws {
-    let delegate = Listener()
+    let delegate = Teller()
     let attached = AttachedDelegate(
       delegate, object: "", patterns: [try Pattern("window.willClose")], renewal: [])
     attached.reservePosition()
@@ -281,55 +257,13 @@ struct DelegateNewsTests {
   }
 }
 
-/// A delegate that notes its questions, conclusions and notifications.
-private final class Listener: Delegate {
-  let told = Notes()
-  private let reply: Tribune.Answer?
-  private let isHeldBack: Bool
-  private let (pause, pauseEnd) = AsyncStream<Void>.makeStream()
-
-  /// - Parameters:
-  ///   - isHeldBack: whether its notifications take until `goOn()`.
-  ///   - reply: the answer to questions; nil for none before the task is cancelled.
-  init(holdingBack isHeldBack: Bool = false, answering reply: Tribune.Answer? = .approve) {
-    self.reply = reply
-    self.isHeldBack = isHeldBack
-  }
-
-  func goOn() { pauseEnd.finish() }
-
-  func answer(_ question: Tribune.Question) async -> Tribune.Answer {
-    told.note("asked \(question.query)")
-    if let reply { return reply }
-    await cancellation()
-    return .abstain
-  }
-
-  func concluded(_ conclusion: Conclusion) {
-    told.note("concluded \(conclusion.query) \(conclusion.ending.rawValue)")
-  }
-
-  func received(_ delivery: Delivery) async {
-    told.note(delivery.word)
-    if isHeldBack { for await _ in pause {} }
-  }
-
-  func replaced(by delegate: DelegateInfo) { told.note("replaced by \(delegate.label)") }
-}
-
-/// A data source whose values say how it was asked.
-private final class Source: Delegate {
-  func answer(_ question: Tribune.Question) -> Tribune.Answer {
-    .value(UserInfo("dry \(question.isDryRun) value \(question.wantsValue) delegate \(question.delegate)"))
-  }
-}
-
 /// A delegate on an actor of its own, that notes its questions and notifications.
 private actor Clerk: Delegate {
   let told = Notes()
 
   func answer(_ question: Tribune.Question) -> Tribune.Answer {
     told.note("asked \(question.query)")
+    told.note("answered")
     return .approve
   }
 

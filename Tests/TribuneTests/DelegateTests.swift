@@ -53,7 +53,7 @@ struct DelegateTests {
             order: -3, failurePolicy: .abstain, timeout: 1500, label: "steward", patterns: ["a.*", "b"]))
       try peer.send(Okay(registration: attach.serial, delegate: 77), serial: attach.serial)
     } client: { connection in
-      let delegate = Teller { _ in .approve }
+      let delegate = Teller()
       try await connection.attach(
         delegate, to: "window/42", respondingTo: ["a.*", "b"], order: -3, onFailure: .abstain,
         timeout: .milliseconds(1500), label: "steward")
@@ -62,17 +62,13 @@ struct DelegateTests {
 
   @Test func anErrorThatADelegateThrowsIsAFailure() async throws {
     let delegate = Teller { _ in throw TribuneError(.refused, "the disk is on fire") }
-    let reason = try await conversation(busEndsFirst: true) { peer in
-      let attachment = try peer.attach()
+    let reason = try await delegation(of: delegate, busEndsFirst: true) { peer, attachment in
       try peer.question(1, of: attachment)
       let frame = try peer.next(.answer)
       #expect(try frame.decode(TribuneWire.Answer.self).answer == .failed)
       return frame.payload
-    } client: { connection in
-      try await connection.attach(delegate, respondingTo: ["window.*"])
     }
     #expect(reason == "the disk is on fire (refused)")
-    withExtendedLifetime(delegate) {}
   }
 
   @Test func questionsRunAtTheSameTime() async throws {
@@ -82,36 +78,28 @@ struct DelegateTests {
       await meeting.arrive()
       return .approve
     }
-    let answered = try await conversation(busEndsFirst: true) { peer in
-      let attachment = try peer.attach()
+    let answered = try await delegation(of: delegate, busEndsFirst: true) { peer, attachment in
       for query in 1...5 { try peer.question(UInt64(query), of: attachment) }
-      var queries: Set<UInt64> = []
-      for _ in 1...5 { queries.insert(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue) }
-      return queries
-    } client: { connection in
-      try await connection.attach(delegate, respondingTo: ["window.*"])
+      return Set(try (1...5).map { _ in try peer.nextAnswered() })
     }
     #expect(answered == [1, 2, 3, 4, 5])
-    withExtendedLifetime(delegate) {}
   }
 
   @Test func withdrawingAQuestionCancelsItsTaskAndDiscardsItsAnswer() async throws {
     let asked = Gate()
-    let rest = try await conversation { peer in
-      let attachment = try peer.attach()
+    let delegate = Teller { _ in
+      asked.open()
+      await cancellation()
+      #expect(Task.isCancelled)
+      return .approve
+    }
+    let rest = try await delegation(of: delegate) { peer, attachment in
       try peer.question(1, of: attachment)
       asked.wait()
       try peer.conclude(1, of: attachment, .cancelled)
       return try peer.restOfKinds()
-    } client: { connection in
-      let delegate = Teller { _ in
-        asked.open()
-        await cancellation()
-        #expect(Task.isCancelled)
-        return .approve
-      }
-      try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(await delegate.told.next(2) == ["answered", "concluded 1 cancelled"])
+    } client: { _ in
+      #expect(await delegate.told.next(3) == ["asked 1", "answered", "concluded 1 cancelled"])
     }
     #expect(rest == [])
   }
@@ -120,15 +108,13 @@ struct DelegateTests {
     (ConclusionKind.allowed, Conclusion.Ending.allowed), (.vetoed, .vetoed), (.cancelled, .cancelled),
   ])
   func aDelegateLearnsHowAQueryEnded(kind: ConclusionKind, ending: Conclusion.Ending) async throws {
-    try await conversation { peer in
-      let attachment = try peer.attach()
+    let delegate = Teller()
+    try await delegation(of: delegate) { peer, attachment in
       try peer.question(1, of: attachment)
       _ = try peer.next(.answer)
       try peer.conclude(1, of: attachment, kind)
-    } client: { connection in
-      let delegate = Teller { _ in .approve }
-      try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(await delegate.told.next(2) == ["answered", "concluded 1 \(ending.rawValue)"])
+    } client: { _ in
+      #expect(await delegate.told.next(3) == ["asked 1", "answered", "concluded 1 \(ending.rawValue)"])
     }
   }
 
@@ -141,7 +127,7 @@ struct DelegateTests {
       #expect(try peer.next(.answer).decode(TribuneWire.Answer.self).answer == .abstain)
       #expect(try peer.next(.cancel).decode(Cancel.self).target == attachment)
     } client: { connection in
-      var delegate: Teller? = Teller { _ in .approve }
+      var delegate: Teller? = Teller()
       weak let weakDelegate = delegate
       if let delegate { try await connection.attach(delegate, respondingTo: ["window.*"]) }
       delegate = nil
@@ -150,23 +136,36 @@ struct DelegateTests {
     }
   }
 
-  @Test func attachingIsTriedAgainIfTheSameAttachmentIsBeingTakenBack() async throws {
-    try await conversation { peer in
-      let first = try peer.next(.attach)
-      // An attachment that this client no longer has, because it was taking it back.
-      try peer.send(Okay(registration: 1_000_000, delegate: 76), serial: first.serial)
-      let second = try peer.next(.attach)
-      try peer.send(Okay(registration: second.serial, delegate: 77), serial: second.serial)
+  @Test(arguments: [(2, true), (8, false)])
+  func attachingIsTriedUpToEightTimesIfTheSameAttachmentIsBeingTakenBack(
+    tries: Int, succeeds: Bool
+  ) async throws {
+    let rest = try await conversation { peer in
+      for number in 1...tries {
+        let attach = try peer.next(.attach)
+        // 1,000,000 is an attachment that this client no longer has, because it was taking it back.
+        let isLast = number == tries && succeeds
+        try peer.send(
+          Okay(registration: isLast ? attach.serial : 1_000_000, delegate: 77), serial: attach.serial)
+      }
+      return try peer.restOfKinds()
     } client: { connection in
-      let delegate = Teller { _ in .approve }
-      let attachment = try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(attachment.id == 77)
+      let delegate = Teller()
+      var id: UInt64?
+      let error = await failure { id = try await connection.attach(delegate, respondingTo: ["window.*"]).id }
+      #expect(id == (succeeds ? 77 : nil) && error?.code == (succeeds ? nil : .refused))
     }
+    #expect(rest == [])
   }
 
   @Test func aDeferralReachesTheBusOnlyBeforeTheAnswer() async throws {
-    try await conversation { peer in
-      let attachment = try peer.attach()
+    let kept = Mutex<Tribune.Question?>(nil)
+    let delegate = Teller { question in
+      kept.withLock { $0 = question }
+      try await question.deferAnswer(by: .seconds(20), status: "half done")
+      return .approve
+    }
+    try await delegation(of: delegate) { peer, attachment in
       try peer.question(1, of: attachment)
       let deferral = try peer.next(.defer)
       #expect(
@@ -175,15 +174,8 @@ struct DelegateTests {
       #expect(deferral.payload == "half done")
       _ = try peer.next(.answer)
       try peer.conclude(1, of: attachment, .allowed)
-    } client: { connection in
-      let kept = Mutex<Tribune.Question?>(nil)
-      let delegate = Teller { question in
-        kept.withLock { $0 = question }
-        try await question.deferAnswer(by: .seconds(20), status: "half done")
-        return .approve
-      }
-      try await connection.attach(delegate, respondingTo: ["window.*"])
-      #expect(await delegate.told.next(2) == ["answered", "concluded 1 allowed"])
+    } client: { _ in
+      #expect(await delegate.told.next(3) == ["asked 1", "answered", "concluded 1 allowed"])
       let question = try #require(kept.withLock { $0 })
       #expect(await failure { try await question.deferAnswer(by: .seconds(1)) }?.code == .notFound)
     }
@@ -208,7 +200,7 @@ struct DelegateTests {
       await asked.opened()
       try await attachment.detach()
       try await attachment.detach()
-      #expect(await delegate.told.next() == "answered")
+      #expect(await delegate.told.next(2) == ["asked 1", "answered"])
     }
   }
 
@@ -220,11 +212,11 @@ struct DelegateTests {
         try peer.send(Okay(registration: first, delegate: 77), serial: again.serial)
       }
     } client: { connection in
-      let delegate = Teller { _ in .approve }
+      let delegate = Teller()
       let first = try await connection.attach(delegate, respondingTo: ["window.*"])
       let second = try await connection.attach(delegate, respondingTo: ["window.*"])
       #expect(first.id == second.id)
-      let other = Teller { _ in .approve }
+      let other = Teller()
       #expect(
         await failure { try await connection.attach(other, respondingTo: ["window.*"]) }?.code == .refused)
     }
@@ -232,7 +224,7 @@ struct DelegateTests {
 
   @Test func invalidAttachmentsAreNotSent() async throws {
     try await expectSilence { connection in
-      let delegate = Teller { _ in .approve }
+      let delegate = Teller()
       func code(_ patterns: [String], object: String = "", label: String = "") async -> TribuneError.Code? {
         await failure {
           try await connection.attach(delegate, to: object, respondingTo: patterns, label: label)
@@ -257,36 +249,27 @@ extension ScriptedPeer {
     return attach.serial
   }
 
-  func question(_ query: UInt64, of attachment: Serial, text: String = "") throws {
+  func question(
+    _ query: UInt64, of attachment: Serial, to delegate: UInt64 = 77, isDryRun: Bool = false,
+    wantsValue: Bool = false, text: String = ""
+  ) throws {
     try send(
       TribuneWire.Question(
-        query: QueryID(rawValue: query), delegate: DelegateID(rawValue: 77), timeout: 5000,
-        asker: identity(0, "").peer),
+        query: QueryID(rawValue: query), delegate: DelegateID(rawValue: delegate), timeout: 5000,
+        asker: identity(0, "").peer, isDryRun: isDryRun, wantsValue: wantsValue),
       sender: ConnectionID(rawValue: 9), serial: attachment, name: "window.shouldClose", object: "window/42",
       text: text)
+  }
+
+  /// The query that the client's next frame, an answer, is about.
+  func nextAnswered() throws -> UInt64 {
+    try next(.answer).decode(TribuneWire.Answer.self).query.rawValue
   }
 
   func conclude(_ query: UInt64, of attachment: Serial, _ kind: ConclusionKind) throws {
     try send(
       Concluded(query: QueryID(rawValue: query), delegate: DelegateID(rawValue: 77), conclusion: kind),
       serial: attachment)
-  }
-}
-
-/// A delegate that answers as a test says, and notes that it has answered and how queries ended.
-private final class Teller: Delegate {
-  let told = Notes()
-  private let body: @Sendable (Tribune.Question) async throws -> Tribune.Answer
-
-  init(_ body: @escaping @Sendable (Tribune.Question) async throws -> Tribune.Answer) { self.body = body }
-
-  func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
-    defer { told.note("answered") }
-    return try await body(question)
-  }
-
-  func concluded(_ conclusion: Conclusion) {
-    told.note("concluded \(conclusion.query) \(conclusion.ending.rawValue)")
   }
 }
 

@@ -131,16 +131,16 @@ struct ReconnectingTests {
     let isAnswered = Gate()
     try await conversationOverRestarts { peer in
       try peer.confirm(try peer.next(.attach), as: 3)
-      try peer.ask(1, of: 3, under: 1)
+      try peer.question(1, of: 1, to: 3)
       // The same again, as from a bus that does not know that it had asked.
-      try peer.ask(1, of: 3, under: 1)
+      try peer.question(1, of: 1, to: 3)
       try peer.confirmPost()
       let next = try peer.restart()
       let attach = try next.next(.attach)
       try next.confirm(attach, as: 3)
       try next.confirmSuccession(of: 7, received: 0)
       // The next bus counts from the beginning: another question under the same numbers.
-      try next.ask(1, of: 3, under: attach.serial)
+      try next.question(1, of: attach.serial, to: 3)
       let answer = try next.next(.answer)
       #expect(try answer.decode(TribuneWire.Answer.self).answer == .veto)
       #expect(answer.payload == "2")

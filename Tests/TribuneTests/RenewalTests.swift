@@ -47,7 +47,7 @@ struct RenewalTests {
     try await conversationOverRestarts { peer in
       for pass in 1...2 {
         let observe = try peer.next(.observe)
-        try peer.retained(observe, "\(pass)")
+        try peer.retained(observe.name.replacing("*", with: "kept"), text: "\(pass)", under: observe)
         try peer.confirm(observe)
       }
       try peer.post("a.changed")
@@ -56,7 +56,7 @@ struct RenewalTests {
       for pass in 3...4 {
         let observe = try next.next(.observe)
         #expect(try observe.decode(Observe.self).options == .retained)
-        try next.retained(observe, "\(pass)")
+        try next.retained(observe.name.replacing("*", with: "kept"), text: "\(pass)", under: observe)
         try next.confirm(observe)
       }
       try next.confirmSuccession(of: 7, received: 3)

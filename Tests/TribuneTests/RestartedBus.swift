@@ -87,19 +87,4 @@ extension ScriptedPeer {
     #expect(fields == Succeed(predecessor: ConnectionID(rawValue: predecessor), received: received))
     try send(Okay(), serial: succeed.serial)
   }
-
-  func retained(_ observe: Frame, _ userInfo: String) throws {
-    try send(
-      Retained(age: 1), sender: ConnectionID(rawValue: 9), serial: observe.serial,
-      name: observe.name.replacing("*", with: "kept"), text: userInfo)
-  }
-
-  func ask(_ query: UInt64, of delegate: UInt64, under serial: Serial) throws {
-    let asker = PeerIdentity(pid: 1, uid: 0, gid: 0, process: "asker", unit: "")
-    try send(
-      TribuneWire.Question(
-        query: QueryID(rawValue: query), delegate: DelegateID(rawValue: delegate), timeout: 60_000,
-        asker: asker),
-      sender: ConnectionID(rawValue: 9), serial: serial, name: "a.should")
-  }
 }

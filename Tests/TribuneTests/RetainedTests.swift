@@ -161,11 +161,10 @@ struct RetainedTests {
 }
 
 extension ScriptedPeer {
-  fileprivate func retained(_ name: String, object: String = "", text: String = "", under frame: Frame) throws
-  {
+  /// Sends a notification of the snapshot that a frame of the client has asked for.
+  func retained(_ name: String, object: String = "", text: String = "", under frame: Frame) throws {
     try send(
       Retained(age: 1500), sender: ConnectionID(rawValue: 9), serial: frame.serial, name: name,
-      object: object,
-      text: text)
+      object: object, text: text)
   }
 }

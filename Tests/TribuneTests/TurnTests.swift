@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import Testing
 import TribuneSystem
 import TribuneWire
@@ -13,14 +12,12 @@ import TribuneWire
 @Suite(.serialized, .timeLimit(.minutes(15)))
 struct TurnTests {
   @Test func aQuestionIsAnsweredByTheThreadThatReceivedIt() async throws {
-    try await conversation { peer in
-      let attachment = try peer.attach()
+    let delegate = Teller()
+    try await delegation(of: delegate) { peer, attachment in
       try peer.question(1, of: attachment)
       _ = try peer.next(.answer)
       try peer.conclude(1, of: attachment, .allowed)
     } client: { connection in
-      let delegate = Witness { _ in .approve }
-      try await connection.attach(delegate, respondingTo: ["window.*"])
       await delegate.concluded(1)
       let thread = await withTaskExecutorPreference(connection.executor) { Thread.ID.current }
       #expect(delegate.threads == [thread, thread])
@@ -28,16 +25,11 @@ struct TurnTests {
   }
 
   @Test func answersOfOneDelegateKeepTheOrderOfItsQuestions() async throws {
-    let delegate = Witness { _ in .approve }
-    let order = try await conversation(busEndsFirst: true) { peer in
-      let attachment = try peer.attach()
+    let order = try await delegation(of: Teller(), busEndsFirst: true) { peer, attachment in
       for query in 1...100 { try peer.question(UInt64(query), of: attachment) }
-      return try (1...100).map { _ in try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue }
-    } client: { connection in
-      try await connection.attach(delegate, respondingTo: ["window.*"])
+      return try (1...100).map { _ in try peer.nextAnswered() }
     }
     #expect(order == Array(1...100))
-    withExtendedLifetime(delegate) {}
   }
 
   @Test func aDelegateCanAskOverTheSameConnection() async throws {
@@ -51,7 +43,7 @@ struct TurnTests {
       try peer.conclude(1, of: attachment, .vetoed)
       return answer
     } client: { connection in
-      let delegate = Witness { question in
+      let delegate = Teller { question in
         let verdict = try await connection.ask("archive.shouldPrune", parent: question.query)
         return .veto(verdict.decision.rawValue)
       }
@@ -63,57 +55,48 @@ struct TurnTests {
 
   @Test func aDelegateThatSuspendsDelaysNoOtherQuestion() async throws {
     let (others, othersEnd) = AsyncStream<Void>.makeStream()
-    let delegate = Witness { question in
+    let delegate = Teller { question in
       if question.query == 1 { for await _ in others {} }
       return .approve
     }
-    let order = try await conversation(busEndsFirst: true) { peer in
-      let attachment = try peer.attach()
+    let order = try await delegation(of: delegate, busEndsFirst: true) { peer, attachment in
       for query in 1...3 { try peer.question(UInt64(query), of: attachment) }
       var order: [UInt64] = []
       for _ in 1...3 {
-        order.append(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue)
+        order.append(try peer.nextAnswered())
         if order.count == 2 { try peer.conclude(2, of: attachment, .allowed) }
       }
       return order
-    } client: { connection in
-      try await connection.attach(delegate, respondingTo: ["window.*"])
+    } client: { _ in
       await delegate.concluded(2)
       othersEnd.finish()
     }
     #expect(order == [2, 3, 1])
-    withExtendedLifetime(delegate) {}
   }
 
   @Test func aDelegateThatBlocksDelaysTheConnectionBriefly() async throws {
     let blocked = Gate()
-    let order = try await conversation { peer in
-      let attachment = try peer.attach()
+    let delegate = Teller { question in
+      if question.query == 1 { blocked.wait() }
+      return .approve
+    }
+    let order = try await delegation(of: delegate) { peer, attachment in
       try peer.confirmObservation()
       for query in 1...3 { try peer.question(UInt64(query), of: attachment) }
       var order: [UInt64] = []
-      for _ in 1...2 { order.append(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue) }
+      for _ in 1...2 { order.append(try peer.nextAnswered()) }
       try peer.post("window.changed")
       try peer.confirmPost()
       // All of that happened while the first answer was blocked.
       blocked.open()
-      order.append(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue)
+      order.append(try peer.nextAnswered())
       try peer.question(4, of: attachment)
-      order.append(try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue)
+      order.append(try peer.nextAnswered())
       try peer.conclude(4, of: attachment, .allowed)
       return order
     } client: { connection in
-      let delegate = Witness { question in
-        if question.query == 1 { blocked.wait() }
-        return .approve
-      }
-      try await connection.attach(delegate, respondingTo: ["window.*"])
       var observed = try await connection.observe("window.changed").makeAsyncIterator()
-      guard case .notification(let notification)? = try await observed.next() else {
-        Issue.record("nothing was observed")
-        return
-      }
-      #expect(notification.name == "window.changed")
+      #expect(try await observed.next()?.word == "window.changed")
       try await connection.postAcknowledged("window.seen")
       await delegate.concluded(4)
     }
@@ -123,19 +106,17 @@ struct TurnTests {
 
   @Test func aConnectionEndsWhileADelegateBlocks() async throws {
     let (asked, blocked) = (Gate(), Gate())
-    let isOnlySecondAnswered = try await conversation { peer in
-      let attachment = try peer.attach()
+    let delegate = Teller { question in
+      if question.query == 1 { blocked.wait() }
+      return .approve
+    }
+    let isOnlySecondAnswered = try await delegation(of: delegate) { peer, attachment in
       for query in 1...2 { try peer.question(UInt64(query), of: attachment) }
       // The first question blocks, and the second one is answered.
-      let answered = try peer.next(.answer).decode(TribuneWire.Answer.self).query.rawValue
+      let answered = try peer.nextAnswered()
       asked.open()
       return try answered == 2 && peer.nextIfAny() == nil
     } client: { connection in
-      let delegate = Witness { question in
-        if question.query == 1 { blocked.wait() }
-        return .approve
-      }
-      try await connection.attach(delegate, respondingTo: ["window.*"])
       await asked.opened()
       await connection.close()
       blocked.open()
@@ -150,7 +131,7 @@ struct TurnTests {
       let attachment = try peer.attach()
       try peer.question(1, of: attachment)
     } client: { connection in
-      let delegate = Witness { _ in
+      let delegate = Teller { _ in
         await connection.close()
         return .approve
       }
@@ -162,18 +143,16 @@ struct TurnTests {
 
   @Test func withdrawingAQuestionBeforeItReachesTheDelegateCancelsItsTask() async throws {
     let blocked = Gate()
-    try await conversation { peer in
-      let attachment = try peer.attach()
+    let delegate = Teller { question in
+      if question.query == 1 { blocked.wait() }
+      if question.query == 2 { await cancellation() }
+      return .approve
+    }
+    try await delegation(of: delegate) { peer, attachment in
       for query in 1...2 { try peer.question(UInt64(query), of: attachment) }
       try peer.conclude(2, of: attachment, .cancelled)
       blocked.open()
-    } client: { connection in
-      let delegate = Witness { question in
-        if question.query == 1 { blocked.wait() }
-        if question.query == 2 { await cancellation() }
-        return .approve
-      }
-      try await connection.attach(delegate, respondingTo: ["window.*"])
+    } client: { _ in
       await delegate.concluded(2)
     }
   }
@@ -226,39 +205,6 @@ struct TurnTests {
       }
       #expect(await closing.value == nil)
       #expect(await Task(executorPreference: executor) { 42 }.value == 42)
-    }
-  }
-}
-
-/// A delegate that notes the threads that call it, and the queries that have ended.
-private final class Witness: Delegate {
-  private let body: @Sendable (Tribune.Question) async throws -> Tribune.Answer
-  private let held = Mutex<[Thread.ID]>([])
-  private let ends: (stream: AsyncStream<UInt64>, continuation: AsyncStream<UInt64>.Continuation)
-
-  init(_ body: @escaping @Sendable (Tribune.Question) async throws -> Tribune.Answer) {
-    self.body = body
-    ends = AsyncStream.makeStream()
-  }
-
-  var threads: [Thread.ID] { held.withLock { $0 } }
-
-  func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
-    held.withLock { $0.append(Thread.ID.current) }
-    return try await body(question)
-  }
-
-  func concluded(_ conclusion: Conclusion) {
-    held.withLock { $0.append(Thread.ID.current) }
-    ends.continuation.yield(conclusion.query)
-  }
-
-  /// Returns when these queries have ended.
-  func concluded(_ queries: UInt64...) async {
-    var open = Set(queries)
-    for await ended in ends.stream {
-      open.remove(ended)
-      if open.isEmpty { return }
     }
   }
 }
