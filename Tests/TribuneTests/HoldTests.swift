@@ -87,20 +87,6 @@ struct HoldTests {
     #expect(rest == [])
   }
 
-  @Test func cancellingTheTaskTakesTheHoldBack() async throws {
-    let asked = Gate()
-    try await conversation { peer in
-      let hold = try peer.next(.hold)
-      asked.open()
-      #expect(try peer.next(.cancel).decode(Cancel.self).target == hold.serial)
-    } client: { connection in
-      let task = Task { await failure { try await connection.hold("a.shouldB", why: "c") } }
-      await asked.opened()
-      task.cancel()
-      #expect(await task.value?.code == .cancelled)
-    }
-  }
-
   @Test func invalidHoldsAreNotSent() async throws {
     try await expectSilence { connection in
       func code(

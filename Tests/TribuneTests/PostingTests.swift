@@ -40,17 +40,6 @@ struct PostingTests {
     #expect(lengths == [length, length])
   }
 
-  @Test func theRefusalOfAPostIsThrown() async throws {
-    try await conversation { peer in
-      let frame = try peer.next(.post)
-      try peer.send(Refusal(.limitExceeded), serial: frame.serial, text: "enough")
-    } client: { connection in
-      #expect(
-        await failure { try await connection.postAcknowledged("window.didClose") }
-          == TribuneError(.limitExceeded, "enough"))
-    }
-  }
-
   @Test(arguments: [
     ("", "", TribuneError.Code.invalidName),
     ("a..b", "", .invalidName),
@@ -69,16 +58,24 @@ struct PostingTests {
     }
   }
 
-  @Test func userInfoOverTheBusesLimitIsNotSent() async throws {
-    let length = try await conversation(payloadMax: 70_000) { peer in
-      try peer.next(.post).header.payloadLength
+  @Test(arguments: [[], .descriptors] as [Hello.Capabilities])
+  func userInfoOverTheBusesLimitIsNotSent(capabilities: Hello.Capabilities) async throws {
+    try await conversation(payloadMax: 70_000, capabilities: capabilities) { peer in
+      let post = try peer.next(.post)
+      if capabilities == [] {
+        #expect(post.header.payloadLength == 70_000)
+      } else {
+        _ = try peer.takeFile(length: 70_000)
+      }
+      #expect(!peer.hasDescriptors)
     } client: { connection in
       let long = UserInfo(repeatElement(UInt8(ascii: "x"), count: 70_001))
       #expect(await failure { try await connection.post("a", userInfo: long) }?.code == .payloadTooLong)
+      #expect(
+        await failure { try await connection.postAcknowledged("a", userInfo: long) }?.code == .payloadTooLong)
       #expect(await failure { try await connection.ask("a", userInfo: long) }?.code == .payloadTooLong)
       try await connection.post("a", userInfo: UserInfo(long.bytes.dropLast()))
     }
-    #expect(length == 70_000)
   }
 
   @Test func postsOfManyTasksArriveInEachTasksOrder() async throws {

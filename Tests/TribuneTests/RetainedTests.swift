@@ -93,40 +93,6 @@ struct RetainedTests {
     #expect(rest == [.cancel, .cancel])
   }
 
-  @Test func theRefusalOfASnapshotIsThrown() async throws {
-    let rest = try await conversation { peer in
-      let observe = try peer.next(.observe)
-      try peer.send(Refusal(.limitExceeded), serial: observe.serial, text: "read first")
-      return try peer.restOfKinds()
-    } client: { connection in
-      let error = await failure { try await connection.observe("a.b", retained: true) }
-      #expect(error == TribuneError(.limitExceeded, "read first"))
-    }
-    #expect(rest == [])
-  }
-
-  @Test func cancellingTheTaskDuringASnapshotTakesTheObservationBack() async throws {
-    let begun = Gate()
-    try await conversation { peer in
-      let observe = try peer.next(.observe)
-      try peer.retained("a.b", under: observe)
-      begun.open()
-      let cancel = try peer.next(.cancel)
-      #expect(try cancel.decode(Cancel.self).target == observe.serial)
-      // The rest of the snapshot is discarded.
-      try peer.retained("a.c", under: observe)
-      try peer.send(Okay(registration: observe.serial), serial: observe.serial)
-      try peer.send(Okay(), serial: cancel.serial)
-      try peer.confirmPost()
-    } client: { connection in
-      let task = Task { await failure { try await connection.observe("a.*", retained: true) } }
-      await begun.opened()
-      task.cancel()
-      #expect(await task.value?.code == .cancelled)
-      try await connection.postAcknowledged("ping")
-    }
-  }
-
   @Test func aSnapshotThatNobodyAskedForIsIgnored() async throws {
     try await conversation { peer in
       let observe = try peer.next(.observe)

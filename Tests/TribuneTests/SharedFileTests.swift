@@ -50,19 +50,6 @@ struct SharedFileTests {
     }
   }
 
-  @Test func userInfoOverTheLimitIsRefusedBeforeItIsInAFile() async throws {
-    try await conversation(payloadMax: 70_000, capabilities: .descriptors) { peer in
-      try peer.readToEnd()
-      #expect(!peer.hasDescriptors)
-    } client: { connection in
-      let userInfo = UserInfo([UInt8](repeating: 0, count: 70_001))
-      #expect(await failure { try await connection.post("a.b", userInfo: userInfo) }?.code == .payloadTooLong)
-      #expect(
-        await failure { try await connection.postAcknowledged("a.b", userInfo: userInfo) }?.code
-          == .payloadTooLong)
-    }
-  }
-
   @Test func framesKeepTheirOrderAndTheirFiles() async throws {
     try await conversation(payloadMax: 1 << 30, capabilities: .descriptors) { peer in
       for number in 0..<300 {
