@@ -27,7 +27,6 @@ struct ReconnectingTests {
       try next.send(Lost(count: 3))
       try next.confirm(succeed)
       try next.post("a.three")
-      try next.readToEnd()
     } client: { connection, events in
       let notifications = try await connection.observe("a.*")
       #expect(
@@ -54,7 +53,6 @@ struct ReconnectingTests {
         TribuneWire.Traffic(time: 1, from: ConnectionID(rawValue: 9), to: .bus, receivers: 1),
         text: String(repairing: post.bytes))
       try next.send(Refusal(.notFound), serial: try next.next(.succeed).serial, text: "no such connection")
-      try next.readToEnd()
     } client: { connection, events in
       let delegate = Hesitant()
       var notifications = try await connection.observe("a.*").makeAsyncIterator()
@@ -145,7 +143,6 @@ struct ReconnectingTests {
       #expect(try answer.decode(TribuneWire.Answer.self).answer == .veto)
       #expect(answer.payload == "2")
       isAnswered.open()
-      try next.readToEnd()
     } client: { connection, events in
       let delegate = Hesitant()
       try await connection.attach(delegate, respondingTo: ["a.should"])
@@ -178,7 +175,6 @@ struct ReconnectingTests {
       }
       let last = try peer.restart()
       try last.confirmSuccession(of: 7, received: 0)
-      try last.readToEnd()
     } client: { _, events in
       await events.expectReconnection()
     }
@@ -203,7 +199,6 @@ struct ReconnectingTests {
       try third.send(Lost(count: 4))
       try third.confirm(succeed)
       try third.post("a.four")
-      try third.readToEnd()
     } client: { connection, events in
       let notifications = try await connection.observe("a.*")
       await events.expectReconnection(lost: "4")

@@ -25,7 +25,6 @@ struct RenewalTests {
       let after = try takeRegistrations(next, as: 50)
       #expect(after == before)
       try next.confirmSuccession(of: 7, received: 0)
-      try next.readToEnd()
     } client: { connection, events in
       let delegate = Hesitant()
       let notifications = try await connection.observe("a.*", object: "b", suspension: .hold)
@@ -61,7 +60,6 @@ struct RenewalTests {
       }
       try next.confirmSuccession(of: 7, received: 3)
       try next.post("a.last")
-      try next.readToEnd()
     } client: { connection, _ in
       let notifications = try await connection.observe(anyOf: ["a.*", "b.*"], retained: true)
       try await connection.postAcknowledged("a.goOn")
@@ -81,7 +79,6 @@ struct RenewalTests {
       #expect(hold.serial == first.serial)
       try next.confirm(hold, as: 9)
       try next.confirmSuccession(of: 7, received: 0)
-      try next.readToEnd()
     } client: { connection, events in
       let hold = try await connection.hold("a.*", why: "because")
       #expect(hold.id == 9)
@@ -103,7 +100,6 @@ struct RenewalTests {
       #expect(again.serial == attach.serial)
       try next.confirm(again, as: 4)
       try next.confirmSuccession(of: 7, received: 0)
-      try next.readToEnd()
     } client: { connection, events in
       let delegate = Hesitant()
       try await connection.set(delegate, to: "b", respondingTo: ["a.should"], order: 3, label: "it")
@@ -124,7 +120,6 @@ struct RenewalTests {
       try next.confirm(hold, as: 5)
       try next.confirmSuccession(of: 7, received: 0)
       isReleased.wait()
-      try next.readToEnd()
     } client: { connection, _ in
       let hold = try await connection.hold("a.*", why: "because")
       let other = try await connection.hold("b.*", why: "because")
@@ -146,7 +141,6 @@ struct RenewalTests {
       #expect(try again.decode(TribuneWire.Hold.self).expiry <= SystemClock.monotonicNanoseconds)
       try next.send(Refusal(.invalidValue), serial: again.serial, text: "that is over")
       try next.confirmSuccession(of: 7, received: 0)
-      try next.readToEnd()
     } client: { connection, events in
       let hold = try await connection.hold("a.*", why: "because", expiresIn: .milliseconds(50))
       #expect(await events.next() == "disconnected connectionLost")
@@ -166,7 +160,6 @@ struct RenewalTests {
       let next = try peer.restart()
       try next.confirmObservation()
       try next.send(Refusal(.notPermitted), serial: try next.next(.attach).serial, text: "not you")
-      try next.readToEnd()
     } client: { connection, _ in
       let delegate = Hesitant()
       var iterator = try await connection.observe("a.*").makeAsyncIterator()
@@ -192,7 +185,6 @@ struct RenewalTests {
       }
       #expect(serials == serials.sorted())
       try next.confirmSuccession(of: 7, received: 0)
-      try next.readToEnd()
       return Set(serials).count
     } client: { connection, events in
       let why = String(repeating: "because ", count: 30)

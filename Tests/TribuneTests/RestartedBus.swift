@@ -8,7 +8,7 @@ import TribuneWire
 
 /// The conversation of a client with a bus that greets it, follows a script, and may restart (`ScriptedPeer.restart`).
 ///
-/// The connection is closed after the client's part.
+/// The connection is closed after the client's part, and the last bus reads to the end.
 ///
 /// - Returns: what the script returns.
 func conversationOverRestarts<Value: Sendable>(
@@ -18,7 +18,11 @@ func conversationOverRestarts<Value: Sendable>(
   let bus = try ScriptedBus()
   let playing: Playing<Value> = try bus.play { peer in
     try peer.greet()
-    return try script(peer)
+    let value = try script(peer)
+    var last = peer
+    while let successor = last.successor { last = successor }
+    try last.readToEnd()
+    return value
   }
   let events = Notes()
   // The limit guards against hanging only.
@@ -74,6 +78,7 @@ extension ScriptedPeer {
     close()
     let next = try bus.accept()
     try next.greet(as: id)
+    successor = next
     return next
   }
 

@@ -139,6 +139,8 @@ final class ScriptedPeer {
   }
 
   let bus: ScriptedBus
+  /// The same client at the next bus, after `restart`.
+  var successor: ScriptedPeer?
   private let socket: FileDescriptor
   private var input = ByteBuffer(capacity: 1 << 16)
   /// Bytes at the start of `input` that have been handled.

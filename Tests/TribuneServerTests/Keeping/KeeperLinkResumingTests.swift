@@ -184,27 +184,21 @@ struct KeeperLinkReplacingTests {
   }
 
   @Test(
-    "fails if the keeper refuses before the bus is ready",
-    arguments: [.refusal("not now"), nil] as [KeeperMessage?])
-  func refused(_ word: KeeperMessage?) async throws {
+    "fails if the keeper refuses, before the bus is ready or then",
+    arguments: [
+      (false, .refusal("not now")), (false, nil), (true, .refusal("not now")), (true, nil),
+      (true, .finished), (true, .yieldRequest(logVersion: 1)),
+    ] as [(Bool, KeeperMessage?)])
+  func refused(isReady: Bool, _ word: KeeperMessage?) async throws {
+    let steps: [KeeperScript.Step] = isReady ? [.says(.end(count: 2)), .hears(.ready)] : []
     let kept = try Kept()
-    let bus = try ScriptedKeeper(try kept.given(to: replace) + (word.map { [.says($0)] } ?? []))
-    let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.replace(into: bus.passed) }
+    let bus = try ScriptedKeeper(try kept.given(to: replace) + steps + (word.map { [.says($0)] } ?? []))
+    if isReady { try bus.link.replace(into: bus.passed) }
+    let error = #expect(throws: KeeperLink.Failure.self) {
+      if isReady { try bus.link.takePlace() } else { try bus.link.replace(into: bus.passed) }
+    }
     let reason = word == nil ? "the connection was closed" : "not now"
-    #expect(error?.description == "cannot replace the bus: \(reason)")
-    await bus.script.expectEnd()
-  }
-
-  @Test(
-    "fails if the keeper refuses once the bus is ready",
-    arguments: [.refusal("not now"), nil, .finished, .yieldRequest(logVersion: 1)] as [KeeperMessage?])
-  func refusedAtLast(_ word: KeeperMessage?) async throws {
-    let kept = try Kept()
-    let bus = try ScriptedKeeper(
-      try kept.given(to: replace) + [.says(.end(count: 2)), .hears(.ready)] + (word.map { [.says($0)] } ?? [])
-    )
-    try bus.link.replace(into: bus.passed)
-    #expect(throws: KeeperLink.Failure.self) { try bus.link.takePlace() }
+    #expect(isReady || error?.description == "cannot replace the bus: \(reason)")
     await bus.script.expectEnd()
   }
 

@@ -49,8 +49,7 @@ struct KeeperTests {
     }
     for _ in 1...2 {
       bus.hangUp()
-      let next = try keeper.bus()
-      try next.say(.attach(.resume(log: 0)))
+      let next = try keeper.bus(saying: .attach(.resume(log: 0)))
       #expect(Set(try next.takeAll()) == items(connections))
       #expect(keeper.count == connections.count)
       next.hangUp()
@@ -67,8 +66,7 @@ struct KeeperTests {
       #expect(try bus.ask(.batch(items), passing: copies) == .acknowledged(count: items.count))
     }
     bus.hangUp()
-    let next = try keeper.bus()
-    try next.say(.attach(.resume(log: 0)))
+    let next = try keeper.bus(saying: .attach(.resume(log: 0)))
     for _ in 0..<KeeperMessage.windowMax {
       guard case .batch? = try next.hear() else { throw Errno.inputOutput }
     }
@@ -113,8 +111,7 @@ struct KeeperTests {
     let (connection, state) = (try WatchedConnection(), try WatchedConnection())
     #expect(try bus.keep([connection], and: [.log(7)], [state.passed]) == 2)
     bus.hangUp()
-    let next = try keeper.bus()
-    try next.say(.attach(attachment))
+    let next = try keeper.bus(saying: .attach(attachment))
     if isGiven {
       #expect(Set(try next.takeAll()) == [.connection(connection.cookie), .log(7)])
     } else {
@@ -161,8 +158,7 @@ struct KeeperTests {
   func lease() throws {
     let (lease, connection) = try leased()
     bus.hangUp()
-    let next = try keeper.bus()
-    try next.say(.attach(.resume(log: 0)))
+    let next = try keeper.bus(saying: .attach(.resume(log: 0)))
     #expect(try next.takeAll() == [.connection(connection.cookie)])
     next.hangUp()
     try keeper.turn()
@@ -293,8 +289,7 @@ struct KeeperTests {
     // The keeper accepts all of them in one turn.
     for bus in idle[..<3] { bus.hangUp() }
     for bus in try (0..<4).map({ _ in try keeper.bus() }) { bus.hangUp() }
-    let other = try keeper.bus()
-    try other.say(.attach(.begin))
+    let other = try keeper.bus(saying: .attach(.begin))
     #expect(try other.lastWords() == [.refusal("another bus is served")])
   }
 
@@ -325,8 +320,7 @@ struct KeeperTests {
     try keeper.turn()
     try keeper.signal()
     #expect(try keeper.turn())
-    let next = try keeper.bus()
-    try next.say(.attach(.resume(log: 0)))
+    let next = try keeper.bus(saying: .attach(.resume(log: 0)))
     #expect(try next.takeAll() == [.connection(connection.cookie)])
     #expect(try next.hear() == .leaving)
     try next.say(.finished)

@@ -21,8 +21,7 @@ struct ReplacingTests {
     keeper = try SteppedKeeper()
     (old, connection) = (try keeper.servedBus(), try WatchedConnection())
     #expect(try old.keep([connection]) == 1)
-    new = try keeper.bus()
-    try new.say(.attach(.replace(logVersion: 3)))
+    new = try keeper.bus(saying: .attach(.replace(logVersion: 3)))
     #expect(try old.hear() == .yieldRequest(logVersion: 3))
     #expect(try new.hear() == nil)
   }
@@ -39,8 +38,7 @@ struct ReplacingTests {
     let others = try WatchedConnection()
     #expect(try old.keep([others]) == 1)
     #expect(keeper.count == 2)
-    let stranger = try keeper.bus()
-    try stranger.say(.attach(.begin))
+    let stranger = try keeper.bus(saying: .attach(.begin))
     #expect(try stranger.lastWords() == [.refusal("another bus is served")])
   }
 
@@ -70,30 +68,28 @@ struct ReplacingTests {
     try expectOldServed()
   }
 
-  @Test("cannot be ready before it has got everything")
-  func readyTooEarly() throws {
+  @Test("cannot be ready before it has got everything, and acknowledged it", arguments: [false, true])
+  func readyTooEarly(isGiven: Bool) throws {
+    if isGiven {
+      try old.say(.yielded)
+      guard case .batch? = try new.hear() else { throw Errno.inputOutput }
+    }
     try new.say(.ready)
     #expect(try new.lastWords()?.count == 1)
-    #expect(try old.ask(.yielded) == Self.newcomerHasGone)
-    try expectOldServed()
-  }
-
-  @Test("cannot be ready before it has acknowledged everything")
-  func readyWithoutTaking() throws {
-    try old.say(.yielded)
-    guard case .batch? = try new.hear() else { throw Errno.inputOutput }
-    try new.say(.ready)
-    #expect(try new.lastWords()?.count == 1)
+    if !isGiven { try old.say(.yielded) }
     #expect(try old.hear() == Self.newcomerHasGone)
     try expectOldServed()
   }
 
-  @Test("leaves the old one in its place if it dies before it is ready")
-  func dies() throws {
+  @Test(
+    "leaves the old one in its place if it dies before it is ready; a keeper that is to end asks that to leave",
+    arguments: [false, true])
+  func dies(keeperEnds: Bool) throws {
+    if keeperEnds { try keeper.signal() }
     try yield()
     new.hangUp()
     #expect(try old.hear() == Self.newcomerHasGone)
-    try expectOldServed()
+    if keeperEnds { #expect(try old.hear() == .leaving) } else { try expectOldServed() }
   }
 
   @Test("gets everything if the old one ends before it has answered")
@@ -143,14 +139,5 @@ struct ReplacingTests {
     #expect(try new.hear() == .leaving)
     try new.say(.finished)
     #expect(try !keeper.turn())
-  }
-
-  @Test("leaves the old one in its place if it dies, and a keeper that is to end asks that one to leave")
-  func keeperEndsWithTheOldBus() throws {
-    try keeper.signal()
-    try yield()
-    new.hangUp()
-    #expect(try old.hear() == Self.newcomerHasGone)
-    #expect(try old.hear() == .leaving)
   }
 }

@@ -65,8 +65,12 @@ final class SteppedKeeper {
     }
   }
 
-  /// A bus that has connected, and has sent nothing.
-  func bus() throws -> ScriptedBus { try ScriptedBus(of: self) }
+  /// A bus that has connected, and has sent this, or nothing.
+  func bus(saying message: KeeperMessage? = nil) throws -> ScriptedBus {
+    let bus = try ScriptedBus(of: self)
+    if let message { try bus.say(message) }
+    return bus
+  }
 
   /// A bus that the keeper serves, and that has nothing kept yet.
   func servedBus() throws -> ScriptedBus {
