@@ -66,15 +66,10 @@ struct ConfigurationTests {
       $0.queue.hardLimitBytes = 1 << 30
     },
     Good("[Bus]\nPayloadMax=65536\n") { $0.payloadMaxBytes = 65_536 },
-    Good("[Bus]\nObservationsMax=1\nDelegatesMax=2\nQueriesMax=3\n") {
-      $0.observationsMax = 1
-      $0.delegatesMax = 2
-      $0.queriesMax = 3
-    },
-    Good("[Bus]\nHelloTimeoutSec=1min 30s\nFrameTimeoutSec=250ms\n") {
-      $0.helloTimeoutNanoseconds = 90_000_000_000
-      $0.frameTimeoutNanoseconds = 250_000_000
-    },
+    Good("[Bus]\nObservationsMax=1\n") { $0.observationsMax = 1 },
+    Good("[Bus]\nDelegatesMax=2\n") { $0.delegatesMax = 2 },
+    Good("[Bus]\nHelloTimeoutSec=1min 30s\n") { $0.helloTimeoutNanoseconds = 90_000_000_000 },
+    Good("[Bus]\nFrameTimeoutSec=250ms\n") { $0.frameTimeoutNanoseconds = 250_000_000 },
     Good("[Bus]\nHelloTimeoutSec=3\n") { $0.helloTimeoutNanoseconds = 3_000_000_000 },
     Good("[Bus]\nLogMax=1M\n[Notifications]\nRetainedMax=1M\n") {
       $0.logMaxBytes = 1 << 20
@@ -82,11 +77,9 @@ struct ConfigurationTests {
     },
     Good("[Bus]\nLogMax=2G\n") { $0.logMaxBytes = 2 << 30 },
     Good("[Bus]\nPartialFramesMemoryMax=1T\n") { $0.partialFramesMemoryMaxBytes = 1 << 40 },
-    Good("[Queue]\nLowMark=0\nHighMark=64M\nPaceMaxSec=0\n") {
-      $0.queue.lowMarkBytes = 0
-      $0.queue.highMarkBytes = 64 << 20
-      $0.queue.paceMaxNanoseconds = 0
-    },
+    Good("[Queue]\nLowMark=0\n") { $0.queue.lowMarkBytes = 0 },
+    Good("[Queue]\nHighMark=64M\n") { $0.queue.highMarkBytes = 64 << 20 },
+    Good("[Queue]\nPaceMaxSec=0\n") { $0.queue.paceMaxNanoseconds = 0 },
     Good("[Queue]\nHardLimit=2M\n[Bus]\nPayloadMax=1M\n") {
       $0.queue.hardLimitBytes = 2 << 20
       $0.payloadMaxBytes = 1 << 20
@@ -102,10 +95,7 @@ struct ConfigurationTests {
       $0.deadlineNanoseconds = 7_200_000_000_000
       $0.deadlineMaxNanoseconds = 7_200_000_000_000
     },
-    Good("[Socket]\nMode=600\n[Log]\nLevel=debug\n") {
-      $0.socketMode = 0o600
-      $0.logLevel = .debug
-    },
+    Good("[Socket]\nMode=600\n") { $0.socketMode = 0o600 },
     Good("[Log]\nLevel=debug\n[Bus]\nQueriesMax=7\n[Log]\nLevel=warning\n") {
       $0.logLevel = .warning
       $0.queriesMax = 7

@@ -34,7 +34,7 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("is silent without a manager; logs once that a socket leads nowhere, and again if it has worked since")
+  @Test("is silent without a manager; logs that a socket leads nowhere once each time that it stops working")
   func deadSocket() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -67,7 +67,7 @@ struct ServiceNotifierTests {
     }
   }
 
-  @Test("does not wait for a manager that does not read, and tells it the latest state later, or only the end")
+  @Test("does not wait for a manager that does not read, and later tells it the latest state, or the end")
   func managerThatDoesNotRead() async {
     await #expect(processExitsWith: .success) {
       // Nothing else ends a wait in the kernel.

@@ -165,7 +165,10 @@ struct UnitFilesTests {
       ("tribuned.socket", ["RuntimeDirectory=tribune"], []),
       ("user/tribuned.socket", ["RuntimeDirectory=tribune"], []),
       ("tribuned-keeper.service", ["ExecStart=@bindir@/tribuned --keep"], []),
-      ("tribuned-keeper.socket", ["ListenSequentialPacket=/run/tribune-keeper/socket", "SocketMode=0600"], []),
+      (
+        "tribuned-keeper.socket",
+        ["ListenSequentialPacket=/run/tribune-keeper/socket", "SocketMode=0600"], []
+      ),
       // Delegates see the system and reach the bus, but do not change the system.
       (
         "tribune-delegates.service",

@@ -49,9 +49,7 @@ struct ConnectingTests {
     let script: Playing<String> = try bus.play { peer in
       if saysHello {
         try peer.readHello()
-        let hello = ByteBuffer(capacity: 16)
-        Hello().append(to: hello)
-        try peer.send(hello)
+        try peer.send(greeting())
       }
       peer.close()
       let next = try bus.accept()
@@ -71,11 +69,9 @@ struct ConnectingTests {
       ([0], .protocolViolation, nil),
       ([UInt8](repeating: 0xF1, count: 16), .protocolViolation, nil),
       (greeting(Hello(version: 9, minimumVersion: 8)), .unsupportedVersion, nil),
-      (greeting(Hello()) { $0.appendFrame(Okay(), serial: 1) }, .protocolViolation, nil),
+      (greeting { $0.appendFrame(Okay(), serial: 1) }, .protocolViolation, nil),
       (
-        greeting(Hello()) {
-          $0.appendFrame(Refusal(.tooManyConnections), serial: 0, text: "1000 are enough")
-        },
+        greeting { $0.appendFrame(Refusal(.tooManyConnections), serial: 0, text: "1000 are enough") },
         .limitExceeded, "1000 are enough"
       ),
     ] as [([UInt8], TribuneError.Code, String?)])
@@ -92,13 +88,6 @@ struct ConnectingTests {
     #expect(error?.code == code)
     if let message { #expect(error?.message == message) }
     try await script.value
-  }
-
-  private static func greeting(_ hello: Hello, _ write: (ByteBuffer) -> Void = { _ in }) -> [UInt8] {
-    let buffer = ByteBuffer(capacity: 256)
-    hello.append(to: buffer)
-    write(buffer)
-    return [UInt8](buffer.bytes)
   }
 
   @Test func cancellingTheTaskEndsConnecting() async throws {
@@ -118,15 +107,10 @@ struct ConnectingTests {
     let bus = try ScriptedBus()
     let script: Playing<Void> = try bus.play { peer in
       try peer.readHello()
-      let out = ByteBuffer(capacity: 256)
-      Hello().append(to: out)
-      out.appendFrame(
-        Welcome(
-          connection: ConnectionID(rawValue: 1 << 40), payloadMax: 70_000, observationsMax: 1,
-          delegatesMax: 1,
-          queriesMax: 1, deadlineMax: 1, deadlineDefault: 1, busPID: .max, software: "ünïcode"),
-        serial: 0)
-      for byte in [UInt8](out.bytes) { try peer.send([byte]) }
+      let welcome = Welcome(
+        connection: ConnectionID(rawValue: 1 << 40), payloadMax: 70_000, observationsMax: 1, delegatesMax: 1,
+        queriesMax: 1, deadlineMax: 1, deadlineDefault: 1, busPID: .max, software: "ünïcode")
+      for byte in greeting(write: { $0.appendFrame(welcome, serial: 0) }) { try peer.send([byte]) }
       try peer.readToEnd()
     }
     let connection = try await Connection.connect(to: bus.address)

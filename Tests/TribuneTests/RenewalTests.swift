@@ -26,7 +26,7 @@ struct RenewalTests {
       #expect(after == before)
       try next.confirmSuccession(of: 7, received: 0)
     } client: { connection, events in
-      let delegate = Hesitant()
+      let delegate = Teller()
       let notifications = try await connection.observe("a.*", object: "b", suspension: .hold)
       try await connection.declare("b", as: "P")
       let attachment = try await connection.attach(delegate, to: "b", respondingTo: ["a.should"])
@@ -101,7 +101,7 @@ struct RenewalTests {
       try next.confirm(again, as: 4)
       try next.confirmSuccession(of: 7, received: 0)
     } client: { connection, events in
-      let delegate = Hesitant()
+      let delegate = Teller()
       try await connection.set(delegate, to: "b", respondingTo: ["a.should"], order: 3, label: "it")
       await events.expectReconnection()
       withExtendedLifetime(delegate) {}
@@ -161,7 +161,7 @@ struct RenewalTests {
       try next.confirmObservation()
       try next.send(Refusal(.notPermitted), serial: try next.next(.attach).serial, text: "not you")
     } client: { connection, _ in
-      let delegate = Hesitant()
+      let delegate = Teller()
       var iterator = try await connection.observe("a.*").makeAsyncIterator()
       try await connection.attach(delegate, respondingTo: ["a.should"])
       let error = await connection.closed()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import Testing
 import TribuneWire
 
@@ -47,29 +46,6 @@ extension Notes {
     #expect(await next() == "disconnected connectionLost", sourceLocation: sourceLocation)
     #expect(await next() == "reconnected \(lost)", sourceLocation: sourceLocation)
   }
-}
-
-/// Vetoes each question when the test says so, with the question's number.
-final class Hesitant: Delegate {
-  let told = Notes()
-  private let gates = [Gate(), Gate()]
-  private let count = Mutex(0)
-
-  func answer(_ question: Tribune.Question) async -> Tribune.Answer {
-    let number = count.withLock { count in
-      count += 1
-      return count
-    }
-    told.note("asked \(number)")
-    await gates[number - 1].opened()
-    return .veto("\(number)")
-  }
-
-  func answer(_ number: Int) { gates[number - 1].open() }
-
-  func received(_ delivery: Delivery) { told.note(delivery.word) }
-
-  func concluded(_ conclusion: Conclusion) { told.note("concluded \(conclusion.ending)") }
 }
 
 extension ScriptedPeer {

@@ -113,6 +113,14 @@ private func isReadable(_ descriptor: borrowing FileDescriptor) throws -> Bool {
   try Poll.wait(for: descriptor, forWriting: false, wakeup: try Wakeup(), timeout: .seconds(1)).isReadable
 }
 
+/// The bytes of a hello, and of what is written behind it.
+func greeting(_ hello: Hello = Hello(), write: (ByteBuffer) -> Void = { _ in }) -> [UInt8] {
+  let buffer = ByteBuffer(capacity: 256)
+  hello.append(to: buffer)
+  write(buffer)
+  return [UInt8](buffer.bytes)
+}
+
 /// A client, as the bus sees it. All methods block, and fail after 50 seconds.
 final class ScriptedPeer {
   static let patience = Duration.seconds(50)
@@ -160,14 +168,10 @@ final class ScriptedPeer {
     isHelloRead: Bool = false
   ) throws {
     if !isHelloRead { try readHello() }
-    let out = ByteBuffer(capacity: 256)
-    Hello(capabilities: capabilities).append(to: out)
-    out.appendFrame(
-      Welcome(
-        connection: ConnectionID(rawValue: id), payloadMax: payloadMax, observationsMax: 64, delegatesMax: 64,
-        queriesMax: 64, deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 4242, software: "scripted 1"),
-      serial: 0)
-    try send(out)
+    let welcome = Welcome(
+      connection: ConnectionID(rawValue: id), payloadMax: payloadMax, observationsMax: 64, delegatesMax: 64,
+      queriesMax: 64, deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 4242, software: "scripted 1")
+    try send(greeting(Hello(capabilities: capabilities)) { $0.appendFrame(welcome, serial: 0) })
   }
 
   func readHello() throws {

@@ -155,8 +155,7 @@ struct KeeperLinkResumingTests {
     let bus = try ScriptedKeeper([
       .hears(.attach(.resume(log: 0))),
       .gives([.connection(connection.cookie), .connection(1)], [connection.passed]),
-      .hears(.acknowledged(count: 1)),
-      .says(.end(count: 2)), .hearsEnd,
+      .hears(.acknowledged(count: 1)), .says(.end(count: 2)), .hearsEnd,
     ])
     try bus.link.resume(into: bus.passed)
     #expect(bus.isUp)
@@ -207,9 +206,7 @@ struct KeeperLinkReplacingTests {
     let kept = try Kept()
     let bus = try ScriptedKeeper(try kept.given(to: replace, and: [.connection(1)]) + [.says(.end(count: 3))])
     let error = #expect(throws: KeeperLink.Failure.self) { try bus.link.replace(into: bus.passed) }
-    #expect(
-      error?.description.hasPrefix("cannot replace the bus: could not receive 1 descriptor; ")
-        == true)
+    #expect(error?.description.hasPrefix("cannot replace the bus: could not receive 1 descriptor; ") == true)
     await bus.script.expectEnd()
   }
 
@@ -263,8 +260,7 @@ struct KeeperLinkYieldingTests {
   func refused() async throws {
     let bus = try Self.asked([
       .hears(.yielded), .says(.refusal("it has gone")), .hears(.batch([.file(1)])),
-      .says(.acknowledged(count: 1)),
-      .hearsEnd,
+      .says(.acknowledged(count: 1)), .hearsEnd,
     ])
     #expect(throws: KeeperChannel.Failure.refused("it has gone")) { try bus.link.givePlace() }
     // The next request is another bus's.
@@ -327,8 +323,7 @@ struct KeeperLinkYieldingTests {
     "leaves a keeper that sends a message at the wrong time",
     arguments: [
       .attach(.begin), .batch([]), .forget([]), .acknowledged(count: 0), .end(count: 0), .finished, .yielded,
-      .ready,
-      .yieldRequest(logVersion: 4),
+      .ready, .yieldRequest(logVersion: 4),
     ] as [KeeperMessage])
   func nonsense(_ word: KeeperMessage) async throws {
     try await hasLeft([.says(.acknowledged(count: 1)), .says(word)])

@@ -19,8 +19,7 @@ struct KeeperMessageTests {
     .attach(.replace(logVersion: 0)), .attach(.replace(logVersion: .max)), .batch([]), .batch(items),
     .forget([]), .forget(items), .acknowledged(count: 0), .acknowledged(count: 253), .end(count: 0),
     .end(count: Int(UInt32.max)), .leaving, .finished, .yieldRequest(logVersion: .max), .yielded, .ready,
-    .refusal(""),
-    .refusal("nö"),
+    .refusal(""), .refusal("nö"),
   ]
 
   private static func bytes(_ message: KeeperMessage) -> [UInt8] {

@@ -216,8 +216,7 @@ struct KeeperTests {
     "refuses a stranger that sends a message at the wrong time, and goes on serving its bus",
     arguments: [
       .batch([.connection(1)]), .forget([.connection(1)]), .acknowledged(count: 1), .end(count: 0), .leaving,
-      .finished,
-      .yieldRequest(logVersion: 1), .yielded, .ready, .refusal("no"),
+      .finished, .yieldRequest(logVersion: 1), .yielded, .ready, .refusal("no"),
     ] as [KeeperMessage])
   func stranger(_ message: KeeperMessage) throws {
     let stranger = try keeper.bus()
@@ -239,8 +238,7 @@ struct KeeperTests {
     "refuses its own bus if that breaks the protocol, and closes what it had: the bus may go on elsewhere",
     arguments: [
       .attach(.begin), .acknowledged(count: 1), .end(count: 0), .yieldRequest(logVersion: 1), .leaving,
-    ]
-      as [KeeperMessage])
+    ] as [KeeperMessage])
   func owner(_ message: KeeperMessage) throws {
     let connection = try WatchedConnection()
     #expect(try bus.keep([connection]) == 1)

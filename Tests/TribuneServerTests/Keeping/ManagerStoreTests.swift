@@ -11,7 +11,7 @@ import TribuneTestSupport
 /// Each test has a process of its own, because it changes the environment.
 @Suite("The store of the service manager", .timeLimit(.minutes(15)))
 struct ManagerStoreTests {
-  @Test("gets the log, in place of the last one, and the lease, which it drops when its keeper dies; needs a manager")
+  @Test("needs a manager; gets the log, in place of the last one, and a lease, dropped when the keeper dies")
   func stores() async {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
