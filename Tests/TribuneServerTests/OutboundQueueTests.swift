@@ -92,48 +92,38 @@ struct OutboundQueueTests {
     #expect(traffic.received.count == 301)
   }
 
-  @Test("Losses add up in one frame until it begins to be sent")
-  func oneLost() {
-    var traffic = QueuedTraffic(posts: 4)
-    traffic.queue.dropOldest(downTo: 0)
-    for number in 4..<6 { traffic.queue(.post, number) }
-    traffic.queue.dropOldest(downTo: 0)
-    for number in 6..<8 { traffic.queue(.post, number) }
-    #expect(traffic.received == ["lost 6", "6", "7"])
-    #expect(traffic.queue.lostCount == 6)
+  enum Step {
+    case posts(Int), verdict, drop, send(Int)
   }
 
-  @Test("A half-sent loss stays as it is, and the next loss gets a frame of its own")
-  func lostInFlight() {
-    var traffic = QueuedTraffic(posts: 4)
-    traffic.queue.dropOldest(downTo: 0)
-    traffic.send(35)
-    for number in 4..<7 { traffic.queue(.post, number) }
-    #expect(traffic.queue.dropOldest(downTo: 0) == 3)
-    traffic.queue(.post, 7)
-    #expect(traffic.received == ["lost 4", "lost 3", "7"])
-  }
-
-  @Test("A loss gets a frame of its own once the last one has been sent")
-  func lostAgain() {
-    var traffic = QueuedTraffic(posts: 1)
-    traffic.queue.dropOldest(downTo: 0)
-    traffic.send(.max)
-    traffic.queue(.post, 1)
-    traffic.queue.dropOldest(downTo: 0)
-    #expect(traffic.received == ["lost 1", "lost 1"])
-    #expect(traffic.queue.lostCount == 2)
-  }
-
-  @Test("A loss stands after all earlier frames, even after one that is being sent")
-  func placeOfLoss() {
-    var traffic = QueuedTraffic(posts: 1)
-    traffic.queue(.verdict, 1)
-    traffic.queue(.post, 2)
-    traffic.queue(.post, 3)
-    traffic.send(5)
-    #expect(traffic.queue.dropOldest(downTo: 0) == 2)
-    #expect(traffic.received == ["0", "verdict 1", "lost 2"])
+  @Test(
+    "A loss stands after all earlier frames, and adds up with the one before until that begins to be sent",
+    arguments: [
+      ([.posts(4), .drop, .posts(2), .drop, .posts(2)], ["lost 6", "6", "7"]),
+      // A half-sent loss stays as it is, and one that has been sent does not come back.
+      ([.posts(4), .drop, .send(35), .posts(3), .drop, .posts(1)], ["lost 4", "lost 3", "7"]),
+      ([.posts(1), .drop, .send(.max), .posts(1), .drop], ["lost 1", "lost 1"]),
+      // A notification that is being sent stays.
+      ([.posts(1), .verdict, .posts(2), .send(5), .drop], ["0", "verdict 1", "lost 2"]),
+    ] as [([Step], [String])])
+  func losses(steps: [Step], received: [String]) {
+    var traffic = QueuedTraffic()
+    var queued = 0
+    for step in steps {
+      switch step {
+      case .posts(let count):
+        for number in queued..<queued + count { traffic.queue(.post, number) }
+        queued += count
+      case .verdict:
+        traffic.queue(.verdict, queued)
+        queued += 1
+      case .drop: traffic.queue.dropOldest(downTo: 0)
+      case .send(let count): traffic.send(count)
+      }
+    }
+    #expect(traffic.received == received)
+    let lost = received.compactMap { $0.hasPrefix("lost ") ? UInt64($0.dropFirst(5)) : nil }
+    #expect(traffic.queue.lostCount == lost.reduce(0, +))
   }
 
   @Test("Short frames from many buffers go out in one piece, except the first")

@@ -231,20 +231,6 @@ struct DelegateNewsTests {
     }
   }
 
-  @Test func invalidProtocolNamesAreNotSent() async throws {
-    try await expectSilence { connection in
-      let delegate = Teller()
-      for (protocols, code) in [
-        ((0...32).map { "P\($0)" }, TribuneError.Code.limitExceeded), ([""], .unknownProtocol),
-        ([String(repeating: "P", count: 256)], .limitExceeded),
-      ] {
-        #expect(
-          await failure { try await connection.set(delegate, respondingTo: ["a"], conformingTo: protocols) }?
-            .code == code)
-      }
-    }
-  }
-
   @Test func aDelegateLearnsOfItsReplacementAlsoDuringAnInterruption() async throws {
     let delegate = Teller()
     let attached = AttachedDelegate(

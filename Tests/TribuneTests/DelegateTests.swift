@@ -225,16 +225,25 @@ struct DelegateTests {
   @Test func invalidAttachmentsAreNotSent() async throws {
     try await expectSilence { connection in
       let delegate = Teller()
-      func code(_ patterns: [String], object: String = "", label: String = "") async -> TribuneError.Code? {
+      func code(
+        _ patterns: [String], object: String = "", label: String = "", protocols: [String] = []
+      ) async -> TribuneError.Code? {
         await failure {
-          try await connection.attach(delegate, to: object, respondingTo: patterns, label: label)
+          try await connection.set(
+            delegate, to: object, respondingTo: patterns, label: label, conformingTo: protocols)
         }?.code
       }
+      let long = String(repeating: "x", count: 256)
       #expect(await code([]) == .invalidPattern)
       #expect(await code(["a", "a..b"]) == .invalidPattern)
       #expect(await code(["a"], object: "\u{7}") == .invalidObject)
       #expect(await code((0...128).map { "a.n\($0)" }) == .limitExceeded)
-      #expect(await code(["a"], label: String(repeating: "x", count: 256)) == .limitExceeded)
+      #expect(await code(["a"], label: long) == .limitExceeded)
+      #expect(await code(["a"], protocols: (0...32).map { "P\($0)" }) == .limitExceeded)
+      #expect(await code(["a"], protocols: [""]) == .unknownProtocol)
+      #expect(await code(["a"], protocols: [long]) == .limitExceeded)
+      #expect(
+        await failure { try await connection.attach(delegate, respondingTo: []) }?.code == .invalidPattern)
     }
   }
 }
