@@ -14,10 +14,10 @@ struct DaemonArgumentsTests {
 
   @Test("each option has its effect, in any order; a value follows after an equals sign or a space")
   func options() throws {
-    let keeper: Change = { $0.keeperPath = "/run/keeper" }
     let cases: [(String?, Change)] = [
       (nil, { _ in }), ("--keep", { $0.action = .keep }), ("--version", { $0.action = .version }),
-      ("--help", { $0.action = .help }), ("-h", { $0.action = .help }), ("--keeper=/run/keeper", keeper),
+      ("--help", { $0.action = .help }), ("-h", { $0.action = .help }),
+      ("--keeper=/run/keeper", { $0.keeperPath = "/run/keeper" }),
       ("--keep --listen=/run/keeper", { ($0.action, $0.listenPath) = (.keep, "/run/keeper") }),
       ("--check-config --user", { ($0.action, $0.isUserInstance) = (.checkConfiguration, true) }),
       ("--listen=/a --config=/b", { ($0.listenPath, $0.configurationDirectory) = ("/a", "/b") }),

@@ -93,7 +93,9 @@ struct OutboundQueueTests {
   }
 
   enum Step {
-    case posts(Int), verdict, drop, send(Int)
+    case posts(Int)
+    case verdict, drop
+    case send(Int)
   }
 
   @Test(

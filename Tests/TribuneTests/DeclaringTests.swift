@@ -56,40 +56,27 @@ struct DeclaringTests {
 
   @Test func objectsProtocolsAndTheirMessagesAreListed() async throws {
     try await conversation { peer in
-      try peer.list(
-        .objects,
-        [
-          .object(ObjectEntry(object: "view/*", protocolName: "P", delegates: 0, connection: .bus)),
-          .object(
-            ObjectEntry(object: "a", protocolName: "", delegates: 2, connection: ConnectionID(rawValue: 9))),
-        ])
-      try peer.list(
-        .protocols,
-        [
-          .protocol(
-            ProtocolEntry(
-              name: "Q", parents: ["P"], members: 3, connection: .bus, documentation: "Says more."))
-        ])
-      try peer.list(
-        .members, object: "view/1",
-        [
-          .member(
-            MemberEntry(
-              origin: "P", kind: .value, isRequired: true, name: "view.rows", parameters: "()",
-              result: "(rows: int)", documentation: "")),
-          .member(
-            MemberEntry(
-              origin: "Q", kind: .did, isRequired: false, name: "view.didTap", parameters: "(x: float)",
-              result: "", documentation: "")),
-        ])
-      try peer.list(
-        .holds,
-        [
-          .hold(
-            HoldEntry(
-              connection: ConnectionID(rawValue: 9), delegate: identity(8, ""), pattern: "a.**", object: "b",
-              why: "c", age: 1, remaining: 5_000_000))
-        ])
+      let objects = [
+        ObjectEntry(object: "view/*", protocolName: "P", delegates: 0, connection: .bus),
+        ObjectEntry(object: "a", protocolName: "", delegates: 2, connection: ConnectionID(rawValue: 9)),
+      ]
+      try peer.list(.objects, objects.map { .object($0) })
+      let heir = ProtocolEntry(
+        name: "Q", parents: ["P"], members: 3, connection: .bus, documentation: "Says more.")
+      try peer.list(.protocols, [.protocol(heir)])
+      let members = [
+        MemberEntry(
+          origin: "P", kind: .value, isRequired: true, name: "view.rows", parameters: "()",
+          result: "(rows: int)", documentation: ""),
+        MemberEntry(
+          origin: "Q", kind: .did, isRequired: false, name: "view.didTap", parameters: "(x: float)",
+          result: "", documentation: ""),
+      ]
+      try peer.list(.members, object: "view/1", members.map { .member($0) })
+      let hold = HoldEntry(
+        connection: ConnectionID(rawValue: 9), delegate: identity(8, ""), pattern: "a.**", object: "b",
+        why: "c", age: 1, remaining: 5_000_000)
+      try peer.list(.holds, [.hold(hold)])
     } client: { connection in
       let objects = try await connection.objects()
       #expect(objects.map(\.object) == ["view/*", "a"])
