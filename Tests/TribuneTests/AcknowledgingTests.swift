@@ -29,21 +29,6 @@ struct AcknowledgingTests {
     #expect(told == ["1 done", "2 failed: no room", "3 failed: " + String(repeating: "€", count: 1365)])
   }
 
-  @Test func releasingAnAcknowledgementReportsAFailure() async throws {
-    let told = try await conversation(busEndsFirst: true) { peer in
-      try peer.confirmObservation()
-      try peer.postAwaited("a.willB", serial: 1)
-      return try peer.restOfDones(1)
-    } client: { connection in
-      let notifications = try await connection.observe("a.*", awaited: true)
-      for try await delivery in notifications {
-        #expect(delivery.acknowledgement != nil)
-        break
-      }
-    }
-    #expect(told == ["1 failed: the observer released the notification without an acknowledgement"])
-  }
-
   @Test(arguments: [(false, true), (true, false), (false, false)])
   func aNotificationIsAwaitedOnlyIfBothSidesWantIt(observer: Bool, poster: Bool) async throws {
     let name = "window.willClose"
