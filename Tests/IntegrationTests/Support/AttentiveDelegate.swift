@@ -4,9 +4,8 @@ import Tribune
 
 /// A delegate that records, in order, the questions and deliveries that it gets.
 actor AttentiveDelegate: Delegate {
-  private var reply: @Sendable (Question) async throws -> Answer
+  private let reply: @Sendable (Question) async throws -> Answer
   private let heard = AsyncStream<String>.makeStream()
-  private let ended = AsyncStream<Conclusion.Ending>.makeStream()
   /// Everything so far: `window.shouldClose`, or with userInfo `scrollView.didTap {"x":1}`.
   private(set) var all: [String] = []
 
@@ -18,15 +17,10 @@ actor AttentiveDelegate: Delegate {
     self.init { _ in .veto(reason) }
   }
 
-  /// Answers every later question with this.
-  func set(_ answer: Answer) { reply = { _ in answer } }
-
   func answer(_ question: Question) async throws -> Answer {
     hear(question.name, question.userInfo)
     return try await reply(question)
   }
-
-  func concluded(_ conclusion: Conclusion) { ended.continuation.yield(conclusion.ending) }
 
   func received(_ delivery: Delivery) {
     switch delivery {
@@ -43,12 +37,6 @@ actor AttentiveDelegate: Delegate {
   /// Waits for the next question or delivery that this has not returned yet.
   func next() async -> String? {
     for await text in heard.stream { return text }
-    return nil
-  }
-
-  /// Waits for the end of the next query.
-  func nextEnding() async -> Conclusion.Ending? {
-    for await ending in ended.stream { return ending }
     return nil
   }
 
