@@ -9,58 +9,21 @@ import TribuneWire
 /// A bus that a service manager has started. The manager stores a copy of the log, and the keeper's lease.
 @Suite("A managed bus", .timeLimit(.minutes(2)))
 struct ManagedBusTests {
-  private let bus: RestartedBus
-  private let manager: FakeSupervisor
-
-  init() throws {
-    bus = try RestartedBus(isManaged: true)
-    manager = try #require(bus.manager)
-  }
-
-  @Test("a restart keeps all connections, and a stop ends them", arguments: RestartedBus.Way.apart)
-  func lease(_ way: RestartedBus.Way) throws {
-    let client = try RawClient.observing("load.*", on: bus)
-    try bus.restart(way)
-    try client.settle()
-    try bus.end(way)
-    try expectEnd(of: client)
-    #expect(try bus.withKept { $0.count } == 0)
-  }
-
-  /// Drops the lease, as the manager does when a service has stopped and is not restarted.
-  private func expectEnd(of client: RawClient) throws {
-    manager.drop("lease")
-    // Without a lease, the keeper would wait for 30 s.
-    try client.setPatience(seconds: 20)
-    #expect(try client.readToEnd().isEmpty)
-  }
-
-  @Test("the keeper that follows a dead one has another lease")
-  func anotherKeeper() throws {
-    let client = try RawClient.observing("load.*", on: bus)
-    bus.keeper.die()
-    try bus.startKeeper()
-    try manager.wait(for: "FDNAME=lease")
-    try bus.settleKeeper()
-    manager.dropEnded()
-    #expect(manager.names == ["bus", "lease", "state"])
-    try bus.restart()
-    try client.settle()
-    try bus.end(.planned)
-    try expectEnd(of: client)
-  }
-
   @Test("what version 0.1.0 has stored is taken over, and taken out of the store")
   func former() throws {
+    let bus = try RestartedBus(isManaged: true)
+    let manager = try #require(bus.manager)
     let client = try RawClient.greeted(bus)
     let contents = SharedFile.bytes(100_000)
-    try client.holdAndRetain(contents)
+    try client.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
+    try client.retainFile(
+      try SharedFile.make(contents), length: contents.count, as: "unit.state", serial: 2)
     try bus.die()
     // That version had no keeper, and stored everything with the manager.
     try bus.withKept { kept in
       manager.store("c", try FileDescriptor.duplicate(of: kept.descriptor(.connection)))
       let file = try FileDescriptor.duplicate(of: kept.descriptor(.file))
-      manager.store("f" + String(file.inode ?? 0, radix: 36), file, isPolled: false)
+      manager.store("f" + String(file.inode ?? 0, radix: 36), file)
     }
     manager.drop("lease")
     bus.keeper.die()
@@ -68,7 +31,9 @@ struct ManagedBusTests {
 
     try bus.start()
     try client.settle()
-    try RawClient.greeted(bus).expectHeldAndRetained(contents)
+    let asker = try RawClient.greeted(bus)
+    #expect(try asker.ask("host.shouldReboot", serial: 1).outcomes.map(\.reason) == ["backup"])
+    try asker.expectRetained(contents, under: "unit.state", serial: 2)
     #expect(manager.names == ["bus", "lease", "state"])
     // Now the keeper has it.
     try bus.crash()

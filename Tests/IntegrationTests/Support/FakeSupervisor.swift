@@ -8,44 +8,27 @@ import TribuneTestSupport
 /// A bus's service manager: it stores descriptors for a daemon, and passes them to the next one, together with a
 /// listening socket (sd_notify(3), `FDSTORE=1`).
 final class FakeSupervisor {
-  struct Stored {
-    let name: String
-    let descriptor: CInt
-    /// Whether it is dropped when its other end is closed.
-    let isPolled: Bool
-  }
-
   let notifySocket: NotifySocket
-  private(set) var stored: [Stored]
+  private var stored: [(name: String, descriptor: CInt)]
 
   init(in folder: TestFolder) throws {
     notifySocket = try NotifySocket(path: nil)
     let listener = try UnixSocket.listening(at: "\(folder.path)/bus")
-    stored = [Stored(name: "bus", descriptor: listener.release(), isPolled: false)]
+    stored = [("bus", listener.release())]
   }
 
   deinit { for one in stored { close(one.descriptor) } }
 
   var names: [String] { stored.map(\.name).sorted() }
 
-  func store(_ name: String, _ descriptor: consuming FileDescriptor, isPolled: Bool = true) {
-    stored.append(Stored(name: name, descriptor: descriptor.release(), isPolled: isPolled))
+  func store(_ name: String, _ descriptor: consuming FileDescriptor) {
+    stored.append((name, descriptor.release()))
   }
 
   /// Closes the descriptors that are stored under a name.
   func drop(_ name: String) {
     for one in stored where one.name == name { close(one.descriptor) }
     stored.removeAll { $0.name == name }
-  }
-
-  /// Closes the polled descriptors whose other end is closed.
-  func dropEnded() {
-    stored.removeAll { one in
-      var watched = pollfd(fd: one.descriptor, events: 0, revents: 0)
-      guard one.isPolled, unsafe poll(&watched, 1, 0) > 0 else { return false }
-      close(one.descriptor)
-      return true
-    }
   }
 
   /// Receives notifications up to one with this assignment.
@@ -59,9 +42,7 @@ final class FakeSupervisor {
       }
       let name = value("FDNAME") ?? "stored"
       if value("FDSTOREREMOVE") != nil { drop(name) }
-      for descriptor in message.descriptors {
-        store(name, FileDescriptor(owning: descriptor), isPolled: value("FDPOLL") != "0")
-      }
+      for descriptor in message.descriptors { store(name, FileDescriptor(owning: descriptor)) }
       if lines.contains(Substring(assignment)) { return message.text }
     }
   }
