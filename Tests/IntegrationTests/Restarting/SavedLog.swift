@@ -97,9 +97,6 @@ struct SavedLog {
 
   // MARK: Contents
 
-  /// Where pages of 4 KiB begin that are not empty.
-  var pages: [Int] { Set(rows.keys.map { $0 / 4096 * 4096 }).sorted() }
-
   /// How many daemons in a row have begun to recover from it, and not finished.
   var recoveries: UInt64 { word(at: 88) }
 
