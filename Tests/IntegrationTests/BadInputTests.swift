@@ -8,11 +8,11 @@ import TribuneWire
 struct BadInputTests {
   /// A header with these values, whether they make sense or not.
   private static func header(
-    length: UInt32, kind: UInt8 = 4, flags: UInt8 = 0, nameLength: UInt8 = 0, fieldsLength: UInt32 = 0
+    length: UInt32, kind: UInt8 = 4, nameLength: UInt8 = 0, fieldsLength: UInt32 = 0
   ) -> [UInt8] {
     let buffer = ByteBuffer(capacity: 32)
     buffer.append(length)
-    buffer.append([kind, flags, nameLength, 0])
+    buffer.append([kind, 0, nameLength, 0])
     buffer.append(UInt64(0))
     buffer.append(UInt64(7))
     buffer.append(fieldsLength)
@@ -36,19 +36,6 @@ struct BadInputTests {
     [FrameKind.attach, .ask, .answer, .defer, .cancel, .list].map { kind in
       (header(length: 33, kind: kind.rawValue, fieldsLength: 1) + [0], .malformedFrame)
     }
-
-  @Test(
-    "a peer that speaks another protocol gets an error, is closed and logged",
-    arguments: ["GET / HTTP/1.1\r\n\r\n", "\0AUTH EXTERNAL 30\r\n", "\u{F1}", "{\"method\":\"x\"}\0"])
-  func badMagic(opening: String) throws {
-    let bus = try TestBus()
-    let client = try RawClient(bus)
-    try client.send(Array(opening.utf8))
-    _ = try client.readHello()
-    try client.expectClosed(with: .badMagic)
-    #expect(try bus.log().contains("not a Tribune hello"))
-    try RawClient.greeted(bus).settle()
-  }
 
   @Test("an unknown version is refused, with the versions that the bus speaks")
   func unknownVersion() throws {
@@ -114,34 +101,6 @@ struct BadInputTests {
     try client.settle()
   }
 
-  @Test("an unknown kind is refused, and ends the connection only when it is critical")
-  func unknownKinds() throws {
-    let bus = try TestBus()
-    let client = try RawClient.greeted(bus)
-    try client.send(Self.header(length: 32, kind: 200))
-    #expect(try client.nextError() == .unknownKind)
-    // Only the bus sends this kind.
-    try client.send(Lost(count: 3), serial: 1)
-    #expect(try client.nextError() == .unknownKind)
-    try client.settle()
-    try client.send(Self.header(length: 32, kind: 200, flags: FrameFlags.critical.rawValue))
-    try client.expectClosed(with: .unknownCriticalKind)
-  }
-
-  @Test("a frame or a hello that is never completed ends its connection")
-  func halfAFrame() throws {
-    let bus = try TestBus(configuration: "[Bus]\nHelloTimeoutSec=50ms\nFrameTimeoutSec=50ms\n")
-    let silent = try RawClient(bus)
-    try silent.send([0xF1, 0x54])
-    _ = try silent.readHello()
-    try silent.expectClosed(with: .helloTimeout)
-
-    let half = try RawClient.greeted(bus)
-    try half.send(Array(Self.header(length: 4096, nameLength: 3).prefix(20)))
-    try half.expectClosed(with: .frameTimeout)
-    try RawClient.greeted(bus).settle()
-  }
-
   @Test("a timeout that a reload has shortened does not wait for a longer one that began before")
   func shortenedTimeout() throws {
     let bus = try TestBus(configuration: "[Bus]\nFrameTimeoutSec=1h\n")
@@ -152,7 +111,7 @@ struct BadInputTests {
     try bus.reload("[Bus]\nFrameTimeoutSec=50ms\n")
     let hasty = try RawClient.greeted(bus)
     try hasty.send(half)
-    #expect(try hasty.nextError() == .frameTimeout)
+    try hasty.expectClosed(with: .frameTimeout)
     try RawClient.greeted(bus).settle()
   }
 

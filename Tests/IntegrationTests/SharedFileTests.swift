@@ -198,35 +198,6 @@ struct SharedFileTests {
     try awaitClosed(bus)
   }
 
-  @Test("userInfo both in a file and as payload is refused")
-  func twice() throws {
-    let poster = try RawClient.greeted(bus)
-    let file = try SharedFile.make(SharedFile.bytes(Self.floor))
-    try poster.send(
-      RawClient.post("a.b", length: Self.floor, serial: 4, text: "{}"), with: [file.rawValue])
-    #expect(try poster.nextError() == .invalidValue)
-    try poster.settle()
-  }
-
-  @Test("a frame without its descriptor ends the connection")
-  func missing() throws {
-    let poster = try RawClient.greeted(bus)
-    try poster.send(RawClient.post("a.b", length: Self.floor, serial: 4))
-    #expect(try poster.nextError() == .missingDescriptor)
-    #expect(try poster.readToEnd().isEmpty)
-  }
-
-  @Test("a frame of another kind with a descriptor ends the connection")
-  func otherFrame() throws {
-    let client = try RawClient.greeted(bus)
-    let frame = RawClient.bytes { $0.appendFrame(Observe(), flags: .descriptor, serial: 1, name: "a.b") }
-    let file = try SharedFile.make([1])
-    try client.send(frame, with: [file.rawValue])
-    #expect(try client.nextError() == .unexpectedDescriptors)
-    #expect(try client.readToEnd().isEmpty)
-    try awaitClosed(bus)
-  }
-
   @Test(
     "surplus descriptors end the connection, and are closed",
     arguments: [(1, false), (2, true), (16, true), (17, true), (100, true), (17, false), (253, false)])

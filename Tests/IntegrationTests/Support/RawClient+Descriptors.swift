@@ -53,12 +53,12 @@ extension RawClient {
   /// The bytes of a post with its userInfo in a file.
   static func post(
     _ name: String, object: String = "", options: PostOptions = [], length: Int, serial: Serial,
-    flags: FrameFlags = [], text: String = ""
+    flags: FrameFlags = []
   ) -> [UInt8] {
     bytes {
       $0.appendFrame(
         Post(options: options, length: UInt32(length)), flags: flags.union(.descriptor), serial: serial,
-        name: name, object: object, text: text)
+        name: name, object: object)
     }
   }
 }
