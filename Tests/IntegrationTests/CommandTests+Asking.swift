@@ -102,18 +102,6 @@ struct AskingCommandTests {
     #expect(delegate.status() == 1)
   }
 
-  @Test("a client waits for a silent bus no longer than --timeout says, and guard then runs nothing")
-  func silentBus() throws {
-    bus.signal(SIGSTOP)
-    let result = try bus.tribunectl("list", "--timeout=200ms")
-    #expect(result.status == 1)
-    #expect(result.errors.contains("200ms"))
-    #expect(try bus.tribunectl("ask", "a", "--timeout=200ms").status == 255)
-    #expect(try bus.tribunectl("ask", "a", "--timeout=200ms", "--if-unreachable=veto").status == 1)
-    try bus.tribunectl("guard", "a.b", "--timeout=200ms", "--", "echo", "ran").expect(255, output: "")
-    bus.signal(SIGCONT)
-  }
-
   @Test("what a delegate's command asks has the delegate's question as its parent")
   func parent() throws {
     let monitor = try bus.staying("-j", "monitor", "inner")

@@ -261,17 +261,19 @@ struct CommandTests {
   }
 
   @Test(
-    "a bus that hangs holds a command no longer than the command says",
+    "a bus that hangs holds a command no longer than the command says, and nothing is run",
     arguments: [
-      ["ask", "a", "--timeout=200ms"], ["list", "--timeout=200ms"], ["post", "a", "--wait=200ms"],
-    ])
-  func hungBus(arguments: [String]) throws {
-    let bus = try TestBus()
+      (["ask", "a", "--timeout=200ms"], 255), (["ask", "a", "--timeout=200ms", "--if-unreachable=veto"], 1),
+      (["list", "--timeout=200ms"], 1), (["post", "a", "--wait=200ms"], 255),
+      (["guard", "a.b", "--timeout=200ms", "--", "echo", "ran"], 255),
+    ] as [([String], Int32)])
+  func hungBus(arguments: [String], status: Int32) throws {
     try bus.freeze()
     defer { bus.signal(SIGCONT) }
-    let result = try TestBus.tribunectl(arguments, address: "unix:\(bus.path)")
-    #expect(result.status != 0)
+    let result = try TestBus.tribunectl(arguments, address: bus.address)
+    #expect(result.status == status)
     #expect(result.errors.contains("the bus has not answered within 200ms"))
+    #expect(!result.output.contains("ran"))
   }
 
   @Test("arguments that are not UTF-8 are refused, not changed")

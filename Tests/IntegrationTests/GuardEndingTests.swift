@@ -6,8 +6,8 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// Each way in which `tribunectl guard` ends: its exit status, its announcements and its messages.
-@Suite("How a guard ends", .timeLimit(.minutes(3)))
+/// What `tribunectl guard` runs, prints and announces, and each way in which it ends.
+@Suite("tribunectl guards", .timeLimit(.minutes(3)))
 struct GuardEndingTests {
   /// One way in which it ends while the bus still serves.
   struct Way: Sendable, CustomTestStringConvertible {
@@ -97,6 +97,60 @@ struct GuardEndingTests {
     #expect(result.status == way.status)
     #expect(way.errors.isEmpty ? result.errors == "" : result.errors.contains(way.errors))
     #expect(try announced(to: observer) == way.announced)
+  }
+
+  @Test("an allowed command gets all its arguments, between will and did of its object")
+  func allowed() throws {
+    let observer = try bus.staying("-j", "observe", "window.**", "--object=w/1", "-N2")
+    let result = try bus.tribunectl(
+      "guard", "window.close", "--object=w/1", "--", "sh", "-c", "echo \"$@\"; echo err >&2", "-",
+      "--object=x", "-q")
+    result.expect(0, output: "--object=x -q\n", errors: "err\n")
+    for name in ["window.willClose", "window.didClose"] {
+      #expect(try observer.output.object()["name"] as? String == name)
+    }
+  }
+
+  @Test("a veto prints every reason, and no approval")
+  func everyReason() throws {
+    let first = try bus.staying("delegate", "a.shouldB", "--veto=one\u{1B}", "--label=first")
+    for way in ["--approve", "--veto=two"] { try bus.staying("delegate", "a.*", way) }
+    let errors = try bus.tribunectl("guard", "a.b", "--object=x", "--", "true").errors
+    #expect(errors.hasPrefix("tribunectl: a.b x was vetoed:\n"))
+    #expect(errors.contains("vetoed by first (tribunectl, pid \(first.pid), uid \(getuid())"))
+    #expect(errors.contains("): one\\u{1b}\n") && errors.contains("): two\n"))
+    #expect(!errors.contains("approved"))
+  }
+
+  @Test("should, will and did come from one connection")
+  func oneConnection() throws {
+    let monitor = try bus.staying("-j", "monitor")
+    #expect(try bus.tribunectl("guard", "a.b", "--", "true").status == 0)
+    var senders: [String: String] = [:]
+    while senders["a.didB"] == nil {
+      let object = try monitor.output.object()
+      if let name = object["name"] as? String, let from = object["from"] as? String { senders[name] = from }
+    }
+    #expect(Set(senders.keys).isSuperset(of: ["a.shouldB", "a.willB", "a.didB"]))
+    #expect(Set(senders.values).count == 1)
+  }
+
+  @Test(
+    "the command gets the signals of a guard or a hold, which has the command's exit status",
+    arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2], [["guard"], ["hold", "--why=c"]])
+  func signals(signal: CInt, verb: [String]) throws {
+    let observer = try bus.staying("-j", "observe", "**")
+    let program = try bus.start(
+      verb + [
+        "a.b", "--", "sh", "-c",
+        "trap 'echo trapped; exit 5' \(signal); echo started; while :; do sleep 0.01; done",
+      ])
+    #expect(try program.output.line() == "started")
+    program.signal(signal)
+    #expect(try program.output.line() == "trapped")
+    #expect(program.status() == 5)
+    let expected = verb[0] == "guard" ? ["a.willB null", "a.didFailToB {\"status\":5}"] : []
+    #expect(try announced(to: observer) == expected)
   }
 
   @Test("a signal while it asks withdraws the query", arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
