@@ -152,18 +152,22 @@ struct AskingCommandTests {
     #expect(try delegate.output.line()?.contains("→ ") == true)
   }
 
-  @Test("a command that defers may take longer than the delegate's timeout")
+  @Test("a command that defers may take longer than the delegate's timeout, and its asker learns why")
   func deferringCommand() throws {
     let gate = try ShellGate()
     try bus.staying(
       "delegate", "a", "--timeout=1s", "--exec", "sh", "-c",
-      "\(try Programs.path(of: "tribunectl")) defer $TRIBUNE_QUERY 50s; \(gate.wait)")
+      "\(try Programs.path(of: "tribunectl")) defer $TRIBUNE_QUERY 50s --status='half done'; \(gate.wait)")
     let silent = try bus.staying(
       "delegate", "a", "--timeout=2s", "--on-failure=abstain", "--exec", "sleep", "1000")
     let asker = try RawClient.greeted(bus)
     try asker.send(Ask(deadline: 55_000, flags: .wantsProgress), serial: 1, name: "a")
     // The second delegate has more time than the first: when it times out, the first is past its own timeout.
-    while try asker.next(.progress).decode(Progress.self).stage != .settled {}
+    var statuses: [String] = []
+    while case let frame = try asker.next(.progress), try frame.decode(Progress.self).stage != .settled {
+      statuses.append(frame.payload)
+    }
+    #expect(statuses.contains("half done"))
     try gate.open()
     let verdict = try asker.next(.verdict).decode(Verdict.self)
     #expect(verdict.outcomes.map(\.outcome) == [.approved, .timedOut])

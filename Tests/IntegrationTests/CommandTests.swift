@@ -150,6 +150,7 @@ struct CommandTests {
     #expect(reserved.status == 1)
     #expect(reserved.errors.hasPrefix("tribunectl: "))
     #expect(try bus.tribunectl("ask", "tribune.x", "--if-unreachable=allow").status == 255)
+    #expect(try bus.tribunectl("defer", "1000000", "20s").status == 1)
   }
 
   // MARK: Lists

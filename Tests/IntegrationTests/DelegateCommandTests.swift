@@ -82,16 +82,4 @@ struct DelegateCommandTests {
     #expect(none.errors.contains("has no value: no delegate answered"))
     await connection.close()
   }
-
-  @Test("a delegate's command can defer with tribunectl")
-  func deferring() throws {
-    let tribunectl = try Programs.path(of: "tribunectl")
-    try bus.staying(
-      "delegate", "a.*", "--timeout=5s", "--exec", "sh", "-c",
-      "\(tribunectl) defer $TRIBUNE_QUERY 20s --status='half done'")
-    let result = try bus.tribunectl("ask", "a.shouldB")
-    #expect(result.status == 0)
-    #expect(result.errors.contains("half done"))
-    #expect(try bus.tribunectl("defer", "1000000", "20s").status == 1)
-  }
 }

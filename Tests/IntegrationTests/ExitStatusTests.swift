@@ -2,8 +2,6 @@
 
 import Glibc
 import Testing
-import TribuneSystem
-import TribuneWire
 
 /// How tribunectl ends in unusual cases.
 @Suite("Exit statuses", .timeLimit(.minutes(3)))
@@ -49,22 +47,5 @@ struct ExitStatusTests {
       "/proc/self/status",
     ])
     #expect(guarded.output == "SigBlk:\t0000000000000000\n")
-  }
-
-  @Test("tribunectl connects again if the bus ends before its welcome")
-  func busThatEndsBeforeItsWelcome() throws {
-    let folder = try TestFolder()
-    let path = "\(folder.path)/bus"
-    let listener = try UnixSocket.listening(at: path)
-    let asking = try RunningProgram([
-      try Programs.path(of: "tribunectl"), "--address=unix:\(path)", "ask", "host.shouldReboot",
-    ])
-    do {
-      let accepted = try RawClient(acceptedAt: listener)
-      _ = try accepted.readHello()
-    }
-    let client = try RawClient.welcoming(at: listener)
-    #expect(try client.allowNext() == "host.shouldReboot")
-    #expect(asking.status() == 0)
   }
 }

@@ -51,15 +51,6 @@ struct HoldTests {
     #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
   }
 
-  @Test("the command's own queries are vetoed")
-  func underTheHold() throws {
-    let tribunectl = try Programs.path(of: "tribunectl")
-    let result = try bus.tribunectl(
-      "hold", "a.*", "--why=c", "--", tribunectl, "--address=\(bus.address)", "ask", "a.shouldB")
-    #expect(result.status == 1)
-    #expect(result.output.hasPrefix("vetoed: a.shouldB"))
-  }
-
   @Test("if the bus dies, the command goes on, and the lost hold is reported")
   func busGoes() throws {
     let program = try bus.start(

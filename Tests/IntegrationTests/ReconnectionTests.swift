@@ -82,20 +82,4 @@ struct ReconnectionTests {
     #expect(asked.output.contains("no room"))
     #expect(program.end(SIGTERM) == 0)
   }
-
-  @Test("observe --retained prints what is retained after each reconnection")
-  func retained() throws {
-    let bus = try TestBus(folder: folder)
-    #expect(try bus.tribunectl("post", "a.state", "1", "--retain").status == 0)
-    let observer = try bus.staying("-j", "observe", "a.*", "--retained")
-    #expect(try observer.output.line()?.contains(#""userInfo":1"#) == true)
-    var last = bus
-    for number in 2...3 {
-      last = try replace(last)
-      #expect(try observer.errors.line()?.contains("reconnected to the bus") == true)
-      #expect(try last.tribunectl("post", "a.state", "\(number)", "--retain").status == 0)
-      #expect(try observer.output.line() == #"{"interrupted":true}"#)
-      #expect(try observer.output.line()?.contains(#""userInfo":\#(number)"#) == true)
-    }
-  }
 }

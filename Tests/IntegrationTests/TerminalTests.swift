@@ -43,30 +43,6 @@ struct TerminalTests {
     #expect(second.status() == 0)
   }
 
-  @Test("a second question waits for the first, and a withdrawn one consumes no answer")
-  func queues() async throws {
-    let delegate = try delegate()
-    let first = try bus.start("ask", "first")
-    try delegate.read(to: Self.prompt)
-    let connection = try await bus.connect()
-    let witness = AttentiveDelegate { _ in .abstain }
-    try await connection.attach(witness, respondingTo: ["second", "third"])
-    let second = try bus.start("ask", "second")
-    let third = try bus.start("ask", "third")
-    // When the witness has both, the delegate has them as well.
-    for _ in 0..<2 { _ = await witness.next() }
-    first.signal(SIGKILL)
-    let next = try delegate.read(to: Self.prompt)
-    #expect(next.contains("withdrawn"))
-    #expect(next.contains("1 more waits"))
-    let isSecond = next.contains("second")
-    try delegate.type("n one\n")
-    #expect(try delegate.read(to: Self.prompt).contains(isSecond ? "third" : "second"))
-    try delegate.type("y\n")
-    #expect((isSecond ? second : third).status() == 1)
-    #expect((isSecond ? third : second).status() == 0)
-  }
-
   @Test("a question that has timed out is taken back, even if the query goes on")
   func timesOut() throws {
     let delegate = try delegate("--timeout=100ms", "--on-failure=abstain")
