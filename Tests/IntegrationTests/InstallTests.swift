@@ -35,14 +35,11 @@ import Testing
     #expect(folder.contains("root/opt/etc/tribune/tribuned.conf"))
     let unit = try folder.read("root/usr/lib/systemd/\(manager)/tribuned.service")
     #expect(unit.contains(/\nExecStart=\/usr\/bin\/tribuned .*--config=\/opt\/etc\/tribune\n/))
-    #expect(!unit.contains("dir@"))
-  }
-
-  @Test("gives the delegates' unit their folder") func delegates() throws {
-    let unit = try folder.read("root/usr/lib/systemd/system/tribune-delegates.service")
+    let delegates = try folder.read("root/usr/lib/systemd/system/tribune-delegates.service")
     #expect(
-      unit.contains("\nExecStart=/usr/bin/tribunectl delegate --directory=/etc/tribune/delegates.d\n"))
-    #expect(!unit.contains("dir@"))
+      delegates.contains(
+        "\nExecStart=/usr/bin/tribunectl delegate --directory=/opt/etc/tribune/delegates.d\n"))
+    #expect(!(unit + delegates).contains("dir@"))
   }
 
   @Test("installs every example, with the folders filled in") func examples() throws {

@@ -73,15 +73,13 @@ struct JSONOutputTests {
     let statuses = try ids.prefix(3).map { try first(["status", $0]) }
     let listed = try Self.fields(of: "list")
     for status in statuses { #expect(Set(status.keys) == listed) }
-    let observations = statuses.compactMap { $0["observations"] as? [[String: Any]] }.flatMap { $0 }
-    #expect(observations.count == 1)
-    try expect(try #require(observations.first), isListedAs: "each of observations")
-    let delegates = statuses.compactMap { $0["delegates"] as? [[String: Any]] }.flatMap { $0 }
-    #expect(delegates.count == 1)
-    try expect(try #require(delegates.first), isListedAs: "explain")
-    let holds = statuses.compactMap { $0["holds"] as? [[String: Any]] }.flatMap { $0 }
-    #expect(holds.count == 1)
-    try expect(try #require(holds.first), isListedAs: "holds")
+    for (kind, term) in [
+      ("observations", "each of observations"), ("delegates", "explain"), ("holds", "holds"),
+    ] {
+      let entries = statuses.compactMap { $0[kind] as? [[String: Any]] }.flatMap { $0 }
+      #expect(entries.count == 1)
+      try expect(try #require(entries.first), isListedAs: term)
+    }
   }
 
   @Test("queries and answers are printed with the fields in the page")

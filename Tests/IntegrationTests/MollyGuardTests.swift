@@ -40,13 +40,10 @@ import Testing
     (["shutdown", "--reboot", "now"], "host.shouldReboot"),
   ]
 
-  @Test("lets a command pass that nothing vetoes", arguments: asking.map(\.command))
-  func allowed(command: [String]) throws {
-    #expect(try run(command).status == 0)
-  }
-
-  @Test("refuses a vetoed command, with every reason", arguments: asking)
+  @Test(
+    "lets a command pass that nothing vetoes, and refuses a vetoed one with every reason", arguments: asking)
   func vetoed(command: [String], name: String) throws {
+    #expect(try run(command).status == 0)
     try bus.staying("delegate", name, "--label=backup", "--veto=a backup is running")
     try bus.staying("hold", name, "--why=a restore is running")
     let guarded = try run(command)
