@@ -1,110 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
 import Testing
-import Tribune
+import TribuneWire
 
+/// What the bus itself posts, member by member, as docs/ANNOUNCEMENTS.md lists it.
 @Suite("What the bus itself posts", .timeLimit(.minutes(1)))
 struct AnnouncementTests {
   private let bus: TestBus
+  private let observer: RawClient
+  private let client: RawClient
+  private let who: String
 
-  init() throws { bus = try TestBus() }
-
-  @Test("observers learn of each delegate that joins or leaves an object's chain")
-  func delegates() async throws {
-    let (observer, program) = (try await bus.connect(), try await bus.connect())
-    var news = try await observer.observe("tribune.delegate.*", object: "window/1").makeAsyncIterator()
-    let yes = AttentiveDelegate()
-    let attachment = try await program.attach(
-      yes, to: "window/1", respondingTo: ["window.*", "a.b"], label: "\"it\"\u{9B}")
-
-    let (attached, userInfo) = try await next(&news)
-    #expect(attached.name == "tribune.delegate.didAttach")
-    #expect(attached.object == "window/1")
-    #expect(attached.sender == nil)
-    #expect(userInfo["delegate"] as? UInt64 == attachment.id)
-    #expect(userInfo["label"] as? String == "\"it\"\u{9B}")
-    #expect(userInfo["connection"] as? String == program.id)
-    #expect(userInfo["respondsTo"] as? [String] == ["window.*", "a.b"])
-
-    try await attachment.detach()
-    let detached = try await next(&news).notification
-    #expect(detached.name == "tribune.delegate.didDetach")
-    #expect(detached.userInfo == attached.userInfo)
-    #expect(await yes.all.isEmpty)
-    await program.close()
-    await observer.close()
+  init() throws {
+    bus = try TestBus()
+    observer = try RawClient.observing("tribune.**", on: bus)
+    let (client, welcome) = try RawClient.welcomed(bus)
+    self.client = client
+    who = try Self.who(welcome.connection)
+    try expect("connection.didConnect", "\(who)}")
   }
 
-  @Test("observers learn who overrode vetoes, why, and which vetoes")
-  func overriding() async throws {
-    let (observer, program) = (try await bus.connect(), try await bus.connect())
-    var news = try await observer.observe("tribune.query.didOverride", object: "o").makeAsyncIterator()
-    let (yes, no) = (AttentiveDelegate(), AttentiveDelegate(vetoing: "not \"now\""))
-    try await program.attach(yes, to: "o", respondingTo: ["a.shouldB"])
-    // There is no veto to override yet.
-    #expect(try await program.ask("a.shouldB", object: "o", override: "no matter what").isAllowed)
-    try await program.attach(no, to: "o", respondingTo: ["a.shouldB"], label: "no")
-    // A dry run overrides nothing.
-    #expect(try await program.ask("a.shouldB", object: "o", override: "may I?", isDryRun: true).isOverridden)
-    let verdict = try await program.ask("a.shouldB", object: "o", override: "I \"must\"")
-    #expect(verdict.isOverridden)
+  /// The members for a connection of this process.
+  private static func who(_ connection: ConnectionID) throws -> String {
+    let peer = try ThisProcess.identity
+    let unit = peer.unit.replacing("\\", with: "\\\\")
+    return #""connection":"\#(connection)","pid":\#(peer.pid),"uid":\#(peer.uid),"#
+      + #""process":"\#(peer.process)","unit":"\#(unit)""#
+  }
 
-    let (notification, userInfo) = try await next(&news)
-    #expect(notification.sender == nil)
-    #expect(userInfo["query"] as? UInt64 == verdict.query)
-    #expect(userInfo["name"] as? String == "a.shouldB")
-    #expect(userInfo["reason"] as? String == "I \"must\"")
-    let asker = try #require(userInfo["asker"] as? [String: Any])
-    #expect(asker["connection"] as? String == program.id)
-    #expect(asker["pid"] as? Int32 == getpid())
-    let vetoes = try #require(userInfo["vetoes"] as? [[String: Any]])
-    #expect(vetoes.map { $0["label"] as? String } == ["no"])
-    #expect(vetoes.map { $0["reason"] as? String } == ["not \"now\""])
-    await program.close()
-    await observer.close()
+  /// Expects the next announcement, whose userInfo begins with these members.
+  private func expect(_ name: String, object: String = "", _ members: String) throws {
+    let frame = try observer.next(.post)
+    #expect(frame.header.sender == .bus)
+    #expect((frame.name, frame.object) == ("tribune.\(name)", object))
+    #expect(frame.payload.hasPrefix("{\(members)"), "\(frame.payload)")
+  }
+
+  @Test("observers learn who connects and disconnects, and why if the bus closed the connection")
+  func connections() throws {
+    // A frame that is shorter than its header.
+    try client.send([UInt8](repeating: 0, count: 32))
+    try expect("connection.didDisconnect", "\(who),\"reason\":\"malformedFrame\"}")
+    // A client that never says hello is not announced.
+    try RawClient(bus).send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
+    let other = try Self.who(RawClient.welcomed(bus).welcome.connection)
+    for name in ["connection.didConnect", "connection.didDisconnect"] { try expect(name, "\(other)}") }
+  }
+
+  @Test("observers learn of each delegate that joins or leaves an object's chain")
+  func delegates() throws {
+    let attach = Attach(label: "\"it\"\u{9B}", patterns: ["window.*", "a.b"])
+    let id = try client.attach(attach, object: "window/1", serial: 1).rawValue
+    let connection = try #require(who.split(separator: ",").first)
+    let members = #""delegate":\#(id),"label":"\"it\"\u009b",\#(connection),"respondsTo":["window.*","a.b"]}"#
+    try expect("delegate.didAttach", object: "window/1", members)
+    try client.sendConfirmed(Cancel(target: 1), serial: 2)
+    try expect("delegate.didDetach", object: "window/1", members)
   }
 
   @Test("observers learn of each hold, its end, and each query's end, with who and why")
-  func holdsAndQueries() async throws {
-    let (observer, program) = (try await bus.connect(), try await bus.connect())
-    var news = try await observer.observe("tribune.*.*", object: "o").makeAsyncIterator()
-    let holder = try bus.staying("hold", "a.*", "--object=o", "--why=not \"now\"")
-    let taken = try await next(&news)
-    #expect(taken.notification.name == "tribune.hold.didTake")
-    #expect(taken.notification.object == "o")
-    #expect(taken.userInfo["pattern"] as? String == "a.*")
-    #expect(taken.userInfo["why"] as? String == "not \"now\"")
-    #expect(taken.userInfo["pid"] as? Int32 == holder.pid)
-    #expect(taken.userInfo["process"] as? String == "tribunectl")
-
-    let verdict = try await program.ask("a.shouldB", object: "o")
-    let concluded = try await next(&news)
-    #expect(concluded.notification.name == "tribune.query.didConclude")
-    #expect(concluded.userInfo["query"] as? UInt64 == verdict.query)
-    #expect(concluded.userInfo["name"] as? String == "a.shouldB")
-    #expect(concluded.userInfo["verdict"] as? String == "vetoed")
-    #expect(concluded.userInfo["mode"] as? String == "parallel")
-    #expect(concluded.userInfo["vetoCount"] as? Int == 1)
-    #expect(concluded.userInfo["elapsed"] as? Double != nil)
-    let asker = try #require(concluded.userInfo["asker"] as? [String: Any])
-    #expect(asker["connection"] as? String == program.id)
-
-    holder.signal(SIGKILL)
-    let released = try await next(&news)
-    #expect(released.notification.name == "tribune.hold.didRelease")
-    #expect(released.userInfo["hold"] as? UInt64 == taken.userInfo["hold"] as? UInt64)
-    #expect(released.userInfo["expired"] as? Bool == false)
-    await program.close()
-    await observer.close()
+  func holdsAndQueries() throws {
+    try client.send(Hold(), serial: 1, name: "a.*", object: "o", text: "not \"now\"")
+    let id = try client.next(.ok).decode(Okay.self).delegate
+    let hold = #""hold":\#(id),"pattern":"a.*","why":"not \"now\"",\#(who)"#
+    try expect("hold.didTake", object: "o", "\(hold)}")
+    let query = try client.ask("a.shouldB", object: "o", serial: 2).query.rawValue
+    try expect(
+      "query.didConclude", object: "o",
+      #""query":\#(query),"name":"a.shouldB","verdict":"vetoed","mode":"parallel","asker":{\#(who)},"#
+        + #""vetoCount":1,"elapsed":0"#)
+    try client.sendConfirmed(Cancel(target: 1), serial: 3)
+    try expect("hold.didRelease", object: "o", "\(hold),\"expired\":false}")
   }
 
-  private func next(
-    _ news: inout Notifications.AsyncIterator
-  ) async throws -> (notification: Tribune.Notification, userInfo: [String: Any]) {
-    guard case .notification(let notification)? = try await news.next() else {
-      throw RawClient.Ended()
+  @Test("observers learn who overrode vetoes, why, and which vetoes")
+  func overriding() throws {
+    let ask = Ask(flags: .overrides, overrideReason: "I \"must\"")
+    // There is no veto to override yet.
+    try client.ask("a.shouldB", object: "o", ask, serial: 1)
+    try expect("query.didConclude", object: "o", #""query":1,"name":"a.shouldB","verdict":"allowed","#)
+    try client.attach(Attach(label: "no", patterns: ["a.shouldB"]), object: "o", serial: 2)
+    try expect("delegate.didAttach", object: "o", "")
+    // A dry run overrides nothing, and is not announced.
+    let rehearsal = Ask(flags: [.overrides, .isDryRun], overrideReason: "may I?")
+    for (ask, serial) in [(rehearsal, 3), (ask, 4)] as [(Ask, Serial)] {
+      try client.send(ask, serial: serial, name: "a.shouldB", object: "o")
+      try client.answer(client.nextQuestion().question, .veto, "not \"now\"")
+      #expect(try client.nextVerdict().isOverridden)
     }
-    return (notification, try jsonObject(String(decoding: notification.userInfo.bytes, as: UTF8.self)))
+    try expect(
+      "query.didOverride", object: "o",
+      #""query":3,"name":"a.shouldB","reason":"I \"must\"","asker":{\#(who)},"vetoes":[{"delegate":1,"#
+        + #""label":"no","outcome":"vetoed","reason":"not \"now\"","#)
+    try expect("query.didConclude", object: "o", #""query":3,"name":"a.shouldB","verdict":"allowed","#)
   }
 }
