@@ -105,39 +105,47 @@ struct DaemonTests {
 
   // MARK: The end
 
-  @Test("SIGTERM and SIGINT: it delivers, dismisses its clients, and ends", arguments: [SIGTERM, SIGINT])
+  @Test(
+    "SIGTERM and SIGINT: it delivers what came, waits or is buffered, dismisses its clients, and ends",
+    arguments: [SIGTERM, SIGINT])
   func end(signal: CInt) throws {
     let bus = try TestBus()
-    let observer = try RawClient.observing("load.*", on: bus)
-    let watcher = try RawClient.observing("tribune.bus.**", on: bus)
-    let poster = try RawClient.greeted(bus)
     let silent = try RawClient(bus)
-    _ = silent
-    try poster.settle()
+    let observer = try RawClient.observing("load.*", on: bus)
+    let suspended = try RawClient.greeted(bus)
+    try suspended.sendConfirmed(Observe(suspension: .hold), serial: 1, name: "load.*")
+    try suspended.sendConfirmed(Suspend(isSuspended: true), serial: 2)
+    let watcher = try RawClient.observing("tribune.bus.**", on: bus)
+    let (awaited, waiting) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    try awaited.sendConfirmed(Observe(options: .awaited), serial: 1, name: "disk.*")
+    try waiting.send(Post(options: .awaited), serial: 1, name: "disk.willUnmount")
+    _ = try awaited.next(.post)
+    let poster = try RawClient.greeted(bus)
     // While the daemon is stopped, send more than one read takes, all of it before the signal. The kernel buffers more
     // of one long write than of many short ones.
     try bus.freeze()
-    let count = 100
+    let count: Serial = 100
     let text = String(repeating: "x", count: 1000)
     try poster.send {
-      for serial in 1...count {
-        $0.appendFrame(Post(), serial: Serial(serial), name: "load.unit", text: text)
-      }
+      for serial in 1...count { $0.appendFrame(Post(), serial: serial, name: "load.unit", text: text) }
+      $0.appendFrame(Post(style: .whenIdle), serial: count + 2, name: "load.idle")
+      $0.appendFrame(Post(style: .asSoonAsPossible), serial: count + 1, name: "load.soon")
     }
     bus.signal(signal)
     bus.signal(SIGCONT)
 
-    for serial in 1...count {
-      let frame = try observer.next(.post)
-      #expect(frame.header.serial == Serial(serial))
-    }
-    #expect(try watcher.next(.post).name == "tribune.bus.willStop")
-    for client in [observer, watcher, poster] {
-      let last = try client.next(.error)
-      #expect(last.header.serial == 0)
+    let received = try [observer, suspended, watcher, awaited, waiting, poster].map { try $0.readToEnd() }
+    for frames in received {
+      let last = try #require(frames.last)
+      #expect(last.kind == .error && last.header.serial == 0)
       #expect(try last.decode(Refusal.self).code == .shuttingDown)
-      #expect(try client.readToEnd().isEmpty)
     }
+    for frames in received[..<2] { #expect(frames.dropLast().map(\.header.serial) == Array(1...count + 2)) }
+    #expect(received[2].dropLast().map(\.name) == ["tribune.bus.willStop"])
+    // In particular, the poster that waits is not told who has left.
+    for frames in received[3...] { #expect(frames.count == 1) }
+    _ = try silent.readHello()
+    try silent.expectClosed(with: .shuttingDown)
     let stopping = try bus.notifySocket.wait(for: "STOPPING=1")
     #expect(stopping.contains("\nSTATUS=Stopping"))
     #expect(bus.status() == 0)

@@ -29,15 +29,17 @@ struct NotificationTests {
     [], [0], Array(0...255), Array("{\"offset\": 1.5}".utf8), [0xFF, 0xFE, 0xC0, 0x80, 0xED, 0xA0, 0x80],
     Array(repeating: 0, count: 4096), Array(repeating: 0xF1, count: 65_536),
     (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) },
+    // The default limit.
+    SharedFile.bytes(16 << 20),
   ]
 
-  @Test("userInfo arrives as it was sent, whatever its bytes", arguments: payloads)
-  func userInfo(bytes: [UInt8]) throws {
-    let observer = try RawClient.observing("a.b", on: bus)
+  @Test("userInfo arrives as it was sent, whatever its bytes", arguments: payloads.indices)
+  func userInfo(index: Int) throws {
+    let bytes = Self.payloads[index]
+    let observers = try (0..<2).map { _ in try RawClient.observing("a.b", on: bus) }
     let (poster, welcome) = try RawClient.welcomed(bus)
+    #expect(welcome.payloadMax == 16 << 20)
     try poster.post("a.b", object: "o", bytes: bytes, serial: 77)
-    let frame = try observer.next()
-    #expect(frame.payloadBytes == bytes)
     // Only the sender differs from what the poster sent.
     let expected = RawClient.bytes {
       $0.appendHead(
@@ -46,21 +48,7 @@ struct NotificationTests {
       $0.append("a.bo")
       $0.append(bytes)
     }
-    #expect(frame.bytes == expected)
-  }
-
-  @Test("userInfo of the default limit's length arrives at every observer")
-  func longestUserInfo() throws {
-    let observers = try (0..<2).map { _ in try RawClient.observing("a.b", on: bus) }
-    let (poster, welcome) = try RawClient.welcomed(bus)
-    #expect(welcome.payloadMax == 16 << 20)
-    let bytes = (0..<16 << 20).map { UInt8(truncatingIfNeeded: $0 >> 4) }
-    try poster.post("a.b", bytes: bytes, serial: 1)
-    for observer in observers {
-      let frame = try observer.next()
-      #expect(frame.kind == .post)
-      #expect(frame.payloadBytes == bytes)
-    }
+    for observer in observers { #expect(try observer.next().bytes == expected) }
   }
 
   @Test("one poster's notifications arrive in order, however long they are", arguments: [1, 2, 3])
@@ -83,5 +71,20 @@ struct NotificationTests {
       #expect(frame.header.serial == Serial(serial))
       #expect(frame.payloadBytes.allSatisfy { $0 == UInt8(truncatingIfNeeded: serial) })
     }
+  }
+
+  @Test("of the posts in one read, those for now come first, then those for soon, then those for an idle bus")
+  func styles() throws {
+    let observer = try RawClient.observing("a.*", on: bus)
+    let poster = try RawClient.greeted(bus)
+    try poster.send {
+      for number in 1...3 as ClosedRange<Serial> {
+        $0.appendFrame(Post(style: .whenIdle), serial: 20 + number, name: "a.idle")
+        $0.appendFrame(Post(style: .asSoonAsPossible), serial: 10 + number, name: "a.soon")
+        $0.appendFrame(Post(options: number == 2 ? .immediately : []), serial: number, name: "a.now")
+      }
+    }
+    #expect(try (0..<9).map { _ in try observer.next().header.serial } == [1, 2, 3, 11, 12, 13, 21, 22, 23])
+    try observer.expectSilence()
   }
 }
