@@ -43,16 +43,6 @@ struct CommandTests {
     let line = try #require(try observer.output.line())
     #expect(line.hasPrefix(#"{"name":"a","object":"o","sender":":"#))
     #expect(line.hasSuffix(#","userInfo":{"n":"# + number + #","s":"\u009bé"}}"#))
-    #expect(try bus.tribunectl("post", "b").status == 0)
-    let none = try observer.output.object()
-    #expect(none["userInfo"] is NSNull)
-    #expect(none["object"] as? String == "")
-    let client = try RawClient.greeted(bus)
-    try client.post("c", bytes: [0xFF, 0x00], serial: 1)
-    let bytes = try observer.output.object()
-    #expect(bytes["userInfoBase64"] as? String == "/wA=")
-    #expect(bytes["userInfo"] == nil)
-    #expect(observer.end(SIGTERM) == 0)
   }
 
   @Test("an observer reports how much it lost, where it lost it")

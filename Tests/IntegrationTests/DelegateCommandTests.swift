@@ -58,21 +58,10 @@ struct DelegateCommandTests {
   }
 
   @Test("a value query returns the first value of the chain; collecting returns all")
-  func chain() async throws {
-    let connection = try await bus.connect()
-    let sources = [nil, "2", "3"].map { (value: UserInfo?) in
-      AttentiveDelegate { _ in value.map { Answer.value($0) } ?? .abstain }
+  func chain() throws {
+    for way in [["--approve"], ["--exec", "printf", "2"], ["--exec", "printf", "3"]] {
+      try bus.staying(["delegate", "browser.rows", "--object=browser/1"] + way)
     }
-    for (order, source) in sources.enumerated() {
-      try await connection.attach(
-        source, to: "browser/1", respondingTo: ["browser.rows"], order: Int32(order), label: "\(order)")
-    }
-    let first = try await connection.query("browser.rows", object: "browser/1")
-    #expect(first.value == "2")
-    #expect(first.outcomes.map(\.kind) == [.abstained, .answered])
-    let all = try await connection.collect("browser.rows", object: "browser/1")
-    #expect(all.values == ["2", "3"])
-
     try bus.tribunectl("query", "browser.rows", "--object=browser/1").expect(0, output: "2\n")
     #expect(try bus.tribunectl("query", "browser.rows", "--object=browser/1", "--collect").output == "2\n3\n")
     #expect(
@@ -80,6 +69,5 @@ struct DelegateCommandTests {
     let none = try bus.tribunectl("query", "browser.columns", "--object=browser/1")
     none.expect(1, output: "")
     #expect(none.errors.contains("has no value: no delegate answered"))
-    await connection.close()
   }
 }
