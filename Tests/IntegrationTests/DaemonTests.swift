@@ -179,20 +179,6 @@ struct DaemonTests {
 
   // MARK: Resources
 
-  @Test("a service manager that reads nothing delays nobody, and later gets what counts")
-  func slowServiceManager() throws {
-    let bus = try TestBus()
-    let filling = try bus.notifySocket.fill()
-    try bus.folder.write("[Bus]\nQueriesMax=7\n", to: "etc/tribuned.conf")
-    bus.signal(SIGHUP)
-    try bus.waitForLog("the configuration was read again")
-    #expect(try RawClient.welcomed(bus).welcome.queriesMax == 7)
-    try bus.notifySocket.drain(filling)
-    try bus.notifySocket.wait { $0.hasPrefix("RELOADING=1\n") }
-    try bus.notifySocket.wait(for: "READY=1")
-    #expect(bus.stop() == 0)
-  }
-
   @Test("the daemon raises its limit of open descriptors to the hard limit")
   func descriptorLimit() throws {
     let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=64:512"])

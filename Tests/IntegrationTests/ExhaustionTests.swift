@@ -145,21 +145,6 @@ struct ExhaustionTests {
     try delegate.expectSilence()
   }
 
-  @Test("with a low mark of 0, an observer recovers once it has read everything")
-  func recovery() throws {
-    let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=0\nPaceMaxSec=1ms\n")
-    let (observer, welcome) = try RawClient.welcomed(bus)
-    try observer.observe("load.*", serial: 1)
-    let poster = try RawClient.greeted(bus)
-    let stream = PostStream(poster)
-    try stream.post(2_000)
-    try poster.settle()
-    #expect(try poster.entry(of: welcome.connection)?.isLossy == true)
-    var tally = Tally()
-    try observer.read(&tally, to: stream.posted)
-    #expect(try poster.entry(of: welcome.connection)?.isLossy == false)
-  }
-
   @Test("a client that never reads its verdicts is closed, and the log says why")
   func asksWithoutReading() throws {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=256K\n")

@@ -9,8 +9,6 @@ import TribuneWire
 struct FlowTests {
   /// Low marks, and pauses that only reading ends.
   private static let patient = "[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=10s\n"
-  /// Low marks, and hardly any pause.
-  private static let hasty = "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\nPaceMaxSec=1ms\n"
 
   private static func observer(
     on bus: TestBus, of pattern: String = "load.*"
@@ -196,9 +194,11 @@ struct FlowTests {
     #expect(try other.busEntry().lost == entry.lost)
   }
 
-  @Test("each time that an observer loses or recovers, the bus announces and logs that once")
-  func episodes() throws {
-    let bus = try TestBus(configuration: Self.hasty)
+  @Test(
+    "each time that an observer loses or recovers, the bus announces and logs that once",
+    arguments: ["16K", "0"])
+  func episodes(lowMark: String) throws {
+    let bus = try TestBus(configuration: "[Queue]\nLowMark=\(lowMark)\nHighMark=64K\nPaceMaxSec=1ms\n")
     let (watcher, _) = try Self.observer(on: bus, of: "tribune.observer.*")
     let (observer, welcome) = try Self.observer(on: bus)
     let poster = try RawClient.greeted(bus)
@@ -213,6 +213,7 @@ struct FlowTests {
       try observer.read(&tally, to: stream.posted)
       let lost = tally.lost - before
       #expect(lost > 0)
+      #expect(try poster.entry(of: welcome.connection)?.isLossy == false)
       let news = [try watcher.next(.post), try watcher.next(.post)]
       #expect(news.map(\.name) == ["tribune.observer.didBecomeLossy", "tribune.observer.didRecover"])
       #expect(news.allSatisfy { $0.payload.contains(observed) && $0.header.sender == .bus })

@@ -232,24 +232,6 @@ struct GuardEndingTests {
     #expect(try next.tribunectl("-j", "status").output.contains("\"posted\":1,"))
   }
 
-  @Test("it looks for a bus no longer than --reconnect says")
-  func busNotFound() throws {
-    let gate = try ShellGate()
-    let guarding = try bus.start(
-      "guard", "a.b", "--reconnect=3s", "--",
-      "sh", "-c", "kill -KILL \(bus.pid); \(gate.wait); exit 3")
-    #expect(bus.status() == -SIGKILL)
-    // This socket never answers, so another connection would hang.
-    try FileManager.default.removeItem(atPath: bus.path)
-    let listener = try UnixSocket.listening(at: bus.path)
-    try gate.open()
-    #expect(guarding.status() == 3)
-    let errors = try guarding.errors.rest()
-    #expect(errors.hasPrefix("tribunectl: a.didFailToB could not be posted: "))
-    #expect(errors.contains("no bus was found within 3s"))
-    withExtendedLifetime(listener) {}
-  }
-
   // MARK: A bus that is slow to acknowledge `will`
 
   /// Plays the bus to a guard: allows its query, and receives its `will`.

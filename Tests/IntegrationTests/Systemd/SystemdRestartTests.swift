@@ -154,22 +154,13 @@ struct SystemdRestartTests {
     for client in clients {
       for serial in 1...10 { try client.observe("part\(serial).*", serial: Serial(serial)) }
     }
-    var times: [Double] = []
     for _ in 0..<5 {
       try machine.does("systemctl", "restart", Self.service)
       let ended = try machine.number("InactiveEnterTimestampMonotonic")
       let ready = try machine.number("ActiveEnterTimestampMonotonic")
-      let began = try machine.number("ActiveExitTimestampMonotonic")
-      times.append(Double(ready - ended) / 1000)
-      print(
-        "handed over in \(Double(ended - began) / 1000) ms, taken over and ready in \(Double(ready - ended) / 1000) ms"
-      )
+      // An idle machine takes 300 ms at most. The limit only catches what is out of all proportion.
+      #expect((0..<10_000_000).contains(ready - ended), "taken over in \(ready - ended) µs")
     }
-    print(
-      "from the old daemon's end to READY, at best \(times.min() ?? 0) ms and at worst \(times.max() ?? 0) ms"
-    )
-    // An idle machine takes 300 ms at most. The limit only catches what is out of all proportion.
-    #expect(times.allSatisfy { (0..<10_000).contains($0) }, "\(times)")
 
     let poster = try RawClient.greeted(machine)
     for serial in 1...10 { try poster.send(Post(), serial: Serial(serial), name: "part\(serial).didMove") }
