@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Testing
 
 /// The result of a program that has ended.
 struct FinishedProgram {
@@ -34,6 +35,19 @@ struct FinishedProgram {
 
   /// The whole output, as a JSON object.
   func object() throws -> [String: Any] { try jsonObject(output) }
+
+  /// Expects this exit status, and this output and these errors if they are given.
+  func expect(
+    _ status: Int32, output: String? = nil, errors: String? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(self.status == status, "\(self)", sourceLocation: sourceLocation)
+    if let output { #expect(self.output == output, sourceLocation: sourceLocation) }
+    if let errors { #expect(self.errors == errors, sourceLocation: sourceLocation) }
+  }
+
+  /// The outcomes of the verdict that `tribunectl -j ask` printed.
+  func outcomes() throws -> [[String: Any]] { try #require(try object()["outcomes"] as? [[String: Any]]) }
 
   /// Runs the daemon, which is expected to end by itself.
   static func tribuned(

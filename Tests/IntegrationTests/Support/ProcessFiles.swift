@@ -30,11 +30,15 @@ extension TestBus {
 
   /// The soft and the hard limit of open descriptors.
   func descriptorLimits() throws -> [Int] {
-    let limits = try String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8)
+    try Self.descriptorLimits(in: String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8))
+  }
+
+  /// The soft and the hard limit of open descriptors in the text of /proc/PID/limits.
+  static func descriptorLimits(in limits: String) throws -> [Int] {
     for line in limits.split(separator: "\n") where line.hasPrefix("Max open files") {
       return line.split(separator: " ").compactMap { Int($0) }
     }
-    throw Programs.Missing(description: "/proc/\(pid)/limits has no open files")
+    throw Programs.Missing(description: "there is no limit of open files in \(limits)")
   }
 }
 

@@ -46,6 +46,12 @@ extension RawClient {
 
   func nextVerdict() throws -> Verdict { try next(.verdict).decode(Verdict.self) }
 
+  /// Expects that the next error has this code, and that the bus then closes the connection without another frame.
+  func expectClosed(with code: ErrorCode) throws {
+    #expect(try nextError() == code)
+    #expect(try readToEnd().isEmpty)
+  }
+
   func nextConclusion() throws -> ConclusionKind { try next(.concluded).decode(Concluded.self).conclusion }
 
   /// Answers a question.

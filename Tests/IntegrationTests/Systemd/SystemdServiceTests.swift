@@ -256,8 +256,6 @@ extension Container {
 
   /// The soft and the hard limit of open descriptors.
   fileprivate func fileLimits(of pid: String) throws -> [Int] {
-    let limits = try read("/proc/\(pid)/limits").split(separator: "\n")
-    let files = try #require(limits.first { $0.hasPrefix("Max open files") })
-    return files.split(separator: " ").compactMap { Int($0) }
+    try TestBus.descriptorLimits(in: read("/proc/\(pid)/limits"))
   }
 }
