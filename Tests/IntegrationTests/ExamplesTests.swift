@@ -51,7 +51,7 @@ struct ExamplesTests {
 
   @Test("the README's table has each example, with commands that start")
   func readme() async throws {
-    let readme = try String(contentsOf: Script.repository.appending(path: "README.md"), encoding: .utf8)
+    let readme = try Script.text(of: "README.md")
     let section = try #require(readme.components(separatedBy: "\n## Examples\n").dropFirst().first)
       .components(separatedBy: "\n## ")[0]
     let commands = section.components(separatedBy: "`").filter {

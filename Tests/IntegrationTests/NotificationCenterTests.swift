@@ -56,18 +56,13 @@ struct NotificationCenterTests {
 }
 
 extension Notifications.AsyncIterator {
-  /// The next delivery, which has to be a notification.
-  fileprivate mutating func nextNotification() async throws -> Notification? {
-    switch try await next() {
-    case .notification(let notification): return notification
-    case let other:
-      Issue.record("expected a notification, received \(String(describing: other))")
+  /// The number in the next delivery, which has to be a notification.
+  fileprivate mutating func nextNumber() async throws -> (number: Int, isRetained: Bool)? {
+    let delivery = try await next()
+    guard case .notification(let notification)? = delivery else {
+      Issue.record("expected a notification, received \(String(describing: delivery))")
       return nil
     }
-  }
-
-  fileprivate mutating func nextNumber() async throws -> (number: Int, isRetained: Bool)? {
-    guard let notification = try await nextNotification() else { return nil }
     let number = try #require(Int(notification.userInfo.text ?? ""))
     return (number, notification.isRetained)
   }

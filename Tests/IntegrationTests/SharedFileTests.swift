@@ -156,41 +156,23 @@ struct SharedFileTests {
 
   // MARK: Wrong files
 
-  struct Cheat: Sendable, CustomTestStringConvertible {
-    let testDescription: String
-    var length = SharedFileTests.floor
-    var said = SharedFileTests.floor
-    var seals = SharedFile.seals
-    var path: String?
-    var error = ErrorCode.invalidDescriptor
-
-    /// One for each reason for which `MemoryFile` refuses a file, and everything that only the bus refuses.
-    static let all = [
-      Cheat(testDescription: "no seals", seals: 0),
-      Cheat(testDescription: "longer than it says", length: SharedFileTests.floor + 1),
-      Cheat(testDescription: "under 64 KiB", length: 65_535, said: 65_535),
-      Cheat(testDescription: "empty", length: 0, said: 0),
-      Cheat(testDescription: "over the limit", said: (16 << 20) + 1, error: .invalidValue),
-      Cheat(testDescription: "of a length beyond all limits", said: .init(UInt32.max), error: .invalidValue),
-      Cheat(testDescription: "a device", path: "/dev/zero"),
-    ]
-  }
-
   @Test(
     "a wrong file is refused and closed, and the connection goes on",
-    arguments: Cheat.all)
-  func refused(_ cheat: Cheat) throws {
+    arguments: [
+      // Without seals, longer than it says, under 64 KiB, empty.
+      (floor, floor, 0, .invalidDescriptor), (floor + 1, floor, SharedFile.seals, .invalidDescriptor),
+      (65_535, 65_535, SharedFile.seals, .invalidDescriptor), (0, 0, SharedFile.seals, .invalidDescriptor),
+      // Over the limit, and over all limits.
+      (floor, (16 << 20) + 1, SharedFile.seals, .invalidValue),
+      (floor, Int(UInt32.max), SharedFile.seals, .invalidValue),
+    ] as [(Int, Int, CInt, ErrorCode)])
+  func refused(length: Int, said: Int, seals: CInt, code: ErrorCode) throws {
     let (observer, poster) = (try RawClient.observing("a.b", on: bus), try RawClient.greeted(bus))
-    let file =
-      if let path = cheat.path {
-        FileDescriptor(owning: try retrying { unsafe open(path, O_RDONLY | O_CLOEXEC) })
-      } else {
-        try SharedFile.make(SharedFile.bytes(cheat.length), seals: cheat.seals)
-      }
-    try poster.post("a.b", file: file, length: cheat.said, serial: 9)
+    let file = try SharedFile.make(SharedFile.bytes(length), seals: seals)
+    try poster.post("a.b", file: file, length: said, serial: 9)
     let refusal = try poster.next()
     #expect(refusal.kind == .error && refusal.header.serial == 9)
-    #expect(try refusal.decode(Refusal.self).code == cheat.error)
+    #expect(try refusal.decode(Refusal.self).code == code)
     let good = SharedFile.bytes(Self.floor)
     try poster.post("a.b", file: try SharedFile.make(good), length: good.count, serial: 10)
     #expect(try observer.next().payloadBytes == good)

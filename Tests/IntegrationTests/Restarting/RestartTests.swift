@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
+import TribuneServer
+import TribuneSystem
 import TribuneWire
 
 /// A bus that is restarted goes on with all its connections, whether it handed them over or died.
@@ -107,6 +110,54 @@ struct RestartTests {
     try bus.crash()
     #expect(try Self.counts(poster).lost == before.lost + 3)
     #expect(try observer.next().decode(Lost.self).count == 3)
+  }
+
+  @Test(
+    "what was accepted stays, even if the limits are lower after the restart",
+    arguments: RestartedBus.Way.allCases)
+  func limits(_ way: RestartedBus.Way) throws {
+    let client = try RawClient.greeted(bus)
+    for serial in Serial(1)...3 { try client.observe("load.n\(serial)", serial: serial) }
+    try bus.folder.write("[Bus]\nObservationsMax=1\n", to: "etc/tribuned.conf")
+    try bus.restart(way)
+    let poster = try RawClient.greeted(bus)
+    for number in 1...3 {
+      try poster.send(Post(), serial: 1, name: "load.n\(number)")
+      #expect(try client.next().name == "load.n\(number)")
+    }
+    try client.send(Observe(), serial: 4, name: "load.n4")
+    #expect(try client.nextError() == .limitExceeded)
+  }
+
+  @Test("what version 0.1.0 has stored is taken over, and taken out of the store")
+  func former() throws {
+    let bus = try RestartedBus(isManaged: true)
+    let manager = try #require(bus.manager)
+    let client = try RawClient.greeted(bus)
+    let contents = SharedFile.bytes(100_000)
+    try client.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
+    try client.retainFile(
+      try SharedFile.make(contents), length: contents.count, as: "unit.state", serial: 2)
+    try bus.die()
+    // That version had no keeper, and stored everything with the manager.
+    try bus.withKept { kept in
+      manager.store("c", try FileDescriptor.duplicate(of: kept.descriptor(.connection)))
+      let file = try FileDescriptor.duplicate(of: kept.descriptor(.file))
+      manager.store("f" + String(file.inode ?? 0, radix: 36), file)
+    }
+    manager.drop("lease")
+    bus.keeper.die()
+    try bus.startKeeper()
+
+    try bus.start()
+    try client.settle()
+    let asker = try RawClient.greeted(bus)
+    #expect(try asker.ask("host.shouldReboot", serial: 1).outcomes.map(\.reason) == ["backup"])
+    try asker.expectRetained(contents, under: "unit.state", serial: 2)
+    #expect(manager.names == ["bus", "lease", "state"])
+    // Now the keeper has it.
+    try bus.crash()
+    try client.settle()
   }
 
   /// How much all connections together have posted and lost.

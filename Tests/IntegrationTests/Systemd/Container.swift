@@ -41,11 +41,7 @@ final class Container: ServedBus {
     if !(files.isEmpty && programs.isEmpty) {
       own = ["\(folder.path)/own"]
       for (path, text) in files { try folder.write(text, to: "own\(path)") }
-      for (path, text) in programs {
-        try folder.write(text, to: "own\(path)")
-        try FileManager.default.setAttributes(
-          [.posixPermissions: 0o755], ofItemAtPath: "\(folder.path)/own\(path)")
-      }
+      for (path, text) in programs { try folder.write(text, to: "own\(path)", mode: 0o755) }
     }
     nspawn = try RunningProgram(
       [Script.repository.path + "/tools/systemd-container", folder.path]
@@ -178,8 +174,7 @@ final class Container: ServedBus {
 
   /// Copies a file of the repository into it.
   func copy(_ file: String, to path: String, mode: Int = 0o644) throws {
-    let text = try String(contentsOf: Script.repository.appending(path: file), encoding: .utf8)
-    try write(text, to: path, mode: mode)
+    try write(Script.text(of: file), to: path, mode: mode)
     try does("systemctl", "daemon-reload")
   }
 
