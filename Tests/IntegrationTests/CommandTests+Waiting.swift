@@ -57,18 +57,6 @@ struct WaitingCommandTests {
     #expect(post.output.hasPrefix("tribunectl: standard input is not JSON: "))
   }
 
-  @Test("a post waits until every awaited observer is done")
-  func done() throws {
-    let folder = try TestFolder()
-    for name in ["one", "two"] {
-      try bus.staying("observe", "a", "--awaited", "--exec", "touch", "\(folder.path)/\(name)")
-    }
-    let post = try bus.tribunectl("post", "a", "--wait")
-    #expect(folder.contains("one") && folder.contains("two"))
-    #expect(post.status == 0)
-    #expect(post.output + post.errors == "")
-  }
-
   @Test("a post names each observer that has not acknowledged, and why")
   func missing() throws {
     let observers = [

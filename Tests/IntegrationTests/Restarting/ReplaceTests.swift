@@ -94,15 +94,6 @@ struct ReplaceTests {
     #expect(FileStatus(replaced.path) == nil)
   }
 
-  @Test("a daemon that finds the socket in use names the pid of the daemon that serves now")
-  func answering() throws {
-    try replaced.replace()
-    let second = try FinishedProgram.tribuned([
-      "--listen=\(replaced.path)", "--config=\(replaced.folder.path)",
-    ])
-    #expect(second.errors.contains("a bus with pid \(replaced.bus.pid) answers there already"))
-  }
-
   @Test("a bus with a relative path that was started in another folder leaves no file behind")
   func relativePath() throws {
     let folder = try TestFolder()

@@ -29,14 +29,7 @@ struct SystemdGuardTests {
 
   // MARK: ExecCondition=
 
-  @Test("a unit that asks first starts when nobody vetoes")
-  func allowed() throws {
-    try machine.does("systemctl", "start", "job.service")
-    #expect(try runs == 1)
-    #expect(try state() == ["inactive", "success"])
-  }
-
-  @Test("a unit that asks first is skipped on a veto: it does not fail, and the journal has the reason")
+  @Test("a unit that asks first is skipped on a veto, which the journal has, and starts when nobody vetoes")
   func vetoed() throws {
     let hold = try machine.staying(
       "hold", "unit.shouldStart", "--object=unit/job.service", "--why=a restore is running")
@@ -57,6 +50,7 @@ struct SystemdGuardTests {
     _ = try hold.output.rest()
     try machine.does("systemctl", "start", "job.service")
     #expect(try runs == 1)
+    #expect(try state() == ["inactive", "success"])
   }
 
   @Test("a unit that asks first fails without a bus, which starts its OnFailure=, unless it says otherwise")
