@@ -246,7 +246,10 @@ struct GuardEndingTests {
         "--timeout=\(timeout)", "--",
       ] + command)
     let client = try RawClient.welcoming(at: listener)
-    _ = try client.allowNext()
+    let ask = try client.next(.ask)
+    try client.send(
+      Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []),
+      serial: ask.header.serial)
     let will = try client.next(.post)
     #expect(will.name == "a.willB")
     return (guarding, client, will)

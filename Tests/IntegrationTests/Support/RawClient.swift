@@ -67,17 +67,6 @@ final class RawClient {
     return client
   }
 
-  /// Plays the bus: allows the next query, as if it had no delegates.
-  ///
-  /// - Returns: the query's name.
-  func allowNext() throws -> String {
-    let ask = try next(.ask)
-    try send(
-      Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: []),
-      serial: ask.header.serial)
-    return ask.name
-  }
-
   convenience init(_ bus: some ServedBus) throws { try self.init(path: bus.path) }
 
   /// Connects and exchanges hellos.
