@@ -14,7 +14,7 @@ extension UnixSocket {
     precondition(bytes.byteCount > 0)
     let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
     do throws(Errno) {
-      return try send(bytes, passing: descriptors, through: descriptor.rawValue, flags, to: nil, 0)
+      return unsafe try send(bytes, passing: descriptors, through: descriptor.rawValue, flags, to: nil, 0)
     } catch  where error == .again {
       return 0
     }

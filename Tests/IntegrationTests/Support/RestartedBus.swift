@@ -17,7 +17,6 @@ final class RestartedBus: ServedBus {
   private var logs: [String] = []
 
   var path: String { bus.path }
-  var address: String { bus.address }
   var pid: Int32 { bus.pid }
 
   /// Starts a keeper and a daemon.
