@@ -43,8 +43,13 @@ extension Life {
       case .notified(let text, let descriptors): keeping.take(text, descriptors)
       case .idle: deliverIdle(olderThan: 0)
       case .refused:
-        // A daemon that takes over stores all files anew.
-        if isTakingOver { doubtFiles() }
+        // A daemon that takes over stores all files anew, and duplicates those that wait for their frames.
+        if isTakingOver {
+          doubtFiles()
+          for link in known where link.fate == .survives && link.isPartial && link.hasSentFile {
+            link.fate = .mayEnd
+          }
+        }
         // A post that waits for the end of the iteration may be retained by now.
         for post in retained + waiting where post.isFile && !post.isStored { post.isUnstorable = true }
       case .died: return
