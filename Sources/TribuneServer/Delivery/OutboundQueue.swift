@@ -149,17 +149,33 @@ nonisolated struct OutboundQueue: ~Copyable {
   /// - Parameters:
   ///   - count: frames in `slice`; 0 for the beginning of a frame, which is counted with its rest, queued next.
   ///   - pool: nil to copy nothing.
-  mutating func append(
+  @inline(__always) mutating func append(
     _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool? = nil
   ) {
     let kind = isNotification ? OpenEntry.notification : .other
-    if let pool, slice.count <= Self.copiedLength, slice.buffer.attachment == nil {
-      if openEntry == kind, count > 0, ownBuffer?.append(ifItFits: slice.bytes) == true {
+    if pool != nil, openEntry == kind, count > 0, slice.count <= Self.copiedLength,
+      slice.buffer.attachment == nil
+    {
+      // Moved out and back: a copy of the reference would be counted.
+      var own: ByteBuffer?
+      swap(&own, &ownBuffer)
+      let isCopied = own?.append(ifItFits: slice.bytes) == true
+      swap(&own, &ownBuffer)
+      if isCopied {
         openFrameCount += UInt32(count)
         unsentCount += slice.count
         add(count, isNotification: isNotification)
         return
       }
+    }
+    appendEntry(slice, kind, isNotification: isNotification, count: count, copyingInto: pool)
+  }
+
+  /// As `append`, where the frames do not fit behind the open entry.
+  private mutating func appendEntry(
+    _ slice: ByteSlice, _ kind: OpenEntry, isNotification: Bool, count: Int, copyingInto pool: BufferPool?
+  ) {
+    if let pool, slice.count <= Self.copiedLength, slice.buffer.attachment == nil {
       if !isEmpty {
         // Control frames of one connection often lie behind each other.
         if openEntry == .none, extendLast(by: slice, isNotification: isNotification, count: count) { return }

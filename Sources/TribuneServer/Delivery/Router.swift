@@ -39,17 +39,15 @@ final class Router {
       let deliveries: Int
       if areAllPlain(receivers, slice) {
         for receiver in receivers {
-          // Relieving the queues can end sessions.
-          guard let observer = sessions.output(at: receiver.slot), observer.value.accepts else { continue }
+          guard let observer = sessions.output(at: receiver.slot) else { continue }
           observer.value.queue.append(
             slice, isNotification: true, count: run.count, copyingInto: sender.queuePool)
           recorder.noteQueued(run.count, at: receiver.slot, &observer.value)
-          sender.queuedByteCount += slice.count
           if observer.value.flush != .scheduled, let session = sessions[receiver.slot] {
             sender.scheduleFlush(session)
           }
-          if sender.queuedByteCount > sender.relievedAbove { interpreter.settle() }
         }
+        sender.queuedByteCount += slice.count * receivers.count
         deliveries = receivers.count
       } else {
         deliveries = deliverOneByOne(slice, count: run.count, to: receivers, from: poster)
@@ -67,11 +65,12 @@ final class Router {
     return run.range.upperBound
   }
 
-  /// Whether every receiver qualifies for the fast path.
+  /// Whether every receiver qualifies for the fast path, and no queue has to be relieved because of them.
   ///
   /// All are checked before the first gets the run. The memory of many receivers is rarely in the cache, and this loop
   /// fetches it for all at once, rather than for one after the other.
   private func areAllPlain(_ receivers: [Receiver], _ run: ByteSlice) -> Bool {
+    guard sender.queuedByteCount + run.count * receivers.count <= sender.relievedAbove else { return false }
     let queuedMax = context.configuration.queue.highMarkBytes - run.count
     for receiver in receivers {
       guard case .now = receiver.way, let observer = sessions.output(at: receiver.slot),
