@@ -17,9 +17,7 @@ struct ClosingThreadsTests {
     threads.close(descriptor, of: accounts.account(of: user).descriptors)
   }
 
-  private func count(of user: UInt32) -> Int {
-    accounts.account(of: user).descriptors.unclosed.current
-  }
+  private func count(of user: UInt32) -> Int { accounts.account(of: user).descriptors.unclosed.current }
 
   /// Gives the threads descriptors to close whose peers never answer.
   private func block(_ count: Int, of user: UInt32) throws -> [LingeringSocket] {

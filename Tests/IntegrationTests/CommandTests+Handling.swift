@@ -123,8 +123,7 @@ struct HandlingCommandTests {
     #expect(try observer.errors.rest().hasPrefix("tribunectl: \(path) cannot be run: "))
   }
 
-  @Test(
-    "a signal ends the running command, and no other is started", arguments: [SIGINT, SIGTERM, SIGHUP])
+  @Test("a signal ends the running command, and no other is started", arguments: [SIGINT, SIGTERM, SIGHUP])
   func interrupted(signal: CInt) throws {
     let observer = try bus.staying(
       "observe", "**", "--awaited", "--exec", "sh", "-c",

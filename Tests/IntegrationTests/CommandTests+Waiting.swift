@@ -96,8 +96,7 @@ struct WaitingCommandTests {
   @Test("a guard runs its command when the observers of will are done")
   func guarded() throws {
     let folder = try TestFolder()
-    try bus.staying(
-      "observe", "a.willB", "--awaited", "--exec", "touch", "\(folder.path)/done")
+    try bus.staying("observe", "a.willB", "--awaited", "--exec", "touch", "\(folder.path)/done")
     let guarding = try bus.tribunectl(
       "guard", "a.b", "--wait", "--object=o", "--", "test", "-e", "\(folder.path)/done")
     guarding.expect(0, errors: "")

@@ -42,8 +42,7 @@ import Testing
     try folder.write(wrapper, to: "programs/wrapper")
     // Another process writes the program. This one's children could inherit the open file, and a program that is open
     // for writing cannot be run.
-    let installed = try await Script.run(
-      ["install", "--mode=0755", "\(fake)/wrapper", "\(fake)/tribunectl"])
+    let installed = try await Script.run(["install", "--mode=0755", "\(fake)/wrapper", "\(fake)/tribunectl"])
     #expect(installed.status == 0, "\(installed.output)")
     try FileManager.default.createSymbolicLink(
       atPath: "\(fake)/tribuned", withDestinationPath: try Programs.path(of: "tribuned"))

@@ -104,8 +104,7 @@ struct FloodTests {
     let count = 250
     try greedy.send { buffer in
       for serial in 1...count {
-        buffer.appendFrame(
-          Observe(options: .retained), serial: Serial(serial), name: "**", object: "nobody")
+        buffer.appendFrame(Observe(options: .retained), serial: Serial(serial), name: "**", object: "nobody")
       }
     }
     var between: Int?

@@ -265,8 +265,7 @@ struct FlowTests {
 
   @Test("when all queues together are too long, slow observers lose early, learn that, and read on")
   func allQueues() throws {
-    let bus = try TestBus(
-      configuration: "[Queue]\nLowMark=256K\nHighMark=4M\nMemoryMax=2M\nPaceMaxSec=10s\n")
+    let bus = try TestBus(configuration: "[Queue]\nLowMark=256K\nHighMark=4M\nMemoryMax=2M\nPaceMaxSec=10s\n")
     let observers = try (0..<20).map { _ in try Self.observer(on: bus) }
     let poster = try RawClient.greeted(bus)
     let other = try RawClient.greeted(bus)

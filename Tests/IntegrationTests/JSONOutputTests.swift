@@ -90,8 +90,7 @@ struct JSONOutputTests {
     let outcomes = try #require(verdict["outcomes"] as? [[String: Any]])
     try expect(
       try #require(outcomes.first), isListedAs: "each of outcomes", optional: ["value", "valueBase64"])
-    try expect(
-      try delegate.output.object(), isListedAs: "delegate", optional: ["value", "label", "dryRun"])
+    try expect(try delegate.output.object(), isListedAs: "delegate", optional: ["value", "label", "dryRun"])
     #expect(Set(try first(["query", "b.value"]).keys) == ["query", "value", "outcomes"])
   }
 

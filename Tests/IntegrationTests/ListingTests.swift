@@ -66,8 +66,7 @@ struct ListingTests {
     }
     #expect(observations.map(\.pattern) == ["a.*", "**", "b.**"])
     #expect(observations.map(\.object) == ["o", "", ""])
-    #expect(
-      try first.list(List(.observations, connection: firstWelcome.connection.rawValue)).count == 2)
+    #expect(try first.list(List(.observations, connection: firstWelcome.connection.rawValue)).count == 2)
 
     #expect(try first.list(List(.delegates)).count == 1)
     #expect(try first.list(List(.delegates, connection: firstWelcome.connection.rawValue)).isEmpty)

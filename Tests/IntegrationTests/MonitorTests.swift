@@ -117,8 +117,7 @@ struct MonitorTests {
     let monitor = try monitor("a.**")
     let client = try RawClient.observing("a.b", on: bus)
     for serial in [2, 3] as [Serial] {
-      try client.send(
-        Post(options: .coalesceByName, style: .asSoonAsPossible), serial: serial, name: "a.b")
+      try client.send(Post(options: .coalesceByName, style: .asSoonAsPossible), serial: serial, name: "a.b")
       try client.settle()
     }
     try client.send {

@@ -72,8 +72,7 @@ struct ReconnectionTests {
   @Test("the delegates of a folder are attached again")
   func folderOfDelegates() throws {
     let bus = try TestBus(folder: folder)
-    try folder.write(
-      "#!/bin/sh\necho no room\nexit 1\n", to: "delegates/a.shouldB/50-room", mode: 0o755)
+    try folder.write("#!/bin/sh\necho no room\nexit 1\n", to: "delegates/a.shouldB/50-room", mode: 0o755)
     let program = try bus.staying("delegate", "--directory=\(folder.path)/delegates")
     let next = try replace(bus)
     while try program.errors.line()?.contains("reconnected to the bus") == false {}

@@ -135,8 +135,7 @@ struct SharedFileTests {
   @Test("userInfo in a file is checked against the object's protocol")
   func declared() throws {
     let folder = try TestFolder()
-    try folder.write(
-      "protocol P { optional did a.didB (text: string) }\n", to: "etc/protocols.d/p.protocol")
+    try folder.write("protocol P { optional did a.didB (text: string) }\n", to: "etc/protocols.d/p.protocol")
     let bus = try TestBus(configuration: "[Object \"o\"]\nProtocol=P\n", folder: folder)
     let (observer, poster) = (try RawClient.observing("a.*", on: bus), try RawClient.greeted(bus))
     let text = String(repeating: "?", count: Self.floor)
@@ -195,16 +194,13 @@ struct SharedFileTests {
     try awaitClosed(bus)
   }
 
-  @Test(
-    "at most 16 descriptors may arrive before their frames are whole", arguments: [16, 17])
+  @Test("at most 16 descriptors may arrive before their frames are whole", arguments: [16, 17])
   func early(count: Int) throws {
     let (observer, poster) = (try RawClient.observing("a.b", on: bus), try RawClient.greeted(bus))
     let bytes = SharedFile.bytes(Self.floor)
     let file = try SharedFile.make(bytes)
     var frames: [UInt8] = []
-    for serial in 0..<count {
-      frames += RawClient.post("a.b", length: bytes.count, serial: Serial(serial))
-    }
+    for serial in 0..<count { frames += RawClient.post("a.b", length: bytes.count, serial: Serial(serial)) }
     for byte in frames[..<count] { try poster.send([byte], with: [file.rawValue]) }
     if count <= 16 {
       try poster.send(Array(frames[count...]))

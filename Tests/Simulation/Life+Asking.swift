@@ -51,9 +51,8 @@ extension Life {
   }
 
   func answer(_ link: Link) {
-    guard let question = link.questions.filter({ !$0.isAnswered }).randomElement(using: &random) else {
-      return
-    }
+    guard let question = link.questions.filter({ !$0.isAnswered }).randomElement(using: &random)
+    else { return }
     if random.oneIn(3) { return ask(link, whileAnswering: question) }
     let (query, delegate) = (QueryID(rawValue: question.query.id), DelegateID(rawValue: question.delegate))
     let serial = link.serial()

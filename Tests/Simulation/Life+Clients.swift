@@ -187,8 +187,7 @@ extension Life {
   }
 
   private func compose(_ registration: Registration, _ write: (ByteBuffer) -> Void) {
-    registration.link.compose(
-      .register(registration), serial: registration.serial, awaitsReply: true, write)
+    registration.link.compose(.register(registration), serial: registration.serial, awaitsReply: true, write)
   }
 
   private func cancel(_ link: Link) {

@@ -77,9 +77,7 @@ extension Life {
       take(next)
     }
     // A part of an invalid frame can be enough.
-    if link.isBeginningGarbage {
-      doubtRegistrations(of: link)
-    }
+    if link.isBeginningGarbage { doubtRegistrations(of: link) }
     readInIteration.append((link, operations))
   }
 
@@ -255,9 +253,7 @@ extension Life {
     query.takenAt = taken
     query.takenTime = iterationBegan
     query.takenBy = latestTime
-    if query.isDefault {
-      query.deadline = UInt32(setting.configuration.deadlineNanoseconds / 1_000_000)
-    }
+    if query.isDefault { query.deadline = UInt32(setting.configuration.deadlineNanoseconds / 1_000_000) }
     judgeNesting(of: query)
     query.lacksRequired = query.name == required && !query.mode.isForValues
     query.mayNotOverride =

@@ -9,9 +9,7 @@ extension Life {
   func take(_ post: Posting) {
     post.takenAt = taken
     post.takenTime = iterationBegan
-    if post.link.losesFiles, post.isFile {
-      post.certainty = .possible
-    }
+    if post.link.losesFiles, post.isFile { post.certainty = .possible }
     // It may be refused, because awaited posts take room in the log.
     if setting.isTight, post.options.contains(.awaited) { post.certainty = .possible }
     if !post.options.isDisjoint(with: .coalescing) {
@@ -104,9 +102,7 @@ extension Life {
       if !isNow {
         // It may have been delivered before the connection was suspended.
         guard max(strongest ?? .drop, strongestPossible ?? .drop) > .drop || link.suspensionChangedAt > since
-        else {
-          return
-        }
+        else { return }
         if strongest == .drop || (strongestPossible ?? .drop) > (strongest ?? .drop) {
           entry.certainty = .possible
         }

@@ -155,8 +155,7 @@ extension Life {
     counts.received += 1
     let header = frame.header
     let isEmpty = header.payloadLength == 0 && !header.flags.contains(.descriptor)
-    let number =
-      isEmpty ? Int(clamping: header.serial &- Posting.firstSerialOfItsOwn) : number(frame, link)
+    let number = isEmpty ? Int(clamping: header.serial &- Posting.firstSerialOfItsOwn) : number(frame, link)
     guard let number, let post = posts[number] else {
       return violate("link \(link.number) received what nobody has posted")
     }
@@ -211,9 +210,7 @@ extension Life {
       "link \(link.number) received post \(post.number) behind a later one")
     for earlier in before { link.expected[earlier].isOvertaken = true }
     link.expected.remove(at: index)
-    if post.options.contains(.awaited), !isSnapshot {
-      link.owed.append((header.sender.rawValue, post))
-    }
+    if post.options.contains(.awaited), !isSnapshot { link.owed.append((header.sender.rawValue, post)) }
   }
 
   private func lost(_ number: UInt64, _ link: Link) {

@@ -129,8 +129,7 @@ extension Life {
       // A file of an earlier frame may not have arrived, and then the bus refuses this one.
       guard !link.hasSentFile else { return }
       close(link, .missingDescriptor) {
-        $0.appendFrame(
-          Post(length: 1 << 16), flags: .descriptor, serial: $1, name: random.pick(Naming.names))
+        $0.appendFrame(Post(length: 1 << 16), flags: .descriptor, serial: $1, name: random.pick(Naming.names))
       }
     }
   }

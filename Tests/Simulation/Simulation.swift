@@ -109,9 +109,7 @@ struct Options {
       let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
       guard let first = ends.first, let end = ends.last, 1 <= first, first <= end, end <= last,
         ends.count <= 2
-      else {
-        throw UsageError(description: "\(argument) is no list of steps from 1 to \(last)")
-      }
+      else { throw UsageError(description: "\(argument) is no list of steps from 1 to \(last)") }
       steps.formUnion(first...end)
     }
     return steps

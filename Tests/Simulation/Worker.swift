@@ -134,9 +134,7 @@ extension Life.Counts {
     (received, lost, verdicts, succeeded) = (numbers[4], numbers[5], numbers[6], numbers[7])
   }
 
-  static func += (total: inout Self, more: Self) {
-    total = Self(zip(total.numbers, more.numbers).map(+))
-  }
+  static func += (total: inout Self, more: Self) { total = Self(zip(total.numbers, more.numbers).map(+)) }
 
   var text: String {
     "\(steps) steps, \(deaths) deaths, \(restarts) planned restarts; \(posts) posts, \(received) received, "

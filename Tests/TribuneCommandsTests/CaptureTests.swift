@@ -53,9 +53,7 @@ struct CaptureTests {
   @Test(
     "A packet has its time in microseconds, padded bytes, a comment, and the number of packets missing before it",
     arguments: packets)
-  func packet(packet: PcapngBlock, bytes: [UInt8]) {
-    #expect(packet.bytes == bytes)
-  }
+  func packet(packet: PcapngBlock, bytes: [UInt8]) { #expect(packet.bytes == bytes) }
 
   @Test(
     "A long packet is cut to what Wireshark reads, and tells its full length",

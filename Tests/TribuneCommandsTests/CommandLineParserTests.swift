@@ -14,9 +14,7 @@ struct CommandLineParserTests {
 
   private static func run(
     _ verb: VerbName, _ operands: [String], _ values: [Option: Invocation.Value] = [:]
-  ) -> CommandLineParser.Request {
-    .run(Invocation(verb: verb, operands: operands, values: values))
-  }
+  ) -> CommandLineParser.Request { .run(Invocation(verb: verb, operands: operands, values: values)) }
 
   private static let fiveSeconds = Invocation.Value.span(TimeSpan(microseconds: 5_000_000))
   private static let ask = run(.ask, ["a.b", "{}"], [.object: .text("x/1"), .timeout: fiveSeconds])

@@ -68,9 +68,7 @@ struct DelegateFileTests {
       (".a", true), (".", true), ("a~", true), ("~", true), ("a.dpkg-new", true), ("a.dpkg-old", true),
       ("a.sh.dpkg-dist", true), ("a.rpmnew", true), ("a.rpmsave", true), ("a.dpkg", false), ("a~b", false),
     ])
-  func names(name: String, isIgnored: Bool) {
-    #expect(DelegateFile.isIgnored(Array(name.utf8)) == isIgnored)
-  }
+  func names(name: String, isIgnored: Bool) { #expect(DelegateFile.isIgnored(Array(name.utf8)) == isIgnored) }
 
   @Test("files are in the order of their names' bytes, across folders")
   func order() {

@@ -12,9 +12,7 @@ struct ManualTests {
   private let options = Manual.options
 
   /// A term of the man page that begins with a spelling: `\\fB\\-\\-json\\fR…`.
-  private func term(_ spellings: [String]) -> String {
-    spellings.map(Roff.bold).joined(separator: ", ")
-  }
+  private func term(_ spellings: [String]) -> String { spellings.map(Roff.bold).joined(separator: ", ") }
 
   @Test("the man page has each verb, with its own options below it", arguments: VerbName.allCases)
   func verb(name: VerbName) throws {
@@ -66,7 +64,5 @@ struct ManualTests {
       (".a", "\\&.a"), ("'a", "\\&'a"), ("a-b", "a\\-b"), ("(--a-b=c)", "(\\fB\\-\\-a\\-b=c\\fR)"),
       ("a -- b", "a \\-\\- b"), ("--json,", "\\fB\\-\\-json\\fR,"),
     ])
-  func escapes(text: String, expected: String) {
-    #expect(Roff.text(text) == expected)
-  }
+  func escapes(text: String, expected: String) { #expect(Roff.text(text) == expected) }
 }

@@ -94,9 +94,7 @@ struct OperandTests {
       ["guard", "prune", "--", "true"], ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
       ["declare", "file/a*b", "P"],
     ])
-  func right(line: [String]) throws {
-    _ = try Self.prepare(line)
-  }
+  func right(line: [String]) throws { _ = try Self.prepare(line) }
 
   @Test(
     "the options of a post are those on the command line",

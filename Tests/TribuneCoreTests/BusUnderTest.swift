@@ -77,9 +77,7 @@ final class BusUnderTest {
   }
 
   /// Lets time pass. The bus learns of it with the next event.
-  func elapse(milliseconds: UInt32) {
-    now = now.advanced(byMilliseconds: milliseconds)
-  }
+  func elapse(milliseconds: UInt32) { now = now.advanced(byMilliseconds: milliseconds) }
 
   func advance(milliseconds: UInt32) {
     now = now.advanced(byMilliseconds: milliseconds)
@@ -167,9 +165,7 @@ final class BusUnderTest {
   func declare(
     _ object: String = "", as protocolName: String = "", defining source: String = "",
     by slot: ConnectionSlot, serial: Serial
-  ) {
-    send(Declare(protocolName: protocolName), from: slot, serial: serial, object: object, text: source)
-  }
+  ) { send(Declare(protocolName: protocolName), from: slot, serial: serial, object: object, text: source) }
 
   /// Sends a post with options, which the core handles.
   func post(

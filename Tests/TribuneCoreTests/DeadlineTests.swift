@@ -182,9 +182,7 @@ struct DeadlineTests {
     for index in 0..<1000 {
       deadlines.append(UInt32.random(in: 1...500, using: &random))
       bus.ask("x", by: asker, serial: Serial(index + 10), deadline: deadlines[index])
-      if random.oneIn(4) {
-        bus.cancel(Serial(Int.random(in: 10...index + 10, using: &random)), by: asker)
-      }
+      if random.oneIn(4) { bus.cancel(Serial(Int.random(in: 10...index + 10, using: &random)), by: asker) }
     }
     _ = bus.take()
     let start = bus.now

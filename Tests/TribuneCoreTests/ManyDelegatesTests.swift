@@ -9,8 +9,7 @@ import TribuneWire
 struct ManyDelegatesTests {
   private let bus = BusUnderTest()
 
-  @Test(
-    "Ten thousand delegates of one object are all asked", arguments: QueryMode.allCases)
+  @Test("Ten thousand delegates of one object are all asked", arguments: QueryMode.allCases)
   func tenThousand(_ mode: QueryMode) throws {
     let (count, connections) = (10_000, 4)
     let asker = bus.connect()

@@ -29,7 +29,5 @@ struct ObjectPatternTests {
   @Test(
     "are refused if a star is not a whole part, or if the text cannot be an object",
     arguments: ["", "a*", "view/1*", "**/a", "a/**/b", "***", "a\n", String(repeating: "a", count: 256)])
-  func refused(_ text: String) {
-    #expect(ObjectPattern(text) == nil)
-  }
+  func refused(_ text: String) { #expect(ObjectPattern(text) == nil) }
 }

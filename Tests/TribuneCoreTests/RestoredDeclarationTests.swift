@@ -67,9 +67,7 @@ struct RestoredDeclarationTests {
       bus.bus.protocolEntries(of: 0).map(\.name) == (ending == .replaced ? ["Other", "Scroll"] : ["Other"]))
   }
 
-  @Test(
-    "keep protocols of files that were removed or changed",
-    arguments: [false, true])
+  @Test("keep protocols of files that were removed or changed", arguments: [false, true])
   func files(areOthers: Bool) throws {
     bus.configure("protocol File { optional did p.didX () }\nprotocol Heir : File {}")
     bus.declare("view/1", as: "Heir", by: declarer, serial: 1)

@@ -12,9 +12,7 @@ struct RestoringTests {
   let asker: ConnectionSlot
   let delegate: ConnectionSlot
 
-  init() {
-    (asker, delegate) = (bus.connect(), bus.connect())
-  }
+  init() { (asker, delegate) = (bus.connect(), bus.connect()) }
 
   @Test("A delegate that has not come back is gone in its queries", arguments: QueryMode.allCases)
   func strays(mode: QueryMode) throws {

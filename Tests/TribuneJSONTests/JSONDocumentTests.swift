@@ -6,9 +6,7 @@ import TribuneWire
 
 @Suite("JSON documents", .timeLimit(.minutes(15)))
 struct JSONDocumentTests {
-  private static func root(_ text: String) throws -> JSONNode {
-    try JSONDocument(text.utf8Bytes).root
-  }
+  private static func root(_ text: String) throws -> JSONNode { try JSONDocument(text.utf8Bytes).root }
 
   @Test(
     "each value has its kind",
@@ -16,9 +14,7 @@ struct JSONDocumentTests {
       ("null", JSONNode.Kind.null), ("true", .bool), ("false", .bool), ("0", .number), ("-1.5e3", .number),
       ("\"\"", .string), ("[]", .array), ("{}", .object), (" [1]\n", .array),
     ])
-  func kinds(text: String, kind: JSONNode.Kind) throws {
-    #expect(try Self.root(text).kind == kind)
-  }
+  func kinds(text: String, kind: JSONNode.Kind) throws { #expect(try Self.root(text).kind == kind) }
 
   @Test("members and elements are found by name and by index, in their order")
   func parts() throws {

@@ -47,9 +47,7 @@ struct JSONTextTests {
   @Test(
     "bytes are written in base64 with its padding",
     arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
-  func base64(text: String, expected: String) {
-    #expect(TribuneJSON.base64(Array(text.utf8)) == expected)
-  }
+  func base64(text: String, expected: String) { #expect(TribuneJSON.base64(Array(text.utf8)) == expected) }
 
   @Test(
     "seconds are decimal, to the microsecond",

@@ -12,9 +12,7 @@ import TribuneWire
 struct CompactionTests {
   /// Appends entries of 40 bytes with these owners, and commits them.
   private static func fill(_ log: WriteAheadLog, _ numbers: Range<UInt64>) throws {
-    for number in numbers {
-      _ = try #require(log.append(EntryCopy(3, owner: number, body: [UInt8(number)])))
-    }
+    for number in numbers { _ = try #require(log.append(EntryCopy(3, owner: number, body: [UInt8(number)]))) }
     log.commit()
   }
 

@@ -70,9 +70,8 @@ struct LogModel {
       log.commit()
       committedCount = entries.count
     }
-    guard try step(log, lengthMax: isLast ? .max : Int.random(in: 1...600, using: &random)), isLast else {
-      return false
-    }
+    guard try step(log, lengthMax: isLast ? .max : Int.random(in: 1...600, using: &random)), isLast
+    else { return false }
     guard let kept else { return false }
     let isWhole = log.endCompaction()
     self.kept = nil

@@ -33,9 +33,7 @@ struct ParserTests {
     let (again, diagnostics) = Library.loading(library.protocols.map(\.text).joined(separator: "\n"))
     #expect(diagnostics == [])
     #expect(again.protocols.map(\.text) == library.protocols.map(\.text))
-    for linked in library.protocols {
-      #expect(try #require(again[linked.name]).isSame(as: linked))
-    }
+    for linked in library.protocols { #expect(try #require(again[linked.name]).isSame(as: linked)) }
   }
 
   @Test(
@@ -48,9 +46,7 @@ struct ParserTests {
       "protocol A { optional value value (type: bool, required: (optional, type)) -> (did: int) }",
       "protocol A { optional should -a._-.b () optional should b () }", "protocol A { type T () type U (a) }",
     ])
-  func right(text: String) {
-    #expect(Library.loading(text).diagnostics == [])
-  }
+  func right(text: String) { #expect(Library.loading(text).diagnostics == []) }
 
   @Test(
     "a comment directly above is the documentation",

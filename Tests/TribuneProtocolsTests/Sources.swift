@@ -6,9 +6,7 @@ import TribuneProtocols
 typealias Library = ProtocolLibrary<Int>
 
 extension ProtocolSource {
-  init(_ text: String, file: String = "a.protocol") {
-    self.init(file: file, text: Array(text.utf8))
-  }
+  init(_ text: String, file: String = "a.protocol") { self.init(file: file, text: Array(text.utf8)) }
 }
 
 extension Library {

@@ -60,9 +60,7 @@ struct QueuedTraffic: ~Copyable {
   /// Queues a frame whose serial is `number`: a notification, or a verdict, which must not be dropped.
   ///
   /// - Parameter length: that of the file that comes with the frame, if any.
-  mutating func queue(
-    _ kind: FrameKind, _ number: Int, payloadLength: Int = 0, attached length: Int? = nil
-  ) {
+  mutating func queue(_ kind: FrameKind, _ number: Int, payloadLength: Int = 0, attached length: Int? = nil) {
     if let length {
       let file = OpenFile(number, length: length)
       files.append(Reference(file: file))

@@ -18,9 +18,7 @@ extension ByteBuffer {
   /// A copy of the bytes.
   package var array: [UInt8] { Array(bytes) }
 
-  package convenience init(holding bytes: [UInt8]) {
-    self.init(holding: bytes.raw)
-  }
+  package convenience init(holding bytes: [UInt8]) { self.init(holding: bytes.raw) }
 
   /// A buffer with what `fill` appends to it.
   package convenience init(_ fill: (ByteBuffer) -> Void) {

@@ -52,9 +52,7 @@ struct AskingTests {
     try await conversation { peer in
       var asks: [ScriptedPeer.Frame] = []
       for _ in 0..<20 { asks.append(try peer.next(.ask)) }
-      for ask in asks.reversed() {
-        try peer.reply(to: ask, query: UInt64(ask.payload) ?? 0)
-      }
+      for ask in asks.reversed() { try peer.reply(to: ask, query: UInt64(ask.payload) ?? 0) }
     } client: { connection in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 1...20 {

@@ -271,9 +271,7 @@ extension ScriptedPeer {
   }
 
   /// The query that the client's next frame, an answer, is about.
-  func nextAnswered() throws -> UInt64 {
-    try next(.answer).decode(TribuneWire.Answer.self).query.rawValue
-  }
+  func nextAnswered() throws -> UInt64 { try next(.answer).decode(TribuneWire.Answer.self).query.rawValue }
 
   func conclude(_ query: UInt64, of attachment: Serial, _ kind: ConclusionKind) throws {
     try send(

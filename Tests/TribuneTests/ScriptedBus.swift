@@ -214,9 +214,7 @@ final class ScriptedPeer {
   func close() { UnixSocket.shutdown(socket) }
 
   /// Makes the client's writes fail, and stays connected.
-  func endReading() {
-    _ = shutdown(socket.rawValue, CInt(SHUT_RD))
-  }
+  func endReading() { _ = shutdown(socket.rawValue, CInt(SHUT_RD)) }
 
   func send<F: FrameFields>(
     _ fields: F, flags: FrameFlags = [], sender: ConnectionID = .bus, serial: Serial = 0, name: String = "",

@@ -38,9 +38,7 @@ struct SharedFileTests {
   }
 
   @Test(arguments: [(floor - 1, true), (floor, false)])
-  func otherUserInfoIsSentInTheFrame(
-    length: Int, acceptsFiles: Bool
-  ) async throws {
+  func otherUserInfoIsSentInTheFrame(length: Int, acceptsFiles: Bool) async throws {
     try await conversation(capabilities: acceptsFiles ? .descriptors : []) { peer in
       let frame = try peer.next(.post)
       #expect(frame.header.payloadLength == length && frame.header.fieldsLength == 0)

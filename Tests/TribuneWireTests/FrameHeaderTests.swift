@@ -137,7 +137,5 @@ struct ConnectionIDTests {
       (":-0", nil), (":+7", nil), ("-1", nil), ("+7", nil), (" 7", nil), ("7 ", nil), (":7:", nil),
       ("7a", nil), ("0x7", nil), ("٧", nil), (":18446744073709551616", nil),
     ] as [(String, UInt64?)])
-  func digits(_ text: String, _ number: UInt64?) {
-    #expect(ConnectionID(text)?.rawValue == number)
-  }
+  func digits(_ text: String, _ number: UInt64?) { #expect(ConnectionID(text)?.rawValue == number) }
 }

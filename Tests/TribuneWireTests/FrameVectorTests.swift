@@ -14,9 +14,7 @@ struct FrameVectorTests {
   }
 
   @Test("The expectation of a vector is encoded as its bytes", arguments: FrameVector.all)
-  func encoding(_ vector: FrameVector) throws {
-    #expect(try vector.encoded().hex == vector.bytes().hex)
-  }
+  func encoding(_ vector: FrameVector) throws { #expect(try vector.encoded().hex == vector.bytes().hex) }
 
   @Test(
     "A vector is decoded as expected once its last byte is there, and not before", arguments: FrameVector.all)

@@ -12,9 +12,7 @@ struct NameTests {
       "a", "window.willClose", "a.b.c.d.e.f", "0", "-", "_", "-._", "A-Z_0-9.z", "tribune", "tribune.x",
       String(repeating: "a", count: 255), String(repeating: "a.", count: 127) + "a",
     ])
-  func names(_ text: String) {
-    #expect(NameSyntax.isName(text.utf8Bytes) == true)
-  }
+  func names(_ text: String) { #expect(NameSyntax.isName(text.utf8Bytes) == true) }
 
   @Test(
     "Any other text is no name",
@@ -23,9 +21,7 @@ struct NameTests {
       "a.ß", "a\0", "\0", "a\n", "a\u{7F}", "a,b", "a@b", "a[", "a`", "a{", "a\u{301}", "Ｋ", "\u{212A}",
       String(repeating: "a", count: 256), String(repeating: "a.", count: 128),
     ])
-  func noNames(_ text: String) {
-    #expect(NameSyntax.isName(text.utf8Bytes) == false)
-  }
+  func noNames(_ text: String) { #expect(NameSyntax.isName(text.utf8Bytes) == false) }
 
   @Test("Each byte is part of a token, or of no name")
   func everyByte() {
@@ -44,9 +40,7 @@ struct NameTests {
       "\\", "\u{A0}", "\u{FFFD}", String(repeating: "a", count: 255),
       String(repeating: "ä", count: 127) + "a", String(repeating: "🏛", count: 63) + "abc",
     ])
-  func objects(_ text: String) {
-    #expect(NameSyntax.isObject(text.utf8Bytes) == true)
-  }
+  func objects(_ text: String) { #expect(NameSyntax.isObject(text.utf8Bytes) == true) }
 
   @Test(
     "Text with control characters or more than 255 bytes is no object",
@@ -55,9 +49,7 @@ struct NameTests {
       String(repeating: "a", count: 256), String(repeating: "ä", count: 128),
       String(repeating: "🏛", count: 64),
     ])
-  func noObjects(_ text: String) {
-    #expect(NameSyntax.isObject(text.utf8Bytes) == false)
-  }
+  func noObjects(_ text: String) { #expect(NameSyntax.isObject(text.utf8Bytes) == false) }
 
   @Test(
     "Bytes that are not UTF-8 are no object",
@@ -65,9 +57,7 @@ struct NameTests {
       [0x80], [0xFF], [0xC3], [0x61, 0xC3], [0xC3, 0x28], [0xC0, 0xAF], [0xC1, 0xBF], [0xE0, 0x80, 0xAF],
       [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x8F],
     ] as [[UInt8]])
-  func invalidUTF8(_ bytes: [UInt8]) {
-    #expect(NameSyntax.isObject(bytes.raw) == false)
-  }
+  func invalidUTF8(_ bytes: [UInt8]) { #expect(NameSyntax.isObject(bytes.raw) == false) }
 
   @Test(
     "Names under tribune. are reserved for the bus",

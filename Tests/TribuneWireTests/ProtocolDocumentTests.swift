@@ -30,9 +30,7 @@ import TribuneWire
   }
 
   @Test("has a frame of each kind")
-  func everyKind() {
-    #expect(Set(Conversation.frames.map(\.kind)) == Set(FrameKind.allCases))
-  }
+  func everyKind() { #expect(Set(Conversation.frames.map(\.kind)) == Set(FrameKind.allCases)) }
 
   @Test("lists each kind with its number", arguments: FrameKind.allCases)
   func listsKind(_ kind: FrameKind) throws {

@@ -74,8 +74,7 @@ struct ForwardingDelegateTests {
     #expect(await outer.all == ["window.shouldZoom"])
   }
 
-  @Test(
-    "it forwards all else unchanged, with userInfo and dry runs, and passes deferrals back")
+  @Test("it forwards all else unchanged, with userInfo and dry runs, and passes deferrals back")
   func everything() async throws {
     // It answers once the asker has seen that it defers.
     let seen = AsyncStream<Void>.makeStream()
@@ -85,8 +84,7 @@ struct ForwardingDelegateTests {
       for await _ in seen.stream {}
       return .veto("dry")
     }
-    try await connection.set(
-      outer, to: "forwarder/1", respondingTo: ["window.shouldZoom", "window.didZoom"])
+    try await connection.set(outer, to: "forwarder/1", respondingTo: ["window.shouldZoom", "window.didZoom"])
     try await expectUnion("window.shouldMove", "window.shouldZoom", "window.didZoom")
 
     let statuses = Mutex<[String]>([])

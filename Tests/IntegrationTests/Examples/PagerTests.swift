@@ -77,8 +77,7 @@ struct PagerTests {
       if question.userInfo == #"{"page":2}"# { for await _ in gate.stream {} }
       return .value(#"{"items": []}"#)
     }
-    try await connection.attach(
-      source, to: "pager/1", respondingTo: ["pager.page"], timeout: .seconds(60))
+    try await connection.attach(source, to: "pager/1", respondingTo: ["pager.page"], timeout: .seconds(60))
     let pager = try ExamplePrograms.start("pager", on: bus)
     try pager.read(to: "shows page 0, has [0, 1], never more than 2")
 

@@ -91,8 +91,7 @@ struct FullLogTests {
     }
     try poster.retain(10, as: "half.state", text: String(repeating: "x", count: 60_000))
     for serial in 2...4 as ClosedRange<Serial> {
-      try client.send(
-        Ask(), serial: serial, name: "a.shouldB", text: String(repeating: "x", count: 600_000))
+      try client.send(Ask(), serial: serial, name: "a.shouldB", text: String(repeating: "x", count: 600_000))
       #expect(try client.nextError() == .limitExceeded)
       try churn()
     }

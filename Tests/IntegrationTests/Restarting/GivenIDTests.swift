@@ -41,9 +41,7 @@ struct GivenIDTests {
   @Test("are not given again where the log is damaged", arguments: Damage.allCases)
   func damage(_ damage: Damage) throws {
     // The compaction of the restart drops all entries that name them.
-    for serial in 10..<1000 as Range<Serial> {
-      try client.ask("unanswered.shouldB", serial: serial)
-    }
+    for serial in 10..<1000 as Range<Serial> { try client.ask("unanswered.shouldB", serial: serial) }
     for _ in 0..<20 { _ = try given() }
     let before = try given()
     try bus.restart()

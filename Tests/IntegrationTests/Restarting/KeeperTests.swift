@@ -14,9 +14,7 @@ struct KeeperTests {
   init() throws { bus = try RestartedBus() }
 
   /// Whether each connection survives a restart, in the order of their ids.
-  private func surviving(_ client: RawClient) throws -> [Bool] {
-    try client.connections().map(\.isSurviving)
-  }
+  private func surviving(_ client: RawClient) throws -> [Bool] { try client.connections().map(\.isSurviving) }
 
   private func waitUntilSurviving(_ expected: [Bool], _ client: RawClient) throws {
     try bus.bus.wait(serving: client) { try surviving(client) == expected }

@@ -21,9 +21,7 @@ struct RestartTests {
     for serial in 3...5 as ClosedRange<Serial> {
       try client.sendConfirmed(Post(), serial: serial, name: "load.unit")
     }
-    for name in ["a.shouldB", "b.shouldC"] {
-      try client.ask(name, serial: 6)
-    }
+    for name in ["a.shouldB", "b.shouldC"] { try client.ask(name, serial: 6) }
     let before = try client.busEntry()
     #expect((before.asked, before.vetoed, before.posted, before.delivered) == (2, 1, 3, 3))
     for _ in 0..<2 {
@@ -47,8 +45,7 @@ struct RestartTests {
       try poster.retainFile(file, length: contents.count, as: "kept.file", object: object, serial: 1)
     }
     for object in ["a", "b"] {
-      try poster.sendConfirmed(
-        Post(options: .retain), serial: 2, name: "kept.file", object: object)
+      try poster.sendConfirmed(Post(options: .retain), serial: 2, name: "kept.file", object: object)
       guard object == "a" else { continue }
       try bus.restart(way)
       let late = try RawClient.greeted(bus)
@@ -136,8 +133,7 @@ struct RestartTests {
     let client = try RawClient.greeted(bus)
     let contents = SharedFile.bytes(100_000)
     try client.sendConfirmed(Hold(), serial: 1, name: "host.shouldReboot", text: "backup")
-    try client.retainFile(
-      try SharedFile.make(contents), length: contents.count, as: "unit.state", serial: 2)
+    try client.retainFile(try SharedFile.make(contents), length: contents.count, as: "unit.state", serial: 2)
     try bus.die()
     // That version had no keeper, and stored everything with the manager.
     try bus.withKept { kept in

@@ -30,9 +30,7 @@ actor AttentiveDelegate: Delegate {
     }
   }
 
-  func replaced(by delegate: DelegateInfo) {
-    hear("replaced by \(delegate.label)", .none)
-  }
+  func replaced(by delegate: DelegateInfo) { hear("replaced by \(delegate.label)", .none) }
 
   /// Waits for the next question or delivery that this has not returned yet.
   func next() async -> String? {
@@ -60,7 +58,5 @@ extension Notifications.AsyncIterator {
 }
 
 extension TestBus {
-  func connect() async throws -> Connection {
-    try await Connection.connect(to: Address(path: path))
-  }
+  func connect() async throws -> Connection { try await Connection.connect(to: Address(path: path)) }
 }

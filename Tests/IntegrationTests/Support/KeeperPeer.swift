@@ -64,9 +64,7 @@ final class KeeperPeer {
     var passed = PassedDescriptors()
     do throws(Errno) {
       let received = try UnixSocket.receive(from: socket, into: buffer, &passed, descriptorsMax: .max)
-      guard case .bytes = received else {
-        throw Errno.connectionReset
-      }
+      guard case .bytes = received else { throw Errno.connectionReset }
     } catch {
       throw error.isDisconnection ? Ended() : error
     }

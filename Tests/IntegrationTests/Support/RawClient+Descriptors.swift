@@ -86,8 +86,7 @@ extension Pipe {
 
 /// Memfds as a client can make them, sealed or not.
 enum SharedFile {
-  static let seals =
-    TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW | TRIBUNE_F_SEAL_WRITE
+  static let seals = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW | TRIBUNE_F_SEAL_WRITE
 
   static func make(_ bytes: [UInt8], seals: CInt = seals) throws -> FileDescriptor {
     let flags = CUnsignedInt(MFD_CLOEXEC) | CUnsignedInt(MFD_ALLOW_SEALING)

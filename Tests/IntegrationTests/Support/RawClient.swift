@@ -261,9 +261,7 @@ final class RawClient {
 }
 
 extension ByteBuffer {
-  func append(_ bytes: [UInt8]) {
-    append(unsafe bytes.span.bytes)
-  }
+  func append(_ bytes: [UInt8]) { append(unsafe bytes.span.bytes) }
 }
 
 extension UnixSocket {

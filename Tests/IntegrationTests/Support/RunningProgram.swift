@@ -126,9 +126,7 @@ extension TestBus {
     guard let line = try program.errors.line(),
       ["observing ", "attached ", "monitoring ", "capturing ", "holding ", "declared "].contains(
         where: line.hasPrefix)
-    else {
-      throw Programs.Missing(description: "\(arguments) is not ready: \(try program.errors.rest())")
-    }
+    else { throw Programs.Missing(description: "\(arguments) is not ready: \(try program.errors.rest())") }
     return program
   }
 }

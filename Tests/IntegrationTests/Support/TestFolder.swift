@@ -6,9 +6,7 @@ import Foundation
 final class TestFolder {
   let path: String
 
-  convenience init() throws {
-    try self.init(named: "/tmp/tribune-\(UInt32.random(in: .min ... .max))")
-  }
+  convenience init() throws { try self.init(named: "/tmp/tribune-\(UInt32.random(in: .min ... .max))") }
 
   init(named path: String) throws {
     self.path = path
@@ -36,7 +34,5 @@ final class TestFolder {
     try String(contentsOf: URL(fileURLWithPath: "\(path)/\(name)"), encoding: .utf8)
   }
 
-  func contains(_ name: String) -> Bool {
-    FileManager.default.fileExists(atPath: "\(path)/\(name)")
-  }
+  func contains(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(path)/\(name)") }
 }

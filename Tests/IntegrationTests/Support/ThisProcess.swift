@@ -7,8 +7,7 @@ import TribuneWire
 enum ThisProcess {
   static var identity: PeerIdentity {
     get throws {
-      PeerIdentity(
-        pid: UInt32(getpid()), uid: getuid(), gid: getgid(), process: try comm, unit: try unit)
+      PeerIdentity(pid: UInt32(getpid()), uid: getuid(), gid: getgid(), process: try comm, unit: try unit)
     }
   }
 

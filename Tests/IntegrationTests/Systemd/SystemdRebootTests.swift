@@ -25,7 +25,5 @@ struct SystemdRebootTests {
   }
 
   @Test("without a veto the machine goes down")
-  func allowed() throws {
-    #expect(try machine.powerOff(by: "poweroff") == 0)
-  }
+  func allowed() throws { #expect(try machine.powerOff(by: "poweroff") == 0) }
 }

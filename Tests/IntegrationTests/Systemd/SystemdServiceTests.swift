@@ -85,8 +85,7 @@ struct SystemdServiceTests {
   @Test("the socket goes with its unit even if its folder is preserved")
   func preservedFolder() throws {
     let machine = try Container(enabled: [])
-    try machine.write(
-      unit: "tribuned.socket.d/preserve.conf", "[Socket]\nRuntimeDirectoryPreserve=yes\n")
+    try machine.write(unit: "tribuned.socket.d/preserve.conf", "[Socket]\nRuntimeDirectoryPreserve=yes\n")
     try machine.does("systemctl", "start", "tribuned.socket")
     try machine.does("test", "-S", "/run/tribune/bus")
     try machine.does("systemctl", "stop", "tribuned.socket")

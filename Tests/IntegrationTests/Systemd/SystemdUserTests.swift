@@ -50,15 +50,12 @@ struct SystemdUserTests {
   @Test("a user's bus has a keeper of its own, and comes back with its clients when it is killed")
   func comesBack() throws {
     let (machine, uid) = try machineWithUser()
-    func property(_ name: String) throws -> String {
-      try machine.property(name, ofBusOf: "tester", uid)
-    }
+    func property(_ name: String) throws -> String { try machine.property(name, ofBusOf: "tester", uid) }
     try machine.does(as: "tester", uid, "systemctl", "--user", "start", "tribuned.service")
     #expect(try property("LimitNOFILE") == "32768")
     #expect(
       try machine.does("stat", "--format=%U %a", "/run/user/\(uid)/tribune-keeper/socket") == "tester 600")
-    let observer = try machine.start(
-      as: "tester", uid, "tribunectl", "--reconnect=0", "observe", "disk.*")
+    let observer = try machine.start(as: "tester", uid, "tribunectl", "--reconnect=0", "observe", "disk.*")
     #expect(try observer.errors.line()?.hasPrefix("observing ") == true)
     // Once the bus has served these, its keeper has the observer's connection.
     for _ in 0..<2 { try machine.does(as: "tester", uid, "tribunectl", "list") }

@@ -30,9 +30,7 @@ private final class LinkedKeeper {
 
   /// Has a descriptor kept under each key. Nothing checks what they refer to.
   func keep(_ range: Range<Int>) throws {
-    for key in range {
-      link.keep(.connection(UInt64(key)), owning: try UnixSocket.make(nonblocking: true))
-    }
+    for key in range { link.keep(.connection(UInt64(key)), owning: try UnixSocket.make(nonblocking: true)) }
   }
 
   func forget(_ range: Range<Int>) { for key in range { link.forget(.connection(UInt64(key))) } }

@@ -162,9 +162,7 @@ final class SteppedBus {
   /// Has the bus read what a client has sent.
   func read(_ client: Client) throws { server.handleEvent(try session(of: client).token, .readable) }
 
-  func session(of client: Client) throws -> Session {
-    try #require(server.sessions[client.id])
-  }
+  func session(of client: Client) throws -> Session { try #require(server.sessions[client.id]) }
 
   func endIteration() { _ = server.endIteration() }
 
