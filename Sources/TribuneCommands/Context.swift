@@ -86,7 +86,8 @@ struct Context: Sendable {
     style.apply(to: text, isColoured: terminal.isColoured)
   }
 
-  /// Reports that a staying verb is in place: on standard error for people and scripts, and to any service manager.
+  /// Reports that a staying verb is in place: on standard error for people and scripts, and to the service manager, if
+  /// there is one.
   func reportReady(_ line: String) {
     if !isQuiet { terminal.reportLine(line) }
     do {

@@ -40,7 +40,8 @@ actor JobControl {
     }
   }
 
-  /// Follows the signals while the bus answers: if SIGCONT has arrived by then, the process is not stopped.
+  /// Follows the signals, which may change while the bus answers: if SIGCONT has arrived by then, the process is not
+  /// stopped.
   private func follow() async {
     for await _ in changes {
       while isToStop ? !wasStopped : isSuspended {

@@ -67,7 +67,8 @@ import TribuneWire
     }
   }
 
-  /// Whether it is a number without a fraction that fits 64 bits with a sign, however written: `1.0` and `1e3` are.
+  /// Whether it is a number without a fraction that fits 64 bits with a sign, however it is written: `1.0` and `1e3`
+  /// are integers.
   package var isInteger: Bool {
     switch unsafe value.pointee.type {
     case JSON_INTEGER: return true

@@ -19,7 +19,8 @@ package final class BusInstance {
   /// - Parameters:
   ///   - passed: the descriptors that the service manager has passed.
   ///   - keeperPath: the path of the keeper's socket. Without a keeper, nothing outlives this process.
-  ///   - replaces: whether to take the place of the bus that this keeper serves. That bus has left it on return.
+  ///   - replaces: whether to take the place of the bus that this keeper serves. When this returns, that bus has given
+  ///     up its place.
   ///   - listenPath: the path at which the replaced bus must listen; any path if nil.
   ///   - isStepped: the caller's thread calls `checkDeadlines`, in place of the main queue.
   package init(

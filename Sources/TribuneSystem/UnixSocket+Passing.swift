@@ -20,6 +20,8 @@ extension UnixSocket {
     }
   }
 
+  /// Sends with one call.
+  ///
   /// - Parameter address: where to send; nil for the socket's peer.
   static func send(
     _ bytes: RawSpan, passing descriptors: [CInt], through socket: CInt, _ flags: CInt,

@@ -8,6 +8,7 @@ extension BinaryInteger {
 }
 
 extension FixedWidthInteger {
+  /// The sum, or the largest number if it would exceed that. `other` must not be negative.
   @inlinable package func saturatingAdding(_ other: Self) -> Self {
     let (sum, isTooMuch) = addingReportingOverflow(other)
     return isTooMuch ? .max : sum

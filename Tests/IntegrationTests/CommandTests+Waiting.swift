@@ -96,9 +96,10 @@ struct WaitingCommandTests {
   @Test("a guard runs its command when the observers of will are done")
   func guarded() throws {
     let folder = try TestFolder()
-    try bus.staying("observe", "a.willB", "--awaited", "--exec", "touch", "\(folder.path)/done")
+    let files = ["one", "two"].map { "\(folder.path)/\($0)" }
+    for file in files { try bus.staying("observe", "a.willB", "--awaited", "--exec", "touch", file) }
     let guarding = try bus.tribunectl(
-      "guard", "a.b", "--wait", "--object=o", "--", "test", "-e", "\(folder.path)/done")
+      "guard", "a.b", "--wait", "--object=o", "--", "test", "-e", files[0], "-a", "-e", files[1])
     guarding.expect(0, errors: "")
   }
 

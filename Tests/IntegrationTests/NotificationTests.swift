@@ -24,6 +24,24 @@ struct NotificationTests {
     }
   }
 
+  @Test("a bus that is never idle still delivers posts for an idle bus, even after their poster has left")
+  func neverIdle() throws {
+    let observer = try RawClient.observing("idle.*", on: bus)
+    // The bus takes longer for new names than the thread for sending them.
+    let bytes = RawClient.bytes { load in
+      for number in 0..<4000 { load.appendFrame(Post(), serial: 1, name: "load.unit\(number)", text: "{}") }
+    }
+    try PostingThread.run(on: bus, unansweredMax: nil) { buffer, _ in
+      buffer.append(bytes)
+    } during: {
+      let (poster, welcome) = try RawClient.welcomed(bus)
+      try poster.sendConfirmed(Post(style: .whenIdle), serial: 7, name: "idle.unit", text: "1")
+      try poster.leave()
+      let frame = try observer.next()
+      #expect((frame.header.sender, frame.header.serial) == (welcome.connection, 7))
+    }
+  }
+
   /// Text, other bytes, and various lengths.
   static let payloads: [[UInt8]] = [
     [], [0], Array(0...255), Array("{\"offset\": 1.5}".utf8), [0xFF, 0xFE, 0xC0, 0x80, 0xED, 0xA0, 0x80],

@@ -65,6 +65,16 @@ struct PatternTreeTests {
     #expect(tree.extent.texts == 0)
   }
 
+  @Test("The node of the pattern that came out of use last stays")
+  func unused() throws {
+    let tree = PatternTree<Int>(unusedMax: 1)
+    for pattern in ["a.b", "c.d"] {
+      tree.insert(1, pattern: try Pattern(pattern), object: nil)
+      tree.remove(1, pattern: try Pattern(pattern), object: nil)
+      #expect(tree.extent.nodes == 2)
+    }
+  }
+
   @Test("A key that was inserted many times under one pattern is found once")
   func dedupKey() throws {
     let tree = PatternTree<Int>()

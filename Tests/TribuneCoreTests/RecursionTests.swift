@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneCore
+import TribuneTestSupport
 import TribuneWire
 
 @Suite("Queries within queries", .timeLimit(.minutes(15)))
@@ -72,6 +73,21 @@ struct RecursionTests {
     _ = bus.take()
     bus.ask("x", object: "o", by: delegate, serial: 8, parent: 3)
     bus.expect("B question 1 q4 d1 5000ms xo")
+  }
+
+  @Test("Queries can be nested 32 deep")
+  func depth() {
+    let (bus, asker, _) = Self.chain()
+    for index in 0...32 {
+      bus.ask("x", object: "\(index)", by: asker, serial: Serial(10 + index), parent: UInt64(index))
+    }
+    #expect(bus.queryCount == 33)
+    _ = bus.take()
+    bus.ask("x", object: "last", by: asker, serial: 100, parent: 33)
+    bus.expect("A refused 100 recursion")
+    bus.ask("x", object: "last", by: asker, serial: 100, parent: 32)
+    bus.expect("B question 1 q34 d1 5000ms xlast")
+    #expect(bus.queryCount == 34)
   }
 
   /// A delegate 1 for everything, serial 1.

@@ -30,6 +30,7 @@ struct TextNumbersTests {
         expected[text] = entry.useCount == 1 ? nil : (entry.number, entry.useCount - 1)
       }
       #expect(numbers.count == expected.count)
+      #expect(numbers.capacity <= max(16, 16 * numbers.count))
       if let entry = expected[text] { #expect(numbers.number(of: text.utf8Bytes) == entry.number) }
     }
     for (text, entry) in expected { for _ in 0..<entry.useCount { _ = numbers.release(text.utf8Bytes) } }

@@ -56,7 +56,8 @@ extension LinkState {
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
     epoch += 1
-    // Its deliveries are behind the reserved positions, and are dropped with them. So it has missed everything.
+    // Its deliveries are behind the reserved positions, and are dropped with them. So it has received nothing, and
+    // has missed everything.
     if isWelcomed { notePredecessor(received: 0) }
     outbox.sift { frame in
       switch frame.purpose {

@@ -90,7 +90,8 @@ final class OpenQuestion: Sendable {
     task?.cancel()
   }
 
-  /// Withdraws the question, if it is not answered, and reports how the query ended once `answer` has returned.
+  /// Withdraws the question, if it is not answered, and reports to the delegate how the query ended once `answer` has
+  /// returned.
   ///
   /// - Parameter here: whether the calling thread may run the delegate, up to its first suspension.
   func conclude(_ ending: Conclusion.Ending, here: Bool) {

@@ -34,7 +34,8 @@ actor CommandRunner {
   /// Runs a command to its end, in a process group of its own. Cancelling the task ends the command.
   ///
   /// - Parameters:
-  ///   - variables: set in the command's environment on top of this program's own. The value nil unsets one.
+  ///   - variables: set in the command's environment on top of this program's own. A variable with the value nil is
+  ///     unset.
   ///   - input: the command's standard input, which it need not read.
   func run(
     _ command: [[UInt8]], setting variables: [(name: String, value: String?)], input: UserInfo,

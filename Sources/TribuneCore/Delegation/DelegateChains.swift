@@ -46,7 +46,7 @@ struct DelegateChains {
 
   /// The delegates that respond to a name for an object, in order.
   ///
-  /// - Parameter key: name and object, contiguous as in the frame. Checked only if no chain is cached.
+  /// - Parameter key: name and object, contiguous as in the frame. Checked only if no chain is cached for them.
   /// - Throws: `invalidName`, `invalidObject`.
   mutating func responding(to key: RawSpan, nameLength: Int) throws(WireError) -> [DelegateRegistration] {
     let place = routes.place(of: key, nameLength: nameLength)

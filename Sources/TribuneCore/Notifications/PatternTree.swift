@@ -7,15 +7,17 @@ package import TribuneWire
 /// It is a trie of tokens in which a run without a fork is one node. After each run that matches, a lookup visits the
 /// branch of the name's next token and that of `*`; `**` ends a run and is checked on the way. Nodes off these paths
 /// cost a lookup nothing. Each node on them is reached by one path only, so a lookup never costs more than one walk
-/// through all that is registered.
+/// through the whole tree.
 ///
 /// Tokens and objects are compared as numbers, each looked up once per lookup. Unused nodes are joined or removed, and
-/// unused numbers are removed, so memory is proportional to what is registered. The nodes of the patterns that came out
-/// of use last stay for a while: programs observe and cancel the same names again and again.
+/// unused numbers are removed when their table is made anew, so memory is proportional to what is registered. But the
+/// nodes of up to `unusedMax` patterns that came out of use stay, since programs observe and cancel the same names again
+/// and again. The one that came out of use first goes first, even if it was used since.
 ///
 /// A key can be in the tree under several patterns, and several times under one. The tree is a class because its
 /// nodes are: copies would share them.
 package final class PatternTree<Key: Hashable> {
+  /// Its content is a cell, since checks for exclusive access would take a twentieth of an observation.
   private final class Node {
     let content: Cell<Content>
 
@@ -80,8 +82,7 @@ package final class PatternTree<Key: Hashable> {
   private let objects = Cell(TextNumbers())
   /// An array for the tokens of a name or a pattern, so that nothing is allocated for them.
   private let scratch = Cell<[TextNumber]>([])
-  /// The runs to the nodes that stay though their patterns came out of use, the oldest first. One that is in use again
-  /// stays in here until it is the oldest.
+  /// The runs to the nodes that stay though their patterns came out of use, the oldest first.
   private let unused = Cell<[[TextNumber]]>([])
   private let unusedMax: Int
   private let counted = Cell(0)
@@ -208,6 +209,7 @@ package final class PatternTree<Key: Hashable> {
 
   /// Calls `found` for every key registered under a matching pattern, once for each such pattern and object filter.
   ///
+  /// - Parameter found: must not use the tree, which nothing checks (`Cell`).
   /// - Returns: the cost: nodes and tokens that were examined.
   @discardableResult
   package func forEach(matching name: RawSpan, object: RawSpan, _ found: (Key) -> Void) -> Int {

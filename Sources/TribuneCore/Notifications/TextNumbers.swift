@@ -36,6 +36,9 @@ struct TextNumbers {
 
   private var mask: Int { entries.count - 1 }
 
+  /// Places for texts, of which half can be taken.
+  var capacity: Int { entries.count }
+
   /// The text's number, which is valid until `release` has been called as often as this.
   mutating func retain(_ text: RawSpan) -> TextNumber {
     let hash = Self.hash(text)

@@ -39,7 +39,9 @@ final class Router {
       let deliveries: Int
       if areAllPlain(receivers, slice) {
         for receiver in receivers {
-          guard let observer = sessions.output(at: receiver.slot) else { continue }
+          guard let observer = sessions.output(at: receiver.slot) else {
+            preconditionFailure("slot \(receiver.slot.index) of a receiver has no session")
+          }
           observer.value.queue.append(
             slice, isNotification: true, count: run.count, copyingInto: sender.queuePool)
           recorder.noteQueued(run.count, at: receiver.slot, &observer.value)
@@ -65,7 +67,8 @@ final class Router {
     return run.range.upperBound
   }
 
-  /// Whether every receiver qualifies for the fast path, and no queue has to be relieved because of them.
+  /// Whether every receiver qualifies for the fast path, and no queue has to be relieved because of them. Otherwise the
+  /// queues can exceed their memory by this run for each receiver, until `settle` relieves them.
   ///
   /// All are checked before the first gets the run. The memory of many receivers is rarely in the cache, and this loop
   /// fetches it for all at once, rather than for one after the other.

@@ -192,7 +192,8 @@ final class FrameReader {
 
   var hasDeferred: Bool { !unfinished.value.isEmpty }
 
-  /// Handles the frames that the last iteration left. One that still has too many leaves the rest for the next.
+  /// Handles the frames that the last iteration left. A connection that still has too many leaves the rest for the next
+  /// one.
   func handleDeferred() {
     var inTurn: [Session] = []
     swap(&inTurn, &unfinished.value)

@@ -29,7 +29,8 @@ extension KeeperLink {
 
   /// Takes over what the keeper has, into `passed`. If there is no keeper, the bus looks for one later.
   ///
-  /// - Throws: if the keeper serves another bus, or does not answer: this bus would start without what it may have.
+  /// - Throws: if the keeper serves another bus, or does not answer: this bus would start without what that keeper
+  ///   may have.
   func resume(into passed: PassedAtStart) throws(Failure) {
     let channel: KeeperChannel
     do throws(KeeperChannel.Failure) {

@@ -5,7 +5,8 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// A memory file that came with a post, for as long as a receiver still needs it. Then, the object is reused.
+/// A memory file that came with a post, for as long as a receiver still needs it. Then, the object is reused for
+/// the next one.
 ///
 /// The last reference may be released on any thread, as far as the compiler knows. Hence the atomics, which cost no
 /// more than plain integers here.

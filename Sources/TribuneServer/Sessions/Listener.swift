@@ -41,7 +41,8 @@ package final class Listener {
     try UnixSocket.listen(self.descriptor)
   }
 
-  /// Makes a socket at `path`, in place of a file on which no process listens any more. Makes a missing folder.
+  /// Makes a socket at `path`, in place of a file on which no process listens any more. Makes the folder if it is
+  /// missing.
   ///
   /// - Parameter mode: the file's permission bits, which it has from the start.
   package init(path: String, mode: UInt32) throws(Failure) {
@@ -58,7 +59,8 @@ package final class Listener {
     if let failure { throw failure }
   }
 
-  /// Must be called while the folder is locked, so that no other daemon takes the stale file, or this one's.
+  /// Must be called while the folder is locked, so that no other daemon takes the stale file, or this one's, for its
+  /// own.
   ///
   /// - Returns: why the path cannot be used; nil if it can.
   private func bind(mode: UInt32) throws(Errno) -> Failure? {

@@ -34,8 +34,9 @@ nonisolated package final class PassedAtStart {
   private var files: [UInt64: CInt] = [:]
   /// The listening sockets that the last daemon made, by the inodes of their files.
   private var listeners: [UInt64: CInt] = [:]
-  /// All names under which the service manager has stored descriptors, with those that only an earlier daemon uses.
+  /// All names under which the service manager has stored descriptors.
   package private(set) var storedNames: Set<String> = []
+  /// Those of them that only an earlier version of the daemon uses.
   package private(set) var formerNames: Set<String> = []
 
   /// Creates an object without descriptors.

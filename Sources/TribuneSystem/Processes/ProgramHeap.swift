@@ -15,7 +15,8 @@ package enum ProgramHeap {
 
   /// A buffer of a size that a peer decides, which can be large.
   ///
-  /// Swift's own allocation ends the process if there is no memory; so this uses malloc(3), whose memory Swift frees.
+  /// Swift's own allocation ends the process if there is no memory; so this uses malloc(3), whose memory Swift frees
+  /// like its own.
   ///
   /// - Throws: `outOfMemory`.
   package static func buffer(capacity: Int) throws(WireError) -> ByteBuffer {

@@ -5,7 +5,8 @@ import TribuneWire
 
 /// sd_notify(3)'s protocol for programs that do not link libsystemd: one datagram to `$NOTIFY_SOCKET`.
 package enum ServiceNotification {
-  /// Tells any service manager that the program is ready, and waits until the socket has space.
+  /// Tells the service manager that the program is ready, and waits until the socket has space. Does nothing without
+  /// a manager.
   ///
   /// - Throws: the error if the socket that `$NOTIFY_SOCKET` names cannot be reached.
   package static func ready() throws(Errno) {

@@ -35,6 +35,10 @@ struct ReplaceTests {
       #expect(try late.next(.retained).payload == "kept")
     }
     #expect(try poster.busEntry().connections == 3)
+    // Who connects sees the last process as the peer, and not the one that made the socket.
+    let options = ["--listen=\(replaced.path)", "--config=\(replaced.folder.path)/etc"]
+    let second = try FinishedProgram.tribuned(options)
+    #expect(second.errors.contains("pid \(replaced.bus.pid) "))
   }
 
   @Test("a client that posts all the time, and one that observes that, notice nothing")

@@ -126,6 +126,40 @@ struct RestartTests {
     #expect(try client.nextError() == .limitExceeded)
   }
 
+  @Test("when bus and keeper die and a service manager has the log, holds stand until their holders are back")
+  func bothDie() throws {
+    let bus = try RestartedBus(isManaged: true)
+    let hold = try bus.bus.staying("hold", "host.shouldReboot", "--why=backup")
+    try bus.die()
+    bus.keeper.die()
+    // This client asks before any other is served.
+    let asker = try RawClient(bus.bus)
+    try asker.send { buffer in
+      Hello().append(to: buffer)
+      buffer.appendFrame(Ask(), serial: 1, name: "host.shouldReboot")
+    }
+    try bus.startKeeper()
+    try bus.start()
+    _ = try asker.readHello()
+    #expect(try asker.nextVerdict().outcomes.map(\.reason) == ["backup"])
+    #expect(try hold.errors.line()?.contains("; the hold was in force all the time") == true)
+    #expect(try asker.ask("host.shouldReboot", serial: 2).outcomes.map(\.reason) == ["backup"])
+  }
+
+  @Test("a keeper without its lease ends what it has", arguments: RestartedBus.Way.apart)
+  func lease(_ way: RestartedBus.Way) throws {
+    let bus = try RestartedBus(isManaged: true)
+    let manager = try #require(bus.manager)
+    let client = try RawClient.observing("load.*", on: bus)
+    try bus.restart(way)
+    try client.settle()
+    try bus.end(way)
+    #expect(manager.names.contains("lease"))
+    // As the manager does when a service has stopped and is not restarted.
+    manager.drop("lease")
+    #expect(try client.readToEnd().isEmpty)
+  }
+
   @Test("what version 0.1.0 has stored is taken over, and taken out of the store")
   func former() throws {
     let bus = try RestartedBus(isManaged: true)

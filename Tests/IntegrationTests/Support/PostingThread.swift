@@ -6,9 +6,6 @@ import TribuneWire
 
 /// A client that posts without a pause, on a thread of its own.
 final class PostingThread: Sendable {
-  /// The most posts whose `ok` is outstanding.
-  private static let unansweredMax: Serial = 8
-
   private let isOver = Atomic(false)
   private let failure = Mutex<(any Error)?>(nil)
   private let started = DispatchSemaphore(value: 0)
@@ -16,15 +13,18 @@ final class PostingThread: Sendable {
 
   /// Posts while `body` runs, beginning before it.
   ///
-  /// - Parameter fill: writes the post with a serial, which requests an `ok`; serials count up from 1.
+  /// - Parameters:
+  ///   - unansweredMax: the most posts whose `ok` is outstanding; nil if the posts request none.
+  ///   - fill: writes the post with a serial; serials count up from 1.
   static func run(
-    on bus: TestBus, _ fill: @escaping @Sendable (ByteBuffer, Serial) -> Void, during body: () throws -> Void
+    on bus: TestBus, unansweredMax: Serial? = 8, _ fill: @escaping @Sendable (ByteBuffer, Serial) -> Void,
+    during body: () throws -> Void
   ) throws {
     let posting = PostingThread()
     let path = bus.path
     let thread = Thread {
       do {
-        try posting.post(at: path, fill)
+        try posting.post(at: path, unansweredMax, fill)
       } catch {
         posting.failure.withLock { $0 = error }
       }
@@ -41,7 +41,7 @@ final class PostingThread: Sendable {
     if let failure = posting.failure.withLock({ $0 }) { throw failure }
   }
 
-  private func post(at path: String, _ fill: (ByteBuffer, Serial) -> Void) throws {
+  private func post(at path: String, _ unansweredMax: Serial?, _ fill: (ByteBuffer, Serial) -> Void) throws {
     let client = try RawClient(path: path)
     try client.greet()
     var number: Serial = 0
@@ -49,11 +49,11 @@ final class PostingThread: Sendable {
     while !isOver.load(ordering: .relaxed) {
       number += 1
       try client.send { fill($0, number) }
-      while number - answered > Self.unansweredMax || number == 1, answered < number {
+      while let unansweredMax, number - answered > unansweredMax || number == 1, answered < number {
         answered = try client.next(.ok).header.serial
       }
       if number == 1 { started.signal() }
     }
-    while answered < number { answered = try client.next(.ok).header.serial }
+    while unansweredMax != nil, answered < number { answered = try client.next(.ok).header.serial }
   }
 }
