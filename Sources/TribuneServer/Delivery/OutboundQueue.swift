@@ -143,46 +143,48 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
+  /// Whether the frames are short enough to be copied.
+  static func copies(_ slice: ByteSlice) -> Bool {
+    slice.count <= copiedLength && slice.buffer.attachment == nil
+  }
+
+  /// Copies short frames behind those of the open entry. Inlined, for the loop over the receivers of a post.
+  ///
+  /// - Returns: false if there is no such entry, or no space for them in the queue's own buffer.
+  @inline(__always) mutating func extendOpenEntry(
+    by slice: ByteSlice, isNotification: Bool, count: Int
+  ) -> Bool {
+    guard openEntry == (isNotification ? .notification : .other), count > 0 else { return false }
+    // Moved out and back: a copy of the reference would be counted.
+    var own: ByteBuffer?
+    swap(&own, &ownBuffer)
+    let isCopied = own?.append(ifItFits: slice.bytes) == true
+    swap(&own, &ownBuffer)
+    guard isCopied else { return false }
+    openFrameCount += UInt32(count)
+    unsentCount += slice.count
+    add(count, isNotification: isNotification)
+    return true
+  }
+
   /// Queues whole frames. Short ones are copied into a buffer of `pool` if others wait already. A queue with few bytes
   /// copies only if the pool has a free buffer: otherwise many such queues would hold much memory.
   ///
   /// - Parameters:
   ///   - count: frames in `slice`; 0 for the beginning of a frame, which is counted with its rest, queued next.
   ///   - pool: nil to copy nothing.
-  @inline(__always) mutating func append(
+  mutating func append(
     _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool? = nil
   ) {
-    let kind = isNotification ? OpenEntry.notification : .other
-    if pool != nil, openEntry == kind, count > 0, slice.count <= Self.copiedLength,
-      slice.buffer.attachment == nil
-    {
-      // Moved out and back: a copy of the reference would be counted.
-      var own: ByteBuffer?
-      swap(&own, &ownBuffer)
-      let isCopied = own?.append(ifItFits: slice.bytes) == true
-      swap(&own, &ownBuffer)
-      if isCopied {
-        openFrameCount += UInt32(count)
-        unsentCount += slice.count
-        add(count, isNotification: isNotification)
-        return
-      }
-    }
-    appendEntry(slice, kind, isNotification: isNotification, count: count, copyingInto: pool)
-  }
-
-  /// As `append`, where the frames do not fit behind the open entry.
-  private mutating func appendEntry(
-    _ slice: ByteSlice, _ kind: OpenEntry, isNotification: Bool, count: Int, copyingInto pool: BufferPool?
-  ) {
-    if let pool, slice.count <= Self.copiedLength, slice.buffer.attachment == nil {
+    if let pool, Self.copies(slice) {
+      if extendOpenEntry(by: slice, isNotification: isNotification, count: count) { return }
       if !isEmpty {
         // Control frames of one connection often lie behind each other.
         if openEntry == .none, extendLast(by: slice, isNotification: isNotification, count: count) { return }
         closeEntry()
         if copyToOwnBuffer(slice, from: pool) {
           addCopied(slice.count, isNotification: isNotification, count: count)
-          openEntry = kind
+          openEntry = isNotification ? .notification : .other
           return
         }
       }

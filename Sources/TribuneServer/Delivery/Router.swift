@@ -38,12 +38,17 @@ final class Router {
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
       let deliveries: Int
       if areAllPlain(receivers, slice) {
+        let isCopied = OutboundQueue.copies(slice)
         for receiver in receivers {
           guard let observer = sessions.output(at: receiver.slot) else {
             preconditionFailure("slot \(receiver.slot.index) of a receiver has no session")
           }
-          observer.value.queue.append(
-            slice, isNotification: true, count: run.count, copyingInto: sender.queuePool)
+          if !isCopied
+            || !observer.value.queue.extendOpenEntry(by: slice, isNotification: true, count: run.count)
+          {
+            observer.value.queue.append(
+              slice, isNotification: true, count: run.count, copyingInto: sender.queuePool)
+          }
           recorder.noteQueued(run.count, at: receiver.slot, &observer.value)
           if observer.value.flush != .scheduled, let session = sessions[receiver.slot] {
             sender.scheduleFlush(session)

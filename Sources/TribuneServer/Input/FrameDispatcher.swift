@@ -66,28 +66,29 @@ final class FrameDispatcher {
           replier.refuse(
             session, serial: header.serial,
             WireError(.limitExceeded, "no snapshot is sent while earlier frames are unread"))
-        default: try receive(frame, kind, in: slice, of: session, isShown: isShown)
+        default:
+          let postsBefore = bus.value.totals.acceptedPosts
+          guard try bus.value.receive(frame, in: slice, from: session.slot, at: context.now) else {
+            return try refuseUnknown(header, of: session)
+          }
+          switch kind {
+          case .post: notePost(frame, slice, of: session, before: postsBefore, isShown: isShown)
+          default: break
+          }
         }
       }, apply: { interpreter.applyEffects() })
     if let refusal { replier.refuse(session, serial: header.serial, refusal) }
     interpreter.settle()
   }
 
-  private func receive(
-    _ frame: FrameView, _ kind: FrameKind?, in slice: ByteSlice, of session: Session, isShown: Bool
-  ) throws(WireError) {
-    let postsBefore = bus.value.totals.acceptedPosts
-    guard try bus.value.receive(frame, in: slice, from: session.slot, at: context.now) else {
-      return try refuseUnknown(frame.header, of: session)
-    }
-    switch kind {
-    case .post:
-      let count = bus.value.totals.acceptedPosts - postsBefore
-      if isShown, count == 0 { monitor.showRefusedPost(frame, slice, from: session) }
-      session.postedCount += count
-      context.statistics.value.posted += count
-    default: break
-    }
+  /// - Parameter before: how many posts the core had accepted before this one.
+  private func notePost(
+    _ post: FrameView, _ slice: ByteSlice, of session: Session, before: UInt64, isShown: Bool
+  ) {
+    let count = bus.value.totals.acceptedPosts - before
+    if isShown, count == 0 { monitor.showRefusedPost(post, slice, from: session) }
+    session.postedCount += count
+    context.statistics.value.posted += count
   }
 
   /// - Throws: `unknownCriticalKind`.
