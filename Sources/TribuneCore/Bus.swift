@@ -168,7 +168,7 @@ package struct Bus: ~Copyable {
   /// - Parameter key: name and object, contiguous as in the frame.
   /// - Throws: `invalidName`, `invalidObject`.
   package mutating func receivers(of key: RawSpan, nameLength: Int) throws(WireError) -> [Receiver] {
-    try center.receivers(of: key, nameLength: nameLength)
+    try center.route(of: key, nameLength: nameLength)
   }
 
   // MARK: Frames

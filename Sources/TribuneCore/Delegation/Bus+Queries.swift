@@ -41,10 +41,10 @@ extension Bus {
     try requireCapacity(toRemember: rememberedBytes, of: "query", from: slot)
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
     let id = QueryID(rawValue: ids.queries.next())
+    let asker = Query.Asker(
+      slot: slot, id: connections[slot].id, peer: connections[slot].peer, serial: header.serial)
     let query = Query(
-      id: id, asker: slot, askerID: connections[slot].id,
-      askerPeer: connections[slot].peer, serial: header.serial, fields, started: now,
-      deadline: now.advanced(byMilliseconds: deadline))
+      id: id, asker: asker, fields, started: now, deadline: now.advanced(byMilliseconds: deadline))
     let kept = frame.bytes.extracting(header.nameStart..<header.payloadStart + keptBytes)
     let place = queries.insert(
       consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
@@ -156,11 +156,11 @@ extension Bus {
         return
       }
     }
-    settle(place, index, fields.answer, frame.payload, truncatedBecause: knownReason, at: now)
+    applyAnswer(place, index, fields.answer, frame.payload, truncatedBecause: knownReason, at: now)
     proceed(place, tail: nil, at: now)
   }
 
-  private mutating func settle(
+  private mutating func applyAnswer(
     _ place: Int, _ index: Int, _ answer: AnswerKind, _ payload: RawSpan,
     truncatedBecause knownReason: String?, at now: Instant
   ) {
@@ -185,7 +185,7 @@ extension Bus {
       settleTruncated(place, index, truncated, because: knownReason, at: now)
       return
     }
-    guard length == 0 || chargeAnswer(length, to: queries[place].asker) else {
+    guard length == 0 || chargeAnswer(length, to: queries[place].asker.slot) else {
       let reason = "the limit on the answers to one asker is reached"
       settleTruncated(place, index, truncated, because: reason, at: now)
       return
@@ -202,7 +202,7 @@ extension Bus {
   ) {
     restoring.truncationReason = reason
     let length = max(0, reason.utf8.count - Self.participantOverhead / 2)
-    let isKept = length == 0 || chargeAnswer(length, to: queries[place].asker)
+    let isKept = length == 0 || chargeAnswer(length, to: queries[place].asker.slot)
     queries[place].settle(
       index, outcome, reason: isKept ? reason : "", byteCount: isKept ? length : 0, at: now)
   }
@@ -304,10 +304,10 @@ extension Bus {
       let timeout = until.milliseconds(since: now)
       emit(
         .question(
-          delegate.slot, delegate.serial, asker: queries[place].askerID,
+          delegate.slot, delegate.serial, asker: queries[place].asker.id,
           Question(
             query: queries[place].id, delegate: delegate.identity.id, timeout: timeout,
-            asker: queries[place].askerPeer, isDryRun: queries[place].ask.flags.contains(.isDryRun),
+            asker: queries[place].asker.peer, isDryRun: queries[place].ask.flags.contains(.isDryRun),
             wantsValue: queries[place].isForValues),
           tail ?? queries.tail(at: place)))
       if queries[place].ask.flags.contains(.wantsProgress) {
@@ -336,7 +336,8 @@ extension Bus {
       timeout: timeout, stage: stage, outcome: outcome)
     emit(
       .progress(
-        queries[place].asker, queries[place].serial, progress, status: status, shownTail(at: place)))
+        queries[place].asker.slot, queries[place].asker.serial, progress, status: status, shownTail(at: place)
+      ))
   }
 
   private mutating func conclude(_ place: Int, at now: Instant) {
@@ -348,10 +349,10 @@ extension Bus {
     }
     emit(
       .verdict(
-        queries[place].asker, queries[place].serial,
+        queries[place].asker.slot, queries[place].asker.serial,
         Decision(
           verdict: verdict, vetoes: queries[place].makeVetoes(), mode: queries[place].ask.mode,
-          asker: queries[place].askerID, askerPeer: queries[place].askerPeer,
+          asker: queries[place].asker.id, askerPeer: queries[place].asker.peer,
           overrideReason: queries[place].ask.overrideReason,
           elapsedNanoseconds: now.nanoseconds(since: queries[place].started)),
         queries.tail(at: place)))
@@ -381,12 +382,12 @@ extension Bus {
       announce(.didConclude(ending))
     }
     queries[place].stopWaiting()
-    let asker = queries[place].asker
-    connections[asker].queries[queries[place].serial] = nil
+    let asker = queries[place].asker.slot
+    connections[asker].queries[queries[place].asker.serial] = nil
     connections[asker].participantCount -= queries[place].participants.count
     endRemembering(
       queries[place].rememberedByteCount, kept: queries.tail(at: place).payloadLength,
-      answers: queries[place].answerByteCount, of: queries[place].asker)
+      answers: queries[place].answerByteCount, of: asker)
     queries.remove(at: place, &deadlines)
   }
 
@@ -394,7 +395,7 @@ extension Bus {
     let tail = queries.tail(at: place)
     return QueryEnding(
       query: queries[place].id, name: tail.nameText, object: tail.objectText, conclusion: conclusion,
-      mode: queries[place].ask.mode, asker: queries[place].askerID, askerPeer: queries[place].askerPeer,
+      mode: queries[place].ask.mode, asker: queries[place].asker.id, askerPeer: queries[place].asker.peer,
       vetoCount: queries[place].makeVetoes().count,
       elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
   }

@@ -50,7 +50,7 @@ struct DelegateChains {
   /// - Throws: `invalidName`, `invalidObject`.
   mutating func responding(to key: RawSpan, nameLength: Int) throws(WireError) -> [DelegateRegistration] {
     let place = routes.place(of: key, nameLength: nameLength)
-    if let chain = routes.receivers(at: place, of: key, nameLength: nameLength) { return chain }
+    if let chain = routes.cached(at: place, of: key, nameLength: nameLength) { return chain }
     try key.extracting(first: nameLength).requireName()
     try key.extracting(droppingFirst: nameLength).requireObject()
     if tree.isEmpty { return [] }

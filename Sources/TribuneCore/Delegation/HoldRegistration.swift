@@ -78,7 +78,7 @@ struct Holds {
   mutating func against(_ key: RawSpan, nameLength: Int) -> [HoldRegistration] {
     if tree.isEmpty { return [] }
     let place = routes.place(of: key, nameLength: nameLength)
-    if let holds = routes.receivers(at: place, of: key, nameLength: nameLength) { return holds }
+    if let holds = routes.cached(at: place, of: key, nameLength: nameLength) { return holds }
     var found: [HoldRegistration] = []
     let object = key.extracting(droppingFirst: nameLength)
     tree.forEach(matching: key.extracting(first: nameLength), object: object) { found.append($0) }

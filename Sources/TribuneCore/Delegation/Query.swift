@@ -9,6 +9,14 @@ import TribuneWire
 /// it answers or its time is over, and then `settled`. A veto is sticky because nothing leaves that last state. The
 /// query is over as soon as `isDecided()`; its owner then calls `makeVerdict`.
 struct Query {
+  /// The connection that asked, and the serial of its ask.
+  struct Asker {
+    let slot: ConnectionSlot
+    let id: ConnectionID
+    let peer: PeerIdentity
+    let serial: Serial
+  }
+
   struct Participant {
     enum State {
       /// → waiting, settled
@@ -33,10 +41,7 @@ struct Query {
   private static let searchedMax = 32
 
   let id: QueryID
-  let asker: ConnectionSlot
-  let askerID: ConnectionID
-  let askerPeer: PeerIdentity
-  let serial: Serial
+  let asker: Asker
   let ask: Ask
   /// Computed once from `ask`, because they are read often.
   let isForValues: Bool
@@ -67,15 +72,9 @@ struct Query {
   /// Indices by the number of the delegate's id (see `PlacesByID`), if there are many participants.
   private var places: [UInt64: Int] = [:]
 
-  init(
-    id: QueryID, asker: ConnectionSlot, askerID: ConnectionID, askerPeer: PeerIdentity, serial: Serial,
-    _ ask: Ask, started: Instant, deadline: Instant
-  ) {
+  init(id: QueryID, asker: Asker, _ ask: Ask, started: Instant, deadline: Instant) {
     self.id = id
     self.asker = asker
-    self.askerID = askerID
-    self.askerPeer = askerPeer
-    self.serial = serial
     self.ask = ask
     waitsForAll = ask.waitsForAll
     isForValues = ask.mode.isForValues

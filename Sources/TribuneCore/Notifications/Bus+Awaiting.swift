@@ -20,7 +20,7 @@ extension Bus {
   mutating func awaitingReceivers(
     of posted: PostedNotification, from slot: ConnectionSlot
   ) throws(WireError) -> Set<ConnectionSlot> {
-    let receivers = try center.receivers(of: posted.key, nameLength: posted.header.nameLength)
+    let receivers = try center.route(of: posted.key, nameLength: posted.header.nameLength)
     let awaiting = receivers.filter { $0.isAwaited && $0.way(for: posted.fields.options) != .drop }
     guard connections[slot].awaitedCount + awaiting.count <= limits.awaitedMax else {
       throw WireError(limit: "\(limits.awaitedMax) awaited observers per connection")

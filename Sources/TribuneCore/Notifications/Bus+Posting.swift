@@ -97,7 +97,7 @@ extension Bus {
 
   private mutating func validReceivers(of posted: PostedNotification) -> [Receiver] {
     do throws(WireError) {
-      return try center.receivers(of: posted.key, nameLength: posted.header.nameLength)
+      return try center.route(of: posted.key, nameLength: posted.header.nameLength)
     } catch {
       preconditionFailure("an accepted name or object is invalid: \(error.message)")
     }

@@ -46,7 +46,7 @@ struct Monitors {
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
     guard name.byteCount > 0 else { return watchers }
     do throws(WireError) {
-      return try center.receivers(of: name, nameLength: name.byteCount).map(\.slot)
+      return try center.route(of: name, nameLength: name.byteCount).map(\.slot)
     } catch {
       return watchers
     }

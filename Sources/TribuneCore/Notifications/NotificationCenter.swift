@@ -118,9 +118,9 @@ package struct NotificationCenter {
   /// - Parameter key: name and object, contiguous as in the frame. They are checked only if no route is cached for
   ///   them: those of a cached route are valid.
   /// - Throws: `invalidName`, `invalidObject`.
-  package mutating func receivers(of key: RawSpan, nameLength: Int) throws(WireError) -> [Receiver] {
+  package mutating func route(of key: RawSpan, nameLength: Int) throws(WireError) -> [Receiver] {
     let place = routes.place(of: key, nameLength: nameLength)
-    if let receivers = routes.receivers(at: place, of: key, nameLength: nameLength) { return receivers }
+    if let receivers = routes.cached(at: place, of: key, nameLength: nameLength) { return receivers }
     let name = key.extracting(first: nameLength)
     let object = key.extracting(droppingFirst: nameLength)
     try name.requireName()

@@ -67,7 +67,7 @@ struct RouteCache<Receiver> {
   }
 
   /// The cached route of `key`, if there is one.
-  func receivers(at place: Place, of key: RawSpan, nameLength: Int) -> [Receiver]? {
+  func cached(at place: Place, of key: RawSpan, nameLength: Int) -> [Receiver]? {
     for index in place.first..<place.first + Self.placesEach
     where routes[index].hash == place.hash && routes[index].generation == generation
       && routes[index].nameLength == nameLength && routes[index].hasKey(key)

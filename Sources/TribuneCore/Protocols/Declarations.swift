@@ -78,7 +78,7 @@ struct Declarations {
   mutating func linked(for object: RawSpan) -> DelegateProtocol? {
     guard !isEmpty, object.byteCount > 0 else { return nil }
     let place = routes.place(of: object, nameLength: 0)
-    if let found = routes.receivers(at: place, of: object, nameLength: 0) { return found.first }
+    if let found = routes.cached(at: place, of: object, nameLength: 0) { return found.first }
     let found = find(String(repairing: object))
     routes.keep(found.map { [$0] } ?? [], at: place, of: object, nameLength: 0)
     return found

@@ -112,7 +112,7 @@ extension Bus {
     for place in queries.allPlaces {
       buffer.truncate(to: 0)
       append(queryAt: place, to: buffer)
-      try body(.query, queries[place].askerID, buffer)
+      try body(.query, queries[place].asker.id, buffer)
     }
     for number in awaitedPosts.numbers {
       buffer.truncate(to: 0)

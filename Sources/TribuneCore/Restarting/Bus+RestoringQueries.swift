@@ -17,8 +17,8 @@ extension Bus {
   func append(queryAt place: Int, to buffer: ByteBuffer) {
     let (query, tail) = (queries[place], queries.tail(at: place))
     buffer.append(query.id.rawValue)
-    buffer.append(query.askerID.rawValue)
-    buffer.append(query.serial)
+    buffer.append(query.asker.id.rawValue)
+    buffer.append(query.asker.serial)
     query.ask.append(to: buffer)
     buffer.append(query.started.nanoseconds)
     buffer.append(query.deadline.nanoseconds)
@@ -107,7 +107,7 @@ extension Bus {
       throw WireError(.invalidValue, "query \(id.rawValue) cannot have \(answerByteCount) bytes of answers")
     }
     var query = Query(
-      id: id, asker: slot, askerID: askerID, askerPeer: connections[slot].peer, serial: serial, ask,
+      id: id, asker: Query.Asker(slot: slot, id: askerID, peer: connections[slot].peer, serial: serial), ask,
       started: started, deadline: deadline)
     if !standing.isEmpty { query.setStanding(standing) }
     var restored = query
