@@ -287,6 +287,19 @@ struct ConfigurationTests {
     #expect(diagnostics == expected)
   }
 
+  @Test("must leave room in the log")
+  func tooLongForTheLog() throws {
+    // A sixteenth of the log has 131,072 bytes.
+    let lines = (0..<900).map { "RequireDelegate=\($0)\(String(repeating: "x", count: 150))\n" }
+    let text = "[Notifications]\nRetainedMax=1M\n[Bus]\nLogMax=2M\n[Query \"a.*\"]\n"
+    #expect(read(text + lines[..<500].joined()).diagnostics.isEmpty)
+    let diagnostics = read(text + lines.joined()).diagnostics
+    let message = try #require(diagnostics.first)
+    #expect(diagnostics.count == 1)
+    #expect(message.hasPrefix("t.conf:4: error: LogMax= is too small: "))
+    #expect(message.hasSuffix(" 131072 bytes"))
+  }
+
   @Test("keeps the last value if the next one is invalid")
   func badValueChangesNothing() {
     #expect(read("[Bus]\nQueriesMax=5\nQueriesMax=x\n").configuration.queriesMax == 5)

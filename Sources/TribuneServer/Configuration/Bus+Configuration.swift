@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-extension Bus {
+nonisolated extension Bus {
   init(_ configuration: Configuration, _ accounts: Accounts) {
     self.init(
       limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max), accounts: accounts,
@@ -13,6 +13,16 @@ extension Bus {
     _ = configure(protocols: configuration.protocolSources, objects: configuration.objects)
   }
 
+  /// Bytes that a configuration takes in the log each time it is written there.
+  static func loggedLength(of configuration: Configuration) -> Int {
+    var bus = Bus(configuration, Accounts())
+    let fields = ByteBuffer(capacity: 0)
+    bus.appendConfiguration(to: fields)
+    return fields.count
+  }
+}
+
+extension Bus {
   /// Applies a configuration.
   mutating func apply(_ configuration: Configuration, log: Log) {
     limits = configuration.busLimits

@@ -73,6 +73,7 @@ nonisolated package struct ConfigurationReader {
       report(rule.severity, last.file, last.line, violation)
     }
     checkProtocols()
+    checkLength()
     return (configuration, diagnostics)
   }
 
@@ -92,6 +93,20 @@ nonisolated package struct ConfigurationReader {
         .mistake, origin?.file ?? "", origin?.line,
         "Protocol=: there is no protocol \"\(rule.protocolName.escaped)\" in protocols.d")
     }
+  }
+
+  /// The log has the configuration in force, which must leave it room for all else.
+  private mutating func checkLength() {
+    let length = Bus.loggedLength(of: configuration)
+    let lengthMax = configuration.logMaxBytes / 16
+    guard length > lengthMax else { return }
+    let origin = origins["LogMax"]
+    report(
+      .error, origin?.file ?? "tribuned.conf", origin?.line,
+      """
+      LogMax= is too small: the [Query] and [Object] sections with their protocols take \(length) bytes in the log, \
+      and may take a sixteenth of it, \(lengthMax) bytes
+      """)
   }
 
   private mutating func section(_ name: String, _ subject: String?, _ file: String, _ line: Int) -> Section {

@@ -129,7 +129,7 @@ final class Compactor {
       .append(to: buffer)
     var hasSpace = wal.appendToCompaction(.counters, connection: .bus, at: now, buffer.bytes) != nil
     buffer.truncate(to: 0)
-    appendConfiguration(to: buffer)
+    bus.value.appendConfiguration(to: buffer)
     hasSpace =
       hasSpace && wal.appendToCompaction(.configuration, connection: .bus, at: now, buffer.bytes) != nil
     bus.value.forEachUnderWay { what, session, fields in
@@ -137,12 +137,6 @@ final class Compactor {
       hasSpace = hasSpace && wal.appendToCompaction(kind, connection: session, at: now, fields.bytes) != nil
     }
     return hasSpace
-  }
-
-  /// Appends the configuration in force; nothing if it is longer than a sixteenth of the admission limit.
-  func appendConfiguration(to buffer: ByteBuffer) {
-    bus.value.appendConfiguration(to: buffer)
-    if buffer.count > wal.admissionLimit / 16 { buffer.truncate(to: 0) }
   }
 
   private func note(_ entry: LogEntry, at position: EntryPosition) {

@@ -102,7 +102,7 @@ extension Recovery {
     case .postponedPost, .postponedPostDone: try replayWaiting(entry)
     case .detached: replayed.found[id]?.detachedUntil = entry.moment
     case .inFlight, .buffered: return false
-    case .configuration: try replayConfiguration(entry.body)
+    case .configuration: try bus.value.restoreConfiguration(entry.body)
     case .handoverEnd: replayed.handedOver = (try reader.integer(), entry.moment)
     }
     return true
@@ -202,13 +202,5 @@ extension Recovery {
       entry.body.extracting(droppingFirst: 12), number: number, from: entry.connection, uid: uid,
       at: entry.moment)
     recorder.postponed.insert(number)
-  }
-
-  /// Applies a logged configuration, which holds until the log ends or has another one.
-  private func replayConfiguration(_ fields: RawSpan) throws(WireError) {
-    if fields.byteCount > 0 { return try bus.value.restoreConfiguration(fields) }
-    // The configuration was too long to be logged, so today's stands in for it.
-    bus.value.apply(context.configuration, log: context.log)
-    bus.value.limits = bus.value.limits.lifted
   }
 }
