@@ -59,6 +59,34 @@ struct SessionTests {
     #expect(session.isGreeted && !session.isOpen && !session.output.accepts)
   }
 
+  /// The transitions of each state in the order of `states`, one character each: `+` if there is one.
+  private func transitions<State>(_ states: [State], _ mayBecome: (State, State) -> Bool) -> [String] {
+    states.map { state in states.map { mayBecome(state, $0) ? "+" : "-" }.joined() }
+  }
+
+  @Test("of its output and of its pacing have the successors that their comments list")
+  func parts() {
+    let writing: [Output.Writing] = [.open, .full, .fullOfFiles, .closed]
+    #expect(transitions(writing) { $0.mayBecome($1) } == ["-+++", "+-++", "++-+", "----"])
+    let flushes: [Output.Flush] = [.none, .deferred, .scheduled]
+    #expect(transitions(flushes) { $0.mayBecome($1) } == ["-++", "+-+", "+--"])
+    let flows: [Pacing.Flow] = [
+      .flowing, .pacing(until: Instant(nanoseconds: 1)), .lossy(lostBefore: 0, isAnnounced: true),
+    ]
+    #expect(transitions(flows) { $0.mayBecome($1) } == ["-++", "+-+", "+--"])
+  }
+
+  @Test("of its output do not change once nothing can be written")
+  func finalOutput() async {
+    await #expect(processExitsWith: .failure) {
+      try await MainActor.run {
+        let session = try Self.session(.open)
+        session.output.writing = .closed
+        session.output.writing = .open
+      }
+    }
+  }
+
   @Test(
     "tell when output is blocked, and when to wait until the socket is writable",
     arguments: [
@@ -67,7 +95,7 @@ struct SessionTests {
     ])
   func writing(_ writing: Output.Writing, accepts: Bool, isBlocked: Bool, isWatched: Bool) throws {
     let session = try Self.session(.open)
-    session.output.writing = writing
+    if writing != .open { session.output.writing = writing }
     #expect(session.output.accepts == accepts && session.output.isBlocked == isBlocked)
     #expect(session.interest == (isWatched ? [.readable, .writable] : .readable))
   }

@@ -13,6 +13,39 @@ import TribuneWire
 
   // MARK: Phases
 
+  /// Each event, and the phase after it. The stream of a lost connection does not end twice.
+  @Test(arguments: [
+    ("connecting", ["open", "connecting", "connecting", "connecting", "connecting", "ended"]),
+    ("open", ["open", "open", "interrupted", "open", "closing", "ended"]),
+    ("interrupted", ["interrupted", "interrupted", "", "open", "interrupted, closing", "ended"]),
+    ("interrupted, closing", ["interrupted, closing", "interrupted, closing", "", "closing", "", "ended"]),
+    ("closing", ["closing", "closing", "closing", "closing", "closing", "ended"]),
+    ("ended", ["ended", "ended", "ended", "ended", "ended", "ended"]),
+  ])
+  func eachEventLeadsToAPhaseThatMayFollow(_ phase: String, _ next: [String]) {
+    let events: [(inout LinkState) -> Void] = [
+      { _ = $0.receive(welcome(8), acceptsFiles: true) }, { $0.noteFailedWrite(broken) },
+      { _ = $0.endOfStream(received: 0) },
+      { if $0.settleInterruption(at: now) != nil { _ = $0.reopen(at: now) } },
+      { _ = $0.close(by: now) }, { _ = $0.end(nil) },
+    ]
+    for (event, next) in zip(events, next) where !next.isEmpty {
+      var state = phase == "connecting" ? LinkState(reconnectTimeout: .seconds(1)) : openState()
+      switch phase {
+      case "interrupted": _ = state.endOfStream(received: 0)
+      case "interrupted, closing":
+        _ = state.endOfStream(received: 0)
+        _ = state.close(by: now)
+      case "closing": _ = state.close(by: now)
+      case "ended": _ = state.end(nil)
+      default: break
+      }
+      #expect(state.word == phase)
+      event(&state)
+      #expect(state.word == next)
+    }
+  }
+
   @Test func aWelcomeOpensTheConnectionOnce() {
     var state = LinkState(reconnectTimeout: .seconds(1))
     #expect(state.word == "connecting")

@@ -38,7 +38,7 @@ extension Sender {
 
   /// Resumes the posters of an observer. They do not wait for one that ends or can no longer be written to.
   func endPacing(of observer: Session) {
-    observer.pacing.flow = .flowing
+    if !observer.pacing.isFlowing { observer.pacing.flow = .flowing }
     releasePosters(of: observer)
   }
 

@@ -14,6 +14,8 @@ struct Output: ~Copyable {
     case fullOfFiles
     /// Nothing can be written any more. What the client had sent before can still be read. Final.
     case closed
+
+    func mayBecome(_ next: Writing) -> Bool { self != .closed && self != next }
   }
 
   enum Flush {
@@ -23,14 +25,28 @@ struct Output: ~Copyable {
     case deferred
     /// Sent when the iteration ends. → none
     case scheduled
+
+    func mayBecome(_ next: Flush) -> Bool {
+      switch (self, next) {
+      case (.none, .deferred), (.none, .scheduled), (.deferred, .none), (.deferred, .scheduled): true
+      case (.scheduled, .none): true
+      case (.none, .none), (.deferred, .deferred), (.scheduled, .deferred), (.scheduled, .scheduled): false
+      }
+    }
   }
 
   /// Whether the session's frames are taken, and frames are queued for it.
   var isServed = true
   /// Whether the hello said that the client accepts userInfo as a file.
   var acceptsFiles = false
-  var writing = Writing.open
-  var flush = Flush.none
+  var writing = Writing.open {
+    didSet {
+      precondition(oldValue.mayBecome(writing), "writing cannot go from \(oldValue) to \(writing)")
+    }
+  }
+  var flush = Flush.none {
+    didSet { precondition(oldValue.mayBecome(flush), "a flush cannot go from \(oldValue) to \(flush)") }
+  }
   var queue = OutboundQueue()
   /// Bytes of the files that were sent since the client had last read everything.
   var passedByteCount = 0

@@ -15,9 +15,19 @@ struct Pacing {
     ///
     /// - isAnnounced: whether that was announced, and its end will be.
     case lossy(lostBefore: UInt64, isAnnounced: Bool)
+
+    func mayBecome(_ next: Flow) -> Bool {
+      switch (self, next) {
+      case (.flowing, .pacing), (.flowing, .lossy), (.pacing, .flowing), (.pacing, .lossy): true
+      case (.lossy, .flowing): true
+      case (.flowing, .flowing), (.pacing, .pacing), (.lossy, .pacing), (.lossy, .lossy): false
+      }
+    }
   }
 
-  var flow = Flow.flowing
+  var flow = Flow.flowing {
+    didSet { precondition(oldValue.mayBecome(flow), "the flow cannot go from \(oldValue) to \(flow)") }
+  }
   /// The posters from which the bus does not read because of this observer.
   var pausedPosters: [Session] = []
   /// How many slow observers this poster waits for.
