@@ -14,7 +14,7 @@ package final class BusInstance {
   let passed: PassedAtStart
   private let log: Log
   private let loop: EventLoop
-  private let keeper: KeeperLink?
+  private let keeper: KeeperLink
 
   /// - Parameters:
   ///   - passed: the descriptors that the service manager has passed.
@@ -35,15 +35,15 @@ package final class BusInstance {
       passed.discard()
       for name in passed.storedNames { manager?.remove(name) }
     }
-    keeper = keeperPath.map { [loop] in KeeperLink(path: $0, manager: manager, loop: loop, log: log) }
+    keeper = KeeperLink(path: keeperPath, manager: manager, loop: loop, log: log)
     if replaces {
-      try keeper?.replace(into: passed, listeningAt: listenPath)
+      try keeper.replace(into: passed, listeningAt: listenPath)
     } else {
-      try keeper?.resume(into: passed)
+      try keeper.resume(into: passed)
     }
     let wal = try Self.log(configuration, passed, keeper, log, isStrict: replaces)
     server = try BusServer(configuration: configuration, log: log, loop: loop, wal: wal, keeper: keeper)
-    if replaces { try keeper?.takePlace() }
+    if replaces { try keeper.takePlace() }
   }
 
   /// The log that another daemon left, or an empty one.
@@ -51,7 +51,7 @@ package final class BusInstance {
   /// - Parameter isStrict: whether to throw if the log that was left cannot be taken over: the replaced daemon can then
   ///   continue with it.
   private static func log(
-    _ configuration: Configuration, _ passed: PassedAtStart, _ keeper: KeeperLink?, _ log: Log, isStrict: Bool
+    _ configuration: Configuration, _ passed: PassedAtStart, _ keeper: KeeperLink, _ log: Log, isStrict: Bool
   ) throws -> WriteAheadLog {
     if let descriptor = passed.takeLog() {
       do throws(LogError) {
@@ -60,9 +60,9 @@ package final class BusInstance {
           log.notice(
             "the segments of the inherited log have \(wal.segmentCapacity) bytes, less than twice LogMax=")
         }
-        keeper?.keep(log: wal.rawDescriptor)
+        keeper.keep(log: wal.rawDescriptor)
         // Until now, only the keeper may have had the log.
-        if !passed.storedNames.contains(StoredName.log.rawValue) { keeper?.store(log: wal.rawDescriptor) }
+        if !passed.storedNames.contains(StoredName.log.rawValue) { keeper.store(log: wal.rawDescriptor) }
         return wal
       } catch {
         guard !isStrict else {
@@ -72,8 +72,8 @@ package final class BusInstance {
       }
     }
     let wal = try emptyLog(configuration)
-    keeper?.keep(log: wal.rawDescriptor)
-    keeper?.store(log: wal.rawDescriptor)
+    keeper.keep(log: wal.rawDescriptor)
+    keeper.store(log: wal.rawDescriptor)
     return wal
   }
 
@@ -112,7 +112,7 @@ package final class BusInstance {
   package func takeOver() {
     server.wal.beginRecovery()
     server.takeOver(passed)
-    for name in passed.formerNames { keeper?.removeStored(name) }
+    for name in passed.formerNames { keeper.removeStored(name) }
   }
 
   /// Ends the take-over: the bus serves, or does not start for a reason other than the log.
@@ -122,7 +122,7 @@ package final class BusInstance {
   package func listen(on listener: Listener) throws(Errno) {
     try server.acceptor.listen(on: listener)
     if let file = listener.ownFile {
-      keeper?.keep(.listener(file.inode), lending: listener.descriptor.rawValue)
+      keeper.keep(.listener(file.inode), lending: listener.descriptor.rawValue)
     }
   }
 
@@ -132,7 +132,7 @@ package final class BusInstance {
   /// - Parameter served: called at that time.
   package func start(_ served: @escaping () -> Void = {}) {
     // The bus has taken everything that it resumes.
-    keeper?.forgetUnclaimed()
+    keeper.forgetUnclaimed()
     passed.discard()
     server.iterationEnded = { [weak self] in
       guard let self else { return }
@@ -154,14 +154,14 @@ package final class BusInstance {
   package func reconfigure(_ configuration: Configuration) { server.reconfigure(configuration) }
 
   /// Whether another daemon can resume the connections when this daemon ends.
-  package var canHandOver: Bool { keeper != nil }
+  package var canHandOver: Bool { !keeper.hasEnded }
 
   /// Leaves everything to the next daemon. Afterwards, this daemon does nothing more on the bus.
   ///
   /// - Returns: whether nothing is missing; otherwise the next daemon finds what it would find after a crash.
   @discardableResult
   package func handOver() -> Bool {
-    guard let keeper else { preconditionFailure("a hand-over needs a keeper") }
+    precondition(canHandOver, "a hand-over needs a keeper")
     let count = server.sessions.count
     var isWhole = true
     do throws(Errno) {
@@ -194,8 +194,8 @@ package final class BusInstance {
   package func checkDeadlines() { server.timer?.fire() }
 
   /// Whether a keeper is connected, and whether it has everything that it is to keep.
-  package var hasKeeper: Bool { keeper?.isUp ?? false }
-  package var isAllKept: Bool { keeper.map { $0.isSettled && $0.keepsAll } ?? false }
+  package var hasKeeper: Bool { keeper.isUp }
+  package var isAllKept: Bool { keeper.isSettled && keeper.keepsAll }
 
   /// Everything that the bus holds for its clients. All counts are 0 when the clients have gone.
   package var holdings: [(name: String, count: Int)] {

@@ -41,7 +41,7 @@ final class BusServer: EventLoopTarget {
   let handover: Handover
   private let dueTimeouts: DueTimeouts
   private let loop: EventLoop
-  private let keeper: KeeperLink?
+  private let keeper: KeeperLink
   private let heapUse = Cell(HeapUse())
   private(set) var timer: DeadlineTimer?
   private var phase = Phase.serving
@@ -49,7 +49,7 @@ final class BusServer: EventLoopTarget {
   var iterationEnded: (() -> Void)?
 
   init(
-    configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, keeper: KeeperLink?
+    configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, keeper: KeeperLink
   ) throws(Errno) {
     context = ServerContext(configuration, log: log)
     (self.wal, self.loop, self.keeper) = (wal, loop, keeper)
@@ -112,7 +112,7 @@ final class BusServer: EventLoopTarget {
   func stop(graceNanoseconds: UInt64) {
     guard phase == .serving else { return }
     acceptor.stop()
-    keeper?.end()
+    keeper.end()
     phase = .ending(by: context.now.advanced(byNanoseconds: graceNanoseconds))
     // All frames that clients have sent are taken before any client is dismissed, because they may be for that client.
     for session in sessions.all { reader.readRest(of: session) }
@@ -128,7 +128,7 @@ final class BusServer: EventLoopTarget {
 
   /// Takes the frames that were read, and logs all that the next daemon needs.
   func handOver() throws(Errno) {
-    keeper?.refusePlace(because: "the bus is ending")
+    keeper.refusePlace(because: "the bus is ending")
     finishInput()
     try handover.write()
   }
@@ -149,7 +149,7 @@ final class BusServer: EventLoopTarget {
   }
 
   /// Gives the bus's place to the daemon that wants it. If that fails, this daemon continues.
-  private func yield(via keeper: KeeperLink, logVersion: UInt32) {
+  private func yieldPlace(logVersion: UInt32) {
     if let reason = handover.reasonToStay(logVersion: logVersion, isEnding: phase != .serving) {
       return keeper.refusePlace(because: reason)
     }
@@ -176,7 +176,7 @@ final class BusServer: EventLoopTarget {
     case .mainQueue: preconditionFailure("the event loop handles the main queue itself")
     case .listener(let index): gatekeeper.accept(at: index)
     case .alarm: sender.alarmFired()
-    case .keeper: keeper?.receive()
+    case .keeper: keeper.receive()
     case .connection:
       guard let session = sessions[token] else { return }
       if readiness.isWritable, session.output.isBlocked { sender.scheduleFlush(session) }
@@ -199,8 +199,8 @@ final class BusServer: EventLoopTarget {
   }
 
   func endIteration() -> Bool {
-    if phase != .sealed, let keeper, case .received(let version) = keeper.yieldRequest {
-      yield(via: keeper, logVersion: version)
+    if phase != .sealed, case .received(let version) = keeper.yieldRequest {
+      yieldPlace(logVersion: version)
     }
     if phase == .sealed { return false }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
@@ -225,7 +225,7 @@ final class BusServer: EventLoopTarget {
         + sessions.count * PartialFrames.shortLength)
     timer?.schedule(bus.value.nextDeadline)
     timer?.schedule(context.timeouts.value.nextDue)
-    if let keeper, keeper.hasChanged.value { timer?.schedule(keeper.endIteration()) }
+    if keeper.hasChanged.value { timer?.schedule(keeper.endIteration()) }
     iterationEnded?()
     return true
   }
@@ -237,7 +237,7 @@ final class BusServer: EventLoopTarget {
     // The main queue runs all of its work, even if an earlier part of it handed the bus over.
     guard phase != .sealed else { return }
     context.readClock()
-    keeper?.tick(at: context.now)
+    keeper.tick(at: context.now)
     interpreter.advance()
     interpreter.deliverDue()
     dueTimeouts.check()

@@ -7,6 +7,7 @@ import TribuneWire
 /// Logs retained notifications. The keeper keeps a file with userInfo for as long as it is retained.
 extension Recorder {
   func recordRetained(_ kept: RetainedNotification) {
+    guard survivesDeath else { return }
     let buffer = emptyBuffer()
     var files = FilesHandedOver()
     buffer.append(true)
@@ -19,6 +20,7 @@ extension Recorder {
   }
 
   func recordForgotten(_ name: String, _ object: String) {
+    guard survivesDeath else { return }
     let buffer = emptyBuffer()
     buffer.append(false)
     buffer.appendField(name)
@@ -31,7 +33,7 @@ extension Recorder {
   ///
   /// - Returns: its inode; nil if it is not kept.
   private func keptFile(_ file: any AttachedFile) -> UInt64? {
-    guard let keeper, let inode = FileDescriptor.lending(file.rawDescriptor, { $0.inode }) else { return nil }
+    guard let inode = FileDescriptor.lending(file.rawDescriptor, { $0.inode }) else { return nil }
     guard !retainedFiles.value.recall(inode) else { return inode }
     do throws(Errno) {
       keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file.rawDescriptor))
@@ -43,7 +45,7 @@ extension Recorder {
 
   /// Has the keeper drop the files that are no longer retained. The committed log says so by now.
   func removeForgottenFiles() {
-    for inode in retainedFiles.value.takeForgotten().sorted() { keeper?.forget(.file(inode)) }
+    for inode in retainedFiles.value.takeForgotten().sorted() { keeper.forget(.file(inode)) }
   }
 }
 

@@ -29,7 +29,7 @@ final class Recorder {
   let postponed = PostponedPosts()
   /// Whether there is to be a keeper of the log and the connections if the daemon dies. Without one, nothing is logged.
   let survivesDeath: Bool
-  let keeper: KeeperLink?
+  let keeper: KeeperLink
   private let context: ServerContext
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
@@ -45,13 +45,13 @@ final class Recorder {
 
   /// `bus` must outlive the recorder: a reference keeps nothing alive.
   init(
-    _ wal: WriteAheadLog, _ keeper: KeeperLink?, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
+    _ wal: WriteAheadLog, _ keeper: KeeperLink, _ bus: Cell<Bus>.Reference, _ sessions: SessionTable,
     _ files: UserInfoFiles, _ context: ServerContext
   ) {
     wal.admissionLimit = context.configuration.logMaxBytes
     (self.wal, self.keeper, self.bus, self.sessions) = (wal, keeper, bus, sessions)
     (self.files, self.context) = (files, context)
-    survivesDeath = keeper != nil
+    survivesDeath = !keeper.hasEnded
     compactor = Compactor(wal, LiveEntries(sessions, bus, postponed), bus, sessions, context)
   }
 
@@ -169,9 +169,8 @@ final class Recorder {
   /// Has the keeper keep a connection open when the daemon ends: one that has registered or asked something, or is
   /// handed over.
   func keepOpen(_ session: Session) {
-    guard !session.isKept, let keeper else { return }
-    keeper.keep(.connection(session.cookie), lending: session.descriptor.rawValue)
-    session.isKept = true
+    guard !session.isKept else { return }
+    session.isKept = keeper.keep(.connection(session.cookie), lending: session.descriptor.rawValue)
   }
 
   private func append(_ frame: RawSpan, _ context: RawSpan, of session: Session) -> EntryPosition? {
@@ -298,7 +297,7 @@ final class Recorder {
     wal.admissionLimit = context.configuration.logMaxBytes
     compactor.noteSpace()
     let buffer = emptyBuffer()
-    compactor.appendConfiguration(to: buffer)
+    bus.value.appendConfiguration(to: buffer)
     record(.configuration, buffer.bytes)
   }
 

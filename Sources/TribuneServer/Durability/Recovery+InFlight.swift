@@ -64,7 +64,7 @@ extension Recovery {
     for inode in recorder.retainedFiles.value.inodes.sorted() {
       guard let file = inheritedFiles[inode] else { continue }
       do throws(Errno) {
-        keeper?.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file.rawDescriptor))
+        keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file.rawDescriptor))
       } catch {
         context.log.warning("cannot keep a retained file for another restart: \(error)")
       }

@@ -22,7 +22,7 @@ final class Recovery {
   private let gatekeeper: Gatekeeper
   let quota: DescriptorQuota
   let reader: FrameReader
-  let keeper: KeeperLink?
+  let keeper: KeeperLink
   private let interpreter: Interpreter
   private let loop: EventLoop
   /// The descriptors that this daemon got at its start.
@@ -46,7 +46,7 @@ final class Recovery {
   init(
     from passed: PassedAtStart, bus: Cell<Bus>.Reference, sessions: SessionTable, wal: WriteAheadLog,
     recorder: Recorder, sender: Sender, interpreter: Interpreter, gatekeeper: Gatekeeper,
-    quota: DescriptorQuota, reader: FrameReader, loop: EventLoop, keeper: KeeperLink?, context: ServerContext
+    quota: DescriptorQuota, reader: FrameReader, loop: EventLoop, keeper: KeeperLink, context: ServerContext
   ) {
     (self.passed, self.bus, self.sessions, self.wal) = (passed, bus, sessions, wal)
     (self.recorder, self.sender, self.interpreter) = (recorder, sender, interpreter)

@@ -16,13 +16,13 @@ final class Handover {
   private let sessions: SessionTable
   private let recorder: Recorder
   private let gatekeeper: Gatekeeper
-  private let keeper: KeeperLink?
+  private let keeper: KeeperLink
   /// Inodes of the files that only the next daemon needs.
   private var files: [UInt64] = []
 
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ gatekeeper: Gatekeeper,
-    _ keeper: KeeperLink?, _ context: ServerContext
+    _ keeper: KeeperLink, _ context: ServerContext
   ) {
     (self.bus, self.sessions, self.recorder) = (bus, sessions, recorder)
     (self.gatekeeper, self.keeper, self.context) = (gatekeeper, keeper, context)
@@ -51,7 +51,7 @@ final class Handover {
     let inFlight = files.insert(streams.rawDescriptor)
     let retained = recorder.retainedFiles.value.inodes
     for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key }) where !retained.contains(inode) {
-      keeper?.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
+      keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
       self.files.append(inode)
     }
     recorder.recordHandoverEnd(inFlight: inFlight)
@@ -61,15 +61,15 @@ final class Handover {
   /// answer may have copies. The next daemon must not find these connections, and then gives their clients time to come
   /// back.
   func shutUnkept() {
-    for session in sessions.all where keeper?.isKept(.connection(session.cookie)) != true {
+    for session in sessions.all where !keeper.isKept(.connection(session.cookie)) {
       UnixSocket.shutdown(session.descriptor)
     }
-    keeper?.forgetUnkept()
+    keeper.forgetUnkept()
   }
 
   /// Removes what was written for another daemon, because this daemon continues.
   private func takeBack() {
-    for inode in files { keeper?.forget(.file(inode)) }
+    for inode in files { keeper.forget(.file(inode)) }
     files = []
     recorder.compactNow()
   }
@@ -137,7 +137,7 @@ final class Handover {
   ///   - isEnding: whether the bus is about to end.
   /// - Returns: why this daemon keeps its place; nil if it gives it to the other daemon.
   func reasonToStay(logVersion: UInt32, isEnding: Bool) -> String? {
-    if keeper?.isManaged == true {
+    if keeper.isManaged {
       return "a service manager runs the bus: use \"systemctl restart tribuned\""
     }
     if isEnding { return "the bus is ending" }
@@ -151,7 +151,6 @@ final class Handover {
   ///
   /// - Returns: whether the other daemon has everything.
   func yield() -> Bool {
-    guard let keeper else { preconditionFailure("only a keeper asks a bus to yield") }
     let count = sessions.count
     do {
       try write()

@@ -32,6 +32,7 @@ extension KeeperLink {
   /// - Throws: if the keeper serves another bus, or does not answer: this bus would start without what that keeper
   ///   may have.
   func resume(into passed: PassedAtStart) throws(Failure) {
+    guard !hasEnded else { return }
     let channel: KeeperChannel
     do throws(KeeperChannel.Failure) {
       channel = try connect()

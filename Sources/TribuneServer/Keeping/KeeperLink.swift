@@ -18,7 +18,7 @@ final class KeeperLink {
     case attaching(KeeperChannel)
     /// → down, ended
     case up(KeeperChannel)
-    /// No other daemon may resume the bus. Final.
+    /// Nothing is kept: this bus has no keeper, or no other daemon may resume it. Final.
     case ended
   }
 
@@ -65,13 +65,14 @@ final class KeeperLink {
   /// The most ended items that wait to be sent to the keeper.
   private static let forgettingMax = 65_536
 
+  /// The path of the keeper's socket; empty if the bus has no keeper.
   let path: String
   let log: Log
   private let loop: EventLoop
   /// Nil if no service manager keeps descriptors.
   private let manager: ManagerStore?
   private let clock: () -> Instant
-  var state = State.down(until: Instant(nanoseconds: 0))
+  var state: State
   private var entries: [KeptItem: Entry] = [:]
   /// Items to send, in order, from `waitingHead` on. Some may have been forgotten since.
   private var waiting: [KeptItem] = []
@@ -96,11 +97,16 @@ final class KeeperLink {
   /// Whether the bus hands over, and so needs the keeper until everything is kept.
   var isHandingOver = false
 
-  /// - Parameter clock: returns the current time.
+  /// - Parameters:
+  ///   - path: the path of the keeper's socket; nil for a bus without a keeper, of which nothing is kept.
+  ///   - clock: returns the current time.
   init(
-    path: String, manager: ManagerStore?, loop: EventLoop, log: Log,
+    path: String?, manager: ManagerStore?, loop: EventLoop, log: Log,
     clock: @escaping () -> Instant = { Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
-  ) { (self.path, self.manager, self.loop, self.log, self.clock) = (path, manager, loop, log, clock) }
+  ) {
+    (self.path, self.manager, self.loop, self.log, self.clock) = (path ?? "", manager, loop, log, clock)
+    state = path == nil ? .ended : .down(until: Instant(nanoseconds: 0))
+  }
 
   isolated deinit {
     for entry in entries.values { close(entry) }
@@ -111,11 +117,16 @@ final class KeeperLink {
   // MARK: Kept items
 
   /// - Parameter descriptor: must stay open until the item is forgotten.
-  func keep(_ item: KeptItem, lending descriptor: CInt) {
+  /// - Returns: whether a keeper is to have the item.
+  @discardableResult
+  func keep(_ item: KeptItem, lending descriptor: CInt) -> Bool {
+    guard !hasEnded else { return false }
     add(item, Entry(descriptor: descriptor, isOwned: false))
+    return true
   }
 
   func keep(_ item: KeptItem, owning descriptor: consuming FileDescriptor) {
+    guard !hasEnded else { return descriptor.close() }
     add(item, Entry(descriptor: descriptor.release(), isOwned: true))
   }
 
@@ -187,6 +198,7 @@ final class KeeperLink {
     case .down, .ended: nil
     }
   }
+  var hasEnded: Bool { if case .ended = state { true } else { false } }
   var isUp: Bool { if case .up = state { true } else { false } }
   /// Whether the keeper has acknowledged everything.
   var isSettled: Bool { isUp && unacknowledged.isEmpty && forgetting.isEmpty && waitingHead == waiting.count }
@@ -205,7 +217,9 @@ final class KeeperLink {
   var isManaged: Bool { manager != nil }
 
   /// Stores the log with the service manager as well.
-  func store(log: CInt) { manager?.store(log: log) }
+  func store(log: CInt) {
+    if !hasEnded { manager?.store(log: log) }
+  }
 
   /// Has the service manager drop everything that is stored under a name.
   func removeStored(_ name: String) { manager?.remove(name) }

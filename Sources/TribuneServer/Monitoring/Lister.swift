@@ -13,12 +13,12 @@ final class Lister {
   private let sessions: SessionTable
   private let interpreter: Interpreter
   private let replier: Replier
-  private let keeper: KeeperLink?
+  private let keeper: KeeperLink
   private let started: Instant
 
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ interpreter: Interpreter, _ replier: Replier,
-    _ keeper: KeeperLink?, _ context: ServerContext
+    _ keeper: KeeperLink, _ context: ServerContext
   ) {
     (self.bus, self.sessions, self.interpreter) = (bus, sessions, interpreter)
     (self.replier, self.keeper, self.context) = (replier, keeper, context)
@@ -113,7 +113,7 @@ final class Lister {
   /// Whether the connection survives a restart, if any connection does. One without registrations counts as surviving:
   /// nothing is lost with it, and a planned restart keeps it.
   private func survives(_ session: Session) -> Bool {
-    let isKept = !session.isKept || keeper?.isKept(.connection(session.cookie)) == true
+    let isKept = !session.isKept || keeper.isKept(.connection(session.cookie))
     return isKept && !session.output.flags.contains(.incomplete)
   }
 

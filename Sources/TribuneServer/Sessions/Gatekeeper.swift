@@ -23,14 +23,14 @@ final class Gatekeeper {
   private let replier: Replier
   private let bus: Cell<Bus>.Reference
   /// Keeps connections open while there is no daemon.
-  private let keeper: KeeperLink?
+  private let keeper: KeeperLink
   /// Limits the journal's lines about connections that the bus closes.
   private var closingLines = LineBudget(linesPerSecond: 20)
 
   init(
     bus: Cell<Bus>.Reference, sessions: SessionTable, wal: WriteAheadLog, recorder: Recorder, sender: Sender,
     replier: Replier, interpreter: Interpreter, acceptor: Acceptor, partials: PartialFrames,
-    quota: DescriptorQuota, loop: EventLoop, keeper: KeeperLink?, context: ServerContext
+    quota: DescriptorQuota, loop: EventLoop, keeper: KeeperLink, context: ServerContext
   ) {
     (self.bus, self.sessions, self.wal, self.recorder) = (bus, sessions, wal, recorder)
     (self.sender, self.replier, self.interpreter) = (sender, replier, interpreter)
@@ -195,7 +195,7 @@ final class Gatekeeper {
     session.state = .closed
     sender.removeQueue(of: session)
     loop.unwatch(session.descriptor.rawValue)
-    if session.isKept { keeper?.forget(.connection(session.cookie)) }
+    if session.isKept { keeper.forget(.connection(session.cookie)) }
     UnixSocket.shutdown(session.descriptor)
     closeUnread(session)
     sessions.remove(session)
