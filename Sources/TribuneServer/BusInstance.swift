@@ -56,10 +56,6 @@ package final class BusInstance {
     if let descriptor = passed.takeLog() {
       do throws(LogError) {
         let wal = try WriteAheadLog(adopting: descriptor)
-        if wal.segmentCapacity / 2 < configuration.logMaxBytes {
-          log.notice(
-            "the segments of the inherited log have \(wal.segmentCapacity) bytes, less than twice LogMax=")
-        }
         keeper.keep(log: wal.rawDescriptor)
         // Until now, only the keeper may have had the log.
         if !passed.storedNames.contains(StoredName.log.rawValue) { keeper.store(log: wal.rawDescriptor) }
@@ -84,10 +80,7 @@ package final class BusInstance {
       return try WriteAheadLog(
         slotCount: BusServer.slotCount, segmentCapacity: WriteAheadLog.segmentCapacityMax)
     } catch {
-      // Twice `LogMax=`: once for what it admits, once for the entries that follow from that.
-      let length = min(
-        WriteAheadLog.segmentCapacityMax,
-        2 * configuration.logMaxBytes + configuration.notifications.retainedMaxBytes)
+      let length = min(WriteAheadLog.segmentCapacityMax, configuration.segmentLength)
       do throws(Errno) {
         return try WriteAheadLog(slotCount: BusServer.slotCount, segmentCapacity: length)
       } catch {

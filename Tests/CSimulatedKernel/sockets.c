@@ -298,7 +298,7 @@ ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
 	ssize_t taken = room(offered);
 	if (taken == -1) {
 		note_sent(descriptor, 0, offered, NULL);
-		return sim_fail(EAGAIN);
+		return sim_fail(sim_random() % 2 ? EAGAIN : ENOBUFS);
 	}
 	struct iovec parts[1024];
 	struct msghdr part = *message;

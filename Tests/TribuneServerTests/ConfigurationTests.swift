@@ -250,7 +250,7 @@ struct ConfigurationTests {
     "reports invalid values",
     arguments: [
       ("Bus", "ConnectionsMax", ["many", "-1", "+1", "٣", "1K", "99999999999999999999"], "is not a number"),
-      ("Bus", "ConnectionsMax", ["0"], "is out of range (1 to 1048576)"),
+      ("Bus", "ConnectionsMax", ["0"], "is out of range (1 to 131072)"),
       ("Bus", "PayloadMax", ["K", "1.5M", "1MB", "9999999999T"], "is not a size such as 64K, 1M or 2G"),
       ("Bus", "PayloadMax", ["65535", "1025M"], "is out of range (64K to 1G)"),
       ("Bus", "HelloTimeoutSec", ["5 parsecs"], "has the unknown unit \"parsecs\""),

@@ -66,7 +66,7 @@ struct SessionTests {
 
   @Test("of its output and of its pacing have the successors that their comments list")
   func parts() {
-    let writing: [Output.Writing] = [.open, .full, .fullOfFiles, .closed]
+    let writing: [Output.Writing] = [.open, .full, .stalled, .closed]
     #expect(transitions(writing) { $0.mayBecome($1) } == ["-+++", "+-++", "++-+", "----"])
     let flushes: [Output.Flush] = [.none, .deferred, .scheduled]
     #expect(transitions(flushes) { $0.mayBecome($1) } == ["-++", "+-+", "+--"])
@@ -90,7 +90,7 @@ struct SessionTests {
   @Test(
     "tell when output is blocked, and when to wait until the socket is writable",
     arguments: [
-      (Output.Writing.open, true, false, false), (.full, true, true, true), (.fullOfFiles, true, true, false),
+      (Output.Writing.open, true, false, false), (.full, true, true, true), (.stalled, true, true, false),
       (.closed, false, false, false),
     ])
   func writing(_ writing: Output.Writing, accepts: Bool, isBlocked: Bool, isWatched: Bool) throws {

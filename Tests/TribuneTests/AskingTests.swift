@@ -94,7 +94,7 @@ struct AskingTests {
         ConnectionEntry(
           id: ConnectionID(rawValue: number), peer: identity(0, "").peer, age: .max, observations: 1,
           delegates: 2, queries: 3, queued: .max, lost: 4, posted: 5, isPaused: true, isLossy: false,
-          isSuspended: number == 1, held: number == 1 ? .max : 0)
+          isSuspended: number == 1, buffered: number == 1 ? .max : 0)
       }
       try peer.list(.connections, entries.map { .connection($0) })
       var entry = BusEntry()

@@ -24,7 +24,7 @@ extension ConnectionInfo {
       age: .microseconds(Int64(clamping: entry.age)), observations: Int(entry.observations),
       delegates: Int(entry.delegates), queries: Int(entry.queries), queuedBytes: Int(clamping: entry.queued),
       lost: Int(clamping: entry.lost), posted: Int(clamping: entry.posted), isPaused: entry.isPaused,
-      isLossy: entry.isLossy, isSuspended: entry.isSuspended, heldBytes: Int(clamping: entry.held),
+      isLossy: entry.isLossy, isSuspended: entry.isSuspended, heldBytes: Int(clamping: entry.buffered),
       isSurviving: entry.isSurviving)
   }
 }

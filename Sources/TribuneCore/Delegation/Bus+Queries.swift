@@ -29,8 +29,8 @@ extension Bus {
     }
     // Only a query that asks one delegate at a time needs the userInfo after this loop iteration.
     let keptBytes = fields.mode.isSequential && delegates.count > 1 ? frame.payload.byteCount : 0
-    let held = connections[slot].questionByteCount
-    guard keptBytes == 0 || held == 0 || held + keptBytes <= limits.questionsMax else {
+    let before = connections[slot].questionByteCount
+    guard keptBytes == 0 || before == 0 || before + keptBytes <= limits.questionsMax else {
       throw WireError(limit: "\(limits.questionsMax) bytes of userInfo in sequential queries")
     }
     let standing =

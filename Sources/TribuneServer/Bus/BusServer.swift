@@ -14,7 +14,7 @@ import TribuneWire
 /// Each part calls only the parts before it: context, sessions, core · recorder · sender · monitor, replier ·
 /// interpreter · router, gatekeeper, lister · frame dispatcher · frame reader · recovery, handover, timeouts.
 final class BusServer: EventLoopTarget {
-  /// Connections that the log has counter slots for.
+  /// Connections that the log has counter slots for: as many as `ConnectionsMax=` can be, and some that are being refused.
   static let slotCount = 1 << 17
 
   private enum Phase: Equatable {
@@ -51,6 +51,7 @@ final class BusServer: EventLoopTarget {
   init(
     configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, keeper: KeeperLink
   ) throws(Errno) {
+    let configuration = configuration.fitted(to: wal, log)
     context = ServerContext(configuration, log: log)
     (self.wal, self.loop, self.keeper) = (wal, loop, keeper)
     let accounts = Accounts()
@@ -99,6 +100,7 @@ final class BusServer: EventLoopTarget {
 
   /// Applies another configuration. Connected clients may still send frames as long as their welcome allows.
   func reconfigure(_ configuration: Configuration) {
+    let configuration = configuration.fitted(to: wal, context.log)
     let modeHasChanged = context.configuration.socketMode != configuration.socketMode
     context.configuration = configuration
     context.log.level = configuration.logLevel

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribuneLog
 import TribuneWire
 
 extension Configuration {
@@ -23,5 +24,28 @@ extension Configuration {
     limits.bufferTotalMax = max(notifications.bufferMaxBytes, queue.memoryMaxBytes / 4)
     limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
     return limits
+  }
+
+  // MARK: The log
+
+  /// Bytes that a segment of the log may need: `LogMax=` for what it admits, as much again for the entries that follow
+  /// from that, and the retained notifications.
+  nonisolated var segmentLength: Int { 2 * logMaxBytes + notifications.retainedMaxBytes }
+
+  /// The configuration with `LogMax=` and `RetainedMax=` reduced to what the log has space for. It was made with all the
+  /// space that any configuration may need, unless the process could not have that much.
+  func fitted(to wal: WriteAheadLog, _ log: Log) -> Configuration {
+    let length = wal.segmentCapacity
+    guard segmentLength > length, length < WriteAheadLog.segmentCapacityMax else { return self }
+    let share = Double(length) / Double(segmentLength)
+    var fitted = self
+    fitted.logMaxBytes = Int(share * Double(logMaxBytes))
+    fitted.notifications.retainedMaxBytes = Int(share * Double(notifications.retainedMaxBytes))
+    log.warning(
+      """
+      the segments of the log have \(length) bytes: LogMax= is \(fitted.logMaxBytes) and RetainedMax= is \
+      \(fitted.notifications.retainedMaxBytes) until the bus was stopped and started
+      """)
+    return fitted
   }
 }

@@ -249,23 +249,16 @@ nonisolated struct OutboundQueue: ~Copyable {
   }
 
   /// Removes `count` sent bytes from the front.
-  ///
-  /// - Returns: whether the queue is empty.
-  @discardableResult
-  mutating func consume(_ count: Int) -> Bool {
+  mutating func consume(_ count: Int) {
     precondition(count <= unsentCount)
     unsentCount -= count
     if attachedCount > 0, count > 0, headSent == 0 {
       attachedCount -= entries[head].slice.buffer.attachment?.length ?? 0
     }
-    if unsentCount == 0 {
-      removeAll()
-      return true
-    }
+    guard unsentCount > 0 else { return removeAll() }
     completeEntry()
     moveOn(by: count)
     forgetFront()
-    return false
   }
 
   /// Moves past sent bytes, and subtracts the frames that end there from the counts. Only the frames of an entry that
@@ -363,7 +356,7 @@ nonisolated struct OutboundQueue: ~Copyable {
         settled.append(entry)
         continue
       }
-      let own = room(for: entry.slice.count, from: pool)
+      let own = capacity(for: entry.slice.count, from: pool)
       let start = own.count
       own.append(entry.slice.bytes)
       if !entry.isLost, let last = settled.last, last.slice.buffer === own, !last.isLost,
@@ -386,7 +379,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   }
 
   /// The queue's own buffer, with capacity for `count` more bytes.
-  private mutating func room(for count: Int, from pool: BufferPool) -> ByteBuffer {
+  private mutating func capacity(for count: Int, from pool: BufferPool) -> ByteBuffer {
     if let own = ownBuffer, own.capacity - own.count >= count { return own }
     let own = pool.take()
     ownBuffer = own

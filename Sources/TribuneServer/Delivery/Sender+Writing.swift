@@ -5,9 +5,9 @@ import TribuneSystem
 import TribuneWire
 
 extension Sender {
-  /// Delay before an observer that has not taken its files is checked again. A lossy one may never take them.
-  private static let passNanoseconds: UInt64 = 10_000_000
-  private static let passLossyNanoseconds: UInt64 = 250_000_000
+  /// Delay before another try to send to a stalled observer. A lossy one may never take its files.
+  private static let retryNanoseconds: UInt64 = 10_000_000
+  private static let retryLossyNanoseconds: UInt64 = 250_000_000
 
   /// Takes the session whose queue is to be flushed next, in the order in which they were scheduled: an asker has its
   /// verdict before its delegates learn how the query ended.
@@ -28,64 +28,60 @@ extension Sender {
     precondition(!recorder.isInTransaction, "no queue may be flushed within a transaction")
     guard !session.isClosed else { return }
     if session.output.flush == .deferred { session.output.flush = .none }
-    var isEmpty = session.output.queue.isEmpty
-    var isFull = false
-    var isRead = isEmpty
-    var isFullOfFiles = false
-    var isClosed = session.output.writing == .closed
-    if !isEmpty { recorder.noteSending(to: session) }
-    while !isEmpty, !isFull {
-      let file = session.output.queue.nextFile
-      if let file, !canPass(file, to: session) {
-        isFull = true
-        isFullOfFiles = true
-        continue
-      }
-      var offered = 0
-      session.output.queue.forEachUnsent { range, buffer in
-        gather.append(range, of: buffer)
-        offered += range.count
-        return !gather.isFull
-      }
-      do throws(Errno) {
-        let sent = try gather.send(to: session.descriptor)
-        isEmpty = session.output.queue.consume(sent)
-        isFull = sent < offered
-        isRead = isRead || sent > 0
-        queuedByteCount -= sent
-        if let file, sent > 0 {
-          session.output.passedByteCount += file.length
-          queuedByteCount -= file.length
-        }
-      } catch  where error == .tooManyPassed {
-        isFull = true
-        isFullOfFiles = true
-      } catch {
-        if !error.isDisconnection {
-          context.log.warning("cannot write to connection \(session.id): \(error)")
-        }
-        // The frames that the client sent before it went are still to be read; its end follows.
-        removeQueue(of: session)
-        isClosed = true
-        isEmpty = true
-      }
-    }
+    var isRead = session.output.queue.isEmpty
+    var writing: Output.Writing = session.output.writing == .closed ? .closed : .open
+    if !session.output.queue.isEmpty { recorder.noteSending(to: session) }
+    while writing == .open, !session.output.queue.isEmpty { writing = sendPart(of: session, &isRead) }
     recorder.noteSent(to: session)
-    if isFull { session.output.queue.settle(with: queuePool) }
-    if isFullOfFiles { watchForSpaceToPass(session) }
-    let writing: Output.Writing = isClosed ? .closed : isFullOfFiles ? .fullOfFiles : isFull ? .full : .open
+    if writing == .stalled { scheduleRetry(of: session) }
     if session.output.writing != writing {
       session.output.writing = writing
       loop.updateInterest(of: session)
     }
-    if isClosed { endPacing(of: session) }
+    if session.output.isBlocked { session.output.queue.settle(with: queuePool) }
+    if writing == .closed { endPacing(of: session) }
     // If dropping alone brought the queue below the mark, it does not stay there: the client must have read something.
     if !session.pacing.isFlowing, isRead,
       session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     {
       recover(session)
     }
-    if session.isClosing, isEmpty { sessions.ending.value.append((session, nil)) }
+    if session.isClosing, session.output.queue.isEmpty { sessions.ending.value.append((session, nil)) }
+  }
+
+  /// Makes one call that sends the front of a queue.
+  ///
+  /// - Parameter isRead: becomes true if the kernel takes anything, so that the client must have read something.
+  /// - Returns: whether more can be sent.
+  private func sendPart(of session: Session, _ isRead: inout Bool) -> Output.Writing {
+    let file = session.output.queue.nextFile
+    if let file, !canPass(file, to: session) { return .stalled }
+    var offered = 0
+    session.output.queue.forEachUnsent { range, buffer in
+      gather.append(range, of: buffer)
+      offered += range.count
+      return !gather.isFull
+    }
+    do throws(Errno) {
+      let sent = try gather.send(to: session.descriptor)
+      session.output.queue.consume(sent)
+      isRead = isRead || sent > 0
+      queuedByteCount -= sent
+      if let file, sent > 0 {
+        session.output.passedByteCount += file.length
+        queuedByteCount -= file.length
+      }
+      return sent < offered ? .full : .open
+    } catch {
+      if error == .tooManyPassed || error.isOutOfResources { return .stalled }
+      removeQueue(of: session)
+      // The frames that a client sent before it went are still to be read; its end follows.
+      if !error.isDisconnection {
+        context.log.warning("cannot write to connection \(session.id): \(error)")
+        sessions.ending.value.append((session, nil))
+      }
+      return .closed
+    }
   }
 
   func removeQueue(of session: Session) { changeQueue(of: session) { queue in queue.removeAll() } }
@@ -109,17 +105,17 @@ extension Sender {
     return true
   }
 
-  /// Schedules another check of an observer that cannot be sent a file now: no event reports when it can.
-  private func watchForSpaceToPass(_ session: Session) {
-    guard !session.output.isWatchedForSpaceToPass else { return }
-    session.output.isWatchedForSpaceToPass = true
+  /// Schedules another try to send to a stalled observer.
+  private func scheduleRetry(of session: Session) {
+    guard !session.output.isRetryScheduled else { return }
+    session.output.isRetryScheduled = true
     context.schedule(
-      .pass, session.token,
-      afterNanoseconds: session.pacing.isLossy ? Self.passLossyNanoseconds : Self.passNanoseconds)
+      .retry, session.token,
+      afterNanoseconds: session.pacing.isLossy ? Self.retryLossyNanoseconds : Self.retryNanoseconds)
   }
 
-  func checkSpaceToPass(of session: Session) {
-    session.output.isWatchedForSpaceToPass = false
+  func retry(_ session: Session) {
+    session.output.isRetryScheduled = false
     scheduleFlush(session)
   }
 

@@ -53,10 +53,10 @@ extension Recovery {
     } catch {
       throw WireError(.invalidDescriptor, "a file of \(length) bytes has changed: \(error)")
     }
-    let held = InFlightFile(countedIn: quota.files, of: quota.descriptors(of: user))
-    held.hold(descriptor, length: length)
-    inheritedFiles[inode] = held
-    return (inode, held)
+    let file = InFlightFile(countedIn: quota.files, of: quota.descriptors(of: user))
+    file.take(descriptor, length: length)
+    inheritedFiles[inode] = file
+    return (inode, file)
   }
 
   /// Has the keeper keep the files of retained notifications. Files that were only under way are forgotten.

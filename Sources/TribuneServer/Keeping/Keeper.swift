@@ -283,10 +283,13 @@ package final class Keeper {
       return refuse(bus, because: "the bus has not received everything")
     }
     if case .yielded(let other, bus) = state.phase {
-      guard offer(.finished, to: other) == .sent else {
+      switch offer(.finished, to: other) {
+      case .sent: break
+      case .ended:
         // The other bus may have said that it continues without this keeper.
         receive(from: other)
         return depart(other)
+      case .full, .failed: return drop(other)
       }
       state.passPlace()
       depart(other)

@@ -16,8 +16,8 @@ nonisolated struct Timeouts {
     case pace
     /// A connection must have read why it is closed.
     case close
-    /// Check again whether an observer can be sent a file: no event says so.
-    case pass
+    /// Try again to send to a stalled observer.
+    case retry
     /// A detached session must have been resumed.
     case detached
     /// Try again to accept connections: there may be descriptors by now.

@@ -33,13 +33,13 @@ struct FileFrames {
     let buffer: ByteBuffer
     if let index = free.lastIndex(where: { $0.file.user === user }) {
       let found = free.remove(at: index)
-      found.file.hold(file, length: length)
+      found.file.take(file, length: length)
       found.buffer.attach(found.file)
       buffer = found.buffer
     } else {
-      let held = InFlightFile(countedIn: count, of: user)
-      held.hold(file, length: length)
-      buffer = ByteBuffer(capacity: Self.frameLength, attachment: held)
+      let attachment = InFlightFile(countedIn: count, of: user)
+      attachment.take(file, length: length)
+      buffer = ByteBuffer(capacity: Self.frameLength, attachment: attachment)
     }
     if lent.count < Self.countMax { lent.append(buffer) }
     return buffer

@@ -32,7 +32,7 @@ nonisolated final class InFlightFile: AttachedFile {
   var rawDescriptor: Int32 { descriptor.load(ordering: .relaxed) }
 
   /// Takes ownership of a file. There must be none yet.
-  func hold(_ file: consuming FileDescriptor, length: Int) {
+  func take(_ file: consuming FileDescriptor, length: Int) {
     let before = descriptor.exchange(file.release(), ordering: .relaxed)
     precondition(before == Self.none, "there is a file already")
     byteCount.store(length, ordering: .relaxed)
@@ -42,9 +42,9 @@ nonisolated final class InFlightFile: AttachedFile {
 
   /// Closes the file, if there is one.
   func close() {
-    let held = descriptor.exchange(Self.none, ordering: .relaxed)
-    guard held != Self.none else { return }
-    FileDescriptor(owning: held).close()
+    let open = descriptor.exchange(Self.none, ordering: .relaxed)
+    guard open != Self.none else { return }
+    FileDescriptor(owning: open).close()
     count.change(by: -1)
     user.inFlight.change(by: -1)
   }

@@ -41,7 +41,7 @@ final class DueTimeouts {
     case (.pace, let session?):
       sender.checkPacing(of: session)
       interpreter.settle()
-    case (.pass, let session?): sender.checkSpaceToPass(of: session)
+    case (.retry, let session?): sender.retry(session)
     case (.close, let session?): if session.isClosing { gatekeeper.close(session) }
     case (.detached, nil): if let session = sessions.detached(token) { gatekeeper.close(session) }
     case (.detached, _), (_, nil): break

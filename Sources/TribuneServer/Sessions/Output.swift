@@ -6,12 +6,13 @@ import TribuneWire
 /// The frames that are queued for a session's client, and the counts of its notifications and control frames.
 struct Output: ~Copyable {
   enum Writing {
-    /// The kernel takes everything that is sent. → full, fullOfFiles, closed
+    /// The kernel takes everything that is sent. → full, stalled, closed
     case open
-    /// The kernel took no more. → open, fullOfFiles, closed
+    /// The kernel took no more. → open, stalled, closed
     case full
-    /// The client has to take files before it is sent another one. → open, full, closed
-    case fullOfFiles
+    /// The client has to take files before it is sent another one, or the host lacks memory. No event says when more can
+    /// be sent, so a timeout has it tried again. → open, full, closed
+    case stalled
     /// Nothing can be written any more. What the client had sent before can still be read. Final.
     case closed
 
@@ -50,8 +51,8 @@ struct Output: ~Copyable {
   var queue = OutboundQueue()
   /// Bytes of the files that were sent since the client had last read everything.
   var passedByteCount = 0
-  /// Whether a timeout is scheduled that checks if the client has taken files.
-  var isWatchedForSpaceToPass = false
+  /// Whether a timeout is scheduled that tries again to send.
+  var isRetryScheduled = false
 
   /// All notifications and control frames that were ever queued. Control frames count only if the log counts them.
   var queuedCount: UInt32 = 0
@@ -66,5 +67,5 @@ struct Output: ~Copyable {
   @inline(__always) var accepts: Bool { isServed && writing != .closed }
 
   /// Whether queued frames must wait.
-  var isBlocked: Bool { writing == .full || writing == .fullOfFiles }
+  var isBlocked: Bool { writing == .full || writing == .stalled }
 }

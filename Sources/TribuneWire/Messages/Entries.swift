@@ -77,14 +77,14 @@ package struct ConnectionEntry: Equatable, Sendable {
   /// It has suspended its notifications.
   package var isSuspended: Bool
   /// Bytes that are buffered for it until it resumes.
-  package var held: UInt64
+  package var buffered: UInt64
   /// Whether it survives a restart of the bus, if any connection does. An older bus reports true for all.
   package var isSurviving: Bool
 
   package init(
     id: ConnectionID, peer: PeerIdentity, age: UInt64, observations: UInt32, delegates: UInt32,
     queries: UInt32, queued: UInt64, lost: UInt64, posted: UInt64, isPaused: Bool, isLossy: Bool,
-    isSuspended: Bool = false, held: UInt64 = 0, isSurviving: Bool = true
+    isSuspended: Bool = false, buffered: UInt64 = 0, isSurviving: Bool = true
   ) {
     self.id = id
     self.peer = peer
@@ -98,7 +98,7 @@ package struct ConnectionEntry: Equatable, Sendable {
     self.isPaused = isPaused
     self.isLossy = isLossy
     self.isSuspended = isSuspended
-    self.held = held
+    self.buffered = buffered
     self.isSurviving = isSurviving
   }
 
@@ -117,7 +117,7 @@ package struct ConnectionEntry: Equatable, Sendable {
     isLossy = flags & 2 != 0
     isSuspended = flags & 4 != 0
     isSurviving = flags & 8 == 0
-    held = try reader.integer()
+    buffered = try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -132,7 +132,7 @@ package struct ConnectionEntry: Equatable, Sendable {
     buffer.append(posted)
     buffer.append(
       UInt8((isPaused ? 1 : 0) | (isLossy ? 2 : 0) | (isSuspended ? 4 : 0) | (isSurviving ? 0 : 8)))
-    buffer.append(held)
+    buffer.append(buffered)
   }
 }
 

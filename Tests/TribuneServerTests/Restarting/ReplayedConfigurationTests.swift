@@ -33,6 +33,27 @@ struct ReplayedConfigurationTests {
     withExtendedLifetime(next) {}
   }
 
+  @Test("a log that cannot grow limits what may be retained, also after a reload")
+  func fixed() throws {
+    var configuration = Configuration()
+    configuration.notifications.retainedMaxBytes = 1 << 20
+    configuration.notifications.retainedUserMaxBytes = 1 << 30
+    configuration.logMaxBytes = 1 << 20
+    let bus = try SteppedBus(configuration, segmentCapacity: configuration.segmentLength)
+    configuration.notifications.retainedMaxBytes = 1 << 30
+    bus.server.reconfigure(configuration)
+    let client = try bus.client()
+    let text = String(repeating: "x", count: 60_000)
+    for serial in Serial(1)...100 {
+      let post = ByteBuffer(capacity: 65_536)
+      post.appendFrame(Post(options: .retain), serial: serial, name: "load.n\(serial)", text: text)
+      try client.send(post)
+      try bus.pass(client)
+    }
+    #expect(try client.frames().last?.kind == .error)
+    #expect(bus.server.wal.usedLength <= bus.server.wal.segmentCapacity)
+  }
+
   @Test("a full log still takes another configuration")
   func full() throws {
     let bus = try SteppedBus()

@@ -19,14 +19,19 @@ final class SteppedBus {
   private let folder: TemporaryFolder
 
   private static let slotCount = 64
-  private static let segmentCapacity = 4 << 20
 
   /// Makes a bus with an empty log.
   ///
-  /// - Parameter keeperPath: where its keeper listens; without a path, the bus has no keeper.
-  init(_ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil) throws {
+  /// - Parameters:
+  ///   - keeperPath: where its keeper listens; without a path, the bus has no keeper.
+  ///   - segmentCapacity: that of the log; nil for what the configuration needs.
+  init(
+    _ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil,
+    segmentCapacity: Int? = nil
+  ) throws {
     folder = try TemporaryFolder()
-    let state = try WriteAheadLog(slotCount: Self.slotCount, segmentCapacity: Self.segmentCapacity)
+    let state = try WriteAheadLog(
+      slotCount: Self.slotCount, segmentCapacity: segmentCapacity ?? configuration.segmentLength)
     loop = try EventLoop(hostsMainQueue: false)
     keeper = KeeperLink(path: keeperPath ?? "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
