@@ -133,7 +133,7 @@ extension ByteBuffer {
 }
 
 extension String {
-  /// The longest prefix of the text that takes at most `length` bytes of UTF-8 and cuts no character.
+  /// The longest prefix of the text that takes at most `length` bytes of UTF-8 and cuts no Unicode scalar.
   package func prefix(utf8Length length: Int) -> String {
     guard utf8.count > length else { return self }
     var end = utf8.index(startIndex, offsetBy: length)

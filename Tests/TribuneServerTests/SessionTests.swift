@@ -53,8 +53,8 @@ struct SessionTests {
     let sessions = SessionTable()
     let session = try Self.session(.open)
     sessions.insert(session)
-    sessions.closeLater(session, Self.error)
-    sessions.closeLater(session, Self.error)
+    sessions.dismissLater(session, Self.error)
+    sessions.dismissLater(session, Self.error)
     #expect(sessions.ending.value.count == 1)
     #expect(session.isGreeted && !session.isOpen && !session.output.accepts)
   }

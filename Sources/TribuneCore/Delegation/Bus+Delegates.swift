@@ -128,14 +128,14 @@ extension Bus {
     announce(.didTake(hold.entry(at: now)))
   }
 
-  /// Removes a hold from its connection, its user's account and the bus.
+  /// Removes a hold from its connection and from the bus, and releases its bytes in its user's account.
   mutating func release(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     connections[hold.slot].holds[hold.serial] = nil
     releaseCharge(of: hold.serial, from: hold.slot)
     leave(hold, isExpired: isExpired, at: now)
   }
 
-  /// Removes a hold from the bus. It still counts against the queries that met it when they were asked.
+  /// Removes a hold from the bus: every hold that ends passes here. It still counts against the queries that met it when they were asked.
   mutating func leave(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     holds.remove(hold, &deadlines)
     announce(.didRelease(hold.entry(at: now), isExpired: isExpired))

@@ -135,7 +135,7 @@ final class BusServer: EventLoopTarget {
     try handover.write()
   }
 
-  /// Ends this daemon's work on the bus, for another daemon resumes it.
+  /// Ends this daemon's work on the bus: another daemon resumes it.
   func seal() {
     phase = .sealed
     recorder.seal()

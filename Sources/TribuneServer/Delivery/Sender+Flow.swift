@@ -115,7 +115,7 @@ extension Sender {
       drop(from: session, downTo: context.configuration.queue.highMarkBytes)
     }
     if session.output.queue.byteCount > hardLimit, session.output.isBlocked {
-      sessions.closeLater(
+      sessions.dismissLater(
         session,
         WireError(
           .tooSlow,

@@ -46,7 +46,7 @@ extension Sender {
     {
       recover(session)
     }
-    if session.isClosing, session.output.queue.isEmpty { sessions.ending.value.append((session, nil)) }
+    if session.isClosing, session.output.queue.isEmpty { sessions.closeLater(session) }
   }
 
   /// Makes one call that sends the front of a queue.
@@ -78,7 +78,7 @@ extension Sender {
       // The frames that a client sent before it went are still to be read; its end follows.
       if !error.isDisconnection {
         context.log.warning("cannot write to connection \(session.id): \(error)")
-        sessions.ending.value.append((session, nil))
+        sessions.closeLater(session)
       }
       return .closed
     }

@@ -74,7 +74,7 @@ final class Compactor {
   /// Commits, and compacts everything.
   func compactNow(at now: Instant) {
     wal.commit()
-    // A compaction under way has kept entries because they were young; some may be dead by now.
+    // A compaction under way has copied entries that were live then. Some may be dead by now, so another one follows.
     if wal.isCompacting { finish(at: now) }
     compactWhole(at: now)
   }

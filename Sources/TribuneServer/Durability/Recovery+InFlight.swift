@@ -89,7 +89,7 @@ extension Recovery {
       if let buffered = streams.buffered { try restoreBuffered(buffered, of: session) }
     } catch {
       context.log.warning("cannot restore the in-flight I/O of connection \(session.id): \(error.message)")
-      sessions.closeLater(session, WireError(.restarted, "in-flight frames were lost in a restart"))
+      sessions.dismissLater(session, WireError(.restarted, "in-flight frames were lost in a restart"))
     }
   }
 

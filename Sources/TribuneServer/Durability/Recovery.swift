@@ -93,7 +93,8 @@ final class Recovery {
     interpreter.applyEffects()
     wal.setLast(.connection, sessions.lastID.rawValue)
     recorder.noteGivenIDs()
-    // All effects become visible at once, before any is sent: only the entries of the compaction's end have the cause.
+    // One store commits all effects before any is sent. The log has what caused them only in the queries and posts that
+    // the end of this compaction writes.
     recorder.compactAll()
     recorder.endTransaction()
     interpreter.settle()

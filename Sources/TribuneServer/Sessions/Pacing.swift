@@ -2,17 +2,17 @@
 
 import TribuneCore
 
-/// How well a session reads the notifications that it observes, and which posters wait for it.
+/// Flow control of one session: of the notifications that it observes, and of those that it posts.
 struct Pacing {
   enum Flow {
     /// → pacing, lossy
     case flowing
-    /// The queue has passed the high mark. Until then, the bus does not read from the posters that feed it, so that it
-    /// can catch up. → flowing, lossy
+    /// The queue has passed the high mark. Until this time, the bus does not read from the posters that feed it, so that
+    /// it can catch up. → flowing, lossy
     case pacing(until: Instant)
-    /// The observer did not catch up, or no poster could wait for it: its oldest notifications are dropped. It had lost
-    /// `lostBefore` notifications before. → flowing
+    /// The observer did not catch up, or no poster could wait for it: its oldest notifications are dropped. → flowing
     ///
+    /// - lostBefore: how many notifications it had lost before.
     /// - isAnnounced: whether that was announced, and its end will be.
     case lossy(lostBefore: UInt64, isAnnounced: Bool)
 

@@ -118,8 +118,11 @@ final class SessionTable {
     count -= 1
   }
 
-  /// Marks a session to be dismissed when the iteration ends, for callers that are iterating over the sessions.
-  func closeLater(_ session: Session, _ error: WireError) {
+  /// Closes a session when the iteration ends.
+  func closeLater(_ session: Session) { ending.value.append((session, nil)) }
+
+  /// Dismisses a session when the iteration ends, for callers that are iterating over the sessions.
+  func dismissLater(_ session: Session, _ error: WireError) {
     guard session.isServed else { return }
     session.state = .ending(isGreeted: session.isOpen)
     ending.value.append((session, error))

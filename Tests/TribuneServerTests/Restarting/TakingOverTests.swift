@@ -96,7 +96,7 @@ struct TakingOverTests {
     try setter.send(Attach(patterns: ["load.*"], isSet: true), serial: 1)
     bus.beginIteration()
     try bus.read(setter)
-    bus.server.sessions.closeLater(try bus.session(of: setter), WireError(.frameTimeout, "it is late"))
+    bus.server.sessions.dismissLater(try bus.session(of: setter), WireError(.frameTimeout, "it is late"))
     try #require(bus.server.wal.isCompacting)
     bus.endIteration()
     try #require(!bus.server.wal.isCompacting)
