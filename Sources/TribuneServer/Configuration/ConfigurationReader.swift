@@ -97,6 +97,8 @@ nonisolated package struct ConfigurationReader {
 
   /// The log has the configuration in force, which must leave it room for all else.
   private mutating func checkLength() {
+    // Most configurations have neither.
+    if configuration.policy == BusPolicy(), configuration.objects.isEmpty { return }
     let length = Bus.loggedLength(of: configuration)
     let lengthMax = configuration.logMaxBytes / 16
     guard length > lengthMax else { return }

@@ -53,7 +53,7 @@ extension Sender {
   ///
   /// - Parameter isRead: becomes true if the kernel takes anything, so that the client must have read something.
   /// - Returns: whether more can be sent.
-  private func sendPart(of session: Session, _ isRead: inout Bool) -> Output.Writing {
+  @inline(__always) private func sendPart(of session: Session, _ isRead: inout Bool) -> Output.Writing {
     let file = session.output.queue.nextFile
     if let file, !canPass(file, to: session) { return .stalled }
     var offered = 0
