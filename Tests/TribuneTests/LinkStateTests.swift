@@ -310,6 +310,36 @@ import TribuneWire
     #expect(state.outbox.nextCapacityDeadline == nil)
   }
 
+  @Test(arguments: ["settling", "abandoning", "closing"])
+  func droppingFramesMakesCapacityForTheCallsThatWaitForIt(_ event: String) async throws {
+    var state = openState()
+    let batch = try #require(try post(&state)?.batch)
+    let done = Done(poster: ConnectionID(rawValue: 9), post: 1)
+    let long = [UInt8](repeating: 0, count: 2 << 20)
+    if event == "settling" { _ = state.acknowledge(done, reason: long, in: 0) }
+    _ = state.endOfStream(received: 0)
+    _ = state.wrote(batch, bytes: 0, .stuck)
+    if event != "settling" {
+      #expect(state.settleInterruption(at: now)?.isEmpty == true)
+      _ = state.acknowledge(done, reason: long, in: 1)
+    }
+    let result = await Reply<Void>.wait { reply throws(TribuneError) -> Void? in
+      let id = state.nextSerial()
+      let ready: Void? = try state.awaitCapacity(id, until: nil, reply)
+      #expect(ready == nil)
+      switch event {
+      case "settling": apply(state.settleInterruption(at: now) ?? [])
+      case "abandoning": apply(state.abandonRenewal(isWelcomed: false, because: broken))
+      default:
+        #expect(state.close(by: now.advanced(by: .seconds(5))) == true)
+        apply(state.takeDue(at: now).actions)
+      }
+      apply(state.end(broken))
+      return nil
+    }
+    #expect(result.failure == nil)
+  }
+
   @Test func eachLostConnectionIsAskedWhatWasMissed() throws {
     var state = openState()
     _ = state.endOfStream(received: 3)

@@ -71,7 +71,7 @@ extension LinkState {
     var unsent: Set<Serial> = []
     var deadlines: [(Serial, UInt32)] = []
     let requests = requests
-    outbox.sift { frame in
+    var actions = sift { frame in
       let serial = frame.header.serial
       switch frame.purpose {
       case .post where !frame.wantsReply: return .kept
@@ -88,7 +88,6 @@ extension LinkState {
     }
     for (serial, deadline) in deadlines { noteWaiting(serial, deadline, at: now) }
     retirements = [:]
-    var actions: [Action] = []
     for (serial, request) in requests where !unsent.contains(serial) {
       switch request {
       case .observation, .attachment, .registration, .suspension, .takingBack, .renewal: continue
@@ -97,6 +96,12 @@ extension LinkState {
       }
     }
     return actions + takeQuestions()
+  }
+
+  /// Goes through unsent frames, and resumes the calls for which there is capacity again.
+  mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Action] {
+    let waiters = outbox.sift(fate)
+    return waiters.isEmpty ? [] : [.plain(waiters, .success(()))]
   }
 
   /// Removes all open questions. The bus will not report how their queries end.
@@ -141,7 +146,7 @@ extension LinkState {
     }
     if let deadline = interruption.closingDeadline {
       // Posts still wait for a bus; all other frames are dropped.
-      outbox.sift { $0.header.kind == .post ? .kept : .dropped }
+      due.actions += sift { $0.header.kind == .post ? .kept : .dropped }
       due.isOver = deadline <= now || !outbox.hasUnsent
     }
     return due
@@ -168,7 +173,7 @@ extension LinkState {
     }
     let (waiting, requests, registered) = (interruption.waiting, requests, registered)
     var dropped: Set<Serial> = []
-    outbox.sift { frame in
+    reopening.actions += sift { frame in
       let serial = frame.header.serial
       switch frame.purpose {
       case .post where !frame.wantsReply, .deferral where !frame.wantsReply: return .kept

@@ -59,7 +59,7 @@ extension LinkState {
     // Its deliveries are behind the reserved positions, and are dropped with them. So it has received nothing, and
     // has missed everything.
     if isWelcomed { notePredecessor(received: 0) }
-    outbox.sift { frame in
+    let actions = sift { frame in
       switch frame.purpose {
       case .answer: .dropped
       case .deferral: frame.wantsReply ? .kept : .dropped
@@ -75,7 +75,7 @@ extension LinkState {
       // That report came over the ended connection, and counts as missed by it.
       $0.missed = 0
     }
-    return takeQuestions()
+    return actions + takeQuestions()
   }
 
   /// The frames to send next, up to the first one that must be confirmed before the rest.

@@ -168,13 +168,16 @@ struct Outbox {
   var hasUnsent: Bool { unfinished.batch != nil || pendingBytes > 0 }
 
   /// Goes through unsent frames in order. No writer may use them any more.
-  mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) {
+  ///
+  /// - Returns: calls that waited for capacity, if dropped frames have left some.
+  mutating func sift(_ fate: (FrameView) -> OutgoingBatch.Fate) -> [Reply<Void>] {
     precondition(writer == .noConnection, "a writer still uses the frames")
     let rest = OutgoingBatch(passed)
     pendingBytes = (unfinished.batch?.moveUnsent(to: rest, fate) ?? 0) + pending.moveUnsent(to: rest, fate)
     unwritten = pendingBytes
     unfinished = .none
     pending = rest
+    return takeWaiters()
   }
 
   /// There is a connection again. Its thread writes the frames that wait.
