@@ -14,6 +14,8 @@ import Testing
 
     var lostCount: Int? { if case .lost(let count) = self { count } else { nil } }
 
+    var isInterrupted: Bool { self == .interrupted }
+
     var byteCount: Int { if case .parcel(_, let mebibytes) = self { mebibytes << 20 } else { 0 } }
   }
 
@@ -25,6 +27,17 @@ import Testing
     // Reading frees capacity.
     for number in 6...8 { stream.deliver(.parcel(number, mebibytes: 20)) }
     for number in 6...8 { #expect(try await stream.next() == .parcel(number, mebibytes: 20)) }
+  }
+
+  @Test func anUnknownLossStaysUnknownWhenItsReportIsDropped() async throws {
+    let stream = DeliveryStream<Parcel>(limit: 2)
+    stream.deliver(.parcel(1, mebibytes: 1))
+    stream.deliver(.interrupted)
+    for number in 2...4 { stream.deliver(.parcel(number, mebibytes: 1)) }
+    stream.finish(nil)
+    #expect(try await stream.next() == .lost(2))
+    #expect(try await stream.next() == .interrupted)
+    for number in 3...4 { #expect(try await stream.next() == .parcel(number, mebibytes: 1)) }
   }
 
   @Test func changesWaitForTheSnapshot() async throws {

@@ -21,6 +21,10 @@ final class AttachedDelegate: Sendable {
       if case .delivery(let delivery, _) = self { delivery.lostCount } else { nil }
     }
 
+    var isInterrupted: Bool {
+      if case .delivery(.interrupted, _) = self { true } else { false }
+    }
+
     var byteCount: Int {
       if case .delivery(let delivery, _) = self { delivery.byteCount } else { 0 }
     }

@@ -8,6 +8,8 @@ protocol LossReporting: Sendable {
   static var interrupted: Self { get }
   /// The number of dropped elements, if this element reports a loss.
   var lostCount: Int? { get }
+  /// Whether this element reports a loss of unknown size.
+  var isInterrupted: Bool { get }
   /// Bytes of payload in the element.
   var byteCount: Int { get }
   /// Whether a poster waits for the reader's acknowledgement.
@@ -24,7 +26,8 @@ extension LossReporting {
 /// Elements for a reader that may be slow.
 ///
 /// The queue is bounded in elements and in bytes of payload, but always keeps the newest element. Beyond either limit
-/// it drops the oldest. So all dropped elements precede all queued ones, and one number at the head reports them.
+/// it drops the oldest. So all dropped elements precede all queued ones, and one number at the head reports them, with
+/// `interrupted` behind it if a report of an unknown loss was among them.
 struct BoundedQueue<Element: LossReporting> {
   /// The most bytes of payload in all queued elements.
   static var byteLimit: Int { 64 << 20 }
@@ -34,6 +37,8 @@ struct BoundedQueue<Element: LossReporting> {
   private var byteCount = 0
   /// Elements dropped before the first queued one.
   private var lost = 0
+  /// Whether an unknown number was lost besides.
+  private var isLossUnknown = false
 
   init(limit: Int) { self.limit = max(limit, 1) }
 
@@ -43,7 +48,11 @@ struct BoundedQueue<Element: LossReporting> {
     byteCount += element.byteCount
     while elements.count == limit || byteCount > Self.byteLimit, let oldest = elements.popFirst() {
       byteCount -= oldest.byteCount
-      lost = lost.saturatingAdding(oldest.lostCount ?? 1)
+      if oldest.isInterrupted {
+        isLossUnknown = true
+      } else {
+        lost = lost.saturatingAdding(oldest.lostCount ?? 1)
+      }
       if oldest.isAwaited { unread.append(oldest) }
     }
     elements.append(element)
@@ -54,6 +63,10 @@ struct BoundedQueue<Element: LossReporting> {
     if lost > 0 {
       defer { lost = 0 }
       return .lost(lost)
+    }
+    if isLossUnknown {
+      isLossUnknown = false
+      return .interrupted
     }
     guard let element = elements.popFirst() else { return nil }
     byteCount -= element.byteCount

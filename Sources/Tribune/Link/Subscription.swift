@@ -33,6 +33,8 @@ extension Delivery: LossReporting {
     if case .lost(let count) = self { count } else { nil }
   }
 
+  var isInterrupted: Bool { self == .interrupted }
+
   var byteCount: Int {
     if case .notification(let notification) = self { notification.userInfo.count } else { 0 }
   }
@@ -51,6 +53,8 @@ extension TrafficDelivery: LossReporting {
   var lostCount: Int? {
     if case .lost(let count) = self { count } else { nil }
   }
+
+  var isInterrupted: Bool { if case .interrupted = self { true } else { false } }
 
   var byteCount: Int {
     if case .item(let item) = self { item.bytes.count } else { 0 }
