@@ -237,7 +237,7 @@ import TribuneWire
       apply(state.settleInterruption(at: now) ?? [])
       #expect(state.reopen(at: now) != nil)
       #expect(state.outbox.hasUnsent, "the next bus is not asked")
-      for serial in state.requests.keys { apply([state.okay(serial, Okay())]) }
+      confirmAll(&state)
       return nil
     }
     #expect(result.failure == nil)
@@ -340,6 +340,38 @@ import TribuneWire
     #expect(result.failure == nil)
   }
 
+  /// It is not in force from the loss of the bus that had confirmed it.
+  @Test(arguments: ["lost", "lost twice", "ended"])
+  func joiningAnObservationWaitsUntilTheNextBusHasConfirmedIt(_ event: String) async throws {
+    var state = openState()
+    let key = LinkState.ObservationKey(pattern: "", object: "", suspension: .coalesce, isAwaited: false)
+    _ = await Reply<Void>.wait { reply throws(TribuneError) -> Void? in
+      let observed = try state.observe(key, nil, into: DeliveryStream(limit: 1), reply)
+      if let batch = observed.duty.batch { _ = state.wrote(batch, bytes: 0, .whole) }
+      confirmAll(&state)
+      return nil
+    }
+    _ = state.endOfStream(received: 0)
+    #expect(state.settleInterruption(at: now) != nil)
+    if event == "lost twice" {
+      _ = state.beginRenewal()
+      confirmAll(&state)
+      apply(state.abandonRenewal(isWelcomed: true, because: broken))
+    }
+    let result = await Reply<Void>.wait { reply throws(TribuneError) -> Void? in
+      let observed = try state.observe(key, nil, into: DeliveryStream(limit: 1), reply)
+      #expect(!observed.isLive)
+      if observed.isLive { return () }
+      if event != "ended" {
+        _ = state.beginRenewal()
+        confirmAll(&state)
+      }
+      apply(state.end(broken))
+      return nil
+    }
+    #expect(result.failure == (event == "ended" ? broken : nil))
+  }
+
   @Test func eachLostConnectionIsAskedWhatWasMissed() throws {
     var state = openState()
     _ = state.endOfStream(received: 3)
@@ -357,7 +389,7 @@ import TribuneWire
     _ = state.beginRenewal()
     _ = state.receive(welcome(13), acceptsFiles: true)
     #expect(!state.nextRenewals().isEmpty)
-    for serial in state.requests.keys.sorted() { apply([state.okay(serial, Okay())]) }
+    confirmAll(&state)
     #expect(state.interruption?.renewal?.isComplete == true)
     #expect(state.noteLost(2) == true)
     let reopening = state.reopen(at: now)
@@ -443,6 +475,11 @@ private func ask(
     Issue.record("not sent: \(error)")
     return .none
   }
+}
+
+/// The bus confirms every request.
+private func confirmAll(_ state: inout LinkState) {
+  for serial in state.requests.keys.sorted() { apply([state.okay(serial, Okay())]) }
 }
 
 /// Resumes calls.

@@ -52,6 +52,12 @@ extension LinkState {
   /// The most predecessors to ask about. The losses of older ones remain unknown.
   private static let predecessorsMax = 4
 
+  /// From now on, no bus knows the observations.
+  mutating func noteLostConnection() {
+    epoch += 1
+    for key in observations.keys { observations[key]?.isLive = false }
+  }
+
   mutating func notePredecessor(received: UInt64) {
     guard let connection = session?.connection else { return }
     changeInterruption {

@@ -15,7 +15,6 @@ extension LinkState {
     var keys: [Serial: ObservationKey] = [:]
     for (key, observation) in observations where observation.serial <= interruption.lastSerial {
       keys[observation.serial] = key
-      observations[key]?.isLive = false
       if key.snapshotStream != nil { streams += observation.streams }
     }
     for case (let serial, .attachment(let attached)) in registrations {
@@ -55,7 +54,7 @@ extension LinkState {
   /// - Parameter isWelcomed: whether the bus had sent its welcome, and so knows the connection.
   mutating func abandonRenewal(isWelcomed: Bool, because error: TribuneError) -> [Action] {
     guard isInterrupted else { return [] }
-    epoch += 1
+    noteLostConnection()
     // Its deliveries are behind the reserved positions, and are dropped with them. So it has received nothing, and
     // has missed everything.
     if isWelcomed { notePredecessor(received: 0) }

@@ -237,7 +237,7 @@ struct LinkState {
     case .ended(let error): return .end(error)
     }
     phase = .interrupted(Interruption(lastSerial: lastSerial, cause: cause))
-    epoch += 1
+    noteLostConnection()
     outbox.interrupt()
     notePredecessor(received: received)
     return .reconnect
@@ -290,6 +290,9 @@ struct LinkState {
     phase = .ended(error)
     actions += Array(requests.keys).map { refuse($0, failure) }
     actions.append(.plain(outbox.takeAllWaiters(), .failure(failure)))
+    // Between two connections, no request stands for them.
+    let waiting = observations.values.flatMap(\.waiting).map(\.reply)
+    actions.append(.plain(waiting, .failure(failure)))
     actions += observations.values.flatMap(\.streams).map { .finish($0, error) }
     actions += trafficStreams.map { .finishTraffic($0, error) }
     actions += takeQuestions()
