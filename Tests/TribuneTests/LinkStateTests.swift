@@ -15,19 +15,28 @@ import TribuneWire
 
   /// Each event, and the phase after it. The stream of a lost connection does not end twice.
   @Test(arguments: [
-    ("connecting", ["open", "connecting", "connecting", "connecting", "connecting", "ended"]),
-    ("open", ["open", "open", "interrupted", "open", "closing", "ended"]),
-    ("interrupted", ["interrupted", "interrupted", "", "open", "interrupted, closing", "ended"]),
-    ("interrupted, closing", ["interrupted, closing", "interrupted, closing", "", "closing", "", "ended"]),
-    ("closing", ["closing", "closing", "closing", "closing", "closing", "ended"]),
-    ("ended", ["ended", "ended", "ended", "ended", "ended", "ended"]),
+    (
+      "connecting",
+      ["open", "connecting", "connecting", "connecting", "connecting", "ended cancelled", "ended"]
+    ),
+    ("open", ["open", "open", "interrupted", "open", "closing", "open", "ended"]),
+    (
+      "interrupted",
+      ["interrupted", "interrupted", "", "open", "interrupted, closing", "interrupted", "ended"]
+    ),
+    (
+      "interrupted, closing",
+      ["interrupted, closing", "interrupted, closing", "", "closing", "", "interrupted, closing", "ended"]
+    ),
+    ("closing", ["closing", "closing", "closing", "closing", "closing", "closing", "ended"]),
+    ("ended", ["ended", "ended", "ended", "ended", "ended", "ended", "ended"]),
   ])
   func eachEventLeadsToAPhaseThatMayFollow(_ phase: String, _ next: [String]) {
     let events: [(inout LinkState) -> Void] = [
       { _ = $0.receive(welcome(8), acceptsFiles: true) }, { $0.noteFailedWrite(broken) },
       { _ = $0.endOfStream(received: 0) },
       { if $0.settleInterruption(at: now) != nil { _ = $0.reopen(at: now) } },
-      { _ = $0.close(by: now) }, { _ = $0.end(nil) },
+      { _ = $0.close(by: now) }, { _ = $0.stopConnecting() }, { _ = $0.end(nil) },
     ]
     for (event, next) in zip(events, next) where !next.isEmpty {
       var state = phase == "connecting" ? LinkState(reconnectTimeout: .seconds(1)) : openState()

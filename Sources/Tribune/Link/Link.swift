@@ -50,7 +50,7 @@ final class Link: Sendable {
     _ = try await Reply<Welcome>.wait { reply throws(TribuneError) in
       try link.start(reply, address, greetingDeadline: deadline)
     } onCancel: {
-      link.end(.taskCancelled)
+      link.perform(link.state.withLock { $0.stopConnecting() })
     }.get()
     return Connection(link: link)
   }

@@ -141,6 +141,11 @@ struct LinkState {
     return greeting.map { .welcome($0, .success(welcome)) } ?? .none
   }
 
+  /// The task that connects was cancelled. A connection that is open by then goes on.
+  mutating func stopConnecting() -> [Action] {
+    if case .connecting = phase { end(.taskCancelled) } else { [] }
+  }
+
   // MARK: The thread
 
   /// The next step of the link's thread.
