@@ -216,6 +216,22 @@ import TribuneWire
     #expect(second.batch == nil && outbox.unwritten == 0 && outbox.isIdle && !outbox.hasUnsent)
   }
 
+  /// It waits for another caller's write, for the kernel, or for its own caller.
+  @Test(arguments: ["pending", "stuck", "being written"])
+  func anEndedConnectionReleasesWhatWasNotSent(_ place: String) throws {
+    var state = openState()
+    if place == "pending" { _ = try post(&state) }
+    var file: MemoryFile? = try MemoryFile(holding: [UInt8](repeating: 0, count: 9).rawBytes)
+    let isReleased = { [weak file] in file == nil }
+    var batch = try state.post(Post(length: 9), Link.Message(name: "a.b", file: file), at: nil)?.batch
+    file = nil
+    if place == "stuck", let batch { _ = state.wrote(batch, bytes: 0, .stuck) }
+    apply(state.end(nil))
+    if place == "being written", let batch { _ = state.wrote(batch, bytes: 0, .stuck) }
+    batch = nil
+    #expect(isReleased() && state.outbox.unwritten == 0)
+  }
+
   // MARK: Between two connections
 
   @Test func aRequestThatTheBusCannotHaveReceivedWaitsUntilItsOwnDeadline() async throws {

@@ -76,7 +76,7 @@ final class Link: Sendable {
 
   func perform(_ action: LinkState.Action) {
     switch action {
-    case .none: break
+    case .none, .discard: break
     case .send(let duty): perform(duty)
     case .disconnect:
       UnixSocket.shutdown(socket)

@@ -63,6 +63,8 @@ extension LinkState {
     /// Shuts the socket, and wakes the thread.
     case disconnect
     case work(WorkQueue.Work)
+    /// Releases frames that are never sent.
+    case discard([OutgoingBatch])
     /// Ends a question whose query will have no reported end.
     case cancel(OpenQuestion)
     /// Ends a question whose attachment was taken back.

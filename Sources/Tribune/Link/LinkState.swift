@@ -298,6 +298,7 @@ struct LinkState {
     // Between two connections, no request stands for them.
     let waiting = observations.values.flatMap(\.waiting).map(\.reply)
     actions.append(.plain(waiting, .failure(failure)))
+    actions.append(.discard(outbox.end()))
     actions += observations.values.flatMap(\.streams).map { .finish($0, error) }
     actions += trafficStreams.map { .finishTraffic($0, error) }
     actions += takeQuestions()

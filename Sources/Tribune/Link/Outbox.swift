@@ -21,17 +21,17 @@ struct Outbox {
   }
 
   private enum Writer {
-    /// → caller, thread, noConnection
+    /// → caller, thread, noConnection, broken
     case idle
     /// → idle, thread, lateCaller, noConnection, broken
     case caller
     /// → idle, noConnection, broken
     case thread
-    /// A caller is still writing to a connection that is gone. → noConnection
+    /// A caller is still writing to a connection that is gone. → noConnection, broken
     case lateCaller
-    /// There is no connection: appended frames wait. → thread
+    /// There is no connection: appended frames wait. → thread, broken
     case noConnection
-    /// The peer is gone for good: appended frames are discarded. Final.
+    /// The peer is gone for good, or the connection has ended: appended frames are discarded. Final.
     case broken
   }
 
@@ -112,6 +112,8 @@ struct Outbox {
   mutating func wrote(
     _ batch: OutgoingBatch, bytes: Int, _ progress: OutgoingBatch.Progress
   ) -> (waiters: [Reply<Void>], wake: Bool) {
+    // The connection ended during the write.
+    if writer == .broken { return ([], false) }
     unwritten -= bytes
     switch progress {
     case .whole: spare = batch
@@ -145,6 +147,17 @@ struct Outbox {
     if pendingBytes > 0 { return takePending() }
     writer = .idle
     return nil
+  }
+
+  /// The connection has ended.
+  ///
+  /// - Returns: the unsent frames. Their files are closed with them, which must happen outside the lock.
+  mutating func end() -> [OutgoingBatch] {
+    defer {
+      (writer, unfinished, pending) = (.broken, .none, OutgoingBatch(passed))
+      (pendingBytes, unwritten) = (0, 0)
+    }
+    return [pending] + [unfinished.batch].compactMap { $0 }
   }
 
   private mutating func takePending() -> OutgoingBatch {
