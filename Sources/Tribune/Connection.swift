@@ -16,7 +16,8 @@ import TribuneWire
 /// - A request that the bus may have received and has not answered fails with `connectionLost`: its outcome is unknown.
 ///   A request that the bus cannot have received waits for the new connection, and so does a new one; queries and
 ///   awaited posts wait at most until their own deadlines. A ``post(_:object:userInfo:options:)`` that was already sent
-///   may be lost without notice, as always; ``postAcknowledged(_:object:userInfo:options:)`` would report it.
+///   may be lost without notice, as always, and one that waits is, if its userInfo is over the new bus's limit;
+///   ``postAcknowledged(_:object:userInfo:options:)`` would report it.
 /// - Questions that are being answered are over (``Conclusion/Ending/cancelled``), and their answers are discarded.
 /// - Sequences and delegates learn what was missed (``Delivery/lost(_:)``, ``Delivery/interrupted``).
 /// - The ids of the connection, of delegates and of holds change.

@@ -100,6 +100,12 @@ extension FrameView {
     return fields.integer(at: Post.deadlineOffset, as: UInt32.self)
   }
 
+  /// Bytes of userInfo, in the payload or in the file of a `post`. The frame must be whole.
+  package var userInfoLength: Int {
+    guard header.kind == .post, header.flags.contains(.descriptor) else { return header.payloadLength }
+    return Int(fields.integer(at: Post.lengthOffset, as: UInt32.self))
+  }
+
   /// The serial that a `cancel` cancels; nil for other frames. The frame must be whole.
   package var cancelledSerial: Serial? {
     header.kind == .cancel ? fields.integer(at: 0, as: Serial.self) : nil

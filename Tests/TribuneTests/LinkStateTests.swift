@@ -397,6 +397,29 @@ import TribuneWire
     #expect(result.failure == (event == "ended" ? broken : nil))
   }
 
+  @Test(arguments: [(2000, false), (2000, true), (900, true)])
+  func whatTheNextBusDoesNotAcceptIsNotSentToIt(_ length: Int, isFile: Bool) async throws {
+    var state = openState()
+    _ = state.endOfStream(received: 0)
+    #expect(state.settleInterruption(at: now) != nil)
+    let payload = [UInt8](repeating: 0, count: length)
+    let file = isFile ? try MemoryFile(holding: payload.rawBytes) : nil
+    let message = Link.Message(name: "a.b", payload: isFile ? [] : payload, file: file)
+    let fields = Post(length: isFile ? UInt32(length) : 0)
+    let result = await Reply<Okay>.wait { reply throws(TribuneError) -> Okay? in
+      _ = try state.post(fields, message, at: nil)
+      let serial = state.nextSerial()
+      _ = try state.send(.okay(reply), fields, message, flags: .acknowledge, serial: serial, at: now)
+      _ = state.beginRenewal()
+      _ = state.receive(welcome(8, payloadMax: 1000), acceptsFiles: false)
+      apply(state.reopen(at: now)?.actions ?? [])
+      #expect(!state.outbox.hasUnsent && state.outbox.unwritten == 0)
+      apply(state.end(broken))
+      return nil
+    }
+    #expect(result.failure?.code == .payloadTooLong)
+  }
+
   @Test func eachLostConnectionIsAskedWhatWasMissed() throws {
     var state = openState()
     _ = state.endOfStream(received: 3)
@@ -455,9 +478,9 @@ import TribuneWire
 
 // MARK: - Made states
 
-private func welcome(_ id: UInt64) -> Welcome {
+private func welcome(_ id: UInt64, payloadMax: UInt32 = 1 << 20) -> Welcome {
   Welcome(
-    connection: ConnectionID(rawValue: id), payloadMax: 1 << 20, observationsMax: 9, delegatesMax: 9,
+    connection: ConnectionID(rawValue: id), payloadMax: payloadMax, observationsMax: 9, delegatesMax: 9,
     queriesMax: 9, deadlineMax: 60_000, deadlineDefault: 30_000, busPID: 1, software: "test")
 }
 

@@ -167,7 +167,8 @@ extension LinkState {
     var isLossKnown: Bool
   }
 
-  /// Makes the outbox send the waiting frames that are still wanted.
+  /// Makes the outbox send the waiting frames that are still wanted. Those that this bus does not accept, which would
+  /// end the connection, are refused.
   mutating func finish(_ interruption: Interruption, at now: Instant) -> Reopening {
     var reopening = Reopening(missed: interruption.missed, isLossKnown: interruption.isLossKnown)
     for (serial, request) in requests where serial <= interruption.lastSerial {
@@ -178,9 +179,17 @@ extension LinkState {
       }
     }
     let (waiting, requests, registered) = (interruption.waiting, requests, registered)
+    let (payloadMax, acceptsFiles) = (payloadMax, session?.acceptsFiles == true)
     var dropped: Set<Serial> = []
+    var refused: [(Serial, TribuneError)] = []
     reopening.actions += sift { frame in
       let serial = frame.header.serial
+      let length = frame.userInfoLength
+      if length > payloadMax || (!acceptsFiles && frame.header.flags.contains(.descriptor)) {
+        refused.append((serial, length > payloadMax ? .payloadTooLong(length, payloadMax) : .fileNotAccepted))
+        dropped.insert(serial)
+        return .dropped
+      }
       switch frame.purpose {
       case .post where !frame.wantsReply, .deferral where !frame.wantsReply: return .kept
       case .registration:
@@ -200,6 +209,7 @@ extension LinkState {
       case .suspension, .answer, .cancel, .other: return .kept
       }
     }
+    reopening.actions += refused.map { refuse($0, $1) }
     reopening.actions.append(.plain(outbox.resume(), .success(())))
     return reopening
   }
@@ -274,6 +284,8 @@ extension TribuneError {
   /// The bus may have received the request, or not.
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
+  /// userInfo that waited for the bus is in a file, and is not copied into its frame.
+  static let fileNotAccepted = TribuneError(.payloadTooLong, "the new bus accepts no userInfo in a file")
   /// A registration is no longer in force.
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")

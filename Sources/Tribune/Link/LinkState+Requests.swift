@@ -179,9 +179,7 @@ extension LinkState {
   /// - Throws: `payloadTooLong`.
   func requireFitting(_ message: Link.Message) throws(TribuneError) {
     guard message.payload.count <= payloadMax else {
-      throw TribuneError(
-        .payloadTooLong,
-        "userInfo of \(message.payload.count) bytes is over the bus's limit of \(payloadMax) (PayloadMax=)")
+      throw .payloadTooLong(message.payload.count, payloadMax)
     }
   }
 

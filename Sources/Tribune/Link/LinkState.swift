@@ -327,5 +327,10 @@ extension TribuneError {
   static let closed = TribuneError(.connectionLost, "the connection was closed")
   static let taskCancelled = TribuneError(.cancelled, "the task was cancelled")
 
+  static func payloadTooLong(_ length: Int, _ limit: Int) -> TribuneError {
+    TribuneError(
+      .payloadTooLong, "userInfo of \(length) bytes is over the bus's limit of \(limit) (PayloadMax=)")
+  }
+
   static func violation(_ message: String) -> TribuneError { TribuneError(.protocolViolation, message) }
 }
