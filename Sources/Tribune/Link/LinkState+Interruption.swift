@@ -92,7 +92,7 @@ extension LinkState {
       case .answer, .deferral, .other: return .dropped
       }
     }
-    for (serial, deadline) in deadlines { noteWaiting(serial, deadline, at: now) }
+    for (serial, deadline) in deadlines { noteWaiting(serial, deadline, at: deadlineStarts[serial] ?? now) }
     retirements = [:]
     for (serial, request) in requests where !unsent.contains(serial) {
       switch request {
@@ -178,6 +178,8 @@ extension LinkState {
         reopening.actions.append(.okay(reply, .success(Okay())))
       }
     }
+    // From now on, the frames have what is left of their deadlines.
+    deadlineStarts = interruption.waiting.mapValues { _ in now }
     let (waiting, requests, registered) = (interruption.waiting, requests, registered)
     let (payloadMax, acceptsFiles) = (payloadMax, session?.acceptsFiles == true)
     var dropped: Set<Serial> = []

@@ -91,7 +91,7 @@ extension LinkState {
 
   /// Sends a request, or has it wait for the next connection.
   ///
-  /// - Parameter now: needed between two connections only.
+  /// - Parameter now: needed for a request with a deadline only.
   mutating func send(
     _ request: Request, _ fields: some FrameFields, _ message: Link.Message, flags: FrameFlags = .none,
     serial: Serial, at now: @autoclosure () -> Instant
@@ -101,8 +101,11 @@ extension LinkState {
     requests[serial] = request
     keep(fields, serial, message)
     let duty = outbox.append(fields, message, flags: flags, serial: serial)
-    guard isInterrupted, fields.deadline > 0 else { return duty }
-    noteWaiting(serial, fields.deadline, at: now())
+    guard fields.deadline > 0 else { return duty }
+    let now = now()
+    deadlineStarts[serial] = now
+    guard isInterrupted else { return duty }
+    noteWaiting(serial, fields.deadline, at: now)
     return .wake
   }
 
@@ -223,6 +226,7 @@ extension LinkState {
     noteRenewed(serial)
     guard let request = requests.removeValue(forKey: serial) else { return .none }
     registered[serial] = nil
+    deadlineStarts[serial] = nil
     switch request {
     case .okay(let reply), .takingBack(let reply): return .okay(reply, .failure(error))
     case .renewal(let key): return key.map { .plain(takeWaiting($0), .failure(error)) } ?? .none
@@ -250,6 +254,7 @@ extension LinkState {
     guard let place = requests.index(forKey: serial), case .verdict(let reply, _) = requests.values[place]
     else { return .none }
     requests.remove(at: place)
+    deadlineStarts[serial] = nil
     return .verdict(reply, .success(Verdict(verdict)))
   }
 
@@ -261,6 +266,7 @@ extension LinkState {
   mutating func awaited(_ serial: Serial, _ awaited: Awaited) -> Action {
     guard case .awaited(let reply) = requests[serial] else { return .none }
     requests[serial] = nil
+    deadlineStarts[serial] = nil
     return .awaited(reply, .success(AwaitedReply(awaited)))
   }
 

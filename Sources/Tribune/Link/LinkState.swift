@@ -60,6 +60,8 @@ struct LinkState {
   /// Counts the connections that have been lost. The bus's ids are valid for one of them only.
   var epoch = 0
   var requests: [Serial: Request] = [:]
+  /// Since when the deadlines of requests run, of those that have one.
+  var deadlineStarts: [Serial: Instant] = [:]
   /// The frame that made each registration, under way or confirmed. A link that does not reconnect keeps none.
   var registered: [Serial: [UInt8]] = [:]
   var observations: [ObservationKey: Observation] = [:]
