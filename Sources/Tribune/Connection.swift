@@ -48,14 +48,15 @@ public final class Connection: Sendable {
   ///
   /// - Parameters:
   ///   - address: the address of the bus; by default ``Address/resolve()``.
-  ///   - limit: the time limit for the hello of a bus that listens. While a bus restarts, or hangs and is about to be
+  ///   - limit: the time limit for the welcome of a bus that listens. While a bus restarts, or hangs and is about to be
   ///     replaced, new connections wait at its socket.
   ///   - reconnectTimeout: how long to look for a bus at the same address when the connection is lost; zero for never.
   ///     The first connection is tried again only if the bus closes it before its welcome.
   ///   - events: called when the connection is lost and when it is back; runs on the connection's own thread and must
   ///     not block.
-  /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`, `limitExceeded`, `cancelled`;
-  ///   `protocolViolation` when the peer is not a bus.
+  /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`, `cancelled`; `protocolViolation` when the peer is
+  ///   not a bus; from a bus that refuses the connection, `limitExceeded`, `shuttingDown`, `tooSlow` (it waited too long
+  ///   for the hello) or `connectionLost` (it was restarted meanwhile).
   public static func connect(
     to address: Address? = nil, within limit: Duration = .seconds(30),
     reconnectingFor reconnectTimeout: Duration = .seconds(10),

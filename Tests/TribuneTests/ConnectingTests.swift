@@ -18,12 +18,20 @@ struct ConnectingTests {
     #expect(await failure { try await Connection.connect(to: Address(path: path)) }?.code == .invalidAddress)
   }
 
-  @Test func connectingWaitsForTheHelloUntilItsLimit() async throws {
+  /// A busy machine has the time to read the hello before the limit.
+  @Test(arguments: [("hello", Duration.milliseconds(20)), ("welcome", .seconds(3))])
+  func connectingWaitsForHelloAndWelcomeUntilItsLimit(missing: String, limit: Duration) async throws {
     let bus = try ScriptedBus()
-    let script: Playing<Void> = try bus.play { peer in try peer.readToEnd() }
-    let error = await failure { try await Connection.connect(to: bus.address, within: .milliseconds(20)) }
+    let script: Playing<Void> = try bus.play { peer in
+      if missing == "welcome" {
+        try peer.readHello()
+        try peer.send(greeting())
+      }
+      try peer.readToEnd()
+    }
+    let error = await failure { try await Connection.connect(to: bus.address, within: limit) }
     #expect(error?.code == .unreachable)
-    #expect(error?.message.contains(bus.address.path) == true)
+    #expect(error?.message == "the listener at \(bus.address) did not send a \(missing)")
     try await script.value
   }
 
@@ -74,6 +82,9 @@ struct ConnectingTests {
         greeting { $0.appendFrame(Refusal(.tooManyConnections), serial: 0, text: "1000 are enough") },
         .limitExceeded, "1000 are enough"
       ),
+      (greeting { $0.appendFrame(Refusal(.shuttingDown), serial: 0) }, .shuttingDown, nil),
+      (greeting { $0.appendFrame(Refusal(.helloTimeout), serial: 0) }, .tooSlow, nil),
+      (greeting { $0.appendFrame(Refusal(.restarted), serial: 0) }, .connectionLost, nil),
     ] as [([UInt8], TribuneError.Code, String?)])
   func anythingButAWelcomeEndsConnecting(
     greeting: [UInt8], code: TribuneError.Code, message: String?

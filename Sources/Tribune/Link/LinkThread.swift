@@ -116,7 +116,8 @@ struct LinkThread: ~Copyable {
     case .receive: break
     case .greet:
       guard greetingDeadline > .now else {
-        throw TribuneError(.unreachable, "the listener at \(address) did not send a hello")
+        let missing = greeting == .hello ? "hello" : "welcome"
+        throw TribuneError(.unreachable, "the listener at \(address) did not send a \(missing)")
       }
       deadline = greetingDeadline
     case .close(let limit, let endsWriting):
