@@ -69,7 +69,7 @@ final class BusServer: EventLoopTarget {
     interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, context)
     acceptor = Acceptor(loop, sessions, log: log)
     gatekeeper = Gatekeeper(
-      bus: core, sessions: sessions, wal: wal, recorder: recorder, sender: sender, replier: replier,
+      bus: core, sessions: sessions, recorder: recorder, sender: sender, replier: replier,
       interpreter: interpreter, acceptor: acceptor, partials: partials, quota: quota, loop: loop,
       keeper: keeper, context: context)
     lister = Lister(core, sessions, interpreter, replier, keeper, context)
@@ -155,7 +155,7 @@ final class BusServer: EventLoopTarget {
     if let reason = handover.reasonToStay(logVersion: logVersion, isEnding: phase != .serving) {
       return keeper.refusePlace(because: reason)
     }
-    keeper.yieldRequest = .accepted
+    keeper.acceptRequest()
     finishInput()
     // The link to the keeper may have ended meanwhile.
     guard keeper.yieldRequest == .accepted else { return }

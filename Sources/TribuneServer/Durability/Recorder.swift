@@ -228,6 +228,14 @@ final class Recorder {
 
   // MARK: Other entries
 
+  func hasSlot(_ slot: ConnectionSlot) -> Bool { slot.index < wal.slotCount }
+
+  /// Gives a new connection its counter slot.
+  func admit(_ session: Session) {
+    wal.setLast(.connection, session.id.rawValue)
+    wal.assignSlot(session.slot.index, to: session.id)
+  }
+
   /// Logs a connection that is to survive the daemon: it has been greeted, or is handed over.
   func recordConnection(_ session: Session) {
     let buffer = emptyBuffer()

@@ -39,7 +39,7 @@ final class Handover {
         if session.positions.connect == nil { recorder.recordConnection(session) }
         recorder.keepOpen(session)
       // The client was sent the reason, as far as it reads.
-      case .closing, .ending: gatekeeper.close(session)
+      case .closing, .ending, .dismissing: gatekeeper.close(session)
       case .open: recorder.keepOpen(session)
       case .closed: break
       }

@@ -173,10 +173,10 @@ package final class Keeper {
       peers[bus]?.transfer = Transfer(unsent: kept.items.filter { $0.kind != .lease }[...])
       continueTransfer(to: bus)
     case .refuse(let bus, let reason): refuse(bus, because: reason)
-    case .clearAndRefuse(let bus, let reason):
+    case .clearAndRefuse(let bus, let reason, let exits):
       clear()
       refuse(bus, because: reason)
-      if state.endsBy != nil { hasEnded = true }
+      if exits { hasEnded = true }
     case .askToYield(let bus): send(.yieldRequest(logVersion: wantedLogVersion), to: bus)
     case .leaveInPlace(let bus, let reason):
       send(.refusal(reason), to: bus)

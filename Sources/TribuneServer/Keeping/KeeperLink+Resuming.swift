@@ -241,6 +241,9 @@ extension KeeperLink {
     }
   }
 
+  /// The bus that wants the place is to get it.
+  func acceptRequest() { yieldRequest = .accepted }
+
   /// Refuses to give the bus's place to the one that wants it.
   func refusePlace(because reason: String) {
     defer { yieldRequest = .none }

@@ -34,7 +34,7 @@ nonisolated package struct KeeperState: Equatable {
     /// Give all descriptors to this bus, and serve it.
     case give(BusID)
     case refuse(BusID, String)
-    case clearAndRefuse(BusID, String)
+    case clearAndRefuse(BusID, String, exits: Bool)
     /// Ask this bus for its place.
     case askToYield(BusID)
     /// Tell this bus that it keeps its place.
@@ -177,8 +177,8 @@ nonisolated package struct KeeperState: Equatable {
     switch phase {
     case .owned(by: bus), .askedInVain(bus): return vacate()
     case .yielding(from: bus, let other), .yielded(from: bus, let other):
-      _ = vacate()
-      return .clearAndRefuse(other, "the bus to be replaced has left the keeper")
+      let exits = vacate() == .exit
+      return .clearAndRefuse(other, "the bus to be replaced has left the keeper", exits: exits)
     default: return .nothing
     }
   }

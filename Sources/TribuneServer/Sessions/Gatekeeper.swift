@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
-import TribuneLog
 import TribuneSystem
 import TribuneWire
 
@@ -13,7 +12,6 @@ final class Gatekeeper {
   private let partials: PartialFrames
   private let quota: DescriptorQuota
   private let acceptor: Acceptor
-  private let wal: WriteAheadLog
   private let context: ServerContext
   private let loop: EventLoop
   private let sessions: SessionTable
@@ -28,11 +26,11 @@ final class Gatekeeper {
   private var closingLines = LineBudget(linesPerSecond: 20)
 
   init(
-    bus: Cell<Bus>.Reference, sessions: SessionTable, wal: WriteAheadLog, recorder: Recorder, sender: Sender,
+    bus: Cell<Bus>.Reference, sessions: SessionTable, recorder: Recorder, sender: Sender,
     replier: Replier, interpreter: Interpreter, acceptor: Acceptor, partials: PartialFrames,
     quota: DescriptorQuota, loop: EventLoop, keeper: KeeperLink, context: ServerContext
   ) {
-    (self.bus, self.sessions, self.wal, self.recorder) = (bus, sessions, wal, recorder)
+    (self.bus, self.sessions, self.recorder) = (bus, sessions, recorder)
     (self.sender, self.replier, self.interpreter) = (sender, replier, interpreter)
     (self.acceptor, self.partials, self.quota) = (acceptor, partials, quota)
     (self.loop, self.keeper, self.context) = (loop, keeper, context)
@@ -51,16 +49,15 @@ final class Gatekeeper {
     let credentials = try UnixSocket.peer(of: descriptor)
     let slot = sessions.nextSlot
     // The log has no counter slot for another connection. As with descriptors, one may be free later.
-    guard slot.index < wal.slotCount else { throw .tooManyDescriptors }
+    guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
     let cookie = try UnixSocket.cookie(of: descriptor)
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: descriptor, cookie: cookie,
       peer: PeerIdentity(credentials: credentials), connected: context.now,
       limits: context.configuration.frameLimits)
     try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
-    wal.setLast(.connection, session.id.rawValue)
     sessions.insert(session)
-    wal.assignSlot(slot.index, to: session.id)
+    recorder.admit(session)
     context.log.debug("connection \(session.id) from \(session.peer.summary)")
     guard sessions.count <= context.configuration.connectionsMax else {
       let most = context.configuration.connectionsMax
@@ -117,11 +114,8 @@ final class Gatekeeper {
   func dismiss(_ session: Session, _ error: WireError) {
     guard !session.isClosing, !session.isClosed else { return }
     logClosing(of: session, error)
-    let isGreeted = session.isGreeted
-    if session.isServed { session.state = .ending(isGreeted: isGreeted) }
-    // The reason is still to be queued.
-    session.output.isServed = true
-    if isGreeted {
+    session.state = .dismissing(isGreeted: session.isGreeted)
+    if session.isGreeted {
       leave(session, because: error.code)
     } else {
       // If the connection was handed over before it said hello, the log has it.
@@ -130,9 +124,7 @@ final class Gatekeeper {
     }
     replier.refuse(session, serial: 0, error)
     session.state = .closing
-    session.input.deferred = nil
-    partials.release(session)
-    quota.releaseWaiting(of: session)
+    releaseInput(of: session)
     context.schedule(.close, session.token, afterNanoseconds: Self.closingNanoseconds)
     loop.updateInterest(of: session)
   }
@@ -171,12 +163,17 @@ final class Gatekeeper {
     }
   }
 
-  func close(_ session: Session) {
-    guard !session.isClosed else { return }
-    if session.isGreeted { leave(session) } else { recorder.recordDisconnection(of: session.id) }
+  /// Releases the input that is not taken any more.
+  private func releaseInput(of session: Session) {
     session.input.deferred = nil
     partials.release(session)
     quota.releaseWaiting(of: session)
+  }
+
+  func close(_ session: Session) {
+    guard !session.isClosed else { return }
+    if session.isGreeted { leave(session) } else { recorder.recordDisconnection(of: session.id) }
+    releaseInput(of: session)
     forget(session)
     acceptor.resume()
   }
@@ -189,7 +186,7 @@ final class Gatekeeper {
     acceptor.resume()
   }
 
-  /// Frees the slot and shuts the socket. The descriptor itself is closed with the last reference.
+  /// Frees the slot, and shuts and closes the socket.
   private func forget(_ session: Session) {
     context.log.debug("connection \(session.id) closed")
     session.state = .closed
@@ -197,21 +194,13 @@ final class Gatekeeper {
     loop.unwatch(session.descriptor.rawValue)
     if session.isKept { keeper.forget(.connection(session.cookie)) }
     UnixSocket.shutdown(session.descriptor)
-    closeUnread(session)
     sessions.remove(session)
-  }
-
-  /// If a socket that is shut has unread data, closes it on a thread: closing it also closes the descriptors in that
-  /// data, which may take long.
-  private func closeUnread(_ session: Session) {
+    guard let socket = session.takeDescriptor() else { preconditionFailure("a session is closed once") }
     do throws(Errno) {
-      guard try UnixSocket.hasUnread(session.descriptor) else { return }
-      let socket = try session.descriptor.duplicate()
-      // The session must keep a descriptor, so it gets one that can be closed without waiting.
-      try session.descriptor.replace(by: try FileDescriptor.duplicate(of: wal.rawDescriptor))
-      quota.close(socket, of: session.peer.uid)
+      // With unread input, closing also closes the descriptors in that, which may take long.
+      if try UnixSocket.hasUnread(socket) { quota.close(socket, of: session.peer.uid) }
     } catch {
-      context.log.debug("cannot close connection \(session.id) on a thread: \(error)")
+      context.log.debug("cannot tell whether connection \(session.id) has unread input: \(error)")
     }
   }
 }

@@ -36,8 +36,8 @@ struct Output: ~Copyable {
     }
   }
 
-  /// Whether the session's frames are taken, and frames are queued for it.
-  var isServed = true
+  /// Whether the session's state permits frames to be queued for it.
+  var isOn = true
   /// Whether the hello said that the client accepts userInfo as a file.
   var acceptsFiles = false
   var writing = Writing.open {
@@ -64,7 +64,7 @@ struct Output: ~Copyable {
   var flags: SessionFlags = []
 
   /// Whether frames can be queued.
-  @inline(__always) var accepts: Bool { isServed && writing != .closed }
+  @inline(__always) var accepts: Bool { isOn && writing != .closed }
 
   /// Whether queued frames must wait.
   var isBlocked: Bool { writing == .full || writing == .stalled }

@@ -11,12 +11,14 @@ import TribuneWire
 /// An idle session holds no buffer: whole frames are taken where they were read, and only a partial frame is kept.
 final class Session {
   enum State {
-    /// The hello has not come yet. → open, ending, closing, closed
+    /// The hello has not come yet. → open, ending, dismissing, closed
     case awaitingHello
-    /// → ending, closing, closed
+    /// → ending, dismissing, closed
     case open
-    /// The connection is dismissed when the iteration ends. → closing, closed
+    /// The connection is dismissed when the iteration ends. → dismissing, closed
     case ending(isGreeted: Bool)
+    /// The connection is taken off the bus, and the reason is queued. → closing
+    case dismissing(isGreeted: Bool)
     /// The client is sent the reason. The connection is closed when the kernel has taken that, or when the time for it
     /// has passed. → closed
     case closing
@@ -26,16 +28,16 @@ final class Session {
     func mayBecome(_ next: State) -> Bool {
       switch (self, next) {
       case (.awaitingHello, .open), (.awaitingHello, .ending), (.open, .ending): true
-      case (.awaitingHello, .closing), (.open, .closing), (.ending, .closing): true
-      case (.closed, _), (_, .awaitingHello), (_, .open), (_, .ending), (.closing, .closing): false
-      case (_, .closed): true
+      case (.awaitingHello, .dismissing), (.open, .dismissing), (.ending, .dismissing): true
+      case (.dismissing, .closing): true
+      case (.awaitingHello, .closed), (.open, .closed), (.ending, .closed), (.closing, .closed): true
+      case (_, .awaitingHello), (_, .open), (_, .ending), (_, .dismissing), (_, .closing), (_, .closed): false
       }
     }
   }
 
   let id: ConnectionID
   let slot: ConnectionSlot
-  let descriptor: FileDescriptor
   let peer: PeerIdentity
   let connected: Instant
   /// The kernel's id of the socket.
@@ -46,9 +48,10 @@ final class Session {
   var state: State {
     didSet {
       precondition(oldValue.mayBecome(state), "a session cannot go from \(oldValue) to \(state)")
-      output.isServed = isServed
+      output.isOn = isServed || isDismissing
     }
   }
+  private let socket: Cell<FileDescriptor?>
   private let inputCell = Cell(Input())
   let outputCell = Cell(Output())
   private let pacingCell = Cell(Pacing())
@@ -63,13 +66,26 @@ final class Session {
   ) {
     self.id = id
     self.slot = slot
-    self.descriptor = descriptor
+    socket = Cell(descriptor)
     self.cookie = cookie
     self.peer = peer
     self.connected = connected
     self.limits = limits
     self.state = state
   }
+
+  /// The socket, which a closed session may not have any more.
+  var descriptor: FileDescriptor {
+    @inline(__always) _read {
+      switch socket.value {
+      case .some(let descriptor): yield descriptor
+      case .none: preconditionFailure("session \(id) is closed")
+      }
+    }
+  }
+
+  /// The session is closed, and its socket is the caller's from now on.
+  func takeDescriptor() -> FileDescriptor? { socket.value.take() }
 
   /// The state that every read uses (see `Cell`).
   var input: Input {
@@ -88,11 +104,11 @@ final class Session {
     @inline(__always) _modify { yield &pacingCell.value }
   }
 
-  /// Whether the session's frames are taken, and frames are queued for it.
+  /// Whether the session's frames are taken.
   var isServed: Bool {
     switch state {
     case .awaitingHello, .open: true
-    case .ending, .closing, .closed: false
+    case .ending, .dismissing, .closing, .closed: false
     }
   }
 
@@ -100,11 +116,12 @@ final class Session {
   /// Whether the client was welcomed, so that the core knows the session.
   var isGreeted: Bool {
     switch state {
-    case .open, .ending(isGreeted: true): true
-    case .awaitingHello, .ending, .closing, .closed: false
+    case .open, .ending(isGreeted: true), .dismissing(isGreeted: true): true
+    case .awaitingHello, .ending, .dismissing, .closing, .closed: false
     }
   }
   var isAwaitingHello: Bool { if case .awaitingHello = state { true } else { false } }
+  private var isDismissing: Bool { if case .dismissing = state { true } else { false } }
   var isClosing: Bool { if case .closing = state { true } else { false } }
   var isClosed: Bool { if case .closed = state { true } else { false } }
 

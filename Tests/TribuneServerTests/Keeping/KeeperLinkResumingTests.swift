@@ -232,7 +232,7 @@ struct KeeperLinkYieldingTests {
     bus.link.tick(at: bus.link.now)
     try bus.wait { bus.link.yieldRequest != .none }
     #expect(bus.link.yieldRequest == .received(logVersion: 3))
-    bus.link.yieldRequest = .accepted
+    bus.link.acceptRequest()
     return bus
   }
 

@@ -111,7 +111,7 @@ struct KeeperStateTests {
   @Test("after any event while a bus is asked for its place, a bus has it or is awaited, or all is closed")
   func replacing() {
     let ownerHasGone = KeeperState.Action.refuse(2, "the bus to be replaced has gone")
-    let ownerHasLeft = KeeperState.Action.clearAndRefuse(2, Self.left)
+    let ownerHasLeft = KeeperState.Action.clearAndRefuse(2, Self.left, exits: false)
     let cases: [(Situation, Event, KeeperState.Action, KeeperState.Phase)] = [
       (.yielding, .yield, .give(2), .yielded(from: 1, to: 2)),
       (.yielding, .refuse, .refuse(2, "no"), .owned(by: 1)),
@@ -221,7 +221,7 @@ struct KeeperStateTests {
       var late = keeper
       #expect(late.tick(at: Self.after(seconds: 8)) == .exit)
       let action = keeper.finish(1)
-      if case .clearAndRefuse(2, _) = action { continue }
+      if case .clearAndRefuse(2, _, exits: true) = action { continue }
       #expect(action == .exit, "\(situation)")
     }
     var settled = Situation.yielded.keeper()
@@ -248,7 +248,7 @@ struct KeeperStateTests {
     #expect(keeper.finish(1) == .exit)
     keeper = Situation.yielding.keeper()
     _ = keeper.end(at: Self.now)
-    #expect(keeper.finish(1) == .clearAndRefuse(2, Self.left))
+    #expect(keeper.finish(1) == .clearAndRefuse(2, Self.left, exits: true))
   }
 
   @Test("a keeper that is told to end, once or again, stays for 8 s at most", arguments: Situation.allCases)
