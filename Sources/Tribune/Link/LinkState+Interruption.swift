@@ -21,7 +21,7 @@ extension LinkState {
     var closingDeadline: Instant?
     /// Connections that the next one succeeds, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
-    /// Of the new connection that is being made.
+    /// The progress of the new connection; nil while there is none.
     var renewal: Renewal?
     /// Whether `missed` is complete: no predecessor's loss is unknown.
     var isLossKnown = true
@@ -225,40 +225,6 @@ extension FrameFields {
       self, serial: serial, name: message.name, object: message.object, payload: message.payload.rawBytes)
     return [UInt8](buffer.bytes)
   }
-}
-
-extension FrameKind {
-  /// The purpose of a client's frame.
-  enum Purpose {
-    case post
-    /// A question to the bus: an ask, a list.
-    case request
-    /// Lasts until it is taken back.
-    case registration
-    case suspension
-    /// Refers to a frame that the bus sent over this connection.
-    case answer
-    case deferral, cancel, other
-  }
-
-  var purpose: Purpose {
-    switch self {
-    case .post: .post
-    case .ask, .list: .request
-    case .observe, .attach, .hold, .declare, .monitor: .registration
-    case .suspend: .suspension
-    case .answer, .done: .answer
-    case .defer: .deferral
-    case .cancel: .cancel
-    case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
-      .retained, .awaited, .succeed:
-      .other
-    }
-  }
-}
-
-extension FrameView {
-  var purpose: FrameKind.Purpose { header.kind?.purpose ?? .other }
 }
 
 extension FrameFields {

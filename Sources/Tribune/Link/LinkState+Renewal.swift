@@ -43,7 +43,7 @@ extension LinkState {
     }
     changeInterruption {
       $0.renewal = Renewal(frames: frames[...], successions: interruption.predecessors.count)
-      // That of the attempt before.
+      // Why the attempt before failed does not matter any more.
       $0.failure = nil
     }
     return (streams, delegates)

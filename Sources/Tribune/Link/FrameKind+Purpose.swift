@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+extension FrameKind {
+  /// The purpose of a client's frame.
+  enum Purpose {
+    case post
+    /// A question to the bus: an ask, a list.
+    case request
+    /// Lasts until it is taken back.
+    case registration
+    case suspension
+    /// Refers to a frame that the bus sent over this connection.
+    case answer
+    case deferral, cancel, other
+  }
+
+  var purpose: Purpose {
+    switch self {
+    case .post: .post
+    case .ask, .list: .request
+    case .observe, .attach, .hold, .declare, .monitor: .registration
+    case .suspend: .suspension
+    case .answer, .done: .answer
+    case .defer: .deferral
+    case .cancel: .cancel
+    case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
+      .retained, .awaited, .succeed:
+      .other
+    }
+  }
+}
+
+extension FrameView {
+  var purpose: FrameKind.Purpose { header.kind?.purpose ?? .other }
+}
