@@ -287,7 +287,7 @@ struct ConfigurationTests {
     #expect(diagnostics == expected)
   }
 
-  @Test("must leave room in the log")
+  @Test("must leave space in the log")
   func tooLongForTheLog() throws {
     // A sixteenth of the log has 131,072 bytes.
     let lines = (0..<900).map { "RequireDelegate=\($0)\(String(repeating: "x", count: 150))\n" }

@@ -135,7 +135,8 @@ extension Bus {
     leave(hold, isExpired: isExpired, at: now)
   }
 
-  /// Removes a hold from the bus: every hold that ends passes here. It still counts against the queries that met it when they were asked.
+  /// Removes a hold from the bus: every hold that ends passes here. It still counts against the queries that met it when
+  /// they were asked.
   mutating func leave(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     holds.remove(hold, &deadlines)
     announce(.didRelease(hold.entry(at: now), isExpired: isExpired))

@@ -14,8 +14,8 @@ import TribuneWire
 /// Each part calls only the parts before it: context, sessions, core · recorder · sender · monitor, replier ·
 /// interpreter · router, gatekeeper, lister · frame dispatcher · frame reader · recovery, handover, timeouts.
 final class BusServer: EventLoopTarget {
-  /// Connections that the log has counter slots for: as many as `ConnectionsMax=` can be, and some that are being refused.
-  static let slotCount = 1 << 17
+  /// Connections that the log has counter slots for, and so the most that `ConnectionsMax=` can be.
+  nonisolated static let slotCount = 1 << 17
 
   private enum Phase: Equatable {
     /// → ending, sealed

@@ -44,7 +44,7 @@ extension Configuration {
     log.warning(
       """
       the segments of the log have \(length) bytes: LogMax= is \(fitted.logMaxBytes) and RetainedMax= is \
-      \(fitted.notifications.retainedMaxBytes) until the bus was stopped and started
+      \(fitted.notifications.retainedMaxBytes) until the bus is stopped and started
       """)
     return fitted
   }

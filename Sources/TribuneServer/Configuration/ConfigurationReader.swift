@@ -95,7 +95,7 @@ nonisolated package struct ConfigurationReader {
     }
   }
 
-  /// The log has the configuration in force, which must leave it room for all else.
+  /// The log has the configuration in force, which must leave space there for all else.
   private mutating func checkLength() {
     // Most configurations have neither.
     if configuration.policy == BusPolicy(), configuration.objects.isEmpty { return }

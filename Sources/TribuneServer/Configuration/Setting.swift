@@ -22,7 +22,7 @@ nonisolated package struct Setting: Sendable {
 
   /// All keys, section by section.
   package static let all: [Setting] = [
-    Setting("Bus", "ConnectionsMax", .count(\.connectionsMax, 1...131_072)),
+    Setting("Bus", "ConnectionsMax", .count(\.connectionsMax, 1...BusServer.slotCount)),
     Setting(
       "Bus", "PayloadMax",
       .size(\.payloadMaxBytes, WireLimits.payloadLengthFloor...WireLimits.payloadLengthCeiling)),

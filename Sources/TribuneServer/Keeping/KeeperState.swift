@@ -2,8 +2,9 @@
 
 package import TribuneCore
 
-/// Decides for which bus the keeper keeps its descriptors, and until when: a state machine without I/O. `Keeper` performs
-/// its actions.
+/// Decides for which bus the keeper keeps its descriptors, and until when: a state machine without I/O.
+///
+/// `Keeper` performs its actions.
 nonisolated package struct KeeperState: Equatable {
   /// Identifies the connection of a bus to the keeper.
   package typealias BusID = Int

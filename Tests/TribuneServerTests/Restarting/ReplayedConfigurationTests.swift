@@ -39,7 +39,7 @@ struct ReplayedConfigurationTests {
     configuration.notifications.retainedMaxBytes = 1 << 20
     configuration.notifications.retainedUserMaxBytes = 1 << 30
     configuration.logMaxBytes = 1 << 20
-    let bus = try SteppedBus(configuration, segmentCapacity: configuration.segmentLength)
+    let bus = try SteppedBus(configuration)
     configuration.notifications.retainedMaxBytes = 1 << 30
     bus.server.reconfigure(configuration)
     let client = try bus.client()

@@ -22,16 +22,13 @@ final class SteppedBus {
 
   /// Makes a bus with an empty log.
   ///
-  /// - Parameters:
-  ///   - keeperPath: where its keeper listens; without a path, the bus has no keeper.
-  ///   - segmentCapacity: that of the log; nil for what the configuration needs.
-  init(
-    _ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil,
-    segmentCapacity: Int? = nil
-  ) throws {
+  /// The log's segments are as long as `configuration` needs them.
+  ///
+  /// - Parameter keeperPath: where its keeper listens; without a path, the bus has no keeper.
+  init(_ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil) throws {
     folder = try TemporaryFolder()
     let state = try WriteAheadLog(
-      slotCount: Self.slotCount, segmentCapacity: segmentCapacity ?? configuration.segmentLength)
+      slotCount: Self.slotCount, segmentCapacity: configuration.segmentLength)
     loop = try EventLoop(hostsMainQueue: false)
     keeper = KeeperLink(path: keeperPath ?? "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
