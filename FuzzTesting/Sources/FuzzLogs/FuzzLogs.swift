@@ -55,9 +55,11 @@ private enum LogImage {
 
     let adopted = try WriteAheadLog(adopting: try FileDescriptor.duplicate(of: wal.rawDescriptor))
     adopted.beginRecovery()
+    let log = Log(level: .error, destination: .standardError)
+    let loop = try EventLoop(hostsMainQueue: false)
     let server = try BusServer(
-      configuration: Configuration(), log: Log(level: .error, destination: .standardError),
-      loop: try EventLoop(hostsMainQueue: false), wal: adopted, keeper: nil)
+      configuration: Configuration(), log: log, loop: loop, wal: adopted,
+      keeper: KeeperLink(path: nil, manager: nil, loop: loop, log: log))
     server.takeOver(PassedAtStart())
     server.beginIteration()
     _ = server.endIteration()

@@ -10,6 +10,8 @@ import TribuneWire
 /// number of messages ahead of the keeper's acknowledgements. If a keeper does not acknowledge in time, the bus leaves
 /// it, looks for another one, and sends that one everything anew. An item is kept once the keeper has acknowledged it,
 /// for as long as the keeper is connected.
+// The module's default isolation does not reach another module that inlines the initializer (Swift 6.2).
+@MainActor
 final class KeeperLink {
   enum State {
     /// There is no keeper; `until` is when to look for one. → attaching, up, ended
