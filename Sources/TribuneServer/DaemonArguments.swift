@@ -33,9 +33,11 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   /// - Parameter arguments: without the program's name.
   package init(parsing arguments: [String]) throws(UsageError) {
     var rest = arguments[...]
+    var given: Set<String> = []
     while let argument = rest.popFirst() {
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = String(parts[0])
+      given.insert(name)
       let attached = parts.count == 2 ? String(parts[1]) : nil
       switch name {
       case "--listen":
@@ -60,7 +62,9 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
             ? "unknown option \(argument.escaped)" : "unexpected argument \(argument.escaped)")
       }
     }
-    guard action != .keep || !replaces && keeperPath == nil && !isUserInstance else {
+    guard
+      !given.contains("--keep") || given.isSubset(of: ["--keep", "--listen", "--help", "-h", "--version"])
+    else {
       throw UsageError(description: "--keep can be combined with --listen=PATH only")
     }
     guard !replaces || keeperPath != nil else {

@@ -131,10 +131,47 @@ struct ConfigurationFilesTests {
     #expect(reader.finish().1 == [])
   }
 
-  @Test("do not block the daemon if one is a pipe without a writer", .timeLimit(.minutes(15)))
+  @Test(
+    "neither block the daemon nor are skipped if one is a pipe without a writer", .timeLimit(.minutes(15)))
   func pipe() throws {
     let folder = try TemporaryFolder()
     unsafe #expect(mkfifo(folder.path + "/tribuned.conf", 0o600) == 0)
+    #expect(
+      Configuration.load(from: folder.path).1.map(\.description) == [
+        "\(folder.path)/tribuned.conf: error: cannot be read: it is a pipe"
+      ])
+  }
+
+  @Test(
+    "are not skipped if one is a link to nothing", arguments: ["tribuned.conf", "tribuned.conf.d/1.conf"])
+  func brokenLink(name: String) throws {
+    let folder = try TemporaryFolder()
+    try folder.write("tribuned.conf.d/2.conf", "")
+    let path = "\(folder.path)/\(name)"
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere")
+    #expect(
+      Configuration.load(from: folder.path).1.map(\.description) == [
+        "\(path): error: cannot be read: No such file or directory"
+      ])
+  }
+
+  @Test(
+    "are not skipped if their folder is a link to nothing", arguments: ["tribuned.conf.d", "protocols.d"])
+  func brokenFolderLink(name: String) throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/\(name)"
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere")
+    #expect(
+      Configuration.load(from: folder.path).1.map(\.description) == [
+        "\(path): error: cannot be listed: No such file or directory"
+      ])
+  }
+
+  @Test("may be linked to /dev/null, which is empty")
+  func masked() throws {
+    let folder = try TemporaryFolder()
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder.path)/tribuned.conf", withDestinationPath: "/dev/null")
     #expect(Configuration.load(from: folder.path).1 == [])
   }
 

@@ -43,6 +43,8 @@ struct DaemonArgumentsTests {
       ("--keep --keeper=/run/keeper", "--keep can be combined with --listen=PATH only"),
       ("--replace --keep", "--keep can be combined with --listen=PATH only"),
       ("--user --keep", "--keep can be combined with --listen=PATH only"),
+      ("--keep --config=/etc", "--keep can be combined with --listen=PATH only"),
+      ("--keep --check-config", "--keep can be combined with --listen=PATH only"),
       ("--keeper=", "--keeper needs a value"),
       ("--keeper", "--keeper needs a value"), ("--keep=/run/keeper", "--keep takes no value"),
       ("--replace=/run/keeper --keeper=/run/keeper", "--replace takes no value"),

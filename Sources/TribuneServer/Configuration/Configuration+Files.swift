@@ -8,8 +8,8 @@ nonisolated extension Configuration {
   package static let systemDirectory = "/etc/tribune"
 
   /// Reads `tribuned.conf` in `directory`, then `tribuned.conf.d/*.conf` in the order of their names, and
-  /// `protocols.d/*.protocol`. Missing files leave the defaults. A missing directory is a warning, unless it is the
-  /// default one.
+  /// `protocols.d/*.protocol`. Missing files leave the defaults, but a link to a missing one is an error: what it should
+  /// require would be missing unnoticed. A missing directory is a warning, unless it is the default one.
   ///
   /// - Returns: the configuration, to be used only if no diagnostic is an error; and the diagnostics, in the order of
   ///   files and lines, with those about protocols last.
@@ -42,7 +42,7 @@ nonisolated extension Configuration {
     let names: [[UInt8]]
     do throws(Errno) {
       names = try Folder.names(in: Array(directory.utf8))
-    } catch  where error == .noSuchFile {
+    } catch  where error == .noSuchFile && !Folder.isLink(directory) {
       return []
     }
     // The order is that of the bytes, whatever the locale.
@@ -61,13 +61,16 @@ nonisolated extension ConfigurationReader {
   }
 
   fileprivate mutating func readFile(_ path: String) {
+    guard Folder.kind(of: Array(path.utf8)) != .pipe else {
+      return report(.error, path, nil, "cannot be read: it is a pipe")
+    }
     do {
       guard let contents = try Self.contents(of: path) else {
         report(.error, path, nil, "is longer than 1 MiB")
         return
       }
       read(contents, file: path)
-    } catch  where error == .noSuchFile {
+    } catch  where error == .noSuchFile && !Folder.isLink(path) {
       return
     } catch {
       report(.error, path, nil, "cannot be read: \(error)")

@@ -51,15 +51,17 @@ nonisolated enum SubjectSection: Equatable, Sendable {
     switch self {
     case .query(let pattern):
       let names = try SettingSyntax.delegateNames(text)
-      var requirements = configuration.policy.requirements
-      let place = requirements.firstIndex { $0.pattern == pattern } ?? requirements.count
-      if place == requirements.count { requirements.append(.init(pattern: pattern, names: [])) }
-      if names.isEmpty { requirements[place].names = [] }
-      for name in names where !requirements[place].names.contains(name) {
-        requirements[place].names.append(name)
+      guard !names.isEmpty else {
+        return configuration.policy.requirements.removeAll { $0.pattern == pattern }
       }
-      requirements.removeAll { $0.names.isEmpty }
-      configuration.policy.requirements = requirements
+      let count = configuration.policy.requirements.count
+      let place = configuration.policy.requirements.firstIndex { $0.pattern == pattern } ?? count
+      if place == count {
+        configuration.policy.requirements.append(.init(pattern: pattern, names: []))
+      }
+      for name in names where !configuration.policy.requirements[place].names.contains(name) {
+        configuration.policy.requirements[place].names.append(name)
+      }
     case .object(let pattern):
       // An object has one protocol, so the last value counts.
       configuration.objects.removeAll { $0.pattern == pattern }

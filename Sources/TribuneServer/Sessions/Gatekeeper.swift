@@ -64,7 +64,8 @@ final class Gatekeeper {
       dismiss(
         session,
         WireError(
-          .tooManyConnections, "the bus is full: it can have \(most) connections at a time (ConnectionsMax=)")
+          .tooManyConnections,
+          "the bus is full: it can have \(most.counted("connection")) at a time (ConnectionsMax=)")
       )
       return
     }

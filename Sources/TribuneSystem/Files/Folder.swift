@@ -8,6 +8,7 @@ package enum Folder {
     case folder
     /// A file that this process may run.
     case program
+    case pipe
     case other
   }
 
@@ -40,8 +41,15 @@ package enum Folder {
     switch status.st_mode & S_IFMT {
     case S_IFDIR: return .folder
     case S_IFREG where unsafe faccessat(AT_FDCWD, cString(path), X_OK, AT_EACCESS) == 0: return .program
+    case S_IFIFO: return .pipe
     default: return .other
     }
+  }
+
+  /// Whether the path is that of a symbolic link, to whatever or nothing.
+  package static func isLink(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
   /// The folder of the file at a path.
