@@ -225,9 +225,11 @@ final class BusServer: EventLoopTarget {
     heapUse.value.note(
       sender.queuedByteCount + bus.value.suspendedByteCount + reader.partialByteCount
         + sessions.count * PartialFrames.shortLength)
-    timer?.schedule(bus.value.nextDeadline)
-    timer?.schedule(context.timeouts.value.nextDue)
-    if keeper.hasChanged.value { timer?.schedule(keeper.endIteration()) }
+    if let timer {
+      timer.schedule(bus.value.nextDeadline)
+      timer.schedule(context.timeouts.value.nextDue)
+      if keeper.hasChanged.value { timer.schedule(keeper.endIteration()) }
+    }
     iterationEnded?()
     return true
   }
