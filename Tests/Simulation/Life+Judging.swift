@@ -29,7 +29,8 @@ extension Life {
         guard let link = link(cookie) else { continue }
         link.boundary.feed(bytes)
         link.isBlocked = false
-        link.pendingCount = 0
+        // A file can wait though the socket takes more: only so many may be unread.
+        link.pendingCount = link.expected.reduce(0) { $0 + ($1.post.isFile ? $1.post.size : 0) }
         sentLast = link
         if link.boundary.isClosing, !isTakingOver { forgetAll(of: link) }
       case .blocked(let cookie):
