@@ -258,10 +258,10 @@ extension Life {
     configuration.deadlineNanoseconds = random.pick([1_500_000_000, 2_000_000_000, 3_000_000_000])
     configuration.delegateTimeoutNanoseconds = random.pick([700_000_000, 1_000_000_000, 1_300_000_000])
     required = random.oneIn(3) ? random.pick(Naming.queryNames) : nil
-    configuration.policy.requirements =
+    configuration.policy.queryRules =
       required.map { name in
         do throws(WireError) {
-          return [BusPolicy.Requirement(pattern: try Pattern(name), names: [Self.requiredLabel])]
+          return [BusPolicy.QueryRule(pattern: try Pattern(name), required: [.label("guard")])]
         } catch {
           preconditionFailure("\(name) is no pattern")
         }
@@ -281,5 +281,5 @@ extension Life {
   }
 
   /// A label that no delegate has.
-  static let requiredLabel = "guard"
+  static let requiredLabel = "label:guard"
 }
