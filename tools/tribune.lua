@@ -53,7 +53,7 @@ local subjects = enumeration(
 -- A field is its name, which is `tribune.` and that in filters, its type, and for some what its values or its
 -- bits are called. Fields of one name have one type wherever they are.
 local peer = {
-  { "pid", "u32" }, { "uid", "u32" }, { "gid", "u32" }, { "process", "text" }, { "unit", "text" },
+  { "pid", "u32" }, { "uid", "u32" }, { "gid", "u32" }, { "process", "text" }, { "units", "text" },
 }
 local delegate = { { "delegate", "u64" }, { "label", "text" }, { "peer", "group", peer } }
 
@@ -171,7 +171,7 @@ local fields_of = {
   [17] = { { "entry", "choice", entries, entry_fields } },
   [18] = {},
   [19] = { { "time", "time" }, { "from", "id" }, { "to", "id" }, { "receivers", "u32" } },
-  [20] = { { "expiry", "u64" } },
+  [20] = { { "expiry", "u64" }, { "label", "text" } },
   [21] = { { "ended", "choice", enumeration("replaced", "expired"), enumeration(delegate_entry, {}) } },
   [22] = { { "protocol_name", "text" } },
   [23] = { { "is_suspended", "bool" } },

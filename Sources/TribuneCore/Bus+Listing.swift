@@ -18,7 +18,9 @@ extension Bus {
     var entries: [Entry] = []
     if let entry = objectEntry(of: frame.object) { entries.append(.object(entry)) }
     entries += holds.against(key, nameLength: nameLength).map { .hold($0.entry(at: now)) }
-    entries += policy.missing(for: frame.name, among: delegates).map { .missing(MissingEntry(name: $0)) }
+    var missing = policy.missing(for: frame.name, among: delegates).map(\.text)
+    if delegates.isEmpty, policy.vetoesByDefault(frame.name) { missing.append(MissingEntry.anyDelegate) }
+    entries += missing.map { .missing(MissingEntry(name: $0)) }
     entries += delegates.map { .delegate($0.entry) }
     return entries
   }

@@ -9,6 +9,8 @@ package struct PeerCredentials: Equatable, Sendable {
   package var pid: Int32
   package var uid: UInt32
   package var gid: UInt32
+
+  package init(pid: Int32, uid: UInt32, gid: UInt32) { (self.pid, self.uid, self.gid) = (pid, uid, gid) }
 }
 
 /// The result of a read.

@@ -14,6 +14,9 @@
 
 #include "kernel.h"
 
+/* <asm/socket.h> has it since Linux 6.5. */
+#define TRIBUNE_SO_PEERPIDFD 77
+
 /* MARK: Who connects */
 
 static uint32_t waiting_first, waiting_end;
@@ -117,6 +120,11 @@ int accept4(int descriptor, struct sockaddr *restrict address, socklen_t *restri
 
 int getsockopt(int descriptor, int level, int name, void *restrict value, socklen_t *restrict length)
 {
+	/* Its clients are made up: there is no process to have a handle of. */
+	if (sim_is_inside() && level == SOL_SOCKET && name == TRIBUNE_SO_PEERPIDFD) {
+		errno = ENOPROTOOPT;
+		return -1;
+	}
 	int result = (int)syscall(SYS_getsockopt, descriptor, level, name, value, length);
 	if (result == 0 && level == SOL_SOCKET && name == SO_COOKIE && *length == sizeof(uint64_t)) {
 		uint64_t cookie = sim_cookie(descriptor);

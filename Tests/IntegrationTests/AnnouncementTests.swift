@@ -23,9 +23,9 @@ struct AnnouncementTests {
   /// The members for a connection of this process.
   private static func who(_ connection: ConnectionID) throws -> String {
     let peer = try ThisProcess.identity
-    let unit = peer.unit.replacing("\\", with: "\\\\")
+    let (unit, userUnit) = (peer.units.system, peer.units.user.replacing("\\", with: "\\\\"))
     return #""connection":"\#(connection)","pid":\#(peer.pid),"uid":\#(peer.uid),"#
-      + #""process":"\#(peer.process)","unit":"\#(unit)""#
+      + #""process":"\#(peer.process)","unit":"\#(unit)","systemUnit":"\#(unit)","userUnit":"\#(userUnit)""#
   }
 
   /// Expects the next announcement with these members, in which 0 stands for each time.

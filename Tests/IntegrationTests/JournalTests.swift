@@ -101,7 +101,7 @@ struct LogCommandTests {
         {"time":1767323105000000,"name":"backup.shouldPrune","object":"repo/main",\
         "verdict":"vetoed","query":9,"outcomes":[{"delegate":5,"outcome":"vetoed"}],"outcomesOmitted":0,\
         "unanswered":false,"overridden":false,"override":null,"mode":"parallel","elapsed":0.000350,\
-        "asker":{"connection":":3","pid":7,"uid":0,"process":"","unit":"prune.service"},\
+        "asker":{"connection":":3","pid":7,"uid":0,"process":"","unit":"prune.service","userUnit":""},\
         "bus":{"pid":17,"uid":18,"unit":"tribuned.service"}}
         """)
     let overridden = try #require(shown.lines.dropFirst(2).first)

@@ -10,7 +10,7 @@ import TribuneJSON
 @Suite("Output about delegation", .timeLimit(.minutes(15)))
 struct DelegationOutputTests {
   private static let hold = HoldInfo(
-    id: 8, connection: ":9", pid: 42, uid: 0, process: "restore", unit: "backup.service",
+    id: 8, connection: ":9", pid: 42, uid: 0, process: "restore", units: Units(system: "backup.service"),
     pattern: "archive.**", object: "", why: "a restore\u{1B}", age: .seconds(61), expiresIn: .seconds(5))
 
   @Test("a verdict says that nobody answered, that it is overridden, and that it is a dry run")
@@ -37,7 +37,10 @@ struct DelegationOutputTests {
       ])
     let json = reply.json.compact
     #expect(json.hasPrefix(#"{"query":7,"value":{"rows":3},"outcomes":["#))
-    #expect(json.contains(#""outcome":"answered","reason":"","pid":0,"uid":0,"process":"","unit":"","#))
+    #expect(
+      json.contains(
+        #""outcome":"answered","reason":"","pid":0,"uid":0,"process":"","unit":"","systemUnit":"","userUnit":"","#
+      ))
     #expect(json.contains(#""elapsed":0,"value":{"rows":3}}"#))
     #expect(json.contains(#""elapsed":0,"valueBase64":"/w=="}"#))
     #expect(QueryReply(query: 7).json.compact == #"{"query":7,"value":null,"outcomes":[]}"#)
@@ -54,13 +57,15 @@ struct DelegationOutputTests {
     #expect(
       Self.hold.json.compact
         == #"{"hold":8,"name":"archive.**","object":"","why":"a restore\u001b","connection":":9","pid":42,"#
-        + #""uid":0,"process":"restore","unit":"backup.service","age":61,"expiresIn":5}"#)
+        + #""uid":0,"process":"restore","unit":"backup.service","systemUnit":"backup.service","userUnit":"","age":61,"expiresIn":5}"#
+    )
   }
 
   @Test("an explanation lists holds, missing delegates and delegates, in this order")
   func explanation() {
     let delegate = DelegateInfo(
-      id: 3, connection: ":9", label: "steward", pid: 1, uid: 0, process: "", unit: "", object: "", order: 0,
+      id: 3, connection: ":9", label: "steward", pid: 1, uid: 0, process: "", units: Units(), object: "",
+      order: 0,
       failurePolicy: .veto, timeout: .seconds(5), patterns: ["a"])
     let explanation = Explanation(holds: [Self.hold], missing: ["backup"], delegates: [delegate])
     #expect(

@@ -14,10 +14,11 @@ struct NotificationOutputTests {
     acknowledged: 2,
     missing: [
       .init(
-        connection: ":7", pid: 42, uid: 1000, process: "flush.sh", unit: "backup.service", kind: .failed,
+        connection: ":7", pid: 42, uid: 1000, process: "flush.sh", units: Units(system: "backup.service"),
+        kind: .failed,
         reason: "exited\nwith 1", elapsed: .milliseconds(3)),
       .init(
-        connection: ":9", pid: 43, uid: 0, process: "", unit: "", kind: .timedOut, reason: "",
+        connection: ":9", pid: 43, uid: 0, process: "", units: Units(), kind: .timedOut, reason: "",
         elapsed: .seconds(5)),
     ])
 
@@ -44,8 +45,8 @@ struct NotificationOutputTests {
     #expect(
       Self.reply.json.compact
         == #"{"acknowledged":2,"missing":[{"connection":":7","pid":42,"uid":1000,"process":"flush.sh","#
-        + #""unit":"backup.service","failure":"failed","reason":"exited\nwith 1","elapsed":0.003000},"#
-        + #"{"connection":":9","pid":43,"uid":0,"process":"","unit":"","failure":"timedOut","reason":"","#
+        + #""unit":"backup.service","systemUnit":"backup.service","userUnit":"","failure":"failed","reason":"exited\nwith 1","elapsed":0.003000},"#
+        + #"{"connection":":9","pid":43,"uid":0,"process":"","unit":"","systemUnit":"","userUnit":"","failure":"timedOut","reason":"","#
         + #""elapsed":5}]}"#)
   }
 

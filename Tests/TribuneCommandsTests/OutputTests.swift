@@ -15,9 +15,9 @@ struct OutputTests {
     outcomes: [
       Outcome(
         delegate: 3, label: "restore", kind: .vetoed, reason: "a restore\nruns\u{1B}[2J", pid: 42, uid: 1000,
-        process: "restore.sh", unit: "backup.service", elapsed: .microseconds(1500)),
+        process: "restore.sh", units: Units(system: "backup.service"), elapsed: .microseconds(1500)),
       Outcome(
-        delegate: 4, label: "", kind: .approved, reason: "", pid: 43, uid: 0, process: "", unit: "",
+        delegate: 4, label: "", kind: .approved, reason: "", pid: 43, uid: 0, process: "", units: Units(),
         elapsed: .seconds(2)),
     ])
 
@@ -118,8 +118,8 @@ struct OutputTests {
       Self.verdict.json.compact
         == #"{"verdict":"vetoed","query":7,"outcomes":[{"delegate":3,"label":"restore","outcome":"vetoed","#
         + #""reason":"a restore\nruns\u001b[2J","pid":42,"uid":1000,"process":"restore.sh","#
-        + #""unit":"backup.service","elapsed":0.001500},{"delegate":4,"label":"","outcome":"approved","#
-        + #""reason":"","pid":43,"uid":0,"process":"","unit":"","elapsed":2}],"unanswered":false,"#
+        + #""unit":"backup.service","systemUnit":"backup.service","userUnit":"","elapsed":0.001500},{"delegate":4,"label":"","outcome":"approved","#
+        + #""reason":"","pid":43,"uid":0,"process":"","unit":"","systemUnit":"","userUnit":"","elapsed":2}],"unanswered":false,"#
         + #""overridden":false,"dryRun":false}"#)
   }
 

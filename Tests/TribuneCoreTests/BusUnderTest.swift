@@ -41,11 +41,13 @@ final class BusUnderTest {
   // MARK: Events
 
   @discardableResult
-  func connect(pid: UInt32 = 0, uid: UInt32 = 1000) -> ConnectionSlot {
+  func connect(
+    pid: UInt32 = 0, uid: UInt32 = 1000, units: PeerUnits = PeerUnits(system: "test.service")
+  ) -> ConnectionSlot {
     let slot = freeSlots.popLast() ?? ConnectionSlot(index: slotCount)
     slotCount = max(slotCount, slot.index + 1)
     lastConnection += 1
-    let peer = PeerIdentity(pid: pid, uid: uid, gid: 1000, process: "test", unit: "test.service")
+    let peer = PeerIdentity(pid: pid, uid: uid, gid: 1000, process: "test", units: units)
     let id = ConnectionID(rawValue: lastConnection)
     peers[slot] = (id, peer)
     happen { $0.connect(slot, id: id, peer: peer) }

@@ -156,7 +156,8 @@ struct DelegateChainTests {
       ["a.*", "b"], to: "o", by: slot, serial: 1, order: 3, policy: .abstain, timeout: 700, label: "restore")
     _ = bus.take()
     let chain = try bus.chain("a.x", object: "o")
-    let peer = PeerIdentity(pid: 42, uid: 1000, gid: 1000, process: "test", unit: "test.service")
+    let peer = PeerIdentity(
+      pid: 42, uid: 1000, gid: 1000, process: "test", units: PeerUnits(system: "test.service"))
     #expect(
       chain == [
         DelegateEntry(

@@ -110,15 +110,21 @@ struct OverrideTests {
     "A query is vetoed if no delegate has the label or the unit that is required",
     arguments: [
       // A pattern, what it requires, the labels of the delegates (in unit `test.service`), what is missing.
-      ("x", ["guard"], [], ["guard"]), ("x", ["guard"], ["guard"], []),
-      ("x", ["guard"], ["Guard", "guards"], ["guard"]), ("x", ["test.service"], [], ["test.service"]),
-      ("x", ["test.service"], ["any"], []), ("**", ["one", "guard", "two"], ["guard"], ["one", "two"]),
-      ("y", ["guard"], [], []),
-    ] as [(String, [String], [String], [String])])
-  func required(pattern: String, names: [String], labels: [String], missing: [String]) throws {
+      ("x", [.label("guard")], [], ["label:guard"]), ("x", [.label("guard")], ["guard"], []),
+      ("x", [.label("guard")], ["Guard", "guards"], ["label:guard"]),
+      ("x", [.unit("test.service")], [], ["unit:test.service"]), ("x", [.unit("test.service")], ["any"], []),
+      // Neither counts for the other, whatever it is called.
+      ("x", [.label("test.service")], ["any"], ["label:test.service"]),
+      ("x", [.unit("guard.service")], ["guard.service"], ["unit:guard.service"]),
+      ("**", [.label("one"), .label("guard"), .label("two")], ["guard"], ["label:one", "label:two"]),
+      ("y", [.label("guard")], [], []),
+    ] as [(String, [RequiredDelegate], [String], [String])])
+  func required(
+    pattern: String, names: [RequiredDelegate], labels: [String], missing: [String]
+  ) throws {
     for mode in [QueryMode.parallel, .order] {
       let bus = BusUnderTest()
-      bus.bus.policy.requirements = [.init(pattern: try Pattern(pattern), names: names)]
+      bus.bus.policy.queryRules = [.init(pattern: try Pattern(pattern), required: names)]
       let (asker, delegate) = (bus.connect(), bus.connect())
       for (index, label) in labels.enumerated() {
         bus.attach(["x"], to: "o", by: delegate, serial: Serial(index + 1), label: label)
@@ -140,9 +146,49 @@ struct OverrideTests {
     }
   }
 
+  @Test("A required unit is the system's; a user cannot give a process that name")
+  func requiredUnitOfUser() throws {
+    bus.bus.policy.queryRules = [.init(pattern: .any, required: [.unit("backup.service")])]
+    let asker = bus.connect()
+    for (serial, units) in zip(
+      Serial(5)...,
+      [
+        PeerUnits(system: "user@1000.service", user: "backup.service"), PeerUnits(user: "backup.service"),
+        PeerUnits(system: "backup.service"),
+      ])
+    {
+      let delegate = bus.connect(units: units)
+      bus.attach(["x"], by: delegate, serial: 1)
+      _ = bus.take()
+      bus.ask("x", by: asker, serial: serial)
+      let isVetoed = bus.take().contains { $0.contains("vetoed: d0 gone (required, and not attached)") }
+      #expect(isVetoed == (units.system != "backup.service"))
+      bus.disconnect(delegate)
+    }
+  }
+
+  @Test(
+    "A query that no delegate answers is vetoed if the configuration says so",
+    arguments: [("x", true), ("**", true), ("y", false)])
+  func defaultVeto(pattern: String, isVetoed: Bool) throws {
+    bus.bus.policy.queryRules = [.init(pattern: try Pattern(pattern), vetoesByDefault: true)]
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.ask("x", by: asker, serial: 5)
+    bus.expect("A verdict 5 q1 \(isVetoed ? "vetoed" : "allowed")?")
+    let explained = try bus.explain("x", object: "").compactMap { entry in
+      if case .missing(let absent) = entry { absent.name } else { nil }
+    }
+    #expect(explained == (isVetoed ? ["*"] : []))
+    bus.attach(["x"], by: delegate, serial: 1)
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 6)
+    bus.answer(.approve, query: 2, delegate: 1, from: delegate)
+    #expect(bus.take().contains("A verdict 6 q2 allowed: d1 approved"))
+  }
+
   @Test("A required delegate for other names or objects is missing")
   func requiredElsewhere() throws {
-    bus.bus.policy.requirements = [.init(pattern: try Pattern("x"), names: ["guard"])]
+    bus.bus.policy.queryRules = [.init(pattern: try Pattern("x"), required: [.label("guard")])]
     let (asker, delegate) = (bus.connect(), bus.connect())
     bus.attach(["y"], to: "o", by: delegate, serial: 1, label: "guard")
     bus.attach(["x"], to: "p", by: delegate, serial: 2, label: "guard")
@@ -155,8 +201,9 @@ struct OverrideTests {
 
   @Test("In mode all, the others are asked even if one is missing; value queries require no delegates")
   func requiredAll() throws {
-    bus.bus.policy.requirements = [
-      .init(pattern: try Pattern("x"), names: ["guard"]), .init(pattern: try Pattern("*"), names: ["guard"]),
+    bus.bus.policy.queryRules = [
+      .init(pattern: try Pattern("x"), required: [.label("guard")]),
+      .init(pattern: try Pattern("*"), required: [.label("guard")]),
     ]
     let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
     bus.hold("x", by: delegate, serial: 2)

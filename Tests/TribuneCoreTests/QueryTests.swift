@@ -90,7 +90,7 @@ struct QueryTests {
     _ = bus.take()
     bus.ask("x.y", object: "o", by: asker, serial: 5, text: "{}")
     let question = try #require(bus.takeQuestions().first?.question)
-    #expect(question.asker.pid == 42 && question.asker.unit == "test.service")
+    #expect(question.asker.pid == 42 && question.asker.units.system == "test.service")
     bus.expect("B question 3 q1 d1 700ms x.yo{}")
   }
 

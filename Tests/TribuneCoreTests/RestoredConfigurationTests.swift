@@ -15,9 +15,9 @@ struct RestoredConfigurationTests {
   init() throws {
     bus = BusUnderTest { $0.deadline = 700 }
     bus.bus.policy.overriders = .users([1, 1000])
-    bus.bus.policy.requirements = [
-      .init(pattern: try Pattern("a.*"), names: ["guard.service", "ünit"]),
-      .init(pattern: .any, names: ["x"]),
+    bus.bus.policy.queryRules = [
+      .init(pattern: try Pattern("a.*"), required: [.unit("guard.service"), .label("ünit")]),
+      .init(pattern: .any, required: [.label("x")], vetoesByDefault: true),
     ]
     bus.configure(scrollView, ["view/*": "Tap", "view/1": "Scroll", "**": "Tap"])
   }

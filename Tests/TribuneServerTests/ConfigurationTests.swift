@@ -34,15 +34,17 @@ struct ConfigurationTests {
   }
 
   private static func require(
-    _ requirements: (pattern: String, names: [String])...
+    _ rules: (pattern: String, labels: [String])..., vetoesByDefault: Bool = false
   ) -> (inout Configuration) -> Void {
     { configuration in
-      for requirement in requirements {
+      for rule in rules {
         do throws(WireError) {
-          configuration.policy.requirements.append(
-            .init(pattern: try Pattern(requirement.pattern), names: requirement.names))
+          configuration.policy.queryRules.append(
+            .init(
+              pattern: try Pattern(rule.pattern), required: rule.labels.map { .label($0) },
+              vetoesByDefault: vetoesByDefault))
         } catch {
-          Issue.record("\(requirement.pattern): \(error.message)")
+          Issue.record("\(rule.pattern): \(error.message)")
         }
       }
     }
@@ -109,23 +111,31 @@ struct ConfigurationTests {
     Good("[Delegation]\nOverrideUsers=root\nOverrideUsers=\n") { _ in },
     // Sections about something.
     Good(
-      "[Query \"backup.*\"]\nRequireDelegate=a b.service\nRequireDelegate=c a\n",
+      "[Query \"backup.*\"]\nRequireDelegate=label:a label:b.service\nRequireDelegate=label:c label:a\n",
       require(("backup.*", ["a", "b.service", "c"]))),
+    Good("[Query \"**\"]\nRequireDelegate=unit:a@b.service label:c:d\n") {
+      $0.policy.queryRules = [.init(pattern: .any, required: [.unit("a@b.service"), .label("c:d")])]
+    },
     Good(
-      "[Query \"a\"]\nRequireDelegate=x\n[Query \"**\"]\nRequireDelegate=y\n[Query \"a\"]\nRequireDelegate=z\n",
+      "[Query \"a\"]\nDefault=veto\nRequireDelegate=label:x\n", require(("a", ["x"]), vetoesByDefault: true)),
+    Good("[Query \"a\"]\nDefault=veto\n", require(("a", []), vetoesByDefault: true)),
+    Good("[Query \"a\"]\nDefault=veto\nDefault=allow\n") { _ in },
+    Good("[Query \"a\"]\nDefault=veto\nDefault=\n") { _ in },
+    Good(
+      "[Query \"a\"]\nRequireDelegate=label:x\n[Query \"**\"]\nRequireDelegate=label:y\n[Query \"a\"]\nRequireDelegate=label:z\n",
       require(("a", ["x", "z"]), ("**", ["y"]))),
     Good(
-      "[Query \"a\"]\nRequireDelegate=x\n[Query \"b\"]\nRequireDelegate=y\n[Query \"a\"]\nRequireDelegate=\n",
+      "[Query \"a\"]\nRequireDelegate=label:x\n[Query \"b\"]\nRequireDelegate=label:y\n[Query \"a\"]\nRequireDelegate=\n",
       require(("b", ["y"]))),
     Good("[Query \"a\"]\n") { _ in },
     Good(
-      " [ Query\t\"a\" ] ; \"why\"\r\nRequireDelegate=x\r\n[Log] ; \"b\"\nLevel=debug\n"
+      " [ Query\t\"a\" ] ; \"why\"\r\nRequireDelegate=label:x\r\n[Log] ; \"b\"\nLevel=debug\n"
     ) {
       require(("a", ["x"]))(&$0)
       $0.logLevel = .debug
     },
     Good(
-      "[Query \"\(String(repeating: "n", count: 255))\"]\nRequireDelegate=x\n",
+      "[Query \"\(String(repeating: "n", count: 255))\"]\nRequireDelegate=label:x\n",
       require((String(repeating: "n", count: 255), ["x"]))),
   ]
 
@@ -195,6 +205,15 @@ struct ConfigurationTests {
     Bad(
       "[Query \"a\"]\nRequireDelegate=" + String(repeating: "x", count: 183),
       "2: error: the line is 199 bytes long; the limit is 198"),
+    Bad(
+      "[Query \"a\"]\nRequireDelegate=unit:b c.service",
+      "2: error: RequireDelegate=: \"c.service\" does not say what it names: write unit:c.service for a system unit, "
+        + "label:c.service for a label"),
+    Bad(
+      "[Query \"a\"]\nRequireDelegate=label:",
+      "2: error: RequireDelegate=: \"label:\" does not say what it names: write unit:label: for a system unit, "
+        + "label:label: for a label"),
+    Bad("[Query \"a\"]\nDefault=no", "2: error: Default=: \"no\" is neither veto nor allow"),
     Bad("[Object]\nProtocol=P", "1: error: [Object]: needs an object, as in [Object \"view/*\"]"),
     Bad(
       "[Object \"a*\"]\nProtocol=P",
@@ -290,7 +309,7 @@ struct ConfigurationTests {
   @Test("must leave space in the log")
   func tooLongForTheLog() throws {
     // A sixteenth of the log has 131,072 bytes.
-    let lines = (0..<900).map { "RequireDelegate=\($0)\(String(repeating: "x", count: 150))\n" }
+    let lines = (0..<900).map { "RequireDelegate=label:\($0)\(String(repeating: "x", count: 150))\n" }
     let text = "[Notifications]\nRetainedMax=1M\n[Bus]\nLogMax=2M\n[Query \"a.*\"]\n"
     #expect(read(text + lines[..<500].joined()).diagnostics.isEmpty)
     let diagnostics = read(text + lines.joined()).diagnostics

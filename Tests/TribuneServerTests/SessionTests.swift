@@ -106,7 +106,7 @@ struct SessionTests {
     Session(
       id: ConnectionID(rawValue: 7), slot: ConnectionSlot(index: 0),
       descriptor: try UnixSocket.make(nonblocking: true), cookie: 1,
-      peer: PeerIdentity(pid: 1, uid: 0, gid: 0, process: "", unit: ""),
+      peer: PeerIdentity(pid: 1, uid: 0, gid: 0, process: "", units: PeerUnits(system: "")),
       connected: Instant(nanoseconds: 0), limits: .fromBus, state: state)
   }
 }

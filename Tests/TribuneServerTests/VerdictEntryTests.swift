@@ -11,7 +11,7 @@ private func outcome(
   _ kind: OutcomeKind, _ reason: String = "", label: String = "restore", pid: UInt32 = 42,
   process: String = "rsync", unit: String = "restore.service", id: UInt64 = 5
 ) -> Outcome {
-  let peer = PeerIdentity(pid: pid, uid: 1, gid: 1, process: process, unit: unit)
+  let peer = PeerIdentity(pid: pid, uid: 1, gid: 1, process: process, units: PeerUnits(system: unit))
   return Outcome(
     delegate: DelegateIdentity(id: DelegateID(rawValue: id), label: label, peer: peer), outcome: kind,
     reason: reason, elapsed: 1_000_350)
@@ -23,7 +23,8 @@ private func entry(
 ) -> VerdictEntry {
   VerdictEntry(
     name: "backup.shouldPrune", object: object,
-    asker: PeerIdentity(pid: 7, uid: 0, gid: 0, process: "tribunectl", unit: "prune.service"),
+    asker: PeerIdentity(
+      pid: 7, uid: 0, gid: 0, process: "tribunectl", units: PeerUnits(system: "prune.service")),
     askerConnection: ConnectionID(rawValue: 3),
     verdict: Verdict(
       query: QueryID(rawValue: 9), verdict: verdict, isUnanswered: isUnanswered, outcomes: outcomes,
@@ -104,10 +105,10 @@ struct VerdictEntryTests {
         "TRIBUNE_VETOED_BY_UNIT=restore.service",
         """
         TRIBUNE_OUTCOMES=[{"delegate":5,"label":"","outcome":"abstained","reason":"","pid":42,"uid":1,\
-        "process":"rsync","unit":"","elapsed":1.000350},{"delegate":5,"label":"restore","outcome":"vetoed",\
+        "process":"rsync","unit":"","systemUnit":"","userUnit":"","elapsed":1.000350},{"delegate":5,"label":"restore","outcome":"vetoed",\
         "reason":"a \\"restore\\"\\n\\u202eruns\\u200e","pid":42,"uid":1,"process":"rsync",\
-        "unit":"restore.service","elapsed":1.000350},{"delegate":5,"label":"b","outcome":"timedOut",\
-        "reason":"","pid":42,"uid":1,"process":"rsync","unit":"restore.service","elapsed":1.000350}]
+        "unit":"restore.service","systemUnit":"restore.service","userUnit":"","elapsed":1.000350},{"delegate":5,"label":"b","outcome":"timedOut",\
+        "reason":"","pid":42,"uid":1,"process":"rsync","unit":"restore.service","systemUnit":"restore.service","userUnit":"","elapsed":1.000350}]
         """,
       ])
   }

@@ -31,10 +31,10 @@ struct AskingTests {
             outcomes: [
               Outcome(
                 delegate: 3, label: "steward", kind: .vetoed, reason: "unsaved changes", pid: 100, uid: 1000,
-                process: "editor", unit: "editor.service", elapsed: .microseconds(1500)),
+                process: "editor", units: Units(system: "editor.service"), elapsed: .microseconds(1500)),
               Outcome(
                 delegate: 4, label: "", kind: .timedOut, reason: "", pid: 100, uid: 1000, process: "editor",
-                unit: "editor.service", elapsed: .seconds(5)),
+                units: Units(system: "editor.service"), elapsed: .seconds(5)),
             ]))
     }
     #expect(asked == Ask(deadline: 2500, mode: .all, fallback: .vetoed, parent: 12))
@@ -115,5 +115,6 @@ struct AskingTests {
 func identity(_ id: UInt64, _ label: String) -> DelegateIdentity {
   DelegateIdentity(
     id: DelegateID(rawValue: id), label: label,
-    peer: PeerIdentity(pid: 100, uid: 1000, gid: 1000, process: "editor", unit: "editor.service"))
+    peer: PeerIdentity(
+      pid: 100, uid: 1000, gid: 1000, process: "editor", units: PeerUnits(system: "editor.service")))
 }

@@ -24,7 +24,8 @@ struct DelegateTests {
       #expect(question.timeout == .seconds(5))
       #expect(
         question.asker
-          == Asker(pid: 100, uid: 1000, process: "editor", unit: "editor.service", connection: ":9"))
+          == Asker(
+            pid: 100, uid: 1000, process: "editor", units: Units(system: "editor.service"), connection: ":9"))
       return answer
     }
     try await conversation(busEndsFirst: true) { peer in

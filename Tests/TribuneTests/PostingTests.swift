@@ -101,7 +101,8 @@ struct PostingTests {
       #expect(
         reply.missing.last
           == .init(
-            connection: ":5", pid: 100, uid: 1000, process: "editor", unit: "editor.service", kind: .failed,
+            connection: ":5", pid: 100, uid: 1000, process: "editor", units: Units(system: "editor.service"),
+            kind: .failed,
             reason: "no room", elapsed: .microseconds(1500)))
     }
     #expect(posted == Post(options: [.awaited, .retain], deadline: 2500))

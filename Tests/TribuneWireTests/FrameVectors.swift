@@ -4,8 +4,9 @@ import TribuneWire
 
 extension FrameVector {
   private static let restore = PeerIdentity(
-    pid: 4242, uid: 34, gid: 34, process: "restore", unit: "restore@db.service")
-  private static let shell = PeerIdentity(pid: 777, uid: 1000, gid: 1000, process: "bash", unit: "")
+    pid: 4242, uid: 34, gid: 34, process: "restore", units: PeerUnits(system: "restore@db.service"))
+  private static let shell = PeerIdentity(
+    pid: 777, uid: 1000, gid: 1000, process: "bash", units: PeerUnits(system: ""))
   private static let query = QueryID(rawValue: 41)
   private static let delegate = DelegateID(rawValue: 19)
   private static let identity = DelegateIdentity(id: delegate, label: "restore of db", peer: restore)
@@ -139,7 +140,8 @@ extension FrameVector {
         protocols: ["TapScrollViewDelegate", "Printable"]), serial: 31, object: "view/1"),
     FrameVector("hold", Hold(), serial: 38, name: "archive.**", object: "folder/backups", text: why),
     FrameVector(
-      "hold-expiry", Hold(expiry: 3_600_000_000_000), serial: 39, name: "unit.shouldRestart", text: "backup"),
+      "hold-expiry", Hold(expiry: 3_600_000_000_000, label: "backup"), serial: 39, name: "unit.shouldRestart",
+      text: "backup"),
     FrameVector(
       "ended-replaced",
       Ended.replaced(

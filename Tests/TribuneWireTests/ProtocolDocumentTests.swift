@@ -88,9 +88,9 @@ private struct ProtocolDocument {
 enum Conversation {
   private static let editor = DelegateIdentity(
     id: DelegateID(rawValue: 31), label: "editor",
-    peer: PeerIdentity(pid: 4710, uid: 1000, gid: 1000, process: "editor", unit: ""))
+    peer: PeerIdentity(pid: 4710, uid: 1000, gid: 1000, process: "editor", units: PeerUnits(system: "")))
   private static let asker = PeerIdentity(
-    pid: 4711, uid: 1000, gid: 1000, process: "wm", unit: "session-2.scope")
+    pid: 4711, uid: 1000, gid: 1000, process: "wm", units: PeerUnits(system: "session-2.scope"))
   private static let query = QueryID(rawValue: 12)
   private static let client = ConnectionID(rawValue: 7)
 
@@ -148,7 +148,8 @@ enum Conversation {
 
   private static let backup = DelegateIdentity(
     id: DelegateID(rawValue: 32), label: "",
-    peer: PeerIdentity(pid: 4820, uid: 0, gid: 0, process: "backup", unit: "backup.service"))
+    peer: PeerIdentity(
+      pid: 4820, uid: 0, gid: 0, process: "backup", units: PeerUnits(system: "backup.service")))
 
   private static let holding: [FrameVector] = [
     FrameVector(
@@ -198,7 +199,8 @@ enum Conversation {
   ]
 
   private static let disk = ConnectionID(rawValue: 9)
-  private static let shell = PeerIdentity(pid: 4830, uid: 1000, gid: 1000, process: "bash", unit: "")
+  private static let shell = PeerIdentity(
+    pid: 4830, uid: 1000, gid: 1000, process: "bash", units: PeerUnits(system: ""))
 
   private static let keeping: [FrameVector] = [
     FrameVector(

@@ -64,8 +64,15 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
 
   var kind: FrameKind { type(of: fields).kind }
 
-  /// Whether a frame of this kind can leave out all its fields.
-  var mayHaveNoFields: Bool { kind == .post || kind == .observe }
+  /// The length of the fields in a frame of this kind by which later ones are left out; nil if there is none.
+  var shortFieldsLength: Int? {
+    switch kind {
+    case .post, .observe: 0
+    // In version 0.1.0, a hold had no label.
+    case .hold: 8
+    default: nil
+    }
+  }
 
   var hasLeftOutItsFields: Bool { (fields as? Post) == Post() || (fields as? Observe) == Observe() }
 

@@ -125,7 +125,7 @@ extension Outcome {
     self.init(
       delegate: outcome.delegate.id.rawValue, label: outcome.delegate.label, kind: Kind(outcome.outcome),
       reason: outcome.reason, pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process,
-      unit: peer.unit, elapsed: .microseconds(Int64(clamping: outcome.elapsed)),
+      units: Units(peer.units), elapsed: .microseconds(Int64(clamping: outcome.elapsed)),
       value: outcome.outcome == .answered ? UserInfo(outcome.value) : nil)
   }
 }
@@ -152,7 +152,7 @@ extension Progress {
     self.init(
       query: progress.query.rawValue, delegate: progress.delegate.id.rawValue, label: progress.delegate.label,
       status: status, timeout: .milliseconds(Int(progress.timeout)), pid: Int32(clamping: peer.pid),
-      uid: peer.uid, process: peer.process, unit: peer.unit, stage: Stage(progress))
+      uid: peer.uid, process: peer.process, units: Units(peer.units), stage: Stage(progress))
   }
 }
 
@@ -170,7 +170,7 @@ extension Progress.Stage {
 extension Asker {
   init(_ peer: PeerIdentity, connection: ConnectionID) {
     self.init(
-      pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process, unit: peer.unit,
+      pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process, units: Units(peer.units),
       connection: connection.description)
   }
 }

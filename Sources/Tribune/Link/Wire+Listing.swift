@@ -20,7 +20,7 @@ extension ConnectionInfo {
   init(_ entry: ConnectionEntry) {
     self.init(
       id: entry.id.description, pid: Int32(clamping: entry.peer.pid), uid: entry.peer.uid,
-      gid: entry.peer.gid, process: entry.peer.process, unit: entry.peer.unit,
+      gid: entry.peer.gid, process: entry.peer.process, units: Units(entry.peer.units),
       age: .microseconds(Int64(clamping: entry.age)), observations: Int(entry.observations),
       delegates: Int(entry.delegates), queries: Int(entry.queries), queuedBytes: Int(clamping: entry.queued),
       lost: Int(clamping: entry.lost), posted: Int(clamping: entry.posted), isPaused: entry.isPaused,
@@ -50,7 +50,7 @@ extension DelegateInfo {
     let peer = entry.delegate.peer
     self.init(
       id: entry.delegate.id.rawValue, connection: entry.connection.description, label: entry.delegate.label,
-      pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process, unit: peer.unit,
+      pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process, units: Units(peer.units),
       object: entry.object, order: entry.order, failurePolicy: FailurePolicy(entry.failurePolicy),
       timeout: .milliseconds(Int(entry.timeout)), patterns: entry.patterns)
   }
@@ -62,7 +62,8 @@ extension HoldInfo {
     self.init(
       id: entry.delegate.id.rawValue, connection: entry.connection.description,
       pid: Int32(clamping: peer.pid),
-      uid: peer.uid, process: peer.process, unit: peer.unit, pattern: entry.pattern, object: entry.object,
+      uid: peer.uid, process: peer.process, units: Units(peer.units), pattern: entry.pattern,
+      object: entry.object,
       why: entry.why, age: .microseconds(Int64(clamping: entry.age)),
       expiresIn: entry.remaining == 0 ? nil : .microseconds(Int64(clamping: entry.remaining)))
   }

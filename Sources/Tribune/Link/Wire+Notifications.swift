@@ -58,7 +58,7 @@ extension AwaitedReply.Missing {
     let peer = missing.peer
     self.init(
       connection: missing.connection.description, pid: Int32(clamping: peer.pid), uid: peer.uid,
-      process: peer.process, unit: peer.unit, kind: Kind(missing.failure), reason: missing.reason,
+      process: peer.process, units: Units(peer.units), kind: Kind(missing.failure), reason: missing.reason,
       elapsed: .microseconds(Int64(clamping: missing.elapsed)))
   }
 }

@@ -22,8 +22,10 @@ public struct AwaitedReply: Hashable, Sendable {
     public var uid: UInt32
     /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
     public var process: String
-    /// The systemd unit; empty if none.
-    public var unit: String
+    /// Its systemd units.
+    public var units: Units
+    /// `units.primary`.
+    public var unit: String { units.primary }
     /// Why it is not done.
     public var kind: Kind
     /// The reason that it gave; empty if none.
@@ -33,14 +35,14 @@ public struct AwaitedReply: Hashable, Sendable {
 
     /// Makes a value for tests of posters.
     public init(
-      connection: String, pid: Int32, uid: UInt32, process: String, unit: String, kind: Kind, reason: String,
+      connection: String, pid: Int32, uid: UInt32, process: String, units: Units, kind: Kind, reason: String,
       elapsed: Duration
     ) {
       self.connection = connection
       self.pid = pid
       self.uid = uid
       self.process = process
-      self.unit = unit
+      self.units = units
       self.kind = kind
       self.reason = reason
       self.elapsed = elapsed

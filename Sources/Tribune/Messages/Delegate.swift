@@ -84,19 +84,21 @@ public struct Asker: Hashable, Sendable {
   public var uid: UInt32
   /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
-  /// The systemd unit; empty if none.
-  public var unit: String
+  /// Its systemd units.
+  public var units: Units
+  /// `units.primary`.
+  public var unit: String { units.primary }
   /// The connection, `:N`.
   public var connection: String
 
   /// Makes an asker for tests of delegates.
   public init(
-    pid: Int32 = 0, uid: UInt32 = 0, process: String = "", unit: String = "", connection: String = ":0"
+    pid: Int32 = 0, uid: UInt32 = 0, process: String = "", units: Units = Units(), connection: String = ":0"
   ) {
     self.pid = pid
     self.uid = uid
     self.process = process
-    self.unit = unit
+    self.units = units
     self.connection = connection
   }
 }

@@ -48,8 +48,10 @@ public struct HoldInfo: Hashable, Sendable {
   public var uid: UInt32
   /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
-  /// The systemd unit; empty if none.
-  public var unit: String
+  /// Its systemd units.
+  public var units: Units
+  /// `units.primary`.
+  public var unit: String { units.primary }
   /// The names that it vetoes.
   public var pattern: String
   /// The object that it applies to; empty for any.

@@ -64,8 +64,10 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var gid: UInt32
   /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
-  /// The systemd unit; empty if none.
-  public var unit: String
+  /// Its systemd units.
+  public var units: Units
+  /// `units.primary`.
+  public var unit: String { units.primary }
   /// The time since it connected.
   public var age: Duration
   /// Its observations.
@@ -137,8 +139,10 @@ public struct DelegateInfo: Hashable, Sendable {
   public var uid: UInt32
   /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
-  /// The systemd unit; empty if none.
-  public var unit: String
+  /// Its systemd units.
+  public var units: Units
+  /// `units.primary`.
+  public var unit: String { units.primary }
   /// The object that it is attached to; empty for any.
   public var object: String
   /// Its position in the chain: lower is earlier.

@@ -86,8 +86,10 @@ public struct Outcome: Hashable, Sendable {
   public var uid: UInt32
   /// The process's name (comm), at most 15 bytes.
   public var process: String
-  /// The process's systemd unit; empty if none.
-  public var unit: String
+  /// Its systemd units.
+  public var units: Units
+  /// `units.primary`.
+  public var unit: String { units.primary }
   /// The time from the question to the outcome.
   public var elapsed: Duration
   /// The value, if the kind is ``Kind/answered``; else nil.
@@ -96,7 +98,7 @@ public struct Outcome: Hashable, Sendable {
   /// Makes an outcome for tests of askers.
   public init(
     delegate: UInt64, label: String = "", kind: Kind, reason: String = "", pid: Int32 = 0, uid: UInt32 = 0,
-    process: String = "", unit: String = "", elapsed: Duration = .zero, value: UserInfo? = nil
+    process: String = "", units: Units = Units(), elapsed: Duration = .zero, value: UserInfo? = nil
   ) {
     self.delegate = delegate
     self.label = label
@@ -105,7 +107,7 @@ public struct Outcome: Hashable, Sendable {
     self.pid = pid
     self.uid = uid
     self.process = process
-    self.unit = unit
+    self.units = units
     self.elapsed = elapsed
     self.value = value
   }
@@ -139,15 +141,17 @@ public struct Progress: Hashable, Sendable {
   public var uid: UInt32
   /// The process's name (comm), at most 15 bytes.
   public var process: String
-  /// The process's systemd unit; empty if none.
-  public var unit: String
+  /// Its systemd units.
+  public var units: Units
+  /// `units.primary`.
+  public var unit: String { units.primary }
   /// Where the query is with the delegate.
   public var stage: Stage
 
   /// Makes a progress report for tests.
   public init(
     query: UInt64, delegate: UInt64, label: String = "", status: String = "", timeout: Duration = .zero,
-    pid: Int32 = 0, uid: UInt32 = 0, process: String = "", unit: String = "", stage: Stage
+    pid: Int32 = 0, uid: UInt32 = 0, process: String = "", units: Units = Units(), stage: Stage
   ) {
     self.query = query
     self.delegate = delegate
@@ -157,7 +161,7 @@ public struct Progress: Hashable, Sendable {
     self.pid = pid
     self.uid = uid
     self.process = process
-    self.unit = unit
+    self.units = units
     self.stage = stage
   }
 }

@@ -38,7 +38,7 @@ final class AnswerLog: Sendable {
   func replaced(by delegate: DelegateInfo) {
     let participant = delegateText(
       delegate.id, label: delegate.label, process: delegate.process, pid: delegate.pid, uid: delegate.uid,
-      unit: delegate.unit)
+      units: delegate.units)
     end.yield(.failure("replaced by \(participant)"))
   }
 

@@ -141,7 +141,7 @@ actor TerminalDelegate: Delegate {
     let what = [question.name.terminalSafe, question.object.terminalSafe, String(userInfo)]
     let name = asker.process.isEmpty ? "a process" : asker.process.terminalSafe
     var parts = ["pid \(asker.pid)", "uid \(asker.uid)"]
-    if !asker.unit.isEmpty { parts.append(asker.unit.terminalSafe) }
+    if asker.units != Units() { parts.append(asker.units.description.terminalSafe) }
     let dryRun = question.isDryRun ? "; a dry run: no action will follow" : ""
     return """
       \(what.filter { !$0.isEmpty }.joined(separator: "  "))

@@ -35,7 +35,7 @@ struct LoggedVerdict: Sendable {
         .object([
           ("connection", text("TRIBUNE_ASKER_CONNECTION")), ("pid", number("TRIBUNE_ASKER_PID")),
           ("uid", number("TRIBUNE_ASKER_UID")), ("process", text("TRIBUNE_ASKER_PROCESS")),
-          ("unit", text("TRIBUNE_ASKER_UNIT")),
+          ("unit", text("TRIBUNE_ASKER_UNIT")), ("userUnit", text("TRIBUNE_ASKER_USER_UNIT")),
         ])
       ),
       // The journal itself recorded these fields about the writer of the entry.
@@ -71,6 +71,7 @@ struct LoggedVerdict: Sendable {
     if entry["TRIBUNE_UNANSWERED"] == "yes" { head += " (no delegate approved or vetoed)" }
     var asker = [entry["TRIBUNE_ASKER_PROCESS"] ?? "", "pid \(entry["TRIBUNE_ASKER_PID"] ?? "?")"]
     asker.append(entry["TRIBUNE_ASKER_UNIT"] ?? "")
+    asker.append(entry["TRIBUNE_ASKER_USER_UNIT"] ?? "")
     head += context.styled(
       "  asked by \(asker.filter { !$0.isEmpty }.joined(separator: ", ").terminalSafe)", .faint)
 

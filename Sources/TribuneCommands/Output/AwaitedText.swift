@@ -19,17 +19,19 @@ extension AwaitedReply {
 
 extension AwaitedReply.Missing {
   fileprivate var json: JSONValue {
-    .object([
-      ("connection", .string(connection)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
-      ("process", .string(process)), ("unit", .string(unit)), ("failure", .string(kind.rawValue)),
-      ("reason", .string(reason)), ("elapsed", .seconds(elapsed)),
-    ])
+    .object(
+      [
+        ("connection", .string(connection)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
+        ("process", .string(process)),
+      ] + units.members + [
+        ("failure", .string(kind.rawValue)), ("reason", .string(reason)), ("elapsed", .seconds(elapsed)),
+      ])
   }
 
   /// `failed    flush.sh (:7, pid 42, uid 0, backup.service): exited with 1  [1ms]`.
   fileprivate var line: String {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
-    let parts = [connection, "pid \(pid)", "uid \(uid)", unit].filter { !$0.isEmpty }
+    let parts = [connection, "pid \(pid)", "uid \(uid)", units.description].filter { !$0.isEmpty }
     let participant = (process.isEmpty ? "connection" : process) + " (" + parts.joined(separator: ", ") + ")"
     return "\(word) \(participant.terminalSafe)\(reason.terminalSafe.afterColon)  [\(elapsed.formatted)]"
   }

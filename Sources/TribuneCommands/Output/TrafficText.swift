@@ -123,9 +123,10 @@ extension Progress.Stage {
 
 extension Asker {
   var json: JSONValue {
-    .object([
-      ("connection", .string(connection)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
-      ("process", .string(process)), ("unit", .string(unit)),
-    ])
+    .object(
+      [
+        ("connection", .string(connection)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
+        ("process", .string(process)),
+      ] + units.members)
   }
 }

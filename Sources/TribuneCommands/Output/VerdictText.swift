@@ -44,8 +44,9 @@ extension Outcome {
       [
         ("delegate", .unsigned(delegate)), ("label", .string(label)), ("outcome", .string(kind.rawValue)),
         ("reason", .string(reason)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
-        ("process", .string(process)), ("unit", .string(unit)), ("elapsed", .seconds(elapsed)),
-      ] + (value.map { [$0.jsonMember(named: "value")] } ?? []))
+        ("process", .string(process)),
+      ] + units.members + [("elapsed", .seconds(elapsed))]
+        + (value.map { [$0.jsonMember(named: "value")] } ?? []))
   }
 
   /// Whether the outcome can be why something is not allowed. For failures, the failure policy decides.
@@ -83,19 +84,19 @@ extension Outcome {
 
   /// The delegate's label or process, and its identity.
   var participant: String {
-    delegateText(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
+    delegateText(delegate, label: label, process: process, pid: pid, uid: uid, units: units)
   }
 }
 
 /// `restore (restore.sh, pid 42, uid 0, backup.service)`: a delegate's label or process, and its identity. A
 /// required delegate that is missing has no id, process or user, so only its label is returned.
 func delegateText(
-  _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, unit: String
+  _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, units: Units
 ) -> String {
   let name = label.isEmpty ? (process.isEmpty ? "delegate \(id)" : process) : label
   if id == 0 { return name.terminalSafe }
   var parts = ["pid \(pid)", "uid \(uid)"]
   if !label.isEmpty, !process.isEmpty { parts.insert(process, at: 0) }
-  if !unit.isEmpty { parts.append(unit) }
+  if units != Units() { parts.append(units.description) }
   return "\(name.terminalSafe) (\(parts.joined(separator: ", ").terminalSafe))"
 }

@@ -67,7 +67,8 @@ extension Table {
     for delegate in delegates {
       append([
         String(delegate.order), delegate.label.isEmpty ? String(delegate.id) : delegate.label,
-        delegate.connection, String(delegate.pid), delegate.process, String(delegate.uid), delegate.unit,
+        delegate.connection, String(delegate.pid), delegate.process, String(delegate.uid),
+        delegate.units.description,
         delegate.failurePolicy.rawValue, delegate.timeout.formatted,
         delegate.object.isEmpty ? "any" : delegate.object, delegate.patterns.joined(separator: " "),
       ])
@@ -83,7 +84,7 @@ extension Table {
     for hold in holds {
       append([
         String(hold.id), hold.pattern, hold.object.isEmpty ? "any" : hold.object, hold.connection,
-        String(hold.pid), hold.process, String(hold.uid), hold.unit, hold.age.formatted,
+        String(hold.pid), hold.process, String(hold.uid), hold.units.description, hold.age.formatted,
         hold.expiresIn?.formatted ?? "", hold.why,
       ])
     }
@@ -92,23 +93,27 @@ extension Table {
 
 extension DelegateInfo {
   var json: JSONValue {
-    .object([
-      ("delegate", .unsigned(id)), ("label", .string(label)), ("connection", .string(connection)),
-      ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))), ("process", .string(process)),
-      ("unit", .string(unit)), ("object", .string(object)), ("order", .integer(Int(order))),
-      ("onFailure", .string(failurePolicy.rawValue)), ("timeout", .seconds(timeout)),
-      ("respondsTo", .array(patterns.map { .string($0) })),
-    ])
+    .object(
+      [
+        ("delegate", .unsigned(id)), ("label", .string(label)), ("connection", .string(connection)),
+        ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))), ("process", .string(process)),
+      ] + units.members + [
+        ("object", .string(object)), ("order", .integer(Int(order))),
+        ("onFailure", .string(failurePolicy.rawValue)), ("timeout", .seconds(timeout)),
+        ("respondsTo", .array(patterns.map { .string($0) })),
+      ])
   }
 }
 
 extension HoldInfo {
   var json: JSONValue {
-    .object([
-      ("hold", .unsigned(id)), ("name", .string(pattern)), ("object", .string(object)),
-      ("why", .string(why)), ("connection", .string(connection)), ("pid", .integer(Int(pid))),
-      ("uid", .integer(Int(uid))), ("process", .string(process)), ("unit", .string(unit)),
-      ("age", .seconds(age)), ("expiresIn", expiresIn.map { .seconds($0) } ?? .null),
-    ])
+    .object(
+      [
+        ("hold", .unsigned(id)), ("name", .string(pattern)), ("object", .string(object)),
+        ("why", .string(why)), ("connection", .string(connection)), ("pid", .integer(Int(pid))),
+        ("uid", .integer(Int(uid))), ("process", .string(process)),
+      ] + units.members + [
+        ("age", .seconds(age)), ("expiresIn", expiresIn.map { .seconds($0) } ?? .null),
+      ])
   }
 }

@@ -50,7 +50,8 @@ struct ListCommand: Command {
     for connection in connections {
       let holdCount = holdCounts[connection.id, default: 0]
       let texts = [
-        connection.id, String(connection.pid), connection.process, String(connection.uid), connection.unit,
+        connection.id, String(connection.pid), connection.process, String(connection.uid),
+        connection.units.description,
         String(connection.observations), String(connection.delegates), String(holdCount),
         String(connection.queries), String(connection.queuedBytes), String(connection.lost), connection.state,
         connection.age.formatted,
@@ -74,16 +75,18 @@ extension ConnectionInfo {
 
   /// - Parameter holds: the holds of the connection, which are in a list of their own, or their number.
   func json(holds: JSONValue) -> JSONValue {
-    .object([
-      ("connection", .string(id)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
-      ("gid", .integer(Int(gid))), ("process", .string(process)), ("unit", .string(unit)),
-      ("age", .seconds(age)), ("observations", .integer(observations)), ("delegates", .integer(delegates)),
-      ("holds", holds), ("queries", .integer(queries)), ("queuedBytes", .integer(queuedBytes)),
-      ("lost", .integer(lost)),
-      ("posted", .integer(posted)), ("paused", .bool(isPaused)), ("lossy", .bool(isLossy)),
-      ("suspended", .bool(isSuspended)), ("heldBytes", .integer(heldBytes)),
-      ("surviving", .bool(isSurviving)),
-    ])
+    .object(
+      [
+        ("connection", .string(id)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
+        ("gid", .integer(Int(gid))), ("process", .string(process)),
+      ] + units.members + [
+        ("age", .seconds(age)), ("observations", .integer(observations)), ("delegates", .integer(delegates)),
+        ("holds", holds), ("queries", .integer(queries)), ("queuedBytes", .integer(queuedBytes)),
+        ("lost", .integer(lost)),
+        ("posted", .integer(posted)), ("paused", .bool(isPaused)), ("lossy", .bool(isLossy)),
+        ("suspended", .bool(isSuspended)), ("heldBytes", .integer(heldBytes)),
+        ("surviving", .bool(isSurviving)),
+      ])
   }
 }
 

@@ -65,7 +65,8 @@ struct StatusCommand: Command {
     }
     var rows = [
       ("Connection", connection.id), ("PID", String(connection.pid)), ("Process", connection.process),
-      ("UID", String(connection.uid)), ("GID", String(connection.gid)), ("Unit", connection.unit),
+      ("UID", String(connection.uid)), ("GID", String(connection.gid)),
+      ("Unit", connection.units.description),
       ("Age", connection.age.formatted), ("Queries", String(connection.queries)),
       ("Notifications", "\(connection.posted) posted, \(connection.lost) lost"),
       ("Queued", connection.queuedBytes.counted("byte")),

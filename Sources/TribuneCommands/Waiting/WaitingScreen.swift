@@ -61,6 +61,6 @@ final class WaitingScreen: Sendable {
 extension Progress {
   /// The delegate's label or process, and its identity.
   var participant: String {
-    delegateText(delegate, label: label, process: process, pid: pid, uid: uid, unit: unit)
+    delegateText(delegate, label: label, process: process, pid: pid, uid: uid, units: units)
   }
 }

@@ -151,7 +151,7 @@ extension Bus {
 }
 
 extension PeerIdentity {
-  var textLength: Int { process.utf8.count + unit.utf8.count }
+  var textLength: Int { process.utf8.count + units.text.utf8.count }
 }
 
 extension DelegateIdentity {

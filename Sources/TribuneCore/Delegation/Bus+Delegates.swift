@@ -14,9 +14,7 @@ extension Bus {
     guard !fields.patterns.isEmpty else {
       throw WireError(.invalidPattern, "a delegate must respond to at least one name")
     }
-    guard fields.label.utf8.count <= WireLimits.labelLength else {
-      throw WireError(.limitExceeded, "the label is longer than \(WireLimits.labelLength) bytes")
-    }
+    try requireLabel(fields.label)
     var patterns: [Pattern] = []
     for text in fields.patterns {
       let pattern = try Pattern(text)
@@ -108,6 +106,7 @@ extension Bus {
     try frame.object.requireObject()
     let why = frame.text()
     guard !why.isEmpty else { throw WireError(.invalidValue, "a hold needs a reason") }
+    try requireLabel(fields.label)
     // Daemons from before this rule accepted later times.
     guard fields.expiry <= WireLimits.expiry || restoring.isReplaying else {
       throw WireError(.invalidValue, "the expiry of the hold is later than the clock can show")
@@ -118,7 +117,7 @@ extension Bus {
     try requireDelegateCapacity(from: slot)
     let connection = connections[slot]
     let hold = HoldRegistration(
-      identity: DelegateIdentity(id: makeDelegateID(), label: "", peer: connection.peer),
+      identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connection.peer),
       connection: connection.id, slot: slot, serial: serial, pattern: pattern,
       object: frame.object.byteCount == 0 ? nil : String(repairing: frame.object), why: why, taken: now,
       expiry: expiry)
@@ -126,6 +125,12 @@ extension Bus {
     connections[slot].holds[serial] = hold
     emit(.okay(slot, serial, Okay(registration: serial, delegate: hold.identity.id.rawValue)))
     announce(.didTake(hold.entry(at: now)))
+  }
+
+  private func requireLabel(_ label: String) throws(WireError) {
+    guard label.utf8.count <= WireLimits.labelLength else {
+      throw WireError(.limitExceeded, "the label is longer than \(WireLimits.labelLength) bytes")
+    }
   }
 
   /// Removes a hold from its connection and from the bus, and releases its bytes in its user's account.

@@ -9,7 +9,7 @@ extension Bus {
   mutating func ask(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) {
-    let fields = try frame.decode(Ask.self)
+    var fields = try frame.decode(Ask.self)
     let header = frame.header
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
     let delegates = try chains.responding(to: key, nameLength: header.nameLength)
@@ -33,6 +33,7 @@ extension Bus {
     guard keptBytes == 0 || before == 0 || before + keptBytes <= limits.questionsMax else {
       throw WireError(limit: "\(limits.questionsMax) bytes of userInfo in sequential queries")
     }
+    if !policy.queryRules.isEmpty, policy.vetoesByDefault(frame.name) { fields.fallback = .vetoed }
     let standing =
       fields.mode.isForValues ? [] : standing(against: key, nameLength: header.nameLength, delegates)
     let rememberedBytes =
@@ -124,13 +125,13 @@ extension Bus {
   private mutating func standing(
     against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
   ) -> [Outcome] {
-    if holds.count == 0, policy.requirements.isEmpty { return [] }
+    if holds.count == 0, policy.queryRules.isEmpty { return [] }
     var outcomes = holds.against(key, nameLength: nameLength).prefix(limits.holdsListedMax).map(\.outcome)
-    guard !policy.requirements.isEmpty else { return outcomes }
-    for name in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
+    guard !policy.queryRules.isEmpty else { return outcomes }
+    for required in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
       outcomes.append(
         Outcome(
-          delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: name, peer: .unknown),
+          delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: required.text, peer: .unknown),
           outcome: .gone, reason: "required, and not attached", elapsed: 0))
     }
     return outcomes

@@ -4,16 +4,27 @@ package import TribuneWire
 
 /// The configured policy for queries.
 package struct BusPolicy: Equatable, Sendable {
-  /// Delegates that must be attached for a query.
-  package struct Requirement: Equatable, Sendable {
+  /// What is configured for some queries.
+  package struct QueryRule: Equatable, Sendable {
     /// The queries to which it applies.
     package var pattern: Pattern
-    /// Labels or systemd units. For each, a delegate that has it must respond to the query.
-    package var names: [String]
+    /// For each, such a delegate must respond to the query.
+    package var required: [RequiredDelegate]
+    /// Whether the query is vetoed if no delegate approves or vetoes.
+    package var vetoesByDefault: Bool
 
-    package init(pattern: Pattern, names: [String]) {
+    package init(pattern: Pattern, required: [RequiredDelegate] = [], vetoesByDefault: Bool = false) {
       self.pattern = pattern
-      self.names = names
+      self.required = required
+      self.vetoesByDefault = vetoesByDefault
+    }
+
+    fileprivate var isEmpty: Bool { required.isEmpty && !vetoesByDefault }
+
+    /// Requires more delegates; none for no delegate at all any more.
+    package mutating func require(_ delegates: [RequiredDelegate]) {
+      if delegates.isEmpty { required = [] }
+      for delegate in delegates where !required.contains(delegate) { required.append(delegate) }
     }
   }
 
@@ -31,27 +42,39 @@ package struct BusPolicy: Equatable, Sendable {
     }
   }
 
-  package var requirements: [Requirement] = []
+  package var queryRules: [QueryRule] = []
   package var overriders = Overriders.everyone
 
   package init() {}
 
-  /// Required names that none of the delegates has, each once.
-  func missing(for name: RawSpan, among delegates: [DelegateRegistration]) -> [String] {
-    var missing: [String] = []
-    for requirement in requirements where requirement.pattern.matches(name) {
-      for name in requirement.names where !missing.contains(name) {
-        let isThere = delegates.contains { delegate in
-          delegate.identity.label == name || delegate.identity.peer.unit == name
-        }
-        if !isThere { missing.append(name) }
+  /// Changes the rule for a pattern.
+  package mutating func change(_ pattern: Pattern, _ body: (inout QueryRule) -> Void) {
+    let count = queryRules.count
+    let place = queryRules.firstIndex { $0.pattern == pattern } ?? count
+    if place == count { queryRules.append(QueryRule(pattern: pattern)) }
+    body(&queryRules[place])
+    if queryRules[place].isEmpty { queryRules.remove(at: place) }
+  }
+
+  /// The required delegates that are not among these, each once.
+  func missing(for name: RawSpan, among delegates: [DelegateRegistration]) -> [RequiredDelegate] {
+    var missing: [RequiredDelegate] = []
+    for rule in queryRules where rule.pattern.matches(name) {
+      for required in rule.required where !missing.contains(required) {
+        if !delegates.contains(where: { required.isMet(by: $0.identity) }) { missing.append(required) }
       }
     }
     return missing
   }
+
+  func vetoesByDefault(_ name: RawSpan) -> Bool {
+    queryRules.contains { $0.vetoesByDefault && $0.pattern.matches(name) }
+  }
 }
 
 extension BusPolicy {
+  private static let defaultVeto = "default:veto"
+
   /// Appends the policy for `init(from:)`.
   func append(to buffer: ByteBuffer) {
     switch overriders {
@@ -61,11 +84,12 @@ extension BusPolicy {
       buffer.append(UInt32(users.count))
       for user in users { buffer.append(user) }
     }
-    buffer.append(UInt32(requirements.count))
-    for requirement in requirements {
-      buffer.appendField(requirement.pattern.text)
-      buffer.append(UInt32(requirement.names.count))
-      for name in requirement.names { buffer.appendField(name) }
+    buffer.append(UInt32(queryRules.count))
+    for rule in queryRules {
+      buffer.appendField(rule.pattern.text)
+      let texts = rule.required.map(\.text) + (rule.vetoesByDefault ? [Self.defaultVeto] : [])
+      buffer.append(UInt32(texts.count))
+      for text in texts { buffer.appendField(text) }
     }
   }
 
@@ -76,9 +100,17 @@ extension BusPolicy {
       overriders = .users(users)
     }
     for _ in 0..<(try reader.integer(UInt32.self)) {
-      var requirement = Requirement(pattern: try Pattern(try reader.text()), names: [])
-      for _ in 0..<(try reader.integer(UInt32.self)) { requirement.names.append(try reader.text()) }
-      requirements.append(requirement)
+      var rule = QueryRule(pattern: try Pattern(try reader.text()))
+      for _ in 0..<(try reader.integer(UInt32.self)) {
+        let text = try reader.text()
+        if text == Self.defaultVeto {
+          rule.vetoesByDefault = true
+        } else {
+          // In the log of version 0.1.0, it is a label or a unit, and nobody says which.
+          rule.required.append(RequiredDelegate(text) ?? .label(text))
+        }
+      }
+      queryRules.append(rule)
     }
   }
 }

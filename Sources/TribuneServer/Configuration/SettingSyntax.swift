@@ -98,13 +98,31 @@ nonisolated enum SettingSyntax {
     return id
   }
 
-  /// Labels or units, separated by spaces; none for an empty text.
-  static func delegateNames(_ text: String) throws(SettingError) -> [String] {
-    let names = words(of: text)
-    for name in names where name.utf8.count > WireLimits.labelLength {
-      throw SettingError(name, "is longer than a label may be (\(WireLimits.labelLength) bytes)")
+  /// `veto`, or `allow`, which is the default.
+  static func isVeto(_ text: String) throws(SettingError) -> Bool {
+    switch text {
+    case "veto": return true
+    case "allow", "": return false
+    default: throw SettingError(text, "is neither veto nor allow")
     }
-    return names
+  }
+
+  /// Delegates, separated by spaces; none for an empty text.
+  static func requiredDelegates(_ text: String) throws(SettingError) -> [RequiredDelegate] {
+    var delegates: [RequiredDelegate] = []
+    for word in words(of: text) {
+      guard let delegate = RequiredDelegate(word) else {
+        throw SettingError(
+          word,
+          "does not say what it names: write unit:\(word.escaped) for a system unit, label:\(word.escaped) for a label"
+        )
+      }
+      guard word.utf8.count <= WireLimits.labelLength else {
+        throw SettingError(word, "is too long: the limit is \(WireLimits.labelLength) bytes")
+      }
+      delegates.append(delegate)
+    }
+    return delegates
   }
 
   private static func words(of text: String) -> [String] {

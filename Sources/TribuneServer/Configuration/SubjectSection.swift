@@ -39,7 +39,7 @@ nonisolated enum SubjectSection: Equatable, Sendable {
 
   var keys: [String] {
     switch self {
-    case .query: ["RequireDelegate"]
+    case .query: ["RequireDelegate", "Default"]
     case .object: ["Protocol"]
     }
   }
@@ -50,18 +50,15 @@ nonisolated enum SubjectSection: Equatable, Sendable {
   func add(_ text: String, to key: String, in configuration: inout Configuration) throws(SettingError) {
     switch self {
     case .query(let pattern):
-      let names = try SettingSyntax.delegateNames(text)
-      guard !names.isEmpty else {
-        return configuration.policy.requirements.removeAll { $0.pattern == pattern }
+      let change: (inout BusPolicy.QueryRule) -> Void
+      if key == "Default" {
+        let isVeto = try SettingSyntax.isVeto(text)
+        change = { $0.vetoesByDefault = isVeto }
+      } else {
+        let delegates = try SettingSyntax.requiredDelegates(text)
+        change = { $0.require(delegates) }
       }
-      let count = configuration.policy.requirements.count
-      let place = configuration.policy.requirements.firstIndex { $0.pattern == pattern } ?? count
-      if place == count {
-        configuration.policy.requirements.append(.init(pattern: pattern, names: []))
-      }
-      for name in names where !configuration.policy.requirements[place].names.contains(name) {
-        configuration.policy.requirements[place].names.append(name)
-      }
+      configuration.policy.change(pattern, change)
     case .object(let pattern):
       // An object has one protocol, so the last value counts.
       configuration.objects.removeAll { $0.pattern == pattern }
@@ -72,9 +69,10 @@ nonisolated enum SubjectSection: Equatable, Sendable {
 
   /// All such sections of a configuration, as lines of a file.
   static func lines(of configuration: Configuration) -> [String] {
-    configuration.policy.requirements.flatMap { requirement in
-      // One line for each name, because the length of a line is limited.
-      ["", "[Query \"\(requirement.pattern.text)\"]"] + requirement.names.map { "RequireDelegate=\($0)" }
+    configuration.policy.queryRules.flatMap { rule in
+      // One line for each delegate, because the length of a line is limited.
+      ["", "[Query \"\(rule.pattern.text)\"]"] + rule.required.map { "RequireDelegate=\($0.text)" }
+        + (rule.vetoesByDefault ? ["Default=veto"] : [])
     }
       + configuration.objects.flatMap { rule in
         ["", "[Object \"\(rule.pattern.text)\"]", "Protocol=\(rule.protocolName)"]

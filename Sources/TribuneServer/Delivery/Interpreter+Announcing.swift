@@ -115,8 +115,8 @@ nonisolated extension PeerIdentity {
   func members(on connection: ConnectionID) -> [(name: String, value: JSONValue)] {
     [
       ("connection", .string("\(connection)")), ("pid", .unsigned(UInt64(pid))),
-      ("uid", .unsigned(UInt64(uid))), ("process", .string(process)), ("unit", .string(unit)),
-    ]
+      ("uid", .unsigned(UInt64(uid))), ("process", .string(process)),
+    ] + units.members
   }
 }
 

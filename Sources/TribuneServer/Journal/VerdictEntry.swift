@@ -132,7 +132,8 @@ nonisolated package struct VerdictEntry: Sendable {
     entry.append("TRIBUNE_ASKER_PID", String(asker.pid))
     entry.append("TRIBUNE_ASKER_UID", String(asker.uid))
     if !asker.process.isEmpty { entry.append("TRIBUNE_ASKER_PROCESS", asker.process) }
-    if !asker.unit.isEmpty { entry.append("TRIBUNE_ASKER_UNIT", asker.unit) }
+    if !asker.units.primary.isEmpty { entry.append("TRIBUNE_ASKER_UNIT", asker.units.primary) }
+    if !asker.units.user.isEmpty { entry.append("TRIBUNE_ASKER_USER_UNIT", asker.units.user) }
     entry.append("TRIBUNE_VERDICT", verdict.word)
     entry.append("TRIBUNE_UNANSWERED", isUnanswered ? "yes" : "no")
     if let overrideReason { entry.append("TRIBUNE_OVERRIDE", Self.cut(overrideReason)) }
@@ -146,9 +147,9 @@ nonisolated package struct VerdictEntry: Sendable {
       guard listed.isVeto else { continue }
       entry.append("TRIBUNE_VETO", outcome.clause)
       entry.append("TRIBUNE_VETOED_BY", outcome.who)
-      if !outcome.delegate.peer.unit.isEmpty {
-        entry.append("TRIBUNE_VETOED_BY_UNIT", outcome.delegate.peer.unit)
-      }
+      let units = outcome.delegate.peer.units
+      if !units.primary.isEmpty { entry.append("TRIBUNE_VETOED_BY_UNIT", units.primary) }
+      if !units.user.isEmpty { entry.append("TRIBUNE_VETOED_BY_USER_UNIT", units.user) }
       if !outcome.reason.isEmpty { entry.append("TRIBUNE_REASON", Self.cut(outcome.reason)) }
     }
     entry.append("TRIBUNE_OUTCOMES", JSONValue.array(listed.map(\.outcome.json)).compact)
@@ -183,7 +184,8 @@ nonisolated extension PeerIdentity {
   /// ` (pid 42, restore.service)`; empty if there is no process.
   fileprivate var details: String {
     guard pid != 0 else { return "" }
-    return unit.isEmpty ? " (pid \(pid))" : " (pid \(pid), \(unit))"
+    let units = units.text
+    return units.isEmpty ? " (pid \(pid))" : " (pid \(pid), \(units))"
   }
 }
 
@@ -209,13 +211,13 @@ nonisolated extension Outcome {
   /// The same JSON that tribunectl prints for an outcome.
   fileprivate var json: JSONValue {
     let peer = delegate.peer
-    return .object([
-      ("delegate", .unsigned(delegate.id.rawValue)), ("label", .string(delegate.label)),
-      ("outcome", .string("\(outcome)")), ("reason", .string(VerdictEntry.cut(reason))),
-      ("pid", .unsigned(UInt64(peer.pid))), ("uid", .unsigned(UInt64(peer.uid))),
-      ("process", .string(peer.process)), ("unit", .string(peer.unit)),
-      ("elapsed", .seconds(.microseconds(elapsed))),
-    ])
+    return .object(
+      [
+        ("delegate", .unsigned(delegate.id.rawValue)), ("label", .string(delegate.label)),
+        ("outcome", .string("\(outcome)")), ("reason", .string(VerdictEntry.cut(reason))),
+        ("pid", .unsigned(UInt64(peer.pid))), ("uid", .unsigned(UInt64(peer.uid))),
+        ("process", .string(peer.process)),
+      ] + peer.units.members + [("elapsed", .seconds(.microseconds(elapsed)))])
   }
 }
 

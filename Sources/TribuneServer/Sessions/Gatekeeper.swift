@@ -51,9 +51,10 @@ final class Gatekeeper {
     // The log has no counter slot for another connection. As with descriptors, one may be free later.
     guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
     let cookie = try UnixSocket.cookie(of: descriptor)
+    let peer = PeerIdentity(credentials, try PeerProcess(peerOf: descriptor))
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: descriptor, cookie: cookie,
-      peer: PeerIdentity(credentials: credentials), connected: context.now,
+      peer: peer, connected: context.now,
       limits: context.configuration.frameLimits)
     try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
     sessions.insert(session)

@@ -142,12 +142,15 @@ final class Session {
 
   /// The journal's fields about this session.
   var journalFields: Log.Fields {
-    ["TRIBUNE_CONNECTION": "\(id)", "TRIBUNE_PID": "\(peer.pid)", "TRIBUNE_UNIT": peer.unit]
+    ["TRIBUNE_CONNECTION": "\(id)", "TRIBUNE_PID": "\(peer.pid)", "TRIBUNE_UNIT": peer.units.primary]
   }
 
   /// The journal's fields about this session, and one more.
   func journalFields(_ name: StaticString, _ value: String) -> Log.Fields {
-    ["TRIBUNE_CONNECTION": "\(id)", "TRIBUNE_PID": "\(peer.pid)", "TRIBUNE_UNIT": peer.unit, name: value]
+    [
+      "TRIBUNE_CONNECTION": "\(id)", "TRIBUNE_PID": "\(peer.pid)", "TRIBUNE_UNIT": peer.units.primary,
+      name: value,
+    ]
   }
 }
 

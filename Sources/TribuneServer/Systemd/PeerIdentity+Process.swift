@@ -5,30 +5,24 @@ package import TribuneSystem
 package import TribuneWire
 
 nonisolated extension PeerIdentity {
-  /// Adds what the kernel and systemd know about the process now. The process may have ended since it connected, or
-  /// may be in another namespace: unknown parts are empty.
-  package init(credentials: PeerCredentials) {
+  /// Adds what the kernel and systemd know about the process now. Unknown parts are empty: the process may be in
+  /// another namespace, or may have ended since it connected.
+  package init(_ credentials: PeerCredentials, _ process: borrowing PeerProcess) {
+    let name = WatchedProcess.name(of: credentials.pid)
+    let units = Self.units(of: credentials.pid)
+    // Until here, the id was that of the process, if it still is: another process gets it only after this one is gone.
+    let isKnown = !process.hasEnded
     self.init(
       pid: UInt32(clamping: credentials.pid), uid: credentials.uid, gid: credentials.gid,
-      process: Self.processName(of: credentials.pid), unit: Self.unitName(of: credentials.pid))
+      process: isKnown ? name : "", units: isKnown ? units : PeerUnits())
   }
 
-  private static func processName(of pid: Int32) -> String {
-    guard pid > 0 else { return "" }
-    do throws(Errno) {
-      let name = try InputFile.contents(of: "/proc/\(pid)/comm", lengthMax: 64, waits: true) ?? []
-      return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    } catch {
-      return ""
-    }
-  }
-
-  /// The user unit if there is one: the system unit is `user@UID.service` for all processes of a user manager.
-  private static func unitName(of pid: Int32) -> String {
+  private static func units(of pid: Int32) -> PeerUnits {
     // libsystemd takes 0 for the calling process.
-    guard pid > 0 else { return "" }
-    let userUnit = unsafe text { unsafe sd_pid_get_user_unit(pid, $0) }
-    return unsafe userUnit ?? text { unsafe sd_pid_get_unit(pid, $0) } ?? ""
+    guard pid > 0 else { return PeerUnits() }
+    return unsafe PeerUnits(
+      system: text { unsafe sd_pid_get_unit(pid, $0) } ?? "",
+      user: text { unsafe sd_pid_get_user_unit(pid, $0) } ?? "")
   }
 
   /// The text that a libsystemd call returns; nil if there is none.
@@ -38,9 +32,10 @@ nonisolated extension PeerIdentity {
     return unsafe String(freeing: text)
   }
 
-  /// `name[pid]`, with the unit, if there is one.
+  /// `name[pid]`, with the units, if there are any.
   var summary: String {
     let name = process.isEmpty ? "?" : process
-    return unit.isEmpty ? "\(name)[\(pid)]" : "\(name)[\(pid)] in \(unit)"
+    let units = units.text
+    return units.isEmpty ? "\(name)[\(pid)]" : "\(name)[\(pid)] in \(units)"
   }
 }

@@ -6,6 +6,32 @@ package enum FailurePolicy: UInt8, Sendable, CaseIterable {
   case abstain = 1
 }
 
+/// The systemd units of a process.
+///
+/// Two facts, as in systemd's journal: the service manager of the system vouches for the first one; the second one has
+/// whatever name its user has chosen.
+package struct PeerUnits: Equatable, Sendable {
+  /// The unit of the system's service manager; empty if none. For a process of a user's service manager, it is that
+  /// manager's, `user@UID.service`.
+  package let system: String
+  /// The unit of a user's service manager; empty if none.
+  package let user: String
+
+  package init(system: String = "", user: String = "") { (self.system, self.user) = (system, user) }
+
+  /// Parses the text that frames have.
+  package init(text: String) {
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    self.init(system: String(parts[0]), user: parts.count == 2 ? String(parts[1]) : "")
+  }
+
+  /// The system's unit, or the user's if there is none; empty if there is neither.
+  package var primary: String { system.isEmpty ? user : system }
+
+  /// `SYSTEM`, or `SYSTEM/USER`. The name of a unit has no slash.
+  package var text: String { user.isEmpty ? system : "\(system)/\(user)" }
+}
+
 /// The process at the other end of a connection, as the kernel and systemd know it.
 package struct PeerIdentity: Equatable, Sendable {
   /// Shared by all copies: an identity is in every question and every outcome.
@@ -14,18 +40,18 @@ package struct PeerIdentity: Equatable, Sendable {
     let uid: UInt32
     let gid: UInt32
     let process: String
-    let unit: String
+    let units: PeerUnits
     /// The identity as it is in frames.
     let encoded: [UInt8]
 
-    init(_ pid: UInt32, _ uid: UInt32, _ gid: UInt32, _ process: String, _ unit: String) {
-      (self.pid, self.uid, self.gid, self.process, self.unit) = (pid, uid, gid, process, unit)
+    init(_ pid: UInt32, _ uid: UInt32, _ gid: UInt32, _ process: String, _ units: PeerUnits) {
+      (self.pid, self.uid, self.gid, self.process, self.units) = (pid, uid, gid, process, units)
       let buffer = ByteBuffer(capacity: 64)
       buffer.append(pid)
       buffer.append(uid)
       buffer.append(gid)
       buffer.appendField(process)
-      buffer.appendField(unit)
+      buffer.appendField(units.text)
       encoded = [UInt8](buffer.bytes)
     }
   }
@@ -33,18 +59,17 @@ package struct PeerIdentity: Equatable, Sendable {
   private let storage: Storage
 
   /// In place of a peer that is not connected.
-  package static let unknown = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", unit: "")
+  package static let unknown = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", units: PeerUnits())
 
   package var pid: UInt32 { storage.pid }
   package var uid: UInt32 { storage.uid }
   package var gid: UInt32 { storage.gid }
   /// The process's name (comm), at most 15 bytes; empty if the process had gone before its name was read.
   package var process: String { storage.process }
-  /// The systemd unit; empty if none.
-  package var unit: String { storage.unit }
+  package var units: PeerUnits { storage.units }
 
-  package init(pid: UInt32, uid: UInt32, gid: UInt32, process: String, unit: String) {
-    storage = Storage(pid, uid, gid, process, unit)
+  package init(pid: UInt32, uid: UInt32, gid: UInt32, process: String, units: PeerUnits) {
+    storage = Storage(pid, uid, gid, process, units)
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -52,7 +77,7 @@ package struct PeerIdentity: Equatable, Sendable {
     let uid: UInt32 = try reader.integer()
     let gid: UInt32 = try reader.integer()
     let process = try reader.text()
-    storage = Storage(pid, uid, gid, process, try reader.text())
+    storage = Storage(pid, uid, gid, process, PeerUnits(text: try reader.text()))
   }
 
   package func append(to buffer: ByteBuffer) { buffer.append(storage.encoded) }
@@ -145,12 +170,20 @@ package struct Hold: FrameFields {
 
   /// The expiry in nanoseconds of the host's monotonic clock; 0 for none.
   package var expiry: UInt64
+  package var label: String
 
-  package init(expiry: UInt64 = 0) { self.expiry = expiry }
+  package init(expiry: UInt64 = 0, label: String = "") { (self.expiry, self.label) = (expiry, label) }
 
-  package init(from reader: inout FieldReader) throws(WireError) { expiry = try reader.integer() }
+  package init(from reader: inout FieldReader) throws(WireError) {
+    expiry = try reader.integer()
+    // Version 0.1.0 writes none.
+    label = reader.isAtEnd ? "" : try reader.text()
+  }
 
-  package func append(to buffer: ByteBuffer) { buffer.append(expiry) }
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(expiry)
+    buffer.appendField(label)
+  }
 }
 
 /// The bus has ended a registration. The serial is that of the frame that registered it.

@@ -49,7 +49,10 @@ package struct HoldEntry: Equatable, Sendable {
 
 /// A delegate that the configuration requires and that is not attached.
 package struct MissingEntry: Equatable, Sendable {
-  /// The delegate's label or unit.
+  /// For a name that is vetoed if no delegate answers, when there is none.
+  package static let anyDelegate = "*"
+
+  /// `label:NAME`, `unit:NAME` or `*`.
   package var name: String
 
   package init(name: String) { self.name = name }

@@ -7,7 +7,7 @@ import TribuneWire
 enum ThisProcess {
   static var identity: PeerIdentity {
     get throws {
-      PeerIdentity(pid: UInt32(getpid()), uid: getuid(), gid: getgid(), process: try comm, unit: try unit)
+      PeerIdentity(pid: UInt32(getpid()), uid: getuid(), gid: getgid(), process: try comm, units: try units)
     }
   }
 
@@ -21,13 +21,15 @@ enum ThisProcess {
     }
   }
 
-  /// The innermost unit of its control group.
-  private static var unit: String {
+  /// The outermost and the innermost unit of its control group: in a user's service manager, those are two.
+  private static var units: PeerUnits {
     get throws {
       let group = try String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)
       let path = group.split(separator: "\n").first { $0.hasPrefix("0::") } ?? ""
       let units = path.split(separator: "/").filter { $0.hasSuffix(".service") || $0.hasSuffix(".scope") }
-      return units.last.map { String($0) } ?? ""
+      return PeerUnits(
+        system: units.first.map(String.init) ?? "",
+        user: units.count > 1 ? units.last.map(String.init) ?? "" : "")
     }
   }
 }

@@ -63,7 +63,7 @@ struct ReplayedConfigurationTests {
     let server = bus.server
     server.recorder.compactNow()
     var configuration = Configuration()
-    configuration.policy.requirements = [.init(pattern: .any, names: ["guard.service"])]
+    configuration.policy.queryRules = [.init(pattern: .any, required: [.unit("guard.service")])]
     configuration.logMaxBytes = server.wal.usedLength
     server.reconfigure(configuration)
     server.recorder.commit()
