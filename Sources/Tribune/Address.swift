@@ -26,16 +26,29 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The address as text: `unix:PATH`.
   public var description: String { "unix:\(path)" }
 
+  /// The address of the system's bus: `/run/tribune/bus`.
+  public static let system = Address(path: "/run/tribune/bus")
+
+  /// The address of the bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil if the variable is not
+  /// set. The bus need not run.
+  public static var user: Address? {
+    Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR").map { Address(path: "\($0)/tribune/bus") }
+  }
+
   /// The default address: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and
   /// `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
   ///
+  /// The bus in `$XDG_RUNTIME_DIR` has to be this user's own: a program that runs as root with another user's
+  /// environment must not let that user's delegates decide.
+  ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` when `$TRIBUNE_ADDRESS` is not a valid address.
   public static func resolve() throws(TribuneError) -> Address {
-    try resolve(environment: Environment.value(of:), exists: Environment.fileExists)
+    try resolve(
+      environment: Environment.value(of:), exists: Environment.fileExists, isOwn: Environment.fileIsOwn)
   }
 
   static func resolve(
-    environment: (String) -> String?, exists: (String) -> Bool
+    environment: (String) -> String?, exists: (String) -> Bool, isOwn: (String) -> Bool
   ) throws(TribuneError) -> Address {
     if let text = environment("TRIBUNE_ADDRESS"), !text.isEmpty { return try Address(text) }
     var candidates: [String] = []
@@ -44,9 +57,10 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
       candidates.append("\(directory)/bus")
     }
     if let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty {
-      candidates.append("\(directory)/tribune/bus")
+      let path = "\(directory)/tribune/bus"
+      if isOwn(path) { candidates.append(path) }
     }
-    return Address(path: candidates.first(where: exists) ?? "/run/tribune/bus")
+    return candidates.first(where: exists).map(Address.init(path:)) ?? system
   }
 
   func validate() throws(TribuneError) {

@@ -96,19 +96,22 @@ extension Connection {
   ///   - pattern: the names to veto.
   ///   - object: the object; nil for any.
   ///   - why: the reason in verdicts; truncated at 4,096 bytes.
+  ///   - label: who holds, in verdicts and lists: a claim, beside the process's identity; at most 255 bytes.
   ///   - span: the time until the hold expires; nil for never.
   /// - Throws: `invalidPattern`, `invalidObject`, `limitExceeded`, `connectionLost`, `cancelled`; `refused` when the
   ///   span is not positive or the reason is empty.
   @discardableResult
   public func hold(
-    _ pattern: String, object: String? = nil, why: String, expiresIn span: Duration? = nil
+    _ pattern: String, object: String? = nil, why: String, label: String = "", expiresIn span: Duration? = nil
   ) async throws(TribuneError) -> Hold {
     let pattern = try Checked.pattern(pattern)
     let object = try Checked.object(object ?? "")
     guard !why.isEmpty else { throw TribuneError(.refused, "a hold needs a reason") }
     let term = HoldTerm(expiry: try Checked.expiry(span, now: SystemClock.monotonicNanoseconds))
     let message = Link.Message(name: pattern.text, object: object, payload: why.reasonBytes)
-    let serial = try await link.request(TribuneWire.Hold(expiry: term.expiry), message, isTakenBack: true) {
+    let serial = try await link.request(
+      TribuneWire.Hold(expiry: term.expiry, label: label), message, isTakenBack: true
+    ) {
       reply, _ in .registration(reply, .hold(term))
     }
     return Hold(serial: serial, term: term, connection: self)

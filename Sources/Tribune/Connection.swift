@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TribuneSystem
 import TribuneWire
 
 /// A connection to the bus: posts, asks, observes and answers.
@@ -69,6 +70,10 @@ public final class Connection: Sendable {
 
   /// Returns the reason when the connection has ended; nil after ``close()``, and when the task is cancelled.
   public func closed() async -> TribuneError? { await link.ended() }
+
+  /// The number of the socket, for as long as this object exists. A child that inherits the descriptor keeps the
+  /// connection open after this process was killed, but only until the bus itself is killed.
+  package var socketNumber: Int32 { link.socket.rawValue }
 
   /// Whether the connection has ended. An interrupted connection has not.
   public var hasEnded: Bool {

@@ -20,8 +20,8 @@ struct Context: Sendable {
   let timeout: Duration
   /// How long to look for a bus that is gone.
   let reconnectTimeout: Duration
-  /// The address from the command line; nil leaves the choice to the library.
-  let address: Address?
+  /// The bus's address, or why there is none.
+  let address: Result<Address, TribuneError>
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
     self.terminal = terminal
@@ -35,8 +35,25 @@ struct Context: Sendable {
     json =
       invocation.text(.json).flatMap { JSON(rawValue: $0) }
       ?? (invocation.has(.shortJSON) ? (terminal.isTerminal ? .pretty : .short) : .off)
+    address = try Self.address(invocation)
+  }
+
+  private static func address(
+    _ invocation: Invocation
+  ) throws(CommandError) -> Result<Address, TribuneError> {
+    guard [.address, .system, .user].count(where: invocation.has) <= 1 else {
+      throw .usage("--address, --system and --user exclude each other")
+    }
+    if invocation.has(.system) { return .success(.system) }
+    if invocation.has(.user) {
+      guard let address = Address.user else { throw .usage("--user needs $XDG_RUNTIME_DIR") }
+      return .success(address)
+    }
+    guard let text = invocation.text(.address) else {
+      return Result { () throws(TribuneError) in try Address.resolve() }
+    }
     do throws(TribuneError) {
-      address = if let text = invocation.text(.address) { try Address(text) } else { nil }
+      return .success(try Address(text))
     } catch {
       throw .usage("--address: \(error.message.terminalSafe)")
     }
@@ -89,7 +106,10 @@ struct Context: Sendable {
   /// Reports that a staying verb is in place: on standard error for people and scripts, and to the service manager, if
   /// there is one.
   func reportReady(_ line: String) {
-    if !isQuiet { terminal.reportLine(line) }
+    if !isQuiet, case .success(let address) = address {
+      // A user may have a bus besides the system's, and what is registered on one has no effect on the other.
+      terminal.reportLine("\(line), on \(address.description.terminalSafe)")
+    }
     do {
       try ServiceNotification.ready()
     } catch {
@@ -105,7 +125,7 @@ struct Context: Sendable {
   func connect(
     within limit: Duration? = nil, events: (@Sendable (ConnectionEvent) -> Void)? = nil
   ) async throws(TribuneError) -> Connection {
-    let (address, limit, reconnectTimeout) = (address, limit ?? timeout, reconnectTimeout)
+    let (address, limit, reconnectTimeout) = (try address.get(), limit ?? timeout, reconnectTimeout)
     return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
       // The library's limit ends later than this one, whose message names the span.
       try await Connection.connect(

@@ -32,7 +32,11 @@ extension Invocation {
 
   /// The object that was given; empty if none.
   func object() throws(CommandError) -> String {
-    try Self.checkedObject(text(.object) ?? "", of: "--object: ")
+    let object = try Self.checkedObject(text(.object) ?? "", of: "--object: ")
+    guard !object.split(separator: "/").contains(where: { $0 == "*" || $0 == "**" }) else {
+      throw .usage("--object: \"\(object.terminalSafe)\" has a wildcard: name one object, or none for any")
+    }
+    return object
   }
 
   static func checkedObject(_ text: String, of option: String = "") throws(CommandError) -> String {

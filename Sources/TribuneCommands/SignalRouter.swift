@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tribune
 import TribuneSystem
 
 /// Routes the signals of a guard or a hold, and runs its command. Before the command runs, a signal is a reason not to
@@ -46,18 +47,21 @@ actor SignalRouter {
     for signal in early { command.send(signal: signal.number) }
   }
 
-  /// Runs the command to its end.
+  /// Runs the command to its end. It inherits the connection: if this process is killed, what was registered over the
+  /// connection stands until the command has ended, as a lock of flock(1) does.
   ///
   /// - Parameter watch: runs as long as the command does, and is cancelled then.
   /// - Returns: how the command ended. If a signal came before, it does not run and counts as killed by that signal. If
   ///   it cannot be started, that is reported, and it counts as exited with a shell's status for that.
   nonisolated func run(
-    _ command: [[UInt8]], in context: Context, while watch: @escaping @Sendable () async -> Void = {}
+    _ command: [[UInt8]], over connection: Connection?, in context: Context,
+    while watch: @escaping @Sendable () async -> Void = {}
   ) async -> ChildProcess.Termination {
     if let signal = await interrupted { return .killed(signal: signal) }
     let child: ChildProcess
     do {
-      child = try ChildProcess(command, signalMask: context.signals.maskBefore)
+      child = try ChildProcess(
+        command, inheriting: connection?.socketNumber, signalMask: context.signals.maskBefore)
     } catch {
       context.terminal.report(error.message(starting: command).terminalSafe)
       return .exited(ExitStatus.ofCommand(notStarted: error))

@@ -61,7 +61,8 @@ struct AskingCommandTests {
       (["ask", "a"], 255), (["ask", "a", "--if-unreachable=fail"], 255),
       (["ask", "a", "--if-unreachable=allow"], 0), (["ask", "a", "--if-unreachable=veto"], 1),
       (["ask", "a..b", "--if-unreachable=allow"], 2), (["query", "a"], 255), (["post", "a", "--wait"], 255),
-      (["guard", "a.b", "--", "echo", "ran"], 255), (["hold", "a.b", "--why=c", "--", "echo", "ran"], 255),
+      (["guard", "a.b", "--", "echo", "ran"], 255),
+      (["hold", "a.shouldB", "--why=c", "--", "echo", "ran"], 255),
     ] as [([String], Int32)])
   func unreachable(arguments: [String], status: Int32) throws {
     let result = try TestBus.tribunectl(arguments, address: "unix:/nonexistent/bus")

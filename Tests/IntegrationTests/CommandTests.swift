@@ -154,11 +154,11 @@ struct CommandTests {
     #expect(bare.lines.contains { $0.contains(" \(observer.pid)  tribunectl ") })
     #expect(try bus.connection(of: observer)?["observations"] as? Int == 1)
     #expect(try bus.connection(of: observer)?["holds"] as? Int == 0)
-    let holder = try bus.staying("hold", "b.c", "--why=busy")
+    let holder = try bus.staying("hold", "b.shouldC", "--why=busy")
     let held = try #require(try bus.connection(of: holder))
     #expect(held["holds"] as? Int == 1)
     let id = try #require(held["connection"] as? String)
-    #expect(try bus.tribunectl("status", id).lines.contains { $0.contains("  b.c  ") })
+    #expect(try bus.tribunectl("status", id).lines.contains { $0.contains("  b.shouldC  ") })
   }
 
   @Test("status shows the bus, or one connection and its registrations")
@@ -225,7 +225,8 @@ struct CommandTests {
     "no arguments make tribunectl trap",
     arguments: [
       [""], ["-"], ["--"], ["---"], ["--="], ["-j="], ["--json"], ["--timeout=99999999y", "list"], ["\u{0}x"],
-      ["--address=unix:", "list"], ["--address=unix:\(String(repeating: "x", count: 1000))", "list"],
+      ["--address=unix:", "list"], ["--system", "--user", "list"],
+      ["--address=unix:\(String(repeating: "x", count: 1000))", "list"],
       ["--timeout=0", "list"], ["--timeout=1us", "list"], ["observe", "**", "-N", "9223372036854775807"],
       ["post", "a", String(repeating: "[", count: 100_000)], ["status", "18446744073709551616"],
       ["status", "18446744073709551615"], ["ask", "a", "--timeout=4294967296ms"],

@@ -64,7 +64,7 @@ struct DelegateFolderTests {
     try add("host.shouldReboot/x.dpkg-new", "exit 1")
     try add("host.shouldReboot/plain", "exit 1", mode: 0o644)
     let program = try started("--object=o")
-    #expect(try program.errors.line() == "attached \(root) (object o, 3 delegates)")
+    #expect(try program.errors.line() == "attached \(root) (object o, 3 delegates), on \(bus.address)")
     #expect(
       try asked("host.shouldReboot", "--object=o", "{}") == [
         "10-a abstained ", "15-x vetoed host.shouldReboot|o\n{}", "20-b vetoed b",
@@ -79,7 +79,7 @@ struct DelegateFolderTests {
     try add("a/50", "echo 50; exit 1")
     try add("no name/1")
     let program = try started()
-    #expect(try program.errors.line() == "attached \(root) (any object, 1 delegate)")
+    #expect(try program.errors.line() == "attached \(root) (any object, 1 delegate), on \(bus.address)")
     #expect(try program.errors.line()?.hasPrefix("tribunectl: \(root)/no name is ignored: ") == true)
     try add("a/60", "echo 60; exit 1")
     #expect(try lines(1, of: program) == ["attached a/60"])
@@ -112,7 +112,7 @@ struct DelegateFolderTests {
   @Test("a missing folder is waited for, and so are the folders above it")
   func absent() throws {
     let program = try started()
-    #expect(try program.errors.line() == "attached \(root) (any object, 0 delegates)")
+    #expect(try program.errors.line() == "attached \(root) (any object, 0 delegates), on \(bus.address)")
     let problem = "tribunectl: \(root) does not exist: No such file or directory"
     #expect(try program.errors.line() == problem)
     try add("a/1", "exit 1")

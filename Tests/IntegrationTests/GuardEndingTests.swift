@@ -142,7 +142,7 @@ struct GuardEndingTests {
     let observer = try bus.staying("-j", "observe", "**")
     let program = try bus.start(
       verb + [
-        "a.b", "--", "sh", "-c",
+        verb[0] == "guard" ? "a.b" : "a.shouldB", "--", "sh", "-c",
         "trap 'echo trapped; exit 5' \(signal); echo started; while :; do sleep 0.01; done",
       ])
     #expect(try program.output.line() == "started")

@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import TribuneSystem
 
 /// `tribunectl hold` and `holds`, against the real daemon.
 @Suite("Holds", .timeLimit(.minutes(2)))
@@ -48,12 +49,76 @@ struct HoldTests {
     #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
   }
 
+  @Test("several names can be held, and the question of an action")
+  func names() throws {
+    let program = try bus.start("hold", "a.shouldB", "c.*", "--action=host.reboot", "--why=d")
+    let ready = try #require(try program.errors.line())
+    #expect(ready.hasPrefix("holding a.shouldB c.* host.shouldReboot (any object, hold "))
+    #expect(ready.hasSuffix("), on \(bus.address)"))
+    #expect(try bus.tribunectl("guard", "host.reboot", "--", "echo", "ran").output == "")
+    for name in ["a.shouldB", "c.anything"] { #expect(try bus.tribunectl("ask", name).status == 1) }
+    #expect(program.end(SIGTERM) == 0)
+  }
+
+  @Test("the verdict names the holder: its label, the command, or the process that started tribunectl")
+  func label() throws {
+    try bus.staying("hold", "a.shouldB", "--why=c", "--label=nightly backup")
+    let gate = try ShellGate()
+    let command = try bus.start("hold", "b.shouldC", "--why=c", "--", "/usr/bin/env", "sh", "-c", gate.wait)
+    _ = try command.errors.line()
+    let script = try RunningProgram(
+      [
+        "/bin/sh", "-c",
+        "'\(try Programs.path(of: "tribunectl"))' --reconnect=0 hold c.shouldD --why=e; true",
+      ],
+      environment: ["TRIBUNE_ADDRESS": bus.address])
+    _ = try script.errors.line()
+    for (name, label) in [("a.shouldB", "nightly backup"), ("b.shouldC", "env"), ("c.shouldD", "sh")] {
+      let outcomes = try #require(
+        try bus.tribunectl("-j", "ask", name).object()["outcomes"] as? [[String: Any]])
+      #expect(outcomes.map { $0["label"] as? String } == [label])
+    }
+    try gate.open()
+    bus.signal(SIGKILL)
+    #expect(script.status() == 0)
+    #expect(command.status() == 0)
+  }
+
+  @Test("the hold stands while its command runs, even if tribunectl is killed")
+  func killed() async throws {
+    let gate = try ShellGate()
+    let program = try bus.start(
+      "hold", "a.shouldB", "--why=c", "--", "sh", "-c", "echo started; \(gate.wait)")
+    #expect(try program.output.line() == "started")
+    let killed = try WatchedProcess(program.pid)
+    program.signal(SIGKILL)
+    await killed.ended()
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
+    try gate.open()
+    // The command has the other end of the pipe.
+    #expect(try program.output.rest() == "")
+    try bus.wait { try bus.tribunectl("ask", "a.shouldB").status == 0 }
+  }
+
+  @Test("with --pid, the hold ends with that process")
+  func pid() throws {
+    let other = try RunningProgram(["/bin/sleep", "1000"])
+    let program = try bus.staying("hold", "a.shouldB", "--why=c", "--pid=\(other.pid)")
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
+    _ = other.end(SIGKILL)
+    #expect(try program.errors.line() == "released a.shouldB: the process has ended")
+    #expect(program.status() == 0)
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
+    let gone = try bus.tribunectl("hold", "a.shouldB", "--why=c", "--pid=\(other.pid)")
+    gone.expect(1, errors: "tribunectl: process \(other.pid): No such process\n")
+  }
+
   @Test("if the bus dies, the command goes on, and the lost hold is reported")
   func busGoes() throws {
     let program = try bus.start(
-      "--reconnect=0", "hold", "a.b",
+      "--reconnect=0", "hold", "a.shouldB",
       "--why=c", "--", "sh", "-c", "trap 'exit 4' TERM; echo started; while :; do sleep 0.01; done")
-    #expect(try program.errors.line()?.hasPrefix("holding a.b") == true)
+    #expect(try program.errors.line()?.hasPrefix("holding a.shouldB") == true)
     #expect(try program.output.line() == "started")
     bus.signal(SIGKILL)
     #expect(try program.errors.line()?.contains("the hold has ended; the command continues") == true)
@@ -62,10 +127,10 @@ struct HoldTests {
 
   @Test("an expired hold is reported, and vetoes nothing")
   func expiry() throws {
-    let program = try bus.staying("hold", "a.b", "--why=c", "--expires=500ms")
-    #expect(try program.errors.line() == "expired a.b")
+    let program = try bus.staying("hold", "a.shouldB", "--why=c", "--expires=500ms")
+    #expect(try program.errors.line() == "expired a.shouldB")
     #expect(program.status() == 0)
-    #expect(try bus.tribunectl("ask", "a.b").status == 0)
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
     #expect(try bus.tribunectl("-j", "holds").output == "")
   }
 }

@@ -32,8 +32,7 @@ struct CommandLineParserTests {
     // Letters may be joined, and their values attached.
     (["observe", "a", "-jqN3"], observe), (["observe", "-j", "-q", "-N", "3", "a"], observe),
     (["-qjN", "3", "observe", "a"], observe),
-    // The last value of an option counts; it may be empty, start with dashes or have an equals sign.
-    (["delegate", "a", "--veto=1", "--veto=2"], run(.delegate, ["a"], [.veto: .text("2")])),
+    // A value may be empty, start with dashes or have an equals sign.
     (["delegate", "a", "--veto="], run(.delegate, ["a"], [.veto: .text("")])),
     (["delegate", "a", "--veto", "--no"], run(.delegate, ["a"], [.veto: .text("--no")])),
     (["delegate", "a", "--veto=a=b"], run(.delegate, ["a"], [.veto: .text("a=b")])),
@@ -42,7 +41,8 @@ struct CommandLineParserTests {
     // --exec takes the rest of the line.
     (["delegate", "a.b", "--exec", "sh", "-c", "exit 1", "--veto=x"], .run(delegate)),
     // An optional span stands behind an equals sign, and nowhere else.
-    (["post", "--wait", "5s"], run(.post, ["5s"], [.wait: .flag])),
+    (["post", "--wait", "a"], run(.post, ["a"], [.wait: .flag])),
+    (["post", "a", "5", "--wait"], run(.post, ["a", "5"], [.wait: .flag])),
     (["post", "a", "--wait=5s"], run(.post, ["a"], [.wait: fiveSeconds])),
     // Help and version may be requested anywhere on the line.
     (["--help"], .help(nil)), (["-h"], .help(nil)), (["ask", "--help"], .help(.ask)),
@@ -85,10 +85,13 @@ struct CommandLineParserTests {
       (["ask", "a", "--timeout=5x"], "unknown unit"), (["ask", "a", "--timeout="], "empty"),
       (["delegate", "a", "--exec"], "--exec needs a command"), (["delegate", "a", "--exec=sh"], "without ="),
       (["guard", "a.b"], "needs a command after --"), (["guard", "a.b", "--"], "needs a command after --"),
-      (["guard", "a.b", "true"], "the command follows --"),
+      (["guard", "a.b", "{}", "true"], "the command follows --"),
       (["guard", "--", "true"], "guard needs ACTION"),
       (["guard", "a", "--veto-exit-code=256", "--", "x"], "0 to 255"),
       (["post", "a", "--wait=soon"], "--wait: "), (["post", "a", "--wait="], "empty"),
+      (["post", "a", "--wait", "5"], "the value of --wait follows =: --wait=5"),
+      (["delegate", "a", "--veto=1", "--veto=2"], "--veto is given twice"),
+      (["observe", "a", "-N1", "-N", "2"], "-N is given twice"),
       (["post", "a", "--coalesce="], "list of name and object, not \"\""),
       (["post", "a", "--coalesce=name,"], "not \"\""), (["post", "a", "--coalesce=all"], "not \"all\""),
       (["post", "a", "--coalesce"], "--coalesce needs a value: --coalesce=name,object"),

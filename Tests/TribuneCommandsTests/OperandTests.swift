@@ -43,11 +43,29 @@ struct OperandTests {
 
   private static let delegationMistakes: [(line: [String], reason: String)] = [
     (["query", "a..b"], "is not a valid name"), (["query", "a", "{"], "not JSON"),
-    (["ask", "a", "--override="], "needs a reason"), (["hold", "a"], "needs --why"),
-    (["hold", "a", "--why="], "needs --why"), (["hold", "a*", "--why=b"], "not a valid name pattern"),
-    (["hold", "a", "--why=b", "--expires=0"], "more than 0"),
-    (["hold", "a", "--why=b", "--"], "needs a command"), (["hold", "a", "b", "--why=c"], "is unexpected"),
-    (["hold", "a", "--why=\(String(repeating: "x", count: 4097))"], "4096 bytes"),
+    (["ask", "a", "--override="], "needs a reason"), (["hold", "shouldA"], "needs --why"),
+    (["hold", "shouldA", "--why="], "needs --why"), (["hold", "a*", "--why=b"], "not a valid name pattern"),
+    (["hold", "shouldA", "--why=b", "--expires=0"], "more than 0"),
+    (["hold", "shouldA", "--why=b", "--"], "needs a command"),
+    (["hold", "--why=b"], "needs a NAME, or --action=ACTION"),
+    (["hold", "shouldA", "--why=b", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
+    (["hold", "shouldA", "--why=b", "--pid=1", "--", "true"], "exclude each other"),
+    // Nobody asks these, so the hold would veto nothing.
+    (
+      ["hold", "system.reboot", "--why=b"],
+      "did you mean system.shouldReboot, or --action=system.reboot?"
+    ),
+    (["hold", "a.*", "system.reboot", "--why=b"], "did you mean system.shouldReboot"),
+    (["hold", "system.willReboot", "--why=b"], "did you mean system.reboot?"),
+    (["hold", "--action=system.shouldReboot", "--why=b"], "did you mean system.reboot?"),
+    (["hold", "shouldA", "--object=unit/*", "--why=b"], "has a wildcard"),
+    (["observe", "a", "--object=unit/*"], "has a wildcard"), (["ask", "a", "--object=**"], "has a wildcard"),
+    // Nobody would be asked about these, so the command would always run.
+    (["guard", "system.shouldReboot", "--", "true"], "did you mean system.reboot?"),
+    (["guard", "willReboot", "--", "true"], "did you mean reboot?"),
+    (["guard", "a.didFailToURL", "--", "true"], "did you mean a.URL?"),
+    (["guard", "a", "--override=", "--", "true"], "needs a reason"),
+    (["hold", "shouldA", "--why=\(String(repeating: "x", count: 4097))"], "4096 bytes"),
     (["defer", "x", "5s"], "is not the id of a query"), (["defer", "0", "5s"], "is not the id of a query"),
     (["defer", "1", "soon"], "not a valid time to defer by"), (["defer", "1", "0"], "more than 0"),
     (["defer", "1", "1y"], "at most"), (["defer", "1", "5s", "--delegate=0"], "--delegate"),
@@ -122,8 +140,8 @@ struct OperandTests {
       ("a.b.reBoot", "a.b.shouldReBoot", "a.b.willReBoot", "a.b.didReBoot", "a.b.didFailToReBoot"),
       ("a._x", "a.should_x", "a.will_x", "a.did_x", "a.didFailTo_x"),
     ])
-  func actions(action: String, should: String, will: String, did: String, didFailTo: String) {
-    let names = ActionNames(action)
+  func actions(action: String, should: String, will: String, did: String, didFailTo: String) throws {
+    let names = try ActionNames(action)
     #expect([names.should, names.will, names.did, names.didFailTo] == [should, will, did, didFailTo])
   }
 }

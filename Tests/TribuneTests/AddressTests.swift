@@ -29,7 +29,16 @@ struct AddressTests {
   func aClientFindsTheBusWhereItsEnvironmentSays(
     environment: [String: String], files: [String], path: String
   ) throws {
-    let address = try Address.resolve(environment: { environment[$0] }, exists: files.contains)
+    let address = try Address.resolve(
+      environment: { environment[$0] }, exists: files.contains, isOwn: files.contains)
     #expect(address == Address(path: path))
+  }
+
+  @Test("a bus of another user is no default")
+  func anotherUser() throws {
+    let environment = ["RUNTIME_DIRECTORY": "/run/x", "XDG_RUNTIME_DIR": "/run/user/1"]
+    let address = try Address.resolve(
+      environment: { environment[$0] }, exists: { $0 == "/run/user/1/tribune/bus" }, isOwn: { _ in false })
+    #expect(address == .system)
   }
 }

@@ -4,7 +4,8 @@ import TribuneWire
 
 /// Parses a command line by the table.
 ///
-/// Options may stand anywhere before `--` or `--exec`, even before the verb. The last value of an option counts.
+/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with a value may be given once, so that
+/// no value is silently ignored.
 struct CommandLineParser {
   /// The action that the command line requests.
   enum Request: Equatable, Sendable {
@@ -103,6 +104,7 @@ struct CommandLineParser {
       given.append((row, .flag))
       takeCommand()
     case .optionalSpan where attached == nil:
+      try refuseSpan(behind: row)
       given.append((row, .flag))
     default:
       guard attached != nil || position < arguments.count else {
@@ -111,6 +113,19 @@ struct CommandLineParser {
       let text = if let attached { attached } else { try takeWord() }
       given.append((row, try value(text, of: row)))
     }
+  }
+
+  /// `post a.b --wait 5` would post the JSON 5.
+  private func refuseSpan(behind row: OptionSyntax) throws(UsageError) {
+    guard position < arguments.count, let next = String(validating: arguments[position], as: UTF8.self) else {
+      return
+    }
+    do throws(TimeSpan.SyntaxError) {
+      _ = try TimeSpan(next)
+    } catch {
+      return
+    }
+    throw error("the value of \(row.spelling) follows =: \(row.spelling)=\(next.escaped)")
   }
 
   private func value(_ text: String, of row: OptionSyntax) throws(UsageError) -> Invocation.Value {
@@ -179,6 +194,9 @@ struct CommandLineParser {
     for (row, value) in given {
       guard allowed.contains(where: { $0.option == row.option }) else {
         throw error("\(verb.rawValue) has no option \(row.spelling)")
+      }
+      guard invocation.values[row.option] == nil || row.argument == .none else {
+        throw error("\(row.spelling) is given twice")
       }
       invocation.values[row.option] = value
     }

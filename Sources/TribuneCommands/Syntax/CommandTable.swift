@@ -28,6 +28,8 @@ struct CommandTable: Sendable {
 
 private let globalOptions = [
   OptionSyntax(.address, "address", .text("unix:PATH"), "the bus's address; else $TRIBUNE_ADDRESS"),
+  OptionSyntax(.system, "system", "talk to the system's bus, whatever the environment says"),
+  OptionSyntax(.user, "user", "talk to the bus of this user's service manager"),
   OptionSyntax(
     .json, "json", .choice(["short", "pretty", "off"]), "print JSON, one object a line, or indented"),
   OptionSyntax(.shortJSON, nil, letter: "j", "like --json=pretty on a terminal, --json=short elsewhere"),
@@ -47,6 +49,20 @@ private let wait = OptionSyntax(
   .wait, "wait", .optionalSpan, "wait for the awaited observers (the bus's default, 30s)")
 private let deadline = OptionSyntax(
   .timeout, "timeout", .span, "the deadline for an answer (the bus's default, 30s)")
+
+private func mode(_ usual: String) -> OptionSyntax {
+  OptionSyntax(
+    .mode, "mode", .choice(["parallel", "all", "order"]),
+    "ask all until the first veto, all for every veto, or one at a time (\(usual))")
+}
+private func dryRun(_ summary: String) -> OptionSyntax { OptionSyntax(.dryRun, "dry-run", summary) }
+private let override = OptionSyntax(
+  .override, "override", .text("WHY"), "override the vetoes, and say why")
+private let defaultVerdict = OptionSyntax(
+  .default, "default", .choice(["allow", "veto"]), "the verdict if no delegate decides (allow)")
+private let ifUnreachable = OptionSyntax(
+  .ifUnreachable, "if-unreachable", .choice(["fail", "allow", "veto"]),
+  "the verdict if the bus is unreachable (fail: exit with 255)")
 
 private let allVerbs = [
   VerbSyntax(
@@ -143,6 +159,8 @@ private let allVerbs = [
       onlyObject,
       OptionSyntax(
         .count, nil, letter: "N", .number("COUNT", 1...Int64.max), "end after COUNT notifications"),
+      OptionSyntax(
+        .timeout, "timeout", .span, "how long to wait for the bus (30s); with -N, also for the notifications"),
       OptionSyntax(.retained, "retained", "begin with the retained notifications"),
       OptionSyntax(
         .suspension, "suspension", .choice(["coalesce", "drop", "hold", "immediately"]),
@@ -161,18 +179,8 @@ private let allVerbs = [
       "Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.",
     ],
     options: [
-      object,
-      deadline,
-      OptionSyntax(
-        .mode, "mode", .choice(["parallel", "all", "order"]),
-        "ask all until the first veto, all for every veto, or one at a time (parallel)"),
-      OptionSyntax(.override, "override", .text("WHY"), "override the vetoes, and say why"),
-      OptionSyntax(.dryRun, "dry-run", "tell the delegates that no action will follow"),
-      OptionSyntax(
-        .default, "default", .choice(["allow", "veto"]), "the verdict if no delegate decides (allow)"),
-      OptionSyntax(
-        .ifUnreachable, "if-unreachable", .choice(["fail", "allow", "veto"]),
-        "the verdict if the bus is unreachable (fail: exit with 255)"),
+      object, deadline, mode("parallel"), override, dryRun("tell the delegates that no action will follow"),
+      defaultVerdict, ifUnreachable,
     ]),
   VerbSyntax(
     verb: .query, operands: "NAME [JSON]", operandCount: 1...2,
@@ -199,8 +207,8 @@ private let allVerbs = [
         + "and a reason. A question that is withdrawn or not answered in time disappears. The delegate "
         + "ends with its input. Open questions have then failed, and count as --on-failure says.",
       "The command of --exec gets the userInfo on standard input. Its environment has TRIBUNE_NAME, "
-        + "TRIBUNE_OBJECT, TRIBUNE_QUERY, TRIBUNE_DELEGATE, and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT "
-        + "and _CONNECTION; also TRIBUNE_DRY_RUN=1 if no action will follow. It exits with 0 to approve, "
+        + "TRIBUNE_OBJECT, TRIBUNE_QUERY, TRIBUNE_DELEGATE, and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT, "
+        + "_USER_UNIT and _CONNECTION; also TRIBUNE_DRY_RUN=1 if no action will follow. It exits with 0 to approve, "
         + "with 1 to veto with its output as the reason, and with 2 to abstain. Any other exit is a "
         + "failure. If it is asked for a value, it writes the value as JSON and exits with 0. It is ended "
         + "when the query is over. In the command, \"tribunectl defer\" asks for more time than --timeout.",
@@ -231,13 +239,15 @@ private let allVerbs = [
       OptionSyntax(.label, "label", .text("TEXT"), "its name in verdicts"),
     ]),
   VerbSyntax(
-    verb: .guard, operands: "ACTION", operandCount: 1...1, takesCommand: true,
+    verb: .guard, operands: "ACTION [JSON]", operandCount: 1...2, takesCommand: true,
     summary: "Run a command unless it is vetoed",
     description: [
       "For the action window.close, asks window.shouldClose. If that is allowed, posts window.willClose, "
-        + "runs the command, and posts window.didClose, or window.didFailToClose with the failure.",
+        + "runs the command, and posts window.didClose, or window.didFailToClose with the failure. JSON is "
+        + "the userInfo of all but the last.",
       "On a veto, prints every reason, runs nothing and exits with 77. Exits with 255 if there is no "
-        + "verdict, else with the command's status.",
+        + "verdict, else with the command's status. With --json, prints the verdict of a veto on standard "
+        + "output.",
       "If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or for as "
         + "long as --reconnect says. The bus then has 5s to accept the outcome of the command. If there is "
         + "no bus, tribunectl reports that; the exit status stays the command's.",
@@ -245,9 +255,8 @@ private let allVerbs = [
         + "it, or at the deadline. Then tribunectl names those that have not, and continues.",
     ],
     options: [
-      object,
-      wait,
-      deadline,
+      object, wait, deadline, mode("all"), override,
+      dryRun("print the verdict, and run nothing; the delegates are told"), defaultVerdict, ifUnreachable,
       OptionSyntax(
         .vetoExitCode, "veto-exit-code", .number("STATUS", 0...255), "the exit status for a veto (77)"),
     ]),
@@ -260,21 +269,29 @@ private let allVerbs = [
     ],
     options: [object]),
   VerbSyntax(
-    verb: .hold, operands: "NAME", operandCount: 1...1, takesCommand: true, commandIsOptional: true,
+    verb: .hold, operands: "[NAME…]", operandCount: 0...Int.max, takesCommand: true, commandIsOptional: true,
     summary: "Veto for as long as it or a command runs",
     description: [
-      "Vetoes all queries under names that match NAME, which may be a pattern, until it is interrupted or "
-        + "the hold expires.",
+      "Vetoes all queries under names that match any NAME, which may be a pattern, until it is interrupted "
+        + "or the hold expires. A NAME without * must be a question, such as host.shouldReboot: other names "
+        + "are asked by nobody.",
       "With a command, it runs the command, passes signals on to it, holds until it has ended, and exits "
         + "with its status. If the hold was not taken, it runs nothing and exits with 255. If the "
-        + "connection is lost meanwhile, the command continues.",
+        + "connection is lost meanwhile, the command continues. The command inherits the connection: the hold "
+        + "stands while it runs, even if tribunectl is killed.",
       "Prints \"holding …\" on standard error once the bus has confirmed. After a lost connection "
         + "is restored, it reports whether the hold was in force all the time.",
     ],
     options: [
       onlyObject,
       OptionSyntax(.why, "why", .text("REASON"), "the reason in verdicts; required"),
+      OptionSyntax(
+        .action, "action", .text("ACTION"), "veto what guard ACTION asks: for host.reboot, host.shouldReboot"),
       OptionSyntax(.expires, "expires", .span, "when the hold ends by itself (never)"),
+      OptionSyntax(
+        .label, "label", .text("TEXT"), "who holds, in verdicts (the name of the command, or of the caller)"),
+      OptionSyntax(
+        .pid, "pid", .number("PID", 1...Int64(Int32.max)), "hold until that process has ended"),
     ]),
   VerbSyntax(
     verb: .holds,

@@ -3,10 +3,10 @@
 /// An option, independent of its spelling.
 enum Option: Hashable, Sendable, CaseIterable {
   // Options of every verb.
-  case address, json, shortJSON, noLegend, noPager, quiet, timeout, reconnect, help, version
+  case address, system, user, json, shortJSON, noLegend, noPager, quiet, timeout, reconnect, help, version
   // Options of some verbs.
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
-  case vetoExitCode, override, dryRun, collect, why, expires, status, delegateID, definitions
+  case vetoExitCode, override, dryRun, collect, why, expires, action, pid, status, delegateID, definitions
   case since, lines
   case set, conforms
   case retain, coalesce, style, wait, immediately, retained, suspension, awaited

@@ -6,24 +6,11 @@ import TribuneJSON
 /// `ask NAME [JSON]`.
 struct AskCommand: Command {
   private let query: Query
-  /// The verdict when no bus can be reached; nil for none.
-  private let verdictIfUnreachable: Verdict.Decision?
+  private let withoutBus: VerdictWithoutBus
 
   init(_ invocation: Invocation) throws(CommandError) {
-    query = Query(
-      name: try invocation.name(at: 0), object: try invocation.object(),
-      userInfo: try invocation.userInfo(at: 1),
-      deadline: try invocation.wireTimeout(),
-      mode: invocation.text(.mode).flatMap { Mode(rawValue: $0) } ?? .parallel,
-      fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed,
-      override: invocation.text(.override), isDryRun: invocation.has(.dryRun))
-    if query.override?.isEmpty == true { throw .usage("--override needs a reason") }
-    verdictIfUnreachable =
-      switch invocation.text(.ifUnreachable) {
-      case "allow": .allowed
-      case "veto": .vetoed
-      default: nil
-      }
+    query = try Query(invocation, name: try invocation.name(at: 0), mode: .parallel)
+    withoutBus = VerdictWithoutBus(invocation)
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -31,7 +18,7 @@ struct AskCommand: Command {
     do throws(TribuneError) {
       connection = try await context.connect()
     } catch {
-      return try withoutBus(error, in: context)
+      return try decideWithoutBus(error, in: context)
     }
     do throws(TribuneError) {
       let verdict = try await query.ask(over: connection, in: context)
@@ -55,11 +42,10 @@ struct AskCommand: Command {
     }
   }
 
-  private func withoutBus(_ error: TribuneError, in context: Context) throws(CommandError) -> Int32 {
-    guard let decision = verdictIfUnreachable, error.meansNoBus else {
+  private func decideWithoutBus(_ error: TribuneError, in context: Context) throws(CommandError) -> Int32 {
+    guard let decision = withoutBus.decision(after: error, in: context) else {
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
-    context.terminal.report("\(error.message.terminalSafe); \(decision.rawValue), as --if-unreachable says")
     show(in: context) { () throws(CommandError) in
       guard context.json != .off else { return }
       try context.print(
@@ -70,6 +56,28 @@ struct AskCommand: Command {
         ]))
     }
     return decision == .allowed ? ExitStatus.success : ExitStatus.vetoed
+  }
+}
+
+/// What --if-unreachable says.
+struct VerdictWithoutBus: Sendable {
+  /// Nil if there is no verdict without a bus.
+  private let decision: Verdict.Decision?
+
+  init(_ invocation: Invocation) {
+    decision =
+      switch invocation.text(.ifUnreachable) {
+      case "allow": .allowed
+      case "veto": .vetoed
+      default: nil
+      }
+  }
+
+  /// The verdict, which is reported; nil if the error means something else, or if there is none.
+  func decision(after error: TribuneError, in context: Context) -> Verdict.Decision? {
+    guard let decision, error.meansNoBus else { return nil }
+    context.terminal.report("\(error.message.terminalSafe); \(decision.rawValue), as --if-unreachable says")
+    return decision
   }
 }
 
@@ -116,6 +124,19 @@ struct Query: Sendable {
         if !context.isQuiet, progress.stage == .deferred { context.terminal.reportLine(progress.line) }
       }
     }
+  }
+}
+
+extension Query {
+  /// - Parameter mode: what counts without --mode.
+  init(_ invocation: Invocation, name: String, mode: Mode) throws(CommandError) {
+    self.init(
+      name: name, object: try invocation.object(), userInfo: try invocation.userInfo(at: 1),
+      deadline: try invocation.wireTimeout(),
+      mode: invocation.text(.mode).flatMap { Mode(rawValue: $0) } ?? mode,
+      fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed,
+      override: invocation.text(.override), isDryRun: invocation.has(.dryRun))
+    if override?.isEmpty == true { throw .usage("--override needs a reason") }
   }
 }
 

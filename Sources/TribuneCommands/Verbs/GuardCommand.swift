@@ -3,33 +3,16 @@
 import Tribune
 import TribuneSystem
 
-/// The names of one action: for `window.close`, these are `window.shouldClose` and so on.
-struct ActionNames: Equatable, Sendable {
-  var should: String
-  var will: String
-  var did: String
-  var didFailTo: String
-
-  /// - Parameter action: a name whose last token is the verb.
-  init(_ action: String) {
-    let start = action.lastIndex(of: ".").map { action.index(after: $0) } ?? action.startIndex
-    let space = action[..<start]
-    let verb = action[start...].prefix(1).uppercased() + action[start...].dropFirst()
-    should = "\(space)should\(verb)"
-    will = "\(space)will\(verb)"
-    did = "\(space)did\(verb)"
-    didFailTo = "\(space)didFailTo\(verb)"
-  }
-}
-
 /// `guard ACTION -- CMD…`.
 struct GuardCommand: Command {
   static var signals: [Int32] { SignalWatch.relayed }
 
   private let action: String
   private let names: ActionNames
+  private let query: Query
   private let object: String
-  private let deadline: Duration?
+  private let userInfo: UserInfo
+  private let withoutBus: VerdictWithoutBus
   /// Nil if the command does not wait for the observers of will.
   private let waiting: Waiting?
   private let vetoStatus: Int32
@@ -39,11 +22,11 @@ struct GuardCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     action = try invocation.name(at: 0)
-    names = ActionNames(action)
-    // The longest of the four names must be valid.
-    _ = try Invocation.checkedName(names.didFailTo)
-    object = try invocation.object()
-    deadline = try invocation.wireTimeout()
+    names = try ActionNames(action)
+    // The report lists every reason, so the query waits for all delegates unless something else is said.
+    query = try Query(invocation, name: names.should, mode: .all)
+    (object, userInfo) = (query.object, query.userInfo)
+    withoutBus = VerdictWithoutBus(invocation)
     waiting = try invocation.waiting()
     vetoStatus = Int32(clamping: invocation.number(.vetoExitCode) ?? Int64(ExitStatus.guardVetoed))
     command = invocation.command
@@ -59,8 +42,15 @@ struct GuardCommand: Command {
     switch consent ?? .failed(CommandError(message: "interrupted", status: ExitStatus.noVerdict)) {
     case .allowed(let over): connection = over
     case .vetoed(let verdict):
-      report(verdict, in: context)
+      try report(verdict, in: context)
       return vetoStatus
+    case .dryRun(let verdict):
+      if !context.isQuiet {
+        try context.write(verdict.text(of: names.should, object: object, in: context), or: verdict.json)
+      }
+      return verdict.isAllowed ? ExitStatus.success : vetoStatus
+    case .unreachable(.allowed): return await runUnannounced(router, in: context)
+    case .unreachable(.vetoed): return vetoStatus
     case .interrupted(let signal):
       // Takes the query back, and removes the list of waiting delegates from the screen.
       asking.cancel()
@@ -70,9 +60,9 @@ struct GuardCommand: Command {
     }
     // After will is announced, the outcome must be announced too. So from here on, a signal waits until then.
     try await announceWill(over: connection, until: router.interruption, in: context)
-    let termination = await router.run(command, in: context)
+    let termination = await router.run(command, over: connection, in: context)
     switch termination {
-    case .exited(0): await announce(names.did, .none, over: connection, in: context)
+    case .exited(0): await announce(names.did, userInfo, over: connection, in: context)
     case .exited(let status): await announceFailure("status", status, over: connection, in: context)
     case .killed(let signal): await announceFailure("signal", signal, over: connection, in: context)
     }
@@ -85,21 +75,35 @@ struct GuardCommand: Command {
   private enum Consent: Sendable {
     case allowed(Connection)
     case vetoed(Verdict)
+    case dryRun(Verdict)
+    /// No bus could be reached, and --if-unreachable decides.
+    case unreachable(Verdict.Decision)
     case interrupted(Int32)
     case failed(CommandError)
   }
 
   private func ask(in context: Context) async -> Consent {
-    // The report lists every reason, so the query waits for all delegates.
-    let query = Query(name: names.should, object: object, deadline: deadline, mode: .all)
+    let connection: Connection
     do throws(TribuneError) {
-      let connection = try await context.connectToStay(noting: presence)
+      connection = try await context.connectToStay(noting: presence)
+    } catch {
+      guard let decision = withoutBus.decision(after: error, in: context) else {
+        return .failed(CommandError(error, status: ExitStatus.noVerdict))
+      }
+      return .unreachable(decision)
+    }
+    do throws(TribuneError) {
       let verdict = try await query.ask(over: connection, in: context)
+      if query.isDryRun { return .dryRun(verdict) }
       guard verdict.isAllowed else { return .vetoed(verdict) }
       return .allowed(connection)
     } catch {
       return .failed(CommandError(error, status: ExitStatus.noVerdict))
     }
+  }
+
+  private func runUnannounced(_ router: SignalRouter, in context: Context) async -> Int32 {
+    await router.run(command, over: nil, in: context).shellStatus
   }
 
   /// Announces will, and waits until the bus has it, because the command must not run unannounced. If it is unknown
@@ -112,7 +116,7 @@ struct GuardCommand: Command {
         try await postWill(waiting, over: connection, until: interruption, in: context)
       } else {
         try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
-          try await connection.postAcknowledged(names.will, object: object)
+          try await connection.postAcknowledged(names.will, object: object, userInfo: userInfo)
         }
       }
     } catch {
@@ -133,7 +137,8 @@ struct GuardCommand: Command {
         return .success(
           try await waiting.whileWaited(over: connection) {
             [self] deadline throws(TribuneError) -> AwaitedReply in
-            try await connection.postAwaited(names.will, object: object, deadline: deadline)
+            try await connection.postAwaited(
+              names.will, object: object, userInfo: userInfo, deadline: deadline)
           })
       } catch {
         return .failure(error)
@@ -154,7 +159,8 @@ struct GuardCommand: Command {
     context.reportMissing(in: try reply.get(), of: names.will, object: object)
   }
 
-  private func report(_ verdict: Verdict, in context: Context) {
+  private func report(_ verdict: Verdict, in context: Context) throws(CommandError) {
+    if context.json != .off, !context.isQuiet { try context.print(verdict.json) }
     context.terminal.report("\(subjectText(action, object)) was vetoed:")
     let against = verdict.outcomes.filter { $0.isObjection }
     let failures = verdict.vetoingFailures

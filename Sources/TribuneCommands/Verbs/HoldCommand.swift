@@ -4,20 +4,23 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// `hold NAME [-- CMD…]`.
+/// `hold NAME… [-- CMD…]`.
 struct HoldCommand: Command {
   static var signals: [Int32] { SignalWatch.relayed }
 
-  private let pattern: String
+  private let patterns: [String]
   /// Empty for any.
   private let object: String
   private let why: String
+  private let label: String
   private let span: Duration?
   /// Empty if there is none.
   private let command: [[UInt8]]
+  /// The process for whose life it holds; nil to hold until interrupted.
+  private let process: WatchedProcess?
 
   init(_ invocation: Invocation) throws(CommandError) {
-    pattern = try invocation.patterns()[0]
+    patterns = try Self.patterns(invocation)
     object = try invocation.object()
     guard let why = invocation.text(.why), !why.isEmpty else { throw .usage("hold needs --why=REASON") }
     guard why.utf8.count <= WireLimits.reasonLength else {
@@ -27,6 +30,51 @@ struct HoldCommand: Command {
     span = invocation.span(.expires)?.duration
     if let span, span <= .zero { throw .usage("--expires must be more than 0") }
     command = invocation.command
+    process = try invocation.number(.pid).map { (pid) throws(CommandError) in try Self.watch(pid) }
+    guard process == nil || command.isEmpty else { throw .usage("--pid and a command exclude each other") }
+    label = try Self.label(invocation)
+  }
+
+  private static func watch(_ pid: Int64) throws(CommandError) -> WatchedProcess {
+    do throws(Errno) {
+      return try WatchedProcess(Int32(clamping: pid))
+    } catch {
+      throw .failure("process \(pid): \(error)")
+    }
+  }
+
+  /// The label that was given; else the name of the command, or of the process that started this one: a verdict that
+  /// names tribunectl would say nothing.
+  private static func label(_ invocation: Invocation) throws(CommandError) -> String {
+    if let label = invocation.text(.label) {
+      guard label.utf8.count <= WireLimits.labelLength else {
+        throw .usage("--label must have at most \(WireLimits.labelLength) bytes")
+      }
+      return label
+    }
+    if let program = invocation.command.first {
+      let name =
+        program.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
+      return name.prefix(utf8Length: WireLimits.labelLength)
+    }
+    let pid = invocation.number(.pid).map { Int32(clamping: $0) } ?? ThisProcess.parent
+    return WatchedProcess.name(of: pid)
+  }
+
+  /// The names to veto: those that were given, and the question about the action.
+  private static func patterns(_ invocation: Invocation) throws(CommandError) -> [String] {
+    var patterns = try invocation.patterns()
+    for name in patterns where !name.contains("*") && !ActionNames.isQuestion(name) {
+      let names = try ActionNames(name)
+      throw .usage(
+        "nobody asks \(name.terminalSafe), so this would veto nothing: did you mean \(names.should), "
+          + "or --action=\(name)?")
+    }
+    if let action = invocation.text(.action) {
+      patterns.append(try ActionNames(try Invocation.checkedName(action)).should)
+    }
+    guard !patterns.isEmpty else { throw .usage("hold needs a NAME, or --action=ACTION") }
+    return patterns
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -35,14 +83,15 @@ struct HoldCommand: Command {
       of: { () async -> Taken in await take(in: context) },
       { () async -> Taken in .interrupted(await router.interruption.value) })
     switch taken {
-    case .held(let hold, let connection):
+    case .held(let holds, let connection):
       let end = span.map { ", for \($0.formatted)" } ?? ""
-      context.reportReady("holding \(pattern.terminalSafe) (\(objectText(object)), hold \(hold.id)\(end))")
+      let ids = holds.map { "hold \($0.id)" }.joined(separator: ", ")
+      context.reportReady("holding \(names) (\(objectText(object)), \(ids)\(end))")
       if command.isEmpty {
-        return try await stay(hold, over: connection, until: router.interruption, in: context)
+        return try await stay(holds, over: connection, until: router.interruption, in: context)
       }
-      let termination = await router.run(command, in: context) {
-        await reportEnd(of: hold, over: connection, in: context)
+      let termination = await router.run(command, over: connection, in: context) {
+        await reportEnd(of: holds, over: connection, in: context)
       }
       await connection.close()
       return termination.shellStatus
@@ -54,7 +103,7 @@ struct HoldCommand: Command {
   }
 
   private enum Taken: Sendable {
-    case held(Tribune.Hold, Connection)
+    case held([Tribune.Hold], Connection)
     case interrupted(Int32)
     case failed(TribuneError)
   }
@@ -63,26 +112,39 @@ struct HoldCommand: Command {
     do throws(TribuneError) {
       let standing = HoldStanding()
       let connection = try await context.connectToStay { lost in standing.consequence(losing: lost) }
-      let hold = try await bounded(by: context.timeout) {
-        [self, connection] () async throws(TribuneError) -> Tribune.Hold in
-        try await connection.hold(pattern, object: object, why: why, expiresIn: span)
+      let holds = try await bounded(by: context.timeout) {
+        [self, connection] () async throws(TribuneError) -> [Tribune.Hold] in
+        var holds: [Tribune.Hold] = []
+        for pattern in patterns {
+          holds.append(
+            try await connection.hold(pattern, object: object, why: why, label: label, expiresIn: span))
+        }
+        return holds
       }
       standing.begin(for: span)
-      return .held(hold, connection)
+      return .held(holds, connection)
     } catch {
       return .failed(error)
     }
   }
 
+  private var names: String { patterns.joined(separator: " ").terminalSafe }
+
+  /// Whether all have expired; returns false when one has ended otherwise.
+  private func expired(_ holds: [Tribune.Hold]) async -> Bool {
+    for hold in holds where await !hold.expired() { return false }
+    return true
+  }
+
   // MARK: Without a command
 
   private enum End: Sendable {
-    case interrupted, expired
+    case interrupted, expired, processEnded
     case lost(TribuneError?)
   }
 
   private func stay(
-    _ hold: Tribune.Hold, over connection: Connection, until interruption: Task<Int32, Never>,
+    _ holds: [Tribune.Hold], over connection: Connection, until interruption: Task<Int32, Never>,
     in context: Context
   ) async throws(CommandError) -> Int32 {
     let end = await first(
@@ -92,13 +154,23 @@ struct HoldCommand: Command {
       },
       { () async -> End in
         // This process never releases the hold, so if it has not expired, the connection has ended.
-        if await hold.expired() { return .expired }
+        if await expired(holds) { return .expired }
         return .lost(await connection.closed())
+      },
+      { () async -> End in
+        guard let process else {
+          _ = await interruption.value
+          return .interrupted
+        }
+        await process.ended()
+        return .processEnded
       })
     switch end {
     case .lost(let error?): throw CommandError(error)
     case .expired:
-      if !context.isQuiet { context.terminal.reportLine("expired \(pattern.terminalSafe)") }
+      if !context.isQuiet { context.terminal.reportLine("expired \(names)") }
+    case .processEnded:
+      if !context.isQuiet { context.terminal.reportLine("released \(names): the process has ended") }
     case .interrupted, .lost(nil), nil: break
     }
     await connection.close()
@@ -108,8 +180,8 @@ struct HoldCommand: Command {
   // MARK: With a command
 
   /// Reports when the hold ends before the command, which continues.
-  private func reportEnd(of hold: Tribune.Hold, over connection: Connection, in context: Context) async {
-    let hasExpired = await hold.expired()
+  private func reportEnd(of holds: [Tribune.Hold], over connection: Connection, in context: Context) async {
+    let hasExpired = await expired(holds)
     if Task.isCancelled { return }
     if hasExpired {
       context.terminal.report("the hold has expired; the command continues without it")

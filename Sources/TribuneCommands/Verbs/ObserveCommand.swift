@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneSystem
+import TribuneWire
 
 /// `observe PATTERN…`.
 struct ObserveCommand: Command {
@@ -11,7 +12,9 @@ struct ObserveCommand: Command {
   /// Nil for any.
   private let object: String?
   private let count: Int64?
-  private let suspension: SuspensionBehavior
+  /// How long the notifications may take to come, if their number is given; nil for no limit.
+  private let limit: Duration?
+  private let suspension: Tribune.SuspensionBehavior
   private let wantsRetained: Bool
   private let isAwaited: Bool
   /// The command for each notification; nil to print notifications.
@@ -21,7 +24,9 @@ struct ObserveCommand: Command {
     patterns = try invocation.patterns()
     object = invocation.has(.object) ? try invocation.object() : nil
     count = invocation.number(.count)
-    suspension = invocation.text(.suspension).flatMap { SuspensionBehavior(rawValue: $0) } ?? .coalesce
+    limit = count == nil ? nil : invocation.span(.timeout)?.duration
+    suspension =
+      invocation.text(.suspension).flatMap { Tribune.SuspensionBehavior(rawValue: $0) } ?? .coalesce
     wantsRetained = invocation.has(.retained)
     isAwaited = invocation.has(.awaited)
     command = invocation.has(.exec) ? invocation.command : nil
@@ -45,7 +50,7 @@ struct ObserveCommand: Command {
     context.reportReady("observing \(patterns.joined(separator: " ").terminalSafe)\(about)")
     let status: Int32
     do throws(CommandError) {
-      status = try await read(notifications, over: connection, in: context)
+      status = try await readInTime(notifications, over: connection, in: context)
     } catch {
       await flush(connection)
       throw error
@@ -57,6 +62,26 @@ struct ObserveCommand: Command {
   /// Sends the last acknowledgements to the bus before the process ends.
   private func flush(_ connection: Connection) async {
     if isAwaited { await connection.close() }
+  }
+
+  private func readInTime(
+    _ notifications: Notifications, over connection: Connection, in context: Context
+  ) async throws(CommandError) -> Int32 {
+    guard let limit, let count else { return try await read(notifications, over: connection, in: context) }
+    let result = await first(
+      of: { () async -> Result<Int32, CommandError> in
+        do throws(CommandError) {
+          return .success(try await read(notifications, over: connection, in: context))
+        } catch {
+          return .failure(error)
+        }
+      },
+      { () async -> Result<Int32, CommandError> in
+        await sleep(limit)
+        let notifications = Int(clamping: count).counted("notification")
+        return .failure(.failure("fewer than \(notifications) came within \(limit.formatted)"))
+      })
+    return try (result ?? .success(ExitStatus.success)).get()
   }
 
   private func read(

@@ -57,12 +57,14 @@ package final class ChildProcess: Sendable {
   /// - Parameters:
   ///   - arguments: the program and its arguments, as raw bytes; not empty. One without a slash is looked up in `PATH`.
   ///   - environment: `NAME=value` each; nil for this process's own.
+  ///   - inherited: a descriptor that stays open in the child, under its number.
   ///   - leadsGroup: whether the child leads a process group of its own. Signals then go to the whole group.
   ///   - signalMask: the signals that the child starts with blocked.
   /// - Throws: the error if it cannot be started: ENOENT, EACCES and so on.
   package init(
     _ arguments: [[UInt8]], environment: [[UInt8]]? = nil, input: Input = .inherited,
-    output: Output = .inherited, leadsGroup: Bool = false, signalMask: SignalMask
+    output: Output = .inherited, inheriting inherited: CInt? = nil, leadsGroup: Bool = false,
+    signalMask: SignalMask
   ) throws(Errno) {
     precondition(!arguments.isEmpty)
     let signals = try SignalRelay()
@@ -70,6 +72,7 @@ package final class ChildProcess: Sendable {
     var request = try SpawnRequest()
     try request.setSignalMask(signalMask)
     if leadsGroup { try request.setOwnGroup() }
+    if let inherited { try request.inherit(inherited) }
     if case .bytes(let bytes) = input {
       try request.give(MemoryFile.make(holding: bytes.rawBytes), as: STDIN_FILENO)
     }

@@ -20,6 +20,12 @@ package enum Environment {
   /// Whether this process can see a file at `path`.
   package static func fileExists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 
+  /// Whether there is a file, and this process's user owns it.
+  package static func fileIsOwn(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_uid == geteuid()
+  }
+
   /// The program's arguments, its own name first, as bytes: a file's name need not be text.
   package static var arguments: [[UInt8]] { unsafe bytes(of: CommandLine.unsafeArgv) }
 

@@ -46,6 +46,12 @@ import Glibc
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, rawValue, number))
   }
 
+  /// Has the child inherit `descriptor`, under its number.
+  mutating func inherit(_ descriptor: CInt) throws(Errno) {
+    // Between equal numbers, it removes the flag close-on-exec from the child's descriptor.
+    try check(unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, descriptor))
+  }
+
   /// - Returns: the child's process id.
   mutating func start(_ arguments: [[UInt8]], environment: [[UInt8]]) throws(Errno) -> pid_t {
     try check(unsafe posix_spawnattr_setflags(&attributes, Int16(flags)))

@@ -6,6 +6,8 @@ import Glibc
 /// This process: its identity, its limits and its end.
 package enum ThisProcess {
   package static var id: UInt32 { UInt32(getpid()) }
+  /// The process that started this one; 0 if it is outside of this namespace.
+  package static var parent: Int32 { getppid() }
   package static var effectiveUser: UInt32 { geteuid() }
 
   /// How many descriptors it may have open.

@@ -123,10 +123,11 @@ extension TestBus {
   func staying(_ arguments: [String]) throws -> RunningProgram {
     let program = try start(arguments)
     companions.append(program)
-    guard let line = try program.errors.line(),
+    let line = try program.errors.line()
+    guard let line,
       ["observing ", "attached ", "monitoring ", "capturing ", "holding ", "declared "].contains(
         where: line.hasPrefix)
-    else { throw Programs.Missing(description: "\(arguments) is not ready: \(try program.errors.rest())") }
+    else { throw Programs.Missing(description: "\(arguments) is not ready: \(line ?? "")") }
     return program
   }
 }
