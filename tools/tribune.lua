@@ -171,7 +171,7 @@ local fields_of = {
   [17] = { { "entry", "choice", entries, entry_fields } },
   [18] = {},
   [19] = { { "time", "time" }, { "from", "id" }, { "to", "id" }, { "receivers", "u32" } },
-  [20] = { { "expiry", "u64" }, { "label", "text" } },
+  [20] = { { "expiry", "u64" }, { "label", "text", newer = true } },
   [21] = { { "ended", "choice", enumeration("replaced", "expired"), enumeration(delegate_entry, {}) } },
   [22] = { { "protocol_name", "text" } },
   [23] = { { "is_suspended", "bool" } },
@@ -455,6 +455,8 @@ read_fields = function(self, fields)
   local values = {}
   if fields.optional and self:left() == 0 then return values end
   for _, field in ipairs(fields) do
+    -- What version 0.1.0 did not write.
+    if field.newer and self:left() == 0 then break end
     values[field[1]] = read[field[2]](self, field[1], field[3], field[4])
   end
   return values
