@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Glibc
 import Testing
 import TribuneWire
@@ -71,6 +72,37 @@ struct ExhaustionTests {
     #expect(try third.readToEnd().isEmpty)
     try first.settle()
     try second.settle()
+  }
+
+  @Test("one user cannot take all connections: the bus keeps some for others, and for root")
+  func userShare() throws {
+    try #require(geteuid() == 0, "only root can connect as another user")
+    let bus = try TestBus(configuration: "[Bus]\nConnectionsMax=8\n")
+    // Another user may have no access to the folder with the programs.
+    let program = "\(bus.folder.path)/tribunectl"
+    try FileManager.default.copyItem(atPath: try Programs.path(of: "tribunectl"), toPath: program)
+    func asUser(_ user: UInt32, _ arguments: String...) -> [String] {
+      [
+        "/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", program,
+        "--address=\(bus.address)",
+      ]
+        + arguments
+    }
+    func observer(_ user: UInt32) throws -> RunningProgram {
+      let observer = try RunningProgram(asUser(user, "observe", "a.**"))
+      #expect(try observer.errors.line()?.hasPrefix("observing ") == true)
+      return observer
+    }
+    let greedy = try (0..<4).map { _ in try observer(65_534) }
+    let refused = try FinishedProgram(asUser(65_534, "list"))
+    refused.expect(
+      1,
+      errors: "tribunectl: user 65534 has its share of the 8 connections of the bus, 4 (ConnectionsMax=); "
+        + "user 65534 has most, 4\n")
+    let other = try observer(65_533)
+    let own = try (0..<3).map { _ in try RawClient.greeted(bus) }
+    for client in own { try client.settle() }
+    withExtendedLifetime((greedy, other)) {}
   }
 
   @Test("without free descriptors, the bus pauses accepting, logs that, and later goes on")

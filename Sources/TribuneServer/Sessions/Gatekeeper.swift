@@ -22,6 +22,7 @@ final class Gatekeeper {
   private let bus: Cell<Bus>.Reference
   /// Keeps connections open while there is no daemon.
   private let keeper: KeeperLink
+  private let spare = SpareDescriptor()
   /// Limits the journal's lines about connections that the bus closes.
   private var closingLines = LineBudget(linesPerSecond: 20)
 
@@ -51,7 +52,7 @@ final class Gatekeeper {
     // The log has no counter slot for another connection. As with descriptors, one may be free later.
     guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
     let cookie = try UnixSocket.cookie(of: descriptor)
-    let peer = PeerIdentity(credentials, try PeerProcess(peerOf: descriptor))
+    let peer = try identify(descriptor, credentials)
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: descriptor, cookie: cookie,
       peer: peer, connected: context.now,
@@ -60,17 +61,8 @@ final class Gatekeeper {
     sessions.insert(session)
     recorder.admit(session)
     context.log.debug("connection \(session.id) from \(session.peer.summary)")
-    guard sessions.count <= context.configuration.connectionsMax else {
-      let most = context.configuration.connectionsMax
-      dismiss(
-        session,
-        WireError(
-          .tooManyConnections,
-          "the bus is full: it can have \(most.counted("connection")) at a time (ConnectionsMax=)")
-      )
-      return
-    }
     do throws(WireError) {
+      try requireShare(of: session.peer.uid)
       // While too many of the user's descriptors are not closed yet, nothing is read from the connection.
       try quota.requireClosed(of: session.peer.uid)
     } catch {
@@ -78,6 +70,40 @@ final class Gatekeeper {
       return
     }
     awaitHello(of: session)
+  }
+
+  /// Needs a descriptor for a moment. The last one of this process may just have been accepted.
+  private func identify(
+    _ descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
+  ) throws(Errno) -> PeerIdentity {
+    do throws(Errno) {
+      return PeerIdentity(credentials, try PeerProcess(peerOf: descriptor))
+    } catch {
+      spare.giveUp()
+      defer { spare.refill() }
+      return PeerIdentity(credentials, try PeerProcess(peerOf: descriptor))
+    }
+  }
+
+  /// - Throws: `tooManyConnections` if a user has more connections than its share.
+  private func requireShare(of user: UInt32) throws(WireError) {
+    let most = context.configuration.connectionsMax
+    switch sessions.share.excess(of: user, total: most, isPrivileged: ThisProcess.isPrivileged(user)) {
+    case nil: return
+    case .total:
+      throw WireError(
+        .tooManyConnections,
+        "the bus is full: it can have \(most.counted("connection")) at a time (ConnectionsMax=)")
+    case .share(let share):
+      // The connection that is refused does not count.
+      let largest = sessions.share.largest.map {
+        "; user \($0.user) has most, \($0.use - ($0.user == user ? 1 : 0))"
+      }
+      throw WireError(
+        .tooManyConnections,
+        "user \(user) has its share of the \(most.counted("connection")) of the bus, \(share) (ConnectionsMax=)\(largest ?? "")"
+      )
+    }
   }
 
   /// Closes the connection if its hello does not come in time.

@@ -12,6 +12,8 @@ final class SessionTable {
   private var slots: [ConnectionID: Int] = [:]
   private var freeSlots: [Int] = []
   private(set) var count = 0
+  /// How many sessions each user has.
+  private(set) var share = FairShare()
   /// The id of the latest session.
   private(set) var lastID = ConnectionID.bus
   /// Sessions to dismiss with an error, or to close, when the iteration ends.
@@ -82,18 +84,18 @@ final class SessionTable {
 
   /// Puts a session into its slot, which is free.
   func insert(_ session: Session) {
-    take(session.slot, for: session.id)
+    take(session.slot, for: session.id, of: session.peer.uid)
     bySlot.value[session.slot.index] = session
     // `remove` clears both, so no reference outlives its session.
     outputs.value[session.slot.index] = unsafe session.outputCell.reference
   }
 
   func insert(_ session: DetachedSession) {
-    take(session.slot, for: session.id)
+    take(session.slot, for: session.id, of: session.peer.uid)
     detachedBySlot[session.slot.index] = session
   }
 
-  private func take(_ slot: ConnectionSlot, for id: ConnectionID) {
+  private func take(_ slot: ConnectionSlot, for id: ConnectionID, of user: UInt32) {
     let index = slot.index
     if freeSlots.last == index { freeSlots.removeLast() }
     while bySlot.value.count <= index {
@@ -104,12 +106,14 @@ final class SessionTable {
     slots[id] = index
     noteGiven(id)
     count += 1
+    share.charge(to: user)
   }
 
-  func remove(_ session: Session) { free(session.slot, of: session.id) }
-  func remove(_ session: DetachedSession) { free(session.slot, of: session.id) }
+  func remove(_ session: Session) { free(session.slot, session.id, of: session.peer.uid) }
+  func remove(_ session: DetachedSession) { free(session.slot, session.id, of: session.peer.uid) }
 
-  private func free(_ slot: ConnectionSlot, of id: ConnectionID) {
+  private func free(_ slot: ConnectionSlot, _ id: ConnectionID, of user: UInt32) {
+    share.release(of: user)
     slots[id] = nil
     bySlot.value[slot.index] = nil
     outputs.value[slot.index] = nil

@@ -10,6 +10,9 @@ package enum ThisProcess {
   package static var parent: Int32 { getppid() }
   package static var effectiveUser: UInt32 { geteuid() }
 
+  /// Whether a user could control this process anyway: root, and the user that runs it.
+  package static func isPrivileged(_ user: UInt32) -> Bool { user == 0 || user == geteuid() }
+
   /// How many descriptors it may have open.
   package static var descriptorLimit: Int {
     var limit = rlimit()
