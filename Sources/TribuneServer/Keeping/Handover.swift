@@ -49,8 +49,9 @@ final class Handover {
     var files = FilesHandedOver()
     let streams = try writeInFlight(&files)
     let inFlight = files.insert(streams.rawDescriptor)
-    let retained = recorder.retainedFiles.value.inodes
-    for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key }) where !retained.contains(inode) {
+    // The keeper is to have the files of retained notifications already, but for those that lacked a descriptor.
+    for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key })
+    where !keeper.isToKeep(.file(inode)) {
       keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
       self.files.append(inode)
     }

@@ -184,6 +184,9 @@ final class KeeperLink {
     hasChanged.value = true
   }
 
+  /// Whether the keeper has the item, or is to have it.
+  func isToKeep(_ item: KeptItem) -> Bool { entries[item] != nil }
+
   func isKept(_ item: KeptItem) -> Bool { entries[item]?.progress == .kept }
 
   var keptCount: Int { entries.values.count { $0.progress == .kept } }
