@@ -96,7 +96,7 @@ func delegateText(
   let name = label.isEmpty ? (process.isEmpty ? "delegate \(id)" : process) : label
   if id == 0 { return name.terminalSafe }
   var parts = ["pid \(pid)", "uid \(uid)"]
-  if !label.isEmpty, !process.isEmpty { parts.insert(process, at: 0) }
+  if !label.isEmpty, !process.isEmpty, process != label { parts.insert(process, at: 0) }
   if units != Units() { parts.append(units.description) }
   return "\(name.terminalSafe) (\(parts.joined(separator: ", ").terminalSafe))"
 }
