@@ -99,6 +99,16 @@ struct Context: Sendable {
     }
   }
 
+  /// Writes a verdict. The exit status follows the verdict, even if standard output cannot be written.
+  func show(_ write: () throws(CommandError) -> Void) {
+    guard !isQuiet else { return }
+    do throws(CommandError) {
+      try write()
+    } catch {
+      if !error.message.isEmpty { terminal.report(error.message) }
+    }
+  }
+
   func styled(_ text: String, _ style: Style) -> String {
     style.apply(to: text, isColoured: terminal.isColoured)
   }

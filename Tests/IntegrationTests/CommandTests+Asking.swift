@@ -83,6 +83,39 @@ struct AskingCommandTests {
   }
 
   @Test(
+    "guard takes the options of ask; a trial runs nothing, and a veto has its status whatever happens to the output"
+  )
+  func guardOptions() throws {
+    try bus.staying("hold", "a.shouldB", "--why=c")
+    try bus.tribunectl("guard", "a.b", "{}", "--override=urgent", "--", "echo", "ran").expect(
+      0, output: "ran\n")
+    let tried = try bus.tribunectl("guard", "a.b", "--dry-run", "--", "echo", "ran")
+    #expect(tried.status == 77)
+    #expect(tried.output.contains("vetoed") && !tried.output.contains("ran"))
+    let vetoed = try bus.tribunectl("-j", "guard", "a.b", "--", "echo", "ran")
+    #expect(vetoed.status == 77)
+    #expect(try vetoed.object()["verdict"] as? String == "vetoed")
+    for option in ["--json=short", "--dry-run"] {
+      let full = try FinishedProgram(
+        [
+          "/bin/sh", "-c", "exec \"$0\" guard a.b \(option) -- echo ran >/dev/full",
+          try Programs.path(of: "tribunectl"),
+        ], environment: ["TRIBUNE_ADDRESS": bus.address])
+      #expect(full.status == 77)
+    }
+    let nowhere = "unix:/nonexistent/bus"
+    for (options, status, output) in [
+      (["--if-unreachable=allow"], 0, "ran\n"), (["--if-unreachable=allow", "--dry-run"], 0, ""),
+      (["--if-unreachable=veto"], 77, ""), ([], 255, ""),
+    ] as [([String], Int32, String)] {
+      let result = try TestBus.tribunectl(
+        ["guard", "a.b"] + options + ["--", "echo", "ran"], address: nowhere)
+      #expect(result.status == status)
+      #expect(result.output == output)
+    }
+  }
+
+  @Test(
     "a bus that dies while it is asked gives no verdict, and nobody waits for another one or runs anything",
     arguments: [
       ["--reconnect=1h", "ask", "a"], ["ask", "a", "--if-unreachable=allow"],

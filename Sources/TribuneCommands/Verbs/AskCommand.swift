@@ -22,7 +22,7 @@ struct AskCommand: Command {
     }
     do throws(TribuneError) {
       let verdict = try await query.ask(over: connection, in: context)
-      show(in: context) { () throws(CommandError) in
+      context.show { () throws(CommandError) in
         try context.write(verdict.text(of: query.name, object: query.object, in: context), or: verdict.json)
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
@@ -32,21 +32,11 @@ struct AskCommand: Command {
     }
   }
 
-  /// The exit status follows the verdict, even if standard output cannot be written.
-  private func show(in context: Context, _ write: () throws(CommandError) -> Void) {
-    guard !context.isQuiet else { return }
-    do throws(CommandError) {
-      try write()
-    } catch {
-      if !error.message.isEmpty { context.terminal.report(error.message) }
-    }
-  }
-
   private func decideWithoutBus(_ error: TribuneError, in context: Context) throws(CommandError) -> Int32 {
     guard let decision = withoutBus.decision(after: error, in: context) else {
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
-    show(in: context) { () throws(CommandError) in
+    context.show { () throws(CommandError) in
       guard context.json != .off else { return }
       try context.print(
         .object([

@@ -42,13 +42,14 @@ struct GuardCommand: Command {
     switch consent ?? .failed(CommandError(message: "interrupted", status: ExitStatus.noVerdict)) {
     case .allowed(let over): connection = over
     case .vetoed(let verdict):
-      try report(verdict, in: context)
+      report(verdict, in: context)
       return vetoStatus
     case .dryRun(let verdict):
-      if !context.isQuiet {
+      context.show { () throws(CommandError) in
         try context.write(verdict.text(of: names.should, object: object, in: context), or: verdict.json)
       }
       return verdict.isAllowed ? ExitStatus.success : vetoStatus
+    case .unreachable(.allowed) where query.isDryRun: return ExitStatus.success
     case .unreachable(.allowed): return await runUnannounced(router, in: context)
     case .unreachable(.vetoed): return vetoStatus
     case .interrupted(let signal):
@@ -159,8 +160,7 @@ struct GuardCommand: Command {
     context.reportMissing(in: try reply.get(), of: names.will, object: object)
   }
 
-  private func report(_ verdict: Verdict, in context: Context) throws(CommandError) {
-    if context.json != .off, !context.isQuiet { try context.print(verdict.json) }
+  private func report(_ verdict: Verdict, in context: Context) {
     context.terminal.report("\(subjectText(action, object)) was vetoed:")
     let against = verdict.outcomes.filter { $0.isObjection }
     let failures = verdict.vetoingFailures
@@ -168,6 +168,9 @@ struct GuardCommand: Command {
       context.terminal.reportLine("  " + outcome.report(isVetoingFailure: failures == [outcome]))
     }
     if against.isEmpty { context.terminal.reportLine("  no delegate approved it") }
+    context.show { () throws(CommandError) in
+      if context.json != .off { try context.print(verdict.json) }
+    }
   }
 
   // MARK: Did
