@@ -38,7 +38,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The default address: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and
   /// `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
   ///
-  /// The bus in `$XDG_RUNTIME_DIR` has to be this user's own: a program that runs as root with another user's
+  /// The folder `$XDG_RUNTIME_DIR` has to be this user's own: a program that runs as root with another user's
   /// environment must not let that user's delegates decide.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` when `$TRIBUNE_ADDRESS` is not a valid address.
@@ -57,8 +57,7 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
       candidates.append("\(directory)/bus")
     }
     if let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty {
-      let path = "\(directory)/tribune/bus"
-      if isOwn(path) { candidates.append(path) }
+      if isOwn(directory) { candidates.append("\(directory)/tribune/bus") }
     }
     return candidates.first(where: exists).map(Address.init(path:)) ?? system
   }
