@@ -58,7 +58,7 @@ private struct World: ~Copyable {
   private mutating func connect(_ slot: ConnectionSlot) {
     lastConnection += 1
     ids[slot.index] = lastConnection
-    let peer = PeerIdentity(pid: 1, uid: 2, gid: 3, process: "fuzz", unit: "")
+    let peer = PeerIdentity(pid: 1, uid: 2, gid: 3, process: "fuzz", units: PeerUnits())
     bus.connect(slot, id: ConnectionID(rawValue: lastConnection), peer: peer)
   }
 
