@@ -48,6 +48,15 @@ extension Invocation {
     return text
   }
 
+  /// The label that was given; nil if none.
+  func label() throws(CommandError) -> String? {
+    let label = text(.label)
+    guard label?.utf8.count ?? 0 <= WireLimits.labelLength else {
+      throw .usage("--label must have at most \(WireLimits.labelLength) bytes")
+    }
+    return label
+  }
+
   /// The operand at `index` as JSON, if there is one. For `-`, the JSON is read from standard input.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else { return .none }

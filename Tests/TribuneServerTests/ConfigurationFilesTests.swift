@@ -143,27 +143,20 @@ struct ConfigurationFilesTests {
   }
 
   @Test(
-    "are not skipped if one is a link to nothing", arguments: ["tribuned.conf", "tribuned.conf.d/1.conf"])
-  func brokenLink(name: String) throws {
+    "are not skipped if one, or a folder of theirs, is a link to nothing",
+    arguments: [
+      ("tribuned.conf", "read"), ("tribuned.conf.d/1.conf", "read"), ("tribuned.conf.d", "listed"),
+      ("protocols.d", "listed"),
+    ])
+  func brokenLink(name: String, what: String) throws {
     let folder = try TemporaryFolder()
-    try folder.write("tribuned.conf.d/2.conf", "")
-    let path = "\(folder.path)/\(name)"
-    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere")
+    let link = URL(filePath: "\(folder.path)/\(name)")
+    try FileManager.default.createDirectory(
+      at: link.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "/nowhere")
     #expect(
       Configuration.load(from: folder.path).1.map(\.description) == [
-        "\(path): error: cannot be read: No such file or directory"
-      ])
-  }
-
-  @Test(
-    "are not skipped if their folder is a link to nothing", arguments: ["tribuned.conf.d", "protocols.d"])
-  func brokenFolderLink(name: String) throws {
-    let folder = try TemporaryFolder()
-    let path = "\(folder.path)/\(name)"
-    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere")
-    #expect(
-      Configuration.load(from: folder.path).1.map(\.description) == [
-        "\(path): error: cannot be listed: No such file or directory"
+        "\(folder.path)/\(name): error: cannot be \(what): No such file or directory"
       ])
   }
 

@@ -4,8 +4,8 @@ import TribuneWire
 
 /// Parses a command line by the table.
 ///
-/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with a value may be given once, so that
-/// no value is silently ignored.
+/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with a
+/// value may be given once, so that no value is silently ignored.
 struct CommandLineParser {
   /// The action that the command line requests.
   enum Request: Equatable, Sendable {

@@ -30,8 +30,7 @@ struct DelegateCommand: Command {
     order = Int32(clamping: invocation.number(.order) ?? 0)
     onFailure = invocation.text(.onFailure) == "abstain" ? .abstain : .veto
     timeout = try invocation.wireTimeout()
-    label = invocation.text(.label) ?? ""
-    guard label.utf8.count <= 255 else { throw .usage("--label must have at most 255 bytes") }
+    label = try invocation.label() ?? ""
     isSet = invocation.has(.set)
     protocols = invocation.text(.conforms)?.split(separator: ",").map { String($0) } ?? []
     guard !invocation.has(.conforms) || !protocols.isEmpty else {

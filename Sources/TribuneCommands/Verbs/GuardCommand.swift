@@ -50,7 +50,7 @@ struct GuardCommand: Command {
       }
       return verdict.isAllowed ? ExitStatus.success : vetoStatus
     case .unreachable(.allowed) where query.isDryRun: return ExitStatus.success
-    case .unreachable(.allowed): return await runUnannounced(router, in: context)
+    case .unreachable(.allowed): return await router.run(command, over: nil, in: context).shellStatus
     case .unreachable(.vetoed): return vetoStatus
     case .interrupted(let signal):
       // Takes the query back, and removes the list of waiting delegates from the screen.
@@ -101,10 +101,6 @@ struct GuardCommand: Command {
     } catch {
       return .failed(CommandError(error, status: ExitStatus.noVerdict))
     }
-  }
-
-  private func runUnannounced(_ router: SignalRouter, in context: Context) async -> Int32 {
-    await router.run(command, over: nil, in: context).shellStatus
   }
 
   /// Announces will, and waits until the bus has it, because the command must not run unannounced. If it is unknown

@@ -46,12 +46,7 @@ struct HoldCommand: Command {
   /// The label that was given; else the name of the command, or of the process that started this one: a verdict that
   /// names tribunectl would say nothing.
   private static func label(_ invocation: Invocation) throws(CommandError) -> String {
-    if let label = invocation.text(.label) {
-      guard label.utf8.count <= WireLimits.labelLength else {
-        throw .usage("--label must have at most \(WireLimits.labelLength) bytes")
-      }
-      return label
-    }
+    if let label = try invocation.label() { return label }
     if let program = invocation.command.first {
       let name =
         program.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
