@@ -32,24 +32,26 @@ let package = Package(
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .target(name: "CTribuneLinux"),
     .target(name: "TribuneWire", swiftSettings: strict),
+    .target(name: "TribunePolicy", dependencies: ["TribuneWire"], swiftSettings: strict),
     .target(name: "TribuneProtocols", dependencies: ["TribuneWire"], swiftSettings: strict),
     .target(name: "TribuneJSON", dependencies: ["CJansson", "TribuneWire"], swiftSettings: strict),
     .target(
-      name: "TribuneCore", dependencies: ["TribuneProtocols", "TribuneWire"], swiftSettings: strict),
+      name: "TribuneCore", dependencies: ["TribunePolicy", "TribuneProtocols", "TribuneWire"],
+      swiftSettings: strict),
     .target(name: "TribuneSystem", dependencies: ["CTribuneLinux", "TribuneWire"], swiftSettings: strict),
     .target(name: "TribuneLog", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: strict),
     .target(
       name: "TribuneServer",
       dependencies: [
-        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribuneProtocols",
-        "TribuneSystem", "TribuneWire",
+        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribunePolicy",
+        "TribuneProtocols", "TribuneSystem", "TribuneWire",
       ],
       swiftSettings: mainActor),
     .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: caller),
     .target(
       name: "TribuneCommands",
       dependencies: [
-        "Tribune", "TribuneJSON", "TribuneProtocols", "TribuneSystem", "TribuneWire",
+        "Tribune", "TribuneJSON", "TribunePolicy", "TribuneProtocols", "TribuneSystem", "TribuneWire",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -93,7 +95,12 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TribuneCoreTests",
-      dependencies: ["TribuneCore", "TribuneProtocols", "TribuneTestSupport", "TribuneWire"],
+      dependencies: [
+        "TribuneCore", "TribunePolicy", "TribuneProtocols", "TribuneTestSupport", "TribuneWire",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TribunePolicyTests", dependencies: ["TribunePolicy", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
       name: "IntegrationTests",
@@ -114,8 +121,8 @@ let package = Package(
     .testTarget(
       name: "TribuneServerTests",
       dependencies: [
-        "CStoreWatch", "CTribuneLinux", "TribuneCore", "TribuneLog", "TribuneProtocols", "TribuneServer",
-        "TribuneSystem", "TribuneTestSupport", "TribuneWire",
+        "CStoreWatch", "CTribuneLinux", "TribuneCore", "TribuneLog", "TribunePolicy", "TribuneProtocols",
+        "TribuneServer", "TribuneSystem", "TribuneTestSupport", "TribuneWire",
       ],
       swiftSettings: strict),
   ]

@@ -30,9 +30,11 @@ let package = Package(
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .target(name: "CTribuneLinux"),
     .target(name: "TribuneWire", swiftSettings: instrumented),
+    .target(name: "TribunePolicy", dependencies: ["TribuneWire"], swiftSettings: instrumented),
     .target(name: "TribuneProtocols", dependencies: ["TribuneWire"], swiftSettings: instrumented),
     .target(
-      name: "TribuneCore", dependencies: ["TribuneProtocols", "TribuneWire"], swiftSettings: instrumented),
+      name: "TribuneCore", dependencies: ["TribunePolicy", "TribuneProtocols", "TribuneWire"],
+      swiftSettings: instrumented),
     .target(name: "TribuneJSON", dependencies: ["CJansson", "TribuneWire"], swiftSettings: instrumented),
     .target(
       name: "TribuneSystem", dependencies: ["CTribuneLinux", "TribuneWire"], swiftSettings: instrumented),
@@ -42,8 +44,8 @@ let package = Package(
     .target(
       name: "TribuneServer",
       dependencies: [
-        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribuneProtocols",
-        "TribuneSystem", "TribuneWire",
+        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribunePolicy",
+        "TribuneProtocols", "TribuneSystem", "TribuneWire",
       ],
       swiftSettings: mainActor),
     .executableTarget(
@@ -53,10 +55,13 @@ let package = Package(
       name: "FuzzNames", dependencies: ["CLibFuzzer", "TribuneWire"], swiftSettings: instrumented,
       linkerSettings: linked),
     .executableTarget(
+      name: "FuzzPolicy", dependencies: ["CLibFuzzer", "TribunePolicy", "TribuneWire"],
+      swiftSettings: instrumented, linkerSettings: linked),
+    .executableTarget(
       name: "FuzzProtocols", dependencies: ["CLibFuzzer", "TribuneProtocols"], swiftSettings: instrumented,
       linkerSettings: linked),
     .executableTarget(
-      name: "FuzzBus", dependencies: ["CLibFuzzer", "TribuneCore", "TribuneWire"],
+      name: "FuzzBus", dependencies: ["CLibFuzzer", "TribuneCore", "TribunePolicy", "TribuneWire"],
       swiftSettings: instrumented,
       linkerSettings: linked),
     .executableTarget(

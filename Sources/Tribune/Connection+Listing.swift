@@ -102,9 +102,49 @@ extension Connection {
       case .delegate(let entry): explanation.delegates.append(DelegateInfo(entry))
       case .object(let entry):
         explanation.protocolName = entry.protocolName.isEmpty ? nil : entry.protocolName
-      case .bus, .connection, .observation, .protocol, .member, .retained: continue
+      case .bus, .connection, .observation, .protocol, .member, .retained, .access, .nearMiss: continue
       }
     }
     return explanation
+  }
+
+  /// How the policy decides about an action, and why.
+  ///
+  /// - Parameters:
+  ///   - action: such as `hold`; tribune-policy(5) lists them.
+  ///   - pattern: the name of a message, or the pattern of a registration.
+  ///   - object: the object; empty for none, or any.
+  ///   - subject: whom it is about; nil for a connection.
+  ///   - connection: `:N`, if no subject is given; nil for this connection.
+  /// - Throws: `invalidPattern`, `invalidObject`; `invalidValue` if there is no such action; `notFound` if there is no
+  ///   such connection, or if this process may not see it; `connectionLost`, `cancelled`.
+  public func policyDecision(
+    on action: String, _ pattern: String, object: String = "", subject: PolicySubject? = nil,
+    connection: String? = nil
+  ) async throws(TribuneError) -> PolicyDecision {
+    let pattern = try Checked.pattern(pattern)
+    let object = try Checked.object(object)
+    var number: UInt64 = 0
+    if let connection {
+      guard let id = ConnectionID(connection) else {
+        throw TribuneError(.notFound, "\"\(connection.escaped)\" is not the id of a connection")
+      }
+      number = id.rawValue
+    }
+    let question = AccessQuestion(action: action, subject: subject.map(AccessSubject.init))
+    let entries = try await link.list(
+      List(question, connection: number), name: pattern.text, object: object)
+    var decision: PolicyDecision?
+    for entry in entries {
+      switch entry {
+      case .access(let entry): decision = PolicyDecision(entry)
+      case .nearMiss(let entry):
+        decision?.nearMisses.append(
+          PolicyDecision.NearMiss(line: PolicyDecision.Line(entry.line), lacks: entry.lacks))
+      default: continue
+      }
+    }
+    guard let decision else { throw .violation("the bus reports no decision") }
+    return decision
   }
 }

@@ -38,6 +38,7 @@ extension VerbName {
     case .introspect: IntrospectCommand.self
     case .verify: VerifyCommand.self
     case .log: LogCommand.self
+    case .policy: PolicyCommand.self
     case .help: HelpCommand.self
     case .version: VersionCommand.self
     }

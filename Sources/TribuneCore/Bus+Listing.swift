@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 package import TribuneWire
 
-/// Listings of registrations, retained notifications and queries.
+/// Listings of registrations, retained notifications and queries. Each is for a connection, and has what the policy
+/// allows that one to see; without a connection, it has all.
 extension Bus {
   /// The entries that a query would meet now: the object if it has a protocol, then holds, then missing required
   /// delegates, then the delegates that it would be put to, in order.
   ///
-  /// - Throws: `invalidName`, `invalidObject`.
-  package mutating func explain(_ frame: FrameView, at now: Instant) throws(WireError) -> [Entry] {
+  /// - Throws: `invalidName`, `invalidObject`, `notPermitted`.
+  package mutating func explain(
+    _ frame: FrameView, for slot: ConnectionSlot?, at now: Instant
+  ) throws(WireError) -> [Entry] {
     try frame.name.requireName()
     try frame.object.requireObject()
     try requireAnswerable(frame.name, of: frame.object)
     let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
     let nameLength = frame.header.nameLength
-    let delegates = try chains.responding(to: key, nameLength: nameLength)
+    let (chain, delegates) = try chains.responding(to: key, nameLength: nameLength)
+    if let slot { try requirePermission(.list, on: key, nameLength: nameLength, chain: chain, from: slot) }
     var entries: [Entry] = []
     if let entry = objectEntry(of: frame.object) { entries.append(.object(entry)) }
     entries += holds.against(key, nameLength: nameLength).map { .hold($0.entry(at: now)) }
@@ -25,28 +30,33 @@ extension Bus {
     return entries
   }
 
-  /// All holds, or those of one connection, the oldest first.
-  package func holdEntries(of connection: UInt64, at now: Instant) -> [HoldEntry] {
+  /// All holds, or those of one connection, that a connection may see, the oldest first.
+  package func holdEntries(
+    of connection: UInt64, for slot: ConnectionSlot?, at now: Instant
+  ) -> [HoldEntry] {
     connections.all(of: connection)
       .flatMap { $0.holds.values }
+      .filter { mayList([$0.pattern], object: $0.object ?? "", of: $0.connection, for: slot) }
       .sorted { $0.identity.id < $1.identity.id }
       .map { $0.entry(at: now) }
   }
 
-  /// All delegates, or those of one connection, in the order of attaching.
-  package func delegateEntries(of connection: UInt64) -> [DelegateEntry] {
+  /// All delegates, or those of one connection, that a connection may see, in the order of attaching.
+  package func delegateEntries(of connection: UInt64, for slot: ConnectionSlot?) -> [DelegateEntry] {
     connections.all(of: connection)
       .flatMap { $0.delegates.values }
+      .filter { mayList($0.patterns, object: $0.object, of: $0.connection, for: slot) }
       .sorted { $0.identity.id < $1.identity.id }
       .map(\.entry)
   }
 
-  /// All observations, or those of one connection, by connection and then by serial.
-  package func observationEntries(of connection: UInt64) -> [ObservationEntry] {
+  /// All observations, or those of one connection, that a connection may see, by connection and then by serial.
+  package func observationEntries(of connection: UInt64, for slot: ConnectionSlot?) -> [ObservationEntry] {
     connections.all(of: connection)
       .sorted { $0.id < $1.id }
       .flatMap { connection in
         connection.observations.entries.sorted { $0.key < $1.key }
+          .filter { mayList([$1.pattern], object: $1.object ?? "", of: connection.id, for: slot) }
           .map { _, observation in
             ObservationEntry(
               connection: connection.id, pattern: observation.pattern.text,
@@ -64,9 +74,13 @@ extension Bus {
   /// Bytes buffered for a connection; nil if it is not suspended.
   package func bufferedByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].buffered?.byteCount }
 
-  /// All retained notifications, or those that one connection posted, by name and then by object.
-  package func retainedEntries(of connection: UInt64, at now: Instant) -> [RetainedEntry] {
+  /// All retained notifications, or those that one connection posted, that a connection may see, by name and then by
+  /// object.
+  package func retainedEntries(
+    of connection: UInt64, for slot: ConnectionSlot?, at now: Instant
+  ) -> [RetainedEntry] {
     retained.all(of: connection == 0 ? nil : ConnectionID(rawValue: connection))
+      .filter { mayList([$0.pattern], object: $0.tail.objectText, of: $0.sender, for: slot) }
       .map { $0.entry(at: now) }
       .sorted { ($0.name, $0.object) < ($1.name, $1.object) }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TribunePolicy
 package import TribuneWire
 
 /// The bus as a value: its connections, their observations and delegates, and the queries under way.
@@ -14,6 +15,7 @@ package import TribuneWire
 package struct Bus: ~Copyable {
   package var limits: BusLimits
   package var policy = BusPolicy()
+  var access: Access
   var center: NotificationCenter
   var connections = ConnectionTable()
   var monitors: Monitors
@@ -65,14 +67,20 @@ package struct Bus: ~Copyable {
     package var truncationReason: String?
     /// Delegates that restored queries wait for, and that are not attached.
     var unresolved: [DelegateRegistration] = []
+    /// The delegates that the next replayed `attach` replaces; nil if the log does not say it.
+    var replaced: Set<DelegateID>?
   }
 
   /// - Parameters:
   ///   - seed: any number that peers cannot guess.
   ///   - accounts: the ledger of users, which may count more than the core does.
   ///   - payloadCheck: checks messages about objects that have a protocol.
-  package init(limits: BusLimits, seed: UInt64, accounts: Accounts, payloadCheck: PayloadCheck) {
+  ///   - access: the rules by which it allows or refuses what clients want to do.
+  package init(
+    limits: BusLimits, seed: UInt64, accounts: Accounts, payloadCheck: PayloadCheck, access: AccessRules
+  ) {
     self.limits = limits
+    self.access = Access(access)
     self.accounts = accounts
     retained = RetainedNotifications(accounts)
     center = NotificationCenter(seed: seed)
@@ -118,10 +126,13 @@ package struct Bus: ~Copyable {
   // MARK: Connections
 
   /// Adds a connection that has been greeted. Its slot must be free.
-  package mutating func connect(_ slot: ConnectionSlot, id: ConnectionID, peer: PeerIdentity) {
+  package mutating func connect(
+    _ slot: ConnectionSlot, id: ConnectionID, peer: PeerIdentity, subject: Subject
+  ) {
     let account = accounts.account(of: peer.uid)
     account.charges.connectionCount += 1
-    connections.insert(Connection(id: id, peer: peer, account: account), at: slot)
+    connections.insert(Connection(id: id, peer: peer, subject: subject, account: account), at: slot)
+    access.insert(subject, at: slot)
     announce(.didConnect(id, peer))
   }
 
@@ -147,6 +158,7 @@ package struct Bus: ~Copyable {
     forgetBuffered(for: slot)
     closeAccount(of: slot)
     connections.remove(at: slot)
+    access.remove(at: slot)
     settleGone(delegates, at: now)
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }
@@ -165,10 +177,18 @@ package struct Bus: ~Copyable {
 
   /// The connections that receive a notification.
   ///
-  /// - Parameter key: name and object, contiguous as in the frame.
-  /// - Throws: `invalidName`, `invalidObject`.
-  package mutating func receivers(of key: RawSpan, nameLength: Int) throws(WireError) -> [Receiver] {
-    try center.route(of: key, nameLength: nameLength)
+  /// - Parameters:
+  ///   - key: name and object, contiguous as in the frame.
+  ///   - poster: the connection that posts it; nil for the bus.
+  /// - Throws: `invalidName`, `invalidObject`, `notPermitted`.
+  package mutating func receivers(
+    of key: RawSpan, nameLength: Int, from poster: ConnectionSlot?
+  ) throws(WireError) -> [Receiver] {
+    let route = try center.route(of: key, nameLength: nameLength, access)
+    if let poster {
+      try requirePermission(.post, on: key, nameLength: nameLength, route: route, from: poster)
+    }
+    return center.receivers(atRoute: route)
   }
 
   // MARK: Frames
@@ -212,6 +232,7 @@ package struct Bus: ~Copyable {
     try requireCapacity(for: serial, from: slot)
     let tokenCount = pattern.tokenCount
     try requireCapacity(forTokens: tokenCount, from: slot)
+    try requirePermission(.observe, on: [pattern], object: object ?? "", from: slot)
     let observation = NotificationCenter.Observation(
       pattern: pattern, object: object, suspension: fields.suspension,
       isAwaited: fields.options.contains(.awaited))
@@ -250,32 +271,43 @@ package struct Bus: ~Copyable {
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) {
     let target = try frame.decode(Cancel.self).target
-    if let observation = connections[slot].observations[target] {
-      center.remove(observation, slot: slot)
-      connections[slot].observations[target] = nil
-      releaseCharge(of: target, from: slot)
-      connections[slot].tokenCount -= observation.pattern.tokenCount
-    } else if let registration = connections[slot].monitors[target] {
-      monitors.remove(registration, slot: slot)
-      connections[slot].monitors[target] = nil
-      releaseCharge(of: target, from: slot)
-      connections[slot].tokenCount -= registration.tokenCount
-    } else if let delegate = connections[slot].delegates[target] {
-      detach([delegate], at: now)
-    } else if let hold = connections[slot].holds[target] {
-      release(hold, at: now)
-    } else if let declaration = connections[slot].declarations[target] {
-      withdraw(declaration)
-    } else if let query = connections[slot].queries[target] {
+    if let query = connections[slot].queries[target] {
       emit(.refusal(slot, target, WireError(.cancelled, "the asker has cancelled the query")))
       cancel(query, at: now)
     } else if let number = connections[slot].awaitedPosts[target] {
       emit(.refusal(slot, target, WireError(.cancelled, "the poster has cancelled the wait")))
       forget(awaitedPost: number)
-    } else {
+    } else if !endRegistration(target, at: slot, at: now) {
       throw WireError(.notFound, "there is no registration, query or awaited post with serial \(target)")
     }
     emit(.okay(slot, frame.header.serial, Okay()))
+  }
+
+  /// Ends a registration.
+  ///
+  /// - Returns: false if there is none of that serial.
+  @discardableResult
+  package mutating func endRegistration(_ serial: Serial, at slot: ConnectionSlot, at now: Instant) -> Bool {
+    if let observation = connections[slot].observations[serial] {
+      center.remove(observation, slot: slot)
+      connections[slot].observations[serial] = nil
+      releaseCharge(of: serial, from: slot)
+      connections[slot].tokenCount -= observation.pattern.tokenCount
+    } else if let registration = connections[slot].monitors[serial] {
+      monitors.remove(registration, slot: slot)
+      connections[slot].monitors[serial] = nil
+      releaseCharge(of: serial, from: slot)
+      connections[slot].tokenCount -= registration.tokenCount
+    } else if let delegate = connections[slot].delegates[serial] {
+      detach([delegate], at: now)
+    } else if let hold = connections[slot].holds[serial] {
+      release(hold, at: now)
+    } else if let declaration = connections[slot].declarations[serial] {
+      withdraw(declaration)
+    } else {
+      return false
+    }
+    return true
   }
 
   // MARK: Shared with delegation

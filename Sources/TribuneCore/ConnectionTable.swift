@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 import TribuneWire
 
 /// A greeted connection: its registrations, and its queries and awaited posts under way.
 struct Connection {
   let id: ConnectionID
   let peer: PeerIdentity
+  /// Whom the policy decides about.
+  let subject: Subject
   /// The account of its user.
   let account: UserAccount
   /// Bytes charged for each registration, by serial.
@@ -59,7 +62,8 @@ struct Connection {
 struct ConnectionTable: ~Copyable {
   /// By slot. A free slot has `free` instead of nil: an Optional would be copied at each read.
   private var places: [Connection] = []
-  private let free = Connection(id: ConnectionID(rawValue: 0), peer: .unknown, account: UserAccount(uid: 0))
+  private let free = Connection(
+    id: ConnectionID(rawValue: 0), peer: .unknown, subject: Subject(user: 0), account: UserAccount(uid: 0))
   /// By the number of the id.
   private var slots: [UInt64: ConnectionSlot] = [:]
 

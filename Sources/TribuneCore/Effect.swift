@@ -72,8 +72,13 @@ package struct QueryTail {
   package let objectLength: Int
 
   package var payloadLength: Int { slice.count - nameLength - objectLength }
-  package var nameText: String { String(repairing: slice.bytes.extracting(first: nameLength)) }
-  package var objectText: String {
-    String(repairing: slice.bytes.extracting(nameLength..<nameLength + objectLength))
+  package var nameText: String { String(repairing: name) }
+  package var objectText: String { String(repairing: object) }
+
+  var name: RawSpan {
+    @_lifetime(borrow self) get { slice.bytes.extracting(first: nameLength) }
+  }
+  var object: RawSpan {
+    @_lifetime(borrow self) get { slice.bytes.extracting(nameLength..<nameLength + objectLength) }
   }
 }

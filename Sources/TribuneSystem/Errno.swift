@@ -30,6 +30,8 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let tooManyDescriptors = Errno(rawValue: EMFILE)
   package static let inputOutput = Errno(rawValue: EIO)
   package static let noProtocolOption = Errno(rawValue: ENOPROTOOPT)
+  package static let noSuchProcess = Errno(rawValue: ESRCH)
+  package static let outOfRange = Errno(rawValue: ERANGE)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)
 
   /// The process or the host has no descriptor or no memory left for another socket. Accepting must then wait.

@@ -119,6 +119,23 @@ package enum UnixSocket {
     return PeerCredentials(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
   }
 
+  /// The supplementary groups of the peer, as the kernel recorded them when it connected.
+  package static func groups(ofPeer descriptor: borrowing FileDescriptor) throws(Errno) -> [UInt32] {
+    let socket = descriptor.rawValue
+    var groups = [UInt32](repeating: 0, count: 64)
+    while true {
+      let size = MemoryLayout<UInt32>.size
+      var length = socklen_t(groups.count * size)
+      do throws(Errno) {
+        _ = try retrying { unsafe getsockopt(socket, SOL_SOCKET, TRIBUNE_SO_PEERGROUPS, &groups, &length) }
+        return Array(groups.prefix(Int(length) / size))
+      } catch  where error == .outOfRange {
+        // The kernel says how long it has to be.
+        groups = [UInt32](repeating: 0, count: max(groups.count + 1, Int(length) / size))
+      }
+    }
+  }
+
   /// Ends the connection for the peer too, even if another process holds a copy of the descriptor.
   package static func shutdown(_ descriptor: borrowing FileDescriptor) {
     // ENOTCONN means that the peer was faster.

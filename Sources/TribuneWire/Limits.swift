@@ -9,6 +9,8 @@ package enum WireLimits {
   package static let objectLength = 255
   /// Bytes of fields in one frame that the bus accepts.
   package static let fieldsLength = 65_536
+  /// Groups of one subject: as many as the kernel lets a process have.
+  package static let groups = 65_537
   /// Bytes in a label.
   package static let labelLength = 255
   /// Bytes in a reason or a status. The bus cuts longer ones at a character's boundary.

@@ -221,12 +221,12 @@ extension RawSpan {
     return !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains(next)
   }
 
-  fileprivate func isStar(at offset: Int) -> Bool {
+  func isStar(at offset: Int) -> Bool {
     offset < byteCount && integer(at: offset, as: UInt8.self) == UInt8(ascii: "*")
   }
 
   /// The offset of the next dot, or of the end.
-  fileprivate func tokenEnd(from offset: Int) -> Int {
+  func tokenEnd(from offset: Int) -> Int {
     var end = offset
     while end < byteCount, integer(at: end, as: UInt8.self) != UInt8(ascii: ".") { end += 1 }
     return end

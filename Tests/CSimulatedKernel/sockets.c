@@ -16,6 +16,7 @@
 
 /* <asm/socket.h> has it since Linux 6.5. */
 #define TRIBUNE_SO_PEERPIDFD 77
+#define TRIBUNE_SO_PEERGROUPS 59
 
 /* MARK: Who connects */
 
@@ -124,6 +125,13 @@ int getsockopt(int descriptor, int level, int name, void *restrict value, sockle
 	if (sim_is_inside() && level == SOL_SOCKET && name == TRIBUNE_SO_PEERPIDFD) {
 		errno = ENOPROTOOPT;
 		return -1;
+	}
+	/* Each of them is in one group, which has its number. */
+	if (sim_is_inside() && level == SOL_SOCKET && name == TRIBUNE_SO_PEERGROUPS && *length >= sizeof(gid_t)) {
+		gid_t group = sim_has_died ? 0 : peer_of(sim_cookie(descriptor))->uid;
+		memcpy(value, &group, sizeof group);
+		*length = sizeof group;
+		return 0;
 	}
 	int result = (int)syscall(SYS_getsockopt, descriptor, level, name, value, length);
 	if (result == 0 && level == SOL_SOCKET && name == SO_COOKIE && *length == sizeof(uint64_t)) {

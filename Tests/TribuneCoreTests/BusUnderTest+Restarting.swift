@@ -116,7 +116,7 @@ extension BusUnderTest {
     other.restore(bus.counters)
     other.restoring.isReplaying = true
     for (slot, (id, peer)) in peers.sorted(by: { $0.value.id < $1.value.id }) {
-      other.connect(slot, id: id, peer: peer)
+      other.connect(slot, id: id, peer: peer, subject: peer.subject)
     }
     for event in log ?? [] {
       guard let frame = event.frame, let peer = peers[frame.slot], peer.id == frame.sender else { continue }

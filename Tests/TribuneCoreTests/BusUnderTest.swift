@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneCore
+import TribunePolicy
 import TribuneProtocols
 import TribuneTestSupport
 import TribuneWire
@@ -35,22 +36,24 @@ final class BusUnderTest {
   }
 
   static func makeBus(_ limits: BusLimits) -> Bus {
-    Bus(limits: limits, seed: 0x7269_6275_6E65, accounts: Accounts(), payloadCheck: .fake)
+    Bus(
+      limits: limits, seed: 0x7269_6275_6E65, accounts: Accounts(), payloadCheck: .fake, access: .everything)
   }
 
   // MARK: Events
 
   @discardableResult
   func connect(
-    pid: UInt32 = 0, uid: UInt32 = 1000, units: PeerUnits = PeerUnits(system: "test.service")
+    pid: UInt32 = 0, uid: UInt32 = 1000, gid: UInt32 = 1000,
+    units: PeerUnits = PeerUnits(system: "test.service")
   ) -> ConnectionSlot {
     let slot = freeSlots.popLast() ?? ConnectionSlot(index: slotCount)
     slotCount = max(slotCount, slot.index + 1)
     lastConnection += 1
-    let peer = PeerIdentity(pid: pid, uid: uid, gid: 1000, process: "test", units: units)
+    let peer = PeerIdentity(pid: pid, uid: uid, gid: gid, process: "test", units: units)
     let id = ConnectionID(rawValue: lastConnection)
     peers[slot] = (id, peer)
-    happen { $0.connect(slot, id: id, peer: peer) }
+    happen { $0.connect(slot, id: id, peer: peer, subject: peer.subject) }
     return slot
   }
 
@@ -187,7 +190,7 @@ final class BusUnderTest {
     let key = ByteBuffer(holding: Array((name + object).utf8))
     var receivers = ""
     let slice = ByteSlice(run, 0..<run.count)
-    for receiver in try bus.receivers(of: key.bytes, nameLength: name.utf8.count)
+    for receiver in try bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil)
     where receiver.way == .now || bus.admit(receiver, slice, count: UInt64(texts.count)) {
       receivers += receiver.slot.letter
     }
@@ -285,7 +288,8 @@ final class BusUnderTest {
   /// The sorted letters of the connections that receive a notification.
   func receivers(_ name: String, object: String = "") throws(WireError) -> String {
     let key = ByteBuffer(holding: Array((name + object).utf8))
-    return try bus.receivers(of: key.bytes, nameLength: name.utf8.count).map(\.slot.letter).sorted().joined()
+    return try bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil).map(\.slot.letter)
+      .sorted().joined()
   }
 
   func chain(_ name: String, object: String = "") throws(WireError) -> [DelegateEntry] {
@@ -293,12 +297,14 @@ final class BusUnderTest {
   }
 
   /// Holds, missing delegates and the chain, as `list` shows them.
-  func explain(_ name: String, object: String = "") throws(WireError) -> [Entry] {
+  func explain(
+    _ name: String, object: String = "", for slot: ConnectionSlot? = nil
+  ) throws(WireError) -> [Entry] {
     let frame = ByteBuffer { $0.appendFrame(List(.chain), serial: 1, name: name, object: object) }
     guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
       preconditionFailure("a test made a partial frame")
     }
-    return try bus.explain(FrameView(header, frame.bytes), at: now)
+    return try bus.explain(FrameView(header, frame.bytes), for: slot, at: now)
   }
 
   var isMonitored: Bool { bus.isMonitored }
@@ -318,7 +324,7 @@ final class BusUnderTest {
   var isEmpty: Bool {
     bus.observationCount == 0 && bus.delegateCount == 0 && bus.holdCount == 0 && bus.queryCount == 0
       && !bus.isMonitored && bus.nextDeadline == nil && bus.declarationCount == 0 && bus.protocolCount == 0
-      && !bus.hasIdlePosts && bus.retainedEntries(of: 0, at: now).isEmpty
+      && !bus.hasIdlePosts && bus.retainedEntries(of: 0, for: nil, at: now).isEmpty
   }
 
   func note() {
@@ -355,6 +361,11 @@ extension ConnectionSlot {
   var letter: String { index < 26 ? String(Unicode.Scalar(UInt8(ascii: "A") + UInt8(index))) : "#\(index)" }
 }
 
+extension PeerIdentity {
+  /// Whom the policy decides about, if the kernel vouches for all of the identity.
+  var subject: Subject { Subject(user: uid, groups: [gid], unit: units.system.isEmpty ? nil : units.system) }
+}
+
 extension Effect {
   /// The frame as a line of a transcript.
   var line: String {
@@ -380,6 +391,8 @@ extension Effect {
     case .ended(let slot, let serial, .replaced(let entry)):
       return "\(slot.letter) ended \(serial) replaced by d\(entry.delegate.id.rawValue)"
     case .ended(let slot, let serial, .expired): return "\(slot.letter) ended \(serial) expired"
+    case .ended(let slot, let serial, .notPermitted(let why)):
+      return "\(slot.letter) ended \(serial) (\(why))"
     case .notification(let slice, let receivers, let poster):
       return "\(receivers.map(\.slot.letter).joined()) \(slice.summary) from \(poster.id)"
     case .buffered(let slot, let slices, _, let lost):

@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneTestSupport
+import TribuneWire
 
 @testable import TribuneCore
 

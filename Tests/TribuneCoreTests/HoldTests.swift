@@ -129,7 +129,7 @@ struct HoldTests {
     for expiry in [now + 1, end] {
       bus.send(Hold(expiry: expiry), from: holder, serial: 1, name: "x", text: "why")
       #expect(bus.nextDeadline == Instant(nanoseconds: expiry))
-      let remaining = bus.bus.holdEntries(of: 0, at: bus.now).map(\.remaining)
+      let remaining = bus.bus.holdEntries(of: 0, for: nil, at: bus.now).map(\.remaining)
       #expect(remaining == [max(1, (expiry - now) / 1000)])
       bus.cancel(1, by: holder)
     }
@@ -215,9 +215,9 @@ struct HoldTests {
     #expect(delegate.delegate.id == DelegateID(rawValue: 1))
     #expect(try bus.explain("x").count == 2)
     #expect(try bus.explain("y").isEmpty)
-    #expect(bus.bus.holdEntries(of: 0, at: bus.now).map(\.why) == ["one", "two"])
-    #expect(bus.bus.holdEntries(of: 2, at: bus.now).map(\.why) == ["two"])
-    #expect(bus.bus.holdEntries(of: 3, at: bus.now).isEmpty)
+    #expect(bus.bus.holdEntries(of: 0, for: nil, at: bus.now).map(\.why) == ["one", "two"])
+    #expect(bus.bus.holdEntries(of: 2, for: nil, at: bus.now).map(\.why) == ["two"])
+    #expect(bus.bus.holdEntries(of: 3, for: nil, at: bus.now).isEmpty)
   }
 }
 

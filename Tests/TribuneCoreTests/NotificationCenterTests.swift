@@ -201,7 +201,9 @@ struct NotificationCenterTests {
     bus.observe("a", by: one, serial: 9)
     bus.observe(by: one, serial: 4)
     func lines(_ connection: UInt64) -> [String] {
-      bus.bus.observationEntries(of: connection).map { "\($0.connection) \($0.pattern) \($0.object)" }
+      bus.bus.observationEntries(of: connection, for: nil).map {
+        "\($0.connection) \($0.pattern) \($0.object)"
+      }
     }
     #expect(lines(0) == [":1 ** ", ":1 a ", ":2 b o"])
     #expect(lines(2) == [":2 b o"])

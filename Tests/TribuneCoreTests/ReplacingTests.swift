@@ -43,7 +43,7 @@ struct ReplacingTests {
       Issue.record("\(ended)")
       return
     }
-    let listed = try #require(bus.bus.delegateEntries(of: 0).first)
+    let listed = try #require(bus.bus.delegateEntries(of: 0, for: nil).first)
     #expect(listed.patterns == patterns && entry.patterns == Array(patterns.prefix(16)))
     #expect(entry == listed || patternCount > 16)
     #expect(entry.delegate.peer.pid == 77 && entry.delegate.label == "new" && entry.order == 3)

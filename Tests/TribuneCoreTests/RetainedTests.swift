@@ -89,7 +89,7 @@ struct RetainedTests {
     #expect(retain("e", by: other, "") == "C ok 9")
     #expect(retain("f", by: other) == "C ok 9")
     bus.idle()
-    #expect(bus.bus.retainedEntries(of: 0, at: bus.now).map(\.name) == ["a", "b", "c", "d", "f"])
+    #expect(bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).map(\.name) == ["a", "b", "c", "d", "f"])
     for name in ["a", "b", "c", "d", "f"] { #expect(retain(name, by: one, "") == "A ok 9") }
     #expect(retain("a", by: one, long) == "A ok 9", "nothing is charged any more")
   }
@@ -114,10 +114,10 @@ struct RetainedTests {
     bus.expect("A refused 1 invalidParameter", "A refused 2 unknownName")
     bus.post("a.didB", object: "o", text: "good", by: poster, serial: 3, .retain, style: .whenIdle)
     bus.idle()
-    #expect(bus.bus.retainedEntries(of: 0, at: bus.now).map(\.name) == ["a.didB"])
+    #expect(bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).map(\.name) == ["a.didB"])
     bus.post("a.didB", object: "o", by: poster, serial: 4, .retain)
     bus.expect(" a.didB o good from :1", " a.didB o from :1")
-    #expect(bus.bus.retainedEntries(of: 0, at: bus.now).isEmpty)
+    #expect(bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).isEmpty)
   }
 
   @Test("Retained notifications are listed for one connection or for all")
@@ -127,9 +127,9 @@ struct RetainedTests {
     bus.post("a.b", text: "x", by: other, .retain)
     bus.post("a", text: "x", by: other, .retain)
     func names(of connection: UInt64) -> [String] {
-      bus.bus.retainedEntries(of: connection, at: bus.now).map(\.name)
+      bus.bus.retainedEntries(of: connection, for: nil, at: bus.now).map(\.name)
     }
-    let ids = bus.bus.retainedEntries(of: 0, at: bus.now).map(\.connection.rawValue)
+    let ids = bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).map(\.connection.rawValue)
     #expect(ids.map(names(of:)) == [["a", "a.b"], ["a", "a.b"], ["b"]])
     #expect(names(of: 0) == ["a", "a.b", "b"])
     #expect(names(of: 99) == [])
@@ -146,7 +146,7 @@ struct RetainedTests {
     }
     #expect(bus.take() == Array(repeating: "A ok 9", count: 20))
     bus.idle()
-    #expect(bus.bus.retainedEntries(of: 0, at: bus.now).map(\.name) == ["a"])
+    #expect(bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).map(\.name) == ["a"])
   }
 
   @Test("A snapshot for a suspended connection comes after what is buffered for it")

@@ -71,7 +71,7 @@ struct SpoiltFieldsTests {
       frame.appendFrame(Post(options: .immediately, length: UInt32(Self.file.length)), serial: 7, name: "h")
       let run = ByteSlice(frame, 0..<frame.count)
       let key = ByteBuffer(holding: [UInt8(ascii: "h")])
-      for receiver in try bus.bus.receivers(of: key.bytes, nameLength: 1) {
+      for receiver in try bus.bus.receivers(of: key.bytes, nameLength: 1, from: nil) {
         _ = bus.bus.admit(receiver, run, count: 1)
       }
       files = bus.bus.appendBuffered(of: two, to: buffer)

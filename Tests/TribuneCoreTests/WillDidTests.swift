@@ -45,7 +45,7 @@ struct WillDidTests {
     bus.attach(["w.didClose", "**"], to: "o", by: slot, serial: 1)
     bus.attach(["w.didClose", "**", "w.didClose"], to: "o", by: slot, serial: 2)
     #expect(bus.observationCount == 0 && bus.counts(at: slot).observations == 0)
-    #expect(bus.bus.observationEntries(of: 0).isEmpty)
+    #expect(bus.bus.observationEntries(of: 0, for: nil).isEmpty)
     bus.cancel(1, by: slot)
     #expect(try bus.receivers("w.didClose", object: "o") == "")
     #expect(bus.isEmpty)

@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneCore
+import TribunePolicy
 import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
@@ -107,6 +108,6 @@ struct SessionTests {
       id: ConnectionID(rawValue: 7), slot: ConnectionSlot(index: 0),
       descriptor: try UnixSocket.make(nonblocking: true), cookie: 1,
       peer: PeerIdentity(pid: 1, uid: 0, gid: 0, process: "", units: PeerUnits(system: "")),
-      connected: Instant(nanoseconds: 0), limits: .fromBus, state: state)
+      subject: Subject(user: 0), connected: Instant(nanoseconds: 0), limits: .fromBus, state: state)
   }
 }

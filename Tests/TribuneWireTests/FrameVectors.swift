@@ -15,6 +15,8 @@ extension FrameVector {
   private static let holder = DelegateIdentity(id: DelegateID(rawValue: 37), label: "", peer: restore)
   private static let why = "a restore is reading from here"
 
+  private static let subject = AccessSubject(uid: 1000, groups: [1000, 2001], unit: "backup.service")
+
   private static let bus: BusEntry = {
     var entry = BusEntry()
     entry.pid = 812
@@ -31,6 +33,7 @@ extension FrameVector {
     entry.asked = 12
     entry.vetoed = 4
     entry.holds = 6
+    entry.denied = 3
     return entry
   }()
 
@@ -149,6 +152,7 @@ extension FrameVector {
           connection: ConnectionID(rawValue: 8), delegate: pictures, object: "folder/backups", order: 0,
           failurePolicy: .veto, timeout: 5000, patterns: ["archive.shouldPrune"])), serial: 3),
     FrameVector("ended-expired", Ended.expired, serial: 39),
+    FrameVector("ended-not-permitted", Ended.notPermitted("denied by "), serial: 39),
     FrameVector("declare", Declare(protocolName: "ScrollViewDelegate"), serial: 40, object: "view/1"),
     FrameVector(
       "declare-definitions", Declare(protocolName: "ScrollViewDelegate"), serial: 41, object: "view/1",
@@ -289,6 +293,19 @@ extension FrameVector {
           connection: ConnectionID(rawValue: 7), delegate: holder, pattern: "archive.**",
           object: "folder/backups", why: why, age: 90_000_000, remaining: 30_000_000)), serial: 43),
     FrameVector("entry-missing", Entry.missing(MissingEntry(name: "restore@db.service")), serial: 21),
+    FrameVector(
+      "list-access", List(AccessQuestion(action: "hold", subject: subject)), serial: 56, name: "archive.**",
+      object: "folder/backups"),
+    FrameVector(
+      "entry-access",
+      Entry.access(AccessEntry(decision: .notAllowed, line: AccessLine(), subject: subject)), serial: 56),
+    FrameVector(
+      "entry-near-miss",
+      Entry.nearMiss(
+        NearMissEntry(
+          line: AccessLine(
+            file: "/etc/tribune/policy.d/20.policy", number: 4, text: "allow hold archive.** group:operators"),
+          lacks: "needs group:operators")), serial: 56),
   ]
 
   private static let protocols: [FrameVector] = [

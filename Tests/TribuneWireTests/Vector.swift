@@ -70,6 +70,8 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     case .post, .observe: 0
     // In version 0.1.0, a hold had no label.
     case .hold: 8
+    // It did not count what is denied.
+    case .entry where (fields as? Entry)?.isAboutBus == true: 110
     default: nil
     }
   }
@@ -112,4 +114,8 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
       fields, flags: flags, sender: ConnectionID(rawValue: sender), serial: serial, name: name,
       object: object, payload: payload.bytes)
   }
+}
+
+extension Entry {
+  fileprivate var isAboutBus: Bool { if case .bus = self { true } else { false } }
 }

@@ -3,6 +3,7 @@
 import CLibFuzzer
 import Glibc
 import TribuneCore
+import TribunePolicy
 import TribuneWire
 
 @main
@@ -42,7 +43,18 @@ private struct World: ~Copyable {
   private var bus = Bus(
     limits: .small, seed: 1, accounts: Accounts(),
     payloadCheck: PayloadCheck(
-      userInfo: { (_, _) throws(WireError) in }, value: { (_, _) throws(WireError) in }))
+      userInfo: { (_, _) throws(WireError) in }, value: { (_, _) throws(WireError) in }),
+    access: .policy(World.policy, exempt: []))
+  /// Most is allowed, so that most of the bus is reached; some to only some of the four users.
+  private static let policy: Policy = {
+    let text =
+      "allow * ** user:*\nallow * ** group:3\ndeny observe,hold *.a user:1\ndeny post,set a.** user:2\n"
+    var parser = PolicyParser(NameLookup(user: { _ in nil }, group: { _ in nil }))
+    parser.read(Array(text.utf8), file: "")
+    precondition(parser.diagnostics.isEmpty)
+    return Policy(parser.lines)
+  }()
+
   private var now = Instant(nanoseconds: 0)
   private var lastConnection: UInt64 = 0
   private var ids: [UInt64] = Array(repeating: 0, count: World.connectionCount)
@@ -59,7 +71,9 @@ private struct World: ~Copyable {
     lastConnection += 1
     ids[slot.index] = lastConnection
     let peer = PeerIdentity(pid: 1, uid: 2, gid: 3, process: "fuzz", units: PeerUnits())
-    bus.connect(slot, id: ConnectionID(rawValue: lastConnection), peer: peer)
+    bus.connect(
+      slot, id: ConnectionID(rawValue: lastConnection), peer: peer,
+      subject: Subject(user: UInt32(slot.index), groups: [3]))
   }
 
   private mutating func reconnect(_ slot: ConnectionSlot) {
@@ -79,12 +93,12 @@ private struct World: ~Copyable {
     case .post where header.fieldsLength == 0:
       do throws(WireError) {
         let key = slice.bytes.extracting(header.nameStart..<header.payloadStart)
-        let receivers = try bus.receivers(of: key, nameLength: header.nameLength)
+        let receivers = try bus.receivers(of: key, nameLength: header.nameLength, from: slot)
         precondition(Set(receivers.map(\.slot)).count == receivers.count)
         try bus.check(post: FrameView(header, slice.bytes))
         for receiver in receivers where receiver.way != .now { _ = bus.admit(receiver, slice, count: 1) }
       } catch {
-        precondition([.invalidName, .invalidObject, .unknownName].contains(error.code))
+        precondition([.invalidName, .invalidObject, .unknownName, .notPermitted].contains(error.code))
       }
     case .answer, .defer:
       // A number that was never given out says nothing new: mostly, it is one that was.

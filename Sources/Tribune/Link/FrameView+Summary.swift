@@ -24,6 +24,7 @@ extension FrameView {
     case .ended:
       switch try decode(Ended.self) {
       case .expired: return "expired"
+      case .notPermitted(let why): return why
       case .replaced(let entry): return "replaced by \(entry.summary)"
       }
     case .declare:
@@ -110,6 +111,8 @@ extension Entry {
     case .protocol(let entry): "protocol \(entry.name)"
     case .member(let entry): "member \(entry.name)"
     case .retained(let entry): "retained \(entry.name) \(entry.object)"
+    case .access(let entry): "access \(entry.decision)"
+    case .nearMiss(let entry): "near miss \(entry.line.file):\(entry.line.number)"
     }
   }
 }

@@ -45,10 +45,12 @@ extension LinkState {
     return registrations.removeValue(forKey: serial)
   }
 
-  /// The bus has ended a registration.
+  /// The bus has ended a registration. If its policy has changed, the connection ends, as if the registration had been
+  /// refused after an interruption: a hold or a delegate that is not in force any more must not go unnoticed.
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
     let registration = removeRegistration(serial)
     switch ended {
+    case .notPermitted(let why): return end(TribuneError(.notPermitted, why))
     case .expired:
       if case .hold(let term) = registration { return [.endHold(term, hasExpired: true)] }
       return []

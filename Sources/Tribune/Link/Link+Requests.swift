@@ -85,7 +85,11 @@ extension Link {
   func list(
     _ subject: ListSubject, name: String = "", object: String = ""
   ) async throws(TribuneError) -> [Entry] {
-    try await request(List(subject), Message(name: name, object: object)) { reply, _ in .entries(reply, []) }
+    try await list(List(subject), name: name, object: object)
+  }
+
+  func list(_ list: List, name: String, object: String) async throws(TribuneError) -> [Entry] {
+    try await request(list, Message(name: name, object: object)) { reply, _ in .entries(reply, []) }
   }
 }
 

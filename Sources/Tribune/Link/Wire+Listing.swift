@@ -12,8 +12,29 @@ extension BusStatus {
       observations: Int(entry.observations), delegates: Int(entry.delegates), queries: Int(entry.queries),
       posted: Int(clamping: entry.posted), delivered: Int(clamping: entry.delivered),
       lost: Int(clamping: entry.lost), asked: Int(clamping: entry.asked), vetoed: Int(clamping: entry.vetoed),
-      holds: Int(entry.holds))
+      holds: Int(entry.holds), denied: Int(clamping: entry.denied))
   }
+}
+
+extension AccessSubject {
+  init(_ subject: PolicySubject) {
+    self.init(uid: subject.uid, groups: subject.groups, unit: subject.unit ?? "")
+  }
+}
+
+extension PolicyDecision {
+  init(_ entry: AccessEntry) {
+    let subject = entry.subject
+    self.init(
+      isAllowed: entry.decision == .allowed || entry.decision == .exempt,
+      isExempt: entry.decision == .exempt, line: entry.line.number == 0 ? nil : Line(entry.line),
+      subject: PolicySubject(
+        uid: subject.uid, groups: subject.groups, unit: subject.unit.isEmpty ? nil : subject.unit))
+  }
+}
+
+extension PolicyDecision.Line {
+  init(_ line: AccessLine) { self.init(file: line.file, number: Int(line.number), text: line.text) }
 }
 
 extension ConnectionInfo {

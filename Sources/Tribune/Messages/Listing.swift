@@ -50,6 +50,8 @@ public struct BusStatus: Hashable, Sendable {
   public var vetoed: Int
   /// Holds now.
   public var holds: Int
+  /// Frames that the policy refused.
+  public var denied: Int
 }
 
 /// One connection, as the bus sees it.

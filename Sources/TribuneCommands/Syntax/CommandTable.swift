@@ -337,11 +337,28 @@ private let allVerbs = [
         + "inherited ones."
     ]),
   VerbSyntax(
-    verb: .verify, operands: "FILE…", operandCount: 1...Int.max,
-    summary: "Check protocol files",
+    verb: .policy, operands: "explain ACTION NAME", operandCount: 3...3,
+    summary: "Show what the policy decides, and why",
     description: [
-      "Reads the files together, as the bus reads protocols.d, and prints every mistake as "
-        + "FILE:LINE:COLUMN: MESSAGE. A file called - is the standard input. No bus is needed.",
+      "Shows whether the policy of the bus allows ACTION with NAME, which may be a pattern, and which line "
+        + "decides. If no line allows it, also shows the lines that would allow it if one thing were different. "
+        + "Nothing is done. The actions are in tribune-policy(5).",
+      "Without an option, it is about tribunectl's own connection.",
+      "Exits with 0 if the action is allowed, else with 1.",
+    ],
+    options: [
+      onlyObject, OptionSyntax(.as, "as", .text("USER"), "decide about this user, by its name or its id"),
+      OptionSyntax(.pid, "pid", .number("PID", 1...Int64(Int32.max)), "decide about this process"),
+      OptionSyntax(.connection, "connection", .text(":N"), "decide about this connection"),
+    ]),
+  VerbSyntax(
+    verb: .verify, operands: "FILE…", operandCount: 1...Int.max,
+    summary: "Check protocol and policy files",
+    description: [
+      "Reads the .protocol files together, as the bus reads protocols.d, and prints every mistake as "
+        + "FILE:LINE:COLUMN: MESSAGE. A file called - is the standard input, with protocols. No bus is needed.",
+      "Reads the .policy files together, as the bus reads policy.d, and checks them against the expectations "
+        + "in the .test files. A user or group that this host does not have is a warning.",
       "Exits with 0 if there is no mistake, else with 1.",
     ]),
   VerbSyntax(

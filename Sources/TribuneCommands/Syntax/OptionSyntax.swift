@@ -8,6 +8,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
   case vetoExitCode, override, dryRun, collect, why, expires, action, pid, status, delegateID, definitions
   case since, lines
+  case `as`, connection
   case set, conforms
   case retain, coalesce, style, wait, immediately, retained, suspension, awaited
 }
@@ -85,7 +86,7 @@ enum VerbName: String, Sendable, CaseIterable {
   case `guard`
   case explain, hold, holds
   case `defer`
-  case declare, tree, introspect, log, verify, help, version
+  case declare, tree, introspect, log, policy, verify, help, version
 }
 
 /// One verb: its arguments and its purpose.

@@ -38,6 +38,7 @@ struct StatusCommand: Command {
       ("Holds", String(bus.holds)),
       ("Queries", "\(bus.queries) under way, \(bus.asked) asked, \(bus.vetoed) vetoed"),
       ("Notifications", "\(bus.posted) posted, \(bus.delivered) delivered, \(bus.lost) lost"),
+      ("Refused", "\(bus.denied) by the policy"),
     ]
     try context.write(labelled(rows), or: bus.json)
   }
@@ -112,6 +113,7 @@ extension BusStatus {
       ("holds", .integer(holds)),
       ("queries", .integer(queries)), ("posted", .integer(posted)), ("delivered", .integer(delivered)),
       ("lost", .integer(lost)), ("asked", .integer(asked)), ("vetoed", .integer(vetoed)),
+      ("denied", .integer(denied)),
     ])
   }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneJSON
+import TribunePolicy
 import TribuneProtocols
+import TribuneSystem
 import TribuneWire
 
 /// `verify FILE…`.
@@ -15,10 +17,20 @@ struct VerifyCommand: Command {
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
     var status = ExitStatus.success
-    var sources: [ProtocolSource] = []
+    var protocols: [ProtocolSource] = []
+    var policy = PolicyParser(.ofHost)
+    var policyCount = 0
     for file in files {
       do throws(CommandError) {
-        sources.append(ProtocolSource(file: file, text: try Invocation.definitions(in: file)))
+        let text = try Invocation.definitions(in: file)
+        if file.hasSuffix(".policy") {
+          policyCount += 1
+          policy.read(text, file: file)
+        } else if file.hasSuffix(".test") {
+          policy.read(tests: text, file: file)
+        } else {
+          protocols.append(ProtocolSource(file: file, text: text))
+        }
       } catch {
         context.terminal.report(error.message)
         status = error.status
@@ -26,20 +38,61 @@ struct VerifyCommand: Command {
     }
     // Only files define protocols here, so the owner type does not matter.
     var library = ProtocolLibrary<Int>()
-    for diagnostic in library.load(sources) {
+    for diagnostic in library.load(protocols) {
       status = ExitStatus.failure
-      if context.json == .off {
-        context.terminal.reportLine(diagnostic.description)
-      } else {
-        try context.print(diagnostic.json)
-      }
+      try print(diagnostic.description, diagnostic.json, in: context)
     }
-    if status == ExitStatus.success, context.json == .off, !context.isQuiet {
+    for diagnostic in policy.diagnostics + failures(of: policy) {
+      if !diagnostic.isWarning { status = ExitStatus.failure }
+      try print(diagnostic.description, diagnostic.json, in: context)
+    }
+    guard status == ExitStatus.success, context.json == .off, !context.isQuiet else { return status }
+    if !protocols.isEmpty {
       let count = library.protocols.count
       try context.print(
-        "\(count.counted("protocol")) in \(files.count.counted("file")) \(count == 1 ? "is" : "are") valid")
+        "\(count.counted("protocol")) in \(protocols.count.counted("file")) \(count == 1 ? "is" : "are") valid"
+      )
+    }
+    if protocols.count < files.count {
+      try context.print(
+        "\(policy.lines.count.counted("line")) of policy in \(policyCount.counted("file")), and "
+          + "\(policy.tests.count.counted("expectation")): valid")
     }
     return status
+  }
+
+  /// The expectations that the policy does not meet.
+  private func failures(of parser: PolicyParser) -> [PolicyDiagnostic] {
+    let policy = Policy(parser.lines)
+    return parser.tests.compactMap { test in
+      test.failure(of: policy).map {
+        PolicyDiagnostic(
+          isWarning: false, file: test.origin.file, line: test.origin.number, column: 1, message: $0)
+      }
+    }
+  }
+
+  private func print(_ text: String, _ json: JSONValue, in context: Context) throws(CommandError) {
+    if context.json == .off {
+      context.terminal.reportLine(text)
+    } else {
+      try context.print(json)
+    }
+  }
+}
+
+extension NameLookup {
+  /// Looks in the host's databases.
+  fileprivate static let ofHost = NameLookup(
+    user: { try UserDatabase.id(of: $0) }, group: { try UserDatabase.id(ofGroup: $0) })
+}
+
+extension PolicyDiagnostic {
+  fileprivate var json: JSONValue {
+    .object([
+      ("file", .string(file)), ("line", .integer(line)), ("column", .integer(column)),
+      ("warning", .bool(isWarning)), ("message", .string(message)),
+    ])
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 import TribuneWire
 
 /// Delegates and holds.
@@ -24,7 +25,8 @@ extension Bus {
 
     let connection = connections[slot]
     let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
-    let before = fields.isSet ? chains.delegates(of: object) : []
+    try requirePermission(.delegate, on: patterns, object: object, from: slot)
+    let before = fields.isSet ? replaceable(of: object, from: slot) : []
     let delegate: DelegateRegistration
     let isNew = connection.delegatesByDedupKey[dedupKey] == nil
     if let existing = connection.delegatesByDedupKey[dedupKey] {
@@ -65,6 +67,14 @@ extension Bus {
     for other in replaced { emit(.ended(other.slot, other.serial, .replaced(by: replacement))) }
     detach(replaced, at: now)
     if isNew { announce(.didAttach(delegate.entry)) }
+  }
+
+  /// The delegates of an object that a connection would replace. In a replay, the log says which they were.
+  func replaceable(of object: String, from slot: ConnectionSlot) -> [DelegateRegistration] {
+    let known = restoring.isReplaying ? restoring.replaced : nil
+    return chains.delegates(of: object).filter { delegate in
+      known?.contains(delegate.identity.id) ?? mayReplace(delegate, from: slot)
+    }
   }
 
   /// Removes delegates. All leave their chains before any query proceeds.
@@ -115,6 +125,7 @@ extension Bus {
     if let expiry, expiry <= now { throw WireError(.invalidValue, "the hold has already expired") }
     try requireFresh(serial, from: slot)
     try requireDelegateCapacity(from: slot)
+    try requirePermission(.hold, on: [pattern], object: String(repairing: frame.object), from: slot)
     let connection = connections[slot]
     let hold = HoldRegistration(
       identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connection.peer),

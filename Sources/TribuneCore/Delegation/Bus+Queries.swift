@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 package import TribuneWire
 
 /// Queries, from the ask to the end.
@@ -12,9 +13,13 @@ extension Bus {
     var fields = try frame.decode(Ask.self)
     let header = frame.header
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
-    let delegates = try chains.responding(to: key, nameLength: header.nameLength)
+    let (chain, delegates) = try chains.responding(to: key, nameLength: header.nameLength)
     try frame.name.requireUnreservedName()
+    try requirePermission(.ask, on: key, nameLength: header.nameLength, chain: chain, from: slot)
     try requireKnownAndPermitted(fields, from: slot)
+    if fields.flags.contains(.overrides) {
+      try requirePermission(.override, on: key, nameLength: header.nameLength, chain: chain, from: slot)
+    }
     try requireDeadline(fields.deadline)
     try requireFresh(header.serial, from: slot)
     try requireRequestCapacity(from: slot)

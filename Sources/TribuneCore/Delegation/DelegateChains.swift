@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 import TribuneWire
 
 /// The delegates of each object, and the chains of those that respond to a query.
@@ -47,19 +48,30 @@ struct DelegateChains {
   /// The delegates that respond to a name for an object, in order.
   ///
   /// - Parameter key: name and object, contiguous as in the frame. Checked only if no chain is cached for them.
+  /// - Returns: the place of the chain, which is valid until another is looked up, and the delegates.
   /// - Throws: `invalidName`, `invalidObject`.
-  mutating func responding(to key: RawSpan, nameLength: Int) throws(WireError) -> [DelegateRegistration] {
+  mutating func responding(
+    to key: RawSpan, nameLength: Int
+  ) throws(WireError) -> (chain: Int, delegates: [DelegateRegistration]) {
     let place = routes.place(of: key, nameLength: nameLength)
-    if let chain = routes.cached(at: place, of: key, nameLength: nameLength) { return chain }
+    if let index = routes.index(at: place, of: key, nameLength: nameLength) {
+      return (index, routes.receivers(at: index))
+    }
     try key.extracting(first: nameLength).requireName()
     try key.extracting(droppingFirst: nameLength).requireObject()
-    if tree.isEmpty { return [] }
     var found: Set<DelegateRegistration> = []
     let object = key.extracting(droppingFirst: nameLength)
     tree.forEach(matching: key.extracting(first: nameLength), object: object) { found.insert($0) }
-    let chain = found.sorted { $0.precedes($1) }
-    routes.keep(chain, at: place, of: key, nameLength: nameLength)
-    return chain
+    let delegates = found.sorted { $0.precedes($1) }
+    return (routes.keep(delegates, at: place, of: key, nameLength: nameLength), delegates)
+  }
+
+  func actions(at chain: Int, for permissions: UInt64) -> ActionSet? {
+    routes.actions(at: chain, for: permissions)
+  }
+
+  mutating func remember(_ actions: ActionSet, at chain: Int, for permissions: UInt64) {
+    routes.remember(actions, at: chain, for: permissions)
   }
 }
 

@@ -78,12 +78,14 @@ struct Holds {
   mutating func against(_ key: RawSpan, nameLength: Int) -> [HoldRegistration] {
     if tree.isEmpty { return [] }
     let place = routes.place(of: key, nameLength: nameLength)
-    if let holds = routes.cached(at: place, of: key, nameLength: nameLength) { return holds }
+    if let index = routes.index(at: place, of: key, nameLength: nameLength) {
+      return routes.receivers(at: index)
+    }
     var found: [HoldRegistration] = []
     let object = key.extracting(droppingFirst: nameLength)
     tree.forEach(matching: key.extracting(first: nameLength), object: object) { found.append($0) }
     found.sort { $0.identity.id < $1.identity.id }
-    routes.keep(found, at: place, of: key, nameLength: nameLength)
+    _ = routes.keep(found, at: place, of: key, nameLength: nameLength)
     return found
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 package import TribuneWire
 
 /// Monitors of the bus. Only the server knows which frames pass, and when.
@@ -22,6 +23,7 @@ extension Bus {
     try requireCapacity(for: serial, from: slot)
     let tokenCount = registration.tokenCount
     try requireCapacity(forTokens: tokenCount, from: slot)
+    try requirePermission(.monitor, on: [registration.pattern ?? .any], object: "", from: slot)
     monitors.add(registration, slot: slot)
     connections[slot].monitors[serial] = registration
     connections[slot].tokenCount += tokenCount

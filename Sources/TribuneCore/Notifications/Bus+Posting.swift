@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 package import TribuneWire
 
 /// Posts that need more than immediate delivery. The server forwards all others itself and bypasses this code.
@@ -14,6 +15,11 @@ extension Bus {
     try frame.name.requireName()
     try frame.object.requireObject()
     try frame.name.requireUnreservedName()
+    let key = frame.bytes.extracting(frame.header.nameStart..<frame.header.payloadStart)
+    let route = try center.route(of: key, nameLength: frame.header.nameLength, access)
+    for action in options.contains(.retain) ? [Action.post, .retain] : [.post] {
+      try requirePermission(action, on: key, nameLength: frame.header.nameLength, route: route, from: slot)
+    }
     guard fields.length == 0 || slice.buffer.attachment != nil else {
       throw WireError(.invalidValue, "the post has no descriptor for its \(fields.length) bytes of userInfo")
     }
@@ -97,7 +103,8 @@ extension Bus {
 
   private mutating func validReceivers(of posted: PostedNotification) -> [Receiver] {
     do throws(WireError) {
-      return try center.route(of: posted.key, nameLength: posted.header.nameLength)
+      let route = try center.route(of: posted.key, nameLength: posted.header.nameLength, access)
+      return center.receivers(atRoute: route)
     } catch {
       preconditionFailure("an accepted name or object is invalid: \(error.message)")
     }
@@ -218,7 +225,8 @@ extension Bus {
   ) {
     // Buffered notifications are older than retained ones.
     flushBuffered(for: slot)
-    for kept in retained.matching(observation.pattern, object: observation.object) {
+    for kept in retained.matching(observation.pattern, object: observation.object)
+    where access.mayReceive(slot, kept.tail.name, kept.tail.object) {
       let fields = Retained(age: now.nanoseconds(since: kept.posted) / 1000)
       emit(.retained(slot, serial, sender: kept.sender, fields, kept.tail))
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneWire
+
 /// A queue in which later elements can replace earlier ones.
 ///
 /// Elements are found by their keys. A key can lead to entries that were removed. Their number is at most a few for

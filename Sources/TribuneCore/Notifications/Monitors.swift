@@ -13,6 +13,8 @@ struct Monitors {
   }
 
   private var center: NotificationCenter
+  /// Who monitors may see all that matches.
+  private let access = Access(.everything)
   /// Slots of monitors without a pattern, in order, and how often each has registered.
   private var watchers: [ConnectionSlot] = []
   private var watcherCounts: [ConnectionSlot: Int] = [:]
@@ -46,7 +48,8 @@ struct Monitors {
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
     guard name.byteCount > 0 else { return watchers }
     do throws(WireError) {
-      return try center.route(of: name, nameLength: name.byteCount).map(\.slot)
+      let route = try center.route(of: name, nameLength: name.byteCount, access)
+      return center.receivers(atRoute: route).map(\.slot)
     } catch {
       return watchers
     }

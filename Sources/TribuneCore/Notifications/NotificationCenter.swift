@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 package import TribuneWire
 
 /// The observations of all connections, and the routes that follow from them.
@@ -113,14 +114,22 @@ package struct NotificationCenter {
     routes.invalidate()
   }
 
-  /// The connections that receive a notification, in the order of their slots.
+  /// The route of a notification, which is valid until anything is registered or routed.
   ///
   /// - Parameter key: name and object, contiguous as in the frame. They are checked only if no route is cached for
   ///   them: those of a cached route are valid.
   /// - Throws: `invalidName`, `invalidObject`.
-  package mutating func route(of key: RawSpan, nameLength: Int) throws(WireError) -> [Receiver] {
+  @inline(__always) mutating func route(
+    of key: RawSpan, nameLength: Int, _ access: Access
+  ) throws(WireError) -> Int {
     let place = routes.place(of: key, nameLength: nameLength)
-    if let receivers = routes.cached(at: place, of: key, nameLength: nameLength) { return receivers }
+    if let index = routes.index(at: place, of: key, nameLength: nameLength) { return index }
+    return try makeRoute(of: key, nameLength: nameLength, at: place, access)
+  }
+
+  private mutating func makeRoute(
+    of key: RawSpan, nameLength: Int, at place: RouteCache<Receiver>.Place, _ access: Access
+  ) throws(WireError) -> Int {
     let name = key.extracting(first: nameLength)
     let object = key.extracting(droppingFirst: nameLength)
     try name.requireName()
@@ -136,6 +145,7 @@ package struct NotificationCenter {
       self.places = []
       tree.forEach(matching: name, object: object) { found in
         guard !found.isDelegate || concernsDelegates else { return }
+        guard !access.filtersObservers || access.mayReceive(found.slot, name, object) else { return }
         let slot = found.slot.index
         let way =
           places[slot].isSuspended && !found.isDelegate ? Receiver.Way(during: found.suspension) : .now
@@ -150,7 +160,20 @@ package struct NotificationCenter {
       self.places = places
       receivers.sort { $0.slot.index < $1.slot.index }
     }
-    routes.keep(receivers, at: place, of: key, nameLength: nameLength)
-    return receivers
+    return routes.keep(receivers, at: place, of: key, nameLength: nameLength)
   }
+
+  /// The connections that receive the notifications of a route, in the order of their slots.
+  @inline(__always) func receivers(atRoute index: Int) -> [Receiver] { routes.receivers(at: index) }
+
+  @inline(__always) func actions(atRoute index: Int, for permissions: UInt64) -> ActionSet? {
+    routes.actions(at: index, for: permissions)
+  }
+
+  mutating func remember(_ actions: ActionSet, atRoute index: Int, for permissions: UInt64) {
+    routes.remember(actions, at: index, for: permissions)
+  }
+
+  /// Other connections may observe now.
+  mutating func invalidateRoutes() { routes.invalidate() }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 import TribuneWire
 
 /// A cache of the receivers of messages, by name and object.
@@ -23,6 +24,7 @@ struct RouteCache<Receiver> {
     /// The name and the object.
     var key: [UInt8] = []
     var receivers: [Receiver] = []
+    var decisions = Decisions()
 
     func hasKey(_ other: RawSpan) -> Bool { key.rawBytes.isEqual(to: other) }
   }
@@ -66,15 +68,26 @@ struct RouteCache<Receiver> {
     return Place(hash: hash, first: Int(hash & firstMask))
   }
 
-  /// The cached route of `key`, if there is one.
-  func cached(at place: Place, of key: RawSpan, nameLength: Int) -> [Receiver]? {
+  /// The index of the cached route of `key`, if there is one. It is valid until the cache changes.
+  func index(at place: Place, of key: RawSpan, nameLength: Int) -> Int? {
     for index in place.first..<place.first + Self.placesEach
     where routes[index].hash == place.hash && routes[index].generation == generation
       && routes[index].nameLength == nameLength && routes[index].hasKey(key)
     {
-      return routes[index].receivers
+      return index
     }
     return nil
+  }
+
+  @inline(__always) func receivers(at index: Int) -> [Receiver] { routes[index].receivers }
+
+  /// What the permissions with that id allow with the messages of a route, if it is remembered.
+  @inline(__always) func actions(at index: Int, for permissions: UInt64) -> ActionSet? {
+    routes[index].decisions[permissions]
+  }
+
+  mutating func remember(_ actions: ActionSet, at index: Int, for permissions: UInt64) {
+    routes[index].decisions[permissions] = actions
   }
 
   /// Takes the array of an invalid route, or else of any other, for the route that replaces it. So names that
@@ -96,7 +109,9 @@ struct RouteCache<Receiver> {
   }
 
   /// Caches a route that is not cached yet.
-  mutating func keep(_ receivers: [Receiver], at place: Place, of key: RawSpan, nameLength: Int) {
+  ///
+  /// - Returns: its index.
+  mutating func keep(_ receivers: [Receiver], at place: Place, of key: RawSpan, nameLength: Int) -> Int {
     let index = indexOfNext(at: place)
     turn += 1
     receiversKept += receivers.count - routes[index].receivers.count
@@ -109,13 +124,29 @@ struct RouteCache<Receiver> {
     routes[index].generation = generation
     routes[index].nameLength = nameLength
     routes[index].receivers = receivers
+    routes[index].decisions = Decisions()
     routes[index].key.removeAll(keepingCapacity: true)
     for offset in 0..<key.byteCount { routes[index].key.append(key.integer(at: offset, as: UInt8.self)) }
+    return index
   }
 
   private mutating func forgetReceivers() {
     for index in routes.indices { routes[index].receivers = [] }
     receiversKept = 0
+  }
+}
+
+/// What the policy allows with the messages of one route, for a few subjects.
+private struct Decisions {
+  /// Each has the id of permissions, and behind it the actions. No permissions have the id 0.
+  private var entries = SIMD4<UInt64>()
+
+  subscript(permissions: UInt64) -> ActionSet? {
+    @inline(__always) get {
+      let entry = entries[Int(permissions & 3)]
+      return entry >> 16 == permissions ? ActionSet(rawValue: UInt16(truncatingIfNeeded: entry)) : nil
+    }
+    set { entries[Int(permissions & 3)] = permissions << 16 | UInt64(newValue?.rawValue ?? 0) }
   }
 }
 

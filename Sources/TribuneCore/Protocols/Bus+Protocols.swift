@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 package import TribuneProtocols
 package import TribuneWire
 
@@ -60,6 +61,7 @@ extension Bus {
         .limitExceeded, "the name of the protocol is longer than \(WireLimits.protocolNameLength) bytes")
     }
     try requireCapacity(for: serial, from: slot)
+    try requirePermission(.declare, on: [.any], object: String(repairing: frame.object), from: slot)
     let definer = Definer(connection: connections[slot].id, serial: serial)
     if isDefinition { try define(frame.payload, for: definer, from: slot) }
     let linked: DelegateProtocol?

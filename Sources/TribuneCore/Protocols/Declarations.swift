@@ -78,9 +78,11 @@ struct Declarations {
   mutating func linked(for object: RawSpan) -> DelegateProtocol? {
     guard !isEmpty, object.byteCount > 0 else { return nil }
     let place = routes.place(of: object, nameLength: 0)
-    if let found = routes.cached(at: place, of: object, nameLength: 0) { return found.first }
+    if let index = routes.index(at: place, of: object, nameLength: 0) {
+      return routes.receivers(at: index).first
+    }
     let found = find(String(repairing: object))
-    routes.keep(found.map { [$0] } ?? [], at: place, of: object, nameLength: 0)
+    _ = routes.keep(found.map { [$0] } ?? [], at: place, of: object, nameLength: 0)
     return found
   }
 

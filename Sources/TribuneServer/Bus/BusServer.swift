@@ -64,7 +64,7 @@ final class BusServer: EventLoopTarget {
     recorder = Recorder(wal, keeper, core, sessions, files, context)
     sender = try Sender(recorder, files, sessions, loop, pool, context)
     let monitor = TrafficMonitor(core, sessions, sender)
-    let replier = Replier(sender, monitor)
+    let replier = Replier(sender, monitor, DenialLog(context))
     let partials = PartialFrames()
     interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, context)
     acceptor = Acceptor(loop, sessions, log: log)
@@ -104,7 +104,8 @@ final class BusServer: EventLoopTarget {
     let modeHasChanged = context.configuration.socketMode != configuration.socketMode
     context.configuration = configuration
     context.log.level = configuration.logLevel
-    bus.value.apply(configuration, log: context.log)
+    recorder.makeSpace()
+    interpreter.perform { bus.value.apply(configuration, at: context.now, log: context.log) }
     recorder.recordConfiguration()
     if modeHasChanged { acceptor.setMode(configuration.socketMode) }
   }

@@ -5,4 +5,6 @@ nonisolated struct Statistics {
   var posted: UInt64 = 0
   var delivered: UInt64 = 0
   var lost: UInt64 = 0
+  /// Frames that the policy refused.
+  var denied: UInt64 = 0
 }

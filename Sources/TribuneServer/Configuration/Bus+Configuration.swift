@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribunePolicy
+import TribuneSystem
 import TribuneWire
 
 nonisolated extension Bus {
@@ -8,7 +10,8 @@ nonisolated extension Bus {
     self.init(
       limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max), accounts: accounts,
       payloadCheck: PayloadCheck(
-        userInfo: ValueCheck.check(userInfo:for:), value: ValueCheck.check(value:of:)))
+        userInfo: ValueCheck.check(userInfo:for:), value: ValueCheck.check(value:of:)),
+      access: configuration.accessRules)
     policy = configuration.policy
     _ = configure(protocols: configuration.protocolSources, objects: configuration.objects)
   }
@@ -24,7 +27,7 @@ nonisolated extension Bus {
 
 extension Bus {
   /// Applies a configuration.
-  mutating func apply(_ configuration: Configuration, log: Log) {
+  mutating func apply(_ configuration: Configuration, at now: Instant, log: Log) {
     limits = configuration.busLimits
     policy = configuration.policy
     let report = configure(protocols: configuration.protocolSources, objects: configuration.objects)
@@ -34,5 +37,15 @@ extension Bus {
         "objects matching \"\(rule.pattern.text.escaped)\" have delegates, and keep their protocol \"\(rule.protocolName)\""
       )
     }
+    apply(configuration.accessRules, at: now)
+  }
+}
+
+extension Configuration {
+  /// Whoever runs the bus may do everything on it, and so may root on a bus without policy files.
+  nonisolated fileprivate var accessRules: AccessRules {
+    let owner = ThisProcess.effectiveUser
+    guard let access else { return .policy(Policy(), exempt: [owner, 0]) }
+    return .policy(access, exempt: [owner])
   }
 }

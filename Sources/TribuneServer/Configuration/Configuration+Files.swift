@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
 import TribuneProtocols
 import TribuneSystem
 
@@ -7,8 +8,8 @@ nonisolated extension Configuration {
   /// The default configuration directory of the system's bus.
   package static let systemDirectory = "/etc/tribune"
 
-  /// Reads `tribuned.conf` in `directory`, then `tribuned.conf.d/*.conf` in the order of their names, and
-  /// `protocols.d/*.protocol`. Missing files leave the defaults, but a link to a missing one is an error: what it should
+  /// Reads `tribuned.conf` in `directory`, then `tribuned.conf.d/*.conf` in the order of their names,
+  /// `protocols.d/*.protocol` and `policy.d/*.policy`. Missing files leave the defaults, but a link to a missing one is an error: what it should
   /// require would be missing unnoticed. A missing directory is a warning, unless it is the default one.
   ///
   /// - Returns: the configuration, to be used only if no diagnostic is an error; and the diagnostics, in the order of
@@ -32,6 +33,13 @@ nonisolated extension Configuration {
       for path in try paths(in: protocols, endingIn: ".protocol") { reader.readProtocols(path) }
     } catch {
       reader.report(.mistake, protocols, nil, "cannot be listed: \(error)")
+    }
+    let policies = "\(directory)/policy.d"
+    do throws(Errno) {
+      for path in try paths(in: policies, endingIn: ".policy") { reader.readPolicy(path) }
+      for path in try paths(in: policies, endingIn: ".test") { reader.readPolicyTests(path) }
+    } catch {
+      reader.report(.error, policies, nil, "cannot be listed: \(error)")
     }
     return reader.finish()
   }
@@ -75,6 +83,29 @@ nonisolated extension ConfigurationReader {
     } catch {
       report(.error, path, nil, "cannot be read: \(error)")
     }
+  }
+
+  fileprivate mutating func readPolicy(_ path: String) {
+    if let contents = policyContents(of: path) { read(policy: contents, file: path) }
+  }
+
+  fileprivate mutating func readPolicyTests(_ path: String) {
+    if let contents = policyContents(of: path) { read(policyTests: contents, file: path) }
+  }
+
+  /// The contents; nil after a mistake. A policy that lacks a file could allow what the file denies.
+  private mutating func policyContents(of path: String) -> [UInt8]? {
+    guard Folder.kind(of: Array(path.utf8)) != .pipe else {
+      report(.error, path, nil, "cannot be read: it is a pipe")
+      return nil
+    }
+    do throws(Errno) {
+      if let contents = try Self.contents(of: path) { return contents }
+      report(.error, path, nil, "is longer than 1 MiB")
+    } catch {
+      report(.error, path, nil, "cannot be read: \(error)")
+    }
+    return nil
   }
 
   fileprivate mutating func readProtocols(_ path: String) {

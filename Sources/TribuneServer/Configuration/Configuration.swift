@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import TribuneCore
+package import TribunePolicy
 package import TribuneProtocols
 import TribuneWire
 
@@ -50,6 +51,9 @@ nonisolated package struct Configuration: Equatable, Sendable {
 
   /// The users who may override, and the `[Query …]` sections.
   package var policy = BusPolicy()
+
+  /// The files of `policy.d`; nil if there are none.
+  package var access: Policy?
 
   /// The `[Object …]` sections, each pattern once, in the order of the sections.
   package var objects: [ObjectRule] = []

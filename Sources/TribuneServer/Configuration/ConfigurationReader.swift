@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribunePolicy
 package import TribuneProtocols
+import TribuneSystem
 import TribuneWire
 
 /// Reads configuration files one after the other into one configuration. It continues after an error, so that all
@@ -15,6 +17,8 @@ nonisolated package struct ConfigurationReader {
   private var originsCount = 0
   /// The place where each object pattern last got its protocol.
   private var objectOrigins: [ObjectPattern: Origin] = [:]
+  private var policy = PolicyParser(.ofHost)
+  private var hasPolicy = false
 
   /// The section that a `Key=Value` belongs to.
   private enum Section {
@@ -62,6 +66,17 @@ nonisolated package struct ConfigurationReader {
   /// Adds a protocol file. All protocol files are linked together in the end.
   package mutating func read(_ source: ProtocolSource) { configuration.protocolSources.append(source) }
 
+  /// Adds a policy file.
+  package mutating func read(policy contents: [UInt8], file: String) {
+    hasPolicy = true
+    policy.read(contents, file: file)
+  }
+
+  /// Adds a file of expectations about the policy.
+  package mutating func read(policyTests contents: [UInt8], file: String) {
+    policy.read(tests: contents, file: file)
+  }
+
   /// Checks the settings against each other, links the protocols, and returns the result.
   package consuming func finish() -> (Configuration, [Diagnostic]) {
     for rule in SettingRule.all {
@@ -74,7 +89,32 @@ nonisolated package struct ConfigurationReader {
     }
     checkProtocols()
     checkLength()
+    finishPolicy()
     return (configuration, diagnostics)
+  }
+
+  private mutating func finishPolicy() {
+    for diagnostic in policy.diagnostics {
+      diagnostics.append(
+        Diagnostic(
+          diagnostic.isWarning ? .warning : .error, diagnostic.file, diagnostic.line,
+          column: diagnostic.column, diagnostic.message))
+    }
+    guard hasPolicy else {
+      for test in policy.tests.prefix(1) {
+        report(.warning, test.origin.file, nil, "is about a policy, but there is no .policy file")
+      }
+      return
+    }
+    let policy = Policy(self.policy.lines)
+    configuration.access = policy
+    if let line = policy.opensAll {
+      report(.warning, line.origin.file, line.origin.number, "every user may do everything on this bus")
+    }
+    for test in self.policy.tests {
+      guard let failure = test.failure(of: policy) else { continue }
+      report(.mistake, test.origin.file, test.origin.number, failure)
+    }
   }
 
   private mutating func checkProtocols() {

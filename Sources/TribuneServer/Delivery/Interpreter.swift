@@ -157,6 +157,9 @@ final class Interpreter {
         replier.send(concluded, to: delegate, serial: serial, about: tail, defersFlush: true)
       }
     case .ended(let slot, let serial, let ended):
+      if case .notPermitted = ended, let id = session(at: slot)?.id ?? sessions.detached(at: slot)?.id {
+        recorder.recordEnd(of: serial, by: id)
+      }
       if let session = session(at: slot) { replier.send(ended, to: session, serial: serial) }
     case .announcement(let announcement):
       announce(announcement)

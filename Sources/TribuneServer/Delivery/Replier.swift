@@ -7,8 +7,11 @@ import TribuneWire
 final class Replier {
   private let sender: Sender
   private let monitor: TrafficMonitor
+  private let denials: DenialLog
 
-  init(_ sender: Sender, _ monitor: TrafficMonitor) { (self.sender, self.monitor) = (sender, monitor) }
+  init(_ sender: Sender, _ monitor: TrafficMonitor, _ denials: DenialLog) {
+    (self.sender, self.monitor, self.denials) = (sender, monitor, denials)
+  }
 
   /// - Parameters:
   ///   - query: the query or post that the frame is about, for monitors.
@@ -28,6 +31,7 @@ final class Replier {
   }
 
   func refuse(_ session: Session, serial: Serial, _ error: WireError) {
+    if error.code == .notPermitted { denials.note(error, of: session) }
     send(Refusal(error.code), to: session, serial: serial, text: error.message)
   }
 

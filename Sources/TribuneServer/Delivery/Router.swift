@@ -33,7 +33,8 @@ final class Router {
       in: buffer, at: start, first: first, from: poster.id, limits: poster.limits, isAlone: isDeclared)
     let slice = ByteSlice(buffer, run.range)
     do throws(WireError) {
-      let receivers = try bus.value.receivers(of: key, nameLength: first.nameLength)
+      let receivers = try bus.value.receivers(
+        of: key, nameLength: first.nameLength, from: poster.slot)
       try key.extracting(first: first.nameLength).requireUnreservedName()
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
       let deliveries: Int

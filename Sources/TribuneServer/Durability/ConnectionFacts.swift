@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribunePolicy
 import TribuneWire
 
 /// The content of a connect entry.
@@ -9,6 +10,8 @@ nonisolated struct ConnectionFacts {
   /// The kernel's number for the socket (SO_COOKIE), which is the same in every process that has the socket.
   var cookie: UInt64
   var peer: PeerIdentity
+  /// Whom the policy decides about.
+  var subject: Subject
   var connected: Instant
   /// The limits for its frames, as its welcome states them.
   var limits: FrameLimits
@@ -19,6 +22,10 @@ nonisolated struct ConnectionFacts {
   var postedCount: UInt64
   var lostCount: UInt64
 
+  /// Bits of one byte. In the log of version 0.1.0, it has the first alone, and no subject.
+  private static let acceptingFiles: UInt8 = 1
+  private static let havingSubject: UInt8 = 2
+
   init(from reader: inout FieldReader) throws(WireError) {
     slot = Int(try reader.integer(UInt32.self))
     cookie = try reader.integer()
@@ -28,7 +35,13 @@ nonisolated struct ConnectionFacts {
       fields: min(Int(try reader.integer(UInt32.self)), WireLimits.fieldsLength),
       payload: min(Int(try reader.integer(UInt32.self)), WireLimits.payloadLengthCeiling))
     isOpen = try reader.flag()
-    acceptsFiles = try reader.flag()
+    let features: UInt8 = try reader.integer()
+    acceptsFiles = features & Self.acceptingFiles != 0
+    subject = Subject(user: peer.uid, groups: [peer.gid])
+    if features & Self.havingSubject != 0 {
+      for _ in 0..<(try reader.integer(UInt32.self)) { subject.groups.insert(try reader.integer()) }
+      subject.unit = try reader.flag() ? peer.units.system : nil
+    }
     postedCount = try reader.integer(UInt64.self).countable
     lostCount = try reader.integer(UInt64.self).countable
   }
@@ -41,7 +54,10 @@ nonisolated struct ConnectionFacts {
     buffer.append(UInt32(limits.fields))
     buffer.append(UInt32(limits.payload))
     buffer.append(isOpen)
-    buffer.append(acceptsFiles)
+    buffer.append(Self.havingSubject | (acceptsFiles ? Self.acceptingFiles : 0))
+    buffer.append(UInt32(subject.groups.count))
+    for group in subject.groups.sorted() { buffer.append(group) }
+    buffer.append(subject.unit != nil)
     buffer.append(postedCount)
     buffer.append(lostCount)
   }
@@ -59,6 +75,7 @@ extension ConnectionFacts {
     slot = session.slot.index
     cookie = session.cookie
     peer = session.peer
+    subject = session.subject
     connected = session.connected
     limits = session.limits
     isOpen = session.isOpen
@@ -83,12 +100,14 @@ nonisolated struct LoggedCounters {
     bus = BusCounters(lastQuery: try next(), lastDelegate: try next(), asked: try next(), vetoed: try next())
     lastConnection = ConnectionID(rawValue: try next())
     statistics = Statistics(posted: try next(), delivered: try next(), lost: try next())
+    // Version 0.1.0 has none.
+    if !reader.isAtEnd { statistics.denied = try next() }
   }
 
   func append(to buffer: ByteBuffer) {
     for counter in [
       bus.lastQuery, bus.lastDelegate, bus.asked, bus.vetoed, lastConnection.rawValue, statistics.posted,
-      statistics.delivered, statistics.lost,
+      statistics.delivered, statistics.lost, statistics.denied,
     ] {
       buffer.append(counter)
     }

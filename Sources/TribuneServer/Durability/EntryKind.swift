@@ -35,6 +35,8 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case detached = 16
   /// The configuration of the core from here on (`Bus.restoreConfiguration`); empty if it was too long.
   case configuration = 17
+  /// The policy has ended a registration.
+  case registrationEnd = 18
 }
 
 extension LogEntry {

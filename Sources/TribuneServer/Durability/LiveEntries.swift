@@ -10,7 +10,7 @@ import TribuneWire
 /// | --- | --- |
 /// | connect | if the connection was open when the compaction began, or came later |
 /// | frame that registers, cancels or suspends | if in force, or younger than the compaction |
-/// | disconnect, advance, postponedPostDone; retained, if it says that a notification is forgotten | if younger |
+/// | disconnect, registrationEnd, advance, postponedPostDone; retained, if it says that a notification is forgotten | if younger |
 /// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
 /// | all others | never; `Compactor` writes counters, configuration, queries and awaited posts anew |
 final class LiveEntries {
@@ -41,7 +41,7 @@ final class LiveEntries {
       false
     // An entry of a newer version cannot be kept up to date.
     case nil: false
-    case .disconnect, .advance, .postponedPostDone: isTail
+    case .disconnect, .advance, .postponedPostDone, .registrationEnd: isTail
     case .postponedPost: postponed.contains(entry)
     case .connect: isTail || isConnectInForce(entry) || ended.contains(entry.connection)
     case .frame: isLiveFrame(entry, isTail: isTail)

@@ -21,7 +21,7 @@ nonisolated struct ControlFrameID {
 }
 
 /// A client's frame in an entry: the last query and delegate ids given out before it, the frame, then its context. That
-/// is from `Bus.appendContext` for a declaration, the default timeout for a delegate, the truncation reason for an answer.
+/// is from `Bus.appendContext` for a declaration or a delegate, and the truncation reason for an answer.
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

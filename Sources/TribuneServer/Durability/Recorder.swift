@@ -162,7 +162,7 @@ final class Recorder {
     }
     let fields = emptyBuffer()
     // The registration outlasts the configuration under which it was made.
-    if case .attach = kind { fields.append(bus.value.limits.delegateTimeout) }
+    if case .attach = kind { bus.value.appendContext(ofAttach: frame, from: session.slot, to: fields) }
     return append(frame.bytes, fields.bytes, of: session)
   }
 
@@ -216,6 +216,14 @@ final class Recorder {
     wal.discard(from: position)
     // A declaration gives out no id.
     return append(frame.bytes, fields.bytes, of: session)
+  }
+
+  /// The policy has ended a registration.
+  func recordEnd(of serial: Serial, by id: ConnectionID) {
+    guard survivesDeath else { return }
+    let buffer = emptyBuffer()
+    buffer.append(serial)
+    record(.registrationEnd, of: id, buffer.bytes)
   }
 
   /// Logs the last ids given out, before a client learns of them.

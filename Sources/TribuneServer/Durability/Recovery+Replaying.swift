@@ -48,7 +48,7 @@ extension Recovery {
     }
     bus.value.restoring.isReplaying = false
     // From here on, today's configuration is in force, as after a reload.
-    bus.value.apply(context.configuration, log: context.log)
+    bus.value.apply(context.configuration, at: context.now, log: context.log)
     // The last connection in a slot has the highest id of all that were in it.
     wal.forEachSession { counters in
       let id = counters.connection.rawValue
@@ -79,7 +79,8 @@ extension Recovery {
       else { return false }
       replayed.found[id] = FoundConnection(facts: facts, positions: LogPositions(connect: entry.position))
       if facts.isOpen {
-        bus.value.connect(ConnectionSlot(index: facts.slot), id: entry.connection, peer: facts.peer)
+        bus.value.connect(
+          ConnectionSlot(index: facts.slot), id: entry.connection, peer: facts.peer, subject: facts.subject)
       }
     case .frame: return try replayFrame(entry, into: &replayed)
     case .disconnect:
@@ -103,6 +104,10 @@ extension Recovery {
     case .detached: replayed.found[id]?.detachedUntil = entry.moment
     case .inFlight, .buffered: return false
     case .configuration: try bus.value.restoreConfiguration(entry.body)
+    case .registrationEnd:
+      guard let found = replayed.found[id], found.facts.isOpen else { return true }
+      bus.value.endRegistration(
+        try reader.integer(), at: ConnectionSlot(index: found.facts.slot), at: entry.moment)
     case .handoverEnd: replayed.handedOver = (try reader.integer(), entry.moment)
     }
     return true
@@ -129,9 +134,7 @@ extension Recovery {
     bus.value.setLast(query: recorded.lastQuery, delegate: recorded.lastDelegate)
     switch header.kind {
     case .declare: try bus.value.setDeclarationContext(recorded.context)
-    // An older daemon has not logged the timeout.
-    case .attach where recorded.context.byteCount >= 4:
-      bus.value.limits.delegateTimeout = recorded.context.integer(at: 0, as: UInt32.self)
+    case .attach: try bus.value.setAttachContext(recorded.context)
     case .answer:
       bus.value.restoring.truncationReason =
         recorded.context.byteCount > 0 ? String(repairing: recorded.context) : nil

@@ -138,7 +138,8 @@ final class Recovery {
     guard let socket else { return false }
     let session = Session(
       id: id, slot: ConnectionSlot(index: found.facts.slot), descriptor: socket, cookie: found.facts.cookie,
-      peer: found.facts.peer, connected: found.facts.connected, limits: found.facts.limits,
+      peer: found.facts.peer, subject: found.facts.subject, connected: found.facts.connected,
+      limits: found.facts.limits,
       state: found.facts.isOpen ? .open : .awaitingHello)
     session.output.acceptsFiles = found.facts.acceptsFiles
     session.output.queue.restore(lostCount: found.facts.lostCount)

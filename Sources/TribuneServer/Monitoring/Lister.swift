@@ -65,30 +65,48 @@ final class Lister {
       case .connections:
         let ids = (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
           .filter { list.connection == 0 || $0.rawValue == list.connection }
+          .filter { bus.value.mayListConnections(of: user(of: $0), from: session.slot) }
         // Slots are reused, so their order means nothing.
         send(ids.sorted().lazy.compactMap { self.entry(of: $0) })
       case .observations:
-        send(bus.value.observationEntries(of: list.connection).lazy.map { .observation($0) })
+        send(
+          bus.value.observationEntries(of: list.connection, for: session.slot).lazy.map { .observation($0) })
       case .delegates:
-        send(bus.value.delegateEntries(of: list.connection).lazy.map { .delegate($0) })
+        send(bus.value.delegateEntries(of: list.connection, for: session.slot).lazy.map { .delegate($0) })
       case .chain:
-        send(try bus.value.explain(frame, at: context.now))
+        send(try bus.value.explain(frame, for: session.slot, at: context.now))
+      case .access:
+        guard let question = list.question else { preconditionFailure("a list of access has no question") }
+        send(try bus.value.explainAccess(frame, question, of: list.connection, for: session.slot))
       case .holds:
-        send(bus.value.holdEntries(of: list.connection, at: context.now).lazy.map { .hold($0) })
+        send(
+          bus.value.holdEntries(of: list.connection, for: session.slot, at: context.now).lazy.map {
+            .hold($0)
+          })
       case .objects:
+        try bus.value.requireListing(from: session.slot)
         send(bus.value.objectEntries(of: list.connection).lazy.map { .object($0) })
       case .protocols:
+        try bus.value.requireListing(from: session.slot)
         send(bus.value.protocolEntries(of: list.connection).lazy.map { .protocol($0) })
       case .members:
+        try bus.value.requireListing(from: session.slot)
         send(try bus.value.memberEntries(of: frame.object).lazy.map { .member($0) })
       case .retained:
-        send(bus.value.retainedEntries(of: list.connection, at: context.now).lazy.map { .retained($0) })
+        send(
+          bus.value.retainedEntries(of: list.connection, for: session.slot, at: context.now).lazy.map {
+            .retained($0)
+          })
       }
       replier.send(Okay(), to: session, serial: serial)
     } catch {
       guard !error.code.closesConnection else { throw error }
       replier.refuse(session, serial: serial, error)
     }
+  }
+
+  private func user(of id: ConnectionID) -> UInt32? {
+    (sessions[id]?.peer ?? sessions.detached(id)?.peer)?.uid
   }
 
   private var busEntry: BusEntry {
@@ -107,6 +125,7 @@ final class Lister {
     entry.asked = bus.value.totals.asked
     entry.vetoed = bus.value.totals.vetoed
     entry.holds = UInt32(clamping: bus.value.holdCount)
+    entry.denied = context.statistics.value.denied
     return entry
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribunePolicy
 import TribuneSystem
 import TribuneWire
 
@@ -52,10 +53,10 @@ final class Gatekeeper {
     // The log has no counter slot for another connection. As with descriptors, one may be free later.
     guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
     let cookie = try UnixSocket.cookie(of: descriptor)
-    let peer = try identify(descriptor, credentials)
+    let (peer, subject) = try identify(descriptor, credentials)
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: descriptor, cookie: cookie,
-      peer: peer, connected: context.now,
+      peer: peer, subject: subject, connected: context.now,
       limits: context.configuration.frameLimits)
     try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
     sessions.insert(session)
@@ -75,13 +76,14 @@ final class Gatekeeper {
   /// Needs a descriptor for a moment. The last one of this process may just have been accepted.
   private func identify(
     _ descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
-  ) throws(Errno) -> PeerIdentity {
+  ) throws(Errno) -> (PeerIdentity, Subject) {
+    let groups = try UnixSocket.groups(ofPeer: descriptor)
     do throws(Errno) {
-      return PeerIdentity(credentials, try PeerProcess(peerOf: descriptor))
+      return PeerIdentity.identify(credentials, groups, try PeerProcess(peerOf: descriptor))
     } catch {
       spare.giveUp()
       defer { spare.refill() }
-      return PeerIdentity(credentials, try PeerProcess(peerOf: descriptor))
+      return PeerIdentity.identify(credentials, groups, try PeerProcess(peerOf: descriptor))
     }
   }
 
@@ -116,7 +118,7 @@ final class Gatekeeper {
     session.state = .open
     recorder.recordConnection(session)
     interpreter.perform {
-      bus.value.connect(session.slot, id: session.id, peer: session.peer)
+      bus.value.connect(session.slot, id: session.id, peer: session.peer, subject: session.subject)
       replier.sendHello(to: session)
       let limits = bus.value.limits
       let welcome = Welcome(

@@ -2,6 +2,7 @@
 
 import TribuneCore
 import TribuneLog
+import TribunePolicy
 import TribuneSystem
 import TribuneWire
 
@@ -39,6 +40,8 @@ final class Session {
   let id: ConnectionID
   let slot: ConnectionSlot
   let peer: PeerIdentity
+  /// Whom the policy decides about.
+  let subject: Subject
   let connected: Instant
   /// The kernel's id of the socket.
   let cookie: UInt64
@@ -62,13 +65,15 @@ final class Session {
 
   init(
     id: ConnectionID, slot: ConnectionSlot, descriptor: consuming FileDescriptor, cookie: UInt64,
-    peer: PeerIdentity, connected: Instant, limits: FrameLimits, state: State = .awaitingHello
+    peer: PeerIdentity, subject: Subject, connected: Instant, limits: FrameLimits,
+    state: State = .awaitingHello
   ) {
     self.id = id
     self.slot = slot
     socket = Cell(descriptor)
     self.cookie = cookie
     self.peer = peer
+    self.subject = subject
     self.connected = connected
     self.limits = limits
     self.state = state

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CSystemd
+import TribunePolicy
 package import TribuneSystem
 package import TribuneWire
 
@@ -15,6 +16,18 @@ nonisolated extension PeerIdentity {
     self.init(
       pid: UInt32(clamping: credentials.pid), uid: credentials.uid, gid: credentials.gid,
       process: isKnown ? name : "", units: isKnown ? units : PeerUnits())
+  }
+
+  /// What is shown of a peer, and whom the policy decides about. Without a handle of the process, its unit is shown, but
+  /// the policy does not rely on it.
+  static func identify(
+    _ credentials: PeerCredentials, _ groups: [UInt32], _ process: borrowing PeerProcess
+  ) -> (PeerIdentity, Subject) {
+    let peer = PeerIdentity(credentials, process)
+    let unit = process.isVerified ? peer.units.system : ""
+    let subject = Subject(
+      user: peer.uid, groups: Set(groups + [peer.gid]), unit: unit.isEmpty ? nil : unit)
+    return (peer, subject)
   }
 
   private static func units(of pid: Int32) -> PeerUnits {

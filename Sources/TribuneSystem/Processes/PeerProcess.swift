@@ -29,6 +29,15 @@ package enum PeerProcess: ~Copyable {
     }
   }
 
+  /// Whether the kernel vouches for which process it is.
+  package var isVerified: Bool {
+    switch self {
+    case .handle: true
+    case .unverified: false
+    case .gone: false
+    }
+  }
+
   /// Whether the process has ended. Until then, its id is no other's. False if the kernel has no handles.
   package var hasEnded: Bool {
     switch self {

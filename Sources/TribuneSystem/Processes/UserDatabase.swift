@@ -2,20 +2,69 @@
 
 import Glibc
 
-/// The users that the host knows, from the sources in nsswitch.conf(5).
+/// The users and groups that the host knows, from the sources in nsswitch.conf(5).
 package enum UserDatabase {
   /// The largest size of one entry in bytes; an entry from a network directory can be long.
   private static let entryLengthMax = 1 << 20
 
   /// The user's id; nil when there is no such user.
   package static func id(of name: String) throws(Errno) -> UInt32? {
-    var buffer = [CChar](repeating: 0, count: 1024)
-    while true {
+    try unsafe find { buffer, count in
       var entry = unsafe passwd()
       var found: UnsafeMutablePointer<passwd>?
-      let result = unsafe getpwnam_r(name, &entry, &buffer, buffer.count, &found)
-      if result == 0 { return unsafe found?.pointee.pw_uid }
-      // getpwnam(3) lists these as other ways to report that there is none.
+      let result = unsafe getpwnam_r(name, &entry, buffer, count, &found)
+      return (result, unsafe found?.pointee.pw_uid)
+    }
+  }
+
+  /// A user and its groups, by its name or its id; nil when there is no such user.
+  package static func user(_ nameOrID: String) throws(Errno) -> (id: UInt32, groups: [UInt32])? {
+    try unsafe find { buffer, count in
+      var entry = unsafe passwd()
+      var found: UnsafeMutablePointer<passwd>?
+      let result =
+        if let id = UInt32(nameOrID) {
+          unsafe getpwuid_r(id, &entry, buffer, count, &found)
+        } else {
+          unsafe getpwnam_r(nameOrID, &entry, buffer, count, &found)
+        }
+      guard let user = unsafe found?.pointee else { return (result, nil) }
+      return (result, unsafe (user.pw_uid, groups(of: user.pw_name, besides: user.pw_gid)))
+    }
+  }
+
+  private static func groups(of name: UnsafePointer<CChar>, besides group: gid_t) -> [UInt32] {
+    var groups = [gid_t](repeating: 0, count: 64)
+    while true {
+      var count = CInt(groups.count)
+      if unsafe getgrouplist(name, group, &groups, &count) >= 0 { return Array(groups.prefix(Int(count))) }
+      // It has said how many there are.
+      groups = [gid_t](repeating: 0, count: max(2 * groups.count, Int(count)))
+    }
+  }
+
+  /// The group's id; nil when there is no such group.
+  package static func id(ofGroup name: String) throws(Errno) -> UInt32? {
+    try unsafe find { buffer, count in
+      var entry = unsafe group()
+      var found: UnsafeMutablePointer<group>?
+      let result = unsafe getgrnam_r(name, &entry, buffer, count, &found)
+      return (result, unsafe found?.pointee.gr_gid)
+    }
+  }
+
+  /// Gives a call more space until its entry fits.
+  private static func find<Found>(
+    _ call: (UnsafeMutablePointer<CChar>, Int) -> (result: CInt, found: Found?)
+  ) throws(Errno) -> Found? {
+    var buffer = [CChar](repeating: 0, count: 1024)
+    while true {
+      let (result, found) = unsafe buffer.withUnsafeMutableBufferPointer { space in
+        guard let start = space.baseAddress else { preconditionFailure("the buffer is empty") }
+        return unsafe call(start, space.count)
+      }
+      if result == 0 { return found }
+      // getpwnam(3) and getgrnam(3) list these as other ways to report that there is none.
       if [ENOENT, ESRCH, EBADF, EPERM].contains(result) { return nil }
       if result == ERANGE, buffer.count < entryLengthMax {
         buffer = [CChar](repeating: 0, count: 2 * buffer.count)

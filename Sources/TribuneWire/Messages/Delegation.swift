@@ -191,17 +191,20 @@ package enum Ended: FrameFields {
   /// Another delegate was set in this one's place.
   case replaced(by: DelegateEntry)
   case expired
+  /// The policy has changed, and does not allow it any more. The text says why, for people.
+  case notPermitted(String)
 
   package static let kind = FrameKind.ended
 
   private enum Tag: UInt8 {
-    case replaced, expired
+    case replaced, expired, notPermitted
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
     switch try reader.value(Tag.self) {
     case .replaced: self = .replaced(by: try DelegateEntry(from: &reader))
     case .expired: self = .expired
+    case .notPermitted: self = .notPermitted(try reader.text())
     }
   }
 
@@ -212,6 +215,9 @@ package enum Ended: FrameFields {
       entry.append(to: buffer)
     case .expired:
       buffer.append(Tag.expired.rawValue)
+    case .notPermitted(let why):
+      buffer.append(Tag.notPermitted.rawValue)
+      buffer.appendField(why)
     }
   }
 }

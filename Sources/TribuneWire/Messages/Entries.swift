@@ -17,6 +17,8 @@ package struct BusEntry: Equatable, Sendable {
   package var asked: UInt64 = 0
   package var vetoed: UInt64 = 0
   package var holds: UInt32 = 0
+  /// Frames that the policy refused.
+  package var denied: UInt64 = 0
 
   package init() {}
 
@@ -35,6 +37,8 @@ package struct BusEntry: Equatable, Sendable {
     asked = try reader.integer()
     vetoed = try reader.integer()
     holds = try reader.integer()
+    // Version 0.1.0 writes none.
+    denied = reader.isAtEnd ? 0 : try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -52,6 +56,7 @@ package struct BusEntry: Equatable, Sendable {
     buffer.append(asked)
     buffer.append(vetoed)
     buffer.append(holds)
+    buffer.append(denied)
   }
 }
 

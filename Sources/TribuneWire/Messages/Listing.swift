@@ -17,6 +17,8 @@ package enum ListSubject: UInt8, Sendable, CaseIterable {
   case members = 8
   /// Retained notifications.
   case retained = 9
+  /// How the policy decides about an action with the frame's name, or pattern, and its object.
+  case access = 10
 }
 
 /// Requests an `entry` for each item of the subject, followed by an `ok`.
@@ -26,20 +28,30 @@ package struct List: FrameFields {
   package var subject: ListSubject
   /// Only entries of this connection; 0 for all.
   package var connection: UInt64
+  /// For the subject `access` alone.
+  package var question: AccessQuestion?
 
   package init(_ subject: ListSubject, connection: UInt64 = 0) {
     self.subject = subject
     self.connection = connection
   }
 
+  package init(_ question: AccessQuestion, connection: UInt64 = 0) {
+    subject = .access
+    self.connection = connection
+    self.question = question
+  }
+
   package init(from reader: inout FieldReader) throws(WireError) {
     subject = try reader.value()
     connection = try reader.integer()
+    question = subject == .access ? try AccessQuestion(from: &reader) : nil
   }
 
   package func append(to buffer: ByteBuffer) {
     buffer.append(subject.rawValue)
     buffer.append(connection)
+    question?.append(to: buffer)
   }
 }
 
@@ -55,11 +67,14 @@ package enum Entry: FrameFields {
   case `protocol`(ProtocolEntry)
   case member(MemberEntry)
   case retained(RetainedEntry)
+  case access(AccessEntry)
+  case nearMiss(NearMissEntry)
 
   package static let kind = FrameKind.entry
 
   private enum Tag: UInt8 {
-    case bus, connection, observation, delegate, hold, missing, object, `protocol`, member, retained
+    case bus, connection, observation, delegate, hold, missing, object, `protocol`, member, retained, access,
+      nearMiss
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -74,6 +89,8 @@ package enum Entry: FrameFields {
     case .protocol: self = .protocol(try ProtocolEntry(from: &reader))
     case .member: self = .member(try MemberEntry(from: &reader))
     case .retained: self = .retained(try RetainedEntry(from: &reader))
+    case .access: self = .access(try AccessEntry(from: &reader))
+    case .nearMiss: self = .nearMiss(try NearMissEntry(from: &reader))
     }
   }
 
@@ -93,6 +110,8 @@ package enum Entry: FrameFields {
     case .protocol(let entry): write(.protocol, entry.append)
     case .member(let entry): write(.member, entry.append)
     case .retained(let entry): write(.retained, entry.append)
+    case .access(let entry): write(.access, entry.append)
+    case .nearMiss(let entry): write(.nearMiss, entry.append)
     }
   }
 }

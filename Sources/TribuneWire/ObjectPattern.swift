@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
-
 /// An object in which a part between slashes can be `*`, which stands for one part, and the last part can be `**`,
 /// which stands for one or more. The text that they stand for is not empty.
 package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
@@ -61,7 +59,7 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether it wins over `other` for an object that both match. In the first part that differs in kind, text wins
   /// over `*`, and `*` over `**`.
-  func precedes(_ other: ObjectPattern) -> Bool {
+  package func precedes(_ other: ObjectPattern) -> Bool {
     for (one, two) in zip(parts, other.parts) where one.rank != two.rank { return one.rank < two.rank }
     if parts.count != other.parts.count { return parts.count > other.parts.count }
     return text.utf8.lexicographicallyPrecedes(other.text.utf8)
@@ -69,16 +67,5 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
 
   private static func parts(of text: String) -> [Substring] {
     text.split(separator: "/", omittingEmptySubsequences: false)
-  }
-}
-
-/// One declaration of the configuration.
-package struct ObjectRule: Equatable, Sendable {
-  package var pattern: ObjectPattern
-  package var protocolName: String
-
-  package init(pattern: ObjectPattern, protocolName: String) {
-    self.pattern = pattern
-    self.protocolName = protocolName
   }
 }

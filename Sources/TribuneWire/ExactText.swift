@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
-
 /// Text that is equal only to text of the same bytes. `String` compares by canonical equivalence, so `ü` in one
 /// scalar equals `ü` in two; as objects, and as names of files, they differ.
-struct ExactText: Hashable {
-  let text: String
+package struct ExactText: Hashable, Sendable {
+  package let text: String
 
-  init(_ text: String) { self.text = text }
+  package init(_ text: String) { self.text = text }
 
-  static func == (one: ExactText, other: ExactText) -> Bool {
+  package static func == (one: ExactText, other: ExactText) -> Bool {
     one.text.utf8Bytes.isEqual(to: other.text.utf8Bytes)
   }
 
-  func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     let bytes = text.utf8Bytes
     hasher.combine(bytes.byteCount)
     var offset = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneCore
+import TribuneWire
 
 @Suite("Patterns of objects", .timeLimit(.minutes(15)))
 struct ObjectPatternTests {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Whom the policy of the bus decides about.
+public struct PolicySubject: Hashable, Sendable {
+  public var uid: UInt32
+  /// The primary group and the supplementary groups.
+  public var groups: [UInt32]
+  /// The unit of the system's service manager; nil if there is none, or if the kernel cannot vouch for it.
+  public var unit: String?
+
+  public init(uid: UInt32, groups: [UInt32] = [], unit: String? = nil) {
+    self.uid = uid
+    self.groups = groups
+    self.unit = unit
+  }
+}
+
+/// How the policy of the bus decides about an action, and why.
+public struct PolicyDecision: Hashable, Sendable {
+  /// A line of a policy file.
+  public struct Line: Hashable, Sendable {
+    /// The path of the file.
+    public var file: String
+    /// Counted from 1.
+    public var number: Int
+    /// The line, without its comment.
+    public var text: String
+  }
+
+  /// A line that would allow the action if one thing were different.
+  public struct NearMiss: Hashable, Sendable {
+    public var line: Line
+    /// For people: `needs group:operators`.
+    public var lacks: String
+  }
+
+  public var isAllowed: Bool
+  /// Whether the subject may do everything: it runs the bus, or is root on a bus without a policy.
+  public var isExempt: Bool
+  /// The line that allows or denies it; nil if there is none.
+  public var line: Line?
+  public var subject: PolicySubject
+  /// At most ten, if no line allows the action.
+  public var nearMisses: [NearMiss] = []
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribunePolicy
+package import TribuneWire
+
+/// The policy: who may do what. Each action is allowed or refused here, and nowhere else.
+///
+/// What was accepted before a restart is replayed without being decided again. When the replay has ended, the rules in
+/// force are applied to it, as at a reload.
+extension Bus {
+  // MARK: Messages
+
+  /// Requires that a connection may post a notification.
+  ///
+  /// - Parameter route: its route, with which the decision is remembered.
+  /// - Throws: `notPermitted`.
+  @inline(__always) mutating func requirePermission(
+    _ action: Action, on key: RawSpan, nameLength: Int, route: Int, from slot: ConnectionSlot
+  ) throws(WireError) {
+    let id = access.id(at: slot)
+    guard id != Access.everythingID else { return }
+    if let actions = center.actions(atRoute: route, for: id), actions.contains(action) { return }
+    guard let permissions = deciding(at: slot) else { return }
+    let (name, object) = (key.extracting(first: nameLength), key.extracting(droppingFirst: nameLength))
+    let actions = permissions.actions(with: name, object)
+    center.remember(actions, atRoute: route, for: id)
+    guard actions.contains(action) else { throw refusal(of: action, name, object, permissions) }
+  }
+
+  /// Requires that a connection may ask a query.
+  ///
+  /// - Parameter chain: the place of its chain, with which the decision is remembered.
+  /// - Throws: `notPermitted`.
+  mutating func requirePermission(
+    _ action: Action, on key: RawSpan, nameLength: Int, chain: Int, from slot: ConnectionSlot
+  ) throws(WireError) {
+    let id = access.id(at: slot)
+    guard id != Access.everythingID else { return }
+    if let actions = chains.actions(at: chain, for: id), actions.contains(action) { return }
+    guard let permissions = deciding(at: slot) else { return }
+    let (name, object) = (key.extracting(first: nameLength), key.extracting(droppingFirst: nameLength))
+    let actions = permissions.actions(with: name, object)
+    chains.remember(actions, at: chain, for: id)
+    guard actions.contains(action) else { throw refusal(of: action, name, object, permissions) }
+  }
+
+  private func refusal(
+    of action: Action, _ name: RawSpan, _ object: RawSpan, _ permissions: Permissions
+  ) -> WireError {
+    let denying = permissions.denyingLine(of: action, name, object)
+    let about = object.byteCount == 0 ? "" : " for \"\(String(repairing: object).escaped)\""
+    return refusal(
+      of: "\(action.name) \(String(repairing: name))\(about)", permissions,
+      denying.map { .denied(by: $0) } ?? .notAllowed)
+  }
+
+  // MARK: Registrations
+
+  /// Requires that a connection may register something.
+  ///
+  /// - Parameter object: empty for any.
+  /// - Throws: `notPermitted`.
+  func requirePermission(
+    _ action: Action, on patterns: [Pattern], object: String, from slot: ConnectionSlot
+  ) throws(WireError) {
+    guard let permissions = deciding(at: slot) else { return }
+    if let refusal = refusal(of: action, patterns, object, permissions) { throw refusal }
+  }
+
+  private func refusal(
+    of action: Action, _ patterns: [Pattern], _ object: String, _ permissions: Permissions
+  ) -> WireError? {
+    for pattern in patterns {
+      let request = Request(action, pattern, object: object.isEmpty ? nil : object)
+      let decision = permissions.decision(on: request)
+      if !decision.isAllowed { return refusal(of: request.description, permissions, decision) }
+    }
+    return nil
+  }
+
+  /// Whether a connection may replace a delegate of another one: it is one of the same user's, or the policy allows to
+  /// set all that the delegate responds to.
+  func mayReplace(_ delegate: DelegateRegistration, from slot: ConnectionSlot) -> Bool {
+    guard let permissions = deciding(at: slot),
+      connections[delegate.slot].peer.uid != connections[slot].peer.uid
+    else { return true }
+    return refusal(of: .set, delegate.patterns, delegate.object, permissions) == nil
+  }
+
+  // MARK: Lists
+
+  /// Whether a connection may see a registration of another one, or a retained notification.
+  ///
+  /// - Parameter object: empty for any, or none.
+  func mayList(
+    _ patterns: [Pattern], object: String, of other: ConnectionID, for slot: ConnectionSlot?
+  ) -> Bool {
+    guard let slot, let permissions = deciding(at: slot), other != connections[slot].id else { return true }
+    return patterns.contains { pattern in
+      permissions.decision(on: Request(.list, pattern, object: object.isEmpty ? nil : object)).isAllowed
+    }
+  }
+
+  /// Whether a connection may see the connections of a user: its own user's, or all if the policy allows to list
+  /// anything.
+  package func mayListConnections(of user: UInt32?, from slot: ConnectionSlot) -> Bool {
+    guard user != connections[slot].peer.uid else { return true }
+    do throws(WireError) {
+      try requireListing(from: slot)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Requires that the policy allows a connection to list anything, as objects and protocols have no names.
+  ///
+  /// - Throws: `notPermitted`.
+  package func requireListing(from slot: ConnectionSlot) throws(WireError) {
+    try requirePermission(.list, on: [.any], object: "", from: slot)
+  }
+
+  // MARK: Changing
+
+  /// Applies other rules. Registrations that they do not allow end. Queries under way keep their chains, in which a
+  /// delegate that ends counts as gone. A retained notification is forgotten if no process of its poster's user may be
+  /// allowed to retain it.
+  package mutating func apply(_ rules: AccessRules, at now: Instant) {
+    let slots = connections.takenSlots
+    access.change(to: rules, subjects: slots.map { ($0, connections[$0].subject) })
+    center.invalidateRoutes()
+    var delegates: [DelegateRegistration] = []
+    for slot in slots {
+      guard let permissions = access.permissions(at: slot) else { continue }
+      for (serial, error) in refused(at: slot, by: permissions) {
+        emit(.ended(slot, serial, .notPermitted(error.message)))
+        if let delegate = connections[slot].delegates[serial] {
+          delegates.append(delegate)
+        } else {
+          endRegistration(serial, at: slot, at: now)
+        }
+      }
+    }
+    detach(delegates, at: now)
+    guard case .policy(let policy, let exempt) = rules else { return }
+    for kept in retained.all(of: nil) where !exempt.contains(kept.uid) {
+      let request = Request(.retain, kept.pattern, object: kept.tail.objectText)
+      guard !policy.mayAllow(request, user: kept.uid) else { continue }
+      let (name, object) = (kept.tail.nameText, kept.tail.objectText)
+      if retained.forget(name, object) { emit(.forgotten(name: name, object: object)) }
+    }
+  }
+
+  /// The registrations of a connection that other rules would end, for people.
+  package mutating func endedBy(_ rules: AccessRules) -> [(connection: ConnectionID, refusal: String)] {
+    var other = Access(rules)
+    var ended: [(ConnectionID, String)] = []
+    for slot in connections.takenSlots {
+      guard let permissions = other.permissionsOf(connections[slot].subject) else { continue }
+      for (_, error) in refused(at: slot, by: permissions) {
+        ended.append((connections[slot].id, error.message))
+      }
+    }
+    return ended
+  }
+
+  /// The registrations of a connection that permissions do not allow.
+  private func refused(at slot: ConnectionSlot, by permissions: Permissions) -> [(Serial, WireError)] {
+    let connection = connections[slot]
+    var refused: [(Serial, WireError)] = []
+    func check(_ serial: Serial, _ action: Action, _ patterns: [Pattern], _ object: String) {
+      if let error = refusal(of: action, patterns, object, permissions) { refused.append((serial, error)) }
+    }
+    for (serial, one) in connection.observations.entries {
+      check(serial, .observe, [one.pattern], one.object ?? "")
+    }
+    for (serial, one) in connection.monitors { check(serial, .monitor, [one.pattern ?? .any], "") }
+    for (serial, one) in connection.delegates { check(serial, .delegate, one.patterns, one.object) }
+    for (serial, one) in connection.holds { check(serial, .hold, [one.pattern], one.object ?? "") }
+    for (serial, one) in connection.declarations { check(serial, .declare, [.any], one.object) }
+    return refused.sorted { $0.0 < $1.0 }
+  }
+
+  // MARK: Deciding
+
+  /// The permissions that decide what a connection may do; nil if it may do everything, and during a replay.
+  private func deciding(at slot: ConnectionSlot) -> Permissions? {
+    restoring.isReplaying ? nil : access.permissions(at: slot)
+  }
+
+  private func refusal(of what: String, _ permissions: Permissions, _ decision: Policy.Decision) -> WireError
+  {
+    let subject = permissions.subject
+    let unit = subject.unit.map { " in \($0.escaped)" } ?? ""
+    return WireError(
+      .notPermitted, "user \(subject.user)\(unit) may not \(what): \(permissions.policy.reason(of: decision))"
+    )
+  }
+}
+
+extension RetainedNotification {
+  var pattern: Pattern {
+    do throws(WireError) {
+      return try Pattern(tail.nameText)
+    } catch {
+      preconditionFailure("the name of a retained notification is invalid: \(error.message)")
+    }
+  }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribunePolicy
+import TribuneWire
+
+/// What the policy allows one subject.
+final class Permissions {
+  /// Never given to others, so that a decision that is remembered with it cannot be taken for one of another subject,
+  /// or of another policy.
+  let id: UInt64
+  let subject: Subject
+  let policy: Policy
+  /// Lines that are the same for every user whom they are about.
+  fileprivate let common: CommonLines
+  /// Lines with `%U`. They are few, and compared one after the other.
+  private let own: [BoundLine]
+  /// Whether any line denies observing something.
+  let deniesObserving: Bool
+  /// Connections of this subject.
+  var connectionCount = 0
+
+  fileprivate init(
+    id: UInt64, _ subject: Subject, _ policy: Policy, _ common: CommonLines, own: [BoundLine]
+  ) {
+    (self.id, self.subject, self.policy, self.common, self.own) = (id, subject, policy, common, own)
+    deniesObserving = (common.lines + own).contains { $0.effect == .deny && $0.actions.contains(.observe) }
+  }
+
+  /// All that is allowed with one message.
+  func actions(with name: RawSpan, _ object: RawSpan) -> ActionSet {
+    var (allowed, denied) = (ActionSet(), ActionSet())
+    forEachLine(matching: name, object) { line in
+      switch line.effect {
+      case .allow: allowed.formUnion(line.actions)
+      case .deny: denied.formUnion(line.actions)
+      }
+    }
+    return allowed.subtracting(denied)
+  }
+
+  /// Whether a line denies something with one message.
+  func denies(_ action: Action, _ name: RawSpan, _ object: RawSpan) -> Bool {
+    denyingLine(of: action, name, object) != nil
+  }
+
+  /// The first line that denies something with one message.
+  func denyingLine(of action: Action, _ name: RawSpan, _ object: RawSpan) -> Int? {
+    var first: Int?
+    forEachLine(matching: name, object) { line in
+      if line.effect == .deny, line.actions.contains(action) { first = min(first ?? .max, line.index) }
+    }
+    return first
+  }
+
+  func decision(on request: Request) -> Policy.Decision {
+    let decision = common.lines.decision(on: request)
+    if case .denied = decision { return decision }
+    let own = own.decision(on: request)
+    if case .notAllowed = own { return decision }
+    return own
+  }
+
+  private func forEachLine(matching name: RawSpan, _ object: RawSpan, _ body: (BoundLine) -> Void) {
+    common.forEach(matching: name, object, body)
+    for line in own where line.names.contains(where: { $0.matches(name) }) && line.isAbout(object) {
+      body(line)
+    }
+  }
+}
+
+/// Lines that are the same for every user whom they are about. Subjects to whom the same lines apply share them.
+private final class CommonLines {
+  let lines: [BoundLine]
+  /// The places of the lines by their names, made when the first decision needs it.
+  private lazy var tree = makeTree()
+
+  init(_ lines: [BoundLine]) { self.lines = lines }
+
+  private func makeTree() -> PatternTree<Int> {
+    let tree = PatternTree<Int>(unusedMax: 0)
+    for (place, line) in lines.enumerated() {
+      for name in line.names { tree.insert(place, pattern: name, object: nil) }
+    }
+    return tree
+  }
+
+  func forEach(matching name: RawSpan, _ object: RawSpan, _ body: (BoundLine) -> Void) {
+    if lines.isEmpty { return }
+    tree.forEach(matching: name, object: RawSpan()) { place in
+      if lines[place].isAbout(object) { body(lines[place]) }
+    }
+  }
+}
+
+extension BoundLine {
+  /// Whether it is about messages with that object; none if it is empty.
+  fileprivate func isAbout(_ object: RawSpan) -> Bool {
+    guard let pattern = self.object else { return true }
+    return object.byteCount > 0 && pattern.matches(String(repairing: object))
+  }
+}
+
+/// The rules by which a bus decides who may do what.
+package enum AccessRules: Sendable {
+  /// Everybody may do everything.
+  case everything
+  /// The users in `exempt` may do everything, all others what the policy allows.
+  case policy(Policy, exempt: Set<UInt32>)
+}
+
+/// The permissions of all connections.
+struct Access {
+  /// In place of the id of permissions, for those who may do everything.
+  static let everythingID: UInt64 = 0
+
+  private var rules: AccessRules
+  /// By slot.
+  private var ids: [UInt64] = []
+  private var permissions: [Permissions?] = []
+  private var bySubject: [Subject: Permissions] = [:]
+  /// By the places of the lines in the policy.
+  private var commonLines: [[Int]: CommonLines] = [:]
+  private var lastID: UInt64 = 0
+  /// The number of subjects at which those without connections are removed next.
+  private var tidyCount = 64
+  /// Whether anybody is denied to observe something.
+  private(set) var filtersObservers = false
+
+  init(_ rules: AccessRules) { self.rules = rules }
+
+  /// The id of a connection's permissions.
+  @inline(__always) func id(at slot: ConnectionSlot) -> UInt64 { ids[slot.index] }
+
+  /// The permissions of a connection; nil if it may do everything.
+  func permissions(at slot: ConnectionSlot) -> Permissions? { permissions[slot.index] }
+
+  /// - Returns: whether the connection may receive a notification that it observes.
+  func mayReceive(_ slot: ConnectionSlot, _ name: RawSpan, _ object: RawSpan) -> Bool {
+    guard let permissions = permissions[slot.index], permissions.deniesObserving else { return true }
+    return !permissions.denies(.observe, name, object)
+  }
+
+  // MARK: Connections
+
+  mutating func insert(_ subject: Subject, at slot: ConnectionSlot) {
+    while ids.count <= slot.index {
+      ids.append(Self.everythingID)
+      permissions.append(nil)
+    }
+    let found = permissionsOf(subject)
+    found?.connectionCount += 1
+    permissions[slot.index] = found
+    ids[slot.index] = found?.id ?? Self.everythingID
+  }
+
+  mutating func remove(at slot: ConnectionSlot) {
+    permissions[slot.index]?.connectionCount -= 1
+    permissions[slot.index] = nil
+    ids[slot.index] = Self.everythingID
+  }
+
+  /// Decides by other rules from now on.
+  ///
+  /// - Parameter subjects: those of all connections.
+  mutating func change(to rules: AccessRules, subjects: [(ConnectionSlot, Subject)]) {
+    self.rules = rules
+    bySubject = [:]
+    commonLines = [:]
+    filtersObservers = false
+    for (slot, subject) in subjects {
+      permissions[slot.index] = nil
+      insert(subject, at: slot)
+    }
+  }
+
+  /// nil if the subject may do everything.
+  mutating func permissionsOf(_ subject: Subject) -> Permissions? {
+    guard case .policy(let policy, let exempt) = rules, !exempt.contains(subject.user) else { return nil }
+    if let known = bySubject[subject] { return known }
+    tidy()
+    let lines = policy.bound(to: subject)
+    let shared = lines.filter { !policy.lines[$0.index].isTemplate }
+    let key = shared.map(\.index)
+    let common = commonLines[key] ?? CommonLines(shared)
+    commonLines[key] = common
+    lastID += 1
+    let permissions = Permissions(
+      id: lastID, subject, policy, common, own: lines.filter { policy.lines[$0.index].isTemplate })
+    bySubject[subject] = permissions
+    if permissions.deniesObserving { filtersObservers = true }
+    return permissions
+  }
+
+  private mutating func tidy() {
+    guard bySubject.count >= tidyCount else { return }
+    bySubject = bySubject.filter { $0.value.connectionCount > 0 }
+    tidyCount = max(64, 2 * bySubject.count)
+    let inUse = Set(bySubject.values.map { ObjectIdentifier($0.common) })
+    commonLines = commonLines.filter { inUse.contains(ObjectIdentifier($0.value)) }
+  }
+}

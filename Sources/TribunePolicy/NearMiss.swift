@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// A line that would have allowed a request if one thing were different.
+package struct NearMiss: Equatable, Sendable {
+  /// The line's place in the policy.
+  package var index: Int
+  /// What is missing: `needs group:operators`.
+  package var lacks: String
+}
+
+extension Policy {
+  /// The lines that would allow a request that is refused, if the subject were another one, or the request were for
+  /// another action or for less, in the order of the lines. At most `count`.
+  package func nearMisses(to request: Request, by subject: Subject, count: Int) -> [NearMiss] {
+    let misses = lines.lazy.enumerated().compactMap { index, line -> NearMiss? in
+      guard line.effect == .allow else { return nil }
+      let bound = line.bound(to: subject.user, as: index)
+      let lacking = zip(line.who, line.whoTexts).filter { !$0.0.isMet(by: subject) }.map(\.1)
+      let isRight = bound.contains(request)
+      switch (line.actions.contains(request.action), isRight, lacking.isEmpty) {
+      case (true, true, false):
+        return NearMiss(index: index, lacks: "needs \(lacking.joined(separator: ", "))")
+      case (false, true, true): return NearMiss(index: index, lacks: "does not allow \(request.action.name)")
+      case (true, false, true) where bound.overlaps(request):
+        return NearMiss(index: index, lacks: "allows only part of \(request.pattern.text)")
+      default: return nil
+      }
+    }
+    return Array(misses.prefix(count))
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Who may do what on a bus.
+///
+/// Nothing is allowed that no line allows, and a line that denies wins over all that allow, wherever they stand. A
+/// registration, which is about many messages, must lie inside of one line that allows it, and a line that denies any
+/// part of it refuses it. Two actions are for what is left: an observation is refused only if all of it is denied, and
+/// gets what is not; a list has the registrations of which a part is allowed, unless all of it is denied.
+package struct Policy: Equatable, Sendable {
+  package var lines: [PolicyLine]
+
+  package init(_ lines: [PolicyLine] = []) { self.lines = lines }
+
+  package enum Decision: Equatable, Sendable {
+    /// By the line with this index.
+    case allowed(by: Int)
+    case denied(by: Int)
+    /// No line allows it.
+    case notAllowed
+
+    package var isAllowed: Bool { if case .allowed = self { true } else { false } }
+  }
+
+  /// The lines that are about a subject.
+  package func bound(to subject: Subject) -> [BoundLine] {
+    lines.enumerated().filter { $1.applies(to: subject) }.map { $1.bound(to: subject.user, as: $0) }
+  }
+
+  package func decision(on request: Request, by subject: Subject) -> Decision {
+    bound(to: subject).decision(on: request)
+  }
+
+  /// Whether any process of a user could be allowed something: in a group or a unit that a line requires, and out of
+  /// those that a line denies it for.
+  package func mayAllow(_ request: Request, user: UInt32) -> Bool {
+    let subject = Subject(user: user)
+    let possible = lines.enumerated().filter { _, line in
+      switch line.effect {
+      case .allow: line.who.allSatisfy { $0.isMet(by: subject) || $0.isAboutProcesses }
+      case .deny: line.applies(to: subject)
+      }
+    }
+    return possible.map { $1.bound(to: user, as: $0) }.decision(on: request).isAllowed
+  }
+
+  /// The line of a refusal, for people: `denied by 20.policy:4`.
+  package func reason(of decision: Decision) -> String {
+    switch decision {
+    case .allowed(let index): "allowed by \(lines[index].origin)"
+    case .denied(let index): "denied by \(lines[index].origin)"
+    case .notAllowed: "no line of the policy allows it"
+    }
+  }
+
+  /// Whether some line allows every user everything.
+  package var opensAll: PolicyLine? {
+    lines.first { line in
+      line.effect == .allow && line.actions == .all && line.object == nil && line.who == [.anyUser]
+        && line.names.contains { $0.text == "**" }
+    }
+  }
+}
+
+extension Sequence<BoundLine> {
+  /// The decision on a request by the subject to whom the lines apply.
+  package func decision(on request: Request) -> Policy.Decision {
+    var decision = Policy.Decision.notAllowed
+    for line in self where line.actions.contains(request.action) {
+      switch line.effect {
+      case .deny:
+        let isDenied = request.action.isFiltered ? line.contains(request) : line.overlaps(request)
+        if isDenied { return .denied(by: line.index) }
+      case .allow:
+        guard case .notAllowed = decision else { continue }
+        let isAllowed = request.action == .list ? line.overlaps(request) : line.contains(request)
+        if isAllowed { decision = .allowed(by: line.index) }
+      }
+    }
+    return decision
+  }
+}
+
+extension Action {
+  /// Whether a denial of a part leaves the rest.
+  fileprivate var isFiltered: Bool { self == .observe || self == .list }
+}

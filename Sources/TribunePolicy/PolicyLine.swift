@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// A line of a policy file.
+package struct PolicyLine: Equatable, Sendable {
+  package enum Effect: Sendable {
+    case allow
+    case deny
+  }
+
+  /// Where the line is.
+  package struct Origin: Equatable, Sendable, CustomStringConvertible {
+    package var file: String
+    /// Counted from 1.
+    package var number: Int
+
+    package init(file: String, number: Int) { (self.file, self.number) = (file, number) }
+
+    package var description: String { "\(file):\(number)" }
+  }
+
+  package var effect: Effect
+  package var actions: ActionSet
+  /// It is about names that match any of these.
+  package var names: [NameTemplate]
+  /// It is about objects that match this; about any object, or none, if nil.
+  package var object: ObjectTemplate?
+  /// It is about those who meet all of these.
+  package var who: [Condition]
+  /// The conditions as they are written.
+  package var whoTexts: [String]
+  package var origin: Origin
+  /// The line as it is written, without its comment.
+  package var text: String
+
+  func applies(to subject: Subject) -> Bool { who.allSatisfy { $0.isMet(by: subject) } }
+
+  /// Whether it has `%U`, so that it differs from user to user.
+  package var isTemplate: Bool {
+    names.contains { $0.pattern == nil } || object.map { $0.pattern == nil } ?? false
+  }
+
+  func bound(to user: UInt32, as index: Int) -> BoundLine {
+    BoundLine(
+      index: index, effect: effect, actions: actions, names: names.map { $0.pattern(for: user) },
+      object: object?.pattern(for: user))
+  }
+}
+
+/// A pattern of names in which `%U` stands for the id of the user.
+package struct NameTemplate: Equatable, Sendable {
+  package let text: String
+  /// The pattern, if it is the same for every user.
+  let pattern: Pattern?
+
+  /// - Throws: `invalidPattern`.
+  package init(_ text: String) throws(WireError) {
+    self.text = text
+    // Whether it is a pattern does not depend on the id.
+    let example = try Pattern(text.with(user: .max))
+    pattern = text.hasUser ? nil : example
+  }
+
+  func pattern(for user: UInt32) -> Pattern {
+    if let pattern { return pattern }
+    do throws(WireError) {
+      return try Pattern(text.with(user: user))
+    } catch {
+      preconditionFailure("\(text) was a pattern with another id")
+    }
+  }
+}
+
+/// A pattern of objects in which `%U` stands for the id of the user.
+package struct ObjectTemplate: Equatable, Sendable {
+  package let text: String
+  let pattern: ObjectPattern?
+
+  /// - Returns: nil if the text is not such a pattern.
+  package init?(_ text: String) {
+    guard let example = ObjectPattern(text.with(user: .max)) else { return nil }
+    self.text = text
+    pattern = text.hasUser ? nil : example
+  }
+
+  func pattern(for user: UInt32) -> ObjectPattern {
+    guard let pattern = pattern ?? ObjectPattern(text.with(user: user)) else {
+      preconditionFailure("\(text) was a pattern with another id")
+    }
+    return pattern
+  }
+}
+
+extension String {
+  fileprivate var hasUser: Bool { firstRange(ofUser: self[...]) != nil }
+
+  fileprivate func with(user: UInt32) -> String {
+    var result = ""
+    var rest = self[...]
+    while let range = firstRange(ofUser: rest) {
+      result += rest[..<range.lowerBound] + String(user)
+      rest = rest[range.upperBound...]
+    }
+    return result + rest
+  }
+
+  private func firstRange(ofUser text: Substring) -> Range<Index>? {
+    guard let start = text.utf8.firstIndex(of: UInt8(ascii: "%")) else { return nil }
+    let next = text.utf8.index(after: start)
+    guard next < text.endIndex, text.utf8[next] == UInt8(ascii: "U") else {
+      return next < text.endIndex ? firstRange(ofUser: text[next...]) : nil
+    }
+    return start..<text.utf8.index(after: next)
+  }
+}
+
+/// A line as it is for one user.
+package struct BoundLine: Sendable {
+  /// The line's place in the policy.
+  package let index: Int
+  package let effect: PolicyLine.Effect
+  package let actions: ActionSet
+  package let names: [Pattern]
+  package let object: ObjectPattern?
+
+  /// Whether everything that the request is about lies inside of the line.
+  func contains(_ request: Request) -> Bool {
+    guard names.contains(where: { $0.contains(request.pattern) }) else { return false }
+    guard let object else { return true }
+    return request.object.map { !$0.isEmpty && object.matches($0) } ?? false
+  }
+
+  /// Whether the line is about anything that the request is about.
+  func overlaps(_ request: Request) -> Bool {
+    guard names.contains(where: { $0.overlaps(request.pattern) }) else { return false }
+    guard let object, let other = request.object else { return true }
+    return !other.isEmpty && object.matches(other)
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An expectation about a policy, from a `.test` file.
+package struct PolicyTest: Sendable {
+  package var isAllowed: Bool
+  package var request: Request
+  package var subject: Subject
+  /// The subject as it is written.
+  package var who: String
+  package var origin: PolicyLine.Origin
+
+  /// What is wrong, if the policy decides otherwise.
+  package func failure(of policy: Policy) -> String? {
+    let decision = policy.decision(on: request, by: subject)
+    guard decision.isAllowed != isAllowed else { return nil }
+    let expected = isAllowed ? "allow" : "deny"
+    return "expected \(expected) \(request.description) for \(who): \(policy.reason(of: decision))"
+  }
+}
+
+extension Action {
+  /// Whether it is about one message rather than a registration.
+  package var isAboutMessages: Bool {
+    switch self {
+    case .post, .retain, .ask, .override: true
+    case .observe, .delegate, .set, .hold, .declare, .monitor, .list: false
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Whom a policy decides about: what the kernel says of the process at the other end of a connection.
+package struct Subject: Hashable, Sendable {
+  package var user: UInt32
+  /// The primary group and the supplementary groups.
+  package var groups: Set<UInt32>
+  /// The unit of the system's service manager; nil if there is none, or if the kernel cannot vouch for it.
+  package var unit: String?
+
+  package init(user: UInt32, groups: Set<UInt32> = [], unit: String? = nil) {
+    self.user = user
+    self.groups = groups
+    self.unit = unit
+  }
+}
+
+/// One condition in the last column of a line.
+package enum Condition: Hashable, Sendable {
+  case anyUser
+  case user(UInt32)
+  case group(UInt32)
+  /// A glob of system units, with `*` for any text and `?` for one character.
+  case unit(String)
+  /// A user or group that this host does not have: nobody meets it.
+  case unknown
+
+  /// Whether processes of one user can differ in it.
+  var isAboutProcesses: Bool {
+    switch self {
+    case .group, .unit: true
+    case .anyUser, .user, .unknown: false
+    }
+  }
+
+  func isMet(by subject: Subject) -> Bool {
+    switch self {
+    case .anyUser: true
+    case .user(let user): subject.user == user
+    case .group(let group): subject.groups.contains(group)
+    case .unit(let glob): subject.unit.map { Self.matches(glob: glob.utf8[...], $0.utf8[...]) } ?? false
+    case .unknown: false
+    }
+  }
+
+  /// Compares from left to right. After a mismatch, the last `*` takes one byte more, which suffices for any glob.
+  private static func matches(glob: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
+    var (glob, text) = (glob, text)
+    var retry: (glob: Substring.UTF8View, text: Substring.UTF8View)?
+    while true {
+      if glob.first == UInt8(ascii: "*") {
+        glob.removeFirst()
+        retry = (glob, text)
+      } else if let byte = text.first, glob.first == byte || glob.first == UInt8(ascii: "?") {
+        glob.removeFirst()
+        text.removeFirst()
+      } else if text.isEmpty, glob.isEmpty {
+        return true
+      } else if let last = retry, !last.text.isEmpty {
+        (glob, text) = (last.glob, last.text.dropFirst())
+        retry = (glob, text)
+      } else {
+        return false
+      }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A message about a place in a policy file.
+package struct PolicyDiagnostic: Equatable, Sendable, CustomStringConvertible {
+  /// Whether the line is used, and never matches.
+  package var isWarning: Bool
+  package var file: String
+  /// Counted from 1.
+  package var line: Int
+  /// In bytes, counted from 1.
+  package var column: Int
+  package var message: String
+
+  package init(isWarning: Bool, file: String, line: Int, column: Int, message: String) {
+    (self.isWarning, self.file, self.line, self.column) = (isWarning, file, line, column)
+    self.message = message
+  }
+
+  /// `FILE:LINE:COLUMN: MESSAGE`.
+  package var description: String {
+    "\(file):\(line):\(column): \(isWarning ? "warning: " : "")\(message)"
+  }
+}

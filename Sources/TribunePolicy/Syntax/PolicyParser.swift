@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Finds the ids of users and groups. Each returns nil if the host has none of that name.
+package struct NameLookup: Sendable {
+  package typealias Find = @Sendable (String) throws -> UInt32?
+
+  let user: Find
+  let group: Find
+
+  package init(user: @escaping Find, group: @escaping Find) {
+    (self.user, self.group) = (user, group)
+  }
+}
+
+/// Reads policy files, and files of expectations about them. Continues after a mistake, so that all are reported.
+package struct PolicyParser {
+  private static let usage = "a line is: allow|deny ACTION[,ACTION…] NAME… [object:OBJECT] WHO"
+  private static let testUsage = "a line is: expect allow|deny ACTION NAME [object:OBJECT] WHO"
+  /// The most lines of all files together.
+  private static let linesMax = 100_000
+
+  private let lookup: NameLookup
+  /// What was looked up already: files of a thousand lines name few users.
+  private var known: [String: Condition] = [:]
+  package private(set) var lines: [PolicyLine] = []
+  package private(set) var tests: [PolicyTest] = []
+  package private(set) var diagnostics: [PolicyDiagnostic] = []
+
+  package init(_ lookup: NameLookup) { self.lookup = lookup }
+
+  /// Reads the lines of a policy.
+  package mutating func read(_ text: [UInt8], file: String) {
+    forEachLine(of: text, file) { (parser, words, reader) throws(Mistake) in
+      guard parser.lines.count < Self.linesMax else {
+        throw Mistake(1, "a policy has at most \(Self.linesMax) lines")
+      }
+      parser.lines.append(try parser.line(words, reader))
+    }
+  }
+
+  /// Reads expectations about the policy.
+  package mutating func read(tests text: [UInt8], file: String) {
+    forEachLine(of: text, file) { (parser, words, reader) throws(Mistake) in
+      parser.tests.append(try parser.test(words, reader))
+    }
+  }
+
+  // MARK: Lines
+
+  private struct Word {
+    let text: String
+    let column: Int
+  }
+
+  private struct Mistake: Error {
+    let column: Int
+    let message: String
+
+    init(_ column: Int, _ message: String) { (self.column, self.message) = (column, message) }
+  }
+
+  /// One line, and where it is.
+  private struct LineReader {
+    let file: String
+    let number: Int
+    let text: String
+  }
+
+  private mutating func forEachLine(
+    of bytes: [UInt8], _ file: String,
+    _ body: (inout PolicyParser, [Word], LineReader) throws(Mistake) -> Void
+  ) {
+    var bytes = bytes[...]
+    // The byte order mark that some editors put before UTF-8.
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (number, line) in zip(1..., lines) {
+      do throws(Mistake) {
+        guard let text = String(validating: line, as: UTF8.self) else { throw Mistake(1, "it is not UTF-8") }
+        let words = Self.words(in: text)
+        guard let first = words.first, let last = words.last else { continue }
+        let start = text.utf8.index(text.startIndex, offsetBy: first.column - 1)
+        let end = text.utf8.index(text.startIndex, offsetBy: last.column - 1 + last.text.utf8.count)
+        try body(&self, words, LineReader(file: file, number: number, text: String(text[start..<end])))
+      } catch {
+        diagnostics.append(
+          PolicyDiagnostic(
+            isWarning: false, file: file, line: number, column: error.column, message: error.message.escaped))
+      }
+    }
+  }
+
+  /// The words before a comment, which begins with a `#` at the beginning of a word.
+  private static func words(in line: String) -> [Word] {
+    var words: [Word] = []
+    for word in line.utf8.split(whereSeparator: { [0x20, 0x09, 0x0D].contains($0) }) {
+      if word.first == UInt8(ascii: "#") { break }
+      let column = line.utf8.distance(from: line.startIndex, to: word.startIndex) + 1
+      words.append(Word(text: String(Substring(word)), column: column))
+    }
+    return words
+  }
+
+  private mutating func line(_ words: [Word], _ reader: LineReader) throws(Mistake) -> PolicyLine {
+    let effect: PolicyLine.Effect
+    switch words[0].text {
+    case "allow": effect = .allow
+    case "deny": effect = .deny
+    default: throw Mistake(words[0].column, "\"\(words[0].text)\" is neither allow nor deny; \(Self.usage)")
+    }
+    guard words.count >= 4 else { throw Mistake(words[0].column, Self.usage) }
+    let actions = try Self.actions(words[1])
+    var names: [NameTemplate] = []
+    var object: ObjectTemplate?
+    for word in words[2..<words.count - 1] {
+      if let text = word.text.value(after: "object:") {
+        guard object == nil else { throw Mistake(word.column, "a line has one object: at most") }
+        object = try Self.object(text, word)
+        continue
+      }
+      guard !Self.isCondition(word.text) else {
+        throw Mistake(word.column, "who it is for comes last, in one word: user:ann,group:operators")
+      }
+      guard object == nil else { throw Mistake(word.column, "object: comes after the names") }
+      do throws(WireError) {
+        names.append(try NameTemplate(word.text))
+      } catch {
+        throw Mistake(
+          word.column,
+          "\"\(word.text)\" is not a pattern: a name, with * for a token and a last ** for one or more, and %U for the user's id"
+        )
+      }
+    }
+    guard !names.isEmpty else { throw Mistake(words[2].column, "the names are missing; \(Self.usage)") }
+    let (conditions, texts) = try who(words[words.count - 1], reader)
+    return PolicyLine(
+      effect: effect, actions: actions, names: names, object: object, who: conditions, whoTexts: texts,
+      origin: PolicyLine.Origin(file: reader.file, number: reader.number), text: reader.text)
+  }
+
+  private static func actions(_ word: Word) throws(Mistake) -> ActionSet {
+    if word.text == "*" { return .all }
+    var actions: ActionSet = []
+    for (name, column) in parts(of: word) { actions.insert(ActionSet(try action(name, at: column))) }
+    return actions
+  }
+
+  private static func action(_ name: String, at column: Int) throws(Mistake) -> Action {
+    if let action = Action(name: name) { return action }
+    throw Mistake(
+      column, "\"\(name)\" is no action; there are \(Action.allCases.map(\.name).joined(separator: ", "))")
+  }
+
+  private static func object(_ text: String, _ word: Word) throws(Mistake) -> ObjectTemplate {
+    guard let object = ObjectTemplate(text) else {
+      throw Mistake(
+        word.column,
+        "\"\(text)\" is not a pattern of objects: an object, with * for a part between slashes and a last ** for the rest"
+      )
+    }
+    return object
+  }
+
+  // MARK: Who
+
+  private static let conditionPrefixes = ["user:", "group:", "unit:"]
+
+  private static func isCondition(_ text: String) -> Bool {
+    conditionPrefixes.contains { text.value(after: $0) != nil }
+  }
+
+  /// The parts between commas, and where each begins.
+  private static func parts(of word: Word) -> [(text: String, column: Int)] {
+    word.text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
+      (
+        String(Substring(part)),
+        word.column + word.text.utf8.distance(from: word.text.startIndex, to: part.startIndex)
+      )
+    }
+  }
+
+  private mutating func who(
+    _ word: Word, _ reader: LineReader
+  ) throws(Mistake) -> (conditions: [Condition], texts: [String]) {
+    let parts = Self.parts(of: word)
+    var conditions: [Condition] = []
+    for (text, column) in parts { conditions.append(try condition(text, at: column, reader)) }
+    return (conditions, parts.map(\.text))
+  }
+
+  private mutating func condition(
+    _ text: String, at column: Int, _ reader: LineReader
+  ) throws(Mistake) -> Condition {
+    if let unit = text.value(after: "unit:") {
+      guard !unit.isEmpty, !unit.utf8.contains(UInt8(ascii: "[")) else {
+        throw Mistake(
+          column, "\"\(unit)\" is not a unit, in which * can stand for any text and ? for a character")
+      }
+      return .unit(unit)
+    }
+    if text == "user:*" { return .anyUser }
+    let condition: Condition
+    if let known = known[text] {
+      condition = known
+    } else if let name = text.value(after: "user:") {
+      condition = try id(of: name, "user", at: column, lookup.user).map { .user($0) } ?? .unknown
+    } else if let name = text.value(after: "group:") {
+      condition = try id(of: name, "group", at: column, lookup.group).map { .group($0) } ?? .unknown
+    } else {
+      throw Mistake(column, "\"\(text)\" does not say who: write user:NAME, group:NAME or unit:NAME")
+    }
+    known[text] = condition
+    if condition == .unknown {
+      diagnostics.append(
+        PolicyDiagnostic(
+          isWarning: true, file: reader.file, line: reader.number, column: column,
+          message: "this host has no \(text.escaped), so the line matches nobody"))
+    }
+    return condition
+  }
+
+  private func id(
+    of name: String, _ what: String, at column: Int, _ find: (String) throws -> UInt32?
+  ) throws(Mistake) -> UInt32? {
+    guard !name.isEmpty else { throw Mistake(column, "the name of the \(what) is missing") }
+    if name.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+      // -1 is no user: chown(2) and the like take it for "no change".
+      guard let id = UInt32(name), id != .max else {
+        throw Mistake(column, "\"\(name)\" is not the id of a \(what)")
+      }
+      return id
+    }
+    guard !name.utf8.contains(UInt8(ascii: "*")) else {
+      throw Mistake(column, "the \(what) \"\(name)\" has a *, which only user:* and unit: can have")
+    }
+    do {
+      return try find(name)
+    } catch {
+      throw Mistake(column, "the \(what) \"\(name)\" cannot be looked up: \(error)")
+    }
+  }
+
+  // MARK: Expectations
+
+  private mutating func test(_ words: [Word], _ reader: LineReader) throws(Mistake) -> PolicyTest {
+    guard words[0].text == "expect", words.count == 5 || words.count == 6 else {
+      throw Mistake(words[0].column, Self.testUsage)
+    }
+    let isAllowed: Bool
+    switch words[1].text {
+    case "allow": isAllowed = true
+    case "deny": isAllowed = false
+    default: throw Mistake(words[1].column, Self.testUsage)
+    }
+    let action = try Self.action(words[2].text, at: words[2].column)
+    let pattern: Pattern
+    do throws(WireError) {
+      pattern = try Pattern(words[3].text)
+    } catch {
+      throw Mistake(words[3].column, error.message)
+    }
+    var object: String?
+    if words.count == 6 {
+      guard let text = words[4].text.value(after: "object:") else {
+        throw Mistake(words[4].column, Self.testUsage)
+      }
+      object = text
+    } else if action.isAboutMessages {
+      object = ""
+    }
+    let last = words[words.count - 1]
+    var subject = Subject(user: .max)
+    for condition in try who(last, reader).conditions {
+      switch condition {
+      case .user(let user): subject.user = user
+      case .group(let group): subject.groups.insert(group)
+      case .unit(let unit): subject.unit = unit
+      case .anyUser, .unknown: break
+      }
+    }
+    return PolicyTest(
+      isAllowed: isAllowed, request: Request(action, pattern, object: object), subject: subject,
+      who: last.text, origin: PolicyLine.Origin(file: reader.file, number: reader.number))
+  }
+}
+
+extension String {
+  /// The rest of the text after a prefix; nil if it has another beginning.
+  fileprivate func value(after prefix: String) -> String? {
+    hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
+  }
+}

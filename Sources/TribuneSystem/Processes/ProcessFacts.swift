@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// What proc(5) tells of a running process.
+package struct ProcessFacts: Equatable, Sendable {
+  /// The effective user, by which sockets go.
+  package var user: UInt32
+  /// The effective group, and the supplementary groups.
+  package var groups: [UInt32]
+  /// The unit of the system's service manager; nil if there is none.
+  package var unit: String?
+
+  package init(user: UInt32, groups: [UInt32], unit: String?) {
+    (self.user, self.groups, self.unit) = (user, groups, unit)
+  }
+
+  /// - Returns: nil if there is no such process.
+  package init?(of pid: Int32) throws(Errno) {
+    let status: [UInt8]?
+    let cgroup: [UInt8]?
+    do throws(Errno) {
+      status = try InputFile.contents(of: "/proc/\(pid)/status", lengthMax: 1 << 20, waits: false)
+      cgroup = try InputFile.contents(of: "/proc/\(pid)/cgroup", lengthMax: 1 << 16, waits: false)
+    } catch  where error == .noSuchFile || error == .noSuchProcess {
+      return nil
+    }
+    self.init(
+      status: String(decoding: status ?? [], as: UTF8.self),
+      cgroup: String(decoding: cgroup ?? [], as: UTF8.self))
+  }
+
+  /// - Parameters:
+  ///   - status: the contents of `/proc/PID/status`.
+  ///   - cgroup: the contents of `/proc/PID/cgroup`.
+  package init?(status: String, cgroup: String) {
+    func numbers(_ field: String) -> [UInt32] {
+      let line = status.split(separator: "\n").first { $0.hasPrefix("\(field):") }
+      return line?.dropFirst(field.count + 1).split { $0 == "\t" || $0 == " " }.compactMap { UInt32($0) }
+        ?? []
+    }
+    let (users, groups) = (numbers("Uid"), numbers("Gid"))
+    // Real, effective, saved, and that of file systems.
+    guard users.count == 4, groups.count == 4 else { return nil }
+    self.init(user: users[1], groups: [groups[1]] + numbers("Groups"), unit: Self.unit(in: cgroup))
+  }
+
+  /// The first part of the path that is no slice, as systemd has it: `user@1000.service` for a user's own units.
+  private static func unit(in cgroup: String) -> String? {
+    let lines = cgroup.split(separator: "\n")
+    guard
+      let line = lines.first(where: { $0.hasPrefix("0::") })
+        ?? lines.first(where: { $0.contains("name=systemd") }),
+      let path = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).last
+    else { return nil }
+    let unit = path.split(separator: "/").first { !$0.hasSuffix(".slice") }
+    // systemd puts a _ before a name that the kernel uses itself.
+    return unit.map { String($0.hasPrefix("_") ? $0.dropFirst() : $0) }.flatMap {
+      $0.contains(".") ? $0 : nil
+    }
+  }
+}

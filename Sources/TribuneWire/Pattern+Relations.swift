@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Pattern {
+  /// What a token stands for.
+  fileprivate enum Breadth {
+    case text
+    /// `*`
+    case one
+    /// `**`
+    case oneOrMore
+  }
+
+  /// Whether every name that `other` matches also matches this pattern.
+  package func contains(_ other: Pattern) -> Bool {
+    relates(to: other) { outer, inner in
+      switch outer {
+      case .oneOrMore: true
+      case .one: inner == .oneOrMore ? false : nil
+      // Two texts are compared by `relates`.
+      case .text: false
+      }
+    }
+  }
+
+  /// Whether there is a name that matches both patterns.
+  package func overlaps(_ other: Pattern) -> Bool {
+    relates(to: other) { one, two in one == .oneOrMore || two == .oneOrMore ? true : nil }
+  }
+
+  /// Compares the tokens of two patterns pair by pair, until two texts differ or `compare` decides about two tokens of
+  /// which one is a star. If neither ever does, both must have the same number of tokens.
+  private func relates(to other: Pattern, _ compare: (Breadth, Breadth) -> Bool?) -> Bool {
+    let (one, two) = (text.utf8Bytes, other.text.utf8Bytes)
+    var (start, otherStart) = (0, 0)
+    while true {
+      let (end, otherEnd) = (one.tokenEnd(from: start), two.tokenEnd(from: otherStart))
+      let (token, otherToken) = (one.breadth(start, end), two.breadth(otherStart, otherEnd))
+      if token == .text, otherToken == .text {
+        guard one.extracting(start..<end).isEqual(to: two.extracting(otherStart..<otherEnd)) else {
+          return false
+        }
+      } else if let decided = compare(token, otherToken) {
+        return decided
+      }
+      let (isLast, isOtherLast) = (end == one.byteCount, otherEnd == two.byteCount)
+      if isLast || isOtherLast { return isLast && isOtherLast }
+      (start, otherStart) = (end + 1, otherEnd + 1)
+    }
+  }
+}
+
+extension RawSpan {
+  fileprivate func breadth(_ start: Int, _ end: Int) -> Pattern.Breadth {
+    switch end - start {
+    case 1 where isStar(at: start): .one
+    case 2 where isStar(at: start): .oneOrMore
+    default: .text
+    }
+  }
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribunePolicy
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("The policy in force", .timeLimit(.minutes(15)))
+struct AccessTests {
+  private let bus = BusUnderTest()
+
+  /// The user that may do what the lines say, and one that may do everything.
+  private static let ann: UInt32 = 1001
+  private static let owner: UInt32 = 7
+
+  private func apply(_ lines: String...) { apply(lines) }
+
+  private func apply(_ lines: [String]) {
+    let rules = AccessRules.policy(Policy(text: lines), exempt: [Self.owner])
+    bus.happen { $0.apply(rules, at: bus.now) }
+  }
+
+  /// Does each thing that a policy can allow, and lists what is refused.
+  private func refused(_ name: String, _ slot: ConnectionSlot) throws -> Set<String> {
+    var refusals: [Serial: WireError] = [:]
+    bus.onEffect = { if case .refusal(_, let serial, let error) = $0 { refusals[serial] = error } }
+    defer { bus.onEffect = nil }
+    bus.post(name, by: slot, serial: 10, .immediately, flags: .acknowledge)
+    bus.post(name, text: "{}", by: slot, serial: 11, .retain, flags: .acknowledge)
+    bus.observe(name, by: slot, serial: 12)
+    bus.ask(name, by: slot, serial: 13)
+    bus.attach([name], by: slot, serial: 14)
+    bus.hold(name, by: slot, serial: 15)
+    bus.ask(name, by: slot, serial: 16, flags: .overrides, because: "why")
+    bus.declare(defining: "protocol P\(slot.index) {}", by: slot, serial: 17)
+    bus.send(Monitor(), from: slot, serial: 18, name: name)
+    for error in refusals.values { #expect(error.code == .notPermitted, "\(error)") }
+    let actions: [Serial: String] = [
+      10: "post", 11: "retain", 12: "observe", 13: "ask", 14: "delegate", 15: "hold", 16: "override",
+      17: "declare", 18: "monitor",
+    ]
+    var refused = Set(refusals.keys.compactMap { actions[$0] })
+    do throws(WireError) {
+      let key = ByteBuffer(holding: Array(name.utf8))
+      _ = try bus.bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: slot)
+    } catch {
+      #expect(error.code == .notPermitted)
+      refused.insert("plain post")
+    }
+    do throws(WireError) {
+      _ = try bus.explain(name, for: slot)
+    } catch {
+      #expect(error.code == .notPermitted)
+      refused.insert("list")
+    }
+    return refused
+  }
+
+  private static let everything: Set = [
+    "post", "plain post", "retain", "observe", "ask", "delegate", "hold", "override", "declare", "monitor",
+    "list",
+  ]
+
+  @Test("Without any line, everything is refused, except to those who are exempt")
+  func noLine() throws {
+    apply([])
+    #expect(try refused("a.b", bus.connect(uid: Self.ann)) == Self.everything)
+    #expect(try refused("a.b", bus.connect(uid: Self.owner)).isEmpty)
+    #expect(try refused("a.b", bus.connect(uid: 0)) == Self.everything)
+  }
+
+  @Test(
+    "Each action needs a line of its own, which a line that denies it outdoes",
+    arguments: [
+      ("post", ["post", "plain post"]), ("retain", []), ("post,retain", ["post", "plain post", "retain"]),
+      ("observe", ["observe"]), ("ask", ["ask"]), ("delegate", ["delegate"]), ("set", []), ("hold", ["hold"]),
+      ("override", []), ("ask,override", ["ask", "override"]), ("declare", ["declare"]),
+      ("monitor", ["monitor"]), ("list", ["list"]),
+    ] as [(String, [String])])
+  func eachAction(_ action: String, _ allowed: [String]) throws {
+    apply("allow \(action) ** user:ann")
+    #expect(try refused("a.b", bus.connect(uid: Self.ann)) == Self.everything.subtracting(allowed))
+    #expect(try refused("a.b", bus.connect(uid: 1002)) == Self.everything)
+    apply("allow * ** user:ann", "deny \(action) a.* user:*")
+    let denied = try refused("a.b", bus.connect(uid: Self.ann))
+    var expected = Set(action.split(separator: ",").map(String.init)).subtracting(["set"])
+    // What needs an action that is denied is refused, too. A declaration is about all names.
+    if expected.contains("post") { expected.formUnion(["plain post", "retain"]) }
+    if expected.contains("ask") { expected.insert("override") }
+    #expect(denied == expected)
+    #expect(try refused("b.b", bus.connect(uid: Self.ann)).subtracting(["declare"]).isEmpty)
+  }
+
+  @Test("A refusal names user, action, name, object and line, or the lack of one")
+  func message() throws {
+    apply("allow * b.** user:*", "deny post b.x object:o unit:bad.service")
+    let slot = bus.connect(uid: Self.ann, units: PeerUnits(system: "bad.service"))
+    var messages: [String] = []
+    bus.onEffect = { if case .refusal(_, _, let error) = $0 { messages.append(error.message) } }
+    bus.hold("a.*", object: "o", by: slot, serial: 1)
+    bus.post("b.x", object: "o", by: slot, serial: 2, .immediately)
+    bus.ask("a", object: "o", by: slot, serial: 3)
+    #expect(
+      messages == [
+        "user 1001 in bad.service may not hold a.* for \"o\": no line of the policy allows it",
+        "user 1001 in bad.service may not post b.x for \"o\": denied by test.policy:2",
+        "user 1001 in bad.service may not ask a for \"o\": no line of the policy allows it",
+      ])
+  }
+
+  @Test("A decision is remembered for the subject that it was made about, and for no other")
+  func remembered() throws {
+    apply("allow post a user:ann", "allow post a unit:one.service", "allow post a group:5")
+    let slots = [
+      bus.connect(uid: Self.ann), bus.connect(uid: 1),
+      bus.connect(uid: 1, units: PeerUnits(system: "one.service")),
+      bus.connect(uid: 2, gid: 5), bus.connect(uid: 2, gid: 6),
+      bus.connect(uid: 1, units: PeerUnits(system: "", user: "one.service")), bus.connect(uid: Self.owner),
+    ]
+    let key = ByteBuffer(holding: Array("a".utf8))
+    for _ in 0..<3 {
+      let isAllowed = slots.map { slot in
+        do throws(WireError) {
+          _ = try bus.bus.receivers(of: key.bytes, nameLength: 1, from: slot)
+          return true
+        } catch {
+          return false
+        }
+      }
+      #expect(isAllowed == [true, false, true, true, false, false, true])
+    }
+  }
+
+  @Test("A decision does not outlast its policy, nor a slot its connection")
+  func reused() throws {
+    apply("allow post a user:ann")
+    let slot = bus.connect(uid: Self.ann)
+    #expect(try !refused("a", slot).contains("plain post"))
+    apply("allow post b user:ann")
+    #expect(try refused("a", slot).contains("plain post"))
+    apply("allow post a user:ann")
+    #expect(try !refused("a", slot).contains("plain post"))
+    bus.disconnect(slot)
+    let other = bus.connect(uid: 1002)
+    #expect(other == slot)
+    #expect(try refused("a", other).contains("plain post"))
+  }
+
+  @Test("An observer is not sent what a line denies, and neither is a delegate")
+  func filtered() throws {
+    apply(
+      "allow * ** user:*", "deny observe *.didSecret user:ann", "deny observe a.didOpen object:o user:ann")
+    let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: 1002))
+    for slot in [ann, other] {
+      bus.observe("**", by: slot, serial: 1)
+      bus.attach(["**"], by: slot, serial: 2)
+    }
+    #expect(try bus.receivers("a.didClose") == "AB")
+    #expect(try bus.receivers("a.didSecret") == "B")
+    #expect(try bus.receivers("a.didOpen") == "AB")
+    #expect(try bus.receivers("a.didOpen", object: "o") == "B")
+    apply("allow * ** user:*")
+    #expect(try bus.receivers("a.didSecret") == "AB")
+  }
+
+  @Test("A snapshot has no retained notifications that a line denies to observe")
+  func snapshot() {
+    apply("allow * ** user:*", "deny observe a.secret user:ann")
+    let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: 1002))
+    bus.post("a.secret", text: "{}", by: other, .retain)
+    bus.post("a.open", text: "{}", by: other, .retain)
+    _ = bus.take()
+    bus.observe("a.*", by: ann, serial: 1, .retained)
+    bus.expect("A retained 1 a.open {} from :2, 0 ms", "A ok 1 as 1")
+  }
+
+  @Test("A set replaces the user's own delegates, and those of others that the policy lets it set")
+  func setting() throws {
+    apply("allow delegate ** user:*", "allow set a.** user:ann", "deny set a.x user:*")
+    let (ann, own, other) = (bus.connect(uid: Self.ann), bus.connect(uid: Self.ann), bus.connect(uid: 1002))
+    bus.attach(["z"], by: own, serial: 1)
+    bus.attach(["a.b"], by: other, serial: 1)
+    bus.attach(["a.b", "z"], by: other, serial: 2)
+    bus.attach(["a.*"], by: other, serial: 3)
+    bus.attach(["a.b"], to: "o", by: other, serial: 4)
+    _ = bus.take()
+    bus.attach(["q"], by: ann, serial: 1, isSet: true)
+    bus.expect("A ok 1 as 1 d6", "B ended 1 replaced by d6", "C ended 1 replaced by d6")
+  }
+
+  @Test("Lists have what may be listed, and one's own")
+  func lists() throws {
+    apply("allow * ** user:*", "deny list ** user:ann")
+    let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: 1002))
+    for (slot, text) in [(ann, "{}"), (other, "[]")] {
+      bus.observe("a", by: slot, serial: 1)
+      bus.attach(["a"], by: slot, serial: 2)
+      bus.hold("a", by: slot, serial: 3)
+      bus.post("a.\(slot.letter)", text: text, by: slot, .retain)
+    }
+    func listed(for slot: ConnectionSlot) -> [[UInt64]] {
+      [
+        bus.bus.observationEntries(of: 0, for: slot).map(\.connection.rawValue),
+        bus.bus.delegateEntries(of: 0, for: slot).map(\.connection.rawValue),
+        bus.bus.holdEntries(of: 0, for: slot, at: bus.now).map(\.connection.rawValue),
+        bus.bus.retainedEntries(of: 0, for: slot, at: bus.now).map(\.connection.rawValue),
+        [Self.ann, 1002].filter { bus.bus.mayListConnections(of: $0, from: slot) }.map(UInt64.init),
+      ]
+    }
+    #expect(listed(for: ann) == [[1], [1], [1], [1], [1001]])
+    #expect(listed(for: other) == [[1, 2], [1, 2], [1, 2], [1, 2], [1001, 1002]])
+    apply("allow * ** user:*", "deny list ** user:ann", "allow list x user:*")
+    #expect(listed(for: ann)[4] == [1001])
+  }
+
+  @Test("At a reload, what is not allowed any more ends, and says why")
+  func reload() throws {
+    apply("allow * ** user:*")
+    let (ann, owner) = (bus.connect(uid: Self.ann), bus.connect(uid: Self.owner))
+    for slot in [ann, owner] {
+      bus.observe("a", by: slot, serial: 1)
+      bus.observe("b", by: slot, serial: 2)
+      bus.attach(["a"], by: slot, serial: 3)
+      bus.hold("a", by: slot, serial: 4)
+      bus.declare("o", as: "P", defining: "protocol P {}", by: slot, serial: 5)
+      bus.send(Monitor(), from: slot, serial: 6)
+      bus.post("a.\(slot.letter)", text: "{}", by: slot, .retain)
+    }
+    _ = bus.take()
+    apply("allow observe b user:*", "deny retain a.B user:root")
+    func why(_ what: String) -> String {
+      "user 1001 in test.service may not \(what): no line of the policy allows it"
+    }
+    bus.expect(
+      "A ended 1 (\(why("observe a")))", "A ended 3 (\(why("delegate a")))", "A ended 4 (\(why("hold a")))",
+      "A ended 5 (\(why("declare ** for \"o\"")))", "A ended 6 (\(why("monitor **")))")
+    #expect(bus.bus.observationEntries(of: 1, for: nil).map(\.pattern) == ["b"])
+    #expect(bus.bus.delegateEntries(of: 0, for: nil).map(\.connection.rawValue) == [2])
+    #expect(bus.bus.holdEntries(of: 0, for: nil, at: bus.now).map(\.connection.rawValue) == [2])
+    #expect(bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).map(\.name) == ["a.B"])
+    // The serials are free.
+    bus.observe("b", by: ann, serial: 3)
+    bus.expect("A ok 3 as 3")
+  }
+
+  @Test("What a reload would end can be asked before, and nothing has ended then")
+  func dryRun() throws {
+    apply("allow * ** user:*")
+    let ann = bus.connect(uid: Self.ann)
+    bus.hold("a", by: ann, serial: 4)
+    bus.hold("b", by: ann, serial: 5)
+    let rules = AccessRules.policy(Policy(text: ["allow hold b user:*"]), exempt: [])
+    let ended = bus.bus.endedBy(rules)
+    #expect(ended.map(\.connection.rawValue) == [1])
+    #expect(
+      ended.map(\.refusal) == ["user 1001 in test.service may not hold a: no line of the policy allows it"])
+    #expect(bus.bus.holdCount == 2)
+  }
+
+  @Test(
+    "A delegate that ends at a reload counts as gone in the queries that it was asked",
+    arguments: [(FailurePolicy.veto, "vetoed"), (.abstain, "allowed?")])
+  func underWay(_ policy: FailurePolicy, _ verdict: String) {
+    apply("allow * ** user:*")
+    let (asker, delegate) = (bus.connect(uid: 1002), bus.connect(uid: Self.ann))
+    bus.attach(["x"], by: delegate, serial: 1, policy: policy)
+    bus.ask("x", by: asker, serial: 5)
+    _ = bus.take()
+    apply("allow ask ** user:*")
+    #expect(bus.take().suffix(1) == ["A verdict 5 q1 \(verdict): d1 gone"])
+    bus.ask("x", by: asker, serial: 6)
+    bus.expect("A verdict 6 q2 allowed?")
+  }
+
+  @Test(
+    "A retained notification stays if a process of its poster's user might retain it",
+    arguments: [
+      (["allow retain a.* group:9"], true), (["allow retain a.* unit:x.service"], true),
+      (["allow retain a.* user:ann"], true), (["allow retain b.* user:ann"], false),
+      (["allow retain a.* user:bob,group:9"], false),
+      (["allow * ** user:*", "deny retain a.b user:*"], false),
+      (["allow * ** user:*", "deny retain a.b group:9"], true), ([], false),
+    ] as [([String], Bool)])
+  func retained(_ lines: [String], _ isKept: Bool) {
+    apply("allow * ** user:*")
+    bus.post("a.b", text: "{}", by: bus.connect(uid: Self.ann), .retain)
+    apply(lines)
+    #expect(bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).isEmpty != isKept)
+  }
+}
+
+extension Policy {
+  init(text lines: [String]) {
+    var parser = PolicyParser(
+      NameLookup(user: { ["root": 0, "ann": 1001, "bob": 1002][$0] }, group: { ["ops": 2001][$0] }))
+    parser.read(Array(lines.joined(separator: "\n").utf8), file: "test.policy")
+    precondition(parser.diagnostics.isEmpty, "a test wrote an invalid policy: \(parser.diagnostics)")
+    self.init(parser.lines)
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribunePolicy
+import TribuneWire
+
+@Suite("Policy files", .timeLimit(.minutes(15)))
+struct PolicyParserTests {
+  private static func parsed(_ text: String) -> PolicyParser {
+    var parser = PolicyParser(.ofTests)
+    parser.read(Array(text.utf8), file: "p")
+    return parser
+  }
+
+  @Test("A line has an effect, actions, names, an object and who it is for; the rest is a comment")
+  func line() throws {
+    let parser = Self.parsed(
+      "\u{FEFF}# nothing\n\n\tallow  list,observe a.** b.*  object:unit/*  user:ann,group:ops # why not\r\n")
+    #expect(parser.diagnostics.isEmpty)
+    let line = try #require(parser.lines.first)
+    #expect(parser.lines.count == 1)
+    #expect(line.effect == .allow && line.actions == [ActionSet(.list), ActionSet(.observe)])
+    #expect(line.names.map(\.text) == ["a.**", "b.*"] && line.object?.text == "unit/*")
+    #expect(line.who == [.user(1001), .group(2001)] && line.whoTexts == ["user:ann", "group:ops"])
+    #expect(line.origin.description == "p:3")
+    #expect(line.text == "allow  list,observe a.** b.*  object:unit/*  user:ann,group:ops")
+  }
+
+  @Test(
+    "A mistake has its place, and the lines around it are still read",
+    arguments: [
+      ("permit * ** user:ann", 1, "\"permit\" is neither allow nor deny"),
+      ("allow hold a", 1, "a line is: allow|deny"),
+      ("allow hold user:ann", 1, "a line is"),
+      ("allow hold,holt a user:ann", 12, "\"holt\" is no action; there are post, retain,"),
+      ("allow hold, a user:ann", 12, "\"\" is no action"),
+      ("allow hold a..b user:ann", 12, "\"a..b\" is not a pattern"),
+      ("allow hold **.a user:ann", 12, "is not a pattern"),
+      ("allow hold a object:x* user:ann", 14, "\"x*\" is not a pattern of objects"),
+      ("allow hold a object:x object:y user:ann", 23, "one object"),
+      ("allow hold object:x a user:ann", 21, "object: comes after the names"),
+      ("allow hold object:x user:ann", 12, "the names are missing"),
+      ("allow hold user:ann a user:bob", 12, "comes last"),
+      ("allow hold a ann", 14, "\"ann\" does not say who"),
+      ("allow hold a label:x", 14, "\"label:x\" does not say who"),
+      ("allow hold a user:ann,,group:ops", 23, "does not say who"),
+      ("allow hold a user:", 14, "the name of the user is missing"),
+      ("allow hold a user:4294967295", 14, "is not the id of a user"),
+      ("allow hold a user:99999999999", 14, "is not the id of a user"),
+      ("allow hold a group:o*", 14, "which only user:* and unit: can have"),
+      ("allow hold a unit:", 14, "is not a unit"),
+      ("allow hold a unit:ci-[12].service", 14, "is not a unit"),
+      ("allow hold a user:broken", 14, "cannot be looked up"),
+      ("allow hold a\u{1}b user:ann", 12, "\\u{1}"),
+    ] as [(String, Int, String)])
+  func mistake(_ line: String, _ column: Int, _ message: String) throws {
+    let parser = Self.parsed("allow * ** user:0\n\(line)\ndeny * x user:0")
+    #expect(parser.lines.map(\.origin.number) == [1, 3])
+    let diagnostic = try #require(parser.diagnostics.first)
+    #expect(parser.diagnostics.count == 1 && !diagnostic.isWarning)
+    #expect(diagnostic.line == 2 && diagnostic.column == column, "\(diagnostic)")
+    #expect(diagnostic.message.contains(message), "\(diagnostic)")
+  }
+
+  @Test("Text that is not UTF-8 is a mistake")
+  func malformed() {
+    var parser = PolicyParser(.ofTests)
+    parser.read(Array("allow * ** user:".utf8) + [0xFF, 0x0A], file: "p")
+    #expect(parser.lines.isEmpty && parser.diagnostics.map(\.description) == ["p:1:1: it is not UTF-8"])
+  }
+
+  @Test(
+    "A user or group that the host does not have is a warning, and the line matches nobody",
+    arguments: ["user:nobody-here", "group:nobody-here", "user:ann,group:nobody-here"])
+  func unknown(_ who: String) {
+    let parser = Self.parsed("allow * ** \(who)\nallow * ** \(who)")
+    #expect(parser.lines.count == 2 && parser.diagnostics.allSatisfy(\.isWarning))
+    #expect(parser.diagnostics.first?.message.contains("matches nobody") == true)
+    let policy = Policy(parser.lines)
+    let request = Request(.post, .any, object: nil)
+    #expect(policy.decision(on: request, by: Subject(user: 1001, groups: [2001])) == .notAllowed)
+  }
+
+  @Test("Each name is looked up once")
+  func lookups() {
+    nonisolated(unsafe) var count = 0
+    let lookup = NameLookup(
+      user: { _ in
+        unsafe count += 1
+        return 7
+      }, group: { _ in nil })
+    var parser = PolicyParser(lookup)
+    parser.read(Array(String(repeating: "allow * ** user:ann\n", count: 1000).utf8), file: "p")
+    #expect(unsafe count == 1 && parser.lines.count == 1000)
+  }
+
+  @Test("Expectations are checked against the policy, and a wrong one names the line that decides")
+  func expectations() {
+    var parser = Self.parsed(
+      """
+      allow hold host.** group:ops
+      deny  hold host.shouldHalt user:*
+      allow override ** unit:ci-*.service
+      """)
+    parser.read(
+      tests: Array(
+        """
+        expect allow hold host.shouldReboot user:ann,group:ops
+        expect deny hold host.** user:ann,group:ops
+        expect deny hold host.shouldReboot user:ann
+        expect allow override a.b unit:ci-7.service
+        expect allow hold host.shouldHalt group:ops
+        expect deny hold host.shouldReboot object:x group:ops
+        expect hold x user:ann
+        """.utf8), file: "t")
+    let policy = Policy(parser.lines)
+    #expect(
+      parser.tests.compactMap { test in test.failure(of: policy).map { "\(test.origin): \($0)" } } == [
+        "t:5: expected allow hold host.shouldHalt for group:ops: denied by p:2",
+        "t:6: expected deny hold host.shouldReboot for \"x\" for group:ops: allowed by p:1",
+      ])
+    #expect(parser.diagnostics.map(\.line) == [7])
+  }
+}
+
+extension NameLookup {
+  /// Three users and a group.
+  static let ofTests = NameLookup(
+    user: { name in
+      if name == "broken" { throw WireError(.invalidValue, "no answer") }
+      return ["root": 0, "ann": 1001, "bob": 1002][name]
+    }, group: { ["ops": 2001][$0] })
+}

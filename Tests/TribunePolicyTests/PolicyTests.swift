@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribunePolicy
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Deciding by a policy", .timeLimit(.minutes(15)))
+struct PolicyTests {
+  private static func policy(_ lines: String...) -> Policy {
+    var parser = PolicyParser(.ofTests)
+    parser.read(Array(lines.joined(separator: "\n").utf8), file: "p")
+    precondition(parser.diagnostics.isEmpty)
+    return Policy(parser.lines)
+  }
+
+  private static let ann = Subject(user: 1001, groups: [1001, 2001], unit: "backup.service")
+
+  @Test(
+    "Who a line is for",
+    arguments: [
+      ("user:*", true), ("user:ann", true), ("user:1001", true), ("user:bob", false), ("group:ops", true),
+      ("group:2002", false), ("unit:backup.service", true), ("unit:back*", true), ("unit:*.service", true),
+      ("unit:b?ckup.*", true), ("unit:*b*s*e", true), ("unit:backup", false), ("unit:*.timer", false),
+      ("user:ann,group:ops", true), ("user:ann,unit:other.service", false), ("user:bob,group:ops", false),
+    ])
+  func who(_ who: String, _ isAllowed: Bool) throws {
+    let request = Request(.post, try Pattern("a.b"), object: "")
+    #expect(
+      Self.policy("allow post a.b \(who)").decision(on: request, by: Self.ann).isAllowed == isAllowed)
+  }
+
+  @Test("Nobody is in a unit that the kernel does not vouch for")
+  func unverified() throws {
+    let request = Request(.post, try Pattern("a.b"), object: "")
+    let decision = Self.policy("allow * ** unit:*").decision(on: request, by: Subject(user: 0))
+    #expect(decision == .notAllowed)
+  }
+
+  @Test(
+    "%U stands for the user's id",
+    arguments: [
+      ("user.%U.**", "user.1001.a", "", true), ("user.%U.**", "user.1002.a", "", false),
+      ("user.%U.**", "user.10011.a", "", false), ("u%U.a", "u1001.a", "", true),
+      ("%U.%U", "1001.1001", "", true), ("**", "a", "user/1001", true), ("**", "a", "user/1002", false),
+    ])
+  func userID(_ names: String, _ name: String, _ object: String, _ isAllowed: Bool) throws {
+    let about = object.isEmpty ? "" : "object:user/%U"
+    let request = Request(.post, try Pattern(name), object: object)
+    let decision = Self.policy("allow post \(names) \(about) user:*").decision(on: request, by: Self.ann)
+    #expect(decision.isAllowed == isAllowed)
+  }
+
+  /// Whether each action may be done with a pattern and an object, if lines allow and deny these.
+  @Test(
+    "A registration must lie inside of a line that allows it, and outside of all that deny",
+    arguments: [
+      // allowed, denied, asked for, filtered actions, all others
+      ("a.**", "z", "a.b", "", true, true), ("a.**", "z", "a.**", "", true, true),
+      ("a.**", "z", "a.*", "", true, true), ("a.**", "z", "*.b", "", false, false),
+      ("a.**", "z", "**", "", false, false), ("a.*", "z", "a.**", "", false, false),
+      ("a.*", "z", "a.b.c", "", false, false), ("a.b", "z", "a.*", "", false, false),
+      ("a b", "z", "*", "", false, false), ("a b", "z", "b", "", true, true),
+      ("**", "a.b", "a.*", "", true, false), ("**", "a.*", "a.b", "", false, false),
+      ("**", "a.**", "b.**", "", true, true), ("**", "*.b", "a.**", "", true, false),
+      ("**", "a.b object:o", "a.b", "", true, false), ("**", "a.b object:o", "a.b", "o", false, false),
+      ("**", "a.b object:o", "a.b", "p", true, true), ("** object:v/*", "z", "a", "v/1", true, true),
+      ("** object:v/*", "z", "a", "", false, false), ("** object:v/*", "z", "a", "v/1/2", false, false),
+      ("** object:v/**", "z", "a", "v/1/2", true, true),
+    ] as [(String, String, String, String, Bool, Bool)])
+  func registration(
+    _ allowed: String, _ denied: String, _ pattern: String, _ object: String, _ isObserved: Bool,
+    _ isHeld: Bool
+  ) throws {
+    let policy = Self.policy("allow * \(allowed) user:*", "deny * \(denied) user:*")
+    let object = object.isEmpty ? nil : object
+    for action in [Action.observe, .delegate, .set, .hold, .declare, .monitor] {
+      let decision = policy.decision(on: Request(action, try Pattern(pattern), object: object), by: Self.ann)
+      #expect(decision.isAllowed == (action == .observe ? isObserved : isHeld), "\(action)")
+    }
+  }
+
+  @Test(
+    "A list has the registrations of which a part is allowed",
+    arguments: [
+      ("host.**", "z", "**", true), ("host.**", "z", "host.*", true), ("host.**", "z", "unit.*", false),
+      ("host.**", "host.secret", "host.*", true), ("host.**", "host.secret", "host.secret", false),
+      ("host.**", "**", "host.a", false),
+    ])
+  func listing(_ allowed: String, _ denied: String, _ pattern: String, _ isListed: Bool) throws {
+    let policy = Self.policy("allow list \(allowed) user:*", "deny list \(denied) user:*")
+    let decision = policy.decision(on: Request(.list, try Pattern(pattern), object: nil), by: Self.ann)
+    #expect(decision.isAllowed == isListed)
+  }
+
+  @Test("A decision names the line: the first that denies, else the first that allows")
+  func lines() throws {
+    let policy = Self.policy(
+      "allow post a user:bob", "allow post a user:*", "allow * ** user:ann", "deny post b user:*",
+      "deny post ** group:ops")
+    func decision(_ name: String, _ subject: Subject) throws -> Policy.Decision {
+      policy.decision(on: Request(.post, try Pattern(name), object: ""), by: subject)
+    }
+    #expect(try decision("a", Subject(user: 1)) == .allowed(by: 1))
+    #expect(try decision("b", Subject(user: 1001)) == .denied(by: 3))
+    #expect(try decision("a", Self.ann) == .denied(by: 4))
+    #expect(try decision("c", Subject(user: 1)) == .notAllowed)
+    #expect(policy.reason(of: .denied(by: 4)) == "denied by p:5")
+  }
+
+  @Test("Near misses are the lines that would allow it if one thing were different")
+  func nearMisses() throws {
+    let policy = Self.policy(
+      "allow hold host.** group:3000", "allow list host.** user:*", "allow hold host.shouldHalt user:*",
+      "allow hold x user:*", "deny hold host.** user:*", "allow hold host.** user:bob,unit:x",
+      "allow hold host.** user:ann,unit:x.service")
+    let request = Request(.hold, try Pattern("host.*"), object: nil)
+    let misses = policy.nearMisses(to: request, by: Self.ann, count: 10)
+    #expect(
+      misses.map { "\($0.index + 1) \($0.lacks)" } == [
+        "1 needs group:3000", "2 does not allow hold", "3 allows only part of host.*",
+        "6 needs user:bob, unit:x", "7 needs unit:x.service",
+      ])
+    #expect(policy.nearMisses(to: request, by: Self.ann, count: 2).count == 2)
+  }
+
+  @Test(
+    "Whether a policy lets everybody do everything",
+    arguments: [
+      ("allow * ** user:*", true), ("allow * a ** user:*", true), ("allow post ** user:*", false),
+      ("allow * ** object:x user:*", false), ("allow * ** user:root", false), ("deny * ** user:*", false),
+    ])
+  func open(_ line: String, _ isOpen: Bool) {
+    #expect((Self.policy(line).opensAll != nil) == isOpen)
+  }
+}
