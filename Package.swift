@@ -72,8 +72,8 @@ let package = Package(
     .executableTarget(
       name: "simulate",
       dependencies: [
-        "CSimulatedKernel", "TribuneCore", "TribuneServer", "TribuneSystem", "TribuneTestSupport",
-        "TribuneWire",
+        "CSimulatedKernel", "TribuneCore", "TribunePolicy", "TribuneServer", "TribuneSystem",
+        "TribuneTestSupport", "TribuneWire",
       ],
       path: "Tests/Simulation", exclude: ["Seeds"], swiftSettings: mainActor),
     .testTarget(

@@ -14,7 +14,7 @@ import Testing
   }
 
   private static let lines: [(line: String, completed: [String])] = [
-    ("po", ["post"]),
+    ("po", ["policy", "post"]),
     ("hol", ["hold", "holds"]),
     ("--json=", ["--json=off", "--json=pretty", "--json=short"]),
     ("--json p", ["--json", "pretty"]),

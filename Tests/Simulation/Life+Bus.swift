@@ -155,7 +155,10 @@ extension Life {
       }
     }
     bus = started
-    if Kernel.busIsDead { return died() }
+    if Kernel.busIsDead {
+      endForbidden(isCertain: false)
+      return died()
+    }
     isTakingOver = false
     if let flaw {
       try require(faults.noMemory > 0 || faults.keeper > 0, "the bus does not start: \(flaw)")
@@ -163,6 +166,7 @@ extension Life {
       return
     }
     tookOver()
+    endForbidden(isCertain: true)
   }
 
   /// The bus has died.
@@ -269,14 +273,19 @@ extension Life {
     overriders = random.oneIn(3) ? [1000] : nil
     configuration.policy.overriders = overriders.map { .users($0) } ?? .everyone
     if setting.isTight { configuration.logMaxBytes = random.pick(Setting.tightLogs) }
+    isStrict = random.oneIn(3)
+    configuration.access = Self.policy(isStrict: isStrict)
     setting.configuration = configuration
     tell(
       """
       the configuration has a deadline of \(configuration.deadlineNanoseconds / 1_000_000) ms, and requires \
-      \(required ?? "nothing"); \(overriders == nil ? "everyone" : "user 1000") may override
+      \(required ?? "nothing"); \(overriders == nil ? "everyone" : "user 1000") may override\
+      \(isStrict ? "; user 1002 may register nothing" : "")
       """)
     beginWork()
+    guard bus != nil else { return }
     try runBus(Faults()) { $0.reconfigure(configuration) }
+    endForbidden(isCertain: !Kernel.busIsDead)
     if Kernel.busIsDead { died() }
   }
 

@@ -203,11 +203,20 @@ extension Life {
   func take(_ registration: Registration, _ operation: Operation) {
     let link = registration.link
     registration.takenAt = taken
+    registration.isForbidden = mayNotRegister(link)
+    guard !registration.isForbidden else {
+      registration.certainty = .gone
+      guard registration.wantsSnapshot else { return }
+      registration.deliveredBefore = waiting.filter { $0.style == .asSoonAsPossible }
+      return deliverSoon()
+    }
     registration.defaultTimeout = UInt32(setting.configuration.delegateTimeoutNanoseconds / 1_000_000)
     if case .delegate(let isSet, _, _, _) = registration.what {
       if isSet {
         for other in known.flatMap(\.registrations)
-        where other.isDelegate && other.certainty != .gone && other.object == registration.object {
+        where other.isDelegate && other.certainty != .gone && other.object == registration.object
+          && mayReplace(other, by: link)
+        {
           operation.ended.append(other)
           // It may be refused because the log has no room.
           if setting.isTight { other.certainty = .possible } else { forget(other) }

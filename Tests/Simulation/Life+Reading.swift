@@ -254,6 +254,7 @@ extension Life {
     default: break
     }
     guard case .register(let registration) = operation.what else { return }
+    check(!registration.isForbidden, "r\(registration.number) was let in, and the policy forbids it")
     registration.mayBeRefused = false
     for index in link.expected.indices where link.expected[index].pending === registration {
       link.expected[index].certainty = .certain
@@ -324,7 +325,8 @@ extension Life {
       var isOver = false
       if case .hold(let expiry) = registration.what { isOver = expiry != 0 && expiry <= Kernel.now }
       check(
-        isOver || setting.isTight && refusal.code == .limitExceeded
+        isOver || registration.isForbidden && refusal.code == .notPermitted
+          || setting.isTight && refusal.code == .limitExceeded
           || registration.wantsSnapshot && refusal.code == .limitExceeded,
         "link \(link.number) may not register: \(message)")
       retract(registration)

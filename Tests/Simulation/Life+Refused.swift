@@ -18,7 +18,8 @@ extension Life {
 
   /// A frame that the bus refuses, and that has no other effect.
   func strayFrame(_ link: Link) {
-    switch Int.random(in: 0..<8, using: &random) {
+    switch Int.random(in: 0..<10, using: &random) {
+    case 8..<10: forbiddenMessage(link)
     case 0: refuse(link, .notFound) { $0.appendFrame(Cancel(target: 1 << 40), serial: $1) }
     case 1..<4: refuse(link, .unknownKind) { foreignFrame([], serial: $1, to: $0) }
     case 4..<6: unknownValue(link)
@@ -26,7 +27,7 @@ extension Life {
     }
   }
 
-  private func refuse(
+  func refuse(
     _ link: Link, _ code: ErrorCode, file: MemoryFile? = nil, _ write: (ByteBuffer, Serial) -> Void
   ) {
     let serial = link.serial()
@@ -70,7 +71,7 @@ extension Life {
         set([5, 2, 1 << 3][which - 5], at: [4, 5, 14][which - 5])
       default:
         buffer.appendFrame(List(.bus), serial: serial)
-        set(10, at: 0)
+        set(11, at: 0)
       }
     }
   }

@@ -79,8 +79,10 @@ extension Life {
         known.flatMap(\.registrations).contains {
           guard case .delegate(isSet: true, _, _, _) = $0.what else { return false }
           return $0.label == successor.delegate.label && $0.object == registration.object
-            && $0 !== registration
+            && $0 !== registration && mayReplace(registration, by: $0.link)
         }, "r\(registration.number) was ended by \(successor.delegate.label), which is not set in its place")
+    case (.notPermitted, _):
+      check(registration.mayBeEndedByPolicy, "r\(registration.number) was ended, and the policy allows it")
     default: violate("r\(registration.number) was ended, and cannot be: \(ended)")
     }
     forget(registration)

@@ -46,6 +46,7 @@ final class Life {
       configuration.delegateTimeoutNanoseconds = 1_000_000_000
       configuration.deadlineNanoseconds = 2_000_000_000
       configuration.logLevel = Life.logLevel
+      configuration.access = Life.policy(isStrict: false)
       isTight = random.oneIn(4)
       if isTight { configuration.logMaxBytes = random.pick(Self.tightLogs) }
       isLong = !isTight && random.oneIn(8)
@@ -93,6 +94,8 @@ final class Life {
   var required: String?
   /// The users who may override vetoes; nil for everyone.
   var overriders: Set<UInt32>?
+  /// The policy refuses all registrations of one of the users.
+  var isStrict = false
   /// Buses that began empty.
   var epoch: UInt64 = 0
   // Ids that one bus must never give out again.

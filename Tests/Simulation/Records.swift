@@ -29,6 +29,10 @@ final class Registration {
   private(set) var wasInDoubt = false
   /// There may be no room for it in the log, or for the snapshot in the client's queue: the reply says so.
   var mayBeRefused = false
+  /// The policy did not allow it when the bus took it.
+  var isForbidden = false
+  /// The policy has changed since, and did not allow it any more.
+  var mayBeEndedByPolicy = false
   var isKnown: Bool { certainty == .certain && !mayBeRefused }
   /// The values of `Life.taken` when the bus took it, and took it back.
   var takenAt = 0

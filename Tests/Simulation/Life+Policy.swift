@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribunePolicy
+import TribuneTestSupport
+import TribuneWire
+
+/// The policy of the bus, and the model of it. Each of the three users is allowed less than the one before.
+extension Life {
+  /// May not use names under `forbidden`, and sets itself in the place of its own delegates only.
+  private static let limitedUser: UInt32 = 1001
+  /// May register nothing while the policy is strict.
+  private static let strictUser: UInt32 = 1002
+
+  static func policy(isStrict: Bool) -> Policy {
+    let lines = [
+      "allow * ** user:*", "deny post,retain,ask,observe,list forbidden.** user:\(limitedUser)",
+      "deny set ** user:\(limitedUser)",
+    ]
+    let strict = "deny observe,delegate,hold,declare,monitor ** user:\(strictUser)"
+    var parser = PolicyParser(NameLookup(user: { _ in nil }, group: { _ in nil }))
+    parser.read(Array((lines + (isStrict ? [strict] : [])).joined(separator: "\n").utf8), file: "policy")
+    precondition(parser.diagnostics.isEmpty, "the policy is invalid: \(parser.diagnostics)")
+    return Policy(parser.lines)
+  }
+
+  /// Whether the policy refuses all registrations of a client.
+  func mayNotRegister(_ link: Link) -> Bool { isStrict && link.uid == Self.strictUser }
+
+  /// Whether a delegate that is set replaces another one of its object.
+  func mayReplace(_ other: Registration, by link: Link) -> Bool {
+    link.uid != Self.limitedUser || other.link.uid == link.uid
+  }
+
+  /// A bus has applied the policy: what that does not allow has ended.
+  ///
+  /// - Parameter isCertain: false if the bus has died meanwhile.
+  func endForbidden(isCertain: Bool) {
+    taken += 1
+    for link in known where mayNotRegister(link) {
+      for registration in link.registrations where registration.certainty != .gone {
+        registration.mayBeEndedByPolicy = true
+        if isCertain { forget(registration) } else { registration.certainty = .possible }
+      }
+    }
+  }
+
+  /// A message that the policy refuses to its sender, if it is the user for whom there are such.
+  func forbiddenMessage(_ link: Link) {
+    guard link.uid == Self.limitedUser else { return }
+    let name = "forbidden.\(random.pick(["shouldOpen", "state"]))"
+    let object = random.pick(Naming.objects)
+    let which = Int.random(in: 0..<6, using: &random)
+    refuse(link, .notPermitted) { buffer, serial in
+      switch which {
+      case 0: buffer.appendFrame(Post(), serial: serial, name: name, object: object)
+      case 1: buffer.appendFrame(Post(), flags: .acknowledge, serial: serial, name: name, object: object)
+      case 2:
+        buffer.appendFrame(Post(options: .retain), serial: serial, name: name, object: object, text: "1")
+      case 3: buffer.appendFrame(Ask(), serial: serial, name: name, object: object)
+      case 4:
+        buffer.appendFrame(Observe(options: .awaited), serial: serial, name: "forbidden.*", object: object)
+      default: buffer.appendFrame(List(.chain), serial: serial, name: name, object: object)
+      }
+    }
+  }
+}
