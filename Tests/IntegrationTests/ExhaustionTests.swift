@@ -76,25 +76,13 @@ struct ExhaustionTests {
 
   @Test("one user cannot take all connections: the bus keeps some for others, and for root")
   func userShare() throws {
-    try #require(geteuid() == 0, "only root can connect as another user")
-    let bus = try TestBus(configuration: "[Bus]\nConnectionsMax=8\n")
-    // Another user may have no access to the folder with the programs.
-    let program = "\(bus.folder.path)/tribunectl"
-    try FileManager.default.copyItem(atPath: try Programs.path(of: "tribunectl"), toPath: program)
-    func asUser(_ user: UInt32, _ arguments: String...) -> [String] {
-      [
-        "/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups", program,
-        "--address=\(bus.address)",
-      ]
-        + arguments
-    }
-    func observer(_ user: UInt32) throws -> RunningProgram {
-      let observer = try RunningProgram(asUser(user, "observe", "a.**"))
-      #expect(try observer.errors.line()?.hasPrefix("observing ") == true)
-      return observer
-    }
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    let bus = try TestBus(configuration: "[Bus]\nConnectionsMax=8\n", folder: folder)
+    func user(_ id: UInt32) throws -> OtherUser { try OtherUser(id, on: bus.address, in: folder) }
+    func observer(_ id: UInt32) throws -> RunningProgram { try user(id).staying("observe", "a.**") }
     let greedy = try (0..<4).map { _ in try observer(65_534) }
-    let refused = try FinishedProgram(asUser(65_534, "list"))
+    let refused = try user(65_534).tribunectl("list")
     refused.expect(
       1,
       errors: "tribunectl: user 65534 has its share of the 8 connections of the bus, 4 (ConnectionsMax=); "

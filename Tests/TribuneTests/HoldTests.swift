@@ -48,6 +48,18 @@ struct HoldTests {
     #expect(rest == [])
   }
 
+  @Test func aHoldThatThePolicyEndsEndsTheConnectionWithTheReason() async throws {
+    _ = try await conversation(reconnectingFor: .seconds(10)) { peer in
+      let hold = try peer.takeHold()
+      try peer.send(Ended.notPermitted("denied by 20.policy:4"), serial: hold.serial)
+      return try peer.restOfKinds()
+    } client: { connection in
+      let hold = try await connection.hold("a.shouldB", why: "c")
+      #expect(await hold.expired() == false)
+      #expect(await connection.closed() == TribuneError(.notPermitted, "denied by 20.policy:4"))
+    }
+  }
+
   @Test func aHoldEndsWithItsConnection() async throws {
     try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       _ = try peer.takeHold()

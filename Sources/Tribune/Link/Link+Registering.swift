@@ -48,13 +48,13 @@ extension LinkState {
   /// The bus has ended a registration. If its policy has changed, the connection ends, as if the registration had been
   /// refused after an interruption: a hold or a delegate that is not in force any more must not go unnoticed.
   mutating func ended(_ serial: Serial, _ ended: Ended) -> [Action] {
-    let registration = removeRegistration(serial)
     switch ended {
     case .notPermitted(let why): return end(TribuneError(.notPermitted, why))
     case .expired:
-      if case .hold(let term) = registration { return [.endHold(term, hasExpired: true)] }
+      if case .hold(let term) = removeRegistration(serial) { return [.endHold(term, hasExpired: true)] }
       return []
     case .replaced(let entry):
+      let registration = removeRegistration(serial)
       // The bus does not report to it any more how its queries end.
       let actions: [Action] = takeQuestions(of: serial).map { .cancel($0) }
       guard let attached = registration?.attached, attached.replace(by: DelegateInfo(entry)) else {

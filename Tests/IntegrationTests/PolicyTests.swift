@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+import TribuneWire
+
+/// What one user can do to another on a bus that neither of them runs.
+@Suite("The policy of a bus", .timeLimit(.minutes(3)))
+struct PolicyTests {
+  /// The lines that the package installs.
+  private static let usual = """
+    allow * ** user:root
+    allow * user.%U.** user:*  # %U: the uid
+    allow list,observe,ask host.** unit.** user:*
+
+    """
+  private static let ann: UInt32 = 65_533
+  private static let bob: UInt32 = 65_534
+
+  private let folder: TestFolder
+
+  init() throws { folder = try TestFolder() }
+
+  private func write(_ lines: String, to file: String = "10.policy") throws {
+    try folder.write(lines, to: "etc/policy.d/\(file)")
+  }
+
+  private func user(_ id: UInt32, on bus: TestBus, groups: [UInt32] = []) throws -> OtherUser {
+    try OtherUser(id, on: bus.address, in: folder, groups: groups)
+  }
+
+  // MARK: Two users
+
+  @Test(
+    "A user can do nothing to another one, or to the host, that the policy does not allow",
+    arguments: [
+      (["post", "host.didReboot"], "post host.didReboot"),
+      (["post", "user.65533.a"], "post user.65533.a"),
+      (["post", "user.65533.a", "{}", "--retain"], "post user.65533.a"),
+      (["observe", "user.65533.**"], "observe user.65533.**"), (["observe", "**"], "observe **"),
+      (["observe", "tribune.**"], "observe tribune.**"),
+      (["ask", "user.65533.shouldA"], "ask user.65533.shouldA"),
+      (["ask", "host.shouldReboot", "--override=I say so"], "override host.shouldReboot"),
+      (["delegate", "--veto=no", "host.shouldReboot"], "delegate host.shouldReboot"),
+      (["delegate", "--set", "--approve", "**"], "delegate **"),
+      (["delegate", "--set", "--approve", "user.65533.shouldA"], "delegate user.65533.shouldA"),
+      (["hold", "--why=x", "host.shouldReboot"], "hold host.shouldReboot"),
+      (["hold", "--why=x", "**"], "hold **"),
+      (["declare", "host", "Evil"], "declare ** for \"host\""), (["monitor"], "monitor **"),
+      (["monitor", "user.65533.**"], "monitor user.65533.**"), (["capture"], "monitor **"),
+      (["explain", "user.65533.shouldA"], "list user.65533.shouldA"),
+    ])
+  func denied(arguments: [String], what: String) throws {
+    try write(Self.usual)
+    let bus = try TestBus(folder: folder)
+    let refused = try FinishedProgram(try user(Self.bob, on: bus).command(arguments))
+    #expect(refused.status != 0 && refused.output.isEmpty)
+    #expect(
+      refused.errors == "tribunectl: user 65534 may not \(what): no line of the policy allows it\n",
+      "\(refused)")
+    #expect(try bus.log().contains("may not \(what): no line of the policy allows it"))
+    #expect(try bus.tribunectl("status", "-j").object()["denied"] as? Int == 1)
+  }
+
+  @Test("Lists show a user what the policy lets it list, and its own")
+  func lists() throws {
+    try write(Self.usual)
+    let bus = try TestBus(folder: folder)
+    let (ann, bob) = (try user(Self.ann, on: bus), try user(Self.bob, on: bus))
+    let root = try bus.staying("hold", "--why=restore", "host.shouldReboot")
+    let secret = try ann.staying("hold", "--why=secret", "user.65533.shouldA")
+    let own = try bob.staying("delegate", "--approve", "user.65534.shouldA")
+    let holds = try bob.tribunectl("holds", "--no-legend")
+    #expect(holds.output.contains("restore") && !holds.output.contains("secret"))
+    #expect(try bob.tribunectl("explain", "host.shouldReboot").output.contains("restore"))
+    #expect(try bob.tribunectl("ask", "host.shouldReboot").status == 1)
+    #expect(try bus.tribunectl("holds").output.contains("secret"))
+    withExtendedLifetime((root, secret, own)) {}
+  }
+
+  @Test("A user may do everything below its own names, and everybody sees what concerns the host")
+  func allowed() throws {
+    try write(Self.usual)
+    let bus = try TestBus(folder: folder)
+    let (ann, bob) = (try user(Self.ann, on: bus), try user(Self.bob, on: bus))
+    let observer = try bob.staying("observe", "host.**", "user.65534.**", "-j")
+    try bob.tribunectl("post", "user.65534.a").expect(0)
+    try bus.tribunectl("post", "host.didResume").expect(0)
+    #expect(try observer.output.object()["name"] as? String == "user.65534.a")
+    #expect(try observer.output.object()["name"] as? String == "host.didResume")
+    let hold = try ann.staying("hold", "--why=mine", "user.65533.shouldA")
+    #expect(try ann.tribunectl("ask", "user.65533.shouldA").status == 1)
+    try ann.tribunectl("ask", "user.65533.shouldA", "--override=I may").expect(0)
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("A set takes no delegate of another user away, unless the policy allows to set it")
+  func setting() throws {
+    try write("allow delegate ** user:*\nallow set y.** user:65534\n")
+    let bus = try TestBus(folder: folder)
+    let (ann, bob) = (try user(Self.ann, on: bus), try user(Self.bob, on: bus))
+    let delegates = [
+      try ann.staying("delegate", "--veto=no", "x.shouldA"),
+      try ann.staying("delegate", "--veto=no", "y.shouldA"),
+      try bob.staying("delegate", "--approve", "--set", "x.shouldA"),
+    ]
+    #expect(delegates[1].status() != 0)
+    try bus.tribunectl("ask", "x.shouldA").expect(1)
+    try bus.tribunectl("ask", "y.shouldA").expect(0)
+  }
+
+  // MARK: Whose bus it is
+
+  @Test("Without a policy, the bus is that of the user who runs it, and of root")
+  func owner() throws {
+    let bus = try TestBus(folder: folder)
+    try bus.tribunectl("post", "a.b").expect(0)
+    let refused = try user(Self.bob, on: bus).tribunectl("post", "user.65534.a")
+    refused.expect(
+      1, errors: "tribunectl: user 65534 may not post user.65534.a: no line of the policy allows it\n")
+  }
+
+  @Test("Who runs a bus may do everything on it, also with a policy, and root what that says")
+  func unprivileged() throws {
+    try write("allow post root.** user:root\n")
+    // The folder is root's, and the socket the daemon's.
+    try folder.write("", to: "run/placeholder")
+    _ = unsafe chown("\(folder.path)/run", Self.ann, Self.ann)
+    let program = "\(folder.path)/tribuned"
+    try FileManager.default.copyItem(atPath: try Programs.path(of: "tribuned"), toPath: program)
+    let path = "\(folder.path)/run/bus"
+    let bus = try RunningProgram([
+      "/usr/bin/setpriv", "--reuid=\(Self.ann)", "--regid=\(Self.ann)", "--clear-groups", program,
+      "--listen=\(path)", "--config=\(folder.path)/etc",
+    ])
+    while let line = try bus.errors.line(), !line.contains("listening on") {}
+    let ann = try OtherUser(Self.ann, on: "unix:\(path)", in: folder)
+    try ann.tribunectl("post", "a.b").expect(0)
+    try ann.tribunectl("ask", "a.shouldB", "--override=mine").expect(0)
+    try TestBus.tribunectl(["post", "root.a"], address: "unix:\(path)").expect(0)
+    try TestBus.tribunectl(["post", "a.b"], address: "unix:\(path)").expect(
+      1, errors: "tribunectl: user 0 may not post a.b: no line of the policy allows it\n")
+  }
+
+  @Test("Groups count, the supplementary ones too")
+  func groups() throws {
+    try write("allow hold a.** group:4242,user:65534\nallow ask,list ** user:*\n")
+    let bus = try TestBus(folder: folder)
+    try user(Self.bob, on: bus).tribunectl("hold", "--why=x", "a.shouldB", "--", "true").expect(255)
+    let member = try user(Self.bob, on: bus, groups: [100, 4242])
+    try member.tribunectl("hold", "--why=x", "a.shouldB", "--", "true").expect(0)
+    try user(Self.ann, on: bus, groups: [4242]).tribunectl("hold", "--why=x", "a.shouldB", "--", "true")
+      .expect(255)
+  }
+
+  // MARK: Reloading
+
+  @Test(
+    "A reload ends what is not allowed any more, and tells its client the line", arguments: [false, true])
+  func reload(_ isDenied: Bool) throws {
+    try write("allow * ** user:*\n")
+    let bus = try TestBus(folder: folder)
+    let bob = try user(Self.bob, on: bus)
+    let hold = try bob.staying("hold", "--why=x", "host.shouldReboot")
+    let observer = try bob.staying("observe", "host.**")
+    try write("allow observe host.** user:*\n" + (isDenied ? "deny hold ** user:65534\n" : ""))
+    try bus.reload("")
+    let why =
+      isDenied ? "denied by \(folder.path)/etc/policy.d/10.policy:2" : "no line of the policy allows it"
+    #expect(
+      try hold.errors.line() == "tribunectl: user 65534 may not hold host.shouldReboot: \(why)")
+    #expect(hold.status() != 0)
+    try bus.tribunectl("ask", "host.shouldReboot").expect(0)
+    try bus.tribunectl("post", "host.didResume").expect(0)
+    #expect(try observer.output.line()?.contains("host.didResume") == true)
+  }
+
+  @Test("A policy with a mistake is not used: a bus does not start with it, and keeps the one that it has")
+  func mistakes() throws {
+    try write("allow post a.** user:65534\n")
+    let bus = try TestBus(folder: folder)
+    try write("allow post b.** user:65534\nalow post c user:65534\n")
+    let mistake = "\(folder.path)/etc/policy.d/10.policy:2:1: error: \"alow\" is neither allow nor deny"
+    try bus.reload("")
+    #expect(try bus.log().contains(mistake))
+    let bob = try user(Self.bob, on: bus)
+    try bob.tribunectl("post", "a.b").expect(0)
+    try bob.tribunectl("post", "b.b").expect(1)
+    let tribuned = try Programs.path(of: "tribuned")
+    let options = ["--config=\(folder.path)/etc", "--listen=\(folder.path)/other"]
+    let refused = try FinishedProgram([tribuned] + options)
+    #expect(refused.status == 1 && refused.errors.contains(mistake))
+    let checked = try FinishedProgram([tribuned, "--check-config"] + options)
+    #expect(checked.status == 1 && checked.errors.contains(mistake))
+  }
+
+  @Test("Expectations in .test files are checked with the configuration, and by verify")
+  func expectations() throws {
+    try write("allow hold host.** group:0\n")
+    try write("expect deny hold host.** user:65534\nexpect deny hold host.** group:0\n", to: "10.test")
+    let checked = try FinishedProgram([
+      try Programs.path(of: "tribuned"), "--check-config", "--config=\(folder.path)/etc",
+    ])
+    let failure =
+      "expected deny hold host.** for group:0: allowed by \(folder.path)/etc/policy.d/10.policy:1\n"
+    checked.expect(1, errors: "\(folder.path)/etc/policy.d/10.test:2: error: \(failure)")
+    let files = ["10.policy", "10.test"].map { "\(folder.path)/etc/policy.d/\($0)" }
+    let verified = try FinishedProgram([try Programs.path(of: "tribunectl"), "verify"] + files)
+    verified.expect(1, output: "", errors: "\(files[1]):2:1: \(failure)")
+  }
+
+  // MARK: Explaining
+
+  @Test("policy explain names the decision, the line, the identity, and near misses")
+  func explain() throws {
+    try write("# who may reboot\nallow hold host.** group:4242\nallow ask host.** user:*\n")
+    let bus = try TestBus(folder: folder)
+    let bob = try user(Self.bob, on: bus, groups: [7])
+    let file = "\(folder.path)/etc/policy.d/10.policy"
+    try bob.tribunectl("policy", "explain", "hold", "host.shouldReboot").expect(
+      1,
+      output: """
+        hold host.shouldReboot: refused
+          No line of the policy allows it.
+          For user 65534, groups 7 65534, no system unit (of this connection, as the kernel recorded them).
+        Near miss: \(file):2 needs group:4242
+          allow hold host.** group:4242
+        Near miss: \(file):3 does not allow hold
+          allow ask host.** user:*
+
+        """)
+    try bob.tribunectl("policy", "explain", "ask", "host.shouldReboot").expect(
+      0,
+      output: """
+        ask host.shouldReboot: allowed
+          \(file):3: allow ask host.** user:*
+          For user 65534, groups 7 65534, no system unit (of this connection, as the kernel recorded them).
+
+        """)
+    let hold = try user(Self.ann, on: bus, groups: [4242]).staying("hold", "--why=x", "host.shouldReboot")
+    let decision = try bus.tribunectl("policy", "explain", "hold", "host.*", "--pid=\(hold.pid)", "-j")
+      .object()
+    #expect(decision["allowed"] as? Bool == true && decision["groups"] as? [Int] == [4242, 65_533])
+    #expect((decision["by"] as? [String: Any])?["line"] as? Int == 2)
+    let list = try bus.tribunectl("list", "--json=short").lines.map { try jsonObject($0) }
+    let id = try #require(list.first { $0["uid"] as? Int == 65_533 }?["connection"] as? String)
+    try bus.tribunectl("policy", "explain", "hold", "host.*", "--connection=\(id)").expect(0)
+    // Whose connection that is does not concern others.
+    try bob.tribunectl("policy", "explain", "hold", "host.*", "--connection=\(id)").expect(
+      1, errors: "tribunectl: there is no connection \(id)\n")
+    try bus.tribunectl("policy", "explain", "hold", "host.*", "--as=nobody").expect(1)
+    try bus.tribunectl("policy", "explain", "fly", "host.*").expect(
+      1,
+      errors:
+        "tribunectl: there is no action \"fly\"; there are post, retain, observe, ask, delegate, set, hold, "
+        + "override, declare, monitor, list\n")
+  }
+}
+
+/// The policy over restarts.
+@Suite("The policy of a restarted bus", .timeLimit(.minutes(2)))
+struct RestartedPolicyTests {
+  private let folder: TestFolder
+
+  init() throws {
+    folder = try TestFolder()
+    try folder.write("allow * ** user:*\ndeny set ** user:65534\n", to: "etc/policy.d/10.policy")
+  }
+
+  @Test("A delegate that was not replaced is still there", arguments: RestartedBus.Way.allCases)
+  func setting(_ way: RestartedBus.Way) throws {
+    let bus = try RestartedBus(folder: folder)
+    let (ann, bob) = (
+      try OtherUser(65_533, on: "unix:\(bus.path)", in: folder),
+      try OtherUser(65_534, on: "unix:\(bus.path)", in: folder)
+    )
+    let delegates = [
+      try ann.staying("delegate", "--veto=no", "x.shouldA"),
+      try bob.staying("delegate", "--approve", "--label=first", "x.shouldA"),
+      try bob.staying("delegate", "--approve", "--label=second", "--set", "x.shouldA"),
+    ]
+    #expect(delegates[1].status() != 0)
+    for _ in 0..<2 {
+      try bus.restart(way)
+      let verdict = try bus.bus.tribunectl("ask", "x.shouldA", "-j", "--mode=all")
+      #expect(verdict.status == 1)
+      #expect(try verdict.outcomes().count == 2)
+    }
+    withExtendedLifetime(delegates) {}
+  }
+
+  @Test("What a reload has ended is not back, and what it allows again has to be registered again")
+  func ended() throws {
+    let bus = try RestartedBus(folder: folder)
+    let bob = try OtherUser(65_534, on: "unix:\(bus.path)", in: folder)
+    let hold = try bob.staying("hold", "--why=x", "host.shouldReboot")
+    // The client does not read that its hold has ended.
+    try hold.freeze()
+    try folder.write("allow ask ** user:*\n", to: "etc/policy.d/10.policy")
+    try bus.bus.reload("")
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/10.policy")
+    try bus.bus.reload("")
+    for way in RestartedBus.Way.allCases {
+      try bus.restart(way)
+      try bus.bus.tribunectl("ask", "host.shouldReboot").expect(0)
+    }
+    hold.signal(SIGCONT)
+    #expect(hold.status() != 0)
+  }
+
+  @Test("A policy that changed while there was no bus ends what it does not allow")
+  func changed() throws {
+    let bus = try RestartedBus(folder: folder)
+    let bob = try OtherUser(65_534, on: "unix:\(bus.path)", in: folder)
+    let hold = try bob.staying("hold", "--why=x", "host.shouldReboot")
+    try folder.write("allow ask ** user:*\n", to: "etc/policy.d/10.policy")
+    try bus.restart(.crash)
+    try bus.bus.tribunectl("ask", "host.shouldReboot").expect(0)
+    #expect(
+      try hold.errors.line()
+        == "tribunectl: user 65534 may not hold host.shouldReboot: no line of the policy allows it")
+    #expect(hold.status() != 0)
+  }
+}
