@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that a policy can allow or deny. The numbers are the wire's.
+/// Something that a policy can allow or deny.
 package enum Action: UInt8, CaseIterable, Sendable {
-  case post = 0
+  case post
   /// Post a notification that the bus retains.
-  case retain = 1
-  case observe = 2
+  case retain
+  case observe
   /// Ask delegates, or query them for values.
-  case ask = 3
-  case delegate = 4
+  case ask
+  case delegate
   /// Replace the delegates of other users.
-  case set = 5
-  case hold = 6
+  case set
+  case hold
   /// Override vetoes.
-  case override = 7
+  case override
   /// Declare the protocol of an object, or define protocols.
-  case declare = 8
-  case monitor = 9
-  case list = 10
+  case declare
+  case monitor
+  case list
 
-  package var name: String { "\(self)" }
+  /// The names of all, in their order.
+  package static let names = allCases.map { "\($0)" }
 
-  package init?(name: some StringProtocol) {
-    guard let action = Self.allCases.first(where: { $0.name == name }) else { return nil }
-    self = action
+  package var name: String { Self.names[Int(rawValue)] }
+
+  package init?(name: String) {
+    guard let number = Self.names.firstIndex(of: name) else { return nil }
+    self = Self.allCases[number]
   }
 }
 

@@ -17,8 +17,10 @@ extension Bus {
     let pattern = try frame.pattern()
     try frame.object.requireObject()
     guard let action = Action(name: question.action) else {
-      let names = Action.allCases.map(\.name).joined(separator: ", ")
-      throw WireError(.invalidValue, "there is no action \"\(question.action.escaped)\"; there are \(names)")
+      throw WireError(
+        .invalidValue,
+        "there is no action \"\(question.action.escaped)\"; there are \(Action.names.joined(separator: ", "))"
+      )
     }
     let subject = try subject(of: question, connection, for: slot)
     let object = String(repairing: frame.object)

@@ -12,8 +12,9 @@ final class Permissions {
   let policy: Policy
   /// Lines that are the same for every user whom they are about.
   fileprivate let common: CommonLines
-  /// Lines with `%U`. They are few, and compared one after the other.
-  private let own: [BoundLine]
+  /// Lines with `%U`.
+  private let ownLines: [BoundLine]
+  private let own: LineIndex
   /// Whether any line denies observing something.
   let deniesObserving: Bool
   /// Connections of this subject.
@@ -22,7 +23,8 @@ final class Permissions {
   fileprivate init(
     id: UInt64, _ subject: Subject, _ policy: Policy, _ common: CommonLines, own: [BoundLine]
   ) {
-    (self.id, self.subject, self.policy, self.common, self.own) = (id, subject, policy, common, own)
+    (self.id, self.subject, self.policy, self.common) = (id, subject, policy, common)
+    (ownLines, self.own) = (own, LineIndex(own))
     deniesObserving = (common.lines + own).contains { $0.effect == .deny && $0.actions.contains(.observe) }
   }
 
@@ -30,10 +32,7 @@ final class Permissions {
   func actions(with name: RawSpan, _ object: RawSpan) -> ActionSet {
     var (allowed, denied) = (ActionSet(), ActionSet())
     forEachLine(matching: name, object) { line in
-      switch line.effect {
-      case .allow: allowed.formUnion(line.actions)
-      case .deny: denied.formUnion(line.actions)
-      }
+      if line.isDeny { denied.formUnion(line.actions) } else { allowed.formUnion(line.actions) }
     }
     return allowed.subtracting(denied)
   }
@@ -47,7 +46,7 @@ final class Permissions {
   func denyingLine(of action: Action, _ name: RawSpan, _ object: RawSpan) -> Int? {
     var first: Int?
     forEachLine(matching: name, object) { line in
-      if line.effect == .deny, line.actions.contains(action) { first = min(first ?? .max, line.index) }
+      if line.isDeny, line.actions.contains(action) { first = min(first ?? .max, line.index) }
     }
     return first
   }
@@ -55,48 +54,27 @@ final class Permissions {
   func decision(on request: Request) -> Policy.Decision {
     let decision = common.lines.decision(on: request)
     if case .denied = decision { return decision }
-    let own = own.decision(on: request)
+    let own = ownLines.decision(on: request)
     if case .notAllowed = own { return decision }
     return own
   }
 
-  private func forEachLine(matching name: RawSpan, _ object: RawSpan, _ body: (BoundLine) -> Void) {
-    common.forEach(matching: name, object, body)
-    for line in own where line.names.contains(where: { $0.matches(name) }) && line.isAbout(object) {
-      body(line)
-    }
+  @inline(__always) private func forEachLine(
+    matching name: RawSpan, _ object: RawSpan, _ body: (LineIndex.Entry) -> Void
+  ) {
+    common.index.forEach(matching: name, object, body)
+    own.forEach(matching: name, object, body)
   }
 }
 
 /// Lines that are the same for every user whom they are about. Subjects to whom the same lines apply share them.
 private final class CommonLines {
   let lines: [BoundLine]
-  /// The places of the lines by their names, made when the first decision needs it.
-  private lazy var tree = makeTree()
+  let index: LineIndex
 
-  init(_ lines: [BoundLine]) { self.lines = lines }
-
-  private func makeTree() -> PatternTree<Int> {
-    let tree = PatternTree<Int>(unusedMax: 0)
-    for (place, line) in lines.enumerated() {
-      for name in line.names { tree.insert(place, pattern: name, object: nil) }
-    }
-    return tree
-  }
-
-  func forEach(matching name: RawSpan, _ object: RawSpan, _ body: (BoundLine) -> Void) {
-    if lines.isEmpty { return }
-    tree.forEach(matching: name, object: RawSpan()) { place in
-      if lines[place].isAbout(object) { body(lines[place]) }
-    }
-  }
-}
-
-extension BoundLine {
-  /// Whether it is about messages with that object; none if it is empty.
-  fileprivate func isAbout(_ object: RawSpan) -> Bool {
-    guard let pattern = self.object else { return true }
-    return object.byteCount > 0 && pattern.matches(String(repairing: object))
+  init(_ lines: [BoundLine]) {
+    self.lines = lines
+    index = LineIndex(lines)
   }
 }
 
@@ -109,7 +87,7 @@ package enum AccessRules: Sendable {
 }
 
 /// The permissions of all connections.
-struct Access {
+struct Access: ~Copyable {
   /// In place of the id of permissions, for those who may do everything.
   static let everythingID: UInt64 = 0
 

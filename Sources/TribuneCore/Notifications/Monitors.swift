@@ -6,7 +6,7 @@ import TribuneWire
 ///
 /// A monitor without a pattern sees all frames, with or without a name. A monitor with a pattern sees the frames
 /// whose names match it.
-struct Monitors {
+struct Monitors: ~Copyable {
   struct Registration {
     /// nil for all frames.
     let pattern: Pattern?

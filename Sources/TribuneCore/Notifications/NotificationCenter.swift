@@ -120,7 +120,7 @@ package struct NotificationCenter {
   ///   them: those of a cached route are valid.
   /// - Throws: `invalidName`, `invalidObject`.
   @inline(__always) mutating func route(
-    of key: RawSpan, nameLength: Int, _ access: Access
+    of key: RawSpan, nameLength: Int, _ access: borrowing Access
   ) throws(WireError) -> Int {
     let place = routes.place(of: key, nameLength: nameLength)
     if let index = routes.index(at: place, of: key, nameLength: nameLength) { return index }
@@ -128,7 +128,7 @@ package struct NotificationCenter {
   }
 
   private mutating func makeRoute(
-    of key: RawSpan, nameLength: Int, at place: RouteCache<Receiver>.Place, _ access: Access
+    of key: RawSpan, nameLength: Int, at place: RouteCache<Receiver>.Place, _ access: borrowing Access
   ) throws(WireError) -> Int {
     let name = key.extracting(first: nameLength)
     let object = key.extracting(droppingFirst: nameLength)

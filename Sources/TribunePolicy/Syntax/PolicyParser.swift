@@ -150,7 +150,7 @@ package struct PolicyParser {
   private static func action(_ name: String, at column: Int) throws(Mistake) -> Action {
     if let action = Action(name: name) { return action }
     throw Mistake(
-      column, "\"\(name)\" is no action; there are \(Action.allCases.map(\.name).joined(separator: ", "))")
+      column, "\"\(name)\" is no action; there are \(Action.names.joined(separator: ", "))")
   }
 
   private static func object(_ text: String, _ word: Word) throws(Mistake) -> ObjectTemplate {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribunePolicy
+import TribuneWire
+
+/// Finds the lines about one message among thousands, for the cost of a few comparisons.
+///
+/// The tokens of a pattern before its first star are its prefix. A hash table has the lines by their prefixes, and a
+/// lookup tries each prefix of the name: none, `a`, `a.b` and so on. So a lookup costs more only with the lines that have
+/// the same prefix as the name, and differ in what follows.
+struct LineIndex {
+  /// One pattern of one line.
+  struct Entry {
+    fileprivate let hash: UInt64
+    fileprivate let pattern: Pattern
+    fileprivate let object: ObjectPattern?
+    fileprivate(set) var actions: ActionSet
+    let isDeny: Bool
+    /// The line's place in the policy. Lines that allow different actions with the same pattern share an entry.
+    let index: Int
+  }
+
+  /// By bucket.
+  private var entries: [Entry] = []
+  /// The index of each bucket's first entry, and the count of all.
+  private var starts: [Int32]
+  private let mask: UInt64
+
+  init(_ lines: [BoundLine]) {
+    var all: [Entry] = []
+    var allows: [Pattern: Int] = [:]
+    for line in lines {
+      for pattern in line.names {
+        if line.effect == .allow, line.object == nil, let known = allows[pattern] {
+          all[known].actions.formUnion(line.actions)
+          continue
+        }
+        if line.effect == .allow, line.object == nil { allows[pattern] = all.count }
+        all.append(
+          Entry(
+            hash: pattern.prefixHash, pattern: pattern, object: line.object, actions: line.actions,
+            isDeny: line.effect == .deny, index: line.index))
+      }
+    }
+    var bucketCount = 1
+    while bucketCount < 2 * all.count { bucketCount *= 2 }
+    mask = UInt64(bucketCount - 1)
+    starts = Array(repeating: 0, count: bucketCount + 1)
+    for entry in all { starts[Int(entry.hash & mask) + 1] += 1 }
+    for bucket in 0..<bucketCount { starts[bucket + 1] += starts[bucket] }
+    let mask = mask
+    entries = all.sorted { ($0.hash & mask, $0.index) < ($1.hash & mask, $1.index) }
+  }
+
+  /// - Parameters:
+  ///   - name: a valid name.
+  ///   - object: a valid object; none if it is empty.
+  @inline(__always) func forEach(matching name: RawSpan, _ object: RawSpan, _ body: (Entry) -> Void) {
+    if entries.isEmpty { return }
+    var hash = PrefixHash()
+    visit(hash.value, name, object, body)
+    for offset in 0..<name.byteCount {
+      let byte = name.integer(at: offset, as: UInt8.self)
+      if byte == UInt8(ascii: ".") { visit(hash.value, name, object, body) }
+      hash.add(byte)
+    }
+    visit(hash.value, name, object, body)
+  }
+
+  @inline(__always) private func visit(
+    _ hash: UInt64, _ name: RawSpan, _ object: RawSpan, _ body: (Entry) -> Void
+  ) {
+    let bucket = Int(hash & mask)
+    for index in Int(starts[bucket])..<Int(starts[bucket + 1]) where entries[index].hash == hash {
+      if entries[index].isAbout(name, object) { body(entries[index]) }
+    }
+  }
+}
+
+extension LineIndex.Entry {
+  fileprivate func isAbout(_ name: RawSpan, _ object: RawSpan) -> Bool {
+    guard pattern.matches(name) else { return false }
+    guard let pattern = self.object else { return true }
+    return object.byteCount > 0 && pattern.matches(String(repairing: object))
+  }
+}
+
+/// A hash of the bytes before a dot. Only lines of the policy are hashed with it, so that nobody can fill a bucket.
+private struct PrefixHash {
+  private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
+
+  @inline(__always) mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x100_0000_01B3 }
+}
+
+extension Pattern {
+  /// The hash of the tokens before the first star.
+  fileprivate var prefixHash: UInt64 {
+    var hash = PrefixHash()
+    var isFirst = true
+    var isPrefix = true
+    forEachToken { token in
+      guard isPrefix, case .text(let bytes) = token else {
+        isPrefix = false
+        return
+      }
+      if !isFirst { hash.add(UInt8(ascii: ".")) }
+      for offset in 0..<bytes.byteCount { hash.add(bytes.integer(at: offset, as: UInt8.self)) }
+      isFirst = false
+    }
+    return hash.value
+  }
+}
