@@ -102,7 +102,8 @@ extension Connection {
       case .delegate(let entry): explanation.delegates.append(DelegateInfo(entry))
       case .object(let entry):
         explanation.protocolName = entry.protocolName.isEmpty ? nil : entry.protocolName
-      case .bus, .connection, .observation, .protocol, .member, .retained, .access, .nearMiss: continue
+      case .bus, .connection, .observation, .protocol, .member, .retained, .access, .nearMiss, .ending:
+        continue
       }
     }
     return explanation

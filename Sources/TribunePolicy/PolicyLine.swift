@@ -34,6 +34,16 @@ package struct PolicyLine: Equatable, Sendable {
   /// The line as it is written, without its comment.
   package var text: String
 
+  /// The line with ids in place of the names of users and groups; nil if it matches nobody.
+  package var resolvedText: String? {
+    let who = who.compactMap(\.text)
+    guard who.count == self.who.count else { return nil }
+    let actions = Action.allCases.filter { self.actions.contains($0) }.map(\.name)
+    var words = [effect == .allow ? "allow" : "deny", actions.joined(separator: ",")] + names.map(\.text)
+    if let object { words.append("object:\(object.text)") }
+    return (words + [who.joined(separator: ",")]).joined(separator: " ")
+  }
+
   func applies(to subject: Subject) -> Bool { who.allSatisfy { $0.isMet(by: subject) } }
 
   /// Whether it has `%U`, so that it differs from user to user.

@@ -25,6 +25,17 @@ package enum Condition: Hashable, Sendable {
   /// A user or group that this host does not have: nobody meets it.
   case unknown
 
+  /// The condition as it is written, with an id in place of a name; nil if nobody meets it.
+  var text: String? {
+    switch self {
+    case .anyUser: "user:*"
+    case .user(let id): "user:\(id)"
+    case .group(let id): "group:\(id)"
+    case .unit(let glob): "unit:\(glob)"
+    case .unknown: nil
+    }
+  }
+
   /// Whether processes of one user can differ in it.
   var isAboutProcesses: Bool {
     switch self {

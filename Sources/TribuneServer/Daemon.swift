@@ -44,13 +44,29 @@ package final class Daemon {
     case .help: print(DaemonArguments.help)
     case .version: print("tribuned \(Version.current)")
     case .checkConfiguration:
-      let (_, diagnostics) = loadConfiguration(parsed)
-      for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
-      return diagnostics.contains { $0.severity != .warning } ? 1 : 0
+      return checkConfiguration(parsed)
     case .serve: return serve(parsed)
     case .keep: return KeeperProcess.run(listeningAt: parsed.listenPath, Log())
     }
     return 0
+  }
+
+  private static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
+    let (configuration, diagnostics) = loadConfiguration(arguments)
+    for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
+    guard !diagnostics.contains(where: { $0.severity != .warning }) else { return 1 }
+    guard arguments.asksLiveBus else { return 0 }
+    let path = listenPath(arguments)
+    do {
+      for ending in try LiveBus(at: path).endings(by: configuration.access) {
+        print("\(ending.connection) of \(ending.peer.summary): \(ending.why)")
+      }
+      return 0
+    } catch {
+      let why = (error as? WireError)?.message ?? "\(error)"
+      StandardError.writeLine("tribuned: the bus at \(path) does not say what would end: \(why)")
+      return 1
+    }
   }
 
   private static func serve(_ arguments: DaemonArguments) -> Int32 {

@@ -25,6 +25,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   package var configurationDirectory = Configuration.systemDirectory
   /// Whether this is one user's bus rather than the system's.
   package var isUserInstance = false
+  /// Whether to ask the bus that runs what the checked policy would end.
+  package var asksLiveBus = false
   /// Whether to replace the bus that the keeper serves, and to take over everything that bus has.
   package var replaces = false
 
@@ -46,13 +48,14 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
         keeperPath = try Self.value(of: name, attached, &rest)
       case "--config":
         configurationDirectory = try Self.value(of: name, attached, &rest)
-      case "--user", "--replace", "--keep", "--check-config", "--help", "-h", "--version":
+      case "--user", "--replace", "--keep", "--check-config", "--live", "--help", "-h", "--version":
         guard attached == nil else { throw UsageError(description: "\(name) takes no value") }
         switch name {
         case "--user": isUserInstance = true
         case "--replace": replaces = true
         case "--keep": action = .keep
         case "--check-config": action = .checkConfiguration
+        case "--live": asksLiveBus = true
         case "--version": action = .version
         default: action = .help
         }
@@ -66,6 +69,9 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
       !given.contains("--keep") || given.isSubset(of: ["--keep", "--listen", "--help", "-h", "--version"])
     else {
       throw UsageError(description: "--keep can be combined with --listen=PATH only")
+    }
+    guard !asksLiveBus || given.contains("--check-config") else {
+      throw UsageError(description: "--live needs --check-config")
     }
     guard !replaces || keeperPath != nil else {
       throw UsageError(description: "--replace needs --keeper=PATH")
@@ -92,10 +98,12 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
                        outlast this process
       --replace        Take the place of the bus that the keeper serves
       --keep           Be a keeper, which listens at --listen=PATH
-      --config=DIR     Read tribuned.conf, tribuned.conf.d/ and protocols.d/ in DIR
-                       (default: /etc/tribune)
+      --config=DIR     Read tribuned.conf, tribuned.conf.d/, protocols.d/ and
+                       policy.d/ in DIR (default: /etc/tribune)
       --user           Run as one user's bus rather than the system's
       --check-config   Say what is wrong with the configuration, and exit
+      --live           With --check-config: ask the bus that runs at --listen=PATH
+                       what its clients would lose if it read this policy
       --help, -h       Show this and exit
       --version        Show the version and exit
 

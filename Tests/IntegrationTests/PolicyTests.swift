@@ -210,6 +210,31 @@ struct PolicyTests {
     verified.expect(1, output: "", errors: "\(files[1]):2:1: \(failure)")
   }
 
+  @Test("--check-config --live says what a reload would end, and ends nothing")
+  func live() throws {
+    try write("allow * ** user:*\n")
+    let bus = try TestBus(folder: folder)
+    let bob = try user(Self.bob, on: bus)
+    let hold = try bob.staying("hold", "--why=x", "host.shouldReboot")
+    let command = [
+      try Programs.path(of: "tribuned"), "--check-config", "--live", "--listen=\(bus.path)",
+      "--config=\(folder.path)/etc",
+    ]
+    try write("allow * ** user:root\ndeny hold ** user:bin,user:65534\nallow observe,ask ** user:65534\n")
+    let asked = try FinishedProgram(command)
+    asked.expect(0, errors: "")
+    #expect(
+      asked.output == ":1 of tribunectl[\(hold.pid)]: user 65534 may not hold host.shouldReboot: no line of "
+        + "the policy allows it\n")
+    try bus.tribunectl("ask", "host.shouldReboot").expect(1)
+    try bus.reload("")
+    try bus.tribunectl("ask", "host.shouldReboot").expect(0)
+    try FinishedProgram(command).expect(0, output: "", errors: "")
+    bus.stop()
+    let alone = try FinishedProgram(command)
+    #expect(alone.status == 1 && alone.errors.contains("the bus at \(bus.path) does not say what would end"))
+  }
+
   // MARK: Explaining
 
   @Test("policy explain names the decision, the line, the identity, and near misses")

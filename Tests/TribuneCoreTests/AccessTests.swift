@@ -251,11 +251,14 @@ struct AccessTests {
     bus.hold("a", by: ann, serial: 4)
     bus.hold("b", by: ann, serial: 5)
     let rules = AccessRules.policy(Policy(text: ["allow hold b user:*"]), exempt: [])
-    let ended = bus.bus.endedBy(rules)
+    let owner = bus.connect(uid: Self.owner)
+    let ended = try bus.bus.endings(by: rules, for: owner)
     #expect(ended.map(\.connection.rawValue) == [1])
     #expect(
-      ended.map(\.refusal) == ["user 1001 in test.service may not hold a: no line of the policy allows it"])
+      ended.map(\.why) == ["user 1001 in test.service may not hold a: no line of the policy allows it"])
     #expect(bus.bus.holdCount == 2)
+    apply("allow list ** user:*")
+    #expect(throws: WireError.self) { try bus.bus.endings(by: rules, for: ann) }
   }
 
   @Test(

@@ -20,6 +20,7 @@ struct DaemonArgumentsTests {
       ("--keeper=/run/keeper", { $0.keeperPath = "/run/keeper" }),
       ("--keep --listen=/run/keeper", { ($0.action, $0.listenPath) = (.keep, "/run/keeper") }),
       ("--check-config --user", { ($0.action, $0.isUserInstance) = (.checkConfiguration, true) }),
+      ("--check-config --live", { ($0.action, $0.asksLiveBus) = (.checkConfiguration, true) }),
       ("--listen=/a --config=/b", { ($0.listenPath, $0.configurationDirectory) = ("/a", "/b") }),
       ("--listen /a --config /b", { ($0.listenPath, $0.configurationDirectory) = ("/a", "/b") }),
       ("--replace --keeper=/run/keeper", { ($0.replaces, $0.keeperPath) = (true, "/run/keeper") }),
@@ -38,6 +39,7 @@ struct DaemonArgumentsTests {
   @Test(
     "wrong arguments are errors that say why",
     arguments: [
+      ("--live", "--live needs --check-config"), ("--check-config --live=x", "--live takes no value"),
       ("--replace", "--replace needs --keeper=PATH"),
       ("--replace --listen=/run/bus", "--replace needs --keeper=PATH"),
       ("--keep --keeper=/run/keeper", "--keep can be combined with --listen=PATH only"),

@@ -306,6 +306,12 @@ extension FrameVector {
           line: AccessLine(
             file: "/etc/tribune/policy.d/20.policy", number: 4, text: "allow hold archive.** group:operators"),
           lacks: "needs group:operators")), serial: 56),
+    FrameVector("list-endings", List(.endings), serial: 57),
+    FrameVector(
+      "entry-ending",
+      Entry.ending(
+        EndingEntry(connection: ConnectionID(rawValue: 8), peer: shell, why: "denied by 20.policy:4")),
+      serial: 57),
   ]
 
   private static let protocols: [FrameVector] = [

@@ -113,6 +113,7 @@ extension Entry {
     case .retained(let entry): "retained \(entry.name) \(entry.object)"
     case .access(let entry): "access \(entry.decision)"
     case .nearMiss(let entry): "near miss \(entry.line.file):\(entry.line.number)"
+    case .ending(let entry): "ending of \(entry.connection)"
     }
   }
 }

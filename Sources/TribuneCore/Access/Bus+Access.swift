@@ -151,17 +151,23 @@ extension Bus {
     }
   }
 
-  /// The registrations of a connection that other rules would end, for people.
-  package mutating func endedBy(_ rules: AccessRules) -> [(connection: ConnectionID, refusal: String)] {
+  /// The registrations that other rules would end. Who asks must be allowed to monitor everything.
+  ///
+  /// - Throws: `notPermitted`.
+  package mutating func endings(
+    by rules: AccessRules, for slot: ConnectionSlot
+  ) throws(WireError) -> [EndingEntry] {
+    try requirePermission(.monitor, on: [.any], object: "", from: slot)
     var other = Access(rules)
-    var ended: [(ConnectionID, String)] = []
+    var endings: [EndingEntry] = []
     for slot in connections.takenSlots {
       guard let permissions = other.permissionsOf(connections[slot].subject) else { continue }
+      let (id, peer) = (connections[slot].id, connections[slot].peer)
       for (_, error) in refused(at: slot, by: permissions) {
-        ended.append((connections[slot].id, error.message))
+        endings.append(EndingEntry(connection: id, peer: peer, why: error.message))
       }
     }
-    return ended
+    return endings
   }
 
   /// The registrations of a connection that permissions do not allow.

@@ -4,6 +4,9 @@ import TribuneWire
 
 /// Finds the ids of users and groups. Each returns nil if the host has none of that name.
 package struct NameLookup: Sendable {
+  /// Knows no names, only ids.
+  package static let none = NameLookup(user: { _ in nil }, group: { _ in nil })
+
   package typealias Find = @Sendable (String) throws -> UInt32?
 
   let user: Find
@@ -31,8 +34,10 @@ package struct PolicyParser {
   package init(_ lookup: NameLookup) { self.lookup = lookup }
 
   /// Reads the lines of a policy.
-  package mutating func read(_ text: [UInt8], file: String) {
-    forEachLine(of: text, file) { (parser, words, reader) throws(Mistake) in
+  ///
+  /// - Parameter first: the number of the first line.
+  package mutating func read(_ text: [UInt8], file: String, from first: Int = 1) {
+    forEachLine(of: text, file, from: first) { (parser, words, reader) throws(Mistake) in
       guard parser.lines.count < Self.linesMax else {
         throw Mistake(1, "a policy has at most \(Self.linesMax) lines")
       }
@@ -69,14 +74,14 @@ package struct PolicyParser {
   }
 
   private mutating func forEachLine(
-    of bytes: [UInt8], _ file: String,
+    of bytes: [UInt8], _ file: String, from first: Int = 1,
     _ body: (inout PolicyParser, [Word], LineReader) throws(Mistake) -> Void
   ) {
     var bytes = bytes[...]
     // The byte order mark that some editors put before UTF-8.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
     let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for (number, line) in zip(1..., lines) {
+    for (number, line) in zip(first..., lines) {
       do throws(Mistake) {
         guard let text = String(validating: line, as: UTF8.self) else { throw Mistake(1, "it is not UTF-8") }
         let words = Self.words(in: text)

@@ -11,7 +11,7 @@ nonisolated extension Bus {
       limits: configuration.busLimits, seed: UInt64.random(in: .min ... .max), accounts: accounts,
       payloadCheck: PayloadCheck(
         userInfo: ValueCheck.check(userInfo:for:), value: ValueCheck.check(value:of:)),
-      access: configuration.accessRules)
+      access: .ofBus(configuration.access))
     policy = configuration.policy
     _ = configure(protocols: configuration.protocolSources, objects: configuration.objects)
   }
@@ -37,15 +37,6 @@ extension Bus {
         "objects matching \"\(rule.pattern.text.escaped)\" have delegates, and keep their protocol \"\(rule.protocolName)\""
       )
     }
-    apply(configuration.accessRules, at: now)
-  }
-}
-
-extension Configuration {
-  /// Whoever runs the bus may do everything on it, and so may root on a bus without policy files.
-  nonisolated fileprivate var accessRules: AccessRules {
-    let owner = ThisProcess.effectiveUser
-    guard let access else { return .policy(Policy(), exempt: [owner, 0]) }
-    return .policy(access, exempt: [owner])
+    apply(.ofBus(configuration.access), at: now)
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribunePolicy
 import TribuneSystem
 import TribuneWire
 
@@ -75,6 +76,9 @@ final class Lister {
         send(bus.value.delegateEntries(of: list.connection, for: session.slot).lazy.map { .delegate($0) })
       case .chain:
         send(try bus.value.explain(frame, for: session.slot, at: context.now))
+      case .endings:
+        let rules = AccessRules.ofBus(try PolicyFields(frame.payload).policy())
+        send(try bus.value.endings(by: rules, for: session.slot).lazy.map { .ending($0) })
       case .access:
         guard let question = list.question else { preconditionFailure("a list of access has no question") }
         send(try bus.value.explainAccess(frame, question, of: list.connection, for: session.slot))

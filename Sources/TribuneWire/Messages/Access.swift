@@ -125,3 +125,48 @@ package struct NearMissEntry: Equatable, Sendable {
     buffer.appendField(lacks)
   }
 }
+
+/// A registration that another policy would end.
+package struct EndingEntry: Equatable, Sendable {
+  package var connection: ConnectionID
+  package var peer: PeerIdentity
+  /// What is not allowed, and why, for people.
+  package var why: String
+
+  package init(connection: ConnectionID, peer: PeerIdentity, why: String) {
+    (self.connection, self.peer, self.why) = (connection, peer, why)
+  }
+
+  init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    peer = try PeerIdentity(from: &reader)
+    why = try reader.text()
+  }
+
+  func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    peer.append(to: buffer)
+    buffer.appendField(why)
+  }
+}
+
+/// A policy as the payload of a `list`, with ids in place of the names of users and groups.
+package struct PolicyFields: Equatable, Sendable {
+  /// nil for no policy at all.
+  package var lines: [AccessLine]?
+
+  package init(_ lines: [AccessLine]?) { self.lines = lines }
+
+  package init(_ payload: RawSpan) throws(WireError) {
+    var reader = FieldReader(payload)
+    guard try reader.flag() else { return }
+    var lines: [AccessLine] = []
+    while !reader.isAtEnd { lines.append(try AccessLine(from: &reader)) }
+    self.lines = lines
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(lines != nil)
+    for line in lines ?? [] { line.append(to: buffer) }
+  }
+}

@@ -19,6 +19,8 @@ package enum ListSubject: UInt8, Sendable, CaseIterable {
   case retained = 9
   /// How the policy decides about an action with the frame's name, or pattern, and its object.
   case access = 10
+  /// What ends if the policy in the frame's payload replaces the one in force (`PolicyFields`).
+  case endings = 11
 }
 
 /// Requests an `entry` for each item of the subject, followed by an `ok`.
@@ -69,12 +71,13 @@ package enum Entry: FrameFields {
   case retained(RetainedEntry)
   case access(AccessEntry)
   case nearMiss(NearMissEntry)
+  case ending(EndingEntry)
 
   package static let kind = FrameKind.entry
 
   private enum Tag: UInt8 {
     case bus, connection, observation, delegate, hold, missing, object, `protocol`, member, retained, access,
-      nearMiss
+      nearMiss, ending
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -91,6 +94,7 @@ package enum Entry: FrameFields {
     case .retained: self = .retained(try RetainedEntry(from: &reader))
     case .access: self = .access(try AccessEntry(from: &reader))
     case .nearMiss: self = .nearMiss(try NearMissEntry(from: &reader))
+    case .ending: self = .ending(try EndingEntry(from: &reader))
     }
   }
 
@@ -112,6 +116,7 @@ package enum Entry: FrameFields {
     case .retained(let entry): write(.retained, entry.append)
     case .access(let entry): write(.access, entry.append)
     case .nearMiss(let entry): write(.nearMiss, entry.append)
+    case .ending(let entry): write(.ending, entry.append)
     }
   }
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribunePolicy
+import TribuneSystem
+import TribuneWire
+
+nonisolated extension AccessRules {
+  /// Whoever runs the bus may do everything on it, and so may root on a bus without policy files.
+  ///
+  /// - Parameter policy: nil if there are no policy files.
+  static func ofBus(_ policy: Policy?) -> AccessRules {
+    let owner = ThisProcess.effectiveUser
+    guard let policy else { return .policy(Policy(), exempt: [owner, 0]) }
+    return .policy(policy, exempt: [owner])
+  }
+}
+
+/// A policy that one daemon asks another about.
+nonisolated extension PolicyFields {
+  init(_ policy: Policy?) {
+    self.init(
+      policy?.lines.compactMap { line in
+        line.resolvedText.map {
+          AccessLine(file: line.origin.file, number: UInt32(clamping: line.origin.number), text: $0)
+        }
+      })
+  }
+
+  /// - Throws: `invalidValue`.
+  func policy() throws(WireError) -> Policy? {
+    guard let lines else { return nil }
+    var parser = PolicyParser(.none)
+    for line in lines { parser.read(Array(line.text.utf8), file: line.file, from: Int(line.number)) }
+    if let diagnostic = parser.diagnostics.first { throw WireError(.invalidValue, diagnostic.description) }
+    return Policy(parser.lines)
+  }
+}
