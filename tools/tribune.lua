@@ -48,7 +48,7 @@ local verdicts = enumeration("allowed", "vetoed")
 local suspensions = enumeration("coalesce", "drop", "hold", "deliverImmediately")
 local subjects = enumeration(
   "bus", "connections", "observations", "delegates", "chain", "holds", "objects", "protocols", "members",
-  "retained")
+  "retained", "access", "endings")
 
 -- A field is its name, which is `tribune.` and that in filters, its type, and for some what its values or its
 -- bits are called. Fields of one name have one type wherever they are.
@@ -57,6 +57,9 @@ local peer = {
 }
 local delegate = { { "delegate", "u64" }, { "label", "text" }, { "peer", "group", peer } }
 
+local access_subject = { { "uid", "u32" }, { "groups", "numbers" }, { "system_unit", "text" } }
+local policy_line = { { "file", "text" }, { "line", "u32" }, { "text", "text" } }
+
 local delegate_entry = {
   { "connection", "id" }, { "identity", "group", delegate }, { "about", "text" }, { "order", "i32" },
   { "policy", "enum", policies }, { "timeout", "u32" }, { "pattern", "texts" },
@@ -64,13 +67,13 @@ local delegate_entry = {
 
 local entries = enumeration(
   "bus", "connection", "observation", "delegate", "hold", "missing", "object", "protocol", "member",
-  "retained")
+  "retained", "access", "nearMiss", "ending")
 local entry_fields = enumeration(
   {
     { "bus_pid", "u32" }, { "software", "text" }, { "address", "text" }, { "uptime", "u64" },
     { "connections", "u32" }, { "observations", "u32" }, { "delegates", "u32" }, { "queries", "u32" },
     { "posted", "u64" }, { "delivered", "u64" }, { "lost", "u64" }, { "asked", "u64" }, { "vetoed", "u64" },
-    { "holds", "u32" },
+    { "holds", "u32" }, { "denied", "u64", newer = true },
   },
   {
     { "connection", "id" }, { "peer", "group", peer }, { "age", "u64" }, { "observations", "u32" },
@@ -101,7 +104,13 @@ local entry_fields = enumeration(
   {
     { "connection", "id" }, { "uid", "u32" }, { "about", "text" }, { "about_object", "text" },
     { "userinfo_length", "u32" }, { "age", "u64" },
-  }
+  },
+  {
+    { "decision", "enum", enumeration("allowed", "denied", "notAllowed", "exempt") },
+    { "by", "group", policy_line }, { "subject_identity", "group", access_subject },
+  },
+  { { "near", "group", policy_line }, { "lacks", "text" } },
+  { { "connection", "id" }, { "peer", "group", peer }, { "why", "text" } }
 )
 
 local fields_of = {
@@ -167,12 +176,22 @@ local fields_of = {
     { "conclusion", "enum", enumeration("allowed", "vetoed", "cancelled") },
   },
   [15] = { { "target", "u64" } },
-  [16] = { { "subject", "enum", subjects }, { "connection", "id" } },
+  [16] = {
+    { "subject", "enum", subjects }, { "connection", "id" },
+    { "action", "text", when = { "subject", "access" } },
+    { "has_subject", "bool", when = { "subject", "access" } },
+    { "subject_identity", "group", access_subject, when = { "has_subject", true } },
+  },
   [17] = { { "entry", "choice", entries, entry_fields } },
   [18] = {},
   [19] = { { "time", "time" }, { "from", "id" }, { "to", "id" }, { "receivers", "u32" } },
   [20] = { { "expiry", "u64" }, { "label", "text", newer = true } },
-  [21] = { { "ended", "choice", enumeration("replaced", "expired"), enumeration(delegate_entry, {}) } },
+  [21] = {
+    {
+      "ended", "choice", enumeration("replaced", "expired", "notPermitted"),
+      enumeration(delegate_entry, {}, { { "why", "text" } }),
+    },
+  },
   [22] = { { "protocol_name", "text" } },
   [23] = { { "is_suspended", "bool" } },
   [24] = { { "age", "u64" }, { "userinfo_length", "u32" } },
@@ -231,7 +250,7 @@ local function register(fields)
   for _, field in ipairs(fields) do
     local name, kind, detail = field[1], field[2], field[3]
     if kind == "u16" then add(name, ProtoField.uint16, title(name), base.DEC, detail)
-    elseif kind == "u32" then add(name, ProtoField.uint32, title(name), base.DEC)
+    elseif kind == "u32" or kind == "numbers" then add(name, ProtoField.uint32, title(name), base.DEC)
     elseif kind == "u64" or kind == "id" then add(name, ProtoField.uint64, title(name), base.DEC)
     elseif kind == "i32" then add(name, ProtoField.int32, title(name), base.DEC)
     elseif kind == "bool" then add(name, ProtoField.bool, title(name))
@@ -407,6 +426,12 @@ read.texts = function(self, name)
   return table.concat(texts, " ")
 end
 
+read.numbers = function(self, name)
+  local count = self:take(4, name):le_uint()
+  for _ = 1, count do read.u32(self, name) end
+  return count
+end
+
 read.blob = function(self, name)
   local length = self:take(4, name):le_uint()
   local range = self:take(length, name)
@@ -457,7 +482,9 @@ read_fields = function(self, fields)
   for _, field in ipairs(fields) do
     -- What version 0.1.0 did not write.
     if field.newer and self:left() == 0 then break end
-    values[field[1]] = read[field[2]](self, field[1], field[3], field[4])
+    if not field.when or values[field.when[1]] == field.when[2] then
+      values[field[1]] = read[field[2]](self, field[1], field[3], field[4])
+    end
   end
   return values
 end
