@@ -21,7 +21,7 @@ FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR = $(PREFIX)/share/doc/tribune
 EXAMPLEDIR = $(DOCDIR)/examples
 CONFDIR = $(SYSCONFDIR)/tribune
-CONF_FOLDERS = $(CONFDIR)/tribuned.conf.d $(CONFDIR)/delegates.d $(CONFDIR)/protocols.d
+CONF_FOLDERS = $(CONFDIR)/tribuned.conf.d $(CONFDIR)/delegates.d $(CONFDIR)/protocols.d $(CONFDIR)/policy.d
 INSTALL_FOLDERS = $(BINDIR) $(SYSTEMUNITDIR) $(USERUNITDIR) $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR) \
   $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man8 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(EXAMPLEDIR)/molly-guard $(CONF_FOLDERS)
 BUS_UNITS = tribuned.service tribuned.socket tribuned-keeper.service tribuned-keeper.socket
@@ -40,7 +40,7 @@ FUZZ_TARGETS ?=
 RELEASE := .build/release
 # What is made of the table of options and the configuration, beside the programs.
 MANUAL := $(RELEASE)/manual.d
-PAGES := tribunectl.1 tribuned.8 tribuned.conf.5
+PAGES := tribunectl.1 tribuned.8 tribuned.conf.5 tribune-policy.5
 SHELLS := bash zsh fish
 MADE := $(addprefix $(RELEASE)/,tribuned tribunectl) $(PAGES:%=$(MANUAL)/%) $(SHELLS:%=$(MANUAL)/tribunectl.%)
 # What keeps an idle daemon small: the parts of libstdc++ that are used instead of all of it, found first in
@@ -151,6 +151,9 @@ fill_page = sed 's|@confdir@|$(subst -,\\-,$(CONFDIR))|g' $(1) | install -m 0644
 ## install    programs, units, configuration, man pages, completions, the Wireshark dissector, documents and examples
 ##            (DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc)
 install: $(MADE)
+	# A version without a policy let every user do everything. That stays, until the administrator decides.
+	test -d '$(DESTDIR)$(CONFDIR)/policy.d' || ! test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
+	  || install -D -m 0644 config/open.policy '$(DESTDIR)$(CONFDIR)/policy.d/open.policy'
 	install -d $(INSTALL_FOLDERS:%='$(DESTDIR)%')
 	install -m 0755 $(RELEASE)/tribuned $(RELEASE)/tribunectl '$(DESTDIR)$(BINDIR)'
 	$(foreach unit,$(UNITS),$(call fill,systemd/$(unit),$(call installed_unit,$(unit))) &&) true
@@ -158,16 +161,18 @@ install: $(MADE)
 	install -m 0644 systemd/tribune.catalog '$(DESTDIR)$(CATALOGDIR)'
 	test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || install -m 0644 config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf'
+	test -e '$(DESTDIR)$(CONFDIR)/policy.d/50-default.policy' \
+	  || install -m 0644 config/50-default.policy '$(DESTDIR)$(CONFDIR)/policy.d/50-default.policy'
 	$(foreach page,$(PAGES),$(call fill_page,$(MANUAL)/$(page),$(call installed_page,$(page))) &&) true
 	install -m 0644 $(MANUAL)/tribunectl.bash '$(DESTDIR)$(BASHDIR)/tribunectl'
 	install -m 0644 $(MANUAL)/tribunectl.zsh '$(DESTDIR)$(ZSHDIR)/_tribunectl'
 	install -m 0644 $(MANUAL)/tribunectl.fish '$(DESTDIR)$(FISHDIR)/tribunectl.fish'
-	install -m 0644 tools/tribune.lua '$(DESTDIR)$(DATADIR)'
+	install -m 0644 tools/tribune.lua config/open.policy '$(DESTDIR)$(DATADIR)'
 	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
 	install -m 0755 Examples/molly-guard/40-tribune '$(DESTDIR)$(EXAMPLEDIR)/molly-guard'
 	$(foreach unit,$(EXAMPLE_UNITS),$(call fill,systemd/examples/$(unit),$(EXAMPLEDIR)/$(unit)) &&) true
 
-## uninstall  takes back what install put there; the configuration stays if it was changed, delegates and protocols stay
+## uninstall  takes back what install put there; the configuration stays if it was changed, delegates, protocols and policies stay
 uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/tribuned' '$(DESTDIR)$(BINDIR)/tribunectl'
 	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(call installed_unit,$(unit))')
@@ -175,8 +180,8 @@ uninstall:
 	rm -f $(foreach page,$(PAGES),'$(DESTDIR)$(call installed_page,$(page))')
 	rm -f '$(DESTDIR)$(BASHDIR)/tribunectl' '$(DESTDIR)$(ZSHDIR)/_tribunectl' '$(DESTDIR)$(FISHDIR)/tribunectl.fish'
 	rm -rf '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(DOCDIR)'
-	! cmp -s config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
-	  || rm '$(DESTDIR)$(CONFDIR)/tribuned.conf'
+	$(foreach file,tribuned.conf policy.d/50-default.policy policy.d/open.policy, \
+	  ! cmp -s config/$(notdir $(file)) '$(DESTDIR)$(CONFDIR)/$(file)' || rm '$(DESTDIR)$(CONFDIR)/$(file)' &&) true
 	$(foreach folder,$(CONF_FOLDERS) $(CONFDIR),! test -d '$(DESTDIR)$(folder)' \
 	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(folder)' &&) true
 

@@ -19,6 +19,8 @@ import Testing
       "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
       "usr/lib/systemd/catalog/tribune.catalog", "usr/lib/systemd/system/tribune-delegates.service",
       "etc/tribune/delegates.d", "etc/tribune/protocols.d", "etc/tribune/tribuned.conf",
+      "etc/tribune/policy.d/50-default.policy", "usr/share/tribune/open.policy",
+      "usr/share/man/man5/tribune-policy.5",
       "usr/share/tribune/tribune.lua", "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
       "usr/share/doc/tribune/ANNOUNCEMENTS.md", "usr/share/doc/tribune/CONVERSATION.md",
       "usr/share/doc/tribune/LISTING.md",
@@ -55,13 +57,16 @@ import Testing
     #expect(
       Set(files) == [
         "tribune", "tribune/tribuned.conf", "tribune/tribuned.conf.d", "tribune/delegates.d",
-        "tribune/protocols.d",
+        "tribune/protocols.d", "tribune/policy.d", "tribune/policy.d/50-default.policy",
       ])
   }
 
   @Test(
     "leaves the administrator's files alone, and so does uninstall",
-    arguments: ["tribuned.conf", "delegates.d/host.shouldReboot/10-backup", "protocols.d/view.protocol"])
+    arguments: [
+      "tribuned.conf", "delegates.d/host.shouldReboot/10-backup", "protocols.d/view.protocol",
+      "policy.d/50-default.policy",
+    ])
   func keeps(_ name: String) async throws {
     let file = "root/etc/tribune/\(name)"
     try folder.write("[Log]\nLevel=debug\n", to: file)
@@ -69,6 +74,29 @@ import Testing
       try await folder.make(target)
       #expect(try folder.read(file) == "[Log]\nLevel=debug\n")
     }
+  }
+
+  @Test("keeps what was allowed if it replaces a version without a policy, and does so once")
+  func opens() async throws {
+    #expect(!folder.contains("root/etc/tribune/policy.d/open.policy"))
+    try FileManager.default.removeItem(atPath: "\(folder.path)/root/etc/tribune/policy.d")
+    try await folder.make("install")
+    #expect(try folder.read("root/etc/tribune/policy.d/open.policy").hasSuffix("\nallow * ** user:*\n"))
+    try FileManager.default.removeItem(atPath: "\(folder.path)/root/etc/tribune/policy.d/open.policy")
+    try await folder.make("install")
+    #expect(!folder.contains("root/etc/tribune/policy.d/open.policy"))
+  }
+
+  @Test(
+    "the installed policies are valid, and only the open one is warned of", arguments: ["50-default", "open"])
+  func policies(_ name: String) throws {
+    let etc = try TestFolder()
+    try etc.write(try Script.text(of: "config/\(name).policy"), to: "policy.d/\(name).policy")
+    let checked = try FinishedProgram.tribuned(["--check-config", "--config=\(etc.path)"])
+    checked.expect(
+      0,
+      errors: name == "open"
+        ? "\(etc.path)/policy.d/open.policy:10: warning: every user may do everything on this bus\n" : "")
   }
 
   @Test("is undone by uninstall") func uninstalls() async throws {

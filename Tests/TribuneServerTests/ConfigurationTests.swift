@@ -106,9 +106,6 @@ struct ConfigurationTests {
     // A line can be 198 bytes long.
     Good("[Bus]\nQueriesMax=" + String(repeating: "0", count: 186) + "7\n") { $0.queriesMax = 7 },
     Good("[Delegation]\nOverrideUsers=*\n") { $0.policy.overriders = .everyone },
-    Good("[Delegation]\nOverrideUsers=none\n") { $0.policy.overriders = .users([]) },
-    Good("[Delegation]\nOverrideUsers=root 1000\t7\n") { $0.policy.overriders = .users([0, 7, 1000]) },
-    Good("[Delegation]\nOverrideUsers=root\nOverrideUsers=\n") { _ in },
     // Sections about something.
     Good(
       "[Query \"backup.*\"]\nRequireDelegate=label:a label:b.service\nRequireDelegate=label:c label:a\n",
@@ -138,6 +135,21 @@ struct ConfigurationTests {
       "[Query \"\(String(repeating: "n", count: 255))\"]\nRequireDelegate=label:x\n",
       require((String(repeating: "n", count: 255), ["x"]))),
   ]
+
+  @Test(
+    "the users who may override are read with a warning, since the policy has taken over from them",
+    arguments: [
+      ("none", .users([])), ("root 1000\t7", .users([0, 7, 1000])), ("root\nOverrideUsers=", .everyone),
+    ] as [(String, BusPolicy.Overriders)])
+  func overriders(_ value: String, _ expected: BusPolicy.Overriders) {
+    let (configuration, diagnostics) = read("[Delegation]\nOverrideUsers=\(value)\n")
+    #expect(configuration.policy.overriders == expected)
+    #expect(
+      diagnostics.map(\.description) == [
+        "t.conf:2: warning: OverrideUsers= takes away from what the policy allows; write lines for the action "
+          + "override in policy.d instead"
+      ])
+  }
 
   @Test("reads", arguments: good)
   func reads(good: Good) {
@@ -359,6 +371,6 @@ struct ConfigurationTests {
     for source in configuration.protocolSources { reader.read(source) }
     let (read, diagnostics) = reader.finish()
     #expect(read == configuration)
-    #expect(diagnostics == [])
+    #expect(diagnostics.allSatisfy { $0.severity == .warning })
   }
 }

@@ -52,6 +52,12 @@ nonisolated package struct Setting: Sendable {
   /// Former names of keys, as in 0.1.0, and the present ones. Both are accepted.
   static let formerKeys = ["StateMax": "LogMax", "HeldMax": "BufferMax"]
 
+  /// Keys that another part of the configuration has taken over, and what to do.
+  static let superseded = [
+    "OverrideUsers":
+      "takes away from what the policy allows; write lines for the action override in policy.d instead"
+  ]
+
   private static let millisecond: UInt64 = 1_000_000
   private static let second = 1_000 * millisecond
   private static let day = 86_400 * second
