@@ -21,12 +21,13 @@ extension SignalWatch {
 /// - Parameters:
 ///   - interruption: returns when the verb is interrupted.
 ///   - count: how many counted elements are enough; nil for no limit.
+///   - limit: after this time, it is interrupted as well, and ends with this error; nil for no limit.
 ///   - cancel: ends the sequence after the elements that it holds.
 ///   - show: shows an element, and returns whether it counts.
 /// - Returns: the status to exit with.
 func stay<S: AsyncSequence & Sendable>(
   reading sequence: S, until interruption: @escaping @Sendable () async -> Void, upTo count: Int64? = nil,
-  cancel: @escaping @Sendable () async -> Void,
+  within limit: (span: Duration, error: CommandError)? = nil, cancel: @escaping @Sendable () async -> Void,
   show: @escaping @Sendable (S.Element) async throws(CommandError) -> Bool
 ) async throws(CommandError) -> Int32 where S.Failure == TribuneError, S.Element: Sendable {
   let reading = Task { () async -> Result<Int32, CommandError> in
@@ -46,19 +47,39 @@ func stay<S: AsyncSequence & Sendable>(
       return .failure(CommandError(error))
     }
   }
-  let result = await first(
-    of: { await reading.value },
-    { () async -> Result<Int32, CommandError> in
-      await interruption()
-      await cancel()
-      let rest = await first(
-        of: { await reading.value },
-        { () async -> Result<Int32, CommandError> in
-          // The program that reads the output may have stopped.
-          await sleep(.seconds(2))
-          return .success(ExitStatus.success)
-        })
-      return rest ?? .success(ExitStatus.success)
+  let interrupted = { @Sendable () async -> Stop in
+    await interruption()
+    return .interrupted(nil)
+  }
+  let stop = await first(
+    of: { () async -> Stop in .finished(await reading.value) },
+    { () async -> Stop in
+      guard let limit else { return await interrupted() }
+      let late = { @Sendable () async -> Stop in
+        await sleep(limit.span)
+        return .interrupted(limit.error)
+      }
+      return await first(of: interrupted, late) ?? .interrupted(nil)
     })
-  return try (result ?? .success(ExitStatus.success)).get()
+  switch stop {
+  case .finished(let result): return try result.get()
+  case nil: return ExitStatus.success
+  case .interrupted(let error):
+    let rest = await first(
+      of: { await reading.value },
+      { () async -> Result<Int32, CommandError> in
+        await cancel()
+        // The program that reads the output may have stopped.
+        await sleep(.seconds(2))
+        return .success(ExitStatus.success)
+      })
+    if let error { throw error }
+    return try (rest ?? .success(ExitStatus.success)).get()
+  }
+}
+
+private enum Stop: Sendable {
+  case finished(Result<Int32, CommandError>)
+  /// With the error to end with, if there is one.
+  case interrupted(CommandError?)
 }

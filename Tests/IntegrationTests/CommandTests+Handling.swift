@@ -139,6 +139,20 @@ struct HandlingCommandTests {
     #expect(try first.output.rest().contains(#""failure":"failed","reason":"exited with 4""#))
   }
 
+  @Test("the time limit of -N ends the running command, and is reported")
+  func late() throws {
+    let observer = try bus.staying(
+      "observe", "a", "-N2", "--timeout=2s", "--awaited", "--exec", "sh", "-c",
+      "exec 2>/dev/null; trap 'echo ended; exit 4' TERM; echo started; while :; do sleep 0.01; done")
+    let post = try bus.start("-j", "post", "a", "--wait=1min")
+    #expect(try observer.output.line() == "started")
+    #expect(observer.status() == 1)
+    #expect(try observer.output.rest() == "ended\n")
+    #expect(try observer.errors.rest() == "tribunectl: fewer than 2 notifications came within 2s\n")
+    #expect(post.status() == 1)
+    #expect(try post.output.rest().contains(#""failure":"failed","reason":"exited with 4""#))
+  }
+
   @Test("a signal ends the observer, even if its command ignores SIGTERM")
   func stubborn() throws {
     let observer = try bus.staying(

@@ -146,9 +146,9 @@ private let allVerbs = [
         + "were dropped just before this one, else 0. TRIBUNE_INTERRUPTED=1 means that the bus was unreachable "
         + "and an unknown number was missed, TRIBUNE_RETAINED=1 that the notification was retained.",
       "While a command runs, up to 4096 notifications with 64 MiB wait. Beyond that, the oldest are "
-        + "dropped, and the number is reported on standard error. A signal that ends tribunectl ends the running "
-        + "command, and starts none for the waiting notifications. If a command cannot be started, "
-        + "tribunectl exits with 127 if there is no such program, else with 126.",
+        + "dropped, and the number is reported on standard error. A signal that ends tribunectl, or the time "
+        + "limit of -N, ends the running command and starts none for the waiting notifications. If a command "
+        + "cannot be started, tribunectl exits with 127 if there is no such program, else with 126.",
       "With --awaited, post --wait waits until the line is written or the command has ended. A command "
         + "that does not exit with 0 has failed.",
       "Ctrl-Z suspends the observer on the bus until it continues; --suspension says what happens to "

@@ -50,7 +50,7 @@ struct ObserveCommand: Command {
     context.reportReady("observing \(patterns.joined(separator: " ").terminalSafe)\(about)")
     let status: Int32
     do throws(CommandError) {
-      status = try await readInTime(notifications, over: connection, in: context)
+      status = try await read(notifications, over: connection, in: context)
     } catch {
       await flush(connection)
       throw error
@@ -64,24 +64,10 @@ struct ObserveCommand: Command {
     if isAwaited { await connection.close() }
   }
 
-  private func readInTime(
-    _ notifications: Notifications, over connection: Connection, in context: Context
-  ) async throws(CommandError) -> Int32 {
-    guard let limit, let count else { return try await read(notifications, over: connection, in: context) }
-    let result = await first(
-      of: { () async -> Result<Int32, CommandError> in
-        do throws(CommandError) {
-          return .success(try await read(notifications, over: connection, in: context))
-        } catch {
-          return .failure(error)
-        }
-      },
-      { () async -> Result<Int32, CommandError> in
-        await sleep(limit)
-        let notifications = Int(clamping: count).counted("notification")
-        return .failure(.failure("fewer than \(notifications) came within \(limit.formatted)"))
-      })
-    return try (result ?? .success(ExitStatus.success)).get()
+  private var timeLimit: (span: Duration, error: CommandError)? {
+    guard let limit, let count else { return nil }
+    let notifications = Int(clamping: count).counted("notification")
+    return (limit, .failure("fewer than \(notifications) came within \(limit.formatted)"))
   }
 
   private func read(
@@ -91,12 +77,13 @@ struct ObserveCommand: Command {
     let interruption = { @Sendable () async -> Void in await jobControl.interruption() }
     guard let command else {
       return try await stay(
-        reading: notifications, until: interruption, upTo: count, cancel: { await notifications.cancel() },
+        reading: notifications, until: interruption, upTo: count, within: timeLimit,
+        cancel: { await notifications.cancel() },
         show: { delivery throws(CommandError) in try Self.show(delivery, in: context) })
     }
     let handler = NotificationHandler(running: command, in: context)
     return try await stay(
-      reading: notifications, until: interruption, upTo: count,
+      reading: notifications, until: interruption, upTo: count, within: timeLimit,
       cancel: {
         await handler.end()
         await notifications.cancel()
