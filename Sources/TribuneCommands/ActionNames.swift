@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The names of one action: for `window.close`, these are `window.shouldClose` and so on.
+import TribuneWire
+
+/// The names of one action: for `window.close`, these are that, `window.shouldClose` and so on.
 struct ActionNames: Equatable, Sendable {
+  let action: String
   let should: String
   let will: String
   let did: String
@@ -14,6 +17,7 @@ struct ActionNames: Equatable, Sendable {
       throw .usage(
         "\"\(action.terminalSafe)\" is a message about an action: did you mean \(verb.terminalSafe)?")
     }
+    self.action = action
     let (space, verb) = Self.split(action)
     let capitalized = verb.prefix(1).uppercased() + verb.dropFirst()
     should = "\(space)should\(capitalized)"
@@ -23,29 +27,29 @@ struct ActionNames: Equatable, Sendable {
     _ = try Invocation.checkedName(didFailTo)
   }
 
-  /// Whether delegates are asked under this name whether an action may happen.
-  static func isQuestion(_ name: String) -> Bool { verb(behind: "should", in: split(name).last) != nil }
+  /// The names of the action that a name is meant for: the name of the action itself, or of a message about it.
+  ///
+  /// - Throws: if one of them would be too long.
+  init(meantBy name: String) throws(CommandError) { try self.init(Self.action(of: name) ?? name) }
+
+  /// Whether delegates are asked under this name, which must be valid, whether an action may happen.
+  static func isQuestion(_ name: String) -> Bool { NameSyntax.hasVerb(behind: "should", in: name.utf8Bytes) }
 
   /// The action that a message is about: `window.close` for `window.shouldClose`; nil if it is about none.
   private static func action(of message: String) -> String? {
+    let prefixes = ["should", "will", "didFailTo", "did"]
+    guard let prefix = prefixes.first(where: { NameSyntax.hasVerb(behind: $0, in: message.utf8Bytes) })
+    else { return nil }
     let (space, last) = split(message)
-    for prefix in ["should", "will", "didFailTo", "did"] {
-      if let verb = verb(behind: prefix, in: last) { return "\(space)\(verb)" }
-    }
-    return nil
+    let verb = last.dropFirst(prefix.count)
+    // Two capitals begin an acronym.
+    if verb.dropFirst().first?.isUppercase == true { return "\(space)\(verb)" }
+    return "\(space)\(verb.prefix(1).lowercased())\(verb.dropFirst())"
   }
 
   /// The last token, and what precedes it.
   private static func split(_ name: String) -> (space: Substring, last: Substring) {
     let start = name.lastIndex(of: ".").map { name.index(after: $0) } ?? name.startIndex
     return (name[..<start], name[start...])
-  }
-
-  private static func verb(behind prefix: String, in token: Substring) -> String? {
-    guard token.hasPrefix(prefix), let first = token.dropFirst(prefix.count).first, first.isUppercase else {
-      return nil
-    }
-    let rest = token.dropFirst(prefix.count + 1)
-    return (rest.first?.isUppercase == true ? String(first) : first.lowercased()) + rest
   }
 }

@@ -48,10 +48,21 @@ package enum NameSyntax {
   /// The bus's own names are not actions on an object, and only observers receive them.
   package static func isWillOrDid(_ name: RawSpan) -> Bool {
     if isReserved(name) { return false }
+    let token = lastToken(of: name)
+    return token.isVerb(behind: "will") || token.isVerb(behind: "did")
+  }
+
+  /// Whether the last token of the name, which must be valid, is `word` and a verb: for `should`, `shouldClose` is,
+  /// and `shoulder` is not.
+  package static func hasVerb(behind word: String, in name: RawSpan) -> Bool {
+    lastToken(of: name).isVerb(behind: word)
+  }
+
+  @_lifetime(copy name)
+  private static func lastToken(of name: RawSpan) -> RawSpan {
     var start = name.byteCount
     while start > 0, name.integer(at: start - 1, as: UInt8.self) != UInt8(ascii: ".") { start -= 1 }
-    let token = name.extracting(droppingFirst: start)
-    return token.isVerb(behind: "will") || token.isVerb(behind: "did")
+    return name.extracting(droppingFirst: start)
   }
 
   private static func isTokenByte(_ byte: UInt8) -> Bool {

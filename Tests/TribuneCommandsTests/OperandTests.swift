@@ -50,13 +50,18 @@ struct OperandTests {
     (["hold", "--why=b"], "needs a NAME, or --action=ACTION"),
     (["hold", "shouldA", "--why=b", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
     (["hold", "shouldA", "--why=b", "--pid=1", "--", "true"], "exclude each other"),
-    // Nobody asks these, so the hold would veto nothing.
+    // These are no questions, so the hold would veto nothing.
     (
       ["hold", "system.reboot", "--why=b"],
       "did you mean system.shouldReboot, or --action=system.reboot?"
     ),
     (["hold", "a.*", "system.reboot", "--why=b"], "did you mean system.shouldReboot"),
-    (["hold", "system.willReboot", "--why=b"], "did you mean system.reboot?"),
+    (
+      ["hold", "window.willClose", "--why=b"],
+      "did you mean window.shouldClose, or --action=window.close?"
+    ),
+    (["hold", "a.didFailTo_x", "--why=b"], "did you mean a.should_x, or --action=a._x?"),
+    (["hold", "a.shoulder", "--why=b"], "did you mean a.shouldShoulder, or --action=a.shoulder?"),
     (["hold", "--action=system.shouldReboot", "--why=b"], "did you mean system.reboot?"),
     (["hold", "shouldA", "--object=unit/*", "--why=b"], "has a wildcard"),
     (["observe", "a", "--object=unit/*"], "has a wildcard"), (["ask", "a", "--object=**"], "has a wildcard"),
@@ -64,6 +69,7 @@ struct OperandTests {
     (["guard", "system.shouldReboot", "--", "true"], "did you mean system.reboot?"),
     (["guard", "willReboot", "--", "true"], "did you mean reboot?"),
     (["guard", "a.didFailToURL", "--", "true"], "did you mean a.URL?"),
+    (["guard", "host.should2fa", "--", "true"], "did you mean host.2fa?"),
     (["guard", "a", "--override=", "--", "true"], "needs a reason"),
     (["hold", "shouldA", "--why=\(String(repeating: "x", count: 4097))"], "4096 bytes"),
     (["defer", "x", "5s"], "is not the id of a query"), (["defer", "0", "5s"], "is not the id of a query"),
@@ -110,7 +116,7 @@ struct OperandTests {
       ["delegate", "a", "--set", "--conforms=A,B"], ["delegate", "--directory=d", "--conforms=A"],
       ["delegate", "--directory=d", "--object=o", "--on-failure=abstain", "--timeout=1"],
       ["guard", "prune", "--", "true"], ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
-      ["declare", "file/a*b", "P"],
+      ["declare", "file/a*b", "P"], ["hold", "host.should2fa", "a.should_x", "a.should-x", "--why=b"],
     ])
   func right(line: [String]) throws { _ = try Self.prepare(line) }
 
@@ -139,6 +145,7 @@ struct OperandTests {
       ("prune", "shouldPrune", "willPrune", "didPrune", "didFailToPrune"),
       ("a.b.reBoot", "a.b.shouldReBoot", "a.b.willReBoot", "a.b.didReBoot", "a.b.didFailToReBoot"),
       ("a._x", "a.should_x", "a.will_x", "a.did_x", "a.didFailTo_x"),
+      ("host.2fa", "host.should2fa", "host.will2fa", "host.did2fa", "host.didFailTo2fa"),
     ])
   func actions(action: String, should: String, will: String, did: String, didFailTo: String) throws {
     let names = try ActionNames(action)

@@ -60,10 +60,10 @@ struct HoldCommand: Command {
   private static func patterns(_ invocation: Invocation) throws(CommandError) -> [String] {
     var patterns = try invocation.patterns()
     for name in patterns where !name.contains("*") && !ActionNames.isQuestion(name) {
-      let names = try ActionNames(name)
+      let names = try ActionNames(meantBy: name)
       throw .usage(
-        "nobody asks \(name.terminalSafe), so this would veto nothing: did you mean \(names.should), "
-          + "or --action=\(name)?")
+        "\"\(name)\" is not the name of a question, which ends in should and a verb: did you mean "
+          + "\(names.should), or --action=\(names.action)?")
     }
     if let action = invocation.text(.action) {
       patterns.append(try ActionNames(try Invocation.checkedName(action)).should)
