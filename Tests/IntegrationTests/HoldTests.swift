@@ -60,7 +60,7 @@ struct HoldTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
-  @Test("the verdict names the holder: its label, the command, or the process that started tribunectl")
+  @Test("verdicts and lists name the holder: its label, the command, or the process that started tribunectl")
   func label() throws {
     try bus.staying("hold", "a.shouldB", "--why=c", "--label=nightly backup")
     let gate = try ShellGate()
@@ -77,7 +77,10 @@ struct HoldTests {
       let outcomes = try #require(
         try bus.tribunectl("-j", "ask", name).object()["outcomes"] as? [[String: Any]])
       #expect(outcomes.map { $0["label"] as? String } == [label])
+      #expect(try bus.tribunectl("-j", "explain", name).object()["label"] as? String == label)
     }
+    let labels = try bus.tribunectl("-j", "holds").lines.map { try jsonObject($0)["label"] as? String }
+    #expect(labels == ["nightly backup", "env", "sh"])
     try gate.open()
     bus.signal(SIGKILL)
     #expect(script.status() == 0)

@@ -10,8 +10,9 @@ import TribuneJSON
 @Suite("Output about delegation", .timeLimit(.minutes(15)))
 struct DelegationOutputTests {
   private static let hold = HoldInfo(
-    id: 8, connection: ":9", pid: 42, uid: 0, process: "restore", units: Units(system: "backup.service"),
-    pattern: "archive.**", object: "", why: "a restore\u{1B}", age: .seconds(61), expiresIn: .seconds(5))
+    id: 8, connection: ":9", label: "nightly", pid: 42, uid: 0, process: "restore",
+    units: Units(system: "backup.service"), pattern: "archive.**", object: "", why: "a restore\u{1B}",
+    age: .seconds(61), expiresIn: .seconds(5))
 
   @Test("a verdict says that nobody answered, that it is overridden, and that it is a dry run")
   func overridden() throws {
@@ -50,14 +51,14 @@ struct DelegationOutputTests {
   func holds() {
     #expect(
       Table(holds: [Self.hold]).text(hasHeader: true, isColoured: false) == """
-        HOLD  NAME        OBJECT  CONNECTION  PID  PROCESS  UID  UNIT                AGE  EXPIRES IN  WHY
-           8  archive.**  any             :9   42  restore    0  backup.service  1min 1s          5s  a restore\\u{1b}
+        HOLD  NAME        OBJECT  LABEL    CONNECTION  PID  PROCESS  UID  UNIT                AGE  EXPIRES IN  WHY
+           8  archive.**  any     nightly          :9   42  restore    0  backup.service  1min 1s          5s  a restore\\u{1b}
 
         """)
     #expect(
       Self.hold.json.compact
-        == #"{"hold":8,"name":"archive.**","object":"","why":"a restore\u001b","connection":":9","pid":42,"#
-        + #""uid":0,"process":"restore","unit":"backup.service","systemUnit":"backup.service","userUnit":"","age":61,"expiresIn":5}"#
+        == #"{"hold":8,"label":"nightly","name":"archive.**","object":"","why":"a restore\u001b","#
+        + #""connection":":9","pid":42,"uid":0,"process":"restore","unit":"backup.service","systemUnit":"backup.service","userUnit":"","age":61,"expiresIn":5}"#
     )
   }
 

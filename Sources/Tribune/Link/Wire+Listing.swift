@@ -81,11 +81,10 @@ extension HoldInfo {
   init(_ entry: HoldEntry) {
     let peer = entry.delegate.peer
     self.init(
-      id: entry.delegate.id.rawValue, connection: entry.connection.description,
-      pid: Int32(clamping: peer.pid),
-      uid: peer.uid, process: peer.process, units: Units(peer.units), pattern: entry.pattern,
-      object: entry.object,
-      why: entry.why, age: .microseconds(Int64(clamping: entry.age)),
+      id: entry.delegate.id.rawValue, connection: entry.connection.description, label: entry.delegate.label,
+      pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process, units: Units(peer.units),
+      pattern: entry.pattern, object: entry.object, why: entry.why,
+      age: .microseconds(Int64(clamping: entry.age)),
       expiresIn: entry.remaining == 0 ? nil : .microseconds(Int64(clamping: entry.remaining)))
   }
 }

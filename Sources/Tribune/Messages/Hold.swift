@@ -42,6 +42,8 @@ public struct HoldInfo: Hashable, Sendable {
   public var id: UInt64
   /// The connection that took it, `:N`.
   public var connection: String
+  /// Who holds, as the holder says; can be empty.
+  public var label: String
   /// The process's id, as the kernel recorded it when it connected.
   public var pid: Int32
   /// The user that the process ran as when it connected.

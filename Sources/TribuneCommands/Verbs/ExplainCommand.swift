@@ -78,14 +78,14 @@ extension Table {
   /// The holds, in the given order.
   init(holds: [HoldInfo]) {
     self.init([
-      .number("HOLD"), Column(title: "NAME", style: .bold), "OBJECT", .number("CONNECTION"), .number("PID"),
-      "PROCESS", .number("UID"), "UNIT", .number("AGE"), .number("EXPIRES IN"), "WHY",
+      .number("HOLD"), Column(title: "NAME", style: .bold), "OBJECT", "LABEL", .number("CONNECTION"),
+      .number("PID"), "PROCESS", .number("UID"), "UNIT", .number("AGE"), .number("EXPIRES IN"), "WHY",
     ])
     for hold in holds {
       append([
-        String(hold.id), hold.pattern, hold.object.isEmpty ? "any" : hold.object, hold.connection,
-        String(hold.pid), hold.process, String(hold.uid), hold.units.description, hold.age.formatted,
-        hold.expiresIn?.formatted ?? "", hold.why,
+        String(hold.id), hold.pattern, hold.object.isEmpty ? "any" : hold.object, hold.label,
+        hold.connection, String(hold.pid), hold.process, String(hold.uid), hold.units.description,
+        hold.age.formatted, hold.expiresIn?.formatted ?? "", hold.why,
       ])
     }
   }
@@ -109,9 +109,9 @@ extension HoldInfo {
   var json: JSONValue {
     .object(
       [
-        ("hold", .unsigned(id)), ("name", .string(pattern)), ("object", .string(object)),
-        ("why", .string(why)), ("connection", .string(connection)), ("pid", .integer(Int(pid))),
-        ("uid", .integer(Int(uid))), ("process", .string(process)),
+        ("hold", .unsigned(id)), ("label", .string(label)), ("name", .string(pattern)),
+        ("object", .string(object)), ("why", .string(why)), ("connection", .string(connection)),
+        ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))), ("process", .string(process)),
       ] + units.members + [
         ("age", .seconds(age)), ("expiresIn", expiresIn.map { .seconds($0) } ?? .null),
       ])
