@@ -22,6 +22,8 @@ struct Context: Sendable {
   let reconnectTimeout: Duration
   /// The bus's address, or why there is none.
   let address: Result<Address, TribuneError>
+  /// Whether an option chose the bus, which a tribunectl that a command runs would not know.
+  let isAddressGiven: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
     self.terminal = terminal
@@ -36,6 +38,7 @@ struct Context: Sendable {
       invocation.text(.json).flatMap { JSON(rawValue: $0) }
       ?? (invocation.has(.shortJSON) ? (terminal.isTerminal ? .pretty : .short) : .off)
     address = try Self.address(invocation)
+    isAddressGiven = [.address, .system, .user].contains(where: invocation.has)
   }
 
   private static func address(
@@ -57,6 +60,12 @@ struct Context: Sendable {
     } catch {
       throw .usage("--address: \(error.message.terminalSafe)")
     }
+  }
+
+  /// What a command's environment must have, for a tribunectl that it runs to talk to the same bus.
+  var addressVariables: [(name: String, value: String)] {
+    guard case .success(let address) = address else { return [] }
+    return [("TRIBUNE_ADDRESS", address.description)]
   }
 
   /// Whether a person watches while a query runs.

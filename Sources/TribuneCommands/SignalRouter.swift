@@ -48,7 +48,8 @@ actor SignalRouter {
   }
 
   /// Runs the command to its end. It inherits the connection: if this process is killed, what was registered over the
-  /// connection stands until the command has ended, as a lock of flock(1) does.
+  /// connection stands until the command has ended, as a lock of flock(1) does. If an option chose the bus, a tribunectl
+  /// that the command runs talks to the same one.
   ///
   /// - Parameter watch: runs as long as the command does, and is cancelled then.
   /// - Returns: how the command ended. If a signal came before, it does not run and counts as killed by that signal. If
@@ -61,7 +62,9 @@ actor SignalRouter {
     let child: ChildProcess
     do {
       child = try ChildProcess(
-        command, inheriting: connection?.socketNumber, signalMask: context.signals.maskBefore)
+        command,
+        environment: Environment.entries(setting: context.isAddressGiven ? context.addressVariables : []),
+        inheriting: connection?.socketNumber, signalMask: context.signals.maskBefore)
     } catch {
       context.terminal.report(error.message(starting: command).terminalSafe)
       return .exited(ExitStatus.ofCommand(notStarted: error))

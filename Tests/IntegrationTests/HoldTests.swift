@@ -87,6 +87,17 @@ struct HoldTests {
     #expect(command.status() == 0)
   }
 
+  @Test(
+    "an option that chooses the bus holds for the command, too",
+    arguments: [["hold", "a.shouldB", "--why=c"], ["guard", "a.b"]], [true, false])
+  func address(verb: [String], isGiven: Bool) throws {
+    let start = isGiven ? ["--address=\(bus.address)"] : []
+    let result = try TestBus.tribunectl(
+      start + verb + ["--", "sh", "-c", "echo $TRIBUNE_ADDRESS"],
+      address: isGiven ? "unix:/nowhere" : bus.address)
+    result.expect(0, output: "\(bus.address)\n")
+  }
+
   @Test("the hold stands while its command runs, even if tribunectl is killed")
   func killed() async throws {
     let gate = try ShellGate()

@@ -71,11 +71,9 @@ actor CommandRunner {
   }
 
   private func environment(setting variables: [(name: String, value: String?)]) -> [[UInt8]] {
-    var set = variables.compactMap { variable in variable.value.map { (name: variable.name, value: $0) } }
-    // A tribunectl that the command runs talks to the same bus.
-    if case .success(let address) = context.address { set.append(("TRIBUNE_ADDRESS", address.description)) }
+    let set = variables.compactMap { variable in variable.value.map { (name: variable.name, value: $0) } }
     let unset = variables.filter { $0.value == nil }.map { "\($0.name)=" }
-    return Environment.entries(setting: set).filter { entry in
+    return Environment.entries(setting: set + context.addressVariables).filter { entry in
       !unset.contains { entry.starts(with: $0.utf8) }
     }
   }
