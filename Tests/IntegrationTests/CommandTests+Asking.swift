@@ -116,6 +116,18 @@ struct AskingCommandTests {
   }
 
   @Test(
+    "without a bus, guard prints the verdict of --if-unreachable as ask does, unless it runs the command",
+    arguments: [["--if-unreachable=veto"], ["--if-unreachable=allow", "--dry-run"]])
+  func unreachableGuard(options: [String]) throws {
+    let nowhere = "unix:/nonexistent/bus"
+    let asked = try TestBus.tribunectl(["-j", "ask", "a"] + options, address: nowhere)
+    let tried = try TestBus.tribunectl(
+      ["-j", "guard", "a"] + options + ["--", "echo", "ran"], address: nowhere)
+    #expect(asked.output.contains(#""unreachable":true"#))
+    #expect(tried.output == asked.output)
+  }
+
+  @Test(
     "a bus that dies while it is asked gives no verdict, and nobody waits for another one or runs anything",
     arguments: [
       ["--reconnect=1h", "ask", "a"], ["ask", "a", "--if-unreachable=allow"],

@@ -36,15 +36,7 @@ struct AskCommand: Command {
     guard let decision = withoutBus.decision(after: error, in: context) else {
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
-    context.show { () throws(CommandError) in
-      guard context.json != .off else { return }
-      try context.print(
-        .object([
-          ("verdict", .string(decision.rawValue)), ("query", .null), ("outcomes", .array([])),
-          ("unanswered", .bool(true)), ("overridden", .bool(false)), ("dryRun", .bool(query.isDryRun)),
-          ("unreachable", .bool(true)),
-        ]))
-    }
+    query.show(decision, in: context)
     return decision == .allowed ? ExitStatus.success : ExitStatus.vetoed
   }
 }
@@ -81,6 +73,19 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
+
+  /// With --json, writes the verdict of --if-unreachable.
+  func show(_ decision: Verdict.Decision, in context: Context) {
+    context.show { () throws(CommandError) in
+      guard context.json != .off else { return }
+      try context.print(
+        .object([
+          ("verdict", .string(decision.rawValue)), ("query", .null), ("outcomes", .array([])),
+          ("unanswered", .bool(true)), ("overridden", .bool(false)), ("dryRun", .bool(isDryRun)),
+          ("unreachable", .bool(true)),
+        ]))
+    }
+  }
 
   /// Asks, and waits a little longer than the bus may take.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Verdict {

@@ -49,9 +49,10 @@ struct GuardCommand: Command {
         try context.write(verdict.text(of: names.should, object: object, in: context), or: verdict.json)
       }
       return verdict.isAllowed ? ExitStatus.success : vetoStatus
-    case .unreachable(.allowed) where query.isDryRun: return ExitStatus.success
-    case .unreachable(.allowed): return await router.run(command, over: nil, in: context).shellStatus
-    case .unreachable(.vetoed): return vetoStatus
+    case .unreachable(let decision) where query.isDryRun || decision == .vetoed:
+      query.show(decision, in: context)
+      return decision == .allowed ? ExitStatus.success : vetoStatus
+    case .unreachable: return await router.run(command, over: nil, in: context).shellStatus
     case .interrupted(let signal):
       // Takes the query back, and removes the list of waiting delegates from the screen.
       asking.cancel()
