@@ -5,7 +5,9 @@ import TribuneSystem
 /// The address of a bus, such as `unix:/run/tribune/bus`.
 public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The path of the bus's socket.
-  public var path: String
+  public var path: String { didSet { servers = nil } }
+  /// The users whose processes may serve the bus; nil for all.
+  var servers: [UInt32]?
 
   /// Makes the address of the socket at `path`. The socket need not exist.
   public init(path: String) { self.path = path }
@@ -32,14 +34,19 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The address of the bus of this user's service manager, `$XDG_RUNTIME_DIR/tribune/bus`; nil if the variable is not
   /// set. The bus need not run.
   public static var user: Address? {
-    Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR").map { Address(path: "\($0)/tribune/bus") }
+    Environment.nonEmptyValue(of: "XDG_RUNTIME_DIR").map(user(in:))
+  }
+
+  private static func user(in runtimeDirectory: String) -> Address {
+    Address(path: "\(runtimeDirectory)/tribune/bus")
   }
 
   /// The default address: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and
   /// `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
   ///
   /// The folder `$XDG_RUNTIME_DIR` has to be this user's own: a program that runs as root with another user's
-  /// environment must not let that user's delegates decide.
+  /// environment must not let that user's delegates decide. For the same reason, connecting to the bus in that folder
+  /// fails unless a process of this user or of root serves it.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` when `$TRIBUNE_ADDRESS` is not a valid address.
   public static func resolve() throws(TribuneError) -> Address {
@@ -51,16 +58,38 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     environment: (String) -> String?, exists: (String) -> Bool, isOwn: (String) -> Bool
   ) throws(TribuneError) -> Address {
     if let text = environment("TRIBUNE_ADDRESS"), !text.isEmpty { return try Address(text) }
-    var candidates: [String] = []
+    var candidates: [Address] = []
     // systemd separates several runtime directories with colons.
     for directory in (environment("RUNTIME_DIRECTORY") ?? "").split(separator: ":") {
-      candidates.append("\(directory)/bus")
+      candidates.append(Address(path: "\(directory)/bus"))
     }
-    if let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty {
-      if isOwn(directory) { candidates.append("\(directory)/tribune/bus") }
+    if let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty, isOwn(directory) {
+      var address = user(in: directory)
+      address.servers = [0, ThisProcess.effectiveUser]
+      candidates.append(address)
     }
-    return candidates.first(where: exists).map(Address.init(path:)) ?? system
+    return candidates.first { exists($0.path) } ?? system
   }
+
+  /// Requires that the bus at the other end of a socket is served by a user that may.
+  func requireServer(of socket: borrowing FileDescriptor) throws(TribuneError) {
+    guard let servers else { return }
+    let user: UInt32
+    do throws(Errno) {
+      user = try UnixSocket.peer(of: socket).uid
+    } catch {
+      throw TribuneError(.unreachable, "the user who serves the bus at \(self) is not known: \(error)")
+    }
+    guard servers.contains(user) else {
+      throw TribuneError(
+        .unreachable, "the bus at \(self) is served by another user (uid \(user)), and cannot be trusted")
+    }
+  }
+
+  /// Two addresses are equal if their paths are.
+  public static func == (one: Address, other: Address) -> Bool { one.path == other.path }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 
   func validate() throws(TribuneError) {
     guard !path.isEmpty, !path.utf8.contains(0), path.utf8.count <= UnixSocket.pathLengthMax else {

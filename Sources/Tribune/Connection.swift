@@ -48,7 +48,7 @@ public final class Connection: Sendable {
   /// Connects to a bus.
   ///
   /// - Parameters:
-  ///   - address: the address of the bus; by default ``Address/resolve()``.
+  ///   - address: the address of the bus; by default ``Address/resolve()``, which says whose bus is accepted.
   ///   - limit: the time limit for the welcome of a bus that listens. While a bus restarts, or hangs and is about to be
   ///     replaced, new connections wait at its socket.
   ///   - reconnectTimeout: how long to look for a bus at the same address when the connection is lost; zero for never.

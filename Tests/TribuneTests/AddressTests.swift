@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 
 @testable import Tribune
@@ -32,6 +33,17 @@ struct AddressTests {
     let address = try Address.resolve(
       environment: { environment[$0] }, exists: files.contains, isOwn: { $0 == "/run/user/1" })
     #expect(address == Address(path: path))
+  }
+
+  @Test(
+    "only the default in the user's runtime directory says who may serve it",
+    arguments: [("TRIBUNE_ADDRESS", "unix:/d/bus"), ("RUNTIME_DIRECTORY", "/d"), ("XDG_RUNTIME_DIR", "/d")])
+  func servers(variable: String, value: String) throws {
+    var address = try Address.resolve(
+      environment: { $0 == variable ? value : nil }, exists: { _ in true }, isOwn: { _ in true })
+    #expect(address.servers == (variable == "XDG_RUNTIME_DIR" ? [0, geteuid()] : nil))
+    address.path = "/other"
+    #expect(address.servers == nil)
   }
 
   @Test("a bus of another user is no default")

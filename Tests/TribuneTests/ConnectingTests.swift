@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 import TribuneWire
 
@@ -11,6 +12,26 @@ struct ConnectingTests {
     let error = await failure { try await Connection.connect(to: Address(path: "/tmp/no-such-folder/bus")) }
     #expect(error?.code == .unreachable)
     #expect(error?.message.contains("/tmp/no-such-folder/bus") == true)
+  }
+
+  @Test("a bus that another user serves is refused before the hello, if the address says whose it must be")
+  func server() async throws {
+    let bus = try ScriptedBus()
+    let script: Playing<Void> = try bus.play { peer in
+      #expect(try peer.nextIfAny() == nil)
+      let next = try bus.accept()
+      try next.greet()
+      try next.readToEnd()
+    }
+    var address = bus.address
+    address.servers = [geteuid() + 1]
+    let error = await failure { [address] in try await Connection.connect(to: address) }
+    #expect(error?.code == .unreachable)
+    #expect(error?.message.contains("served by another user (uid \(geteuid()))") == true)
+    address.servers = [geteuid()]
+    let connection = try await Connection.connect(to: address)
+    await connection.close()
+    try await script.value
   }
 
   @Test(arguments: ["", String(repeating: "x", count: 200), "/tmp/a\0b"])

@@ -117,13 +117,10 @@ extension LinkThread {
 
   /// Connects once, and says hello.
   private mutating func attempt(_ reconnection: inout Reconnection) {
-    do throws(Errno) {
-      let socket = try UnixSocket.make(nonblocking: true)
-      try UnixSocket.connect(socket, to: address.path)
-      try link.socket.replace(by: socket)
+    do throws(TribuneError) {
+      try connectOnce()
     } catch {
-      let failure = TribuneError(.unreachable, "no bus at \(address): \(error)")
-      link.state.withLock { $0.changeInterruption { $0.failure = failure } }
+      link.state.withLock { $0.changeInterruption { $0.failure = error } }
       reconnection.waitForNext(at: .now)
       return
     }
@@ -137,6 +134,27 @@ extension LinkThread {
     batch.appendHello()
     reconnection.stage = .renewing(batch)
     _ = goOnRenewing(&reconnection)
+  }
+
+  /// Makes the link's socket refer to a new connection.
+  private func connectOnce() throws(TribuneError) {
+    let socket = try connectedSocket()
+    try address.requireServer(of: socket)
+    do throws(Errno) {
+      try link.socket.replace(by: socket)
+    } catch {
+      throw TribuneError(.unreachable, "cannot make a connection: \(error)")
+    }
+  }
+
+  private func connectedSocket() throws(TribuneError) -> FileDescriptor {
+    do throws(Errno) {
+      let socket = try UnixSocket.make(nonblocking: true)
+      try UnixSocket.connect(socket, to: address.path)
+      return socket
+    } catch {
+      throw TribuneError(.unreachable, "no bus at \(address): \(error)")
+    }
   }
 
   /// Sends the remaining frames that make the connection equivalent to the last one.

@@ -65,19 +65,21 @@ struct LinkThread: ~Copyable {
     while !link.state.withLock({ $0.hasEnded }) {
       do throws(Errno) {
         try UnixSocket.connect(link.socket, to: address.path)
-        // A new socket has space for it. If the write fails nevertheless, the next read reports it.
-        let batch = OutgoingBatch(PassedCount())
-        batch.appendHello()
-        _ = batch.write(to: link.socket)
-        return
       } catch  where error == .again && ContinuousClock.now < greetingDeadline {
         // The listening socket's backlog is full, and no descriptor reports when it has space.
         try pause()
+        continue
       } catch  where error == .again {
         throw TribuneError(.unreachable, "the bus at \(address) accepts no connections")
       } catch {
         throw TribuneError(.unreachable, "no bus at \(address): \(error)")
       }
+      try address.requireServer(of: link.socket)
+      // A new socket has space for it. If the write fails nevertheless, the next read reports it.
+      let batch = OutgoingBatch(PassedCount())
+      batch.appendHello()
+      _ = batch.write(to: link.socket)
+      return
     }
   }
 
