@@ -105,16 +105,8 @@ package final class ChildProcess: Sendable {
         captured: capturedNumber.map { FileDescriptor(owning: $0) }, limit: limit)
       return wait.run(signals)
     }
-    ending = Task {
-      await withCheckedContinuation { continuation in
-        do {
-          try Thread.start { continuation.resume(returning: wait()) }
-        } catch {
-          // No thread can be started. The child must be reaped all the same.
-          continuation.resume(returning: wait())
-        }
-      }
-    }
+    // The child is reaped even if no thread can be started.
+    ending = Task { await Thread.result(of: wait) }
   }
 
   /// Sends a signal to the child, or to its group if it leads one. Does nothing once the child has ended.

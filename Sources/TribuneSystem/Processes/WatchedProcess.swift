@@ -14,20 +14,7 @@ package final class WatchedProcess: Sendable {
   }
 
   /// Returns when the process has ended.
-  package func ended() async {
-    await withCheckedContinuation { continuation in
-      do throws(Errno) {
-        try Thread.start { [self] in
-          wait()
-          continuation.resume()
-        }
-      } catch {
-        // The wait then keeps a thread that tasks share.
-        wait()
-        continuation.resume()
-      }
-    }
-  }
+  package func ended() async { await Thread.result(of: wait) }
 
   private func wait() {
     var hasEnded = false

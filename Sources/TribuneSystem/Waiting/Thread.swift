@@ -51,4 +51,16 @@ package enum Thread {
       throw Errno(rawValue: result)
     }
   }
+
+  /// The result of `body`, which blocks, from a thread of its own. If no thread can be started, `body` blocks one that
+  /// tasks share.
+  package static func result<Value: Sendable>(of body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      do throws(Errno) {
+        try start { continuation.resume(returning: body()) }
+      } catch {
+        continuation.resume(returning: body())
+      }
+    }
+  }
 }
