@@ -53,7 +53,7 @@ struct HoldCommand: Command {
       return name.prefix(utf8Length: WireLimits.labelLength)
     }
     let pid = invocation.number(.pid).map { Int32(clamping: $0) } ?? ThisProcess.parent
-    return WatchedProcess.name(of: pid)
+    return ProcessFacts.name(of: pid)
   }
 
   /// The names to veto: those that were given, and the question about the action.

@@ -9,7 +9,7 @@ nonisolated extension PeerIdentity {
   /// Adds what the kernel and systemd know about the process now. Unknown parts are empty: the process may be in
   /// another namespace, or may have ended since it connected.
   package init(_ credentials: PeerCredentials, _ process: borrowing PeerProcess) {
-    let name = WatchedProcess.name(of: credentials.pid)
+    let name = ProcessFacts.name(of: credentials.pid)
     let units = Self.units(of: credentials.pid)
     // Until here, the id was that of the process, if it still is: another process gets it only after this one is gone.
     let isKnown = !process.hasEnded

@@ -59,4 +59,15 @@ package struct ProcessFacts: Equatable, Sendable {
       $0.contains(".") ? $0 : nil
     }
   }
+
+  /// The name (comm) of a process, at most 15 bytes; empty if it is not known.
+  package static func name(of pid: Int32) -> String {
+    guard pid > 0 else { return "" }
+    do throws(Errno) {
+      let name = try InputFile.contents(of: "/proc/\(pid)/comm", lengthMax: 64, waits: true) ?? []
+      return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    } catch {
+      return ""
+    }
+  }
 }
