@@ -288,7 +288,8 @@ private let allVerbs = [
         .action, "action", .text("ACTION"), "veto what guard ACTION asks: for host.reboot, host.shouldReboot"),
       OptionSyntax(.expires, "expires", .span, "when the hold ends by itself (never)"),
       OptionSyntax(
-        .label, "label", .text("TEXT"), "who holds, in verdicts (the name of the command, or of the caller)"),
+        .label, "label", .text("TEXT"),
+        "who holds, in verdicts and lists (the name of the command, or of the caller)"),
       OptionSyntax(
         .pid, "pid", .number("PID", 1...Int64(Int32.max)), "hold until that process has ended"),
     ]),
