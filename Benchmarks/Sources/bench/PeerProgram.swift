@@ -33,7 +33,7 @@ struct PeerProgram {
     case .mosquitto: ("mosquitto", "-h")
     case .dbusDaemon: ("dbus-daemon", "--version")
     case .dbusBroker: ("run-dbus-broker", "--version")
-    case .relay, .tribune, .crowded, .starred, .idle, .growing, .resting:
+    case .relay, .tribune, .crowded, .starred, .idle, .growing, .governed, .resting:
       preconditionFailure("\(kind) is one of our own programs")
     }
   }

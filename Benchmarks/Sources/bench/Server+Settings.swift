@@ -29,6 +29,14 @@ extension Server {
         _ = try file("\(kind).config/tribuned.conf", "[Queue]\nPaceMaxSec=10s\n")
         address = socket
         arguments = ["--listen=\(socket)", "--config=\(configuration.path)"]
+      case .governed:
+        let configuration = folder.appending(path: kind.rawValue)
+        let policies = configuration.appending(path: "policy.d")
+        try FileManager.default.createDirectory(at: policies, withIntermediateDirectories: true)
+        _ = try file("\(kind)/tribuned.conf", "[Queue]\nPaceMaxSec=10s\n")
+        _ = try file("\(kind)/policy.d/many.policy", Self.policy)
+        address = configuration.appending(path: "bus").path
+        arguments = ["--listen=\(address)", "--config=\(configuration.path)"]
       case .redis:
         address = socket
         arguments = [
@@ -50,6 +58,22 @@ extension Server {
         arguments = [socket, try file("dbus-broker.conf", Self.dbus(socket: socket))]
       }
     }
+
+    /// 1,000 lines, of which three decide about what is measured.
+    private static let policy: String = {
+      let own = [
+        "allow list,observe,ask host.** unit.** user:*", "allow * ** user:root", "deny post x.secret user:*",
+      ]
+      let others = (0..<997).map { number in
+        switch number % 4 {
+        case 0: "allow * user.\(number).** user:\(number + 1)"
+        case 1: "deny post,hold x\(number).** user:*"
+        case 2: "allow ask,delegate host.n\(number).** unit:u\(number).service"
+        default: "deny override host.** unit:ci-\(number).service"
+        }
+      }
+      return (own + others).joined(separator: "\n") + "\n"
+    }()
 
     /// NATS has no Unix sockets. The longest payload is the most that it allows. The queues hold as much as the driver
     /// can be ahead.

@@ -16,6 +16,8 @@ final class Server: Sendable {
     case idle
     /// A bus with more and more other clients.
     case growing
+    /// A bus of another user, whose policy has 1,000 lines and says what its clients may do.
+    case governed
     /// A bus without clients.
     case resting
     case redis
@@ -52,8 +54,10 @@ final class Server: Sendable {
     }
     self.kind = kind
     address = settings.address
-    process.executableURL = URL(filePath: program)
-    process.arguments = settings.arguments
+    let command =
+      try (kind == .governed ? Self.asNobody(program, in: folder) : [program]) + settings.arguments
+    process.executableURL = URL(filePath: command[0])
+    process.arguments = Array(command.dropFirst())
     if kind.isPeer {
       let log = folder.appending(path: "\(kind.rawValue).log")
       try Data().write(to: log)
@@ -70,6 +74,22 @@ final class Server: Sendable {
     } catch {
       throw Failure(description: "\(program) could not be started: \(error.localizedDescription)")
     }
+  }
+
+  /// The command that runs a program as a user whom nobody else is.
+  private static func asNobody(_ program: String, in folder: URL) throws -> [String] {
+    guard geteuid() == 0 else {
+      throw Failure(
+        description: "only root can run a bus as another user, and a user's own policy binds nobody")
+    }
+    // That user may have no access to the folder with the programs.
+    let copy = folder.appending(path: "\(Kind.governed.rawValue)/tribuned").path
+    try FileManager.default.copyItem(atPath: program, toPath: copy)
+    for path in [folder.path, folder.appending(path: "\(Kind.governed.rawValue)").path] {
+      _ = unsafe chmod(path, 0o755)
+    }
+    _ = unsafe chown(folder.appending(path: "\(Kind.governed.rawValue)").path, 65_534, 65_534)
+    return ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy]
   }
 
   /// Ends the server, and returns when it has.
@@ -155,7 +175,7 @@ extension Server.Kind {
   /// Whether it is an alternative to Tribune.
   var isPeer: Bool {
     switch self {
-    case .relay, .tribune, .crowded, .starred, .idle, .growing, .resting: false
+    case .relay, .tribune, .crowded, .starred, .idle, .growing, .governed, .resting: false
     case .redis, .nats, .mosquitto, .dbusDaemon, .dbusBroker: true
     }
   }

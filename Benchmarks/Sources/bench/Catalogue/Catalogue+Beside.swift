@@ -3,6 +3,34 @@
 import CBusDriver
 
 extension Catalogue {
+  /// What a policy costs.
+  static func policyWorks(_ effort: Effort) -> [Work] {
+    let alone = Subject.variant("alone", "own bus")
+    let governed = Subject.variant("governed", "policy of 1,000 lines", on: .governed)
+    let note = "On a bus of one's own, and on one whose policy of 1,000 lines says what its clients may do."
+    func target(_ title: String, _ most: Double) -> [Target] {
+      [
+        Target(
+          title: "\(title), under a policy", subject: governed, reference: .subject(alone),
+          bound: .atMost(most))
+      ]
+    }
+    return [
+      Work(
+        name: "post-policy", title: "One post at a time, under a policy", note: note, unit: .nanoseconds,
+        subjects: [alone, governed], baseline: alone, turns: effort.tripTurns, targets: target("a post", 1.1),
+        measure: .posts(effort.trips)),
+      Work(
+        name: "new-names-policy", title: "One post at a time under a new name, under a policy", note: note,
+        unit: .nanoseconds, subjects: [alone, governed], baseline: alone, turns: effort.tripTurns,
+        targets: target("a post under a new name", 1.2), measure: .posts(effort.trips, haveNewNames: true)),
+      Work(
+        name: "ask-policy", title: "Ask under a policy", note: note, unit: .nanoseconds,
+        subjects: [alone, governed], baseline: alone, turns: effort.tripTurns, targets: target("`ask`", 1.1),
+        measure: .roundTrips(effort.trips)),
+    ]
+  }
+
   /// What other clients cost that observe nothing of it.
   static func besideWorks(_ effort: Effort) -> [Work] {
     let crowd = effort.bystanders

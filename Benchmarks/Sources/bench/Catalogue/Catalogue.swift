@@ -10,6 +10,7 @@ struct Catalogue {
   init(_ effort: Effort, _ programs: Programs) {
     works =
       Self.askWorks(effort) + Self.streamWorks(effort) + Self.besideWorks(effort)
+      + Self.policyWorks(effort)
       + Self.libraryWorks(effort) + Self.processWorks(effort, programs)
     curves = Self.growth(effort)
   }
