@@ -162,6 +162,7 @@ struct JournalTests {
 
   /// A bus in a mount namespace in which the test's folder is mounted over that of journald's socket.
   private func bus() throws -> TestBus {
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
     let unshare = ["unshare", "--mount"] + (geteuid() == 0 ? [] : ["--map-root-user"])
     let script = """
       mount -t tmpfs tmpfs /run && mkdir -p /run/systemd/journal \
@@ -172,7 +173,8 @@ struct JournalTests {
     guard probe.status == 0 else {
       throw Programs.Missing(description: "no mount namespace can be made here: \(probe.errors)")
     }
-    return try TestBus(wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/run"])
+    return try TestBus(
+      wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/run"], folder: folder)
   }
 
   /// The lines of the next verdict's entry.
@@ -215,5 +217,52 @@ struct JournalTests {
     for _ in 0..<2_000 { #expect(try await connection.ask("a.shouldB").isAllowed) }
     await connection.close()
     #expect(bus.stop() == 0)
+  }
+
+  @Test("of one user do not keep those of others out of the journal, and what is left out is counted")
+  func flood() throws {
+    let bus = try bus()
+    // Far more than the queue for the journal takes.
+    let script = """
+      import os, socket, struct, sys
+      os.setgroups([])
+      os.setgid(65534)
+      os.setuid(65534)
+      bus = socket.socket(socket.AF_UNIX)
+      bus.connect(sys.argv[1])
+      name, fields, count = b"a.shouldB", struct.pack("<IBBQBH", 0, 0, 0, 0, 0, 0), 20000
+      size = 32 + len(fields) + len(name)
+      bus.sendall(struct.pack("<QHHI", 0x454E5542495254F1, 1, 1, 0))
+      left, begun = 16, 0
+      def read(length):
+          data = b""
+          while len(data) < length:
+              data += bus.recv(length - len(data)) or sys.exit("the bus has closed the connection")
+          return data
+      def frame():
+          head = read(32)
+          read(struct.unpack_from("<I", head)[0] - 32)
+          return head[4]
+      read(16)
+      frame()
+      for start in range(0, count, 500):
+          bus.sendall(b"".join(
+              struct.pack("<IBBBBQQII", size, 8, 0, len(name), 0, 0, number + 1, len(fields), 0) + fields + name
+              for number in range(start, start + 500)))
+          for _ in range(500):
+              assert frame() == 13
+      """
+    try FinishedProgram(["python3", "-c", script, bus.path]).expect(0, errors: "")
+    for number in 0..<20 { try bus.tribunectl("ask", "root.should\(number)").expect(0) }
+    var verdicts = (own: 0, others: 0)
+    var omitted = ""
+    while verdicts.own < 20 || omitted.isEmpty {
+      let entry = try journald.next()
+      if entry.contains("about verdicts omitted") { omitted = entry }
+      guard entry.contains("\nMESSAGE_ID=") else { continue }
+      if entry.contains("root.should") { verdicts.own += 1 } else { verdicts.others += 1 }
+    }
+    #expect(verdicts.others >= 200 && verdicts.others < 20_000)
+    #expect(omitted.contains("user 65534: "), "\(omitted)")
   }
 }

@@ -3,6 +3,7 @@
 import Testing
 import TribuneCore
 import TribuneServer
+import TribuneSystem
 
 @Suite("Lines that peers cause")
 struct LineBudgetTests {
@@ -22,5 +23,26 @@ struct LineBudgetTests {
     let second = (0..<4).map { _ in budget.take(at: next) }
     #expect(second == [true, true, true, false])
     #expect(budget.omittedCount == 1)
+  }
+
+  @Test("are limited for each user, and not for the one that runs the bus")
+  @MainActor func users() {
+    let budgets = UserLineBudgets(linesPerSecond: 2)
+    let now = Instant(nanoseconds: 5_000_000_000)
+    func taken(_ user: UInt32) -> Int { (0..<5).count { _ in budgets.take(for: user, at: now) } }
+    #expect([60_001, 60_002, ThisProcess.effectiveUser].map(taken) == [2, 2, 5])
+    #expect(budgets.takeOmitted().map { "\($0.user) \($0.count)" } == ["60001 3", "60002 3"])
+    #expect(budgets.takeOmitted().isEmpty)
+  }
+
+  @Test("are counted for every user who is over the limit, however many there are")
+  @MainActor func manyUsers() {
+    let budgets = UserLineBudgets(linesPerSecond: 1)
+    let now = Instant(nanoseconds: 5_000_000_000)
+    for user in 50_000..<53_000 as Range<UInt32> {
+      #expect(budgets.take(for: user, at: now))
+      if user % 1000 == 0 { #expect(!budgets.take(for: user, at: now)) }
+    }
+    #expect(budgets.takeOmitted().map(\.user) == [50_000, 51_000, 52_000])
   }
 }

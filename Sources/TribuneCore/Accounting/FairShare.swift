@@ -30,16 +30,21 @@ package struct FairShare: Sendable {
     uses.max { ($0.value, $1.key) < ($1.value, $0.key) }.map { ($0.key, $0.value) }
   }
 
-  package mutating func charge(to user: UInt32) {
-    uses[user, default: 0] += 1
-    used += 1
+  /// What all users have together.
+  package var total: Int { used }
+
+  package mutating func charge(_ amount: Int = 1, to user: UInt32) {
+    guard amount > 0 else { return }
+    uses[user, default: 0] += amount
+    used += amount
   }
 
-  package mutating func release(of user: UInt32) {
-    let use = use(of: user)
-    precondition(use > 0, "more is released than is charged to user \(user)")
-    uses[user] = use == 1 ? nil : use - 1
-    used -= 1
+  package mutating func release(_ amount: Int = 1, of user: UInt32) {
+    guard amount > 0 else { return }
+    let left = use(of: user) - amount
+    precondition(left >= 0, "more is released than is charged to user \(user)")
+    uses[user] = left == 0 ? nil : left
+    used -= amount
   }
 
   /// Whether a user has too much, after a charge; nil if it has not.

@@ -123,6 +123,7 @@ final class BusServer: EventLoopTarget {
     // Queries end before delegates are dismissed, so that no client takes the end of the bus for the end of a delegate.
     interpreter.perform { bus.value.stop(at: context.now) }
     gatekeeper.writeOmittedClosings()
+    context.reportOmitted()
     for session in sessions.allDetached { gatekeeper.close(session) }
     for session in sessions.all {
       gatekeeper.dismiss(session, WireError(.shuttingDown, "the bus is stopping"))

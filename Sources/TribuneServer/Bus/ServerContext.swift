@@ -12,6 +12,19 @@ final class ServerContext {
   private(set) var now: Instant
   let timeouts = Cell(Timeouts())
   let statistics = Cell(Statistics())
+  /// The lines that each user can cause.
+  private let budgets: [UserLines: UserLineBudgets] = [
+    .denials: UserLineBudgets(linesPerSecond: 5), .verdicts: UserLineBudgets(linesPerSecond: 200),
+    .losses: UserLineBudgets(linesPerSecond: 5),
+  ]
+  private var willReportOmitted = false
+
+  /// What lines are about.
+  enum UserLines: String, CaseIterable {
+    case denials = "refusals"
+    case verdicts
+    case losses = "lossy observers"
+  }
 
   init(_ configuration: Configuration, log: Log) {
     self.configuration = configuration
@@ -20,6 +33,27 @@ final class ServerContext {
   }
 
   func readClock() { now = Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
+
+  /// Whether another such line about a user may be written. Those that may not are counted, and reported within a second.
+  func mayLog(_ lines: UserLines, about user: UInt32) -> Bool {
+    guard budgets[lines]?.take(for: user, at: now) == false else { return true }
+    if !willReportOmitted {
+      willReportOmitted = true
+      schedule(.log, .mainQueue, afterNanoseconds: LineBudget.periodNanoseconds)
+    }
+    return false
+  }
+
+  func reportOmitted() {
+    willReportOmitted = false
+    for lines in UserLines.allCases {
+      for (user, count) in budgets[lines]?.takeOmitted() ?? [] {
+        log.notice(
+          "user \(user): \(count.counted("more line")) about \(lines.rawValue) omitted",
+          ["TRIBUNE_DROPPED": "\(count)"])
+      }
+    }
+  }
 
   func schedule(_ kind: Timeouts.Kind, _ token: WatchToken, afterNanoseconds delay: UInt64) {
     timeouts.value.insert(kind, token, due: now.advanced(byNanoseconds: delay))

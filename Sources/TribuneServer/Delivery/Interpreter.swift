@@ -282,7 +282,9 @@ final class Interpreter {
     guard !decision.mode.isForValues else { return }
     if verdict.isDryRun {
       context.log.debug("dry run: \(VerdictEntry(decision, of: tail).message)")
-    } else if context.log.wants(verdict.verdict, isOverridden: verdict.isOverridden) {
+    } else if context.log.wants(verdict.verdict, isOverridden: verdict.isOverridden),
+      context.mayLog(.verdicts, about: decision.askerPeer.uid)
+    {
       verdicts.value.append(VerdictEntry(decision, of: tail))
     }
   }

@@ -73,9 +73,11 @@ extension Sender {
     observer.pacing.flow = .lossy(
       lostBefore: lost ?? observer.output.queue.lostCount, isAnnounced: isAnnounced)
     releasePosters(of: observer)
-    context.log.warning(
-      "\(observer.peer.summary) on connection \(observer.id) does not read: its oldest notifications are dropped",
-      observer.journalFields)
+    if context.mayLog(.losses, about: observer.peer.uid) {
+      context.log.warning(
+        "\(observer.peer.summary) on connection \(observer.id) does not read: its oldest notifications are dropped",
+        observer.journalFields)
+    }
     events.value.append(.becameLossy(observer, isAnnounced: isAnnounced))
   }
 
@@ -86,9 +88,11 @@ extension Sender {
     // The end of a connection is no recovery.
     guard observer.isOpen, case .lossy(let lostBefore, let isAnnounced) = flow else { return }
     let lost = observer.output.queue.lostCount - lostBefore
-    context.log.notice(
-      "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost.counted("notification"))",
-      observer.journalFields("TRIBUNE_LOST", "\(lost)"))
+    if context.mayLog(.losses, about: observer.peer.uid) {
+      context.log.notice(
+        "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost.counted("notification"))",
+        observer.journalFields("TRIBUNE_LOST", "\(lost)"))
+    }
     if isAnnounced { events.value.append(.recovered(observer, lost: lost)) }
   }
 

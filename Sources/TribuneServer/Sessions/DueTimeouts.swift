@@ -33,7 +33,9 @@ final class DueTimeouts {
   private func check(_ kind: Timeouts.Kind, _ token: WatchToken) {
     switch (kind, sessions[token]) {
     case (.accept, _): acceptor.resume()
-    case (.log, _): gatekeeper.writeOmittedClosings()
+    case (.log, _):
+      gatekeeper.writeOmittedClosings()
+      context.reportOmitted()
     case (.hello, let session?):
       guard session.isAwaitingHello else { return }
       gatekeeper.dismiss(session, WireError(.helloTimeout, "no hello came in time"))
