@@ -151,8 +151,10 @@ fill_page = sed 's|@confdir@|$(subst -,\\-,$(CONFDIR))|g' $(1) | install -m 0644
 ## install    programs, units, configuration, man pages, completions, the Wireshark dissector, documents and examples
 ##            (DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc)
 install: $(MADE)
-	# A version without a policy let every user do everything. That stays, until the administrator decides.
-	test -d '$(DESTDIR)$(CONFDIR)/policy.d' || ! test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
+	# A version without a policy let every user do everything. That stays, until the administrator decides. A version with
+	# one has open.policy among its data, even if the administrator has deleted the folder of policies.
+	test -d '$(DESTDIR)$(CONFDIR)/policy.d' || test -e '$(DESTDIR)$(DATADIR)/open.policy' \
+	  || ! test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || install -D -m 0644 config/open.policy '$(DESTDIR)$(CONFDIR)/policy.d/open.policy'
 	install -d $(INSTALL_FOLDERS:%='$(DESTDIR)%')
 	install -m 0755 $(RELEASE)/tribuned $(RELEASE)/tribunectl '$(DESTDIR)$(BINDIR)'

@@ -79,12 +79,18 @@ import Testing
   @Test("keeps what was allowed if it replaces a version without a policy, and does so once")
   func opens() async throws {
     #expect(!folder.contains("root/etc/tribune/policy.d/open.policy"))
-    try FileManager.default.removeItem(atPath: "\(folder.path)/root/etc/tribune/policy.d")
+    func remove(_ name: String) throws {
+      try FileManager.default.removeItem(atPath: "\(folder.path)/root/\(name)")
+    }
+    try remove("etc/tribune/policy.d")
+    try remove("usr/share/tribune/open.policy")
     try await folder.make("install")
     #expect(try folder.read("root/etc/tribune/policy.d/open.policy").hasSuffix("\nallow * ** user:*\n"))
-    try FileManager.default.removeItem(atPath: "\(folder.path)/root/etc/tribune/policy.d/open.policy")
-    try await folder.make("install")
-    #expect(!folder.contains("root/etc/tribune/policy.d/open.policy"))
+    for deleted in ["open.policy", ""] {
+      try remove("etc/tribune/policy.d/\(deleted)")
+      try await folder.make("install")
+      #expect(!folder.contains("root/etc/tribune/policy.d/open.policy"))
+    }
   }
 
   @Test(

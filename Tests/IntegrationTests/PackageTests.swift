@@ -85,6 +85,12 @@ import Testing
     for path in paths { #expect(try !package.read("contents/\(path)/\(unit)").contains("dir@")) }
   }
 
+  @Test("has its configuration as conffiles, and no policy that allows everything among them")
+  func conffiles() async throws {
+    let files = try await Self.built.value.read("control/conffiles").split(separator: "\n").sorted()
+    #expect(files == ["/etc/tribune/policy.d/50-default.policy", "/etc/tribune/tribuned.conf"])
+  }
+
   @Test("causes no complaints of lintian") func lintian() async throws {
     let package = try await Self.built.value
     let checked = try FinishedProgram(

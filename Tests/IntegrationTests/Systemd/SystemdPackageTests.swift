@@ -152,6 +152,92 @@ struct SystemdPackageTests {
     }
   }
 
+  // MARK: The policy
+
+  private static let policies = "/etc/tribune/policy.d"
+
+  /// Makes `/root/first.deb`, a package as of a version without a policy.
+  private func makePackageWithoutPolicy() throws {
+    let script = """
+      cd /root
+      dpkg-deb --raw-extract older.deb first
+      rm -r first/etc/tribune/policy.d first/DEBIAN/preinst first/DEBIAN/md5sums
+      sed -i /policy/d first/DEBIAN/conffiles
+      sed -i 's/^Version: .*/Version: 0.0.1/' first/DEBIAN/control
+      dpkg-deb -Znone --root-owner-group --build first first.deb
+      rm -r first
+      """
+    try machine.does("sh", "-e", "-c", script)
+  }
+
+  /// The names of the files in `policy.d`.
+  private func policies() throws -> [Substring] {
+    try machine.does("ls", "-A", Self.policies).split(separator: "\n")
+  }
+
+  /// The status of a post by a user about whom no line of the default policy is.
+  private func postOfNobody() throws -> CInt {
+    try machine.run("runuser", "-u", "nobody", "--", "tribunectl", "post", "package.didMove").status
+  }
+
+  @Test("installs a policy that allows other users little")
+  func policyOfInstallation() throws {
+    try install("older")
+    #expect(try policies() == ["50-default.policy"])
+    #expect(try postOfNobody() == 1)
+    try machine.does("tribunectl", "post", "package.didMove")
+    // What the administrator has deleted stays so.
+    try machine.does("rm", "\(Self.policies)/50-default.policy")
+    try install("newer")
+    #expect(try policies() == [])
+  }
+
+  @Test("allows what was allowed, once, when a version without a policy is upgraded")
+  func policyOfUpgrade() throws {
+    try makePackageWithoutPolicy()
+    try install("first")
+    #expect(try machine.run("stat", Self.policies).status != 0)
+    try machine.does("tribunectl", "status")
+
+    let upgrade = try machine.run("dpkg", "--install", "/root/older.deb")
+    #expect(upgrade.status == 0)
+    #expect(upgrade.errors.contains("every user may still do everything on the bus"), "\(upgrade.errors)")
+    #expect(try policies() == ["50-default.policy", "open.policy"])
+    #expect(try postOfNobody() == 0)
+    #expect(
+      try machine.does("journalctl", "-u", "tribuned").contains("every user may do everything on this bus"))
+
+    try machine.does("rm", "\(Self.policies)/open.policy")
+    try install("newer")
+    #expect(try policies() == ["50-default.policy"])
+    #expect(try postOfNobody() == 1)
+  }
+
+  @Test("leaves a policy alone that the administrator wrote before the upgrade")
+  func policyBeforeUpgrade() throws {
+    try makePackageWithoutPolicy()
+    try install("first")
+    try machine.does("mkdir", Self.policies)
+    try machine.write("allow post a.** user:nobody\n", to: "\(Self.policies)/10-own.policy")
+    try install("older")
+    #expect(try policies() == ["10-own.policy", "50-default.policy"])
+    #expect(try postOfNobody() == 1)
+  }
+
+  @Test("purged after such an upgrade, leaves no policy, and the next installation is as the first")
+  func policyOfPurge() throws {
+    try makePackageWithoutPolicy()
+    try install("first")
+    // Its configuration stays, and the next installation goes on with what it allowed.
+    try machine.does("dpkg", "--remove", "tribune")
+    try install("older")
+    #expect(try policies() == ["50-default.policy", "open.policy"])
+    try machine.does("dpkg", "--purge", "tribune")
+    #expect(try machine.run("stat", "/etc/tribune").status != 0)
+    try install("older")
+    #expect(try policies() == ["50-default.policy"])
+  }
+
   // MARK: Removing
 
   @Test("removed, leaves no bus and no client, but its configuration; purged, leaves nothing but its user")
