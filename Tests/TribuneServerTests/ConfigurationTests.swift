@@ -105,7 +105,6 @@ struct ConfigurationTests {
     Good("[Bus]\nQueriesMax=7\nQueriesMax=\n") { _ in },
     // A line can be 198 bytes long.
     Good("[Bus]\nQueriesMax=" + String(repeating: "0", count: 186) + "7\n") { $0.queriesMax = 7 },
-    Good("[Delegation]\nOverrideUsers=*\n") { $0.policy.overriders = .everyone },
     // Sections about something.
     Good(
       "[Query \"backup.*\"]\nRequireDelegate=label:a label:b.service\nRequireDelegate=label:c label:a\n",
@@ -137,18 +136,20 @@ struct ConfigurationTests {
   ]
 
   @Test(
-    "the users who may override are read with a warning, since the policy has taken over from them",
+    "the users who may override are read with a warning wherever they are set, since the policy has taken over",
     arguments: [
-      ("none", .users([])), ("root 1000\t7", .users([0, 7, 1000])), ("root\nOverrideUsers=", .everyone),
-    ] as [(String, BusPolicy.Overriders)])
-  func overriders(_ value: String, _ expected: BusPolicy.Overriders) {
+      ("none", .users([]), [2]), ("root 1000\t7", .users([0, 7, 1000]), [2]), ("*", .everyone, [2]),
+      ("root\nOverrideUsers=", .everyone, [2, 3]),
+    ] as [(String, BusPolicy.Overriders, [Int])])
+  func overriders(_ value: String, _ expected: BusPolicy.Overriders, _ lines: [Int]) {
     let (configuration, diagnostics) = read("[Delegation]\nOverrideUsers=\(value)\n")
     #expect(configuration.policy.overriders == expected)
     #expect(
-      diagnostics.map(\.description) == [
-        "t.conf:2: warning: OverrideUsers= takes away from what the policy allows; write lines for the action "
-          + "override in policy.d instead"
-      ])
+      diagnostics
+        == lines.map {
+          "t.conf:\($0): warning: OverrideUsers= only takes away from what the policy allows; write lines in policy.d "
+            + "instead, as \"allow override host.** user:NAME\""
+        })
   }
 
   @Test("reads", arguments: good)

@@ -9,8 +9,9 @@ nonisolated extension Configuration {
   package static let systemDirectory = "/etc/tribune"
 
   /// Reads `tribuned.conf` in `directory`, then `tribuned.conf.d/*.conf` in the order of their names,
-  /// `protocols.d/*.protocol` and `policy.d/*.policy`. Missing files leave the defaults, but a link to a missing one is an error: what it should
-  /// require would be missing unnoticed. A missing directory is a warning, unless it is the default one.
+  /// `protocols.d/*.protocol`, `policy.d/*.policy` and `policy.d/*.test`. Missing files leave the defaults, but a link to
+  /// a missing one is an error: what it should require would be missing unnoticed. A missing directory is a warning,
+  /// unless it is the default one.
   ///
   /// - Returns: the configuration, to be used only if no diagnostic is an error; and the diagnostics, in the order of
   ///   files and lines, with those about protocols last.

@@ -204,15 +204,13 @@ nonisolated package struct ConfigurationReader {
     } else {
       do {
         try setting.set(value, in: &configuration)
-        if let advice = Setting.superseded[current],
-          setting.text(in: configuration) != setting.text(in: defaults)
-        {
-          report(.warning, file, line, "\(key)= \(advice)")
-        }
       } catch {
         isValid = false
         report(.error, file, line, "\(key)=: \(error.message)")
       }
+    }
+    if isValid, let advice = Setting.superseded[current] {
+      report(.warning, file, line, "\(key)= \(advice)")
     }
     origins[current] = Origin(file: file, line: line, order: originsCount, isValid: isValid)
     originsCount += 1

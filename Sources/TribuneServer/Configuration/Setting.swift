@@ -55,7 +55,7 @@ nonisolated package struct Setting: Sendable {
   /// Keys that another part of the configuration has taken over, and what to do.
   static let superseded = [
     "OverrideUsers":
-      "takes away from what the policy allows; write lines for the action override in policy.d instead"
+      "only takes away from what the policy allows; write lines in policy.d instead, as \"allow override host.** user:NAME\""
   ]
 
   private static let millisecond: UInt64 = 1_000_000
