@@ -67,6 +67,32 @@ import Testing
     #expect(!moved.contains("dir@"))
   }
 
+  @Test("tribune-policy(5) has each action, as its own item")
+  func actions() throws {
+    try folder.write("allow fly ** user:*\n", to: "1.policy")
+    let verified = try FinishedProgram([
+      try Programs.path(of: "tribunectl"), "verify", "\(folder.path)/1.policy",
+    ])
+    let known = try #require(verified.errors.firstMatch(of: /there are (.+)/)).1
+      .split(separator: ", ").map { String($0) }
+    let page = try read(Self.pages[3])
+    let section = try #require(page.firstMatch(of: /(?s)\nACTIONS\n(.+?)\nDECISIONS\n/)).1
+    #expect(section.matches(of: /(?m)^       ([a-z]+)/).map { String($0.1) } == known)
+  }
+
+  @Test("tribune-policy(5) has examples that are valid, and whose expectations are met")
+  func policyExamples() throws {
+    let page = try read(Self.pages[3])
+    let lines = page.split(separator: "\n").map { $0.drop { $0 == " " } }
+    let policy = lines.filter { $0.contains(/^(allow|deny) [^ ]+ .*(user|group|unit):[^ ]+$/) }
+    let tests = lines.filter { $0.contains(/^expect (allow|deny) [a-z]/) }
+    #expect(policy.count > 5 && tests.count > 5)
+    try folder.write(policy.joined(separator: "\n") + "\n", to: "1.policy")
+    try folder.write(tests.joined(separator: "\n") + "\n", to: "1.test")
+    let files = ["1.policy", "1.test"].map { "\(folder.path)/\($0)" }
+    try FinishedProgram([try Programs.path(of: "tribunectl"), "verify"] + files).expect(0, errors: "")
+  }
+
   @Test("tribuned(8) has the options that tribuned has") func daemon() throws {
     let help = try FinishedProgram.tribuned(["--help"]).output
     let listed = try read(Self.pages[1]).matches(of: /(?m)^       (--[a-z-]+)/).map { String($0.1) }
