@@ -102,7 +102,7 @@ import Testing
     checked.expect(
       0,
       errors: name == "open"
-        ? "\(etc.path)/policy.d/open.policy:10: warning: every user may do everything on this bus\n" : "")
+        ? "\(etc.path)/policy.d/open.policy:11: warning: every user may do everything on this bus\n" : "")
   }
 
   @Test("is undone by uninstall") func uninstalls() async throws {
