@@ -17,7 +17,7 @@ extension Policy {
     let misses = lines.lazy.enumerated().compactMap { index, line -> NearMiss? in
       guard line.effect == .allow else { return nil }
       let bound = line.bound(to: subject.user, as: index)
-      let lacking = zip(line.who, line.whoTexts).filter { !$0.0.isMet(by: subject) }.map(\.1)
+      let lacking = zip(line.who, line.whoTexts).filter { !$0.0.isMet(by: subject, for: .allow) }.map(\.1)
       let isRight = bound.contains(request)
       switch (line.actions.contains(request.action), isRight, lacking.isEmpty) {
       case (true, true, false):

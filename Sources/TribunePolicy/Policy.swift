@@ -36,7 +36,7 @@ package struct Policy: Equatable, Sendable {
     let subject = Subject(user: user)
     let possible = lines.enumerated().filter { _, line in
       switch line.effect {
-      case .allow: line.who.allSatisfy { $0.isMet(by: subject) || $0.isAboutProcesses }
+      case .allow: line.who.allSatisfy { $0.isMet(by: subject, for: .allow) || $0.isAboutProcesses }
       case .deny: line.applies(to: subject)
       }
     }

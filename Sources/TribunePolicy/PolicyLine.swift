@@ -44,7 +44,7 @@ package struct PolicyLine: Equatable, Sendable {
     return (words + [who.joined(separator: ",")]).joined(separator: " ")
   }
 
-  func applies(to subject: Subject) -> Bool { who.allSatisfy { $0.isMet(by: subject) } }
+  func applies(to subject: Subject) -> Bool { who.allSatisfy { $0.isMet(by: subject, for: effect) } }
 
   /// Whether it has `%U`, so that it differs from user to user.
   package var isTemplate: Bool {

@@ -1,17 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneWire
+
 /// Whom a policy decides about: what the kernel says of the process at the other end of a connection.
 package struct Subject: Hashable, Sendable {
   package var user: UInt32
   /// The primary group and the supplementary groups.
   package var groups: Set<UInt32>
-  /// The unit of the system's service manager; nil if there is none, or if the kernel cannot vouch for it.
-  package var unit: String?
+  package var unit: Unit
 
-  package init(user: UInt32, groups: Set<UInt32> = [], unit: String? = nil) {
+  /// The unit of the system's service manager.
+  package enum Unit: Hashable, Sendable {
+    case none
+    /// The kernel vouches for the process that is in it.
+    case known(String)
+    /// The kernel cannot vouch for the process. Lines that allow do not rely on it; lines that deny do.
+    case claimed(String)
+    /// The process had ended, or is out of sight. It may have been in any that a line denies something.
+    case unknown
+
+    /// Known, or none if there is no name.
+    package init(_ name: String?) { self = name.map { .known($0) } ?? .none }
+
+    /// Its name, if the kernel vouches for it.
+    package var knownName: String? { if case .known(let name) = self { name } else { nil } }
+  }
+
+  package init(user: UInt32, groups: Set<UInt32> = [], unit: Unit = .none) {
     self.user = user
     self.groups = groups
     self.unit = unit
+  }
+
+  /// For people: `user 1000 in backup.service`.
+  package var description: String {
+    let unit =
+      switch unit {
+      case .none: ""
+      case .known(let name): " in \(name.escaped)"
+      case .claimed(let name): " in \(name.escaped), which is not certain,"
+      case .unknown: ", whose unit is unknown,"
+      }
+    return "user \(user)\(unit)"
   }
 }
 
@@ -44,12 +74,19 @@ package enum Condition: Hashable, Sendable {
     }
   }
 
-  func isMet(by subject: Subject) -> Bool {
+  /// - Parameter effect: that of the line that has the condition.
+  func isMet(by subject: Subject, for effect: PolicyLine.Effect) -> Bool {
     switch self {
     case .anyUser: true
     case .user(let user): subject.user == user
     case .group(let group): subject.groups.contains(group)
-    case .unit(let glob): subject.unit.map { Self.matches(glob: glob.utf8[...], $0.utf8[...]) } ?? false
+    case .unit(let glob):
+      switch subject.unit {
+      case .none: false
+      case .known(let name): Self.matches(glob: glob.utf8[...], name.utf8[...])
+      case .claimed(let name): effect == .deny && Self.matches(glob: glob.utf8[...], name.utf8[...])
+      case .unknown: effect == .deny
+      }
     case .unknown: false
     }
   }

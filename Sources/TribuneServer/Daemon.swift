@@ -27,6 +27,10 @@ package final class Daemon {
   /// The server's change count when the status line was last compared.
   private var notifiedChangeCount: UInt64 = 0
   private var isStopping = false
+  /// A configuration is being read.
+  private var isReloading = false
+  /// It has to be read once more, because there was another signal meanwhile.
+  private var mustReloadAgain = false
 
   /// Runs the daemon with the process's arguments.
   ///
@@ -56,7 +60,7 @@ package final class Daemon {
     for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
     guard !diagnostics.contains(where: { $0.severity != .warning }) else { return 1 }
     guard arguments.asksLiveBus else { return 0 }
-    let path = listenPath(arguments)
+    let path = livePath(arguments)
     do {
       for ending in try LiveBus(at: path).endings(by: configuration.access) {
         print("\(ending.connection) of \(ending.peer.summary): \(ending.why)")
@@ -67,6 +71,12 @@ package final class Daemon {
       StandardError.writeLine("tribuned: the bus at \(path) does not say what would end: \(why)")
       return 1
     }
+  }
+
+  /// Where the bus listens whose configuration is checked: unless another is named, the system's or, with --user, the
+  /// user's, whatever the environment of whoever checks it says.
+  private static func livePath(_ arguments: DaemonArguments) -> String {
+    arguments.listenPath ?? (arguments.isUserInstance ? listenPath(arguments) : "/run/tribune/bus")
   }
 
   private static func serve(_ arguments: DaemonArguments) -> Int32 {
@@ -144,7 +154,9 @@ package final class Daemon {
     notifier = ServiceNotifier(log: log)
   }
 
-  private static func loadConfiguration(_ arguments: DaemonArguments) -> (Configuration, [Diagnostic]) {
+  nonisolated private static func loadConfiguration(_ arguments: DaemonArguments) -> (
+    Configuration, [Diagnostic]
+  ) {
     Configuration.load(
       from: arguments.configurationDirectory,
       defaults: arguments.isUserInstance ? .forUser : Configuration())
@@ -270,8 +282,28 @@ package final class Daemon {
   private func reload() {
     // The main queue runs all its work, even after a stop; the configuration must not change after the hand-over.
     guard !isStopping else { return }
+    guard !isReloading else {
+      mustReloadAgain = true
+      return
+    }
+    isReloading = true
     notifier.reloading()
-    let (loaded, diagnostics) = Self.loadConfiguration(arguments)
+    // Looking up users and groups may take long, and the bus must not wait for it.
+    DispatchQueue.global().async { [arguments] in
+      let (loaded, diagnostics) = Self.loadConfiguration(arguments)
+      DispatchQueue.main.async { [weak self] in
+        MainActor.assumeIsolated { self?.finishReload(loaded, diagnostics) }
+      }
+    }
+  }
+
+  private func finishReload(_ loaded: Configuration, _ diagnostics: [Diagnostic]) {
+    isReloading = false
+    guard !isStopping else { return }
+    if mustReloadAgain {
+      mustReloadAgain = false
+      return reload()
+    }
     Self.report(diagnostics, to: log)
     if diagnostics.contains(where: { $0.severity == .error }) {
       log.error("the configuration has errors; the old one stays in force")

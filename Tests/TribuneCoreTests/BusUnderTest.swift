@@ -363,7 +363,9 @@ extension ConnectionSlot {
 
 extension PeerIdentity {
   /// Whom the policy decides about, if the kernel vouches for all of the identity.
-  var subject: Subject { Subject(user: uid, groups: [gid], unit: units.system.isEmpty ? nil : units.system) }
+  var subject: Subject {
+    Subject(user: uid, groups: [gid], unit: Subject.Unit(units.system.isEmpty ? nil : units.system))
+  }
 }
 
 extension Effect {

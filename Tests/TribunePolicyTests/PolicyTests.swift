@@ -14,7 +14,7 @@ struct PolicyTests {
     return Policy(parser.lines)
   }
 
-  private static let ann = Subject(user: 1001, groups: [1001, 2001], unit: "backup.service")
+  private static let ann = Subject(user: 1001, groups: [1001, 2001], unit: .known("backup.service"))
 
   @Test(
     "Who a line is for",
@@ -30,11 +30,19 @@ struct PolicyTests {
       Self.policy("allow post a.b \(who)").decision(on: request, by: Self.ann).isAllowed == isAllowed)
   }
 
-  @Test("Nobody is in a unit that the kernel does not vouch for")
-  func unverified() throws {
+  @Test(
+    "A unit that the kernel does not vouch for allows nothing, and is denied what it may be denied",
+    arguments: [
+      (.none, false, false), (.known("a.service"), true, true), (.known("b.service"), false, false),
+      (.claimed("a.service"), false, true), (.claimed("b.service"), false, false), (.unknown, false, true),
+    ] as [(Subject.Unit, Bool, Bool)])
+  func unverified(_ unit: Subject.Unit, _ isAllowed: Bool, _ isDenied: Bool) throws {
     let request = Request(.post, try Pattern("a.b"), object: "")
-    let decision = Self.policy("allow * ** unit:*").decision(on: request, by: Subject(user: 0))
-    #expect(decision == .notAllowed)
+    let subject = Subject(user: 0, unit: unit)
+    let allowing = Self.policy("allow * ** unit:a.*").decision(on: request, by: subject)
+    #expect(allowing.isAllowed == isAllowed)
+    let denying = Self.policy("allow * ** user:*", "deny * ** unit:a.*").decision(on: request, by: subject)
+    #expect(denying.isAllowed != isDenied)
   }
 
   @Test(

@@ -24,7 +24,12 @@ struct ExplainCommand: Command {
 
   private func text(of explanation: Explanation, in context: Context) -> String {
     var text = context.text(of: Table(holds: explanation.holds))
-    for name in explanation.missing { text += "\(name.terminalSafe) is required, but not attached.\n" }
+    for name in explanation.missing {
+      text +=
+        name == "*"
+        ? "No delegate responds, and the configuration vetoes what nobody approves.\n"
+        : "\(name.terminalSafe) is required, but not attached.\n"
+    }
     if !text.isEmpty, !explanation.delegates.isEmpty { text += "\n" }
     return text + context.text(of: Table(delegates: explanation.delegates))
   }

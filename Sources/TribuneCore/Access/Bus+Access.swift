@@ -196,11 +196,8 @@ extension Bus {
 
   private func refusal(of what: String, _ permissions: Permissions, _ decision: Policy.Decision) -> WireError
   {
-    let subject = permissions.subject
-    let unit = subject.unit.map { " in \($0.escaped)" } ?? ""
-    return WireError(
-      .notPermitted, "user \(subject.user)\(unit) may not \(what): \(permissions.policy.reason(of: decision))"
-    )
+    let reason = permissions.policy.reason(of: decision)
+    return WireError(.notPermitted, "\(permissions.subject.description) may not \(what): \(reason)")
   }
 }
 

@@ -27,7 +27,7 @@ extension Bus {
     let isAboutMessages = action.isAboutMessages && pattern.isLiteral
     let request = Request(action, pattern, object: object.isEmpty && !isAboutMessages ? nil : object)
     let fields = AccessSubject(
-      uid: subject.user, groups: subject.groups.sorted(), unit: subject.unit ?? "")
+      uid: subject.user, groups: subject.groups.sorted(), unit: subject.unit.knownName ?? "")
     guard let permissions = access.permissionsOf(subject) else {
       return [.access(AccessEntry(decision: .exempt, line: AccessLine(), subject: fields))]
     }
@@ -52,7 +52,7 @@ extension Bus {
   ) throws(WireError) -> Subject {
     if let asked = question.subject {
       return Subject(
-        user: asked.uid, groups: Set(asked.groups), unit: asked.unit.isEmpty ? nil : asked.unit)
+        user: asked.uid, groups: Set(asked.groups), unit: Subject.Unit(asked.unit.isEmpty ? nil : asked.unit))
     }
     guard connection != 0 else { return connections[slot].subject }
     guard let other = connections[ConnectionID(rawValue: connection)],

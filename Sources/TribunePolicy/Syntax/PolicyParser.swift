@@ -281,8 +281,9 @@ package struct PolicyParser {
       switch condition {
       case .user(let user): subject.user = user
       case .group(let group): subject.groups.insert(group)
-      case .unit(let unit): subject.unit = unit
-      case .anyUser, .unknown: break
+      case .unit(let unit): subject.unit = .known(unit)
+      case .unknown: throw Mistake(last.column, "this host does not have whom it is about")
+      case .anyUser: break
       }
     }
     return PolicyTest(

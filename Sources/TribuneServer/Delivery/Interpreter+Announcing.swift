@@ -132,7 +132,8 @@ nonisolated extension DelegateEntry {
 nonisolated extension HoldEntry {
   fileprivate var members: [(name: String, value: JSONValue)] {
     [
-      ("hold", .unsigned(delegate.id.rawValue)), ("pattern", .string(pattern)), ("why", .string(why)),
+      ("hold", .unsigned(delegate.id.rawValue)), ("label", .string(delegate.label)),
+      ("pattern", .string(pattern)), ("why", .string(why)),
     ] + delegate.peer.members(on: connection)
   }
 }

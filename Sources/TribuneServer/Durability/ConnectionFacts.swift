@@ -40,7 +40,9 @@ nonisolated struct ConnectionFacts {
     subject = Subject(user: peer.uid, groups: [peer.gid])
     if features & Self.havingSubject != 0 {
       for _ in 0..<(try reader.integer(UInt32.self)) { subject.groups.insert(try reader.integer()) }
-      subject.unit = try reader.flag() ? peer.units.system : nil
+      subject.unit = Subject.Unit(try reader.integer(), peer.units.system)
+    } else {
+      subject.unit = Subject.Unit(Subject.Unit.claimed("").number, peer.units.system)
     }
     postedCount = try reader.integer(UInt64.self).countable
     lostCount = try reader.integer(UInt64.self).countable
@@ -57,7 +59,7 @@ nonisolated struct ConnectionFacts {
     buffer.append(Self.havingSubject | (acceptsFiles ? Self.acceptingFiles : 0))
     buffer.append(UInt32(subject.groups.count))
     for group in subject.groups.sorted() { buffer.append(group) }
-    buffer.append(subject.unit != nil)
+    buffer.append(subject.unit.number)
     buffer.append(postedCount)
     buffer.append(lostCount)
   }
@@ -118,4 +120,25 @@ extension UInt64 {
   /// The number, if counting can have reached it. A higher one was damaged before it was written, and becomes one from
   /// which counting can continue: as an id, it is higher than any that was given out.
   fileprivate nonisolated var countable: UInt64 { self <= BusCounters.most ? self : BusCounters.most / 2 }
+}
+
+nonisolated extension Subject.Unit {
+  /// What the log says of it, beside its name.
+  fileprivate var number: UInt8 {
+    switch self {
+    case .none: 0
+    case .known: 1
+    case .claimed: 2
+    case .unknown: 3
+    }
+  }
+
+  fileprivate init(_ number: UInt8, _ name: String) {
+    switch number {
+    case 0: self = .none
+    case 1: self = name.isEmpty ? .none : .known(name)
+    case 2: self = name.isEmpty ? .none : .claimed(name)
+    default: self = .unknown
+    }
+  }
 }

@@ -18,16 +18,21 @@ nonisolated extension PeerIdentity {
       process: isKnown ? name : "", units: isKnown ? units : PeerUnits())
   }
 
-  /// What is shown of a peer, and whom the policy decides about. Without a handle of the process, its unit is shown, but
-  /// the policy does not rely on it.
+  /// What is shown of a peer, and whom the policy decides about.
   static func identify(
     _ credentials: PeerCredentials, _ groups: [UInt32], _ process: borrowing PeerProcess
   ) -> (PeerIdentity, Subject) {
     let peer = PeerIdentity(credentials, process)
-    let unit = process.isVerified ? peer.units.system : ""
-    let subject = Subject(
-      user: peer.uid, groups: Set(groups + [peer.gid]), unit: unit.isEmpty ? nil : unit)
-    return (peer, subject)
+    let unit: Subject.Unit =
+      if process.hasEnded || credentials.pid <= 0 {
+        // Nothing is known of a process in another namespace.
+        .unknown
+      } else if peer.units.system.isEmpty {
+        .none
+      } else {
+        process.isVerified ? .known(peer.units.system) : .claimed(peer.units.system)
+      }
+    return (peer, Subject(user: peer.uid, groups: Set(groups + [peer.gid]), unit: unit))
   }
 
   private static func units(of pid: Int32) -> PeerUnits {
