@@ -2,10 +2,9 @@
 
 import Tribune
 import TribuneJSON
+import TribuneWire
 
 extension Units {
-  /// The units, as members of a JSON object. `unit` is the system's, or the user's if there is none.
-  var members: [(name: String, value: JSONValue)] {
-    [("unit", .string(primary)), ("systemUnit", .string(system)), ("userUnit", .string(user))]
-  }
+  /// The units, as members of a JSON object.
+  var members: [(name: String, value: JSONValue)] { PeerUnits(system: system, user: user).members }
 }

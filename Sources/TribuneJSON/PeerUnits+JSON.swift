@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneJSON
-import TribuneWire
+package import TribuneWire
 
-nonisolated extension PeerUnits {
+extension PeerUnits {
   /// The units, as members of a JSON object. `unit` is the system's, or the user's if there is none.
-  var members: [(name: String, value: JSONValue)] {
+  package var members: [(name: String, value: JSONValue)] {
     [("unit", .string(primary)), ("systemUnit", .string(system)), ("userUnit", .string(user))]
   }
 }
