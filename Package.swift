@@ -68,7 +68,9 @@ let package = Package(
       name: "crowd", dependencies: ["Tribune", "TribuneTestSupport"], path: "Tests/Crowd",
       swiftSettings: strict),
     .target(name: "CStoreWatch", path: "Tests/CStoreWatch"),
-    .target(name: "CSimulatedKernel", dependencies: ["CStoreWatch"], path: "Tests/CSimulatedKernel"),
+    .target(
+      name: "CSimulatedKernel", dependencies: ["CStoreWatch", "CTribuneLinux"], path: "Tests/CSimulatedKernel"
+    ),
     .executableTarget(
       name: "simulate",
       dependencies: [

@@ -13,10 +13,7 @@
 #include <unistd.h>
 
 #include "kernel.h"
-
-/* <asm/socket.h> has it since Linux 6.5. */
-#define TRIBUNE_SO_PEERPIDFD 77
-#define TRIBUNE_SO_PEERGROUPS 59
+#include "socket_options.h"
 
 /* MARK: Who connects */
 

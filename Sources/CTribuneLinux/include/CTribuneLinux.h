@@ -15,6 +15,7 @@
 
 #include "memory.h"
 #include "process.h"
+#include "socket_options.h"
 
 /* _GNU_SOURCE is off in Swift's view of <sys/socket.h>, so these are declared again. */
 struct tribune_ucred {

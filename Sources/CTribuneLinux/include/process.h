@@ -26,10 +26,6 @@ int dl_iterate_phdr(tribune_object_visitor *_Nonnull visitor, void *_Nullable da
 int pipe2(int *_Nonnull ends, int flags);
 long syscall(long number, ...);
 
-/* <asm/socket.h> has it since Linux 6.5. */
-#define TRIBUNE_SO_PEERPIDFD 77
-#define TRIBUNE_SO_PEERGROUPS 59
-
 /* glibc has pidfd_open only since 2.36. */
 static inline int tribune_pidfd_open(int pid, unsigned int flags)
 {
