@@ -60,9 +60,9 @@ struct AnnouncementTests {
 
   @Test("observers learn of each hold, its end, and each query's end, with who and why")
   func holdsAndQueries() throws {
-    try client.send(Hold(), serial: 1, name: "a.*", object: "o", text: "not \"now\"")
+    try client.send(Hold(label: "archive"), serial: 1, name: "a.*", object: "o", text: "not \"now\"")
     let id = try client.next(.ok).decode(Okay.self).delegate
-    let hold = #""hold":\#(id),"pattern":"a.*","why":"not \"now\"",\#(who)"#
+    let hold = #""hold":\#(id),"label":"archive","pattern":"a.*","why":"not \"now\"",\#(who)"#
     try expect("hold.didTake", object: "o", "\(hold)}")
     let query = try client.ask("a.shouldB", object: "o", serial: 2).query.rawValue
     try expect(

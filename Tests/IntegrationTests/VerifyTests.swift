@@ -51,7 +51,7 @@ struct VerifyTests {
     #expect(verified.status == 1)
     #expect(
       verified.output == """
-        {"file":"\(folder.path)/child.protocol","line":1,"column":14,"message":"there is no protocol \\"A\\""}
+        {"file":"\(folder.path)/child.protocol","line":1,"column":14,"warning":false,"message":"there is no protocol \\"A\\""}
 
         """)
     #expect(verified.errors == "")

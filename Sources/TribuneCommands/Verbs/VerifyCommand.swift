@@ -100,7 +100,8 @@ extension ProtocolDiagnostic {
   fileprivate var json: JSONValue {
     .object([
       ("file", .string(location.file)), ("line", .integer(location.line)),
-      ("column", .integer(location.column)), ("message", .string(message)),
+      ("column", .integer(location.column)), ("warning", .bool(false)),
+      ("message", .string(message)),
     ])
   }
 }
