@@ -212,7 +212,7 @@ local fields_of = {
 
 -- What the payload is, where it is not userInfo.
 local payload_titles = {
-  [2] = "Message", [10] = "Reason or value", [11] = "Status", [12] = "Status", [20] = "Why",
+  [2] = "Message", [10] = "Reason or value", [11] = "Status", [12] = "Status", [16] = "Policy", [20] = "Why",
   [22] = "Definitions", [25] = "Reason",
 }
 
