@@ -152,7 +152,7 @@ extension FrameVector {
           connection: ConnectionID(rawValue: 8), delegate: pictures, object: "folder/backups", order: 0,
           failurePolicy: .veto, timeout: 5000, patterns: ["archive.shouldPrune"])), serial: 3),
     FrameVector("ended-expired", Ended.expired, serial: 39),
-    FrameVector("ended-not-permitted", Ended.notPermitted("denied by "), serial: 39),
+    FrameVector("ended-not-permitted", Ended.notPermitted("denied by 20.policy:4"), serial: 39),
     FrameVector("declare", Declare(protocolName: "ScrollViewDelegate"), serial: 40, object: "view/1"),
     FrameVector(
       "declare-definitions", Declare(protocolName: "ScrollViewDelegate"), serial: 41, object: "view/1",

@@ -28,16 +28,16 @@ extension Bus {
     let request = Request(action, pattern, object: object.isEmpty && !isAboutMessages ? nil : object)
     let fields = AccessSubject(
       uid: subject.user, groups: subject.groups.sorted(), unit: subject.unit.knownName ?? "")
-    guard let permissions = access.permissionsOf(subject) else {
+    guard let policy = access.policy(for: subject) else {
       return [.access(AccessEntry(decision: .exempt, line: AccessLine(), subject: fields))]
     }
-    let policy = permissions.policy
     func entry(_ decision: AccessDecision, _ line: Int?) -> Entry {
       .access(
         AccessEntry(
           decision: decision, line: line.map { policy.lines[$0].fields } ?? AccessLine(), subject: fields))
     }
-    switch permissions.decision(on: request) {
+    // Anybody may ask about anybody: nothing is remembered.
+    switch policy.decision(on: request, by: subject) {
     case .allowed(let line): return [entry(.allowed, line)]
     case .denied(let line): return [entry(.denied, line)]
     case .notAllowed:

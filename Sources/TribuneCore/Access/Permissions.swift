@@ -151,9 +151,15 @@ struct Access: ~Copyable {
     }
   }
 
+  /// The policy that decides about a subject; nil if that may do everything.
+  func policy(for subject: Subject) -> Policy? {
+    guard case .policy(let policy, let exempt) = rules, !exempt.contains(subject.user) else { return nil }
+    return policy
+  }
+
   /// nil if the subject may do everything.
   mutating func permissionsOf(_ subject: Subject) -> Permissions? {
-    guard case .policy(let policy, let exempt) = rules, !exempt.contains(subject.user) else { return nil }
+    guard let policy = policy(for: subject) else { return nil }
     if let known = bySubject[subject] { return known }
     tidy()
     let lines = policy.bound(to: subject)
