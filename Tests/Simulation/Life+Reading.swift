@@ -344,7 +344,7 @@ extension Life {
     case .restarted:
       link.isDismissed = false
       check(
-        link.detachedUntil != nil || link.fate != .survives,
+        link.detachedUntil != nil || link.fate != .survives || link.isToBeClosed,
         "link \(link.number) must connect again for nothing")
       return
     case .helloTimeout, .frameTimeout:
