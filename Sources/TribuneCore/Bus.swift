@@ -13,7 +13,7 @@ package import TribuneWire
 /// A getter or a check that is called in every loop iteration, or for every frame, is mutating. A non-mutating one would
 /// be called on a copy of the whole bus, which costs some 130 instructions.
 package struct Bus: ~Copyable {
-  package var limits: BusLimits
+  package var limits: BusLimits { didSet { accounts.apply(limits) } }
   package var policy = BusPolicy()
   var access: Access
   var center: NotificationCenter
@@ -28,7 +28,7 @@ package struct Bus: ~Copyable {
   var postings = PostingQueue()
   var retained: RetainedNotifications
   var awaitedPosts = AwaitedPosts()
-  let accounts: Accounts
+  package let accounts: Accounts
   var suspensions = Suspensions()
   package internal(set) var totals = Totals()
   var ids = (queries: IDSequence(), delegates: IDSequence())
@@ -50,8 +50,6 @@ package struct Bus: ~Copyable {
 
   /// The suspended connections.
   struct Suspensions {
-    /// The number of suspended connections.
-    var count = 0
     /// Bytes buffered for all of them.
     var byteCount = 0
     /// Connections for which something was buffered, until `popBuffered` returns them.
@@ -82,6 +80,7 @@ package struct Bus: ~Copyable {
     self.limits = limits
     self.access = Access(access)
     self.accounts = accounts
+    accounts.apply(limits)
     retained = RetainedNotifications(accounts)
     center = NotificationCenter(seed: seed)
     monitors = Monitors(seed: ~seed)
@@ -151,7 +150,7 @@ package struct Bus: ~Copyable {
     for hold in connection.holds.values.sorted(by: { $0.identity.id < $1.identity.id }) {
       leave(hold, at: now)
     }
-    for declaration in connection.declarations.values { declarations.remove(declaration) }
+    for declaration in connection.declarations.values { forget(declaration) }
     for id in connection.queries.values.sorted() { cancel(id, at: now) }
     for number in connection.awaitedPosts.values.sorted() { forget(awaitedPost: number) }
     settleUnacknowledged(by: slot, at: now)

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Limits of one connection, of one user and of the bus, and how long things may take.
+/// Limits of one connection, what all users share, and how long things may take.
 package struct BusLimits: Equatable, Sendable {
   /// Observations, monitors and declarations.
   package var observationsMax = 4096
@@ -29,18 +29,8 @@ package struct BusLimits: Equatable, Sendable {
   package static var ancestorsMax: Int { 32 }
   /// Declarations of one connection that define protocols.
   package var definitionsMax = 16
-  /// Protocols in all. Those in files count, but are never refused. One can take 32 KiB, with what it inherits.
-  package var protocolsMax = 4096
   /// Bytes buffered for a connection while it is suspended.
   package var bufferMax = 1 << 20
-  /// Bytes buffered for all suspended connections. Over this limit, each has an even share of it.
-  package var bufferTotalMax = 256 << 20
-  /// Bytes retained for one user, and for all.
-  package var retainedUserMax = 4 << 20
-  package var retainedMax = 32 << 20
-  /// Bytes kept over a restart for one user: registrations, and queries and awaited posts under way. One answer
-  /// always fits, and so does the userInfo that one query keeps.
-  package var rememberedUserMax = 16 << 20
   /// Observers that the awaited posts of one connection wait for, together.
   package var awaitedMax = 65_536
   /// Milliseconds of silence before a delegate without a time-out of its own counts as timed out.
@@ -49,6 +39,25 @@ package struct BusLimits: Equatable, Sendable {
   package var deadline: UInt32 = 30_000
   package var deadlineMax: UInt32 = 3_600_000
 
+  /// What all users together may have of each shared resource. Of the log, one answer and the userInfo that one query
+  /// keeps always fit into a user's share. A protocol can take 32 KiB, with what it inherits.
+  package var totals = Self.defaultTotals
+  /// As how many users one counts, if it is not 1.
+  package var weights: [UInt32: Int] = [:]
+
+  private static let defaultTotals: Amounts = {
+    var totals = Amounts()
+    totals[.connections] = 16_384
+    totals[.descriptors] = 1024
+    totals[.partialFrames] = 256 << 20
+    totals[.log] = 20 << 20
+    totals[.retained] = 32 << 20
+    totals[.registrations] = 131_072
+    totals[.protocols] = 4096
+    totals[.queues] = 1 << 30
+    return totals
+  }()
+
   package init() {}
 
   /// These limits without bounds on quantities, for a replay: each replayed frame was within the limits in force when
@@ -56,11 +65,11 @@ package struct BusLimits: Equatable, Sendable {
   package var lifted: BusLimits {
     let quantities: [WritableKeyPath<BusLimits, Int>] = [
       \.observationsMax, \.delegatesMax, \.patternsMax, \.patternTokensMax, \.queriesMax, \.participantsMax,
-      \.questionsMax, \.answersMax, \.definitionsMax, \.protocolsMax, \.bufferMax, \.bufferTotalMax,
-      \.retainedUserMax, \.retainedMax, \.awaitedMax, \.rememberedUserMax,
+      \.questionsMax, \.answersMax, \.definitionsMax, \.bufferMax, \.awaitedMax,
     ]
     var lifted = self
     for quantity in quantities { lifted[keyPath: quantity] = 1 << 40 }
+    lifted.totals = Amounts(each: 1 << 44)
     lifted.deadlineMax = .max
     return lifted
   }

@@ -200,8 +200,9 @@ package final class BusInstance {
       ("buffered bytes", server.bus.value.suspendedByteCount),
       ("queued bytes", server.sender.queuedByteCount),
       ("bytes of partial frames", server.reader.partialByteCount),
-      ("descriptors of partial frames", server.files.quota.waitingCount),
-      ("files", server.files.quota.files.current), ("waiting posts", server.recorder.postponed.count),
+      ("descriptors under way", server.files.quota.heldCount),
+      ("charged resources", server.sessions.accounts.usedResourceCount),
+      ("waiting posts", server.recorder.postponed.count),
     ]
   }
 }

@@ -81,7 +81,7 @@ struct WaitingCommandTests {
 
   @Test("when the bus refuses the post, the error says that instead")
   func refused() throws {
-    let bus = try TestBus(configuration: "[Notifications]\nRetainedUserMax=4K\n")
+    let bus = try TestBus(configuration: "[Notifications]\nRetainedMax=4K\n")
     let long = "\"" + String(repeating: "x", count: 8192) + "\""
     for (options, status) in [(["--retain"], 1), (["--retain", "--wait"], 255)] as [([String], Int32)] {
       let post = try TestBus.tribunectl(["post", "a", long] + options, address: bus.address)

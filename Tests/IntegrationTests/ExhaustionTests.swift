@@ -68,7 +68,9 @@ struct ExhaustionTests {
     _ = try third.readHello()
     let refusal = try third.next(.error)
     #expect(try refusal.decode(Refusal.self).code == .tooManyConnections)
-    #expect(refusal.payload == "the bus is full: it can have 2 connections at a time (ConnectionsMax=)")
+    #expect(
+      refusal.payload
+        == "user 0 has 2, and its share is 2 of 2 connections (ConnectionsMax=); user 0 has most, 2")
     #expect(try third.readToEnd().isEmpty)
     try first.settle()
     try second.settle()
@@ -85,7 +87,7 @@ struct ExhaustionTests {
     let refused = try user(65_534).tribunectl("list")
     refused.expect(
       1,
-      errors: "tribunectl: user 65534 has its share of the 8 connections of the bus, 4 (ConnectionsMax=); "
+      errors: "tribunectl: user 65534 has 4, and its share is 4 of 8 connections (ConnectionsMax=); "
         + "user 65534 has most, 4\n")
     let other = try observer(65_533)
     let own = try (0..<3).map { _ in try RawClient.greeted(bus) }

@@ -229,8 +229,8 @@ struct FloodTests {
 
   @Test("two hundred suspended observers take bounded memory together, and every post is counted")
   func manySuspended() throws {
-    // Together they may take a quarter of MemoryMax, or BufferMax if that is more.
-    let bus = try TestBus(configuration: "[Queue]\nMemoryMax=16M\n[Notifications]\nBufferMax=1M\n")
+    // Together they may take their user's share of MemoryMax, which is all of it for the user of the bus.
+    let bus = try TestBus(configuration: "[Queue]\nMemoryMax=8M\n[Notifications]\nBufferMax=1M\n")
     let clients = try (0..<200).map { _ in try Self.suspended(on: bus, .hold) }
     let poster = try RawClient.greeted(bus)
     let before = try bus.privateMemory()

@@ -24,7 +24,7 @@ struct RetainedTests {
 
   @Test("endless names take no more than the limit, and other clients are served", arguments: [1, 120])
   func namesWithoutEnd(tokenCount: Int) throws {
-    let bus = try TestBus(configuration: "[Notifications]\nRetainedUserMax=4M\nRetainedMax=4M\n")
+    let bus = try TestBus(configuration: "[Notifications]\nRetainedMax=4M\n")
     let other = try RawClient.greeted(bus)
     let client = try RawClient.greeted(bus)
     try client.settle()

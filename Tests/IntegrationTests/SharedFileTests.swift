@@ -273,7 +273,7 @@ struct SharedFileTests {
     try awaitClosed(bus)
   }
 
-  @Test("a user with 512 queued files can post no more of them, but other posts")
+  @Test("a user whose share of files is queued can post no more of them, but other posts")
   func tooMany() throws {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=512M\nHardLimit=1G\n")
     let (hung, poster) = (try observingFiles(on: bus), try RawClient.greeted(bus))
@@ -291,8 +291,8 @@ struct SharedFileTests {
         refused += 1
       }
     }
-    // Besides those in the bus's queue, there are some in the observer's socket.
-    #expect(taken >= 512 && taken < 512 + 512 && refused > 0)
+    // The user of the bus may have all 1,024. Besides those in the bus's queue, there are some in the observer's socket.
+    #expect(taken >= 1024 && taken < 1024 + 400 && refused > 0)
     try poster.settle()
     for serial in 0..<taken {
       #expect(try hung.next().header.serial == Serial(serial))

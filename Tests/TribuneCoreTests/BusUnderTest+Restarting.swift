@@ -161,7 +161,7 @@ extension Bus {
     // A user without connections can still have retained notifications.
     Dictionary(
       uniqueKeysWithValues: accounts.open.filter { $0.charges.connectionCount > 0 }
-        .map { ($0.uid, $0.charges.byteCount) })
+        .map { ($0.uid, $0.uses[.log]) })
   }
 
   /// All counts of a connection that have a limit.

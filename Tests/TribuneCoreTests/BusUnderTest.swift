@@ -37,7 +37,8 @@ final class BusUnderTest {
 
   static func makeBus(_ limits: BusLimits) -> Bus {
     Bus(
-      limits: limits, seed: 0x7269_6275_6E65, accounts: Accounts(), payloadCheck: .fake, access: .everything)
+      limits: limits, seed: 0x7269_6275_6E65, accounts: Accounts(privileged: [0]), payloadCheck: .fake,
+      access: .everything)
   }
 
   // MARK: Events

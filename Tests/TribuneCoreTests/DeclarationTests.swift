@@ -120,7 +120,7 @@ struct DeclarationTests {
     let bus = BusUnderTest {
       $0.observationsMax = 3
       $0.definitionsMax = 2
-      $0.protocolsMax = 3
+      $0.totals[.protocols] = 6
     }
     let owner = bus.connect()
     bus.declare(defining: "protocol A {}\nprotocol B {}", by: owner, serial: 1)

@@ -112,7 +112,7 @@ struct RestoringTests {
     let poster = other.connect()
     tell(other)
     // Each post replaces the one before. Together they exceed the limit of a user.
-    let text = String(repeating: "x", count: bus.bus.limits.retainedUserMax / 10)
+    let text = String(repeating: "x", count: bus.bus.limits.totals[.retained] / 20)
     for _ in 0..<20 { bus.post("a", text: text, by: asker, [.retain, .coalesceByName], style: .whenIdle) }
     bus.idle()
     other.post("b", text: "1", by: poster, .retain)
@@ -139,7 +139,7 @@ struct RestoringTests {
   func retained() throws {
     for name in ["a", "b"] { bus.post(name, object: "o", text: name, by: asker, .retain) }
     bus.post("c", text: "new", by: asker, .retain)
-    let other = BusUnderTest { $0.retainedUserMax = 600 }
+    let other = BusUnderTest { $0.totals[.retained] = 1_280 }
     let observer = other.connect()
     for kept in bus.bus.allRetained() {
       let fields = ByteBuffer { kept.append(to: $0) }

@@ -61,12 +61,9 @@ struct RetainedTests {
     }
   }
 
-  @Test("A user has a limit, which includes waiting posts, and so have all users together")
+  @Test("A user has a share, which includes waiting posts")
   func accounts() {
-    let bus = BusUnderTest {
-      $0.retainedUserMax = 2000
-      $0.retainedMax = 3000
-    }
+    let bus = BusUnderTest { $0.totals[.retained] = 4_800 }
     let (one, again, other) = (bus.connect(uid: 1), bus.connect(uid: 1), bus.connect(uid: 2))
     func retain(_ name: String, by slot: ConnectionSlot, style: PostingStyle = .now, _ text: String = "x")
       -> String
@@ -74,29 +71,30 @@ struct RetainedTests {
       bus.post(name, text: text, by: slot, serial: 9, .retain, style: style, flags: .acknowledge)
       return bus.take().filter { !$0.contains("from") }.joined()
     }
-    // Each takes 514 bytes.
+    // Each takes 514 bytes, and the first user has 2,250 of 4,500.
     #expect(retain("a", by: one) == "A ok 9")
     #expect(retain("b", by: again) == "B ok 9")
     let long = String(repeating: "x", count: 1400)
     #expect(retain("a", by: one, long) == "A refused 9 limitExceeded", "the replaced one frees too little")
     #expect(retain("c", by: one, style: .whenIdle) == "A ok 9")
+    #expect(retain("e", by: one) == "A ok 9")
     #expect(retain("d", by: one) == "A refused 9 limitExceeded")
     #expect(retain("a", by: again) == "B ok 9", "the replaced one frees its bytes")
-    #expect(retain("a", by: other) == "C ok 9", "so does one that another user replaces")
-    #expect(retain("d", by: one) == "A ok 9")
-    #expect(retain("e", by: other) == "C ok 9")
-    #expect(retain("f", by: other) == "C refused 9 limitExceeded", "all together have 2,570 bytes")
-    #expect(retain("e", by: other, "") == "C ok 9")
+    // The other one has 814 of the 2,444 that are left.
     #expect(retain("f", by: other) == "C ok 9")
+    #expect(retain("g", by: other) == "C refused 9 limitExceeded")
+    #expect(retain("a", by: other) == "C refused 9 limitExceeded", "it is that user who has it then")
+    #expect(retain("f", by: other, "") == "C ok 9")
+    #expect(retain("a", by: other) == "C ok 9", "and the other one has no longer what is replaced")
     bus.idle()
-    #expect(bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).map(\.name) == ["a", "b", "c", "d", "f"])
-    for name in ["a", "b", "c", "d", "f"] { #expect(retain(name, by: one, "") == "A ok 9") }
+    #expect(bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).map(\.name) == ["a", "b", "c", "e"])
+    for name in ["a", "b", "c", "e"] { #expect(retain(name, by: one, "") == "A ok 9") }
     #expect(retain("a", by: one, long) == "A ok 9", "nothing is charged any more")
   }
 
   @Test("Each token of a name is charged, since it can need a node of the tree")
   func tokens() {
-    let bus = BusUnderTest { $0.retainedUserMax = 100_000 }
+    let bus = BusUnderTest { $0.totals[.retained] = 213_400 }
     let poster = bus.connect()
     let tail = Array(repeating: "x", count: 126).joined(separator: ".")
     for number in 0..<4 {
@@ -137,7 +135,7 @@ struct RetainedTests {
 
   @Test("A waiting post that is replaced is no longer charged")
   func replacedGivesBack() {
-    let bus = BusUnderTest { $0.retainedUserMax = 1200 }
+    let bus = BusUnderTest { $0.totals[.retained] = 2_600 }
     let poster = bus.connect()
     for number in 0..<20 {
       bus.post(

@@ -11,10 +11,13 @@ struct UserAccountTests {
   private let (one, other, stranger): (ConnectionSlot, ConnectionSlot, ConnectionSlot)
 
   init() {
-    // Enough for some ten registrations of any kind.
-    bus = BusUnderTest { $0.rememberedUserMax = 1_500 }
+    // A user who is alone may have 1,500 bytes, enough for some ten registrations of any kind.
+    bus = BusUnderTest { $0.totals[.log] = 3_200 }
     (one, other, stranger) = (bus.connect(uid: 1000), bus.connect(uid: 1000), bus.connect(uid: 1001))
   }
+
+  /// Gives a user as much beside another one who has some registrations.
+  private func makeSpaceForTwo() { bus.bus.limits.totals[.log] = 5_200 }
 
   enum Kind: CaseIterable { case observation, monitor, delegate, hold, declaration }
 
@@ -57,6 +60,28 @@ struct UserAccountTests {
     #expect(isRefused())
     register(kind, by: stranger, serial: 2000)
     #expect(!isRefused())
+  }
+
+  /// A resource of which registrations take some, and what takes it.
+  static let resources: [(SharedResource, Kind)] = [
+    (.log, .observation), (.registrations, .monitor), (.registrations, .delegate), (.registrations, .hold),
+    (.registrations, .declaration), (.protocols, .declaration),
+  ]
+
+  @Test("leaves something of each resource to everyone else, whatever one user takes", arguments: resources)
+  func shared(_ resource: SharedResource, _ kind: Kind) {
+    let greedy = (0..<8).map { _ in bus.connect(uid: 1002) }
+    bus.bus.limits.totals[.log] = 1 << 20
+    bus.bus.limits.totals[resource] = resource == .log ? 6_000 : 40
+    for (index, slot) in greedy.enumerated() {
+      _ = fill(from: Serial(100 * index + 1)) { register(kind, by: slot, serial: $0) }
+    }
+    register(kind, by: greedy[7], serial: 5000)
+    #expect(isRefused())
+    register(kind, by: one, serial: 6000)
+    #expect(!isRefused())
+    let root = bus.connect(uid: 0)
+    #expect(fill(from: 7000) { register(kind, by: root, serial: $0) } >= 40 / 16)
   }
 
   @Test("includes the context of a declaration until that is cancelled")
@@ -115,6 +140,7 @@ struct UserAccountTests {
 
   @Test("includes the userInfo of sequential queries, but accepts any single one")
   func questions() {
+    makeSpaceForTwo()
     for serial in 1...2 as ClosedRange<Serial> {
       bus.attach(["q.should\(serial)", "q.shouldB"], by: stranger, serial: serial)
     }
@@ -148,6 +174,7 @@ struct UserAccountTests {
 
   @Test("includes queries, with their delegates, until the verdict")
   func asked() {
+    makeSpaceForTwo()
     bus.attach(["q.shouldB"], by: stranger, serial: 1)
     let count = askAll(by: one)
     #expect(count > 1 && count < 10)
@@ -192,6 +219,7 @@ struct UserAccountTests {
 
   @Test("includes answers to open queries: past the limit, a veto loses its reason, and a value fails")
   func answers() {
+    makeSpaceForTwo()
     for serial in 1...3 as ClosedRange<Serial> {
       bus.attach(["q.b"], by: stranger, serial: serial, label: "\(serial)")
     }
@@ -217,6 +245,7 @@ struct UserAccountTests {
 
   @Test("accepts registrations and queries even if the answers of others exceed it")
   func answersOfOthers() {
+    makeSpaceForTwo()
     for serial in 1...2 as ClosedRange<Serial> {
       bus.attach(["q.b"], by: stranger, serial: serial, label: "\(serial)")
     }
@@ -242,6 +271,7 @@ struct UserAccountTests {
 
   @Test("includes awaited posts, with their observers and the reasons of these")
   func awaited() {
+    makeSpaceForTwo()
     let observers = (0..<3).map { _ in bus.connect(uid: 1001) }
     for observer in observers { bus.observe("a", by: observer, serial: 1, .awaited) }
     _ = bus.take()
@@ -266,7 +296,7 @@ struct UserAccountTests {
 
   @Test("counts the same after a restart", arguments: Restart.allCases)
   func restarted(_ restart: Restart) {
-    let bus = BusUnderTest { $0.rememberedUserMax = 4_000 }
+    let bus = BusUnderTest { $0.totals[.log] = 14_000 }
     bus.log = []
     let (asker, delegate) = (bus.connect(uid: 1000), bus.connect(uid: 1001))
     for serial in 1...3 as ClosedRange<Serial> {

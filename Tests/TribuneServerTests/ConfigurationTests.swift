@@ -86,10 +86,9 @@ struct ConfigurationTests {
       $0.queue.hardLimitBytes = 2 << 20
       $0.payloadMaxBytes = 1 << 20
     },
-    Good("[Queue]\nMemoryMax=1M\n[Notifications]\nBufferMax=0\nRetainedUserMax=1K\nRetainedMax=2K\n") {
+    Good("[Queue]\nMemoryMax=1M\n[Notifications]\nBufferMax=0\nRetainedMax=2K\n") {
       $0.queue.memoryMaxBytes = 1 << 20
       $0.notifications.bufferMaxBytes = 0
-      $0.notifications.retainedUserMaxBytes = 1 << 10
       $0.notifications.retainedMaxBytes = 2 << 10
     },
     Good("[Delegation]\nDelegateTimeoutSec=1ms\nDeadlineSec=2h\nDeadlineMaxSec=2h\n") {
@@ -124,6 +123,10 @@ struct ConfigurationTests {
       "[Query \"a\"]\nRequireDelegate=label:x\n[Query \"b\"]\nRequireDelegate=label:y\n[Query \"a\"]\nRequireDelegate=\n",
       require(("b", ["y"]))),
     Good("[Query \"a\"]\n") { _ in },
+    Good("[User \"root\"]\nShare=3\n[User \"7\"]\nShare=1000\n[User \"8\"]\nShare=2\nShare=\n") {
+      $0.weights = [0: 3, 7: 1000]
+    },
+    Good("[Bus]\nRegistrationsMax=5\n") { $0.registrationsMax = 5 },
     Good(
       " [ Query\t\"a\" ] ; \"why\"\r\nRequireDelegate=label:x\r\n[Log] ; \"b\"\nLevel=debug\n"
     ) {
@@ -201,6 +204,13 @@ struct ConfigurationTests {
     Bad("[Delegation]\nOverrideUsers=root *", "2: error: OverrideUsers=: \"*\" must be the only value"),
     // Sections about something.
     Bad("[Query]\nRequireDelegate=a", "1: error: [Query]: needs a query, as in [Query \"backup.*\"]"),
+    Bad("[User]\nShare=2", "1: error: [User]: needs a user, as in [User \"backup\"]"),
+    Bad(
+      "[User \"no-such-user\"]\nShare=2",
+      "1: error: [User \"no-such-user\"]: \"no-such-user\" is not a user of this host"),
+    Bad(
+      "[User \"7\"]\nShare=1001",
+      "2: error: Share=: \"1001\" is not a number from 1 to 1000: as how many users this one counts"),
     Bad(
       "[Query \"a..b\"]\nRequireDelegate=a",
       "1: error: [Query \"a..b\"]: \"a..b\" is not a pattern: a name, with * for a token and a last ** for one or more"
@@ -309,12 +319,13 @@ struct ConfigurationTests {
   @Test("reads former names of keys, and warns of them")
   func formerNames() {
     let (configuration, diagnostics) = read(
-      "[Bus]\nStateMax=2M\n[Notifications]\nHeldMax=3M\nRetainedMax=1M\n")
+      "[Bus]\nStateMax=2M\n[Notifications]\nHeldMax=3M\nRetainedMax=1M\nRetainedUserMax=1K\n")
     #expect(configuration.logMaxBytes == 2 << 20)
     #expect(configuration.notifications.bufferMaxBytes == 3 << 20)
     let expected = [
       "t.conf:2: warning: StateMax= was renamed to LogMax=",
       "t.conf:4: warning: HeldMax= was renamed to BufferMax=",
+      "t.conf:6: warning: RetainedUserMax= has no effect any more: each user has a share of RetainedMax=",
     ]
     #expect(diagnostics == expected)
   }

@@ -11,14 +11,25 @@ import TribuneWire
 @MainActor
 @Suite("The memory for partial frames")
 struct PartialFramesTests {
-  private static let memoryMax = 1 << 20
+  private let accounts: Accounts
+  private let partials: PartialFrames
 
-  private static func session(_ number: UInt64, of user: UInt32) throws -> Session {
+  init() {
+    var configuration = Configuration()
+    configuration.partialFramesMemoryMaxBytes = 1 << 20
+    accounts = Accounts(privileged: [0])
+    // The bus applies the totals to its accounts.
+    _ = Bus(configuration, accounts)
+    partials = PartialFrames(accounts)
+  }
+
+  private func session(_ number: UInt64, of user: UInt32) throws -> Session {
     Session(
       id: ConnectionID(rawValue: number), slot: ConnectionSlot(index: Int(number)),
       descriptor: try UnixSocket.make(nonblocking: true), cookie: number,
       peer: PeerIdentity(pid: 1, uid: user, gid: user, process: "", units: PeerUnits()),
-      subject: Subject(user: user), connected: Instant(nanoseconds: 0), limits: .fromBus)
+      subject: Subject(user: user), account: accounts.account(of: user), connected: Instant(nanoseconds: 0),
+      limits: .fromBus)
   }
 
   /// The start of a frame of so many bytes.
@@ -29,9 +40,9 @@ struct PartialFramesTests {
     return buffer
   }
 
-  private static func keep(_ length: Int, of session: Session, in partials: PartialFrames) -> WireError? {
+  private func keep(_ length: Int, of session: Session) -> WireError? {
     do throws(WireError) {
-      try partials.keep(start(ofFrame: length), from: 0, of: session, memoryMax: memoryMax)
+      try partials.keep(Self.start(ofFrame: length), from: 0, of: session)
       return nil
     } catch {
       return error
@@ -40,29 +51,28 @@ struct PartialFramesTests {
 
   @Test("is shared: who begins frames and ends none keeps no other user from sending")
   func shares() throws {
-    let partials = PartialFrames()
     var greedy: [Session] = []
     var refusal: WireError?
     while refusal == nil {
-      let session = try Self.session(UInt64(greedy.count + 1), of: 60_001)
-      refusal = Self.keep(100_000, of: session, in: partials)
+      let session = try session(UInt64(greedy.count + 1), of: 60_001)
+      refusal = keep(100_000, of: session)
       if refusal == nil { greedy.append(session) }
     }
     #expect(greedy.count == 4)
     #expect(refusal?.code == .outOfMemory)
     #expect(
-      refusal?.message.hasSuffix("user 60001 has 400000, and its share is 491520") == true,
-      "\(refusal as Any)")
-    #expect(Self.keep(100_000, of: try Self.session(50, of: 60_002), in: partials) == nil)
-    #expect(Self.keep(300_000, of: try Self.session(51, of: ThisProcess.effectiveUser), in: partials) == nil)
+      refusal?.message
+        == "user 60001 has 400000 and wants 100000 more, and its share is 491520 of 1048576 bytes of partial frames "
+        + "(PartialFramesMemoryMax=); user 60001 has most, 400000")
+    #expect(keep(100_000, of: try session(50, of: 60_002)) == nil)
+    #expect(keep(300_000, of: try session(51, of: 0)) == nil)
     partials.release(greedy[0])
     #expect(partials.reservedByteCount == 700_000)
   }
 
   @Test("is not taken by short frames")
   func short() throws {
-    let partials = PartialFrames()
-    #expect(Self.keep(16_384, of: try Self.session(1, of: 60_001), in: partials) == nil)
+    #expect(keep(16_384, of: try session(1, of: 60_001)) == nil)
     #expect(partials.reservedByteCount == 0)
   }
 }

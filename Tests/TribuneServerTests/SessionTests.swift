@@ -53,7 +53,7 @@ struct SessionTests {
 
   @Test("include one for a session that will be closed, which stays greeted and takes no more frames")
   func ending() throws {
-    let sessions = SessionTable()
+    let sessions = SessionTable(Accounts())
     let session = try Self.session(.open)
     sessions.insert(session)
     sessions.dismissLater(session, Self.error)
@@ -108,6 +108,7 @@ struct SessionTests {
       id: ConnectionID(rawValue: 7), slot: ConnectionSlot(index: 0),
       descriptor: try UnixSocket.make(nonblocking: true), cookie: 1,
       peer: PeerIdentity(pid: 1, uid: 0, gid: 0, process: "", units: PeerUnits(system: "")),
-      subject: Subject(user: 0), connected: Instant(nanoseconds: 0), limits: .fromBus, state: state)
+      subject: Subject(user: 0), account: Accounts().account(of: 0), connected: Instant(nanoseconds: 0),
+      limits: .fromBus, state: state)
   }
 }

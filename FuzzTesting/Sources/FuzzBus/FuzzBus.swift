@@ -186,9 +186,11 @@ extension BusLimits {
   fileprivate static var small: BusLimits {
     var limits = BusLimits()
     limits.bufferMax = 2_000
-    limits.bufferTotalMax = 3_000
-    limits.retainedUserMax = 3_000
-    limits.retainedMax = 3_000
+    limits.totals[.queues] = 6_000
+    limits.totals[.retained] = 6_400
+    limits.totals[.log] = 20_000
+    limits.totals[.registrations] = 40
+    limits.totals[.protocols] = 8
     return limits
   }
 }

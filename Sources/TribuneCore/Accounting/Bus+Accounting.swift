@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// Charges to the accounts of the users whose clients are connected.
+/// Charges to the accounts of users.
 extension Bus {
   /// Bytes charged for a registration besides its frame.
   private static let registrationOverhead = 64
@@ -15,12 +15,13 @@ extension Bus {
   /// Releases the registrations of a connection that is about to go. Its queries have ended already.
   mutating func closeAccount(of slot: ConnectionSlot) {
     let account = connections[slot].account
-    account.charges.registeredByteCount -= connections[slot].registeredLengths.values.reduce(0, +)
+    let lengths = connections[slot].registeredLengths
+    accounts.charge(-lengths.values.reduce(0, +), of: .log, to: account)
+    accounts.charge(-lengths.count, of: .registrations, to: account)
     account.charges.connectionCount -= 1
-    let charges = account.charges
     precondition(
-      charges.connectionCount > 0 || charges.byteCount == 0,
-      "user \(account.uid) has no connection, but \(charges.byteCount) bytes are charged")
+      account.charges.connectionCount > 0 || account.uses[.log] == 0 && account.uses[.registrations] == 0,
+      "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
   }
 
   // MARK: Registrations
@@ -29,9 +30,8 @@ extension Bus {
   mutating func register(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let account = connections[slot].account
     let length = frame.header.frameLength + Self.registrationOverhead
-    guard account.charges.ownByteCount + length <= limits.rememberedUserMax else {
-      throw WireError(.limitExceeded, "cannot register this: \(accountLimit(from: slot))")
-    }
+    try requireCapacity(toRemember: length, from: slot)
+    try accounts.require(1, of: .registrations, for: account)
     let serial = frame.header.serial
     switch frame.header.kind {
     case .observe: try observe(frame, from: slot, at: now)
@@ -44,20 +44,22 @@ extension Bus {
     // A delegate with the dedup key of an attached one is not a new registration.
     guard connections[slot].hasRegistered(serial) else { return }
     connections[slot].registeredLengths[serial] = length
-    account.charges.registeredByteCount += length
+    accounts.charge(length, of: .log, to: account)
+    accounts.charge(1, of: .registrations, to: account)
   }
 
   /// Charges `length` more bytes for a registration, besides its frame.
   package mutating func charge(_ length: Int, toRegistration serial: Serial, of slot: ConnectionSlot) {
     connections[slot].registeredLengths.change(serial) { $0 = ($0 ?? 0) + length }
-    connections[slot].account.charges.registeredByteCount += length
+    accounts.charge(length, of: .log, to: connections[slot].account)
   }
 
   /// Releases the bytes charged for a registration.
   mutating func releaseCharge(of serial: Serial, from slot: ConnectionSlot) {
     guard let length = connections[slot].registeredLengths[serial] else { return }
     connections[slot].registeredLengths[serial] = nil
-    connections[slot].account.charges.registeredByteCount -= length
+    accounts.charge(-length, of: .log, to: connections[slot].account)
+    accounts.charge(-1, of: .registrations, to: connections[slot].account)
   }
 
   // MARK: Queries and awaited posts under way
@@ -89,13 +91,12 @@ extension Bus {
     return length
   }
 
-  /// - Throws: `limitExceeded` if the account of the connection's user has no capacity for `length` more bytes.
-  mutating func requireCapacity(toRemember length: Int, of request: String, from slot: ConnectionSlot)
-    throws(WireError)
-  {
-    guard length > 0, connections[slot].account.charges.ownByteCount + length > limits.rememberedUserMax
-    else { return }
-    throw WireError(.limitExceeded, "cannot accept this \(request): \(accountLimit(from: slot))")
+  /// - Throws: `limitExceeded` if the log has no capacity for `length` more bytes of the connection's user. Answers of
+  ///   others do not use up the user's share.
+  mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
+    guard length > 0 else { return }
+    let account = connections[slot].account
+    try accounts.require(length, of: .log, for: account, leavingOut: account.charges.answerByteCount)
   }
 
   /// Bytes charged for userInfo that a query keeps: 0 if no other query of the user keeps any, so that one always fits.
@@ -109,7 +110,7 @@ extension Bus {
   ///   - length: bytes to charge.
   ///   - kept: bytes of its userInfo that are kept.
   mutating func beginRemembering(_ length: Int, kept: Int = 0, of slot: ConnectionSlot) {
-    connections[slot].account.charges.underWayByteCount += length
+    accounts.charge(length, of: .log, to: connections[slot].account)
     guard kept > 0 else { return }
     connections[slot].questionByteCount += kept
     connections[slot].account.charges.keepingCount += 1
@@ -119,7 +120,7 @@ extension Bus {
   ///
   /// - Parameter answers: bytes charged for its answers.
   mutating func endRemembering(_ length: Int, kept: Int = 0, answers: Int, of slot: ConnectionSlot) {
-    connections[slot].account.charges.underWayByteCount -= length
+    accounts.charge(-length, of: .log, to: connections[slot].account)
     if answers > 0 { countAnswers(-answers, to: slot) }
     guard kept > 0 else { return }
     connections[slot].questionByteCount -= kept
@@ -130,9 +131,12 @@ extension Bus {
   /// - Returns: whether there is capacity for them; if so, they are charged. An account in which no other answers are
   ///   charged always has capacity for one.
   mutating func chargeAnswer(_ length: Int, to slot: ConnectionSlot) -> Bool {
-    let charges = connections[slot].account.charges
+    let account = connections[slot].account
     guard connections[slot].answerByteCount + length <= limits.answersMax,
-      charges.answerByteCount == 0 || charges.byteCount + length <= limits.rememberedUserMax
+      // The verdict would not be read either.
+      !accounts.isOverShare(of: .queues, account),
+      account.charges.answerByteCount == 0
+        || account.uses[.log] + length <= accounts.share(of: .log, for: account)
     else { return false }
     countAnswers(length, to: slot)
     return true
@@ -142,11 +146,23 @@ extension Bus {
   mutating func countAnswers(_ length: Int, to slot: ConnectionSlot) {
     connections[slot].answerByteCount += length
     connections[slot].account.charges.answerByteCount += length
+    accounts.charge(length, of: .log, to: connections[slot].account)
   }
 
-  private func accountLimit(from slot: ConnectionSlot) -> String {
-    "the limit of \(limits.rememberedUserMax) bytes for user \(connections[slot].peer.uid) is reached "
-      + "(a quarter of LogMax=)"
+  // MARK: Retained notifications
+
+  /// Charges bytes for a notification to retain.
+  ///
+  /// - Parameter replaced: the notification that it will replace.
+  /// - Throws: `limitExceeded`.
+  func chargeRetained(
+    _ size: Int, to user: UInt32, replacing replaced: RetainedNotification?
+  ) throws(WireError) {
+    let account = accounts.account(of: user)
+    if let replaced { accounts.charge(-replaced.cost, of: .retained, to: replaced.uid) }
+    defer { if let replaced { accounts.charge(replaced.cost, of: .retained, to: replaced.uid) } }
+    try accounts.require(size, of: .retained, for: account)
+    accounts.charge(size, of: .retained, to: account)
   }
 }
 

@@ -6,30 +6,30 @@ import TribuneWire
 /// The account of one user.
 package final class UserAccount {
   struct Charges {
+    var uses = Amounts()
     /// Connections that have said hello.
     var connectionCount = 0
-    /// Bytes of its clients' registrations.
-    var registeredByteCount = 0
-    /// Bytes of queries and awaited posts under way: their participants, and the userInfo that is kept.
-    var underWayByteCount = 0
-    /// Bytes of the answers to queries and awaited posts under way.
+    /// Bytes of the answers to queries and awaited posts under way, which are charged as bytes of the log.
     var answerByteCount = 0
+    /// Connections that are suspended.
+    var suspendedCount = 0
     /// Queries that keep their userInfo. The userInfo of the first is not charged.
     var keepingCount = 0
-    /// Bytes of retained notifications, and of posts that will replace them.
-    var retainedByteCount = 0
-
-    /// Bytes of the user's own requests. Answers from others do not use up this part.
-    var ownByteCount: Int { registeredByteCount + underWayByteCount }
-    /// Bytes that end with the user's connections.
-    var byteCount: Int { ownByteCount + answerByteCount }
   }
 
   /// A cell, because every query changes the charges.
   private let cell = Cell(Charges())
   package let descriptors: UserDescriptors
+  /// As how many users this one counts.
+  package internal(set) var weight: Int
+  /// Whether the last sixteenth of each resource is for this user too.
+  package let isPrivileged: Bool
 
-  init(uid: UInt32) { descriptors = UserDescriptors(uid: uid) }
+  init(uid: UInt32, weight: Int = 1, isPrivileged: Bool = false) {
+    descriptors = UserDescriptors(uid: uid)
+    self.weight = weight
+    self.isPrivileged = isPrivileged
+  }
 
   package var uid: UInt32 { descriptors.uid }
 
@@ -38,21 +38,31 @@ package final class UserAccount {
     @inline(__always) _modify { yield &cell.value }
   }
 
-  var isEmpty: Bool { charges.connectionCount == 0 && charges.retainedByteCount == 0 && descriptors.isEmpty }
+  /// How much of each resource the user has.
+  package internal(set) var uses: Amounts {
+    @inline(__always) _read { yield cell.value.uses }
+    @inline(__always) _modify { yield &cell.value.uses }
+  }
+
+  /// Unread bytes above which notifications for the user's connections are dropped next. More than the share if those
+  /// bytes cannot be dropped.
+  package var relievedAbove = 0
+
+  var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
 }
 
 /// The descriptors that a user has passed. Any thread may count them.
 package final class UserDescriptors: Sendable {
   package let uid: UInt32
-  /// Files that a receiver still needs.
-  package let inFlight = SharedCount()
+  /// Descriptors that wait for the rest of their frames, and files that a receiver still needs.
+  package let held = SharedCount()
   /// Descriptors that are not closed yet, and those of them that a thread is closing.
   package let unclosed = SharedCount()
   package let closing = SharedCount()
 
   init(uid: UInt32) { self.uid = uid }
 
-  fileprivate var isEmpty: Bool { inFlight.current == 0 && unclosed.current == 0 }
+  fileprivate var isEmpty: Bool { held.current == 0 && unclosed.current == 0 }
 }
 
 /// A number that any thread may read and change.

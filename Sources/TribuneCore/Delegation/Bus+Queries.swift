@@ -44,7 +44,7 @@ extension Bus {
     let rememberedBytes =
       rememberedLength(fields, keyLength: key.byteCount, delegates, standing)
       + countedLength(ofKept: keptBytes, from: slot)
-    try requireCapacity(toRemember: rememberedBytes, of: "query", from: slot)
+    try requireCapacity(toRemember: rememberedBytes, from: slot)
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
     let id = QueryID(rawValue: ids.queries.next())
     let asker = Query.Asker(

@@ -28,8 +28,7 @@ extension Bus {
     }
     let waiting = Set(awaiting.map(\.slot))
     let shownLength = isMonitored ? posted.key.byteCount : 0
-    try requireCapacity(
-      toRemember: rememberedLength(keyLength: shownLength, of: waiting), of: "post", from: slot)
+    try requireCapacity(toRemember: rememberedLength(keyLength: shownLength, of: waiting), from: slot)
     return waiting
   }
 

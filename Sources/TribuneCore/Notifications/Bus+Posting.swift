@@ -118,7 +118,7 @@ extension Bus {
       resume(slot)
     } else if connections[slot].buffered == nil {
       connections[slot].buffered = BufferedNotifications(of: slot)
-      suspensions.count += 1
+      connections[slot].account.charges.suspendedCount += 1
       center.setSuspended(true, slot)
     }
     emit(.okay(slot, frame.header.serial, Okay()))
@@ -140,8 +140,8 @@ extension Bus {
   /// Drops the buffer of a connection that resumes or has gone.
   mutating func forgetBuffered(for slot: ConnectionSlot) {
     guard let buffered = connections[slot].buffered else { return }
-    suspensions.byteCount -= buffered.byteCount
-    suspensions.count -= 1
+    countBuffered(-buffered.byteCount, for: slot)
+    connections[slot].account.charges.suspendedCount -= 1
     connections[slot].buffered = nil
     center.setSuspended(false, slot)
   }
@@ -170,13 +170,22 @@ extension Bus {
 
   private mutating func buffer(_ run: ByteSlice, count: UInt64, for slot: ConnectionSlot, coalesces: Bool) {
     let key = coalesces ? run.coalescingKey : nil
-    // Over the total limit, each suspended connection has an even share. So a large, old buffer does not starve others.
+    // A user over the share of unread bytes has an even part for each suspended connection, so that a large, old buffer
+    // does not starve the others.
+    let account = connections[slot].account
     let share =
-      suspensions.byteCount > limits.bufferTotalMax ? limits.bufferTotalMax / suspensions.count : .max
+      accounts.isOverShare(of: .queues, account)
+      ? accounts.share(of: .queues, for: account) / 2 / account.charges.suspendedCount : .max
     let before = connections[slot].buffered?.byteCount ?? 0
     connections[slot].buffered?.append(run, count: count, replacing: key, limit: min(limits.bufferMax, share))
     if suspensions.slots.last != slot { suspensions.slots.append(slot) }
-    suspensions.byteCount += (connections[slot].buffered?.byteCount ?? 0) - before
+    countBuffered((connections[slot].buffered?.byteCount ?? 0) - before, for: slot)
+  }
+
+  /// Charges bytes buffered for a connection; negative ones are released.
+  mutating func countBuffered(_ length: Int, for slot: ConnectionSlot) {
+    suspensions.byteCount += length
+    accounts.charge(length, of: .queues, to: connections[slot].account)
   }
 
   /// Removes and returns a connection for which something was buffered; nil if none is left.
@@ -186,7 +195,7 @@ extension Bus {
     let byteCount = connections[slot].buffered?.byteCount ?? 0
     guard let buffered = connections[slot].buffered?.take(), buffered.lost > 0 || !buffered.slices.isEmpty
     else { return }
-    suspensions.byteCount -= byteCount
+    countBuffered(-byteCount, for: slot)
     emit(.buffered(slot, buffered.slices, count: buffered.count, lost: buffered.lost))
   }
 
@@ -196,12 +205,12 @@ extension Bus {
     let cost = RetainedNotification.cost(of: posted.tail)
     // A deferred post replaces the retained notification at its delivery. Until then, both need capacity.
     let before = posted.fields.style == .now ? retained.notification(posted.name, posted.object) : nil
-    try accounts.chargeRetained(cost, to: posted.uid, freeing: before.map { ($0.uid, $0.cost) }, limits)
+    try chargeRetained(cost, to: posted.uid, replacing: before)
     posted.reserved = cost
   }
 
   private mutating func release(_ posted: PostedNotification) {
-    if posted.reserved > 0 { accounts.releaseRetained(posted.reserved, of: posted.uid) }
+    if posted.reserved > 0 { accounts.charge(-posted.reserved, of: .retained, to: posted.uid) }
   }
 
   private mutating func keep(_ posted: PostedNotification) {

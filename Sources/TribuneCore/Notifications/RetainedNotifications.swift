@@ -50,7 +50,7 @@ struct RetainedNotifications: ~Copyable {
     lastNumber += 1
     notification.number = lastNumber
     if let before = node.here.updateValue(notification, forKey: ExactText(object)) {
-      accounts.releaseRetained(before.cost, of: before.uid)
+      accounts.charge(-before.cost, of: .retained, to: before.uid)
     } else {
       count += 1
     }
@@ -61,7 +61,7 @@ struct RetainedNotifications: ~Copyable {
   mutating func forget(_ name: String, _ object: String) -> Bool {
     guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return false }
     count -= 1
-    accounts.releaseRetained(before.cost, of: before.uid)
+    accounts.charge(-before.cost, of: .retained, to: before.uid)
     return true
   }
 

@@ -63,7 +63,7 @@ extension Bus {
     try requireCapacity(for: serial, from: slot)
     try requirePermission(.declare, on: [.any], object: String(repairing: frame.object), from: slot)
     let definer = Definer(connection: connections[slot].id, serial: serial)
-    if isDefinition { try define(frame.payload, for: definer, from: slot) }
+    let protocolCount = isDefinition ? try define(frame.payload, for: definer, from: slot) : 0
     let linked: DelegateProtocol?
     do throws(WireError) {
       linked = isDeclared ? try declarable(frame.object, as: name) : nil
@@ -73,15 +73,17 @@ extension Bus {
     }
     let declaration = DeclarationRegistration(
       connection: definer.connection, slot: slot, serial: serial, object: String(repairing: frame.object),
-      linked: linked, isDefinition: isDefinition)
+      linked: linked, isDefinition: isDefinition, protocolCount: protocolCount)
     declarations.insert(declaration)
+    accounts.charge(protocolCount, of: .protocols, to: connections[slot].account)
     connections[slot].declarations[serial] = declaration
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
+  /// - Returns: how many protocols are to be charged.
   private mutating func define(
     _ source: RawSpan, for definer: Definer, from slot: ConnectionSlot
-  ) throws(WireError) {
+  ) throws(WireError) -> Int {
     guard source.byteCount <= WireLimits.definitionLength else {
       throw WireError(
         .limitExceeded, "the definitions of protocols are longer than \(WireLimits.definitionLength) bytes")
@@ -90,10 +92,14 @@ extension Bus {
       throw WireError(limit: "\(limits.definitionsMax) declarations with definitions per connection")
     }
     try declarations.define([UInt8](source), for: definer, yieldingToFiles: restoring.isReplaying)
-    guard declarations.library.count <= limits.protocolsMax else {
+    let count = declarations.library.protocols(of: definer).count
+    do throws(WireError) {
+      try accounts.require(count, of: .protocols, for: connections[slot].account)
+    } catch {
       declarations.undefine(definer)
-      throw WireError(limit: "\(limits.protocolsMax) protocols")
+      throw error
     }
+    return count
   }
 
   /// The protocol of that name, if the object can be declared to have it.
@@ -113,9 +119,14 @@ extension Bus {
 
   /// Removes a declaration and the protocols that it has defined.
   mutating func withdraw(_ declaration: DeclarationRegistration) {
-    declarations.remove(declaration)
+    forget(declaration)
     connections[declaration.slot].declarations[declaration.serial] = nil
     releaseCharge(of: declaration.serial, from: declaration.slot)
+  }
+
+  mutating func forget(_ declaration: DeclarationRegistration) {
+    declarations.remove(declaration)
+    accounts.charge(-declaration.protocolCount, of: .protocols, to: connections[declaration.slot].account)
   }
 
   /// Applies what the configuration defines and declares. Declarations of connections keep their protocols.

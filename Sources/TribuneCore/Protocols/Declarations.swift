@@ -14,10 +14,12 @@ final class DeclarationRegistration {
   let linked: DelegateProtocol?
   /// Whether it has defined protocols.
   let isDefinition: Bool
+  /// Protocols that are charged for it.
+  let protocolCount: Int
 
   init(
     connection: ConnectionID, slot: ConnectionSlot, serial: Serial, object: String,
-    linked: DelegateProtocol?, isDefinition: Bool
+    linked: DelegateProtocol?, isDefinition: Bool, protocolCount: Int
   ) {
     self.connection = connection
     self.slot = slot
@@ -25,6 +27,7 @@ final class DeclarationRegistration {
     self.object = object
     self.linked = linked
     self.isDefinition = isDefinition
+    self.protocolCount = protocolCount
   }
 
   var definer: Definer { Definer(connection: connection, serial: serial) }

@@ -116,7 +116,7 @@ extension Bus {
       number: number)
     if fields.options.contains(.retain), waiting.isKept {
       waiting.reserved = RetainedNotification.cost(of: waiting.tail)
-      accounts.chargeRestored(waiting.reserved, to: uid)
+      accounts.charge(waiting.reserved, of: .retained, to: uid)
     }
     postings.append(waiting)
   }
@@ -125,7 +125,7 @@ extension Bus {
   package mutating func forgetWaiting(number: UInt64) {
     guard let posted = postings.remove(number: min(number, BusCounters.most)), posted.reserved > 0
     else { return }
-    accounts.releaseRetained(posted.reserved, of: posted.uid)
+    accounts.charge(-posted.reserved, of: .retained, to: posted.uid)
   }
 
   // MARK: Retained notifications
@@ -188,7 +188,7 @@ extension Bus {
   ) throws(WireError) -> RetainedNotification {
     var reader = FieldReader(fields)
     let kept = try RetainedNotification(from: &reader, attachment: attachment)
-    accounts.chargeRestored(kept.cost, to: kept.uid)
+    accounts.charge(kept.cost, of: .retained, to: kept.uid)
     retained.keep(kept, kept.name, kept.object)
     return kept
   }
@@ -221,7 +221,7 @@ extension Bus {
     let restored = try RestoredBuffer(from: &reader, attachments: attachments)
     let before = connections[slot].buffered?.byteCount ?? 0
     connections[slot].buffered?.restore(restored)
-    suspensions.byteCount += (connections[slot].buffered?.byteCount ?? 0) - before
+    countBuffered((connections[slot].buffered?.byteCount ?? 0) - before, for: slot)
   }
 }
 

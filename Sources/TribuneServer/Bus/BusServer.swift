@@ -27,7 +27,7 @@ final class BusServer: EventLoopTarget {
   }
 
   let context: ServerContext
-  let sessions = SessionTable()
+  let sessions: SessionTable
   let wal: WriteAheadLog
   let acceptor: Acceptor
   let recorder: Recorder
@@ -54,7 +54,8 @@ final class BusServer: EventLoopTarget {
     let configuration = configuration.fitted(to: wal, log)
     context = ServerContext(configuration, log: log)
     (self.wal, self.loop, self.keeper) = (wal, loop, keeper)
-    let accounts = Accounts()
+    let accounts = Accounts(privileged: [0, ThisProcess.effectiveUser])
+    sessions = SessionTable(accounts)
     bus = Cell(Bus(configuration, accounts))
     // Every part lives as long as the bus.
     let core = unsafe bus.reference
@@ -65,7 +66,7 @@ final class BusServer: EventLoopTarget {
     sender = try Sender(recorder, files, sessions, loop, pool, context)
     let monitor = TrafficMonitor(core, sessions, sender)
     let replier = Replier(sender, monitor, DenialLog(context))
-    let partials = PartialFrames()
+    let partials = PartialFrames(accounts)
     interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, context)
     acceptor = Acceptor(loop, sessions, log: log)
     gatekeeper = Gatekeeper(

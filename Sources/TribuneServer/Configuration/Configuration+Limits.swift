@@ -18,15 +18,21 @@ extension Configuration {
     limits.delegateTimeout = UInt32(clamping: delegateTimeoutNanoseconds / 1_000_000)
     limits.deadline = UInt32(clamping: deadlineNanoseconds / 1_000_000)
     limits.bufferMax = notifications.bufferMaxBytes
-    limits.retainedUserMax = notifications.retainedUserMaxBytes
-    limits.retainedMax = notifications.retainedMaxBytes
-    limits.rememberedUserMax = logMaxBytes / 4
-    limits.bufferTotalMax = max(notifications.bufferMaxBytes, queue.memoryMaxBytes / 4)
     limits.deadlineMax = UInt32(clamping: deadlineMaxNanoseconds / 1_000_000)
+    limits.totals[.connections] = connectionsMax
+    limits.totals[.partialFrames] = partialFramesMemoryMaxBytes
+    limits.totals[.log] = logMaxBytes / 16 * 5
+    limits.totals[.retained] = notifications.retainedMaxBytes
+    limits.totals[.registrations] = registrationsMax
+    limits.totals[.queues] = queue.memoryMaxBytes
+    limits.weights = weights
     return limits
   }
 
   // MARK: The log
+  //
+  // Of the bytes that the log admits, retained notifications have a half by default, other frames of users 5/16, unread
+  // control frames 2/16 once the log is over half full, and privileged users the last sixteenth.
 
   /// Bytes that a segment of the log may need: `LogMax=` for what it admits, as much again for the entries that follow
   /// from that, and the retained notifications.

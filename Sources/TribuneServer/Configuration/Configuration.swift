@@ -22,12 +22,12 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package struct Notifications: Equatable, Sendable {
     /// For one suspended connection.
     package var bufferMaxBytes = 1 << 20
-    package var retainedUserMaxBytes = 4 << 20
     package var retainedMaxBytes = 32 << 20
   }
 
   // [Bus]
   package var connectionsMax = 16_384
+  package var registrationsMax = 131_072
   package var payloadMaxBytes = 16 << 20
   /// For one connection, as are the two that follow.
   package var observationsMax = 4_096
@@ -51,6 +51,9 @@ nonisolated package struct Configuration: Equatable, Sendable {
 
   /// The users who may override, and the `[Query …]` sections.
   package var policy = BusPolicy()
+
+  /// As how many users one counts in shares, by its id: the `[User …]` sections.
+  package var weights: [UInt32: Int] = [:]
 
   /// The files of `policy.d`; nil if there are none.
   package var access: Policy?

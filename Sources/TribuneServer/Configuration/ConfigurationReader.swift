@@ -157,7 +157,7 @@ nonisolated package struct ConfigurationReader {
       if let about = try SubjectSection(name: name, subject: subject) { return .about(about, header: header) }
     } catch {
       // An error, not a warning: otherwise the requirements of the section could be missing unnoticed.
-      report(.error, file, line, "\(header): \(error.message)")
+      report(name == "User" ? .mistake : .error, file, line, "\(header): \(error.message)")
       return .ignored
     }
     if subject == nil, Setting.all.contains(where: { $0.section == name }) { return .plain(name) }
@@ -191,6 +191,9 @@ nonisolated package struct ConfigurationReader {
   }
 
   private mutating func set(_ key: String, _ value: String, in section: String, _ file: String, _ line: Int) {
+    if let reason = Setting.withdrawn[key] {
+      return report(.warning, file, line, "\(key)= has no effect any more: \(reason)")
+    }
     let current = Setting.formerKeys[key] ?? key
     guard let setting = Setting.all.first(where: { $0.section == section && $0.key == current }) else {
       let known = Setting.all.filter { $0.section == section }.map(\.key)

@@ -26,6 +26,7 @@ nonisolated package struct Setting: Sendable {
     Setting(
       "Bus", "PayloadMax",
       .size(\.payloadMaxBytes, WireLimits.payloadLengthFloor...WireLimits.payloadLengthCeiling)),
+    Setting("Bus", "RegistrationsMax", .count(\.registrationsMax, 1...1 << 24)),
     Setting("Bus", "ObservationsMax", .count(\.observationsMax, 1...1_048_576)),
     Setting("Bus", "DelegatesMax", .count(\.delegatesMax, 1...1_048_576)),
     Setting("Bus", "QueriesMax", .count(\.queriesMax, 1...1_048_576)),
@@ -39,7 +40,6 @@ nonisolated package struct Setting: Sendable {
     Setting("Queue", "PaceMaxSec", .span(\.queue.paceMaxNanoseconds, 0...10 * second)),
     Setting("Queue", "MemoryMax", .size(\.queue.memoryMaxBytes, 64 << 10...1 << 40)),
     Setting("Notifications", "BufferMax", .size(\.notifications.bufferMaxBytes, 0...1 << 40)),
-    Setting("Notifications", "RetainedUserMax", .size(\.notifications.retainedUserMaxBytes, 0...1 << 30)),
     Setting("Notifications", "RetainedMax", .size(\.notifications.retainedMaxBytes, 0...1 << 30)),
     Setting("Delegation", "DelegateTimeoutSec", .span(\.delegateTimeoutNanoseconds, millisecond...7 * day)),
     Setting("Delegation", "DeadlineSec", .span(\.deadlineNanoseconds, millisecond...7 * day)),
@@ -57,6 +57,9 @@ nonisolated package struct Setting: Sendable {
     "OverrideUsers":
       "only takes away from what the policy allows; write lines in policy.d instead, as \"allow override host.** user:NAME\""
   ]
+
+  /// Keys of former versions that have no effect any more, and why.
+  static let withdrawn = ["RetainedUserMax": "each user has a share of RetainedMax="]
 
   private static let millisecond: UInt64 = 1_000_000
   private static let second = 1_000 * millisecond

@@ -81,7 +81,8 @@ nonisolated enum SettingSyntax {
     return .users(users)
   }
 
-  private static func user(_ text: String) throws(SettingError) -> UInt32 {
+  /// The id of a user, who is given by name or id.
+  static func user(_ text: String) throws(SettingError) -> UInt32 {
     // -1 is no user: chown(2) and the like take it for "no change".
     if number(text[...]) != nil {
       guard let id = UInt32(text), id != .max else { throw SettingError(text, "is not a user id") }
@@ -96,6 +97,14 @@ nonisolated enum SettingSyntax {
     }
     guard let id else { throw SettingError(text, "is not a user of this host") }
     return id
+  }
+
+  /// As how many users one counts.
+  static func weight(_ text: String) throws(SettingError) -> Int {
+    guard let weight = number(text[...]), (1...1000).contains(weight) else {
+      throw SettingError(text, "is not a number from 1 to 1000: as how many users this one counts")
+    }
+    return weight
   }
 
   /// `veto`, or `allow`, which is the default.

@@ -8,8 +8,9 @@ import TribuneWire
 nonisolated enum SubjectSection: Equatable, Sendable {
   case query(Pattern)
   case object(ObjectPattern)
+  case user(UInt32)
 
-  static let names = ["Query", "Object"]
+  static let names = ["Query", "Object", "User"]
 
   /// Parses a header; nil if no section of this name has a subject.
   ///
@@ -33,6 +34,9 @@ nonisolated enum SubjectSection: Equatable, Sendable {
         )
       }
       self = .object(pattern)
+    case "User":
+      guard let subject else { throw SettingError(message: "needs a user, as in [User \"backup\"]") }
+      self = .user(try SettingSyntax.user(subject))
     default: return nil
     }
   }
@@ -41,6 +45,7 @@ nonisolated enum SubjectSection: Equatable, Sendable {
     switch self {
     case .query: ["RequireDelegate", "Default"]
     case .object: ["Protocol"]
+    case .user: ["Share"]
     }
   }
 
@@ -64,18 +69,25 @@ nonisolated enum SubjectSection: Equatable, Sendable {
       configuration.objects.removeAll { $0.pattern == pattern }
       guard !text.isEmpty else { return }
       configuration.objects.append(ObjectRule(pattern: pattern, protocolName: text))
+    case .user(let user):
+      configuration.weights[user] = text.isEmpty ? nil : try SettingSyntax.weight(text)
     }
   }
 
   /// All such sections of a configuration, as lines of a file.
   static func lines(of configuration: Configuration) -> [String] {
-    configuration.policy.queryRules.flatMap { rule in
+    var lines: [String] = []
+    for rule in configuration.policy.queryRules {
       // One line for each delegate, because the length of a line is limited.
-      ["", "[Query \"\(rule.pattern.text)\"]"] + rule.required.map { "RequireDelegate=\($0.text)" }
-        + (rule.vetoesByDefault ? ["Default=veto"] : [])
+      lines += ["", "[Query \"\(rule.pattern.text)\"]"] + rule.required.map { "RequireDelegate=\($0.text)" }
+      if rule.vetoesByDefault { lines.append("Default=veto") }
     }
-      + configuration.objects.flatMap { rule in
-        ["", "[Object \"\(rule.pattern.text)\"]", "Protocol=\(rule.protocolName)"]
-      }
+    for rule in configuration.objects {
+      lines += ["", "[Object \"\(rule.pattern.text)\"]", "Protocol=\(rule.protocolName)"]
+    }
+    for (user, weight) in configuration.weights.sorted(by: { $0.key < $1.key }) {
+      lines += ["", "[User \"\(user)\"]", "Share=\(weight)"]
+    }
+    return lines
   }
 }

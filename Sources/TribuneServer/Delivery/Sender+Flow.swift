@@ -24,8 +24,7 @@ extension Sender {
       !observer.pacing.pausedPosters.contains(where: { $0 === poster })
     else { return }
     observer.pacing.pausedPosters.append(poster)
-    poster.pacing.pauseCount += 1
-    if poster.pacing.pauseCount == 1 { loop.updateInterest(of: poster) }
+    pauseReading(poster)
   }
 
   /// Makes an observer lossy if its time to catch up is over. The timeout may be an older one: the observer may have
@@ -45,12 +44,21 @@ extension Sender {
   /// Resumes the posters that are paused because of `observer`.
   private func releasePosters(of observer: Session) {
     while let poster = observer.pacing.pausedPosters.popLast() {
-      poster.pacing.pauseCount -= 1
-      guard poster.pacing.pauseCount == 0 else { continue }
-      // The poster could not complete its partial frame while it was not read.
-      poster.input.partialSince = context.now
-      loop.updateInterest(of: poster)
+      resumeReading(poster)
     }
+  }
+
+  private func pauseReading(_ session: Session) {
+    session.pacing.pauseCount += 1
+    if session.pacing.pauseCount == 1 { loop.updateInterest(of: session) }
+  }
+
+  private func resumeReading(_ session: Session) {
+    session.pacing.pauseCount -= 1
+    guard session.pacing.pauseCount == 0 else { return }
+    // The client could not complete its partial frame while it was not read.
+    session.input.partialSince = context.now
+    loop.updateInterest(of: session)
   }
 
   // MARK: Losing
@@ -128,9 +136,11 @@ extension Sender {
   }
 
   /// Whether queues are over a limit that `relieve` brings them below.
-  @inline(__always) var isOverLimits: Bool { queuedByteCount > relievedAbove || !overSoftLimit.value.isEmpty }
+  @inline(__always) var isOverLimits: Bool {
+    queuedByteCount > relievedAbove || !overSoftLimit.value.isEmpty || !overShare.value.isEmpty
+  }
 
-  /// Flushes the queues over the soft limit, and drops notifications if all queues together take too much memory. No
+  /// Flushes the queues over the soft limit, and drops notifications for users with more unread bytes than their share. No
   /// transaction may be under way.
   func relieve() {
     while let session = overSoftLimit.value.popLast() {
@@ -138,24 +148,17 @@ extension Sender {
       if !session.output.isBlocked { flush(session) }
       applyHardLimit(to: session)
     }
-    if queuedByteCount > relievedAbove { dropToFitMemory() }
+    if queuedByteCount > relievedAbove { flushAll() }
+    while let account = overShare.value.popLast() { relieve(account) }
   }
 
-  /// Drops notifications when all queues together take more memory than is configured. Observers that do not read
-  /// become lossy early. Each keeps as much as the low mark, or an even share of half of the memory if that is less.
-  ///
-  /// Control frames stay; their limit is that of each connection. If they take much, the queues are not examined for
-  /// every frame: another quarter of the memory has to be queued before this runs again.
-  private func dropToFitMemory() {
-    let memoryMax = context.configuration.queue.memoryMaxBytes
-    // Frames that the kernel takes at once need not be dropped.
-    let connections = sessions.all
-    for session in connections where !session.output.isBlocked && session.isServed {
+  /// Flushes all queues when they take more memory than is configured: frames that the kernel takes at once need not be
+  /// dropped. Then, the rest is charged to users.
+  private func flushAll() {
+    for session in sessions.all where !session.output.isBlocked && session.isServed {
       if !session.output.queue.isEmpty { flush(session) }
     }
-    let slow = connections.filter { $0.output.isBlocked && $0.isServed }
-    let target = min(context.configuration.queue.lowMarkBytes, memoryMax / 2 / max(1, slow.count))
-    for session in slow where session.output.queue.byteCount > target { drop(from: session, downTo: target) }
+    let memoryMax = context.configuration.queue.memoryMaxBytes
     relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
   }
 
@@ -164,5 +167,55 @@ extension Sender {
   func resetRelief() {
     let memoryMax = context.configuration.queue.memoryMaxBytes
     relievedAbove = max(memoryMax, min(relievedAbove, queuedByteCount + memoryMax / 4))
+  }
+
+  // MARK: Shares
+
+  /// Charges to a user what its connection has not read.
+  @inline(__always) func chargeQueue(of session: Session) {
+    let change = session.output.queue.byteCount - session.output.chargedByteCount
+    if change != 0 { chargeQueue(of: session, change) }
+  }
+
+  private func chargeQueue(of session: Session, _ change: Int) {
+    let account = session.account
+    session.output.chargedByteCount += change
+    accounts.charge(change, of: .queues, to: account)
+    let use = account.uses[.queues]
+    if change < 0 {
+      account.relievedAbove = min(account.relievedAbove, use + reliefStep)
+    } else if use > account.relievedAbove, accounts.isOverShare(of: .queues, account),
+      overShare.value.last !== account
+    {
+      overShare.value.append(account)
+    }
+  }
+
+  /// By how much a user's unread bytes grow until its queues are examined again.
+  private var reliefStep: Int { context.configuration.queue.memoryMaxBytes / 64 }
+
+  /// Drops notifications for a user with more unread bytes than its share. Observers that do not read become lossy early.
+  /// Each keeps as much as the low mark, or an even part of half of the share if that is less.
+  ///
+  /// Control frames stay; their limit is that of each connection. If they alone are over the share, the bus does not read
+  /// from the user's connections that have many of them, so that they cause no more.
+  private func relieve(_ account: UserAccount) {
+    let share = accounts.share(of: .queues, for: account)
+    let slow = sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
+    let target = min(context.configuration.queue.lowMarkBytes, share / 2 / max(1, slow.count))
+    for session in slow where session.output.queue.byteCount > target { drop(from: session, downTo: target) }
+    account.relievedAbove = account.uses[.queues] + reliefStep
+    guard account.uses[.queues] > share else { return }
+    for session in slow where !session.output.holdsInput && session.output.queue.byteCount > target {
+      session.output.holdsInput = true
+      pauseReading(session)
+    }
+  }
+
+  /// Reads again from a client that has read everything, or whose user has.
+  func takeInputAgain(from session: Session) {
+    guard session.output.queue.isEmpty || !accounts.isOverShare(of: .queues, session.account) else { return }
+    session.output.holdsInput = false
+    resumeReading(session)
   }
 }

@@ -33,6 +33,7 @@ extension Sender {
     if !session.output.queue.isEmpty { recorder.noteSending(to: session) }
     while writing == .open, !session.output.queue.isEmpty { writing = sendPart(of: session, &isRead) }
     recorder.noteSent(to: session)
+    chargeQueue(of: session)
     if writing == .stalled { scheduleRetry(of: session) }
     if session.output.writing != writing {
       session.output.writing = writing
@@ -46,6 +47,7 @@ extension Sender {
     {
       recover(session)
     }
+    if session.output.holdsInput { takeInputAgain(from: session) }
     if session.isClosing, session.output.queue.isEmpty { sessions.closeLater(session) }
   }
 

@@ -55,6 +55,9 @@ final class Sender {
   private var isAlarmSet = false
   /// Connections that read, and whose queues are over the soft limit.
   let overSoftLimit = Cell<[Session]>([])
+  /// Users with more unread bytes than their share.
+  let overShare = Cell<[UserAccount]>([])
+  var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
 
   init(
@@ -116,6 +119,7 @@ final class Sender {
     let before = session.output.queue.byteCount
     try change(&session.output.queue)
     queuedByteCount += session.output.queue.byteCount - before
+    chargeQueue(of: session)
   }
 
   /// - Parameters:
@@ -209,10 +213,9 @@ final class Sender {
   /// the delegates that veto. Questions may use half of the queue, so that the frames that conclude them have space.
   func hasSpace(forQuestionOf tailLength: Int, _ delegate: Session) -> Bool {
     let waiting = delegate.output.queue.byteCount
-    if waiting + tailLength + Self.encodeSpace <= context.configuration.queue.hardLimitBytes / 2 {
-      return true
-    }
     // A delegate that has read everything sent to it would have read these few bytes too, had they been sent.
-    return waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength)
+    if waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength) { return true }
+    return waiting + tailLength + Self.encodeSpace <= context.configuration.queue.hardLimitBytes / 2
+      && !accounts.isOverShare(of: .queues, delegate.account)
   }
 }

@@ -173,9 +173,10 @@ final class Compactor {
   }
 
   /// Why a frame cannot be logged now; nil if it can. Compacts first if that promises enough space.
-  func refusal(of frame: FrameView, at now: Instant) -> WireError? {
-    let length = frame.bytes.byteCount + LoggedFrame.headLength
+  func refusal(of frame: FrameView, from user: UserAccount, at now: Instant) -> WireError? {
+    var length = frame.bytes.byteCount + LoggedFrame.headLength
     guard length <= wal.admittedBodyLengthMax else { return tooLong(frame) }
+    if !user.isPrivileged { length += wal.admissionLimit / 16 }
     if wal.admits(bodyLength: length) { return nil }
     let promised = wal.usedLength - lengthAtLastEnd
     // If half of the log was appended since the last compaction, compacting takes little longer than appending did.

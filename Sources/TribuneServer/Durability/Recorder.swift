@@ -151,10 +151,10 @@ final class Recorder {
     guard kind.isRecorded, session.positions.connect != nil else { return nil }
     switch kind {
     case .attach, .hold, .declare, .ask:
-      if let error = compactor.refusal(of: frame, at: context.now) { throw error }
+      if let error = compactor.refusal(of: frame, from: session.account, at: context.now) { throw error }
     // Without space, observers and monitors are let in unlogged, and have to connect again after a restart.
     case .observe, .monitor:
-      if compactor.refusal(of: frame, at: context.now) != nil {
+      if compactor.refusal(of: frame, from: session.account, at: context.now) != nil {
         setFlag(.incomplete, of: session)
         return nil
       }
@@ -348,11 +348,11 @@ final class Recorder {
   }
 
   /// A connection's control frames are logged while its queue has at most this many bytes. When the log is over half
-  /// full after a compaction, unread control frames may use a quarter of it, shared evenly.
+  /// full after a compaction, unread control frames may use an eighth of it, shared evenly.
   private var queueRecordedMax: Int {
     let highMark = context.configuration.queue.highMarkBytes
     guard compactor.lengthAtLastEnd > wal.admissionLimit / 2 else { return highMark }
-    return min(highMark, wal.admissionLimit / 4 / max(1, sessions.count))
+    return min(highMark, wal.admissionLimit / 8 / max(1, sessions.count))
   }
 
   /// The empty buffer in which the next entry is encoded.

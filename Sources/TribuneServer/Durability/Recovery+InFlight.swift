@@ -53,7 +53,7 @@ extension Recovery {
     } catch {
       throw WireError(.invalidDescriptor, "a file of \(length) bytes has changed: \(error)")
     }
-    let file = InFlightFile(countedIn: quota.files, of: quota.descriptors(of: user))
+    let file = InFlightFile(of: quota.descriptors(of: user))
     file.take(descriptor, length: length)
     inheritedFiles[inode] = file
     return (inode, file)

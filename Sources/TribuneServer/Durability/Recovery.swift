@@ -138,7 +138,8 @@ final class Recovery {
     guard let socket else { return false }
     let session = Session(
       id: id, slot: ConnectionSlot(index: found.facts.slot), descriptor: socket, cookie: found.facts.cookie,
-      peer: found.facts.peer, subject: found.facts.subject, connected: found.facts.connected,
+      peer: found.facts.peer, subject: found.facts.subject,
+      account: sessions.accounts.account(of: found.facts.peer.uid), connected: found.facts.connected,
       limits: found.facts.limits,
       state: found.facts.isOpen ? .open : .awaitingHello)
     session.output.acceptsFiles = found.facts.acceptsFiles
@@ -208,7 +209,7 @@ final class Recovery {
     if isNotified { sendRefusal(to: socket, isGreeted: found.controlSent > 0) }
     UnixSocket.shutdown(socket)
     // This also closes descriptors in input that was not read, which can take long.
-    quota.close(socket, of: found.facts.peer.uid)
+    quota.close(socket, of: quota.descriptors(of: found.facts.peer.uid))
   }
 
   /// Sends the reason why a connection ends, if the kernel takes it.

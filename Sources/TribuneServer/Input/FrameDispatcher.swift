@@ -47,8 +47,12 @@ final class FrameDispatcher {
     defer { if isShown { monitor.endFrame() } }
     var lacksSpace = false
     switch kind {
-    // The reply can be too long for one send, and listing changes nothing.
-    case .list: return try lister.list(frame, for: session)
+    case .list, .ask:
+      if let error = refusalToAnswer(session) {
+        return replier.refuse(session, serial: header.serial, error)
+      }
+      // The reply can be too long for one send, and listing changes nothing.
+      if case .list = kind { return try lister.list(frame, for: session) }
     case .observe: lacksSpace = !hasSpace(forSnapshotOf: frame, session)
     default: break
     }
@@ -79,6 +83,21 @@ final class FrameDispatcher {
       }, apply: { interpreter.applyEffects() })
     if let refusal { replier.refuse(session, serial: header.serial, refusal) }
     interpreter.settle()
+  }
+
+  /// Why a request is refused whose reply can be long; nil if it is not. Its user has more unread bytes than its share.
+  private func refusalToAnswer(_ session: Session) -> WireError? {
+    let (account, accounts) = (session.account, sessions.accounts)
+    sender.chargeQueue(of: session)
+    guard account.uses[.queues] > 0, accounts.isOverShare(of: .queues, account) else { return nil }
+    if bus.value.hasSoonPosts { interpreter.deliverSoon() }
+    if !session.output.isBlocked { sender.flush(session) }
+    do throws(WireError) {
+      try accounts.require(1, of: .queues, for: account)
+      return nil
+    } catch {
+      return error
+    }
   }
 
   /// - Parameter before: how many posts the core had accepted before this one.
@@ -120,9 +139,9 @@ final class FrameDispatcher {
     guard let passed = session.input.descriptors.popFirst() else {
       throw WireError(.missingDescriptor, "a frame came without its descriptor")
     }
-    let user = session.peer.uid
     do throws(WireError) {
-      let buffer = try files.frameBuffer(for: post, with: passed, of: user, limit: session.limits.payload)
+      let buffer = try files.frameBuffer(
+        for: post, with: passed, of: session.account, limit: session.limits.payload)
       buffer.append(post.bytes)
       let slice = ByteSlice(buffer, 0..<buffer.count)
       let frame = FrameView(post.header, buffer.bytes)
@@ -131,7 +150,7 @@ final class FrameDispatcher {
     } catch {
       guard !error.code.closesConnection else { throw error }
       replier.refuse(session, serial: post.header.serial, error)
-      try quota.requireClosed(of: user)
+      try quota.requireClosed(of: session.account.descriptors)
     }
   }
 

@@ -215,8 +215,7 @@ final class FrameReader {
   // MARK: Partial frames
 
   private func keepPartial(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
-    try partials.keep(
-      buffer, from: start, of: session, memoryMax: context.configuration.partialFramesMemoryMaxBytes)
+    try partials.keep(buffer, from: start, of: session)
     guard session.input.partial != nil else { return }
     // The space of the partial frame is free again.
     if buffer === receiveBuffer { buffer.truncate(to: start) }

@@ -16,20 +16,21 @@ final class PartialFrames {
 
   private var free: [ByteBuffer] = []
   private var lentCount = 0
-  /// Bytes that each user has reserved for long frames.
-  private var share = FairShare()
-  var reservedByteCount: Int { share.total }
+  private let accounts: Accounts
+  var reservedByteCount: Int { accounts.used(.partialFrames) }
+
+  init(_ accounts: Accounts) { self.accounts = accounts }
 
   /// Whether a partial frame has a buffer for the whole frame, into which the socket is read directly.
   static func isLong(_ partial: ByteBuffer) -> Bool { partial.capacity > shortLength }
 
   /// Keeps the partial frame that begins at `start`, if any bytes are left there.
   ///
-  /// - Parameter memoryMax: bytes that all long partial frames may take, of which each user has a share. So who begins
-  ///   long frames and never completes them keeps no other user from sending. The number of connections bounds the short
-  ///   ones.
+  /// Each user has a share of the bytes that all long partial frames may take, so who begins long frames and never
+  /// completes them keeps no other user from sending. The number of connections bounds the short ones.
+  ///
   /// - Throws: `outOfMemory`, or an error of the frame's header.
-  func keep(_ buffer: ByteBuffer, from start: Int, of session: Session, memoryMax: Int) throws(WireError) {
+  func keep(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     let count = buffer.count - start
     if let partial = session.input.partial, partial === buffer {
       // The whole buffer still is the same partial frame.
@@ -39,34 +40,18 @@ final class PartialFrames {
     guard count > 0 else { return release(session) }
     let frameLength = try FrameHeader(buffer.bytes, at: start, limits: session.limits)?.frameLength ?? count
     let reserved = frameLength > Self.shortLength ? frameLength : 0
-    try requireShare(of: session.peer.uid, reserving: reserved, memoryMax)
+    if reserved > 0 { try accounts.require(reserved, of: .partialFrames, for: session.account) }
     let partial = reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: count)
     partial.append(buffer.bytes(in: start..<buffer.count))
     release(session)
     session.input.partial = partial
     session.input.partialReserved = reserved
-    share.charge(reserved, to: session.peer.uid)
-  }
-
-  /// - Throws: `outOfMemory`.
-  private func requireShare(of user: UInt32, reserving amount: Int, _ total: Int) throws(WireError) {
-    guard amount > 0 else { return }
-    share.charge(amount, to: user)
-    let excess = share.excess(of: user, total: total, isPrivileged: ThisProcess.isPrivileged(user))
-    share.release(amount, of: user)
-    guard let excess else { return }
-    let what = "there is no memory for another partial frame of \(amount) bytes (PartialFramesMemoryMax=)"
-    switch excess {
-    case .total: throw WireError(.outOfMemory, "\(what): all have \(share.total) of \(total)")
-    case .share(let most):
-      throw WireError(
-        .outOfMemory, "\(what): user \(user) has \(share.use(of: user)), and its share is \(most)")
-    }
+    accounts.charge(reserved, of: .partialFrames, to: session.account)
   }
 
   func release(_ session: Session) {
     guard let partial = session.input.partial else { return }
-    share.release(session.input.partialReserved, of: session.peer.uid)
+    accounts.charge(-session.input.partialReserved, of: .partialFrames, to: session.account)
     session.input.partialReserved = 0
     session.input.partial = nil
     guard partial.capacity == Self.shortLength else { return }

@@ -24,11 +24,9 @@ struct FileFrames {
   ///
   /// - Parameters:
   ///   - file: attached to the buffer; it has `length` bytes.
-  ///   - count: of all files.
   ///   - user: the user who posted the file.
   mutating func make(
-    with file: consuming FileDescriptor, length: Int,
-    countedIn count: SharedCount, of user: UserDescriptors
+    with file: consuming FileDescriptor, length: Int, of user: UserDescriptors
   ) -> ByteBuffer {
     let buffer: ByteBuffer
     if let index = free.lastIndex(where: { $0.file.user === user }) {
@@ -37,7 +35,7 @@ struct FileFrames {
       found.buffer.attach(found.file)
       buffer = found.buffer
     } else {
-      let attachment = InFlightFile(countedIn: count, of: user)
+      let attachment = InFlightFile(of: user)
       attachment.take(file, length: length)
       buffer = ByteBuffer(capacity: Self.frameLength, attachment: attachment)
     }

@@ -15,16 +15,11 @@ nonisolated final class InFlightFile: AttachedFile {
 
   private let descriptor = Atomic(InFlightFile.none)
   private let byteCount = Atomic(0)
-  /// In-flight files of all users.
-  private let count: SharedCount
   /// The user who posted the file.
   let user: UserDescriptors
 
   /// Creates an object without a file.
-  init(countedIn count: SharedCount, of user: UserDescriptors) {
-    self.count = count
-    self.user = user
-  }
+  init(of user: UserDescriptors) { self.user = user }
 
   deinit { close() }
 
@@ -36,8 +31,7 @@ nonisolated final class InFlightFile: AttachedFile {
     let before = descriptor.exchange(file.release(), ordering: .relaxed)
     precondition(before == Self.none, "there is a file already")
     byteCount.store(length, ordering: .relaxed)
-    count.change(by: 1)
-    user.inFlight.change(by: 1)
+    user.held.change(by: 1)
   }
 
   /// Closes the file, if there is one.
@@ -45,7 +39,6 @@ nonisolated final class InFlightFile: AttachedFile {
     let open = descriptor.exchange(Self.none, ordering: .relaxed)
     guard open != Self.none else { return }
     FileDescriptor(owning: open).close()
-    count.change(by: -1)
-    user.inFlight.change(by: -1)
+    user.held.change(by: -1)
   }
 }

@@ -25,7 +25,7 @@ final class UserInfoFiles {
   ///
   /// - Throws: `invalidDescriptor`, `invalidValue`, `limitExceeded`, `malformedFrame`; the descriptor is closed.
   func frameBuffer(
-    for frame: FrameView, with passed: consuming PassedDescriptors.Passed, of user: UInt32, limit: Int
+    for frame: FrameView, with passed: consuming PassedDescriptors.Passed, of account: UserAccount, limit: Int
   ) throws(WireError) -> ByteBuffer {
     let descriptor: FileDescriptor
     switch consume passed {
@@ -33,20 +33,19 @@ final class UserInfoFiles {
     case .lost: throw WireError(.limitExceeded, "the bus could not receive the descriptor: it has too many")
     case .foreign: throw WireError(.invalidDescriptor, "\(MemoryFile.Flaw.notInMemory)")
     }
-    let passer = quota.descriptors(of: user)
     let length: Int
     do throws(WireError) {
-      length = try checkedLength(of: descriptor.rawValue, for: frame, of: passer, limit: limit)
+      length = try checkedLength(of: descriptor.rawValue, for: frame, of: account, limit: limit)
     } catch {
-      quota.close(descriptor, of: user)
+      quota.close(descriptor, of: account.descriptors)
       throw error
     }
-    return frames.value.make(with: descriptor, length: length, countedIn: quota.files, of: passer)
+    return frames.value.make(with: descriptor, length: length, of: account.descriptors)
   }
 
   /// The length in bytes of an acceptable file that came with a frame.
   private func checkedLength(
-    of descriptor: CInt, for frame: FrameView, of user: UserDescriptors, limit: Int
+    of descriptor: CInt, for frame: FrameView, of account: UserAccount, limit: Int
   ) throws(WireError) -> Int {
     let length = Int(try frame.decode(Post.self).length)
     guard frame.header.payloadLength == 0 else {
@@ -62,7 +61,7 @@ final class UserInfoFiles {
       throw WireError(
         .invalidValue, "userInfo of \(length) bytes is over the limit of \(limit) (PayloadMax=)")
     }
-    try quota.requireFileQuota(of: user)
+    try quota.requireFileQuota(of: account)
     do throws(MemoryFile.Flaw) {
       try MemoryFile.check(descriptor, length: length)
     } catch {

@@ -56,21 +56,27 @@ final class Gatekeeper {
     let (peer, subject) = try identify(descriptor, credentials)
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: descriptor, cookie: cookie,
-      peer: peer, subject: subject, connected: context.now,
+      peer: peer, subject: subject, account: sessions.accounts.account(of: peer.uid), connected: context.now,
       limits: context.configuration.frameLimits)
     try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
+    let refusal = refusal(of: session)
     sessions.insert(session)
     recorder.admit(session)
     context.log.debug("connection \(session.id) from \(session.peer.summary)")
-    do throws(WireError) {
-      try requireShare(of: session.peer.uid)
-      // While too many of the user's descriptors are not closed yet, nothing is read from the connection.
-      try quota.requireClosed(of: session.peer.uid)
-    } catch {
-      dismiss(session, error)
-      return
-    }
+    if let refusal { return dismiss(session, refusal) }
     awaitHello(of: session)
+  }
+
+  /// Why a connection is refused; nil if it is not.
+  private func refusal(of session: Session) -> WireError? {
+    do throws(WireError) {
+      try sessions.accounts.require(1, of: .connections, for: session.account)
+      // While too many of the user's descriptors are not closed yet, nothing is read from the connection.
+      try quota.requireClosed(of: session.account.descriptors)
+      return nil
+    } catch {
+      return error
+    }
   }
 
   /// Needs a descriptor for a moment. The last one of this process may just have been accepted.
@@ -84,27 +90,6 @@ final class Gatekeeper {
       spare.giveUp()
       defer { spare.refill() }
       return PeerIdentity.identify(credentials, groups, try PeerProcess(peerOf: descriptor))
-    }
-  }
-
-  /// - Throws: `tooManyConnections` if a user has more connections than its share.
-  private func requireShare(of user: UInt32) throws(WireError) {
-    let most = context.configuration.connectionsMax
-    switch sessions.share.excess(of: user, total: most, isPrivileged: ThisProcess.isPrivileged(user)) {
-    case nil: return
-    case .total:
-      throw WireError(
-        .tooManyConnections,
-        "the bus is full: it can have \(most.counted("connection")) at a time (ConnectionsMax=)")
-    case .share(let share):
-      // The connection that is refused does not count.
-      let largest = sessions.share.largest.map {
-        "; user \($0.user) has most, \($0.use - ($0.user == user ? 1 : 0))"
-      }
-      throw WireError(
-        .tooManyConnections,
-        "user \(user) has its share of the \(most.counted("connection")) of the bus, \(share) (ConnectionsMax=)\(largest ?? "")"
-      )
     }
   }
 
@@ -228,7 +213,7 @@ final class Gatekeeper {
     guard let socket = session.takeDescriptor() else { preconditionFailure("a session is closed once") }
     do throws(Errno) {
       // With unread input, closing also closes the descriptors in that, which may take long.
-      if try UnixSocket.hasUnread(socket) { quota.close(socket, of: session.peer.uid) }
+      if try UnixSocket.hasUnread(socket) { quota.close(socket, of: session.account.descriptors) }
     } catch {
       context.log.debug("cannot tell whether connection \(session.id) has unread input: \(error)")
     }

@@ -49,6 +49,10 @@ struct Output: ~Copyable {
     didSet { precondition(oldValue.mayBecome(flush), "a flush cannot go from \(oldValue) to \(flush)") }
   }
   var queue = OutboundQueue()
+  /// The bytes of the queue that are charged to the user.
+  var chargedByteCount = 0
+  /// Whether nothing is read from the client because its user has more unread bytes than its share.
+  var holdsInput = false
   /// Bytes of the files that were sent since the client had last read everything.
   var passedByteCount = 0
   /// Whether a timeout is scheduled that tries again to send.

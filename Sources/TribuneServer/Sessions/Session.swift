@@ -42,6 +42,8 @@ final class Session {
   let peer: PeerIdentity
   /// Whom the policy decides about.
   let subject: Subject
+  /// The account of the peer's user.
+  let account: UserAccount
   let connected: Instant
   /// The kernel's id of the socket.
   let cookie: UInt64
@@ -65,7 +67,7 @@ final class Session {
 
   init(
     id: ConnectionID, slot: ConnectionSlot, descriptor: consuming FileDescriptor, cookie: UInt64,
-    peer: PeerIdentity, subject: Subject, connected: Instant, limits: FrameLimits,
+    peer: PeerIdentity, subject: Subject, account: UserAccount, connected: Instant, limits: FrameLimits,
     state: State = .awaitingHello
   ) {
     self.id = id
@@ -74,6 +76,7 @@ final class Session {
     self.cookie = cookie
     self.peer = peer
     self.subject = subject
+    self.account = account
     self.connected = connected
     self.limits = limits
     self.state = state

@@ -12,12 +12,13 @@ final class SessionTable {
   private var slots: [ConnectionID: Int] = [:]
   private var freeSlots: [Int] = []
   private(set) var count = 0
-  /// How many sessions each user has.
-  private(set) var share = FairShare()
   /// The id of the latest session.
   private(set) var lastID = ConnectionID.bus
   /// Sessions to dismiss with an error, or to close, when the iteration ends.
   let ending = Cell<[(session: Session, error: WireError?)]>([])
+  let accounts: Accounts
+
+  init(_ accounts: Accounts) { self.accounts = accounts }
 
   /// Nil if the slot's session is detached, or if there is none.
   subscript(slot: ConnectionSlot) -> Session? {
@@ -106,14 +107,14 @@ final class SessionTable {
     slots[id] = index
     noteGiven(id)
     count += 1
-    share.charge(to: user)
+    accounts.charge(1, of: .connections, to: user)
   }
 
   func remove(_ session: Session) { free(session.slot, session.id, of: session.peer.uid) }
   func remove(_ session: DetachedSession) { free(session.slot, session.id, of: session.peer.uid) }
 
   private func free(_ slot: ConnectionSlot, _ id: ConnectionID, of user: UInt32) {
-    share.release(of: user)
+    accounts.charge(-1, of: .connections, to: user)
     slots[id] = nil
     bySlot.value[slot.index] = nil
     outputs.value[slot.index] = nil

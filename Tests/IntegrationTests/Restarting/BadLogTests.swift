@@ -16,7 +16,7 @@ struct BadLogTests {
   /// A bus with one registration, query or notification of each kind.
   init() throws {
     let bus = try RestartedBus(
-      configuration: "[Bus]\nLogMax=1M\n[Notifications]\nRetainedMax=512K\nRetainedUserMax=256K\n")
+      configuration: "[Bus]\nLogMax=1M\n[Notifications]\nRetainedMax=512K\n")
     self.bus = bus
     clients = try (0..<3).map { _ in try RawClient.greeted(bus) }
     try clients[0].observe("load.*", serial: 1)

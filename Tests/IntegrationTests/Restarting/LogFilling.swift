@@ -6,7 +6,7 @@ import TribuneWire
 /// Fills the log of a bus whose `RetainedMax=` is over its `LogMax=` of 1 MiB.
 struct LogFilling {
   static func configuration(logMax: String = "1M") -> String {
-    "[Bus]\nLogMax=\(logMax)\n[Notifications]\nRetainedMax=32M\nRetainedUserMax=32M\n"
+    "[Bus]\nLogMax=\(logMax)\n[Notifications]\nRetainedMax=32M\n"
   }
 
   private static let name = "filling.state"

@@ -37,7 +37,6 @@ struct ReplayedConfigurationTests {
   func fixed() throws {
     var configuration = Configuration()
     configuration.notifications.retainedMaxBytes = 1 << 20
-    configuration.notifications.retainedUserMaxBytes = 1 << 30
     configuration.logMaxBytes = 1 << 20
     let bus = try SteppedBus(configuration)
     configuration.notifications.retainedMaxBytes = 1 << 30
