@@ -52,7 +52,7 @@ package struct Bus: ~Copyable {
   struct Suspensions {
     /// Bytes buffered for all of them.
     var byteCount = 0
-    /// Connections for which something was buffered, until `popBuffered` returns them.
+    /// Connections whose buffers have changed, until `popBuffered` returns them.
     var slots: [ConnectionSlot] = []
   }
 

@@ -8,7 +8,7 @@ import TribuneWire
 
 @Suite("A coalescing queue", .timeLimit(.minutes(15)))
 struct CoalescingQueueTests {
-  @Test("It returns its elements in order, except for those that were removed by a key", arguments: Seeds.all)
+  @Test("It returns its elements in order, except for those that were removed", arguments: Seeds.all)
   func likeAnArray(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var queue = CoalescingQueue<Int>()
@@ -19,6 +19,9 @@ struct CoalescingQueueTests {
         let keys = (0..<3).map { "\($0)\(Int.random(in: 0..<6, using: &random))" }
         queue.append(element, keys: keys.map(ExactText.init), byteCount: element)
         model.append((element, keys))
+      case 6 where element % 8 == 0:
+        #expect(queue.remove { $0 % 3 == 0 } == model.map(\.element).filter { $0 % 3 == 0 })
+        model.removeAll { $0.element % 3 == 0 }
       case 6..<8:
         let key = "\(Int.random(in: 0..<3, using: &random))\(Int.random(in: 0..<6, using: &random))"
         #expect(queue.remove(under: ExactText(key)) == model.filter { $0.keys.contains(key) }.map(\.element))

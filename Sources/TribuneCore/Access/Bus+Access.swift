@@ -123,8 +123,9 @@ extension Bus {
   // MARK: Changing
 
   /// Applies other rules. Registrations that they do not allow end. Queries under way keep their chains, in which a
-  /// delegate that ends counts as gone. A retained notification is forgotten if no process of its poster's user may be
-  /// allowed to retain it.
+  /// delegate that ends counts as gone. What is buffered for a suspended connection is dropped if the connection may not
+  /// observe it any more. A retained notification is forgotten if no process of its poster's user may be allowed to
+  /// retain it.
   package mutating func apply(_ rules: AccessRules, at now: Instant) {
     let slots = connections.takenSlots
     access.change(to: rules, subjects: slots.map { ($0, connections[$0].subject) })
@@ -140,6 +141,7 @@ extension Bus {
           endRegistration(serial, at: slot, at: now)
         }
       }
+      filterBuffered(for: slot)
     }
     detach(delegates, at: now)
     guard case .policy(let policy, let exempt) = rules else { return }
@@ -149,6 +151,18 @@ extension Bus {
       let (name, object) = (kept.tail.nameText, kept.tail.objectText)
       if retained.forget(name, object) { emit(.forgotten(name: name, object: object)) }
     }
+  }
+
+  /// Drops buffered notifications that a connection may not observe, also if they came for an observation that has ended.
+  mutating func filterBuffered(for slot: ConnectionSlot) {
+    guard let permissions = access.permissions(at: slot), let before = connections[slot].buffered?.byteCount
+    else { return }
+    let isChanged = connections[slot].buffered?.remove { name, object in
+      !permissions.actions(with: name, object).contains(.observe)
+    }
+    guard isChanged == true else { return }
+    countBuffered((connections[slot].buffered?.byteCount ?? 0) - before, for: slot)
+    suspensions.slots.append(slot)
   }
 
   /// The registrations that other rules would end. Who asks must be allowed to monitor everything.

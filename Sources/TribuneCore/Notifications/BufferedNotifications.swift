@@ -50,6 +50,21 @@ struct BufferedNotifications {
     count += run.count
   }
 
+  /// Removes the runs whose name and object meet a condition. They do not count as lost.
+  ///
+  /// - Returns: whether there was any.
+  mutating func remove(where isRemoved: (_ name: RawSpan, _ object: RawSpan) -> Bool) -> Bool {
+    let removed = runs.remove { run in
+      let bytes = run.slice.bytes
+      let header = run.slice.firstHeader
+      return isRemoved(
+        bytes.extracting(header.nameStart..<header.objectStart),
+        bytes.extracting(header.objectStart..<header.payloadStart))
+    }
+    for run in removed { count -= run.count }
+    return !removed.isEmpty
+  }
+
   /// Removes and returns all that is buffered.
   mutating func take() -> (slices: [ByteSlice], count: UInt64, lost: UInt64) {
     var slices: [ByteSlice] = []
@@ -72,6 +87,14 @@ extension ByteSlice {
       count += 1
     }
     return count
+  }
+
+  /// The header of the first frame in the slice.
+  var firstHeader: FrameHeader {
+    guard let header = FrameHeader.peek(bytes, at: 0, limits: .fromBus) else {
+      preconditionFailure("the header of an accepted frame is invalid")
+    }
+    return header
   }
 
   /// The last frame in the slice.

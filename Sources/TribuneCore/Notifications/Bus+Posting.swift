@@ -188,7 +188,7 @@ extension Bus {
     accounts.charge(length, of: .queues, to: connections[slot].account)
   }
 
-  /// Removes and returns a connection for which something was buffered; nil if none is left.
+  /// Removes and returns a connection whose buffer has changed; nil if none is left.
   package mutating func popBuffered() -> ConnectionSlot? { suspensions.slots.popLast() }
 
   private mutating func flushBuffered(for slot: ConnectionSlot) {

@@ -59,6 +59,18 @@ struct CoalescingQueue<Element> {
     }
   }
 
+  /// Removes and returns all elements that meet a condition, in order.
+  mutating func remove(where isRemoved: (Element) -> Bool) -> [Element] {
+    var removed: [Element] = []
+    // With the last element, the entries go, too.
+    for place in entries.indices where !isEmpty {
+      guard let entry = entries[place], isRemoved(entry.element) else { continue }
+      _ = take(at: place)
+      removed.append(entry.element)
+    }
+    return removed
+  }
+
   /// Calls `body` with each element and its keys, in order.
   func visit(_ body: (Element, [ExactText]) -> Void) {
     for case let entry? in entries[(isEmpty ? entries.count : head)...] { body(entry.element, entry.keys) }

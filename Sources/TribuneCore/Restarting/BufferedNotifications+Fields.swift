@@ -80,9 +80,7 @@ struct RestoredBuffer {
 extension ByteSlice {
   /// Name and object of its first frame, joined by NUL, which neither contains.
   var coalescingKey: ExactText {
-    guard let header = FrameHeader.peek(bytes, at: 0, limits: .fromBus) else {
-      preconditionFailure("the header of an accepted frame is invalid")
-    }
+    let header = firstHeader
     let name = String(repairing: bytes.extracting(header.nameStart..<header.objectStart))
     let object = String(repairing: bytes.extracting(header.objectStart..<header.payloadStart))
     return ExactText("\(name)\0\(object)")

@@ -207,7 +207,8 @@ extension Bus {
   }
 
   /// Restores notifications that another bus buffered for a suspended connection, after all that are buffered
-  /// already. Together they can exceed the limits: the next notification then drops the oldest.
+  /// already. Together they can exceed the limits: the next notification then drops the oldest. Those that the rules in
+  /// force do not allow the connection to observe are left out.
   ///
   /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if the connection is not
   ///   suspended.
@@ -222,6 +223,7 @@ extension Bus {
     let before = connections[slot].buffered?.byteCount ?? 0
     connections[slot].buffered?.restore(restored)
     countBuffered((connections[slot].buffered?.byteCount ?? 0) - before, for: slot)
+    filterBuffered(for: slot)
   }
 }
 
