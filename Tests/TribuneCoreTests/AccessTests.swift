@@ -214,6 +214,40 @@ struct AccessTests {
     #expect(listed(for: ann)[4] == [1001])
   }
 
+  private static let declarations: [(String, [Serial])] = [
+    ("allow declare ** user:ann", [1, 2, 3]),
+    // Definitions are for the whole bus.
+    ("allow declare ** object:o/** user:ann", [1]),
+    ("deny declare ** object:o/y user:ann", [1]), ("deny declare ** object:elsewhere user:ann", [1]),
+    ("allow declare a.** user:ann", []),
+  ]
+
+  @Test("Only who may declare all objects may define protocols, also for one object", arguments: declarations)
+  func declaring(_ line: String, _ allowed: [Serial]) throws {
+    bus.configure("protocol P {}")
+    let lines = line.hasPrefix("deny") ? ["allow declare ** user:*", line] : [line]
+    var refused: [Serial] = []
+    bus.onEffect = {
+      if case .refusal(_, let serial, let error) = $0, error.code == .notPermitted { refused.append(serial) }
+    }
+    func declare() -> ConnectionSlot {
+      let slot = bus.connect(uid: Self.ann)
+      bus.declare("o/x", as: "P", by: slot, serial: 1)
+      bus.declare("o/z", as: "Q", defining: "protocol Q {}", by: slot, serial: 2)
+      bus.declare(defining: "protocol R {}", by: slot, serial: 3)
+      return slot
+    }
+    apply(lines)
+    let slot = declare()
+    #expect(refused == [1, 2, 3].filter { !allowed.contains($0) })
+    bus.disconnect(slot)
+
+    apply("allow * ** user:*")
+    let other = declare()
+    apply(lines)
+    #expect([1, 2, 3].filter { bus.bus.isRegistered($0, by: other) } == allowed)
+  }
+
   @Test("At a reload, what is not allowed any more ends, and says why")
   func reload() throws {
     apply("allow * ** user:*")
@@ -234,7 +268,7 @@ struct AccessTests {
     }
     bus.expect(
       "A ended 1 (\(why("observe a")))", "A ended 3 (\(why("delegate a")))", "A ended 4 (\(why("hold a")))",
-      "A ended 5 (\(why("declare ** for \"o\"")))", "A ended 6 (\(why("monitor **")))")
+      "A ended 5 (\(why("declare **")))", "A ended 6 (\(why("monitor **")))")
     #expect(bus.bus.observationEntries(of: 1, for: nil).map(\.pattern) == ["b"])
     #expect(bus.bus.delegateEntries(of: 0, for: nil).map(\.connection.rawValue) == [2])
     #expect(bus.bus.holdEntries(of: 0, for: nil, at: bus.now).map(\.connection.rawValue) == [2])

@@ -197,7 +197,7 @@ extension Bus {
     for (serial, one) in connection.monitors { check(serial, .monitor, [one.pattern ?? .any], "") }
     for (serial, one) in connection.delegates { check(serial, .delegate, one.patterns, one.object) }
     for (serial, one) in connection.holds { check(serial, .hold, [one.pattern], one.object ?? "") }
-    for (serial, one) in connection.declarations { check(serial, .declare, [.any], one.object) }
+    for (serial, one) in connection.declarations { check(serial, .declare, [.any], one.objectToPermit) }
     return refused.sorted { $0.0 < $1.0 }
   }
 

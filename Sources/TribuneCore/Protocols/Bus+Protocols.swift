@@ -61,7 +61,10 @@ extension Bus {
         .limitExceeded, "the name of the protocol is longer than \(WireLimits.protocolNameLength) bytes")
     }
     try requireCapacity(for: serial, from: slot)
-    try requirePermission(.declare, on: [.any], object: String(repairing: frame.object), from: slot)
+    let object = String(repairing: frame.object)
+    try requirePermission(
+      .declare, on: [.any],
+      object: DeclarationRegistration.objectToPermit(object, isDefinition: isDefinition), from: slot)
     let definer = Definer(connection: connections[slot].id, serial: serial)
     let protocolCount = isDefinition ? try define(frame.payload, for: definer, from: slot) : 0
     let linked: DelegateProtocol?
@@ -72,7 +75,7 @@ extension Bus {
       throw error
     }
     let declaration = DeclarationRegistration(
-      connection: definer.connection, slot: slot, serial: serial, object: String(repairing: frame.object),
+      connection: definer.connection, slot: slot, serial: serial, object: object,
       linked: linked, isDefinition: isDefinition, protocolCount: protocolCount)
     declarations.insert(declaration)
     accounts.charge(protocolCount, of: .protocols, to: connections[slot].account)

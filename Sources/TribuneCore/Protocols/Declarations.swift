@@ -30,6 +30,12 @@ final class DeclarationRegistration {
     self.protocolCount = protocolCount
   }
 
+  /// The object for which a declaration must be allowed: any, which is empty, if it defines protocols, because these are
+  /// for the whole bus.
+  static func objectToPermit(_ object: String, isDefinition: Bool) -> String { isDefinition ? "" : object }
+
+  var objectToPermit: String { Self.objectToPermit(object, isDefinition: isDefinition) }
+
   var definer: Definer { Definer(connection: connection, serial: serial) }
 }
 
