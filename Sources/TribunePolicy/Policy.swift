@@ -5,7 +5,8 @@
 /// Nothing is allowed that no line allows, and a line that denies wins over all that allow, wherever they stand. A
 /// registration, which is about many messages, must lie inside of one line that allows it, and a line that denies any
 /// part of it refuses it. Two actions are for what is left: an observation is refused only if all of it is denied, and
-/// gets what is not; a list has the registrations of which a part is allowed, unless all of it is denied.
+/// gets what is not; a list has the registrations of which a part is allowed, unless all of it is denied. What has no name
+/// is listed only by a line that allows to list everything.
 package struct Policy: Equatable, Sendable {
   package var lines: [PolicyLine]
 
@@ -72,7 +73,8 @@ extension Sequence<BoundLine> {
         if isDenied { return .denied(by: line.index) }
       case .allow:
         guard case .notAllowed = decision else { continue }
-        let isAllowed = request.action == .list ? line.overlaps(request) : line.contains(request)
+        let partSuffices = request.action == .list && !request.needsAll
+        let isAllowed = partSuffices ? line.overlaps(request) : line.contains(request)
         if isAllowed { decision = .allowed(by: line.index) }
       }
     }

@@ -9,9 +9,18 @@ package struct Request: Sendable {
   package var pattern: Pattern
   /// The object; empty for a message without one, nil for a registration that is about any.
   package var object: String?
+  /// Whether a part that is allowed does not suffice to list it.
+  package var needsAll = false
 
   package init(_ action: Action, _ pattern: Pattern, object: String?) {
     (self.action, self.pattern, self.object) = (action, pattern, object)
+  }
+
+  /// To list what has no name: objects, protocols, and the connections of others.
+  package static var listAll: Request {
+    var request = Request(.list, .any, object: nil)
+    request.needsAll = true
+    return request
   }
 
   /// `hold host.shouldReboot for "unit/a.service"`.

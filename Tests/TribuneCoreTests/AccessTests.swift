@@ -214,6 +214,29 @@ struct AccessTests {
     #expect(listed(for: ann)[4] == [1001])
   }
 
+  @Test(
+    "Objects, protocols and the connections of others are listed for those who may list everything",
+    arguments: [
+      ("allow list ** user:ann", true), ("allow list host.** user:ann", false),
+      ("allow list ** object:o user:ann", false), ("allow * user.%U.** user:*", false),
+      ("allow monitor ** user:*", false),
+    ])
+  func listingAll(_ line: String, _ mayList: Bool) {
+    func listed(_ lines: [String]) -> [Bool] {
+      apply(lines)
+      let slot = bus.connect(uid: Self.ann)
+      let code = refusal { () throws(WireError) in try bus.bus.requireListing(from: slot) }
+      return [
+        bus.bus.mayListConnections(of: 1002, from: slot), code == nil,
+        bus.bus.mayListConnections(of: Self.ann, from: slot),
+      ]
+    }
+    #expect(listed([line]) == [mayList, mayList, true])
+    // A part that is denied hides registrations, and a line that denies everything this, too.
+    #expect(listed([line, "deny list host.** user:*"]) == [mayList, mayList, true])
+    #expect(listed([line, "deny list ** user:*"]) == [false, false, true])
+  }
+
   private static let declarations: [(String, [Serial])] = [
     ("allow declare ** user:ann", [1, 2, 3]),
     // Definitions are for the whole bus.

@@ -102,7 +102,7 @@ extension Bus {
   }
 
   /// Whether a connection may see the connections of a user: its own user's, or all if the policy allows to list
-  /// anything.
+  /// everything.
   package func mayListConnections(of user: UInt32?, from slot: ConnectionSlot) -> Bool {
     guard user != connections[slot].peer.uid else { return true }
     do throws(WireError) {
@@ -113,11 +113,13 @@ extension Bus {
     }
   }
 
-  /// Requires that the policy allows a connection to list anything, as objects and protocols have no names.
+  /// Requires that the policy allows a connection to list everything, as objects and protocols have no names.
   ///
   /// - Throws: `notPermitted`.
   package func requireListing(from slot: ConnectionSlot) throws(WireError) {
-    try requirePermission(.list, on: [.any], object: "", from: slot)
+    guard let permissions = deciding(at: slot) else { return }
+    let decision = permissions.decision(on: .listAll)
+    if !decision.isAllowed { throw refusal(of: Request.listAll.description, permissions, decision) }
   }
 
   // MARK: Changing
