@@ -26,7 +26,7 @@ extension Bus {
     var missing = policy.missing(for: frame.name, among: delegates).map(\.text)
     if delegates.isEmpty, policy.vetoesByDefault(frame.name) { missing.append(MissingEntry.anyDelegate) }
     entries += missing.map { .missing(MissingEntry(name: $0)) }
-    entries += delegates.map { .delegate($0.entry) }
+    entries += delegates.compactMap { listableEntry(of: $0, for: slot).map { .delegate($0) } }
     return entries
   }
 
@@ -36,7 +36,7 @@ extension Bus {
   ) -> [HoldEntry] {
     connections.all(of: connection)
       .flatMap { $0.holds.values }
-      .filter { mayList([$0.pattern], object: $0.object ?? "", of: $0.connection, for: slot) }
+      .filter { mayList($0.pattern, object: $0.object ?? "", of: $0.connection, for: slot) }
       .sorted { $0.identity.id < $1.identity.id }
       .map { $0.entry(at: now) }
   }
@@ -45,9 +45,8 @@ extension Bus {
   package func delegateEntries(of connection: UInt64, for slot: ConnectionSlot?) -> [DelegateEntry] {
     connections.all(of: connection)
       .flatMap { $0.delegates.values }
-      .filter { mayList($0.patterns, object: $0.object, of: $0.connection, for: slot) }
       .sorted { $0.identity.id < $1.identity.id }
-      .map(\.entry)
+      .compactMap { listableEntry(of: $0, for: slot) }
   }
 
   /// All observations, or those of one connection, that a connection may see, by connection and then by serial.
@@ -56,7 +55,7 @@ extension Bus {
       .sorted { $0.id < $1.id }
       .flatMap { connection in
         connection.observations.entries.sorted { $0.key < $1.key }
-          .filter { mayList([$1.pattern], object: $1.object ?? "", of: connection.id, for: slot) }
+          .filter { mayList($1.pattern, object: $1.object ?? "", of: connection.id, for: slot) }
           .map { _, observation in
             ObservationEntry(
               connection: connection.id, pattern: observation.pattern.text,
@@ -80,7 +79,7 @@ extension Bus {
     of connection: UInt64, for slot: ConnectionSlot?, at now: Instant
   ) -> [RetainedEntry] {
     retained.all(of: connection == 0 ? nil : ConnectionID(rawValue: connection))
-      .filter { mayList([$0.pattern], object: $0.tail.objectText, of: $0.sender, for: slot) }
+      .filter { mayList($0.pattern, object: $0.tail.objectText, of: $0.sender, for: slot) }
       .map { $0.entry(at: now) }
       .sorted { ($0.name, $0.object) < ($1.name, $1.object) }
   }

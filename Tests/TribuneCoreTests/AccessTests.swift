@@ -214,6 +214,29 @@ struct AccessTests {
     #expect(listed(for: ann)[4] == [1001])
   }
 
+  private static let delegateLines: [([String], [[String]])] = [
+    (["allow list ** user:ann"], [["a.*", "b.c", "d.**"], ["b.c"]]),
+    (["allow list a.x b.** user:ann"], [["a.*", "b.c"], ["b.c"]]),
+    (["allow list a.x user:ann"], [["a.*"]]), (["allow list e user:ann"], []),
+    (["allow list ** user:ann", "deny list b.** user:ann"], [["a.*", "d.**"]]),
+    (["allow list a.x object:o user:ann"], [["a.*"]]), (["allow list a.x object:p user:ann"], []),
+  ]
+
+  @Test("Of a delegate of others, those patterns are listed that may be listed", arguments: delegateLines)
+  func delegatePatterns(_ lines: [String], _ listed: [[String]]) throws {
+    apply(lines)
+    let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: Self.owner))
+    bus.attach(["a.*", "b.c", "d.**"], to: "o", by: other, serial: 1)
+    bus.attach(["b.c"], to: "o", by: other, serial: 2)
+    #expect(bus.bus.delegateEntries(of: 0, for: ann).map(\.patterns) == listed)
+    #expect(bus.bus.delegateEntries(of: 0, for: other).map(\.patterns.count) == [3, 1])
+    apply(lines + ["allow list a.x user:ann"])
+    let chain = try bus.explain("a.x", object: "o", for: ann).compactMap { entry in
+      if case .delegate(let delegate) = entry { delegate.patterns } else { nil }
+    }
+    #expect(chain == [listed.first.map { Array(Set(["a.*"] + $0)).sorted() } ?? ["a.*"]])
+  }
+
   @Test(
     "Objects, protocols and the connections of others are listed for those who may list everything",
     arguments: [

@@ -93,12 +93,30 @@ extension Bus {
   ///
   /// - Parameter object: empty for any, or none.
   func mayList(
-    _ patterns: [Pattern], object: String, of other: ConnectionID, for slot: ConnectionSlot?
+    _ pattern: Pattern, object: String, of other: ConnectionID, for slot: ConnectionSlot?
   ) -> Bool {
-    guard let slot, let permissions = deciding(at: slot), other != connections[slot].id else { return true }
-    return patterns.contains { pattern in
+    !listable([pattern], object: object, of: other, for: slot).isEmpty
+  }
+
+  /// The patterns of a registration that a connection may see.
+  private func listable(
+    _ patterns: [Pattern], object: String, of other: ConnectionID, for slot: ConnectionSlot?
+  ) -> [Pattern] {
+    guard let slot, let permissions = deciding(at: slot), other != connections[slot].id else {
+      return patterns
+    }
+    return patterns.filter { pattern in
       permissions.decision(on: Request(.list, pattern, object: object.isEmpty ? nil : object)).isAllowed
     }
+  }
+
+  /// The entry of a delegate, with the patterns that a connection may see; nil if it may see none.
+  func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
+    let patterns = listable(delegate.patterns, object: delegate.object, of: delegate.connection, for: slot)
+    guard !patterns.isEmpty else { return nil }
+    var entry = delegate.entry
+    if patterns.count < delegate.patterns.count { entry.patterns = patterns.map(\.text) }
+    return entry
   }
 
   /// Whether a connection may see the connections of a user: its own user's, or all if the policy allows to list
