@@ -91,6 +91,44 @@ package enum Condition: Hashable, Sendable {
     }
   }
 
+  /// The units of systemd in which processes can be.
+  private static let unitSuffixes = [".service", ".scope", ".socket", ".mount", ".swap"]
+
+  /// Why nobody meets it together with the conditions before it; nil if somebody may.
+  func doubt(after others: [Condition]) -> String? {
+    switch self {
+    case .anyUser, .group, .unknown: return nil
+    case .user:
+      let hasOther = others.contains { if case .user = $0 { $0 != self } else { false } }
+      return hasOther ? "a process has one user, so the line matches nobody; \(Self.advice)" : nil
+    case .unit(let glob):
+      guard Self.canMatchUnit(glob) else {
+        return "no unit matches \"\(glob)\": write unit:\(glob).service, or how else its name ends"
+      }
+      let hasOther = others.contains {
+        if case .unit(let other) = $0 { Self.exclude(glob, other) } else { false }
+      }
+      return hasOther ? "a process is in one unit, so the line matches nobody; \(Self.advice)" : nil
+    }
+  }
+
+  private static let advice = "for a choice between several, write several lines"
+
+  private static func isStar(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") }
+
+  /// Whether the end of a glob fits a unit with processes.
+  private static func canMatchUnit(_ glob: String) -> Bool {
+    let start = glob.utf8.lastIndex(where: isStar).map { glob.utf8.index(after: $0) }
+    let end = String(glob[(start ?? glob.startIndex)...])
+    return unitSuffixes.contains { end.hasSuffix($0) || start != nil && $0.hasSuffix(end) }
+  }
+
+  /// Whether no unit matches both. Of two globs with stars, it is not certain.
+  private static func exclude(_ one: String, _ other: String) -> Bool {
+    if !one.utf8.contains(where: isStar) { return !matches(glob: other.utf8[...], one.utf8[...]) }
+    return !other.utf8.contains(where: isStar) && !matches(glob: one.utf8[...], other.utf8[...])
+  }
+
   /// Compares from left to right. After a mismatch, the last `*` takes one byte more, which suffices for any glob.
   private static func matches(glob: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
     var (glob, text) = (glob, text)

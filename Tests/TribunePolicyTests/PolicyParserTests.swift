@@ -70,7 +70,7 @@ struct PolicyParserTests {
   }
 
   @Test(
-    "A user or group that the host does not have is a warning, and the line matches nobody",
+    "A user or group that the host does not have is a warning, and a line that allows matches nobody",
     arguments: ["user:nobody-here", "group:nobody-here", "user:ann,group:nobody-here"])
   func unknown(_ who: String) {
     let parser = Self.parsed("allow * ** \(who)\nallow * ** \(who)")
@@ -79,6 +79,61 @@ struct PolicyParserTests {
     let policy = Policy(parser.lines)
     let request = Request(.post, .any, object: nil)
     #expect(policy.decision(on: request, by: Subject(user: 1001, groups: [2001])) == .notAllowed)
+  }
+
+  @Test(
+    "In a line that denies, it is a mistake: the line would have no effect",
+    arguments: ["user:nobody-here", "group:nobody-here", "user:ann,group:nobody-here"])
+  func unknownDenied(_ who: String) throws {
+    let parser = Self.parsed("allow * ** user:0\ndeny * ** \(who)\nallow * ** \(who)")
+    #expect(parser.lines.map(\.origin.number) == [1, 3])
+    let mistakes = parser.diagnostics.filter { !$0.isWarning }
+    #expect(mistakes.map(\.line) == [2])
+    #expect(mistakes.first?.message.hasSuffix("nobody-here, so the line would deny nothing") == true)
+  }
+
+  @Test(
+    "A line whose conditions nobody can meet is a warning",
+    arguments: [
+      ("user:ann,user:bob", 10, "a process has one user"),
+      ("user:ann,group:ops,user:root", 20, "a process has one user"),
+      ("unit:a.service,unit:b.service", 16, "a process is in one unit"),
+      ("unit:a*,unit:b.service", 9, "a process is in one unit"),
+      ("unit:b.service,unit:a*", 16, "a process is in one unit"),
+      ("unit:backup", 1, "no unit matches \"backup\": write unit:backup.service"),
+      ("user:ann,unit:backup", 10, "no unit matches \"backup\""),
+      ("unit:*.timer", 1, "no unit matches \"*.timer\""), ("unit:x.slice", 1, "no unit matches"),
+      ("unit:ci-?-x", 1, "no unit matches \"ci-?-x\": write unit:ci-?-x.service"),
+    ])
+  func unsatisfiable(_ who: String, _ column: Int, _ message: String) throws {
+    for effect in ["allow", "deny"] {
+      let parser = Self.parsed("allow * ** user:0\n\(effect) * a \(who)")
+      let warnings = parser.diagnostics.filter(\.isWarning)
+      #expect(parser.lines.count == 2 && warnings.map(\.line) == [2])
+      #expect(warnings.first?.message.contains(message) == true, "\(warnings)")
+      #expect(warnings.first?.column == effect.count + 5 + column)
+    }
+  }
+
+  @Test(
+    "No warning is about conditions that somebody can meet",
+    arguments: [
+      "user:ann,user:1001", "user:*,user:ann", "user:root,group:ops,group:5", "unit:a.service,unit:a.service",
+      "unit:a*,unit:*b.service", "unit:a*,unit:ab.scope", "unit:*", "unit:ci-?", "unit:a.*", "unit:a.s*",
+      "unit:a*ice", "unit:a*e", "unit:a.mount", "unit:a.socket", "unit:dev-sda2.swap", "unit:user@*.service",
+      "unit:?.scope", "user:ann,unit:a.service",
+    ])
+  func satisfiable(_ who: String) {
+    #expect(Self.parsed("allow * ** \(who)\ndeny * ** \(who)").diagnostics.isEmpty)
+  }
+
+  @Test(
+    "An expectation is about one process", arguments: ["user:ann,user:bob", "unit:a.service,unit:b.service"])
+  func severalProcesses(_ who: String) {
+    var parser = PolicyParser(.ofTests)
+    parser.read(tests: Array("expect deny post a \(who)".utf8), file: "t")
+    #expect(parser.tests.isEmpty && parser.diagnostics.count == 1)
+    #expect(parser.diagnostics.allSatisfy { !$0.isWarning && $0.message.contains("a process") })
   }
 
   @Test("Each name is looked up once")

@@ -139,7 +139,7 @@ package struct PolicyParser {
       }
     }
     guard !names.isEmpty else { throw Mistake(words[2].column, "the names are missing; \(Self.usage)") }
-    let (conditions, texts) = try who(words[words.count - 1], reader)
+    let (conditions, texts) = try who(words[words.count - 1], effect, reader)
     return PolicyLine(
       effect: effect, actions: actions, names: names, object: object, who: conditions, whoTexts: texts,
       origin: PolicyLine.Origin(file: reader.file, number: reader.number), text: reader.text)
@@ -186,18 +186,34 @@ package struct PolicyParser {
     }
   }
 
+  /// - Parameter effect: that of the line; nil for an expectation, which is about one process that can exist.
   private mutating func who(
-    _ word: Word, _ reader: LineReader
+    _ word: Word, _ effect: PolicyLine.Effect?, _ reader: LineReader
   ) throws(Mistake) -> (conditions: [Condition], texts: [String]) {
     let parts = Self.parts(of: word)
     var conditions: [Condition] = []
-    for (text, column) in parts { conditions.append(try condition(text, at: column, reader)) }
+    for (text, column) in parts {
+      let condition = try condition(text, at: column)
+      let doubt: String?
+      switch condition {
+      case .unknown where effect == .allow: doubt = "this host has no \(text), so the line matches nobody"
+      case .unknown:
+        throw Mistake(
+          column, "this host has no \(text)" + (effect == nil ? "" : ", so the line would deny nothing"))
+      default: doubt = condition.doubt(after: conditions)
+      }
+      if let doubt {
+        guard effect != nil else { throw Mistake(column, doubt) }
+        diagnostics.append(
+          PolicyDiagnostic(
+            isWarning: true, file: reader.file, line: reader.number, column: column, message: doubt.escaped))
+      }
+      conditions.append(condition)
+    }
     return (conditions, parts.map(\.text))
   }
 
-  private mutating func condition(
-    _ text: String, at column: Int, _ reader: LineReader
-  ) throws(Mistake) -> Condition {
+  private mutating func condition(_ text: String, at column: Int) throws(Mistake) -> Condition {
     if let unit = text.value(after: "unit:") {
       guard !unit.isEmpty, !unit.utf8.contains(UInt8(ascii: "[")) else {
         throw Mistake(
@@ -206,10 +222,9 @@ package struct PolicyParser {
       return .unit(unit)
     }
     if text == "user:*" { return .anyUser }
+    if let known = known[text] { return known }
     let condition: Condition
-    if let known = known[text] {
-      condition = known
-    } else if let name = text.value(after: "user:") {
+    if let name = text.value(after: "user:") {
       condition = try id(of: name, "user", at: column, lookup.user).map { .user($0) } ?? .unknown
     } else if let name = text.value(after: "group:") {
       condition = try id(of: name, "group", at: column, lookup.group).map { .group($0) } ?? .unknown
@@ -217,12 +232,6 @@ package struct PolicyParser {
       throw Mistake(column, "\"\(text)\" does not say who: write user:NAME, group:NAME or unit:NAME")
     }
     known[text] = condition
-    if condition == .unknown {
-      diagnostics.append(
-        PolicyDiagnostic(
-          isWarning: true, file: reader.file, line: reader.number, column: column,
-          message: "this host has no \(text.escaped), so the line matches nobody"))
-    }
     return condition
   }
 
@@ -277,13 +286,12 @@ package struct PolicyParser {
     }
     let last = words[words.count - 1]
     var subject = Subject(user: .max)
-    for condition in try who(last, reader).conditions {
+    for condition in try who(last, nil, reader).conditions {
       switch condition {
       case .user(let user): subject.user = user
       case .group(let group): subject.groups.insert(group)
       case .unit(let unit): subject.unit = .known(unit)
-      case .unknown: throw Mistake(last.column, "this host does not have whom it is about")
-      case .anyUser: break
+      case .anyUser, .unknown: break
       }
     }
     return PolicyTest(

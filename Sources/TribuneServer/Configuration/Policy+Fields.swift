@@ -32,7 +32,9 @@ nonisolated extension PolicyFields {
     guard let lines else { return nil }
     var parser = PolicyParser(.none)
     for line in lines { parser.read(Array(line.text.utf8), file: line.file, from: Int(line.number)) }
-    if let diagnostic = parser.diagnostics.first { throw WireError(.invalidValue, diagnostic.description) }
+    if let diagnostic = parser.diagnostics.first(where: { !$0.isWarning }) {
+      throw WireError(.invalidValue, diagnostic.description)
+    }
     return Policy(parser.lines)
   }
 }
