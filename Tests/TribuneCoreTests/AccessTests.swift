@@ -359,11 +359,16 @@ struct AccessTests {
   @Test(
     "A retained notification stays if a process of its poster's user might retain it",
     arguments: [
-      (["allow retain a.* group:9"], true), (["allow retain a.* unit:x.service"], true),
-      (["allow retain a.* user:ann"], true), (["allow retain b.* user:ann"], false),
-      (["allow retain a.* user:bob,group:9"], false),
+      (["allow post,retain a.* group:9"], true), (["allow post,retain a.* unit:x.service"], true),
+      (["allow post,retain a.* user:ann"], true), (["allow post,retain b.* user:ann"], false),
+      (["allow post,retain a.* user:bob,group:9"], false),
       (["allow * ** user:*", "deny retain a.b user:*"], false),
       (["allow * ** user:*", "deny retain a.b group:9"], true), ([], false),
+      // To retain needs the right to post, too.
+      (["allow retain a.* user:ann"], false), (["allow post a.* user:ann"], false),
+      (["allow * ** user:*", "deny post a.b user:*"], false),
+      (["allow * ** user:*", "deny post a.b unit:x.service"], true),
+      (["allow retain a.* group:9", "allow post ** unit:x.service"], true),
     ] as [([String], Bool)])
   func retained(_ lines: [String], _ isKept: Bool) {
     apply("allow * ** user:*")

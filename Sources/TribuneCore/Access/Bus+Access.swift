@@ -145,7 +145,7 @@ extension Bus {
   /// Applies other rules. Registrations that they do not allow end. Queries under way keep their chains, in which a
   /// delegate that ends counts as gone. What is buffered for a suspended connection is dropped if the connection may not
   /// observe it any more. A retained notification is forgotten if no process of its poster's user may be allowed to
-  /// retain it.
+  /// post and retain it.
   package mutating func apply(_ rules: AccessRules, at now: Instant) {
     let slots = connections.takenSlots
     access.change(to: rules, subjects: slots.map { ($0, connections[$0].subject) })
@@ -166,8 +166,10 @@ extension Bus {
     detach(delegates, at: now)
     guard case .policy(let policy, let exempt) = rules else { return }
     for kept in retained.all(of: nil) where !exempt.contains(kept.uid) {
-      let request = Request(.retain, kept.pattern, object: kept.tail.objectText)
-      guard !policy.mayAllow(request, user: kept.uid) else { continue }
+      let mayRetain = [Action.post, .retain].allSatisfy { action in
+        policy.mayAllow(Request(action, kept.pattern, object: kept.tail.objectText), user: kept.uid)
+      }
+      guard !mayRetain else { continue }
       let (name, object) = (kept.tail.nameText, kept.tail.objectText)
       if retained.forget(name, object) { emit(.forgotten(name: name, object: object)) }
     }
