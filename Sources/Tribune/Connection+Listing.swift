@@ -117,8 +117,9 @@ extension Connection {
   ///   - object: the object; empty for none, or any.
   ///   - subject: whom it is about; nil for a connection.
   ///   - connection: `:N`, if no subject is given; nil for this connection.
-  /// - Throws: `invalidPattern`, `invalidObject`; `invalidValue` if there is no such action; `notFound` if there is no
-  ///   such connection, or if this process may not see it; `connectionLost`, `cancelled`.
+  /// - Throws: `invalidPattern`, `invalidObject`; `invalidValue` if there is no such action, or if it is never about that
+  ///   pattern or object; `reservedName` for a message of the bus's own; `notFound` if there is no such connection,
+  ///   or if this process may not see it; `connectionLost`, `cancelled`.
   public func policyDecision(
     on action: String, _ pattern: String, object: String = "", subject: PolicySubject? = nil,
     connection: String? = nil

@@ -24,6 +24,15 @@ package enum Action: UInt8, CaseIterable, Sendable {
 
   package var name: String { Self.names[Int(rawValue)] }
 
+  /// Another action that must be allowed as well.
+  package var needed: Action? {
+    switch self {
+    case .retain: .post
+    case .override: .ask
+    case .post, .observe, .ask, .delegate, .set, .hold, .declare, .monitor, .list: nil
+    }
+  }
+
   package init?(name: String) {
     guard let number = Self.names.firstIndex(of: name) else { return nil }
     self = Self.allCases[number]

@@ -31,6 +31,19 @@ package struct Policy: Equatable, Sendable {
     bound(to: subject).decision(on: request)
   }
 
+  /// The decision on a request together with what its action needs: on the first of both that is refused, which is
+  /// returned as well.
+  package func wholeDecision(
+    on request: Request, by subject: Subject
+  ) -> (decision: Decision, request: Request) {
+    if let needed = request.action.needed {
+      let other = Request(needed, request.pattern, object: request.object)
+      let decision = decision(on: other, by: subject)
+      if !decision.isAllowed { return (decision, other) }
+    }
+    return (decision(on: request, by: subject), request)
+  }
+
   /// Whether any process of a user could be allowed something: in a group or a unit that a line requires, and out of
   /// those that a line denies it for.
   package func mayAllow(_ request: Request, user: UInt32) -> Bool {
@@ -73,8 +86,7 @@ extension Sequence<BoundLine> {
         if isDenied { return .denied(by: line.index) }
       case .allow:
         guard case .notAllowed = decision else { continue }
-        let partSuffices = request.action == .list && !request.needsAll
-        let isAllowed = partSuffices ? line.overlaps(request) : line.contains(request)
+        let isAllowed = request.isListOfPart ? line.overlaps(request) : line.contains(request)
         if isAllowed { decision = .allowed(by: line.index) }
       }
     }

@@ -11,10 +11,12 @@ package struct PolicyTest: Sendable {
 
   /// What is wrong, if the policy decides otherwise.
   package func failure(of policy: Policy) -> String? {
-    let decision = policy.decision(on: request, by: subject)
+    let (decision, request) = policy.wholeDecision(on: request, by: subject)
     guard decision.isAllowed != isAllowed else { return nil }
     let expected = isAllowed ? "allow" : "deny"
-    return "expected \(expected) \(request.description) for \(who): \(policy.reason(of: decision))"
+    let needed = request.action == self.request.action ? "" : ", which needs \(request.action.name),"
+    return
+      "expected \(expected) \(self.request.description)\(needed) for \(who): \(policy.reason(of: decision))"
   }
 }
 

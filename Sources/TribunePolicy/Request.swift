@@ -9,11 +9,29 @@ package struct Request: Sendable {
   package var pattern: Pattern
   /// The object; empty for a message without one, nil for a registration that is about any.
   package var object: String?
-  /// Whether a part that is allowed does not suffice to list it.
-  package var needsAll = false
+  /// Whether it is to list something, for which a part that is allowed does not suffice.
+  private var needsAll = false
+  /// Whether a part that is allowed suffices.
+  var isListOfPart: Bool { action == .list && !needsAll }
 
   package init(_ action: Action, _ pattern: Pattern, object: String?) {
     (self.action, self.pattern, self.object) = (action, pattern, object)
+  }
+
+  /// A request that somebody asks about, without making it. To list `**` is to list everything.
+  ///
+  /// - Throws: `invalidValue`, `reservedName` if nothing that clients do is such a request.
+  package init(about action: Action, _ pattern: Pattern, object: String?) throws(WireError) {
+    self.init(action, pattern, object: object)
+    switch action {
+    case .post, .retain, .ask, .override: try pattern.text.utf8Bytes.requireUnreservedName()
+    case .monitor where object != nil:
+      throw WireError(.invalidValue, "a monitor is about any object, so leave the object out")
+    case .declare where pattern != .any:
+      throw WireError(.invalidValue, "a declaration is about all names, so ask about **")
+    case .list where pattern == .any && object == nil: needsAll = true
+    case .observe, .delegate, .set, .hold, .declare, .monitor, .list: break
+    }
   }
 
   /// To list what has no name: objects, protocols, and the connections of others.

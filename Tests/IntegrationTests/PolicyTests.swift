@@ -268,6 +268,17 @@ struct PolicyTests {
           For user 65534, groups 7 65534, no system unit (of this connection, as the kernel recorded them).
 
         """)
+    try bob.tribunectl("policy", "explain", "override", "host.shouldHalt", "--as=4000000").expect(
+      1,
+      output: """
+        override host.shouldHalt: refused
+          No line of the policy allows it.
+          To override, one must be allowed to ask, too.
+          For user 4000000, no system unit (of the id alone: the user database does not have it).
+        Near miss: \(file):3 does not allow override
+          allow ask host.** user:*
+
+        """)
     let hold = try user(Self.ann, on: bus, groups: [4242]).staying("hold", "--why=x", "host.shouldReboot")
     let decision = try bus.tribunectl("policy", "explain", "hold", "host.*", "--pid=\(hold.pid)", "-j")
       .object()

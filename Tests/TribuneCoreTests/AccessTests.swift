@@ -21,42 +21,6 @@ struct AccessTests {
     bus.happen { $0.apply(rules, at: bus.now) }
   }
 
-  /// Does each thing that a policy can allow, and lists what is refused.
-  private func refused(_ name: String, _ slot: ConnectionSlot) throws -> Set<String> {
-    var refusals: [Serial: WireError] = [:]
-    bus.onEffect = { if case .refusal(_, let serial, let error) = $0 { refusals[serial] = error } }
-    defer { bus.onEffect = nil }
-    bus.post(name, by: slot, serial: 10, .immediately, flags: .acknowledge)
-    bus.post(name, text: "{}", by: slot, serial: 11, .retain, flags: .acknowledge)
-    bus.observe(name, by: slot, serial: 12)
-    bus.ask(name, by: slot, serial: 13)
-    bus.attach([name], by: slot, serial: 14)
-    bus.hold(name, by: slot, serial: 15)
-    bus.ask(name, by: slot, serial: 16, flags: .overrides, because: "why")
-    bus.declare(defining: "protocol P\(slot.index) {}", by: slot, serial: 17)
-    bus.send(Monitor(), from: slot, serial: 18, name: name)
-    for error in refusals.values { #expect(error.code == .notPermitted, "\(error)") }
-    let actions: [Serial: String] = [
-      10: "post", 11: "retain", 12: "observe", 13: "ask", 14: "delegate", 15: "hold", 16: "override",
-      17: "declare", 18: "monitor",
-    ]
-    var refused = Set(refusals.keys.compactMap { actions[$0] })
-    do throws(WireError) {
-      let key = ByteBuffer(holding: Array(name.utf8))
-      _ = try bus.bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: slot)
-    } catch {
-      #expect(error.code == .notPermitted)
-      refused.insert("plain post")
-    }
-    do throws(WireError) {
-      _ = try bus.explain(name, for: slot)
-    } catch {
-      #expect(error.code == .notPermitted)
-      refused.insert("list")
-    }
-    return refused
-  }
-
   private static let everything: Set = [
     "post", "plain post", "retain", "observe", "ask", "delegate", "hold", "override", "declare", "monitor",
     "list",
@@ -65,9 +29,9 @@ struct AccessTests {
   @Test("Without any line, everything is refused, except to those who are exempt")
   func noLine() throws {
     apply([])
-    #expect(try refused("a.b", bus.connect(uid: Self.ann)) == Self.everything)
-    #expect(try refused("a.b", bus.connect(uid: Self.owner)).isEmpty)
-    #expect(try refused("a.b", bus.connect(uid: 0)) == Self.everything)
+    #expect(try bus.refusedActions("a.b", bus.connect(uid: Self.ann)) == Self.everything)
+    #expect(try bus.refusedActions("a.b", bus.connect(uid: Self.owner)).isEmpty)
+    #expect(try bus.refusedActions("a.b", bus.connect(uid: 0)) == Self.everything)
   }
 
   @Test(
@@ -80,16 +44,16 @@ struct AccessTests {
     ] as [(String, [String])])
   func eachAction(_ action: String, _ allowed: [String]) throws {
     apply("allow \(action) ** user:ann")
-    #expect(try refused("a.b", bus.connect(uid: Self.ann)) == Self.everything.subtracting(allowed))
-    #expect(try refused("a.b", bus.connect(uid: 1002)) == Self.everything)
+    #expect(try bus.refusedActions("a.b", bus.connect(uid: Self.ann)) == Self.everything.subtracting(allowed))
+    #expect(try bus.refusedActions("a.b", bus.connect(uid: 1002)) == Self.everything)
     apply("allow * ** user:ann", "deny \(action) a.* user:*")
-    let denied = try refused("a.b", bus.connect(uid: Self.ann))
+    let denied = try bus.refusedActions("a.b", bus.connect(uid: Self.ann))
     var expected = Set(action.split(separator: ",").map(String.init)).subtracting(["set"])
     // What needs an action that is denied is refused, too. A declaration is about all names.
     if expected.contains("post") { expected.formUnion(["plain post", "retain"]) }
     if expected.contains("ask") { expected.insert("override") }
     #expect(denied == expected)
-    #expect(try refused("b.b", bus.connect(uid: Self.ann)).subtracting(["declare"]).isEmpty)
+    #expect(try bus.refusedActions("b.b", bus.connect(uid: Self.ann)).subtracting(["declare"]).isEmpty)
   }
 
   @Test("A refusal names user, action, name, object and line, or the lack of one")
@@ -136,15 +100,15 @@ struct AccessTests {
   func reused() throws {
     apply("allow post a user:ann")
     let slot = bus.connect(uid: Self.ann)
-    #expect(try !refused("a", slot).contains("plain post"))
+    #expect(try !bus.refusedActions("a", slot).contains("plain post"))
     apply("allow post b user:ann")
-    #expect(try refused("a", slot).contains("plain post"))
+    #expect(try bus.refusedActions("a", slot).contains("plain post"))
     apply("allow post a user:ann")
-    #expect(try !refused("a", slot).contains("plain post"))
+    #expect(try !bus.refusedActions("a", slot).contains("plain post"))
     bus.disconnect(slot)
     let other = bus.connect(uid: 1002)
     #expect(other == slot)
-    #expect(try refused("a", other).contains("plain post"))
+    #expect(try bus.refusedActions("a", other).contains("plain post"))
   }
 
   @Test("An observer is not sent what a line denies, and neither is a delegate")

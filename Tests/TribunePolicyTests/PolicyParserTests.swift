@@ -155,7 +155,8 @@ struct PolicyParserTests {
       """
       allow hold host.** group:ops
       deny  hold host.shouldHalt user:*
-      allow override ** unit:ci-*.service
+      allow ask,override ** unit:ci-*.service
+      allow retain a user:*
       """)
     parser.read(
       tests: Array(
@@ -168,14 +169,19 @@ struct PolicyParserTests {
         expect deny hold host.shouldReboot object:x group:ops
         expect hold x user:ann
         expect deny hold x user:nobody-here
+        expect allow retain a user:ann
+        expect deny declare a.** user:ann
+        expect deny monitor a.** object:x user:ann
+        expect deny post tribune.a user:ann
         """.utf8), file: "t")
     let policy = Policy(parser.lines)
     #expect(
       parser.tests.compactMap { test in test.failure(of: policy).map { "\(test.origin): \($0)" } } == [
         "t:5: expected allow hold host.shouldHalt for group:ops: denied by p:2",
         "t:6: expected deny hold host.shouldReboot for \"x\" for group:ops: allowed by p:1",
+        "t:9: expected allow retain a, which needs post, for user:ann: no line of the policy allows it",
       ])
-    #expect(parser.diagnostics.filter { !$0.isWarning }.map(\.line) == [7, 8])
+    #expect(parser.diagnostics.filter { !$0.isWarning }.map(\.line) == [7, 8, 10, 11, 12])
   }
 }
 

@@ -21,7 +21,7 @@ public struct PolicyDecision: Hashable, Sendable {
   public struct Line: Hashable, Sendable {
     /// The path of the file.
     public var file: String
-    /// Counted from 1.
+    /// Counted from 1; 0 if `text` is about a setting of the configuration.
     public var number: Int
     /// The line, without its comment.
     public var text: String
@@ -37,7 +37,7 @@ public struct PolicyDecision: Hashable, Sendable {
   public var isAllowed: Bool
   /// Whether the subject may do everything: it runs the bus, or is root on a bus without a policy.
   public var isExempt: Bool
-  /// The line that allows or denies it; nil if there is none.
+  /// The line that allows or denies it, or the setting that does; nil if there is none.
   public var line: Line?
   public var subject: PolicySubject
   /// At most ten, if no line allows the action.

@@ -343,6 +343,7 @@ private let allVerbs = [
       "Shows whether the policy of the bus allows ACTION with NAME, which may be a pattern, and which line "
         + "decides. If no line allows it, also shows the lines that would allow it if one thing were different. "
         + "Nothing is done. The actions are in tribune-policy(5).",
+      "NAME is ** for declare, which is about all names, and for list if it is about everything.",
       "Without an option, it is about tribunectl's own connection.",
       "Exits with 0 if the action is allowed, else with 1.",
     ],

@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneJSON
+import TribunePolicy
 import TribuneSystem
 import TribuneWire
 
@@ -68,6 +69,10 @@ struct PolicyCommand: Command {
     case .connection(let id): return (nil, "of connection \(id), as the kernel recorded them")
     case .user(let name):
       guard let user = try Self.looking({ () throws(Errno) in try UserDatabase.user(name) }) else {
+        // A user of another host or of a container, or one that was removed.
+        if let id = UInt32(name), id != .max {
+          return (PolicySubject(uid: id, groups: []), "of the id alone: the user database does not have it")
+        }
         throw .failure("this host has no user \"\(name.terminalSafe)\"")
       }
       return (
@@ -111,6 +116,7 @@ struct PolicyCommand: Command {
     } else {
       lines.append("  No line of the policy allows it.")
     }
+    if let remark = remark(on: decision) { lines.append("  \(remark)") }
     lines.append("  For \(parts.joined(separator: ", ")) (\(source)).")
     for miss in decision.nearMisses {
       lines.append("Near miss: \(miss.line.place) \(miss.lacks.terminalSafe)")
@@ -118,10 +124,24 @@ struct PolicyCommand: Command {
     }
     return lines.joined(separator: "\n") + "\n"
   }
+
+  /// What the decision alone does not say about its action.
+  private func remark(on decision: PolicyDecision) -> String? {
+    if action == "list", pattern == "**", object.isEmpty {
+      return decision.isAllowed
+        ? "This includes all objects and protocols, and the connections of others."
+        : "Objects, protocols and connections of others are not listed. Registrations may be."
+    }
+    if action == "list" { return "A list has each registration of which a part is allowed." }
+    guard !decision.isAllowed, decision.line?.number != 0, let needed = Action(name: action)?.needed else {
+      return nil
+    }
+    return "To \(action), one must be allowed to \(needed.name), too."
+  }
 }
 
 extension PolicyDecision.Line {
-  fileprivate var place: String { "\(file.terminalSafe):\(number)" }
+  fileprivate var place: String { number == 0 ? file.terminalSafe : "\(file.terminalSafe):\(number)" }
 
   fileprivate var members: [(name: String, value: JSONValue)] {
     [("file", .string(file)), ("line", .integer(number)), ("text", .string(text))]

@@ -3,14 +3,14 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Why the policy allows or refuses something.
+/// Why the policy allows or refuses something. The answer is what the bus does with a frame that wants it.
 extension Bus {
   private static let nearMissesMax = 10
 
   /// The decision on the frame's name and object, and near misses if it is no.
   ///
   /// - Parameter connection: whose it is, if the question names no subject; 0 for the one that asks.
-  /// - Throws: `invalidPattern`, `invalidObject`, `invalidValue`, `notFound`, `notPermitted`.
+  /// - Throws: `invalidPattern`, `invalidObject`, `invalidValue`, `reservedName`, `notFound`.
   package mutating func explainAccess(
     _ frame: FrameView, _ question: AccessQuestion, of connection: UInt64, for slot: ConnectionSlot
   ) throws(WireError) -> [Entry] {
@@ -25,26 +25,34 @@ extension Bus {
     let subject = try subject(of: question, connection, for: slot)
     let object = String(repairing: frame.object)
     let isAboutMessages = action.isAboutMessages && pattern.isLiteral
-    let request = Request(action, pattern, object: object.isEmpty && !isAboutMessages ? nil : object)
-    let fields = AccessSubject(
-      uid: subject.user, groups: subject.groups.sorted(), unit: subject.unit.knownName ?? "")
-    guard let policy = access.policy(for: subject) else {
-      return [.access(AccessEntry(decision: .exempt, line: AccessLine(), subject: fields))]
+    let request = try Request(
+      about: action, pattern, object: object.isEmpty && !isAboutMessages ? nil : object)
+    func entry(_ decision: AccessDecision, _ line: AccessLine = AccessLine()) -> Entry {
+      let fields = AccessSubject(
+        uid: subject.user, groups: subject.groups.sorted(), unit: subject.unit.knownName ?? "")
+      return .access(AccessEntry(decision: decision, line: line, subject: fields))
     }
-    func entry(_ decision: AccessDecision, _ line: Int?) -> Entry {
-      .access(
-        AccessEntry(
-          decision: decision, line: line.map { policy.lines[$0].fields } ?? AccessLine(), subject: fields))
+    let setting = settingThatRefuses(action, to: subject)
+    guard let policy = access.policy(for: subject) else {
+      return [setting.map { entry(.denied, $0) } ?? entry(.exempt)]
     }
     // Anybody may ask about anybody: nothing is remembered.
-    switch policy.decision(on: request, by: subject) {
-    case .allowed(let line): return [entry(.allowed, line)]
-    case .denied(let line): return [entry(.denied, line)]
+    let (decision, decided) = policy.wholeDecision(on: request, by: subject)
+    switch decision {
+    case .allowed(let line):
+      return [setting.map { entry(.denied, $0) } ?? entry(.allowed, policy.lines[line].fields)]
+    case .denied(let line): return [entry(.denied, policy.lines[line].fields)]
     case .notAllowed:
-      let misses = policy.nearMisses(to: request, by: subject, count: Self.nearMissesMax)
-      return [entry(.notAllowed, nil)]
+      let misses = policy.nearMisses(to: decided, by: subject, count: Self.nearMissesMax)
+      return [entry(.notAllowed)]
         + misses.map { .nearMiss(NearMissEntry(line: policy.lines[$0.index].fields, lacks: $0.lacks)) }
     }
+  }
+
+  /// The setting that refuses what the policy allows, in place of a line.
+  private func settingThatRefuses(_ action: Action, to subject: Subject) -> AccessLine? {
+    guard action == .override, !policy.overriders.contains(subject.user) else { return nil }
+    return AccessLine(file: "tribuned.conf", text: "OverrideUsers= does not have user \(subject.user)")
   }
 
   private func subject(

@@ -284,6 +284,12 @@ package struct PolicyParser {
     } else if action.isAboutMessages {
       object = ""
     }
+    let request: Request
+    do throws(WireError) {
+      request = try Request(about: action, pattern, object: object)
+    } catch {
+      throw Mistake(words[3].column, error.message)
+    }
     let last = words[words.count - 1]
     var subject = Subject(user: .max)
     for condition in try who(last, nil, reader).conditions {
@@ -295,7 +301,7 @@ package struct PolicyParser {
       }
     }
     return PolicyTest(
-      isAllowed: isAllowed, request: Request(action, pattern, object: object), subject: subject,
+      isAllowed: isAllowed, request: request, subject: subject,
       who: last.text, origin: PolicyLine.Origin(file: reader.file, number: reader.number))
   }
 }

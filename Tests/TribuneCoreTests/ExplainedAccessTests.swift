@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+import TribunePolicy
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("What the bus says about its policy", .timeLimit(.minutes(15)))
+struct ExplainedAccessTests {
+  private let bus = BusUnderTest()
+  private let ann: ConnectionSlot
+  private static let owner: UInt32 = 7
+
+  init() { ann = bus.connect(uid: 1001) }
+
+  private func apply(_ lines: [String]) {
+    let rules = AccessRules.policy(Policy(text: lines), exempt: [Self.owner])
+    bus.happen { $0.apply(rules, at: bus.now) }
+  }
+
+  @Test(
+    "It is what the bus does",
+    arguments: [
+      [], ["allow * ** user:ann"], ["allow * a.** user:ann"], ["allow retain,override a.** user:ann"],
+      ["allow post a.b user:ann"], ["allow retain,post,ask a.* user:ann", "deny post a.b user:*"],
+      ["allow * ** user:ann", "deny post a.b user:ann"], ["allow * ** user:ann", "deny ask ** user:ann"],
+      ["allow post,retain,ask,override,hold,observe ** object:o user:ann"],
+      ["allow monitor,declare ** object:o user:ann"],
+      ["allow monitor,declare a.** user:ann"], ["allow monitor,declare,list ** user:ann"],
+      ["allow * ** user:ann", "deny monitor,declare a.** user:*"], ["allow list,observe a.** user:ann"],
+    ])
+  func agreement(_ lines: [String]) throws {
+    for overriders in [BusPolicy.Overriders.everyone, .users([1001]), .users([1])] {
+      bus.bus.policy.overriders = overriders
+      apply(lines)
+      for slot in [ann, bus.connect(uid: Self.owner)] {
+        let refused = try bus.refusedActions("a.b", slot)
+        for action in Action.names where action != "set" {
+          let decision = try bus.explainAccess(action, action == "declare" ? "**" : "a.b", for: slot).decision
+          let isAllowed = decision == .allowed || decision == .exempt
+          #expect(isAllowed != refused.contains(action), "\(action) \(overriders)")
+        }
+        bus.disconnect(slot)
+        if slot == ann { #expect(bus.connect(uid: 1001) == ann) }
+      }
+    }
+  }
+
+  @Test(
+    "A question that no frame could ask is refused",
+    arguments: [
+      ("monitor", "a.b", "o", .invalidValue), ("declare", "a.b", "", .invalidValue),
+      ("declare", "a.**", "o", .invalidValue), ("post", "tribune.a", "", .reservedName),
+      ("retain", "tribune.a", "o", .reservedName), ("ask", "tribune.x.shouldA", "", .reservedName),
+      ("override", "tribune.a", "", .reservedName), ("post", "tribune.*", "", .reservedName),
+      ("fly", "a", "", .invalidValue),
+    ] as [(String, String, String, ErrorCode)])
+  func senseless(_ action: String, _ name: String, _ object: String, _ code: ErrorCode) {
+    apply(["allow * ** user:*"])
+    for slot in [ann, bus.connect(uid: Self.owner)] {
+      let refused = refusal { () throws(WireError) in
+        _ = try bus.explainAccess(action, name, object: object, for: slot)
+      }
+      #expect(refused == code)
+    }
+  }
+
+  @Test(
+    "A question about the bus's own names is answered where frames can be about them",
+    arguments: ["observe", "monitor", "delegate", "hold", "list"])
+  func reserved(_ action: String) throws {
+    apply(["allow \(action) tribune.** user:*"])
+    #expect(try bus.explainAccess(action, "tribune.delegate.*", for: ann).decision == .allowed)
+  }
+
+  @Test("What an action needs besides is named by the line that denies it, or by the near misses")
+  func needs() throws {
+    apply(["allow retain a user:ann", "allow ask a user:*", "allow post a user:bob"])
+    let retain = try bus.explainAccess("retain", "a", for: ann)
+    #expect(retain.decision == .notAllowed)
+    #expect(retain.lacks == ["does not allow post", "does not allow post", "needs user:bob"])
+    apply(["allow * ** user:*", "deny ask a user:*"])
+    let override = try bus.explainAccess("override", "a", for: ann)
+    #expect(override.decision == .denied && override.line == "deny ask a user:*")
+    apply(["allow * ** user:*", "deny override a user:*"])
+    #expect(try bus.explainAccess("override", "a", for: ann).line == "deny override a user:*")
+    #expect(try bus.explainAccess("ask", "a", for: ann).decision == .allowed)
+  }
+
+  @Test("A setting that refuses to override is named, also to those who may do everything else")
+  func overriders() throws {
+    bus.bus.policy.overriders = .users([1002])
+    apply(["allow ask,override ** user:*"])
+    for slot in [ann, bus.connect(uid: Self.owner)] {
+      let decision = try bus.explainAccess("override", "a", for: slot)
+      #expect(decision.decision == .denied)
+      #expect(decision.line.hasPrefix("OverrideUsers= does not have user "))
+    }
+    let other = AccessSubject(uid: 1002, groups: [], unit: "")
+    #expect(try bus.explainAccess("override", "a", to: other, for: ann).decision == .allowed)
+    apply([])
+    #expect(try bus.explainAccess("override", "a", for: ann).decision == .notAllowed)
+  }
+
+  @Test("A list of everything needs a line for it; of a pattern, a part suffices, and near misses know it")
+  func lists() throws {
+    apply(["allow list a.* user:ann"])
+    #expect(try bus.explainAccess("list", "*.b", for: ann).decision == .allowed)
+    #expect(try bus.explainAccess("list", "**", object: "o", for: ann).decision == .allowed)
+    let all = try bus.explainAccess("list", "**", for: ann)
+    #expect(all.decision == .notAllowed && all.lacks == ["allows only part of **"])
+    apply(["allow list a.* user:bob"])
+    #expect(try bus.explainAccess("list", "*.b", for: ann).lacks == ["needs user:bob"])
+  }
+}
