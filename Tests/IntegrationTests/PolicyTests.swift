@@ -154,6 +154,21 @@ struct PolicyTests {
       .expect(255)
   }
 
+  @Test("A guard that may ask and not post runs nothing, and a dry run does not notice it")
+  func guardWithoutPost() throws {
+    try write("allow ask host.** user:*\n")
+    let bus = try TestBus(folder: folder)
+    let bob = try user(Self.bob, on: bus)
+    try bob.tribunectl("guard", "host.reboot", "--dry-run", "--", "echo", "ran").expect(
+      0, output: "allowed: host.shouldReboot (dry run) (no delegate answered)\n")
+    try bob.tribunectl("guard", "host.reboot", "--", "echo", "ran").expect(
+      255, output: "",
+      errors: "tribunectl: user 65534 may not post host.willReboot: no line of the policy allows it\n")
+    try bob.tribunectl("guard", "unit.start", "--", "echo", "ran").expect(
+      255, output: "",
+      errors: "tribunectl: user 65534 may not ask unit.shouldStart: no line of the policy allows it\n")
+  }
+
   // MARK: Reloading
 
   @Test(
