@@ -18,7 +18,7 @@ local kinds = {
   [8] = "ask", [9] = "question", [10] = "answer", [11] = "defer", [12] = "progress", [13] = "verdict",
   [14] = "concluded", [15] = "cancel", [16] = "list", [17] = "entry", [18] = "monitor", [19] = "traffic",
   [20] = "hold", [21] = "ended", [22] = "declare", [23] = "suspend", [24] = "retained", [25] = "done",
-  [26] = "awaited", [27] = "succeed",
+  [26] = "awaited", [27] = "succeed", [29] = "poster",
 }
 local TRAFFIC = 19
 
@@ -208,6 +208,7 @@ local fields_of = {
     },
   },
   [27] = { { "predecessor", "id" }, { "received", "u64" } },
+  [29] = { { "connection", "id" }, { "slot", "u32" }, { "peer", "group", peer } },
 }
 
 -- What the payload is, where it is not userInfo.
@@ -285,7 +286,7 @@ add("newer", ProtoField.bytes, "Fields of a newer version")
 -- The header of the frame that carries another: the unadorned names are the carried one's.
 add("traffic.length", ProtoField.uint32, "Length", base.DEC)
 add("traffic.serial", ProtoField.uint64, "Serial", base.DEC)
-for kind = 1, #fields_of do register(fields_of[kind]) end
+for kind in pairs(kinds) do register(fields_of[kind]) end
 
 local all = {}
 for _, field in pairs(registered) do all[#all + 1] = field end

@@ -53,6 +53,8 @@ public final class Connection: Sendable {
   ///     replaced, new connections wait at its socket.
   ///   - reconnectTimeout: how long to look for a bus at the same address when the connection is lost; zero for never.
   ///     The first connection is tried again only if the bus closes it before its welcome.
+  ///   - identifiesPosters: whether the bus tells who posts (``Notification/poster``). It does so once for each
+  ///     connection that posts, so it costs nothing for each notification.
   ///   - events: called when the connection is lost and when it is back; runs on the connection's own thread and must
   ///     not block.
   /// - Throws: `unreachable`, `invalidAddress`, `unsupportedVersion`, `cancelled`; `protocolViolation` when the peer is
@@ -61,11 +63,13 @@ public final class Connection: Sendable {
   public static func connect(
     to address: Address? = nil, within limit: Duration = .seconds(30),
     reconnectingFor reconnectTimeout: Duration = .seconds(10),
+    identifyingPosters identifiesPosters: Bool = false,
     events: (@Sendable (ConnectionEvent) -> Void)? = nil
   ) async throws(TribuneError) -> Connection {
     let address = if let address { address } else { try Address.resolve() }
     return try await Link.connect(
-      to: address, within: limit, reconnectingFor: reconnectTimeout, events: events)
+      to: address, within: limit, reconnectingFor: reconnectTimeout, identifyingPosters: identifiesPosters,
+      events: events)
   }
 
   /// Returns the reason when the connection has ended; nil after ``close()``, and when the task is cancelled.

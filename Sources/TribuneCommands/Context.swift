@@ -140,23 +140,30 @@ struct Context: Sendable {
   ///
   /// - Parameters:
   ///   - limit: how long to wait for it; nil means the global option.
+  ///   - identifiesPosters: whether notifications say who posted them.
   ///   - events: called when the connection is lost and when it is back.
   func connect(
-    within limit: Duration? = nil, events: (@Sendable (ConnectionEvent) -> Void)? = nil
+    within limit: Duration? = nil, identifyingPosters identifiesPosters: Bool = false,
+    events: (@Sendable (ConnectionEvent) -> Void)? = nil
   ) async throws(TribuneError) -> Connection {
     let (address, limit, reconnectTimeout) = (try address.get(), limit ?? timeout, reconnectTimeout)
     return try await bounded(by: limit) { () async throws(TribuneError) -> Connection in
       // The library's limit ends later than this one, whose message names the span.
       try await Connection.connect(
-        to: address, within: limit + .seconds(1), reconnectingFor: reconnectTimeout, events: events)
+        to: address, within: limit + .seconds(1), reconnectingFor: reconnectTimeout,
+        identifyingPosters: identifiesPosters, events: events)
     }
   }
 
   /// Connects for a verb that continues after a restart of the bus, and reports each reconnection.
   ///
-  /// - Parameter thing: the kind of message that the verb may have missed meanwhile, as a singular noun.
-  func connectToStay(missing thing: String) async throws(TribuneError) -> Connection {
-    try await connectToStay { lost in
+  /// - Parameters:
+  ///   - thing: the kind of message that the verb may have missed meanwhile, as a singular noun.
+  ///   - identifiesPosters: whether notifications say who posted them.
+  func connectToStay(
+    missing thing: String, identifyingPosters identifiesPosters: Bool = false
+  ) async throws(TribuneError) -> Connection {
+    try await connectToStay(identifyingPosters: identifiesPosters) { lost in
       switch lost {
       case 0?: ""
       case let lost?: "; \(lost.counted("\(thing) was", "\(thing)s were")) missed"
@@ -169,19 +176,23 @@ struct Context: Sendable {
   ///
   /// - Parameters:
   ///   - presence: records whether the bus is there.
+  ///   - identifiesPosters: whether notifications say who posted them.
   ///   - saysLoss: reports also with --quiet, unless nothing was missed.
   ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is how many notifications were
   ///     missed; nil when the bus did not know this connection.
   func connectToStay(
-    noting presence: BusPresence? = nil, sayingLoss saysLoss: Bool = false,
+    noting presence: BusPresence? = nil, identifyingPosters identifiesPosters: Bool = false,
+    sayingLoss saysLoss: Bool = false,
     saying consequence: @escaping @Sendable (_ lost: UInt64?) -> String = { _ in "" }
   ) async throws(TribuneError) -> Connection {
     let (terminal, isQuiet) = (terminal, isQuiet)
-    return try await connect(events: { event in
-      presence?.note(event)
-      guard case .reconnected(let lost) = event, !isQuiet || saysLoss && lost != 0 else { return }
-      terminal.report("reconnected to the bus" + consequence(lost))
-    })
+    return try await connect(
+      identifyingPosters: identifiesPosters,
+      events: { event in
+        presence?.note(event)
+        guard case .reconnected(let lost) = event, !isQuiet || saysLoss && lost != 0 else { return }
+        terminal.report("reconnected to the bus" + consequence(lost))
+      })
   }
 
   /// Connects and makes a request that takes no longer than the bus takes to answer.

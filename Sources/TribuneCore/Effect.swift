@@ -32,7 +32,7 @@ package enum Effect {
   /// `count` notifications that were buffered for a connection. The number of those lost for lack of space goes first.
   case buffered(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
   /// One notification of the snapshot that an observation requested. The tail is name, object and userInfo.
-  case retained(ConnectionSlot, Serial, sender: ConnectionID, Retained, QueryTail)
+  case retained(ConnectionSlot, Serial, sender: ConnectionID, PeerIdentity, Retained, QueryTail)
   /// The result of an awaited post. The tail is its name and object, for monitors; nil if there are none.
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
 }
@@ -44,7 +44,7 @@ extension Effect {
     case .announcement, .notification, .kept, .forgotten, .waiting, .noLongerWaiting: nil
     case .okay(let slot, _, _), .refusal(let slot, _, _), .question(let slot, _, _, _, _),
       .progress(let slot, _, _, _, _), .verdict(let slot, _, _, _), .concluded(let slot, _, _, _),
-      .ended(let slot, _, _), .buffered(let slot, _, _, _), .retained(let slot, _, _, _, _),
+      .ended(let slot, _, _), .buffered(let slot, _, _, _), .retained(let slot, _, _, _, _, _),
       .awaited(let slot, _, _, _):
       slot
     }

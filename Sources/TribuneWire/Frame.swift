@@ -29,6 +29,7 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case done = 25
   case awaited = 26
   case succeed = 27
+  case poster = 29
 }
 
 package struct FrameFlags: OptionSet, Sendable {

@@ -15,6 +15,10 @@ extension RawSpan {
     FrameKind(rawValue: integer(at: offset + FrameHeader.kindOffset, as: UInt8.self))
   }
 
+  package func frameSender(at offset: Int) -> ConnectionID {
+    ConnectionID(rawValue: integer(at: offset + FrameHeader.senderOffset, as: UInt64.self))
+  }
+
   package func frameSerial(at offset: Int) -> Serial {
     integer(at: offset + FrameHeader.serialOffset, as: Serial.self)
   }

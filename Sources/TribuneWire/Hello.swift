@@ -25,6 +25,8 @@ package struct Hello: Equatable, Sendable {
 
     /// Accepts userInfo as a sealed memfd.
     package static let descriptors = Capabilities(rawValue: 1)
+    /// Wants to know who posts the notifications that it receives (`PosterFacts`).
+    package static let posters = Capabilities(rawValue: 2)
   }
 
   package init(

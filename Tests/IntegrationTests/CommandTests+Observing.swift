@@ -40,6 +40,29 @@ struct ObservingCommandTests {
     #expect(people.output.hasSuffix("  a.b  o/2  1  (retained)\n"))
   }
 
+  @Test("observe says which process posted, to people, in JSON and to commands, and of what was retained")
+  func posters() throws {
+    let json = try bus.staying("-j", "observe", "a.b", "-N1")
+    let people = try bus.staying("observe", "a.b", "-N1")
+    let variables = ["PROCESS", "UID", "PID", "UNIT", "SYSTEM_UNIT", "USER_UNIT"]
+    let echo = "echo " + variables.map { "\"$TRIBUNE_SENDER_\($0)\"" }.joined(separator: ",")
+    let command = try bus.staying("observe", "a.b", "-N1", "--exec", "sh", "-c", echo)
+    #expect(try bus.tribunectl("post", "a.b", "1", "--retain", "--object=o").status == 0)
+    let line = try json.output.line() ?? ""
+    let poster = try #require(try jsonObject(line)["poster"] as? [String: Any])
+    #expect(
+      poster["process"] as? String == "tribunectl" && poster["uid"] as? Int == Int(getuid()), "\(poster)")
+    let pid = try #require(poster["pid"] as? Int)
+    #expect(try people.output.line()?.hasSuffix(" tribunectl[\(pid)]  a.b  o  1") == true)
+    let unit = poster["unit"] as? String ?? "-"
+    #expect(
+      try command.output.line()
+        == "tribunectl,\(getuid()),\(pid),\(unit),\(poster["systemUnit"] ?? ""),\(poster["userUnit"] ?? "")")
+    // The process has gone.
+    let kept = try bus.tribunectl("-j", "observe", "a.b", "--retained", "-N1").object()
+    #expect((kept["poster"] as? [String: Any])?["pid"] as? Int == pid)
+  }
+
   @Test("list --retained shows what is retained, and not what was cleared")
   func listRetained() throws {
     #expect(try bus.tribunectl("list", "--retained").output == "0 notifications retained.\n")

@@ -30,7 +30,7 @@ struct CommandTests {
       lines, [#"  backup.didFinish  volume/a b  {"bytes": 1}"#, "  x  -", "  backup.a.b  -  []"])
     {
       #expect(line.hasSuffix(end))
-      #expect(line.wholeMatch(of: /\d\d:\d\d:\d\d\.\d\d\d  :\d+  .*/) != nil)
+      #expect(line.wholeMatch(of: /\d\d:\d\d:\d\d\.\d\d\d  :\d+ tribunectl\[\d+\]  .*/) != nil)
     }
   }
 

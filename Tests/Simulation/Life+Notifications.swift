@@ -138,7 +138,7 @@ extension Life {
       "    link \(link.number) is to receive post \(post.number), \(entry.certainty)\(entry.isBuffered ? " later" : "")"
     )
     link.expected.append(entry)
-    link.pendingCount += post.size
+    link.pendingCount += post.size + (link.wantsPosters ? 128 : 0)
     // A buffered notification counts up to 2.6 times its size.
     let bufferedCount = link.expected.reduce(0) { $0 + ($1.isBuffered ? $1.post.size : 0) }
     let limit =

@@ -107,6 +107,7 @@ extension Life {
       {
         link.trafficCount += 1
       }
+    case .poster: poster(try frame.decode(PosterFacts.self), header, link)
     case .lost: lost(try frame.decode(Lost.self).count, link)
     case .ok: okay(try frame.decode(Okay.self), header.serial, link)
     case .error: error(try frame.decode(Refusal.self), frame, link)
@@ -150,6 +151,20 @@ extension Life {
     return Int(String(decoding: text.prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self))
   }
 
+  private func poster(_ facts: PosterFacts, _ header: FrameHeader, _ link: Link) {
+    check(link.wantsPosters, "link \(link.number) was told who posts, and did not ask")
+    check(header.sender == .bus && header.serial == 0, "a poster has a sender or a serial")
+    check(facts.connection != .bus, "link \(link.number) was told that the bus posts")
+    link.posters[facts.slot] = facts.connection
+    guard let poster = known.last(where: { $0.id == facts.connection.rawValue && $0.epoch == link.epoch })
+    else { return }
+    check(
+      facts.peer.pid == UInt32(poster.pid) && facts.peer.uid == poster.uid
+        || facts.slot == PosterFacts.departedSlot && facts.peer.pid == 0,
+      "link \(link.number) was told that \(facts.connection) is process \(facts.peer.pid), and it is \(poster.pid)"
+    )
+  }
+
   private func notification(_ frame: FrameView, _ link: Link, isSnapshot: Bool) {
     link.receivedCount += 1
     counts.received += 1
@@ -163,6 +178,9 @@ extension Life {
       header.sender.rawValue == post.link.id || post.link.id == 0,
       "post \(post.number) has the sender \(header.sender)")
     tell("  which is post \(post.number)")
+    check(
+      !link.wantsPosters || link.posters.values.contains(header.sender),
+      "link \(link.number) received post \(post.number), and does not know who has posted it")
     check(
       frame.name.array.elementsEqual(post.name.utf8) && frame.object.array.elementsEqual(post.object.utf8)
         && (isSnapshot || header.serial == post.serial)

@@ -144,20 +144,21 @@ extension Life {
 
   /// The first bytes of a connection: a hello, which may be that of a later version.
   func greet(_ link: Link, isHonest: Bool) {
-    let files: Hello.Capabilities = link.acceptsFiles ? .descriptors : []
-    guard !isHonest else { return link.compose(.hello) { Hello(capabilities: files).append(to: $0) } }
+    var known: Hello.Capabilities = link.acceptsFiles ? .descriptors : []
+    if link.wantsPosters { known.insert(.posters) }
+    guard !isHonest else { return link.compose(.hello) { Hello(capabilities: known).append(to: $0) } }
     switch Int.random(in: 0..<60, using: &random) {
     case 0: link.compose(.garbage([.badMagic])) { $0.append("GET / HTTP/1.1\r\n") }
     case 1:
       let (version, minimum) = random.pick([(UInt16(2), UInt16(2)), (.max, 2), (0, 0)])
       link.compose(.garbage([.unsupportedVersion])) {
-        Hello(version: version, minimumVersion: minimum, capabilities: files).append(to: $0)
+        Hello(version: version, minimumVersion: minimum, capabilities: known).append(to: $0)
       }
     default:
-      let unknown = Hello.Capabilities(rawValue: random.oneIn(4) ? .max << 1 : 0)
+      let unknown = Hello.Capabilities(rawValue: random.oneIn(4) ? .max << 2 : 0)
       let hello = Hello(
         version: random.oneIn(4) ? .max : 1, minimumVersion: random.oneIn(4) ? 0 : 1,
-        capabilities: files.union(unknown))
+        capabilities: known.union(unknown))
       link.compose(.hello) { hello.append(to: $0) }
     }
   }

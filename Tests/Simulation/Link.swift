@@ -21,6 +21,8 @@ final class Link {
   let pid: Int32
   let uid: UInt32
   let acceptsFiles: Bool
+  /// Whether the bus tells it who posts.
+  var wantsPosters: Bool { number % 3 == 0 }
   private(set) var socket: Socket?
   /// The kernel's cookie of the bus's end; 0 until the bus has accepted it.
   var cookie: UInt64 = 0
@@ -62,6 +64,8 @@ final class Link {
   let inbound = ByteBuffer(capacity: 1 << 16)
   var inboundFiles = PassedDescriptors()
   var isGreeted = false
+  /// The posters of which the bus has told it, by their slots.
+  var posters: [UInt32: ConnectionID] = [:]
   var boundary = FrameBoundary()
   /// Approximate bytes of notifications that the bus has queued for it.
   var pendingCount = 0

@@ -60,7 +60,7 @@ struct NotificationOutputTests {
     ]
     for (userInfo, member) in cases {
       let json = Notification("a.b", object: "o", sender: ":1", userInfo: userInfo).json.compact
-      #expect(json == "{\"name\":\"a.b\",\"object\":\"o\",\"sender\":\":1\",\(member)}")
+      #expect(json == "{\"name\":\"a.b\",\"object\":\"o\",\"sender\":\":1\",\"poster\":null,\(member)}")
     }
   }
 
@@ -68,12 +68,39 @@ struct NotificationOutputTests {
   func retained() throws {
     let fresh = Notification("a", object: "o", sender: ":1", userInfo: "1")
     let kept = Notification("a", object: "o", sender: ":1", userInfo: "1", isRetained: true)
-    let json = #"{"name":"a","object":"o","sender":":1","userInfo":1"#
+    let json = #"{"name":"a","object":"o","sender":":1","poster":null,"userInfo":1"#
     #expect(fresh.json.compact == json + "}")
     #expect(kept.json.compact == json + #","retained":true}"#)
     let context = try makeContext()
     #expect(fresh.line(in: context).hasSuffix("  a  o  1"))
     #expect(kept.line(in: context).hasSuffix("  a  o  1  (retained)"))
+  }
+
+  private static let poster = Poster(
+    pid: 4242, uid: 34, process: "restore\u{1B}",
+    units: Units(system: "user@34.service", user: "restore.service"))
+
+  @Test(
+    "people see the name and the pid of the poster, as far as they are known",
+    arguments: [
+      (poster, ":1 restore\\u{1b}[4242]"), (Poster(pid: 7), ":1 [7]"), (Poster(uid: 34), ":1"), (nil, ":1"),
+    ] as [(Poster?, String)])
+  func posterLine(_ poster: Poster?, source: String) throws {
+    let line = Notification("a", object: "o", sender: ":1", poster: poster, userInfo: "1")
+      .line(in: try makeContext())
+    #expect(line.hasSuffix("  \(source)  a  o  1"), "\(line)")
+  }
+
+  @Test("in JSON, the poster is an object, in which null and empty texts are not known")
+  func posterJSON() {
+    func member(_ poster: Poster) -> String { poster.json.compact }
+    #expect(
+      member(Self.poster)
+        == #"{"pid":4242,"uid":34,"process":"restore\u001b","unit":"user@34.service","#
+        + #""systemUnit":"user@34.service","userUnit":"restore.service"}"#)
+    #expect(
+      member(Poster(uid: 34))
+        == #"{"pid":null,"uid":34,"process":"","unit":"","systemUnit":"","userUnit":""}"#)
   }
 
   @Test("a command's environment has the notification, the losses before it, and whether it was retained")
@@ -83,13 +110,21 @@ struct NotificationOutputTests {
         .map { "\($0.name)=\($0.value ?? "nil")" }
     }
     #expect(
-      variables(Notification("a.b", object: "o", sender: ":3", isRetained: true), 2, isInterrupted: true) == [
-        "TRIBUNE_NAME=a.b", "TRIBUNE_OBJECT=o", "TRIBUNE_SENDER=:3", "TRIBUNE_LOST=2",
-        "TRIBUNE_INTERRUPTED=1", "TRIBUNE_RETAINED=1",
-      ])
+      variables(
+        Notification("a.b", object: "o", sender: ":3", poster: Self.poster, isRetained: true), 2,
+        isInterrupted: true) == [
+          "TRIBUNE_NAME=a.b", "TRIBUNE_OBJECT=o", "TRIBUNE_SENDER=:3", "TRIBUNE_SENDER_PID=4242",
+          "TRIBUNE_SENDER_UID=34", "TRIBUNE_SENDER_PROCESS=restore\u{1B}",
+          "TRIBUNE_SENDER_UNIT=user@34.service",
+          "TRIBUNE_SENDER_SYSTEM_UNIT=user@34.service", "TRIBUNE_SENDER_USER_UNIT=restore.service",
+          "TRIBUNE_LOST=2",
+          "TRIBUNE_INTERRUPTED=1", "TRIBUNE_RETAINED=1",
+        ])
     #expect(
       variables(Notification("tribune.x"), 0) == [
-        "TRIBUNE_NAME=tribune.x", "TRIBUNE_OBJECT=", "TRIBUNE_SENDER=", "TRIBUNE_LOST=0",
+        "TRIBUNE_NAME=tribune.x", "TRIBUNE_OBJECT=", "TRIBUNE_SENDER=", "TRIBUNE_SENDER_PID=",
+        "TRIBUNE_SENDER_UID=", "TRIBUNE_SENDER_PROCESS=", "TRIBUNE_SENDER_UNIT=",
+        "TRIBUNE_SENDER_SYSTEM_UNIT=", "TRIBUNE_SENDER_USER_UNIT=", "TRIBUNE_LOST=0",
         "TRIBUNE_INTERRUPTED=nil", "TRIBUNE_RETAINED=nil",
       ])
   }

@@ -401,7 +401,7 @@ extension Effect {
     case .buffered(let slot, let slices, _, let lost):
       return "\(slot.letter) held" + (lost == 0 ? "" : " lost \(lost)")
         + slices.map { ", \($0.summary)" }.joined()
-    case .retained(let slot, let serial, let sender, let retained, let tail):
+    case .retained(let slot, let serial, let sender, _, let retained, let tail):
       return "\(slot.letter) retained \(serial) \(tail.summary) from \(sender), \(retained.age / 1000) ms"
     case .awaited(let slot, let serial, let awaited, _):
       return "\(slot.letter) awaited \(serial) \(awaited.acknowledged)"

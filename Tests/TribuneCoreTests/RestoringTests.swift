@@ -135,6 +135,48 @@ struct RestoringTests {
     }
   }
 
+  /// The posters of the retained notifications that a bus has.
+  private static func posters(_ bus: BusUnderTest) -> [PeerIdentity] {
+    var posters: [PeerIdentity] = []
+    bus.onEffect = { effect in
+      if case .retained(_, _, _, let peer, _, _) = effect { posters.append(peer) }
+    }
+    bus.observe("**", by: bus.connect(), serial: 1, .retained)
+    return posters
+  }
+
+  @Test("Retained notifications keep the process that posted them; a log of 0.1.0 has its user alone")
+  func retainedPoster() throws {
+    let poster = bus.connect(pid: 4242, uid: 34, units: PeerUnits(system: "restore.service"))
+    let peer = PeerIdentity(
+      pid: 4242, uid: 34, gid: 1000, process: "test", units: PeerUnits(system: "restore.service"))
+    bus.post("a", text: "1", by: poster, .retain)
+    bus.disconnect(poster)
+    #expect(Self.posters(bus) == [peer])
+    let kept = try #require(bus.bus.allRetained().first)
+    let fields = ByteBuffer { kept.append(to: $0) }
+    let peerLength = ByteBuffer { peer.append(to: $0) }.count
+    for (isOld, restored) in [(false, peer), (true, .gone(of: 34))] {
+      let other = BusUnderTest()
+      let bytes = fields.bytes.extracting(droppingLast: isOld ? peerLength : 0)
+      try other.bus.restoreRetained(bytes, attachment: nil)
+      #expect(Self.posters(other) == [restored])
+    }
+  }
+
+  @Test(
+    "A post that waits to be retained keeps its process if that is still there", arguments: [true, false])
+  func waitingPoster(isThere: Bool) {
+    let other = BusUnderTest()
+    tell(other)
+    if isThere { other.connect(pid: 7, uid: 1000) }
+    bus.post("a", text: "1", by: asker, .retain, style: .whenIdle)
+    other.idle()
+    let peer = PeerIdentity(
+      pid: 7, uid: 1000, gid: 1000, process: "test", units: PeerUnits(system: "test.service"))
+    #expect(Self.posters(other) == [isThere ? peer : .gone(of: 1000)])
+  }
+
   @Test("Retained notifications keep their sender, and can exceed the limits")
   func retained() throws {
     for name in ["a", "b"] { bus.post(name, object: "o", text: name, by: asker, .retain) }

@@ -174,9 +174,14 @@ final class ScriptedPeer {
     try send(greeting(Hello(capabilities: capabilities)) { $0.appendFrame(welcome, serial: 0) })
   }
 
-  func readHello() throws {
-    while try Hello(input.bytes) == nil { try receive() }
-    consumed = Hello.length
+  @discardableResult func readHello() throws -> Hello {
+    while true {
+      if let hello = try Hello(input.bytes) {
+        consumed = Hello.length
+        return hello
+      }
+      try receive()
+    }
   }
 
   /// The client's next frame, which must be of this kind.

@@ -104,6 +104,11 @@ extension FrameVector {
     FrameVector(
       "retained", Retained(age: 2_000_000), sender: 9, serial: 50, name: "archive.state",
       object: "folder/backups", text: #"{"free": 7}"#),
+    FrameVector(
+      "poster", PosterFacts(connection: ConnectionID(rawValue: 9), slot: 5, peer: restore), serial: 0),
+    FrameVector(
+      "poster-gone", PosterFacts(connection: ConnectionID(rawValue: 7), slot: 0, peer: .gone(of: 34)),
+      serial: 0),
     FrameVector("done", Done(poster: ConnectionID(rawValue: 7), post: 48), serial: 53),
     FrameVector(
       "done-failed", Done(poster: ConnectionID(rawValue: 7), post: 48, hasFailed: true), serial: 54,

@@ -6,13 +6,14 @@ import TribuneWire
 
 @Suite("The hello", .timeLimit(.minutes(15)))
 struct HelloTests {
-  static let vectors: Set<String> = ["hello", "hello-newer", "hello-descriptors"]
+  static let vectors: Set<String> = ["hello", "hello-newer", "hello-descriptors", "hello-posters"]
 
   @Test(
     "Is decoded and encoded as its vector",
     arguments: [
       ("hello", Hello(version: 1, minimumVersion: 1)), ("hello-newer", Hello(version: 3, minimumVersion: 1)),
       ("hello-descriptors", Hello(capabilities: .descriptors)),
+      ("hello-posters", Hello(capabilities: [.descriptors, .posters])),
     ])
   func vector(_ name: String, _ expected: Hello) throws {
     let bytes = try Vector.bytes(name)

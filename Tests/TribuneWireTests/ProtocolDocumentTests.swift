@@ -110,6 +110,7 @@ enum Conversation {
     FrameVector(
       "post-received", Post(), flags: .acknowledge, sender: 7, serial: 2, name: "window.didClose",
       object: "window/42", text: #"{"by":"user"}"#),
+    FrameVector("poster", PosterFacts(connection: client, slot: 3, peer: editor.peer), serial: 0),
     FrameVector(
       "attach", Attach(label: "editor", patterns: ["window.shouldClose"]), serial: 3, object: "window/42"),
     FrameVector("ok-attached", Okay(registration: 3, delegate: 31), serial: 3),

@@ -93,6 +93,7 @@ private func readParts(_ frame: FrameView) {
     case .done: try readFields(Done.self, of: frame)
     case .awaited: try readFields(Awaited.self, of: frame)
     case .succeed: try readFields(Succeed.self, of: frame)
+    case .poster: try readFields(PosterFacts.self, of: frame)
     }
   } catch {
     precondition([.malformedFrame, .invalidValue, .limitExceeded].contains(error.code))

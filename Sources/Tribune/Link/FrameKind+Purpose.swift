@@ -26,7 +26,7 @@ extension FrameKind {
     case .defer: .deferral
     case .cancel: .cancel
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
-      .retained, .awaited, .succeed:
+      .retained, .awaited, .succeed, .poster:
       .other
     }
   }

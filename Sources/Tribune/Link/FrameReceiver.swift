@@ -22,6 +22,7 @@ struct FrameReceiver {
   /// This connection (`LinkState.epoch`).
   private let epoch: Int
   private var route: NotificationRoute
+  private var posters = KnownPosters()
 
   init(_ link: Link) {
     self.link = link
@@ -53,7 +54,10 @@ struct FrameReceiver {
     switch frame.header.kind {
     case .post:
       received &+= 1
-      try route.deliver(frame, file)
+      try route.deliver(frame, file, posters)
+    case .poster:
+      posters.note(try frame.decode(PosterFacts.self))
+      route.forgetSender()
     case .lost:
       reportLost(try frame.decode(Lost.self).count)
     case .ok:
@@ -148,8 +152,8 @@ struct FrameReceiver {
     }
     let sender = frame.header.sender
     let notification = Notification(
-      name, object: object, sender: sender == .bus ? nil : sender.description, userInfo: userInfo,
-      isRetained: true)
+      name, object: object, sender: sender == .bus ? nil : sender.description, poster: posters[sender],
+      userInfo: userInfo, isRetained: true)
     stream.deliverSnapshot(.notification(notification))
   }
 
@@ -186,13 +190,16 @@ private struct NotificationRoute {
   private var delegates: [AttachedDelegate] = []
   private var sender = ConnectionID.bus
   private var senderText: String?
+  private var poster: Poster?
 
   init(_ link: Link, epoch: Int) {
     self.link = link
     self.epoch = epoch
   }
 
-  mutating func deliver(_ frame: FrameView, _ file: ReceivedFile?) throws(WireError) {
+  mutating func deliver(
+    _ frame: FrameView, _ file: ReceivedFile?, _ posters: borrowing KnownPosters
+  ) throws(WireError) {
     let header = frame.header
     let version = link.routesVersion.load(ordering: .acquiring)
     let key = frame.bytes.extracting(header.nameStart..<header.payloadStart)
@@ -212,6 +219,7 @@ private struct NotificationRoute {
     if header.sender != sender {
       sender = header.sender
       senderText = sender == .bus ? nil : sender.description
+      poster = posters[sender]
     }
     guard let userInfo = UserInfo(of: frame, file) else {
       // Without its userInfo, it is not the notification that was posted.
@@ -223,7 +231,7 @@ private struct NotificationRoute {
       return
     }
     let delivery = Delivery.notification(
-      Notification(name, object: object, sender: senderText, userInfo: userInfo))
+      Notification(name, object: object, sender: senderText, poster: poster, userInfo: userInfo))
     for stream in observers.streams { stream.deliver(delivery) }
     if frame.isAwaitedPost, case .notification(let notification) = delivery {
       deliverAwaited(notification, header)
@@ -232,6 +240,9 @@ private struct NotificationRoute {
     }
     if !delegates.isEmpty { link.deliver(delivery, to: delegates) }
   }
+
+  /// More may be known of the sender.
+  mutating func forgetSender() { (sender, senderText, poster) = (.bus, nil, nil) }
 
   private func acknowledge(_ header: FrameHeader, _ failure: String) {
     link.acknowledge(poster: header.sender, post: header.serial, failure, in: epoch)

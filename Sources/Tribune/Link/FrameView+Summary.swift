@@ -40,6 +40,9 @@ extension FrameView {
     case .succeed:
       let succeed = try decode(Succeed.self)
       return "\(succeed.predecessor), which received \(succeed.received.counted("notification"))"
+    case .poster:
+      let facts = try decode(PosterFacts.self)
+      return "\(facts.connection) is \(facts.peer.process) \(facts.peer.pid)"
     case .traffic: return "traffic"
     case .post, .error, .lost, .ask, .question, .answer, .defer, .progress, .verdict, .concluded, .monitor,
       nil:

@@ -27,8 +27,15 @@ final class Link: Sendable {
   /// Called by the link's thread when the connection is lost and when it is back.
   let events: (@Sendable (ConnectionEvent) -> Void)?
 
-  private init(_ reconnectTimeout: Duration, _ events: (@Sendable (ConnectionEvent) -> Void)?) throws(Errno) {
+  /// What the link's hello says that it wants.
+  let capabilities: Hello.Capabilities
+
+  private init(
+    _ reconnectTimeout: Duration, _ capabilities: Hello.Capabilities,
+    _ events: (@Sendable (ConnectionEvent) -> Void)?
+  ) throws(Errno) {
     state = Mutex(LinkState(reconnectTimeout: reconnectTimeout))
+    self.capabilities = capabilities
     self.events = events
     socket = try UnixSocket.make(nonblocking: true)
     wakeup = try Wakeup()
@@ -37,12 +44,12 @@ final class Link: Sendable {
   /// Connects, and returns when the bus has sent its welcome.
   static func connect(
     to address: Address, within limit: Duration, reconnectingFor reconnectTimeout: Duration,
-    events: (@Sendable (ConnectionEvent) -> Void)?
+    identifyingPosters identifiesPosters: Bool, events: (@Sendable (ConnectionEvent) -> Void)?
   ) async throws(TribuneError) -> Connection {
     try address.validate()
     let link: Link
     do throws(Errno) {
-      link = try Link(reconnectTimeout, events)
+      link = try Link(reconnectTimeout, identifiesPosters ? [.descriptors, .posters] : .descriptors, events)
     } catch {
       throw TribuneError(.unreachable, "cannot make a connection: \(error)")
     }

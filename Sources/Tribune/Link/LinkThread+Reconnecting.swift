@@ -131,7 +131,7 @@ extension LinkThread {
     link.reservePositions()
     link.routesVersion.add(1, ordering: .releasing)
     let batch = OutgoingBatch(PassedCount())
-    batch.appendHello()
+    batch.appendHello(link.capabilities)
     reconnection.stage = .renewing(batch)
     _ = goOnRenewing(&reconnection)
   }

@@ -77,7 +77,7 @@ struct LinkThread: ~Copyable {
       try address.requireServer(of: link.socket)
       // A new socket has space for it. If the write fails nevertheless, the next read reports it.
       let batch = OutgoingBatch(PassedCount())
-      batch.appendHello()
+      batch.appendHello(link.capabilities)
       _ = batch.write(to: link.socket)
       return
     }

@@ -60,8 +60,8 @@ final class OutgoingBatch: Sendable {
     content.withLock { $0.buffer.append(frames.rawBytes) }
   }
 
-  func appendHello() {
-    content.withLock { Hello(capabilities: .descriptors).append(to: $0.buffer) }
+  func appendHello(_ capabilities: Hello.Capabilities) {
+    content.withLock { Hello(capabilities: capabilities).append(to: $0.buffer) }
   }
 
   /// Writes as much as the kernel takes.

@@ -82,7 +82,7 @@ extension TrafficItem.Content {
         delegate: concluded.delegate.rawValue)
     case .welcome, .ok, .observe, .attach, .cancel, .list, .entry, .monitor, .traffic, .hold, .ended,
       .declare,
-      .suspend, .retained, .done, .awaited, .succeed, nil:
+      .suspend, .retained, .done, .awaited, .succeed, .poster, nil:
       self = .other(try frame.summary())
     }
   }

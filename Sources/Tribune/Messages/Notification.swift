@@ -10,6 +10,9 @@ public struct Notification: Hashable, Sendable {
   public var object: String
   /// The connection that posted it, `:N`, stamped by the bus; nil for the bus itself.
   public var sender: String?
+  /// The process that posted it, if the connection asked for that; nil for the bus itself, and from a bus of version
+  /// 0.1.0.
+  public var poster: Poster?
   /// The payload.
   public var userInfo: UserInfo
   /// Whether it was retained: posted before the observation, which asked for retained notifications.
@@ -22,12 +25,13 @@ public struct Notification: Hashable, Sendable {
 
   /// Makes a notification for tests of observers.
   public init(
-    _ name: String, object: String = "", sender: String? = nil, userInfo: UserInfo = .none,
-    isRetained: Bool = false
+    _ name: String, object: String = "", sender: String? = nil, poster: Poster? = nil,
+    userInfo: UserInfo = .none, isRetained: Bool = false
   ) {
     self.name = name
     self.object = object
     self.sender = sender
+    self.poster = poster
     self.userInfo = userInfo
     self.isRetained = isRetained
   }
@@ -35,7 +39,8 @@ public struct Notification: Hashable, Sendable {
   /// Whether two notifications have the same content.
   public static func == (one: Notification, other: Notification) -> Bool {
     one.name == other.name && one.object == other.object && one.sender == other.sender
-      && one.userInfo == other.userInfo && one.isRetained == other.isRetained
+      && one.poster == other.poster && one.userInfo == other.userInfo
+      && one.isRetained == other.isRetained
   }
 
   /// Hashes the content.
@@ -43,6 +48,7 @@ public struct Notification: Hashable, Sendable {
     hasher.combine(name)
     hasher.combine(object)
     hasher.combine(sender)
+    hasher.combine(poster)
     hasher.combine(userInfo)
     hasher.combine(isRetained)
   }

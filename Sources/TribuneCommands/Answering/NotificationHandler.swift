@@ -71,9 +71,15 @@ actor NotificationHandler {
   static func variables(
     of notification: Notification, behind lost: Int, isInterrupted: Bool
   ) -> [(name: String, value: String?)] {
-    [
+    let poster = notification.poster
+    return [
       ("TRIBUNE_NAME", notification.name), ("TRIBUNE_OBJECT", notification.object),
-      ("TRIBUNE_SENDER", notification.sender ?? ""), ("TRIBUNE_LOST", String(lost)),
+      ("TRIBUNE_SENDER", notification.sender ?? ""),
+      ("TRIBUNE_SENDER_PID", poster?.pid.map { String($0) } ?? ""),
+      ("TRIBUNE_SENDER_UID", poster?.uid.map { String($0) } ?? ""),
+      ("TRIBUNE_SENDER_PROCESS", poster?.process ?? ""), ("TRIBUNE_SENDER_UNIT", poster?.unit ?? ""),
+      ("TRIBUNE_SENDER_SYSTEM_UNIT", poster?.units.system ?? ""),
+      ("TRIBUNE_SENDER_USER_UNIT", poster?.units.user ?? ""), ("TRIBUNE_LOST", String(lost)),
       ("TRIBUNE_INTERRUPTED", isInterrupted ? "1" : nil),
       ("TRIBUNE_RETAINED", notification.isRetained ? "1" : nil),
     ]

@@ -47,20 +47,35 @@ extension UserInfo {
   }
 }
 
+extension Poster {
+  var json: JSONValue {
+    .object(
+      [
+        ("pid", pid.map { .integer(Int($0)) } ?? .null), ("uid", uid.map { .integer(Int($0)) } ?? .null),
+        ("process", .string(process)),
+      ] + units.members)
+  }
+
+  /// `backup.sh[4242]`, as in a system log; empty if neither is known.
+  fileprivate var name: String { process.terminalSafe + (pid.map { "[\($0)]" } ?? "") }
+}
+
 extension Notification {
   var json: JSONValue {
     .object(
       [
         ("name", .string(name)), ("object", .string(object)),
-        ("sender", sender.map { .string($0) } ?? .null), userInfo.jsonMember,
+        ("sender", sender.map { .string($0) } ?? .null), ("poster", poster?.json ?? .null),
+        userInfo.jsonMember,
       ] + (isRetained ? [("retained", .bool(true))] : []))
   }
 
-  /// `time  :sender  name  object  userInfo`, for people. The time is the time of arrival. A retained notification is
-  /// older, and is marked.
+  /// `time  :sender process[pid]  name  object  userInfo`, for people. The time is the time of arrival. A retained
+  /// notification is older, and is marked.
   func line(in context: Context) -> String {
+    let source = [sender ?? "bus", poster?.name ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     let parts = [
-      context.styled(timeOfDay(), .faint), sender ?? "bus", context.styled(name.terminalSafe, .bold),
+      context.styled(timeOfDay(), .faint), source, context.styled(name.terminalSafe, .bold),
       object.isEmpty ? "-" : object.terminalSafe, userInfo.line,
       isRetained ? context.styled("(retained)", .faint) : "",
     ]

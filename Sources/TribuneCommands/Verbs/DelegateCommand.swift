@@ -64,7 +64,7 @@ struct DelegateCommand: Command {
     let log = AnswerLog(in: context)
     let connection: Connection
     do throws(TribuneError) {
-      connection = try await context.connectToStay(missing: "notification")
+      connection = try await context.connectToStay(missing: "notification", identifyingPosters: true)
     } catch {
       throw CommandError(error)
     }

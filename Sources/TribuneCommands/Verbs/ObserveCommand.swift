@@ -36,7 +36,8 @@ struct ObserveCommand: Command {
     let connection: Connection
     let notifications: Notifications
     do throws(TribuneError) {
-      connection = try await context.connectToStay(missing: "notification")
+      connection = try await context.connectToStay(
+        missing: "notification", identifyingPosters: true)
       notifications = try await bounded(by: context.timeout) {
         [self, connection] () async throws(TribuneError) -> Notifications in
         try await connection.observe(

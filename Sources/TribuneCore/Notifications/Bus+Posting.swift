@@ -26,7 +26,8 @@ extension Bus {
     if options.contains(.awaited) { try requireAwaitable(frame, fields, from: slot) }
     let connection = connections[slot]
     var posted = PostedNotification(
-      slice: slice, header: frame.header, fields: fields, poster: Poster(slot: slot, id: connection.id),
+      slice: slice, header: frame.header, fields: fields,
+      poster: Poster(slot: slot, id: connection.id, peer: connection.peer),
       uid: connection.peer.uid, posted: now)
     // The server has checked userInfo in a file, which the core cannot read.
     if slice.buffer.attachment == nil, isDeclared(frame.object) {
@@ -202,7 +203,7 @@ extension Bus {
   // MARK: Retained notifications
 
   private mutating func reserve(_ posted: inout PostedNotification) throws(WireError) {
-    let cost = RetainedNotification.cost(of: posted.tail)
+    let cost = RetainedNotification.cost(of: posted.tail, from: posted.poster.peer)
     // A deferred post replaces the retained notification at its delivery. Until then, both need capacity.
     let before = posted.fields.style == .now ? retained.notification(posted.name, posted.object) : nil
     try chargeRetained(cost, to: posted.uid, replacing: before)
@@ -223,7 +224,7 @@ extension Bus {
     let kept = RetainedNotification(
       tail: QueryTail(
         slice: tail.slice.copied(), nameLength: tail.nameLength, objectLength: tail.objectLength),
-      sender: posted.poster.id, uid: posted.uid, posted: posted.posted)
+      sender: posted.poster.id, peer: posted.poster.peer, uid: posted.uid, posted: posted.posted)
     retained.keep(kept, name, object)
     emit(.kept(kept))
   }
@@ -237,7 +238,7 @@ extension Bus {
     for kept in retained.matching(observation.pattern, object: observation.object)
     where access.mayReceive(slot, kept.tail.name, kept.tail.object) {
       let fields = Retained(age: now.nanoseconds(since: kept.posted) / 1000)
-      emit(.retained(slot, serial, sender: kept.sender, fields, kept.tail))
+      emit(.retained(slot, serial, sender: kept.sender, kept.peer, fields, kept.tail))
     }
   }
 }

@@ -42,4 +42,6 @@ struct PostedNotification {
 package struct Poster: Equatable, Sendable {
   package let slot: ConnectionSlot
   package let id: ConnectionID
+  /// The user alone if it posted to another daemon, and has gone.
+  package let peer: PeerIdentity
 }

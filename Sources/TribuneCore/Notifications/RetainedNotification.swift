@@ -7,6 +7,8 @@ package struct RetainedNotification {
   /// Name, object and userInfo, in a buffer of its own.
   let tail: QueryTail
   package let sender: ConnectionID
+  /// Its poster, of which a log of version 0.1.0 has the user alone.
+  let peer: PeerIdentity
   /// The user whose account is charged.
   let uid: UInt32
   package let posted: Instant
@@ -14,13 +16,14 @@ package struct RetainedNotification {
   var number: UInt64 = 0
 
   /// Bytes charged to its user's account, with overhead.
-  var cost: Int { Self.cost(of: tail) }
+  var cost: Int { Self.cost(of: tail, from: peer) }
 
   /// Bytes charged for each besides its own, and for each token of its name, which may need a node in the tree.
   private static var overhead: Int { 256 }
 
-  static func cost(of tail: QueryTail) -> Int {
+  static func cost(of tail: QueryTail, from peer: PeerIdentity) -> Int {
     tail.slice.weight + overhead * (1 + tail.slice.bytes.extracting(first: tail.nameLength).tokenCount)
+      + peer.units.system.utf8.count + peer.units.user.utf8.count
   }
 
   func entry(at now: Instant) -> RetainedEntry {

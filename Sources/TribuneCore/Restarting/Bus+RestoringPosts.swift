@@ -110,12 +110,14 @@ extension Bus {
     guard fields.style == .whenIdle, fields.length == 0, !NameSyntax.isReserved(view.name) else {
       throw WireError(.invalidValue, "the post is not one that waits for the bus to be idle")
     }
+    let slot = connections[poster]
+    let peer = slot.map { connections[$0].peer } ?? .gone(of: uid)
     var waiting = PostedNotification(
       slice: ByteSlice(own, 0..<own.count), header: header, fields: fields,
-      poster: Poster(slot: connections[poster] ?? .nowhere, id: poster), uid: uid, posted: posted,
-      number: number)
+      poster: Poster(slot: slot ?? .nowhere, id: poster, peer: peer), uid: uid, posted: posted, number: number
+    )
     if fields.options.contains(.retain), waiting.isKept {
-      waiting.reserved = RetainedNotification.cost(of: waiting.tail)
+      waiting.reserved = RetainedNotification.cost(of: waiting.tail, from: waiting.poster.peer)
       accounts.charge(waiting.reserved, of: .retained, to: uid)
     }
     postings.append(waiting)
@@ -241,6 +243,7 @@ extension RetainedNotification {
     buffer.append(posted.nanoseconds)
     buffer.append(UInt64(attachment?.length ?? 0))
     tail.append(to: buffer)
+    peer.append(to: buffer)
   }
 
   fileprivate init(from reader: inout FieldReader, attachment: (any AttachedFile)?) throws(WireError) {
@@ -249,6 +252,7 @@ extension RetainedNotification {
     posted = Instant(nanoseconds: try reader.integer())
     let length: UInt64 = try reader.integer()
     tail = try QueryTail(from: &reader, attachment: attachment)
+    peer = reader.isAtEnd ? .gone(of: uid) : try PeerIdentity(from: &reader)
     guard length == UInt64(attachment?.length ?? 0) else {
       throw WireError(.missingDescriptor, "the file of \(length) bytes of a retained notification is missing")
     }

@@ -11,8 +11,8 @@ import TribuneWire
 /// the buffer. The frames that they cause are queued and sent when the iteration ends, so that each connection gets all
 /// of them in one call.
 ///
-/// Each part calls only the parts before it: context, sessions, core · recorder · sender · monitor, replier ·
-/// interpreter · router, gatekeeper, lister · frame dispatcher · frame reader · recovery, handover, timeouts.
+/// Each part calls only the parts before it: context, sessions, core · recorder · sender · monitor, replier,
+/// introducer · interpreter · router, gatekeeper, lister · frame dispatcher · frame reader · recovery, handover, timeouts.
 final class BusServer: EventLoopTarget {
   /// Connections that the log has counter slots for, and so the most that `ConnectionsMax=` can be.
   nonisolated static let slotCount = 1 << 17
@@ -67,7 +67,8 @@ final class BusServer: EventLoopTarget {
     let monitor = TrafficMonitor(core, sessions, sender)
     let replier = Replier(sender, monitor, DenialLog(context))
     let partials = PartialFrames(accounts)
-    interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, context)
+    let introducer = Introducer(sessions, sender, replier, context)
+    interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, introducer, context)
     acceptor = Acceptor(loop, sessions, log: log)
     gatekeeper = Gatekeeper(
       bus: core, sessions: sessions, recorder: recorder, sender: sender, replier: replier,
@@ -77,8 +78,10 @@ final class BusServer: EventLoopTarget {
     let dispatcher = FrameDispatcher(
       core, sessions, recorder, sender, monitor, replier, interpreter, lister, gatekeeper, files, quota,
       context)
-    let router = Router(core, sessions, recorder, sender, monitor, replier, interpreter, context)
-    reader = FrameReader(router, dispatcher, gatekeeper, recorder, sender, partials, quota, pool, context)
+    let router = Router(
+      core, sessions, recorder, sender, monitor, replier, introducer, interpreter, context)
+    reader = FrameReader(
+      router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, pool, context)
     handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
     dueTimeouts = DueTimeouts(sessions, sender, interpreter, acceptor, gatekeeper, reader, context)
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }

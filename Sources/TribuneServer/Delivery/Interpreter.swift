@@ -15,6 +15,7 @@ final class Interpreter {
   let sender: Sender
   let monitor: TrafficMonitor
   private let replier: Replier
+  private let introducer: Introducer
   private let effects = Cell(Batch<Effect>())
   /// Questions that did not fit into the queues of their delegates.
   private let unsentQuestions = Cell<[Question]>([])
@@ -26,10 +27,10 @@ final class Interpreter {
   /// `bus` must outlive the interpreter: a reference keeps nothing alive.
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
-    _ monitor: TrafficMonitor, _ replier: Replier, _ context: ServerContext
+    _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer, _ context: ServerContext
   ) {
     (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
-    (self.monitor, self.replier, self.context) = (monitor, replier, context)
+    (self.monitor, self.replier, self.introducer, self.context) = (monitor, replier, introducer, context)
   }
 
   // MARK: Events
@@ -173,8 +174,8 @@ final class Interpreter {
     case .buffered(let slot, let slices, let count, let lost):
       send(buffered: slices, lost: lost, to: slot)
       context.statistics.value.delivered += count
-    case .retained(let slot, let serial, let poster, let retained, let tail):
-      send(retained, serial, tail, from: poster, to: slot)
+    case .retained(let slot, let serial, let poster, let peer, let retained, let tail):
+      send(retained, serial, tail, from: poster, peer, to: slot)
     case .awaited(let slot, let serial, let awaited, let tail):
       if let poster = session(at: slot) { replier.send(awaited, to: poster, serial: serial, about: tail) }
     }
@@ -220,6 +221,9 @@ final class Interpreter {
     // The poster may have gone while the post waited.
     let source = sessions[poster.id]
     for receiver in receivers {
+      guard introducer.introduce(poster.id, poster.peer, toObserverAt: receiver.slot, before: 1) else {
+        continue
+      }
       if let source {
         sender.deliver(slice, count: 1, to: receiver.slot, from: source)
       } else {
@@ -240,17 +244,26 @@ final class Interpreter {
     }
     sender.reportLost(lost, to: session, wereBuffered: true)
     for slice in slices {
-      sender.enqueue(slice, for: session, isNotification: true, count: slice.frameCount, wereBuffered: true)
+      let (poster, count) = (slice.bytes.frameSender(at: 0), slice.frameCount)
+      guard
+        introducer.introduce(
+          poster, peer(of: poster), toObserverAt: slot, before: count, wereBuffered: true)
+      else { continue }
+      sender.enqueue(slice, for: session, isNotification: true, count: count, wereBuffered: true)
     }
     if monitor.isWatched { monitor.showBuffered(slices, lost: lost, to: session) }
   }
 
+  /// What the bus still knows of a connection that may have gone.
+  private func peer(of id: ConnectionID) -> PeerIdentity { sessions.detached(id)?.peer ?? .gone() }
+
   /// Queues a retained notification. If its userInfo came as a file, a client that accepts files gets it as a file.
   private func send(
     _ retained: Retained, _ serial: Serial, _ tail: QueryTail, from poster: ConnectionID,
-    to slot: ConnectionSlot
+    _ peer: PeerIdentity, to slot: ConnectionSlot
   ) {
     guard let session = session(at: slot) else { return recorder.noteMissed(1, at: slot) }
+    guard introducer.introduce(poster, peer, toObserverAt: slot, before: 1) else { return }
     var retained = retained
     let file = tail.slice.buffer.attachment
     if let file { retained.length = UInt32(file.length) }

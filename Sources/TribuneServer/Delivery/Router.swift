@@ -10,16 +10,19 @@ final class Router {
   private let sessions: SessionTable
   private let recorder: Recorder
   private let sender: Sender
+  private let introducer: Introducer
   private let interpreter: Interpreter
   private let monitor: TrafficMonitor
   private let replier: Replier
 
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
-    _ monitor: TrafficMonitor, _ replier: Replier, _ interpreter: Interpreter, _ context: ServerContext
+    _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer, _ interpreter: Interpreter,
+    _ context: ServerContext
   ) {
     (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
-    (self.monitor, self.replier, self.interpreter, self.context) = (monitor, replier, interpreter, context)
+    (self.monitor, self.replier, self.introducer) = (monitor, replier, introducer)
+    (self.interpreter, self.context) = (interpreter, context)
   }
 
   /// Routes the plain posts of one name and object that begin at `start`. A post about an object that has a protocol is
@@ -38,7 +41,7 @@ final class Router {
       try key.extracting(first: first.nameLength).requireUnreservedName()
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
       let deliveries: Int
-      if areAllPlain(receivers, slice) {
+      if areAllPlain(receivers, slice, from: poster.slot) {
         let isCopied = OutboundQueue.copies(slice)
         for receiver in receivers {
           guard let observer = sessions.output(at: receiver.slot) else {
@@ -78,12 +81,14 @@ final class Router {
   ///
   /// All are checked before the first gets the run. The memory of many receivers is rarely in the cache, and this loop
   /// fetches it for all at once, rather than for one after the other.
-  private func areAllPlain(_ receivers: [Receiver], _ run: ByteSlice) -> Bool {
+  private func areAllPlain(
+    _ receivers: [Receiver], _ run: ByteSlice, from poster: ConnectionSlot
+  ) -> Bool {
     guard sender.queuedByteCount + run.count * receivers.count <= sender.relievedAbove else { return false }
     let queuedMax = context.configuration.queue.highMarkBytes - run.count
     for receiver in receivers {
       guard case .now = receiver.way, let observer = sessions.output(at: receiver.slot),
-        observer.value.accepts, observer.value.queue.byteCount <= queuedMax
+        observer.value.accepts(from: poster), observer.value.queue.byteCount <= queuedMax
       else { return false }
     }
     return true
@@ -98,6 +103,7 @@ final class Router {
       } else if !interpreter.receivesNow(receiver, run, count: UInt64(count)) {
         continue
       }
+      guard introducer.introduce(poster, toObserverAt: receiver.slot, before: count) else { continue }
       sender.deliver(run, count: count, to: receiver.slot, from: poster)
       deliveries += 1
     }

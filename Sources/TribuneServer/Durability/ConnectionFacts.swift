@@ -18,6 +18,7 @@ nonisolated struct ConnectionFacts {
   /// Whether the connection has been greeted.
   var isOpen: Bool
   var acceptsFiles: Bool
+  var wantsPosters: Bool
   /// The counts as of this entry, or of the last compaction that copied it.
   var postedCount: UInt64
   var lostCount: UInt64
@@ -25,6 +26,7 @@ nonisolated struct ConnectionFacts {
   /// Bits of one byte. In the log of version 0.1.0, it has the first alone, and no subject.
   private static let acceptingFiles: UInt8 = 1
   private static let havingSubject: UInt8 = 2
+  private static let wantingPosters: UInt8 = 4
 
   init(from reader: inout FieldReader) throws(WireError) {
     slot = Int(try reader.integer(UInt32.self))
@@ -37,6 +39,7 @@ nonisolated struct ConnectionFacts {
     isOpen = try reader.flag()
     let features: UInt8 = try reader.integer()
     acceptsFiles = features & Self.acceptingFiles != 0
+    wantsPosters = features & Self.wantingPosters != 0
     subject = Subject(user: peer.uid, groups: [peer.gid])
     if features & Self.havingSubject != 0 {
       for _ in 0..<(try reader.integer(UInt32.self)) { subject.groups.insert(try reader.integer()) }
@@ -56,7 +59,9 @@ nonisolated struct ConnectionFacts {
     buffer.append(UInt32(limits.fields))
     buffer.append(UInt32(limits.payload))
     buffer.append(isOpen)
-    buffer.append(Self.havingSubject | (acceptsFiles ? Self.acceptingFiles : 0))
+    buffer.append(
+      Self.havingSubject | (acceptsFiles ? Self.acceptingFiles : 0)
+        | (wantsPosters ? Self.wantingPosters : 0))
     buffer.append(UInt32(subject.groups.count))
     for group in subject.groups.sorted() { buffer.append(group) }
     buffer.append(subject.unit.number)
@@ -82,6 +87,7 @@ extension ConnectionFacts {
     limits = session.limits
     isOpen = session.isOpen
     acceptsFiles = session.output.acceptsFiles
+    wantsPosters = session.output.wantsPosters
     postedCount = session.postedCount
     lostCount = session.output.queue.lostCount
   }

@@ -157,6 +157,7 @@ final class Recovery {
       return false
     }
     sessions.insert(session)
+    if found.facts.wantsPosters { sessions.noteWantsPosters(session) }
     recorder.keepOpen(session)
     return true
   }

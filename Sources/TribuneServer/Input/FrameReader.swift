@@ -24,6 +24,7 @@ final class FrameReader {
   private static let framesPerLook = 8
 
   private let context: ServerContext
+  private let sessions: SessionTable
   private let recorder: Recorder
   private let sender: Sender
   private let router: Router
@@ -37,13 +38,13 @@ final class FrameReader {
   private let unfinished = Cell<[Session]>([])
 
   init(
-    _ router: Router, _ dispatcher: FrameDispatcher, _ gatekeeper: Gatekeeper, _ recorder: Recorder,
-    _ sender: Sender, _ partials: PartialFrames, _ quota: DescriptorQuota, _ pool: BufferPool,
-    _ context: ServerContext
+    _ router: Router, _ dispatcher: FrameDispatcher, _ gatekeeper: Gatekeeper, _ sessions: SessionTable,
+    _ recorder: Recorder, _ sender: Sender, _ partials: PartialFrames, _ quota: DescriptorQuota,
+    _ pool: BufferPool, _ context: ServerContext
   ) {
     (self.router, self.dispatcher, self.gatekeeper) = (router, dispatcher, gatekeeper)
     (self.recorder, self.sender, self.pool, self.context) = (recorder, sender, pool, context)
-    (self.partials, self.quota) = (partials, quota)
+    (self.sessions, self.partials, self.quota) = (sessions, partials, quota)
     receiveBuffer = pool.take()
   }
 
@@ -126,6 +127,7 @@ final class FrameReader {
       {
         _ = try hello.negotiated()
         session.output.acceptsFiles = hello.capabilities.contains(.descriptors)
+        if hello.capabilities.contains(.posters) { sessions.noteWantsPosters(session) }
         gatekeeper.welcome(session)
         position += Hello.length
       }

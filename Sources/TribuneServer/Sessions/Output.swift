@@ -36,13 +36,31 @@ struct Output: ~Copyable {
     }
   }
 
+  /// What is queued without a further look, in one value for the loop over the receivers of a post.
+  enum Acceptance {
+    case nothing
+    case everything
+    /// Notifications of posters that the client knows. It is told of others first.
+    case knownPosters
+  }
+
+  private(set) var acceptance = Acceptance.everything
   /// Whether the session's state permits frames to be queued for it.
-  var isOn = true
+  var isOn = true {
+    didSet { updateAcceptance() }
+  }
   /// Whether the hello said that the client accepts userInfo as a file.
   var acceptsFiles = false
+  /// Whether the hello said that the client wants to know who posts.
+  private(set) var wantsPosters = false
+  /// The posters of which the client was told since they have their slots.
+  var knownPosters = SlotSet()
+  /// The poster without a slot of which it was told last.
+  var lastGonePoster = ConnectionID.bus
   var writing = Writing.open {
     didSet {
       precondition(oldValue.mayBecome(writing), "writing cannot go from \(oldValue) to \(writing)")
+      updateAcceptance()
     }
   }
   var flush = Flush.none {
@@ -68,7 +86,30 @@ struct Output: ~Copyable {
   var flags: SessionFlags = []
 
   /// Whether frames can be queued.
-  @inline(__always) var accepts: Bool { isOn && writing != .closed }
+  @inline(__always) var accepts: Bool {
+    switch acceptance {
+    case .nothing: false
+    case .everything, .knownPosters: true
+    }
+  }
+
+  /// Whether a poster's notifications are queued without a further look.
+  @inline(__always) func accepts(from poster: ConnectionSlot) -> Bool {
+    switch acceptance {
+    case .everything: true
+    case .knownPosters: knownPosters.contains(poster)
+    case .nothing: false
+    }
+  }
+
+  mutating func wantPosters() {
+    wantsPosters = true
+    updateAcceptance()
+  }
+
+  private mutating func updateAcceptance() {
+    acceptance = !isOn || writing == .closed ? .nothing : wantsPosters ? .knownPosters : .everything
+  }
 
   /// Whether queued frames must wait.
   var isBlocked: Bool { writing == .full || writing == .stalled }

@@ -12,6 +12,8 @@ final class SessionTable {
   private var slots: [ConnectionID: Int] = [:]
   private var freeSlots: [Int] = []
   private(set) var count = 0
+  /// The sessions that want to know who posts.
+  private var wantingPosters = SlotSet()
   /// The id of the latest session.
   private(set) var lastID = ConnectionID.bus
   /// Sessions to dismiss with an error, or to close, when the iteration ends.
@@ -60,6 +62,27 @@ final class SessionTable {
 
   /// In the order of their slots.
   var allDetached: [DetachedSession] { detachedBySlot.sorted { $0.key < $1.key }.map(\.value) }
+
+  // MARK: Posters
+
+  /// The client wants to know who posts.
+  func noteWantsPosters(_ session: Session) {
+    session.output.wantPosters()
+    wantingPosters.insert(session.slot)
+  }
+
+  /// The observer at `slot` is told of a poster.
+  func noteKnown(_ poster: Session, at slot: ConnectionSlot) {
+    outputs.value[slot.index]?.value.knownPosters.insert(poster.slot)
+    poster.isKnownPoster = true
+  }
+
+  /// The next session in its slot is another poster, of which nobody was told.
+  private func forgetPoster(_ session: Session) {
+    wantingPosters.remove(session.slot)
+    guard session.isKnownPoster else { return }
+    wantingPosters.visit { outputs.value[$0.index]?.value.knownPosters.remove(session.slot) }
+  }
 
   // MARK: The log
 
@@ -110,7 +133,11 @@ final class SessionTable {
     accounts.charge(1, of: .connections, to: user)
   }
 
-  func remove(_ session: Session) { free(session.slot, session.id, of: session.peer.uid) }
+  func remove(_ session: Session) {
+    forgetPoster(session)
+    free(session.slot, session.id, of: session.peer.uid)
+  }
+
   func remove(_ session: DetachedSession) { free(session.slot, session.id, of: session.peer.uid) }
 
   private func free(_ slot: ConnectionSlot, _ id: ConnectionID, of user: UInt32) {
