@@ -48,7 +48,7 @@ local verdicts = enumeration("allowed", "vetoed")
 local suspensions = enumeration("coalesce", "drop", "hold", "deliverImmediately")
 local subjects = enumeration(
   "bus", "connections", "observations", "delegates", "chain", "holds", "objects", "protocols", "members",
-  "retained", "access", "endings")
+  "retained", "access", "endings", "departed")
 
 -- A field is its name, which is `tribune.` and that in filters, its type, and for some what its values or its
 -- bits are called. Fields of one name have one type wherever they are.
@@ -67,7 +67,7 @@ local delegate_entry = {
 
 local entries = enumeration(
   "bus", "connection", "observation", "delegate", "hold", "missing", "object", "protocol", "member",
-  "retained", "access", "nearMiss", "ending")
+  "retained", "access", "nearMiss", "ending", "departed")
 local entry_fields = enumeration(
   {
     { "bus_pid", "u32" }, { "software", "text" }, { "address", "text" }, { "uptime", "u64" },
@@ -110,7 +110,11 @@ local entry_fields = enumeration(
     { "by", "group", policy_line }, { "subject_identity", "group", access_subject },
   },
   { { "near", "group", policy_line }, { "lacks", "text" } },
-  { { "connection", "id" }, { "peer", "group", peer }, { "why", "text" } }
+  { { "connection", "id" }, { "peer", "group", peer }, { "why", "text" } },
+  {
+    { "connection", "id" }, { "peer", "group", peer }, { "age", "u64" }, { "elapsed", "u64" },
+    { "error", "u16", errors }, { "lost", "u64" }, { "posted", "u64" },
+  }
 )
 
 local fields_of = {

@@ -20,6 +20,17 @@ extension Connection {
     }
   }
 
+  /// The connections that have gone in the last minute, at most the latest 1,024, in the order of their leaving.
+  ///
+  /// A bus that was restarted knows none that had gone before.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`; `refused` if the bus is of version 0.1.0.
+  public func departedConnections() async throws(TribuneError) -> [DepartedConnectionInfo] {
+    try await link.list(.departed).compactMap {
+      if case .departed(let entry) = $0 { DepartedConnectionInfo(entry) } else { nil }
+    }
+  }
+
   /// All observations of the bus.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
@@ -102,7 +113,8 @@ extension Connection {
       case .delegate(let entry): explanation.delegates.append(DelegateInfo(entry))
       case .object(let entry):
         explanation.protocolName = entry.protocolName.isEmpty ? nil : entry.protocolName
-      case .bus, .connection, .observation, .protocol, .member, .retained, .access, .nearMiss, .ending:
+      case .bus, .connection, .observation, .protocol, .member, .retained, .access, .nearMiss, .ending,
+        .departed:
         continue
       }
     }

@@ -180,6 +180,27 @@ struct CommandTests {
     try bus.tribunectl("status", ":999999").expect(1, errors: "tribunectl: there is no connection :999999\n")
   }
 
+  @Test("status of a connection that has gone says so, with what the bus still knows, and why it was closed")
+  func departed() throws {
+    let (client, welcome) = try RawClient.welcomed(bus)
+    let id = welcome.connection.description
+    try client.sendConfirmed(Post(), serial: 1, name: "a")
+    try client.leave()
+    let gone = try bus.tribunectl("status", id)
+    #expect(gone.status == 1 && gone.errors == "tribunectl: there is no connection \(id) any more\n")
+    #expect(gone.output.contains(" PID: \(getpid())\n"))
+    #expect(gone.output.contains("Notifications: 1 posted, 0 lost\n"))
+    #expect(gone.output.firstMatch(of: /State: gone for [^:]*\n/) != nil, "\(gone.output)")
+
+    let (invalid, other) = try RawClient.welcomed(bus)
+    try invalid.send([UInt8](repeating: 0xFF, count: FrameHeader.length))
+    let code = try #require(try invalid.nextError())
+    #expect(try invalid.readToEnd().isEmpty)
+    let closed = try bus.tribunectl("-j", "status", other.connection.description)
+    #expect(closed.status == 1)
+    #expect(try closed.object()["closedBecause"] as? String == "\(code)")
+  }
+
   @Test("explain shows the chain in order, and asks nobody")
   func explain() throws {
     let late = try bus.staying("delegate", "a.*", "--exec", "false")

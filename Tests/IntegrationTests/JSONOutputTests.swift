@@ -82,6 +82,15 @@ struct JSONOutputTests {
     }
   }
 
+  @Test("status of a connection that has gone prints the fields in the page")
+  func departed() throws {
+    let (client, welcome) = try RawClient.welcomed(bus)
+    try client.leave()
+    try expect(
+      try first(["status", welcome.connection.description]),
+      isListedAs: "status of a connection that has gone")
+  }
+
   @Test("queries and answers are printed with the fields in the page")
   func asking() throws {
     let delegate = try bus.staying("-j", "delegate", "b.*", "--veto=no")

@@ -302,9 +302,15 @@ struct PolicyTests {
     let list = try bus.tribunectl("list", "--json=short").lines.map { try jsonObject($0) }
     let id = try #require(list.first { $0["uid"] as? Int == 65_533 }?["connection"] as? String)
     try bus.tribunectl("policy", "explain", "hold", "host.*", "--connection=\(id)").expect(0)
-    // Whose connection that is does not concern others.
+    // Whose connection that is does not concern others, nor that it has gone.
     try bob.tribunectl("policy", "explain", "hold", "host.*", "--connection=\(id)").expect(
       1, errors: "tribunectl: there is no connection \(id)\n")
+    hold.signal(SIGTERM)
+    _ = hold.status()
+    // The bus sees the end of that connection before it sees the next one.
+    let gone = try bus.tribunectl("status", id, "-j").object()
+    #expect(gone["uid"] as? Int == 65_533 && gone["goneFor"] is NSNumber)
+    try bob.tribunectl("status", id).expect(1, errors: "tribunectl: there is no connection \(id)\n")
     try bus.tribunectl("policy", "explain", "hold", "host.*", "--as=nobody").expect(1)
     try bus.tribunectl("policy", "explain", "fly", "host.*").expect(
       1,

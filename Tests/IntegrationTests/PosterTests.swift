@@ -148,6 +148,15 @@ struct PosterTests {
     try observer.send(Suspend(isSuspended: false), serial: 3)
     let id = welcome.connection
     #expect(try Self.brief(observer, 4) == ["\(id) is \(Self.pid)", "a.b of \(id)", "a.c of \(id)", "ok"])
+    try observer.sendConfirmed(Suspend(isSuspended: true), serial: 4)
+    let (brief, short) = try RawClient.welcomed(bus)
+    try brief.sendConfirmed(Post(), serial: 1, name: "a.e")
+    try brief.leave()
+    try observer.send(Suspend(isSuspended: false), serial: 5)
+    #expect(
+      try Self.brief(observer, 3) == [
+        "\(short.connection) is \(Self.pid), gone", "a.e of \(short.connection)", "ok",
+      ])
     // The post and the end of its connection are read at once.
     let (leaving, last) = try RawClient.welcomed(bus)
     try leaving.send(Post(style: .whenIdle), serial: 1, name: "a.d")

@@ -71,7 +71,7 @@ extension Life {
         set([5, 2, 1 << 3][which - 5], at: [4, 5, 14][which - 5])
       default:
         buffer.appendFrame(List(.bus), serial: serial)
-        set(12, at: 0)
+        set(UInt8(ListSubject.allCases.count), at: 0)
       }
     }
   }

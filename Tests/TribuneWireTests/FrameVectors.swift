@@ -317,6 +317,13 @@ extension FrameVector {
       Entry.ending(
         EndingEntry(connection: ConnectionID(rawValue: 8), peer: shell, why: "denied by 20.policy:4")),
       serial: 57),
+    FrameVector("list-departed", List(.departed, connection: 8), serial: 58),
+    FrameVector(
+      "entry-departed",
+      Entry.departed(
+        DepartedEntry(
+          id: ConnectionID(rawValue: 8), peer: shell, age: 2_000_000, elapsed: 1_500_000, reason: .tooSlow,
+          lost: 3, posted: 4)), serial: 58),
   ]
 
   private static let protocols: [FrameVector] = [

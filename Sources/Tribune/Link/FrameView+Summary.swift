@@ -117,6 +117,7 @@ extension Entry {
     case .access(let entry): "access \(entry.decision)"
     case .nearMiss(let entry): "near miss \(entry.line.file):\(entry.line.number)"
     case .ending(let entry): "ending of \(entry.connection)"
+    case .departed(let entry): "connection \(entry.id), which has gone"
     }
   }
 }

@@ -50,6 +50,18 @@ extension ConnectionInfo {
   }
 }
 
+extension DepartedConnectionInfo {
+  init(_ entry: DepartedEntry) {
+    let reason = entry.rawReason
+    self.init(
+      id: entry.id.description, pid: Int32(clamping: entry.peer.pid), uid: entry.peer.uid,
+      gid: entry.peer.gid, process: entry.peer.process, units: Units(entry.peer.units),
+      age: .microseconds(Int64(clamping: entry.age)), elapsed: .microseconds(Int64(clamping: entry.elapsed)),
+      closedBecause: reason == 0 ? nil : ErrorCode(rawValue: reason).map { "\($0)" } ?? "error \(reason)",
+      lost: Int(clamping: entry.lost), posted: Int(clamping: entry.posted))
+  }
+}
+
 extension ObservationInfo {
   init(_ entry: ObservationEntry) {
     self.init(

@@ -97,6 +97,35 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var isSurviving: Bool
 }
 
+/// A connection that has gone in the last minute.
+public struct DepartedConnectionInfo: Hashable, Sendable {
+  /// The connection's id, `:N`, never used again.
+  public var id: String
+  /// The process's id, as the kernel recorded it when it connected. It can be another's by now.
+  public var pid: Int32
+  /// The user that the process ran as when it connected.
+  public var uid: UInt32
+  /// The group that the process ran as when it connected.
+  public var gid: UInt32
+  /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
+  public var process: String
+  /// Its systemd units.
+  public var units: Units
+  /// `units.primary`.
+  public var unit: String { units.primary }
+  /// For how long it was connected.
+  public var age: Duration
+  /// The time since it has gone.
+  public var elapsed: Duration
+  /// The name of the protocol's error with which the bus closed it, such as `tooSlow`; nil if the client has closed it,
+  /// or its process has ended.
+  public var closedBecause: String?
+  /// Notifications that it lost because it did not read.
+  public var lost: Int
+  /// Notifications that it posted.
+  public var posted: Int
+}
+
 /// One observation, as the bus sees it.
 public struct ObservationInfo: Hashable, Sendable {
   /// The connection that it belongs to, `:N`.

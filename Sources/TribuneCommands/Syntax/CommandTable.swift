@@ -83,7 +83,8 @@ private let allVerbs = [
     verb: .status, operands: "[CONNECTION]", operandCount: 0...1,
     summary: "Show the bus, or one connection",
     description: [
-      "Shows the figures of the bus; or one connection, :N or N, with its observations and delegates."
+      "Shows the figures of the bus; or one connection, :N or N, with its observations and delegates.",
+      "Of a connection that has gone in the last minute, it shows what the bus still knows, and exits with 1.",
     ]),
   VerbSyntax(
     verb: .monitor, operands: "[PATTERN…]", operandCount: 0...Int.max,

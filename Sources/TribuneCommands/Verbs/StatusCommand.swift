@@ -44,15 +44,24 @@ struct StatusCommand: Command {
   }
 
   private func showConnection(_ id: String, in context: Context) async throws(CommandError) {
-    let (connections, allObservations, allDelegates, allHolds) = try await context.request {
-      bus throws(TribuneError) -> ([ConnectionInfo], [ObservationInfo], [DelegateInfo], [HoldInfo]) in
-      (
-        try await bus.connections(), try await bus.observations(), try await bus.delegates(),
-        try await bus.holds()
-      )
+    let (connections, departed, allObservations, allDelegates, allHolds) = try await context.request {
+      bus throws(TribuneError) -> (
+        [ConnectionInfo], [DepartedConnectionInfo], [ObservationInfo], [DelegateInfo], [HoldInfo]
+      ) in
+      let connections = try await bus.connections()
+      if connections.contains(where: { $0.id == id }) {
+        return (
+          connections, [], try await bus.observations(), try await bus.delegates(), try await bus.holds()
+        )
+      }
+      return (connections, try await Self.departedConnections(of: bus), [], [], [])
     }
     guard let connection = connections.first(where: { $0.id == id }) else {
-      throw .failure("there is no connection \(id)")
+      guard let connection = departed.first(where: { $0.id == id }) else {
+        throw .failure("there is no connection \(id)")
+      }
+      try context.write(labelled(connection.rows), or: connection.json)
+      throw .failure("there is no connection \(id) any more")
     }
     let observations = allObservations.filter { $0.connection == id }
     let delegates = allDelegates.filter { $0.connection == id }
@@ -94,6 +103,18 @@ struct StatusCommand: Command {
     }
   }
 
+  /// None if the bus is of version 0.1.0.
+  private static func departedConnections(
+    of bus: Connection
+  ) async throws(TribuneError) -> [DepartedConnectionInfo] {
+    do throws(TribuneError) {
+      return try await bus.departedConnections()
+    } catch {
+      guard error.code == .refused else { throw error }
+      return []
+    }
+  }
+
   /// Lines with right-aligned labels.
   private func labelled(_ rows: [(label: String, value: String)]) -> String {
     let width = rows.map(\.label.count).max() ?? 0
@@ -115,6 +136,33 @@ extension BusStatus {
       ("lost", .integer(lost)), ("asked", .integer(asked)), ("vetoed", .integer(vetoed)),
       ("denied", .integer(denied)),
     ])
+  }
+}
+
+extension DepartedConnectionInfo {
+  fileprivate var rows: [(label: String, value: String)] {
+    [
+      ("Connection", id), ("PID", String(pid)), ("Process", process), ("UID", String(uid)),
+      ("GID", String(gid)), ("Unit", units.description), ("Age", age.formatted),
+      ("Notifications", "\(posted) posted, \(lost) lost"),
+      (
+        "State",
+        closedBecause.map { "gone for \(elapsed.formatted): the bus has closed it (\($0))" }
+          ?? "gone for \(elapsed.formatted)"
+      ),
+    ]
+  }
+
+  fileprivate var json: JSONValue {
+    .object(
+      [
+        ("connection", .string(id)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
+        ("gid", .integer(Int(gid))), ("process", .string(process)),
+      ] + units.members + [
+        ("age", .seconds(age)), ("goneFor", .seconds(elapsed)),
+        ("closedBecause", closedBecause.map { .string($0) } ?? .null), ("lost", .integer(lost)),
+        ("posted", .integer(posted)),
+      ])
   }
 }
 

@@ -69,6 +69,11 @@ final class Lister {
           .filter { bus.value.mayListConnections(of: user(of: $0), from: session.slot) }
         // Slots are reused, so their order means nothing.
         send(ids.sorted().lazy.compactMap { self.entry(of: $0) })
+      case .departed:
+        let departed = sessions.departed.value.all(at: context.now)
+          .filter { list.connection == 0 || $0.id.rawValue == list.connection }
+          .filter { bus.value.mayListConnections(of: $0.peer.uid, from: session.slot) }
+        send(departed.map { .departed(entry(of: $0)) })
       case .observations:
         send(
           bus.value.observationEntries(of: list.connection, for: session.slot).lazy.map { .observation($0) })
@@ -158,6 +163,14 @@ final class Lister {
       entry.posted = session.postedCount
       return .connection(entry)
     }
+  }
+
+  private func entry(of connection: DepartedConnection) -> DepartedEntry {
+    DepartedEntry(
+      id: connection.id, peer: connection.peer,
+      age: connection.left.nanoseconds(since: connection.connected) / 1000,
+      elapsed: context.now.nanoseconds(since: connection.left) / 1000, reason: connection.reason,
+      lost: connection.lost, posted: connection.posted)
   }
 
   /// An entry with the core's counts for a connection; the queue's figures are zero.

@@ -172,6 +172,7 @@ final class Gatekeeper {
   /// - Parameter reason: why, if the bus ends the connection.
   private func leave(_ session: Session, because reason: ErrorCode? = nil) {
     recorder.recordDisconnection(of: session.id)
+    sessions.noteDeparture(of: session, because: reason, at: context.now)
     interpreter.perform {
       bus.value.disconnect(session.slot, because: reason, at: context.now)
       sender.endPacing(of: session)
@@ -196,6 +197,7 @@ final class Gatekeeper {
   /// Ends what a detached session had registered: its client has come back, or its time is over.
   func close(_ session: DetachedSession) {
     recorder.recordDisconnection(of: session.id)
+    sessions.noteDeparture(of: session, at: context.now)
     interpreter.perform { bus.value.disconnect(session.slot, at: context.now) }
     sessions.remove(session)
     acceptor.resume()

@@ -16,6 +16,7 @@ final class SessionTable {
   private var wantingPosters = SlotSet()
   /// The id of the latest session.
   private(set) var lastID = ConnectionID.bus
+  let departed = Cell(DepartedConnections())
   /// Sessions to dismiss with an error, or to close, when the iteration ends.
   let ending = Cell<[(session: Session, error: WireError?)]>([])
   let accounts: Accounts
@@ -82,6 +83,22 @@ final class SessionTable {
     wantingPosters.remove(session.slot)
     guard session.isKnownPoster else { return }
     wantingPosters.visit { outputs.value[$0.index]?.value.knownPosters.remove(session.slot) }
+  }
+
+  // MARK: Connections that have gone
+
+  func noteDeparture(of session: Session, because reason: ErrorCode?, at now: Instant) {
+    departed.value.note(
+      DepartedConnection(
+        id: session.id, peer: session.peer, connected: session.connected, left: now, reason: reason,
+        lost: session.output.queue.lostCount, posted: session.postedCount))
+  }
+
+  func noteDeparture(of session: DetachedSession, at now: Instant) {
+    departed.value.note(
+      DepartedConnection(
+        id: session.id, peer: session.peer, connected: session.connected, left: now, reason: nil,
+        lost: session.lostCount, posted: session.postedCount))
   }
 
   // MARK: The log

@@ -141,6 +141,55 @@ package struct ConnectionEntry: Equatable, Sendable {
   }
 }
 
+/// A connection that has gone.
+package struct DepartedEntry: Equatable, Sendable {
+  package var id: ConnectionID
+  package var peer: PeerIdentity
+  /// Microseconds for which it was connected.
+  package var age: UInt64
+  /// Microseconds since it has gone.
+  package var elapsed: UInt64
+  /// The code of the error with which the bus closed it; 0 if the client has gone by itself.
+  package var rawReason: UInt16
+  /// Notifications that were dropped because it did not read.
+  package var lost: UInt64
+  /// Notifications that it posted.
+  package var posted: UInt64
+
+  package init(
+    id: ConnectionID, peer: PeerIdentity, age: UInt64, elapsed: UInt64, reason: ErrorCode?, lost: UInt64,
+    posted: UInt64
+  ) {
+    self.id = id
+    self.peer = peer
+    self.age = age
+    self.elapsed = elapsed
+    rawReason = reason?.rawValue ?? 0
+    self.lost = lost
+    self.posted = posted
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    id = ConnectionID(rawValue: try reader.integer())
+    peer = try PeerIdentity(from: &reader)
+    age = try reader.integer()
+    elapsed = try reader.integer()
+    rawReason = try reader.integer()
+    lost = try reader.integer()
+    posted = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(id.rawValue)
+    peer.append(to: buffer)
+    buffer.append(age)
+    buffer.append(elapsed)
+    buffer.append(rawReason)
+    buffer.append(lost)
+    buffer.append(posted)
+  }
+}
+
 package struct ObservationEntry: Equatable, Sendable {
   package var connection: ConnectionID
   package var pattern: String

@@ -21,6 +21,8 @@ package enum ListSubject: UInt8, Sendable, CaseIterable {
   case access = 10
   /// What ends if the policy in the frame's payload replaces the one in force (`PolicyFields`).
   case endings = 11
+  /// Connections that have gone lately.
+  case departed = 12
 }
 
 /// Requests an `entry` for each item of the subject, followed by an `ok`.
@@ -72,12 +74,13 @@ package enum Entry: FrameFields {
   case access(AccessEntry)
   case nearMiss(NearMissEntry)
   case ending(EndingEntry)
+  case departed(DepartedEntry)
 
   package static let kind = FrameKind.entry
 
   private enum Tag: UInt8 {
     case bus, connection, observation, delegate, hold, missing, object, `protocol`, member, retained, access,
-      nearMiss, ending
+      nearMiss, ending, departed
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -95,6 +98,7 @@ package enum Entry: FrameFields {
     case .access: self = .access(try AccessEntry(from: &reader))
     case .nearMiss: self = .nearMiss(try NearMissEntry(from: &reader))
     case .ending: self = .ending(try EndingEntry(from: &reader))
+    case .departed: self = .departed(try DepartedEntry(from: &reader))
     }
   }
 
@@ -117,6 +121,7 @@ package enum Entry: FrameFields {
     case .access(let entry): write(.access, entry.append)
     case .nearMiss(let entry): write(.nearMiss, entry.append)
     case .ending(let entry): write(.ending, entry.append)
+    case .departed(let entry): write(.departed, entry.append)
     }
   }
 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// A connection that has gone, as it was then.
+nonisolated struct DepartedConnection {
+  var id: ConnectionID
+  var peer: PeerIdentity
+  var connected: Instant
+  var left: Instant
+  /// Why the bus has closed it; nil if the client has gone by itself.
+  var reason: ErrorCode?
+  var lost: UInt64
+  var posted: UInt64
+}
+
+/// The connections that have gone in the last minute, at most the latest `countMax`.
+nonisolated struct DepartedConnections {
+  static let countMax = 1024
+  private static let keptNanoseconds: UInt64 = 60_000_000_000
+
+  /// In the order of their leaving. Those before `first` are forgotten, and removed together.
+  private var connections: [DepartedConnection] = []
+  private var first = 0
+
+  /// How many it has in memory, with forgotten ones.
+  var storedCount: Int { connections.count }
+
+  mutating func note(_ connection: DepartedConnection) {
+    connections.append(connection)
+    while connections.count - first > Self.countMax || !isKept(connections[first], at: connection.left) {
+      first += 1
+    }
+    guard first >= Self.countMax else { return }
+    connections.removeFirst(first)
+    first = 0
+  }
+
+  /// The oldest first.
+  func all(at now: Instant) -> some Sequence<DepartedConnection> {
+    connections[first...].lazy.filter { isKept($0, at: now) }
+  }
+
+  /// Looks through all of them: for what is rare.
+  func connection(_ id: ConnectionID, at now: Instant) -> DepartedConnection? {
+    connections[first...].last { $0.id == id && isKept($0, at: now) }
+  }
+
+  private func isKept(_ connection: DepartedConnection, at now: Instant) -> Bool {
+    now.nanoseconds(since: connection.left) <= Self.keptNanoseconds
+  }
+}
