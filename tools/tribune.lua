@@ -48,7 +48,7 @@ local verdicts = enumeration("allowed", "vetoed")
 local suspensions = enumeration("coalesce", "drop", "hold", "deliverImmediately")
 local subjects = enumeration(
   "bus", "connections", "observations", "delegates", "chain", "holds", "objects", "protocols", "members",
-  "retained", "access", "endings", "departed")
+  "retained", "access", "endings", "departed", "accounts")
 
 -- A field is its name, which is `tribune.` and that in filters, its type, and for some what its values or its
 -- bits are called. Fields of one name have one type wherever they are.
@@ -67,7 +67,7 @@ local delegate_entry = {
 
 local entries = enumeration(
   "bus", "connection", "observation", "delegate", "hold", "missing", "object", "protocol", "member",
-  "retained", "access", "nearMiss", "ending", "departed")
+  "retained", "access", "nearMiss", "ending", "departed", "account")
 local entry_fields = enumeration(
   {
     { "bus_pid", "u32" }, { "software", "text" }, { "address", "text" }, { "uptime", "u64" },
@@ -114,6 +114,10 @@ local entry_fields = enumeration(
   {
     { "connection", "id" }, { "peer", "group", peer }, { "age", "u64" }, { "elapsed", "u64" },
     { "error", "u16", errors }, { "lost", "u64" }, { "posted", "u64" },
+  },
+  {
+    { "uid", "u32" }, { "weight", "u32" }, { "is_privileged", "bool" }, { "resource", "text" },
+    { "used", "u64" }, { "share", "u64" }, { "total", "u64" },
   }
 )
 

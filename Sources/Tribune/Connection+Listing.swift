@@ -76,6 +76,16 @@ extension Connection {
     }
   }
 
+  /// What users have, and may have, of what they share: of everybody if the policy lets this connection list everything,
+  /// else of its own user. Sorted by user.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`.
+  public func accounts() async throws(TribuneError) -> [AccountInfo] {
+    try await link.list(.accounts).compactMap {
+      if case .account(let entry) = $0 { AccountInfo(entry) } else { nil }
+    }
+  }
+
   /// All protocols that the bus knows.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
@@ -114,7 +124,7 @@ extension Connection {
       case .object(let entry):
         explanation.protocolName = entry.protocolName.isEmpty ? nil : entry.protocolName
       case .bus, .connection, .observation, .protocol, .member, .retained, .access, .nearMiss, .ending,
-        .departed:
+        .departed, .account:
         continue
       }
     }

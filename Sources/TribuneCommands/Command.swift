@@ -33,6 +33,7 @@ extension VerbName {
     case .hold: HoldCommand.self
     case .holds: HoldsCommand.self
     case .defer: DeferCommand.self
+    case .accounts: AccountsCommand.self
     case .declare: DeclareCommand.self
     case .tree: TreeCommand.self
     case .introspect: IntrospectCommand.self

@@ -82,6 +82,9 @@ struct JSONOutputTests {
     }
   }
 
+  @Test("accounts prints the fields in the page")
+  func accounts() throws { try expect(try first(["accounts"]), isListedAs: "accounts") }
+
   @Test("status of a connection that has gone prints the fields in the page")
   func departed() throws {
     let (client, welcome) = try RawClient.welcomed(bus)

@@ -214,7 +214,7 @@ extension Life {
     let serial = link.serial()
     let subject = random.pick([
       ListSubject.bus, .connections, .observations, .delegates, .holds, .objects, .retained, .chain,
-      .protocols, .members,
+      .protocols, .members, .accounts,
     ])
     link.compose(.list(ofConnections: subject == .connections), serial: serial, awaitsReply: true) {
       $0.appendFrame(

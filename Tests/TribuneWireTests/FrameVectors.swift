@@ -324,6 +324,13 @@ extension FrameVector {
         DepartedEntry(
           id: ConnectionID(rawValue: 8), peer: shell, age: 2_000_000, elapsed: 1_500_000, reason: .tooSlow,
           lost: 3, posted: 4)), serial: 58),
+    FrameVector("list-accounts", List(.accounts), serial: 59),
+    FrameVector(
+      "entry-account",
+      Entry.account(
+        AccountEntry(
+          uid: 34, weight: 3, isPrivileged: false, resource: "log", used: 4096, share: 14_745_600,
+          total: 20_971_520)), serial: 59),
   ]
 
   private static let protocols: [FrameVector] = [

@@ -118,6 +118,7 @@ extension Entry {
     case .nearMiss(let entry): "near miss \(entry.line.file):\(entry.line.number)"
     case .ending(let entry): "ending of \(entry.connection)"
     case .departed(let entry): "connection \(entry.id), which has gone"
+    case .account(let entry): "account of \(entry.uid), \(entry.resource)"
     }
   }
 }

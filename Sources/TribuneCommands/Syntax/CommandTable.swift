@@ -302,6 +302,15 @@ private let allVerbs = [
     summary: "List the holds",
     description: ["Lists the holds, with their owners and reasons."]),
   VerbSyntax(
+    verb: .accounts,
+    summary: "Show what each user has, and may have",
+    description: [
+      "Lists what users have of what all users of the bus share: connections, registrations, bytes of the log, of "
+        + "retained notifications, of frames that are not whole, and of what was not read (queues). SHARE is what the "
+        + "user may have at the moment; it depends on what others have. With -j, also what a user has nothing of.",
+      "Everybody may see the account of their own user. Others' are shown to those who may list everything.",
+    ]),
+  VerbSyntax(
     verb: .defer, operands: "QUERY SPAN", operandCount: 2...2,
     summary: "Ask for more time to answer a query",
     description: [

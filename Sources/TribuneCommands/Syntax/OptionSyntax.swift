@@ -86,7 +86,7 @@ enum VerbName: String, Sendable, CaseIterable {
   case `guard`
   case explain, hold, holds
   case `defer`
-  case declare, tree, introspect, log, policy, verify, help, version
+  case accounts, declare, tree, introspect, log, policy, verify, help, version
 }
 
 /// One verb: its arguments and its purpose.

@@ -174,3 +174,24 @@ extension DelegateIdentity {
   /// Bytes charged for a delegate in a query that it takes part in, or for a hold that stands against a query.
   var rememberedLength: Int { Bus.participantOverhead + label.utf8.count + peer.textLength }
 }
+
+// MARK: Listing
+
+extension Bus {
+  /// What users have and may have of each resource, those whom the connection may see.
+  package mutating func accountEntries(for slot: ConnectionSlot) -> [AccountEntry] {
+    accounts.countDescriptors()
+    var entries: [AccountEntry] = []
+    for account in accounts.open where mayListConnections(of: account.uid, from: slot) {
+      for resource in SharedResource.allCases {
+        entries.append(
+          AccountEntry(
+            uid: account.uid, weight: UInt32(account.weight), isPrivileged: account.isPrivileged,
+            resource: resource.name, used: UInt64(account.uses[resource]),
+            share: UInt64(accounts.share(of: resource, for: account)),
+            total: UInt64(accounts.total(of: resource))))
+      }
+    }
+    return entries
+  }
+}

@@ -101,6 +101,8 @@ final class Lister {
       case .members:
         try bus.value.requireListing(from: session.slot)
         send(try bus.value.memberEntries(of: frame.object).lazy.map { .member($0) })
+      case .accounts:
+        send(bus.value.accountEntries(for: session.slot).lazy.map { .account($0) })
       case .retained:
         send(
           bus.value.retainedEntries(of: list.connection, for: session.slot, at: context.now).lazy.map {

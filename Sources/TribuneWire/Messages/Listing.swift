@@ -23,6 +23,8 @@ package enum ListSubject: UInt8, Sendable, CaseIterable {
   case endings = 11
   /// Connections that have gone lately.
   case departed = 12
+  /// What users have, and may have, of what they share.
+  case accounts = 13
 }
 
 /// Requests an `entry` for each item of the subject, followed by an `ok`.
@@ -75,12 +77,13 @@ package enum Entry: FrameFields {
   case nearMiss(NearMissEntry)
   case ending(EndingEntry)
   case departed(DepartedEntry)
+  case account(AccountEntry)
 
   package static let kind = FrameKind.entry
 
   private enum Tag: UInt8 {
     case bus, connection, observation, delegate, hold, missing, object, `protocol`, member, retained, access,
-      nearMiss, ending, departed
+      nearMiss, ending, departed, account
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -99,6 +102,7 @@ package enum Entry: FrameFields {
     case .nearMiss: self = .nearMiss(try NearMissEntry(from: &reader))
     case .ending: self = .ending(try EndingEntry(from: &reader))
     case .departed: self = .departed(try DepartedEntry(from: &reader))
+    case .account: self = .account(try AccountEntry(from: &reader))
     }
   }
 
@@ -122,6 +126,7 @@ package enum Entry: FrameFields {
     case .nearMiss(let entry): write(.nearMiss, entry.append)
     case .ending(let entry): write(.ending, entry.append)
     case .departed(let entry): write(.departed, entry.append)
+    case .account(let entry): write(.account, entry.append)
     }
   }
 }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneWire
+
+@Suite("What users share", .timeLimit(.minutes(2)))
+struct SharesTests {
+  private let folder: TestFolder
+
+  init() throws {
+    folder = try TestFolder()
+    try folder.write("allow * ** user:*\ndeny list ** user:65534\n", to: "etc/policy.d/open.policy")
+  }
+
+  private func bus(_ configuration: String) throws -> TestBus {
+    try TestBus(configuration: configuration, folder: folder)
+  }
+
+  private func accounts(_ program: FinishedProgram, of user: Int) throws -> [String: [String: Any]] {
+    var accounts: [String: [String: Any]] = [:]
+    for line in program.lines {
+      let account = try jsonObject(line)
+      if account["uid"] as? Int == user, let resource = account["resource"] as? String {
+        accounts[resource] = account
+      }
+    }
+    return accounts
+  }
+
+  @Test("is shown to users: their own account, or all to who may list everything")
+  func shown() throws {
+    let bus = try bus("[User \"65533\"]\nShare=3\n")
+    let (nobody, other) = (
+      try OtherUser(65_534, on: bus.address, in: folder), try OtherUser(65_533, on: bus.address, in: folder)
+    )
+    let observer = try nobody.staying("observe", "a.**")
+    let hold = try other.staying("hold", "b.**", "--why=x")
+    let own = try nobody.tribunectl("-j", "accounts")
+    own.expect(0)
+    #expect(try accounts(own, of: 65_533).isEmpty && accounts(own, of: 0).isEmpty)
+    #expect(try accounts(own, of: 65_534)["registrations"]?["used"] as? Int == 1)
+    let all = try other.tribunectl("-j", "accounts")
+    let connections = try accounts(all, of: 65_533)["connections"]
+    #expect(connections?["used"] as? Int == 2 && connections?["weight"] as? Int == 3)
+    #expect(connections?["privileged"] as? Bool == false && connections?["total"] as? Int == 16_384)
+    // Beside the one connection of the other user: three of five parts, and a sixteenth is kept.
+    #expect(connections?["share"] as? Int == (16_384 - 1024 - 1) * 3 / 5)
+    let table = try bus.tribunectl("accounts")
+    table.expect(0)
+    #expect(table.output.contains("privileged") && table.output.contains("counts as 3"))
+    #expect(table.output.contains("3 accounts listed."))
+    withExtendedLifetime((observer, hold)) {}
+  }
+
+  @Test("includes what cannot be dropped: who does not read its verdicts may neither ask nor list, until it reads")
+  func unreadVerdicts() throws {
+    let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
+    let (deaf, delegate, other) = (
+      try RawClient.greeted(bus), try RawClient.greeted(bus), try RawClient.greeted(bus)
+    )
+    try delegate.attach(Attach(patterns: ["a.size"]), serial: 1)
+    let value = "\"" + String(repeating: "x", count: 500_000) + "\""
+    let memory = try bus.privateMemory()
+    var asked = 0 as Serial
+    func isRefused(_ request: some FrameFields, name: String = "") throws -> Bool {
+      try other.send(request, serial: 1, name: name)
+      var frame = try other.next()
+      while frame.kind == .entry { frame = try other.next() }
+      guard frame.kind == .error else { return false }
+      #expect(try frame.decode(Refusal.self).code == .limitExceeded)
+      #expect(frame.payload.contains("unread bytes (MemoryMax=)"))
+      return true
+    }
+    while try !isRefused(List(.bus)) {
+      asked += 1
+      try #require(asked < 100)
+      try deaf.send(Ask(mode: .first), serial: asked, name: "a.size")
+      try delegate.answer(try delegate.nextQuestion().question, .value, value)
+      try delegate.settle()
+    }
+    #expect(try isRefused(Ask(mode: .first), name: "a.size"))
+    #expect(try bus.privateMemory() - memory < 16 << 10)
+    // Nothing more is read from that client until it reads, and everything else goes on.
+    try deaf.send(Ask(mode: .first), serial: asked + 1, name: "a.none")
+    try other.send(Post(), serial: 1, flags: .acknowledge, name: "a.b")
+    #expect(try other.next(.ok).header.serial == 1)
+    for serial in 1...asked + 1 { #expect(try deaf.next(.verdict).header.serial == serial) }
+    #expect(try !isRefused(List(.bus)))
+  }
+
+  @Test("includes lists: after too many that are not read, the next ones are refused")
+  func unreadLists() throws {
+    let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
+    let (deaf, observer, other) = (
+      try RawClient.greeted(bus), try RawClient.greeted(bus), try RawClient.greeted(bus)
+    )
+    for serial in 1...1000 as ClosedRange<Serial> { try observer.observe("load.n\(serial)", serial: serial) }
+    let memory = try bus.privateMemory()
+    let count = 400 as Serial
+    try deaf.send { buffer in
+      for serial in 1...count { buffer.appendFrame(List(.observations), serial: serial) }
+    }
+    try other.send(Post(), serial: 1, flags: .acknowledge, name: "a.b")
+    #expect(try other.next(.ok).header.serial == 1)
+    #expect(try bus.privateMemory() - memory < 16 << 10)
+    var kinds: Set<FrameKind?> = []
+    var last = 0 as Serial
+    while last < count {
+      let frame = try deaf.next()
+      guard frame.kind != .entry else { continue }
+      last = frame.header.serial
+      kinds.insert(frame.kind)
+    }
+    #expect(kinds == [.ok, .error])
+    try deaf.send(List(.bus), serial: 1)
+    #expect(try deaf.next(.entry).header.serial == 1)
+  }
+
+  @Test(
+    "is not used up by an observer of another user who does not read: that one loses notifications, and nobody else"
+  )
+  func slow() throws {
+    let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=1M\nLowMark=64K\n")
+    let other = try OtherUser(65_533, on: bus.address, in: folder)
+    let hung = try (0..<8).map { _ in try other.staying("observe", "a.**") }
+    for observer in hung { observer.signal(SIGSTOP) }
+    defer { for observer in hung { observer.signal(SIGCONT) } }
+    let (own, poster) = (try RawClient.observing("b.**", on: bus), try RawClient.greeted(bus))
+    // What this one has not read is far below its share.
+    let text = String(repeating: "x", count: 10_000)
+    for _ in 0..<60 { try poster.send(Post(), serial: 1, name: "b.c", text: text) }
+    for _ in 0..<400 { try poster.send(Post(), serial: 1, name: "a.b", text: text) }
+    try poster.settle()
+    let states = try bus.tribunectl("-j", "list").lines.map { try jsonObject($0) }
+    for state in states where state["uid"] as? Int == 65_533 { #expect(state["lost"] as? Int ?? 0 > 0) }
+    for state in states where state["uid"] as? Int == 0 { #expect(state["lost"] as? Int == 0) }
+    for _ in 0..<60 { #expect(try own.next().name == "b.c") }
+  }
+}
