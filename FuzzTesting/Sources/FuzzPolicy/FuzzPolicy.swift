@@ -33,7 +33,7 @@ public func fuzzPolicy(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   }
   let policy = Policy(parser.lines)
   for test in parser.tests {
-    let isAllowed = policy.decision(on: test.request, by: test.subject).isAllowed
+    let isAllowed = policy.wholeDecision(on: test.request, by: test.subject).decision.isAllowed
     precondition((test.failure(of: policy) == nil) == (isAllowed == test.isAllowed))
     _ = policy.nearMisses(to: test.request, by: test.subject, count: 5)
   }

@@ -372,7 +372,8 @@ private let allVerbs = [
       "Reads the .protocol files together, as the bus reads protocols.d, and prints every mistake as "
         + "FILE:LINE:COLUMN: MESSAGE. A file called - is the standard input, with protocols. No bus is needed.",
       "Reads the .policy files together, as the bus reads policy.d, and checks them against the expectations "
-        + "in the .test files. A user or group that this host does not have is a warning.",
+        + "in the .test files. A user or group that this host does not have is a warning in a line that "
+        + "allows, and a mistake in one that denies. A line that nobody can meet is a warning.",
       "Exits with 0 if there is no mistake, else with 1.",
     ]),
   VerbSyntax(
