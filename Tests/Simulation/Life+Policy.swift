@@ -31,7 +31,7 @@ extension Life {
     link.uid != Self.limitedUser || other.link.uid == link.uid
   }
 
-  /// A bus has applied the policy: what that does not allow has ended.
+  /// A bus has applied the policy: what that does not allow has ended, and is not buffered any more.
   ///
   /// - Parameter isCertain: false if the bus has died meanwhile.
   func endForbidden(isCertain: Bool) {
@@ -40,6 +40,10 @@ extension Life {
       for registration in link.registrations where registration.certainty != .gone {
         registration.mayBeEndedByPolicy = true
         if isCertain { forget(registration) } else { registration.certainty = .possible }
+      }
+      // The bus drops what it buffers for the client. It may have lost some of that for lack of space before.
+      for index in link.expected.indices where link.isSuspended == nil || link.expected[index].isBuffered {
+        link.expected[index].certainty = .possible
       }
     }
   }
