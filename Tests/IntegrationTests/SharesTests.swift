@@ -53,7 +53,9 @@ struct SharesTests {
     withExtendedLifetime((observer, hold)) {}
   }
 
-  @Test("includes what cannot be dropped: who does not read its verdicts may neither ask nor list, until it reads")
+  @Test(
+    "includes what cannot be dropped: who does not read its verdicts may neither ask nor list, until it reads"
+  )
   func unreadVerdicts() throws {
     let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
     let (deaf, delegate, other) = (

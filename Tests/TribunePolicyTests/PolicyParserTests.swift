@@ -70,7 +70,7 @@ struct PolicyParserTests {
   }
 
   @Test(
-    "A user or group that the host does not have is a warning, and a line that allows matches nobody",
+    "A user or group that the host does not have is a warning, and the line matches nobody",
     arguments: ["user:nobody-here", "group:nobody-here", "user:ann,group:nobody-here"])
   func unknown(_ who: String) {
     let parser = Self.parsed("allow * ** \(who)\nallow * ** \(who)")
@@ -79,17 +79,6 @@ struct PolicyParserTests {
     let policy = Policy(parser.lines)
     let request = Request(.post, .any, object: nil)
     #expect(policy.decision(on: request, by: Subject(user: 1001, groups: [2001])) == .notAllowed)
-  }
-
-  @Test(
-    "In a line that denies, it is a mistake: the line would have no effect",
-    arguments: ["user:nobody-here", "group:nobody-here", "user:ann,group:nobody-here"])
-  func unknownDenied(_ who: String) throws {
-    let parser = Self.parsed("allow * ** user:0\ndeny * ** \(who)\nallow * ** \(who)")
-    #expect(parser.lines.map(\.origin.number) == [1, 3])
-    let mistakes = parser.diagnostics.filter { !$0.isWarning }
-    #expect(mistakes.map(\.line) == [2])
-    #expect(mistakes.first?.message.hasSuffix("nobody-here, so the line would deny nothing") == true)
   }
 
   @Test(

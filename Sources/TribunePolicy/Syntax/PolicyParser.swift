@@ -196,10 +196,7 @@ package struct PolicyParser {
       let condition = try condition(text, at: column)
       let doubt: String?
       switch condition {
-      case .unknown where effect == .allow: doubt = "this host has no \(text), so the line matches nobody"
-      case .unknown:
-        throw Mistake(
-          column, "this host has no \(text)" + (effect == nil ? "" : ", so the line would deny nothing"))
+      case .unknown: doubt = "this host has no \(text)" + (effect == nil ? "" : ", so the line matches nobody")
       default: doubt = condition.doubt(after: conditions)
       }
       if let doubt {
