@@ -160,7 +160,7 @@ extension Bus {
   fileprivate var userByteCounts: [UInt32: Int] {
     // A user without connections can still have retained notifications.
     Dictionary(
-      uniqueKeysWithValues: accounts.open.filter { $0.charges.connectionCount > 0 }
+      uniqueKeysWithValues: accounts.nonEmpty.filter { $0.charges.connectionCount > 0 }
         .map { ($0.uid, $0.uses[.log]) })
   }
 

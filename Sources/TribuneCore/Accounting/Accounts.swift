@@ -47,7 +47,7 @@ package final class Accounts {
   }
 
   /// Accounts to which anything is charged, in the order of their users.
-  package var open: [UserAccount] {
+  package var nonEmpty: [UserAccount] {
     accounts.values.filter { !$0.isEmpty }.sorted { $0.uid < $1.uid }
   }
 

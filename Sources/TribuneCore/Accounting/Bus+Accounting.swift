@@ -182,7 +182,7 @@ extension Bus {
   package mutating func accountEntries(for slot: ConnectionSlot) -> [AccountEntry] {
     accounts.countDescriptors()
     var entries: [AccountEntry] = []
-    for account in accounts.open where mayListConnections(of: account.uid, from: slot) {
+    for account in accounts.nonEmpty where mayListConnections(of: account.uid, from: slot) {
       for resource in SharedResource.allCases {
         entries.append(
           AccountEntry(

@@ -196,7 +196,8 @@ package struct PolicyParser {
       let condition = try condition(text, at: column)
       let doubt: String?
       switch condition {
-      case .unknown: doubt = "this host has no \(text)" + (effect == nil ? "" : ", so the line matches nobody")
+      case .unknown:
+        doubt = "this host has no \(text)" + (effect == nil ? "" : ", so the line matches nobody")
       default: doubt = condition.doubt(after: conditions)
       }
       if let doubt {
