@@ -81,6 +81,18 @@ struct JSONDocumentTests {
     #expect(throws: JSONText.SyntaxError.self) { _ = try JSONDocument([0x22, 0xFF, 0x22].rawBytes) }
   }
 
+  @Test(
+    "the number of values has a limit, whatever they are; what is in strings is no value",
+    arguments: ["{}", "[]", "1", "\"\"", "\"{[\"", "\"\\\",\\\\\"", "null"])
+  func values(value: String) throws {
+    let isContainer = "[{".contains(value.prefix(1))
+    let most = (JSONDocument.separatorsMax - 1) / (isContainer ? 2 : 1)
+    func array(_ count: Int) -> String { "[\(Array(repeating: value, count: count).joined(separator: ","))]" }
+    #expect(try Self.root(array(most)).count == most)
+    let error = #expect(throws: JSONText.SyntaxError.self) { _ = try JSONDocument(array(most + 2).utf8Bytes) }
+    #expect(error?.reason == "the text has more than 16384 commas and opening brackets")
+  }
+
   @Test("depth and length have limits")
   func bounds() throws {
     let deep = String(repeating: "[", count: 2_000) + String(repeating: "]", count: 2_000)

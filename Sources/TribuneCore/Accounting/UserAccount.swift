@@ -48,6 +48,9 @@ package final class UserAccount {
   /// bytes cannot be dropped.
   package var relievedAbove = 0
 
+  /// The iteration of the event loop in which frames of the user were handled last, and the time that they took in it.
+  package var turn: (number: UInt64, nanoseconds: UInt64) = (0, 0)
+
   var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
 }
 

@@ -174,7 +174,7 @@ final class BusServer: EventLoopTarget {
 
   func beginIteration() {
     context.readClock()
-    if reader.hasDeferred { reader.handleDeferred() }
+    reader.beginIteration()
   }
 
   var hasWork: Bool { reader.hasDeferred }

@@ -17,12 +17,6 @@ final class FrameReader {
   /// many times `receiveSpace`.
   private static let readsUntilEmpty = 64
 
-  /// After this much of an iteration, a connection that has sent many expensive frames leaves the rest for the next
-  /// iteration, so that all others have their turn. The clock is read after every `framesPerLook` frames, and after
-  /// each frame that can be much work.
-  private static let iterationNanosecondsMax: UInt64 = 8_000_000
-  private static let framesPerLook = 8
-
   private let context: ServerContext
   private let sessions: SessionTable
   private let recorder: Recorder
@@ -34,6 +28,7 @@ final class FrameReader {
   private let quota: DescriptorQuota
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
+  private let turns = Turns()
   /// Connections whose frames were left for the next iteration, in order.
   private let unfinished = Cell<[Session]>([])
 
@@ -116,11 +111,14 @@ final class FrameReader {
 
   // MARK: Frames
 
-  /// Handles the whole frames from `start` on, or as many as the iteration has time for, and keeps the rest.
-  private func handleFrames(of session: Session, in buffer: ByteBuffer, from start: Int) {
+  /// Handles the whole frames from `start` on, and keeps the rest.
+  ///
+  /// - Parameter canWait: whether frames for which the iteration has no time are left for the next one.
+  private func handleFrames(
+    of session: Session, in buffer: ByteBuffer, from start: Int, canWait: Bool = true
+  ) {
     do throws(WireError) {
       var position = start
-      var work = 0
       var isDone = true
       if session.isAwaitingHello,
         let hello = try Hello(buffer.bytes(in: position..<buffer.count))
@@ -135,14 +133,10 @@ final class FrameReader {
         let header = try FrameHeader(buffer.bytes, at: position, limits: session.limits),
         buffer.count - position >= header.frameLength
       {
-        if work >= Self.framesPerLook {
-          guard SystemClock.monotonicNanoseconds < iterationEnd else {
-            isDone = false
-            break
-          }
-          work = 0
+        if canWait, !turns.hasTime(for: session.account, isMuchWork: header.canBeMuchWork) {
+          isDone = false
+          break
         }
-        work += header.canBeMuchWork ? Self.framesPerLook : 1
         if header.rawKind == FrameKind.post.rawValue, header.fieldsLength == 0,
           !header.flags.contains(.descriptor)
         {
@@ -172,11 +166,6 @@ final class FrameReader {
     }
   }
 
-  /// When connections begin to leave frames for the next iteration.
-  private var iterationEnd: UInt64 {
-    context.now.advanced(byNanoseconds: Self.iterationNanosecondsMax).nanoseconds
-  }
-
   // MARK: Deferred input
 
   /// Leaves the frames from `start` on for the next iteration.
@@ -194,24 +183,26 @@ final class FrameReader {
 
   var hasDeferred: Bool { !unfinished.value.isEmpty }
 
-  /// Handles the frames that the last iteration left. A connection that still has too many leaves the rest for the next
-  /// one.
-  func handleDeferred() {
+  /// Begins an iteration with the frames that the last one left. Those for which there is no time now, either, are left for
+  /// the next one.
+  func beginIteration() {
+    turns.begin(at: context.now)
+    guard hasDeferred else { return }
     var inTurn: [Session] = []
     swap(&inTurn, &unfinished.value)
     for session in inTurn { handleDeferred(of: session) }
   }
 
-  private func handleDeferred(of session: Session) {
+  private func handleDeferred(of session: Session, canWait: Bool = true) {
     guard session.isServed, let rest = session.input.deferred else { return }
     session.input.deferred = nil
-    handleFrames(of: session, in: rest, from: session.input.deferredStart)
+    handleFrames(of: session, in: rest, from: session.input.deferredStart, canWait: canWait)
     recorder.noteReceived(from: session)
   }
 
   /// Handles all deferred frames of a connection, however long that takes.
   func handleAllDeferred(of session: Session) {
-    while session.isServed, session.input.deferred != nil { handleDeferred(of: session) }
+    while session.isServed, session.input.deferred != nil { handleDeferred(of: session, canWait: false) }
   }
 
   // MARK: Partial frames
@@ -239,8 +230,8 @@ final class FrameReader {
   func checkProgress(of session: Session) {
     session.input.isWatchedForProgress = false
     guard session.isOpen, session.input.partial != nil else { return }
-    // The bus does not read from a paused poster, so it cannot complete its frame.
-    if session.pacing.isPaused { session.input.partialSince = context.now }
+    // The bus does not read from a paused poster, or one whose frames have to wait, so it cannot complete its frame.
+    if session.pacing.isPaused || session.input.deferred != nil { session.input.partialSince = context.now }
     let due = session.input.partialSince.advanced(
       byNanoseconds: context.configuration.frameTimeoutNanoseconds)
     if due <= context.now {
@@ -254,12 +245,15 @@ final class FrameReader {
 
 extension FrameHeader {
   /// Whether this frame alone can keep the bus busy for long: walking all that is retained, buffered or registered,
-  /// asking many delegates, or reading a file.
+  /// asking many delegates, checking long userInfo, or reading a file.
   fileprivate var canBeMuchWork: Bool {
     switch kind {
     case .list, .suspend, .ask: true
-    case .observe, .post: fieldsLength > 0
-    default: false
+    case .observe, .post: fieldsLength > 0 || payloadLength >= Self.longPayloadLength
+    default: payloadLength >= Self.longPayloadLength
     }
   }
+
+  /// Bytes of a payload that can be much work to check.
+  private static var longPayloadLength: Int { 4096 }
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+
+/// Shares the time of an iteration of the event loop among users, so that nobody waits long for the expensive frames of
+/// another user, on however many connections these come.
+///
+/// A user may take half of an iteration, and all users together the whole. After that, frames are left for the next
+/// iteration, but those of a user who has had no time in this one are still handled. The clock is read when another user's
+/// frames come, after every `framesPerLook` frames, and before each frame that can be much work.
+final class Turns {
+  static let iterationNanosecondsMax: UInt64 = 4_000_000
+  static let framesPerLook = 8
+
+  private let clock: () -> UInt64
+  private var number: UInt64 = 0
+  private var began: UInt64 = 0
+  private var lastLook: UInt64 = 0
+  /// The user whose frames are handled.
+  private var current: UserAccount?
+  private var framesSinceLook = 0
+
+  /// - Parameter clock: nanoseconds.
+  init(clock: @escaping () -> UInt64 = { SystemClock.monotonicNanoseconds }) { self.clock = clock }
+
+  /// An iteration begins.
+  func begin(at now: Instant) {
+    number &+= 1
+    (began, lastLook) = (now.nanoseconds, now.nanoseconds)
+    current = nil
+  }
+
+  /// Whether a user's next frame is handled in this iteration.
+  @inline(__always) func hasTime(for account: UserAccount, isMuchWork: Bool) -> Bool {
+    if current === account, !isMuchWork, framesSinceLook < Self.framesPerLook {
+      framesSinceLook += 1
+      return true
+    }
+    return look(account, isMuchWork)
+  }
+
+  private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
+    let now = clock()
+    current?.turn.nanoseconds += now - lastLook
+    lastLook = now
+    current = account
+    if account.turn.number != number { account.turn = (number, 0) }
+    // After a frame that can be much work, the clock is read again.
+    framesSinceLook = isMuchWork ? Self.framesPerLook : 1
+    return account.turn.nanoseconds == 0
+      || account.turn.nanoseconds < Self.iterationNanosecondsMax / 2
+        && now - began < Self.iterationNanosecondsMax
+  }
+}

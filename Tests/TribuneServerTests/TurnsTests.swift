@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+
+@testable import TribuneServer
+
+@MainActor
+@Suite("Turns in an iteration")
+struct TurnsTests {
+  private final class Clock {
+    var now: UInt64 = 1_000_000_000
+  }
+
+  private let clock = Clock()
+  private let turns: Turns
+  private let (greedy, other, third): (UserAccount, UserAccount, UserAccount)
+
+  init() {
+    let accounts = Accounts()
+    (greedy, other, third) = (accounts.account(of: 1), accounts.account(of: 2), accounts.account(of: 3))
+    turns = Turns { [clock] in clock.now }
+    begin()
+  }
+
+  private func begin() { turns.begin(at: Instant(nanoseconds: clock.now)) }
+
+  /// Handles frames of a user, each of which takes so long, until there is no time for more.
+  private func handleAll(of account: UserAccount, nanoseconds: UInt64, isMuchWork: Bool = true) -> Int {
+    for count in 0..<100_000 {
+      guard turns.hasTime(for: account, isMuchWork: isMuchWork) else { return count }
+      clock.now += nanoseconds
+    }
+    return 100_000
+  }
+
+  @Test("A user has half of it, all have the whole, and who has had none has one turn")
+  func shares() {
+    let half = Turns.iterationNanosecondsMax / 2
+    #expect(handleAll(of: greedy, nanoseconds: half / 4) == 4)
+    #expect(!turns.hasTime(for: greedy, isMuchWork: false))
+    #expect(handleAll(of: other, nanoseconds: half / 4) == 4)
+    #expect(!turns.hasTime(for: greedy, isMuchWork: true))
+    #expect(handleAll(of: third, nanoseconds: half / 4) == 1)
+    #expect(!turns.hasTime(for: other, isMuchWork: true))
+  }
+
+  @Test("One long frame delays every other user, and no second one follows")
+  func long() {
+    #expect(handleAll(of: greedy, nanoseconds: 100 * Turns.iterationNanosecondsMax) == 1)
+    for _ in 0..<200 { #expect(!turns.hasTime(for: greedy, isMuchWork: true)) }
+    #expect(turns.hasTime(for: other, isMuchWork: true))
+  }
+
+  @Test("The time of one user is not taken for that of another, whose frames come between")
+  func between() {
+    for _ in 0..<3 {
+      _ = turns.hasTime(for: greedy, isMuchWork: false)
+      clock.now += Turns.iterationNanosecondsMax
+      #expect(turns.hasTime(for: other, isMuchWork: false))
+    }
+    #expect(!turns.hasTime(for: greedy, isMuchWork: false))
+  }
+
+  @Test("Frames that are little work are counted, so that the clock is read for each few")
+  func little() {
+    let count = handleAll(of: greedy, nanoseconds: Turns.iterationNanosecondsMax, isMuchWork: false)
+    #expect(count == Turns.framesPerLook)
+  }
+
+  @Test("All have their time again in the next one")
+  func next() {
+    #expect(handleAll(of: greedy, nanoseconds: Turns.iterationNanosecondsMax) == 1)
+    begin()
+    #expect(handleAll(of: greedy, nanoseconds: Turns.iterationNanosecondsMax) == 1)
+  }
+}
