@@ -79,7 +79,7 @@ local entry_fields = enumeration(
     { "connection", "id" }, { "peer", "group", peer }, { "age", "u64" }, { "observations", "u32" },
     { "delegates", "u32" }, { "queries", "u32" }, { "queued", "u64" }, { "lost", "u64" }, { "posted", "u64" },
     { "state", "bits", { [1] = "paused", [2] = "lossy", [4] = "suspended", [8] = "not_surviving" } },
-    { "held", "u64" },
+    { "held", "u64" }, { "coalesced", "u64", newer = true },
   },
   {
     { "connection", "id" }, { "pattern", "text" }, { "about", "text" }, { "suspension", "enum", suspensions },

@@ -20,6 +20,17 @@ extension Connection {
     }
   }
 
+  /// This connection, as the bus sees it.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`; `protocolViolation` if the bus does not list it.
+  public func own() async throws(TribuneError) -> ConnectionInfo {
+    let list = List(.connections, connection: session.connection.rawValue)
+    for case .connection(let entry) in try await link.list(list, name: "", object: "") {
+      return ConnectionInfo(entry)
+    }
+    throw .violation("the bus does not list this connection")
+  }
+
   /// The connections that have gone in the last minute, at most the latest 1,024, in the order of their leaving.
   ///
   /// A bus that was restarted knows none that had gone before.

@@ -36,7 +36,7 @@ public final class Connection: Sendable {
 
   init(link: Link) { self.link = link }
 
-  private var session: LinkState.Session {
+  var session: LinkState.Session {
     guard let session = link.state.withLock({ $0.session }) else {
       preconditionFailure("a Connection was made before the welcome of the bus")
     }

@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneSystem
+import TribuneWire
 
 /// Stops and continues this process for Ctrl-Z and `fg`. It suspends the connection on the bus first, because nothing
 /// is read while the process is stopped: notifications are then treated as each observation says, and delay no poster.
@@ -58,8 +59,14 @@ actor JobControl {
 
   private func tell(_ isSuspended: Bool) async {
     do throws(TribuneError) {
-      try await bounded(by: Self.suspendTimeout) { [connection] () async throws(TribuneError) in
-        if isSuspended { try await connection.suspend() } else { try await connection.resume() }
+      try await bounded(by: Self.suspendTimeout) { [connection, context] () async throws(TribuneError) in
+        if isSuspended { return try await connection.suspend() }
+        let coalesced = try await connection.own().coalesced
+        try await connection.resume()
+        guard coalesced > 0 else { return }
+        context.terminal.report(
+          "\(coalesced.counted("notification")) coalesced: later ones of the same name and object replaced them"
+        )
       }
     } catch {
       // Reading the connection reports that it has ended.

@@ -70,6 +70,11 @@ extension Bus {
     return (connection.observations.count, connection.delegates.count, connection.queries.count)
   }
 
+  /// Notifications for a connection that later ones have replaced since it was suspended.
+  package func coalescedCount(at slot: ConnectionSlot) -> UInt64 {
+    connections[slot].buffered?.coalescedCount ?? 0
+  }
+
   /// Bytes buffered for a connection; nil if it is not suspended.
   package func bufferedByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].buffered?.byteCount }
 

@@ -3,4 +3,4 @@
 import TribuneServer
 import TribuneSystem
 
-ThisProcess.exit(Daemon.main(Array(CommandLine.arguments.dropFirst())))
+ThisProcess.exit(Daemon.main(Environment.arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) }))

@@ -110,6 +110,10 @@ struct ObservingCommandTests {
     try Self.awaitResumption(in: monitor)
     #expect(try bus.tribunectl("post", "end").status == 0)
     #expect(try Self.names(expected.map { _ in try observer.output.line() }) == expected)
+    guard expected.first == "b " else { return }
+    #expect(
+      try observer.errors.line()
+        == "tribunectl: 1 notification coalesced: later ones of the same name and object replaced them")
   }
 
   @Test("an observer can be stopped repeatedly, even while the bus is, and SIGTERM still ends it")
@@ -147,7 +151,9 @@ struct ObservingCommandTests {
     let list = try bus.tribunectl("list")
     #expect(list.lines.contains { $0.contains(" \(observer.pid) ") && $0.contains("  suspended  ") })
     let people = try bus.tribunectl("status", id)
-    #expect(people.output.contains("State: suspended; \(buffered) bytes are buffered for it\n"))
+    #expect(
+      people.output.contains(
+        "State: suspended; \(buffered) bytes are buffered for it, 0 notifications coalesced\n"))
     #expect(people.lines.contains { $0.split(separator: " ") == ["a.**", "any", "hold", "yes"] })
     let programs = try bus.tribunectl("status", id, "-j").object()
     let observations = try #require(programs["observations"] as? [[String: Any]])

@@ -184,6 +184,15 @@ struct StartingTests {
     #expect(daemon.output.isEmpty)
   }
 
+  @Test("a program has its arguments where there is no /proc, too", arguments: ["tribuned", "tribunectl"])
+  func withoutProc(program: String) throws {
+    let bare = try FinishedProgram([
+      "/usr/bin/unshare", "--mount", "/bin/sh", "-c", "umount -l /proc && exec \"$0\" --no-such-option",
+      try Programs.path(of: program),
+    ])
+    #expect(bare.status != 0 && bare.errors.contains("--no-such-option"), "\(bare.errors)")
+  }
+
   // MARK: The configuration
 
   @Test("--check-config needs no bus, and prints nothing if all is right")

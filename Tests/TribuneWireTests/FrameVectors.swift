@@ -277,7 +277,7 @@ extension FrameVector {
         ConnectionEntry(
           id: ConnectionID(rawValue: 8), peer: shell, age: 2_000_000, observations: 0, delegates: 0,
           queries: 0, queued: 0, lost: 0, posted: 0, isPaused: false, isLossy: true, isSuspended: true,
-          buffered: 4096, isSurviving: false)), serial: 23),
+          buffered: 4096, isSurviving: false, coalesced: 40)), serial: 23),
     FrameVector(
       "entry-observation",
       Entry.observation(

@@ -72,6 +72,8 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     case .hold: 8
     // It did not count what is denied.
     case .entry where (fields as? Entry)?.isAboutBus == true: 110
+    // Nor what is coalesced for a connection.
+    case .entry where (fields as? Entry)?.isAboutConnection == true: try? fieldBytes().count - 8
     default: nil
     }
   }
@@ -118,4 +120,5 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
 
 extension Entry {
   fileprivate var isAboutBus: Bool { if case .bus = self { true } else { false } }
+  fileprivate var isAboutConnection: Bool { if case .connection = self { true } else { false } }
 }

@@ -39,6 +39,9 @@ static inline char *_Nullable *_Nonnull tribune_environment(void)
 	return environ;
 }
 
+/* The arguments of main, with NULL behind the last. Swift takes its own from /proc, which may not be there. */
+char *_Nullable *_Nonnull tribune_arguments(void);
+
 /* From here on, other processes of the same user cannot inspect this one: ptrace(2), /proc/PID/fd. */
 static inline int tribune_forbid_tracing(void)
 {

@@ -46,7 +46,7 @@ extension ConnectionInfo {
       delegates: Int(entry.delegates), queries: Int(entry.queries), queuedBytes: Int(clamping: entry.queued),
       lost: Int(clamping: entry.lost), posted: Int(clamping: entry.posted), isPaused: entry.isPaused,
       isLossy: entry.isLossy, isSuspended: entry.isSuspended, heldBytes: Int(clamping: entry.buffered),
-      isSurviving: entry.isSurviving)
+      coalesced: Int(clamping: entry.coalesced), isSurviving: entry.isSurviving)
   }
 }
 

@@ -92,6 +92,8 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var isSuspended: Bool
   /// Bytes that the bus buffers for it until it resumes.
   public var heldBytes: Int
+  /// Notifications that later ones have replaced since it has suspended them.
+  public var coalesced: Int
   /// Whether it survives a restart of the bus, as far as any connection does. If not, it ends with the bus: the bus had
   /// no space to log it, or the keeper has no copy of it yet.
   public var isSurviving: Bool

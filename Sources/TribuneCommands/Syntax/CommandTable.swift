@@ -153,7 +153,8 @@ private let allVerbs = [
         + "cannot be started, tribunectl exits with 127 if there is no such program, else with 126.",
       "With --awaited, post --wait waits until the line is written or the command has ended. A command "
         + "that does not exit with 0 has failed.",
-      "Ctrl-Z suspends the observer on the bus until it continues; --suspension says what happens to "
+      "Ctrl-Z suspends the observer on the bus until it continues, and then says how many notifications "
+        + "were coalesced; --suspension says what happens to "
         + "notifications meanwhile. A running command is not stopped.",
       "Prints \"observing …\" on standard error once the bus has confirmed.",
     ],

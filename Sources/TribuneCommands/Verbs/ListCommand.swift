@@ -85,6 +85,7 @@ extension ConnectionInfo {
         ("lost", .integer(lost)),
         ("posted", .integer(posted)), ("paused", .bool(isPaused)), ("lossy", .bool(isLossy)),
         ("suspended", .bool(isSuspended)), ("heldBytes", .integer(heldBytes)),
+        ("coalesced", .integer(coalesced)),
         ("surviving", .bool(isSurviving)),
       ])
   }

@@ -85,7 +85,11 @@ struct StatusCommand: Command {
     if connection.isLossy { rows.append(("State", "lossy: it does not read")) }
     if connection.isSuspended {
       rows.append(
-        ("State", "suspended; \(connection.heldBytes.counted("byte is", "bytes are")) buffered for it"))
+        (
+          "State",
+          "suspended; \(connection.heldBytes.counted("byte is", "bytes are")) buffered for it, "
+            + "\(connection.coalesced.counted("notification")) coalesced"
+        ))
     }
     if !connection.isSurviving { rows.append(("State", "not surviving: a restart of the bus closes it")) }
     try context.write(labelled(rows))

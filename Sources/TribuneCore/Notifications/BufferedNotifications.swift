@@ -16,6 +16,8 @@ struct BufferedNotifications {
   private(set) var runs: CoalescingQueue<Run>
   /// Notifications that were dropped for lack of space.
   var lostCount: UInt64 = 0
+  /// Notifications that later ones have replaced since the connection was suspended.
+  var coalescedCount: UInt64 = 0
   /// Buffered notifications.
   private var count: UInt64 = 0
   /// Notifications that the connection will receive, or see reported as lost.
@@ -33,7 +35,11 @@ struct BufferedNotifications {
   mutating func append(_ slice: ByteSlice, count: UInt64, replacing key: ExactText?, limit: Int) {
     var run = Run(slice: slice, count: count)
     if let key {
-      for replaced in runs.remove(under: key) { self.count -= replaced.count }
+      for replaced in runs.remove(under: key) {
+        self.count -= replaced.count
+        coalescedCount += replaced.count
+      }
+      coalescedCount += count - 1
       run = Run(slice: slice.lastFrame, count: 1)
     }
     // A copy, so that the run does not keep its receive buffer.

@@ -17,6 +17,7 @@ extension BufferedNotifications {
       if let file = run.slice.buffer.attachment { files.append(file) }
       buffer.appendBytesField(run.slice.bytes)
     }
+    buffer.append(coalescedCount)
     return files
   }
 
@@ -26,12 +27,15 @@ extension BufferedNotifications {
       append(Run(slice: run.slice, count: run.count), under: run.isCoalescing ? run.slice.coalescingKey : nil)
     }
     lostCount += restored.lostCount
+    coalescedCount += restored.coalescedCount
   }
 }
 
 /// Notifications that another bus had buffered.
 struct RestoredBuffer {
   private(set) var lostCount: UInt64
+  /// 0 if a bus of version 0.1.0 wrote it.
+  private(set) var coalescedCount: UInt64 = 0
   /// Frames of one name and object in a buffer of their own, and whether later ones replace them.
   private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
 
@@ -55,6 +59,10 @@ struct RestoredBuffer {
       }
       let own = ByteBuffer(holding: bytes, attachment: hasFile ? files.removeFirst() : nil)
       runs.append((ByteSlice(own, 0..<own.count), count, isCoalescing))
+    }
+    coalescedCount = reader.isAtEnd ? 0 : try reader.integer()
+    guard coalescedCount <= BusCounters.most else {
+      throw WireError(.invalidValue, "a number of \(coalescedCount) coalesced notifications is out of range")
     }
     guard files.isEmpty else {
       throw WireError(.unexpectedDescriptors, "\(files.count) files belong to no buffered notification")

@@ -185,6 +185,7 @@ final class Lister {
       id: id, peer: peer, age: context.now.nanoseconds(since: connected) / 1000,
       observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
       queries: UInt32(clamping: counts.queries), queued: 0, lost: 0, posted: 0, isPaused: false,
-      isLossy: false, isSuspended: buffered != nil, buffered: UInt64(buffered ?? 0), isSurviving: false)
+      isLossy: false, isSuspended: buffered != nil, buffered: UInt64(buffered ?? 0), isSurviving: false,
+      coalesced: bus.value.coalescedCount(at: slot))
   }
 }

@@ -27,7 +27,7 @@ package enum Environment {
   }
 
   /// The program's arguments, its own name first, as bytes: a file's name need not be text.
-  package static var arguments: [[UInt8]] { unsafe bytes(of: CommandLine.unsafeArgv) }
+  package static var arguments: [[UInt8]] { unsafe bytes(of: tribune_arguments()) }
 
   /// All variables, `NAME=value` each.
   package static var entries: [[UInt8]] { unsafe bytes(of: tribune_environment()) }

@@ -85,11 +85,13 @@ package struct ConnectionEntry: Equatable, Sendable {
   package var buffered: UInt64
   /// Whether it survives a restart of the bus, if any connection does. An older bus reports true for all.
   package var isSurviving: Bool
+  /// Notifications that later ones have replaced since it was suspended. An older bus reports 0.
+  package var coalesced: UInt64
 
   package init(
     id: ConnectionID, peer: PeerIdentity, age: UInt64, observations: UInt32, delegates: UInt32,
     queries: UInt32, queued: UInt64, lost: UInt64, posted: UInt64, isPaused: Bool, isLossy: Bool,
-    isSuspended: Bool = false, buffered: UInt64 = 0, isSurviving: Bool = true
+    isSuspended: Bool = false, buffered: UInt64 = 0, isSurviving: Bool = true, coalesced: UInt64 = 0
   ) {
     self.id = id
     self.peer = peer
@@ -105,6 +107,7 @@ package struct ConnectionEntry: Equatable, Sendable {
     self.isSuspended = isSuspended
     self.buffered = buffered
     self.isSurviving = isSurviving
+    self.coalesced = coalesced
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -123,6 +126,7 @@ package struct ConnectionEntry: Equatable, Sendable {
     isSuspended = flags & 4 != 0
     isSurviving = flags & 8 == 0
     buffered = try reader.integer()
+    coalesced = reader.isAtEnd ? 0 : try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -138,6 +142,7 @@ package struct ConnectionEntry: Equatable, Sendable {
     buffer.append(
       UInt8((isPaused ? 1 : 0) | (isLossy ? 2 : 0) | (isSuspended ? 4 : 0) | (isSurviving ? 0 : 8)))
     buffer.append(buffered)
+    buffer.append(coalesced)
   }
 }
 
