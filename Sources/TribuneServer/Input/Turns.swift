@@ -41,7 +41,8 @@ final class Turns {
   }
 
   private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
-    let now = clock()
+    // The iteration has just begun.
+    let now = current == nil ? began : clock()
     current?.turn.nanoseconds += now - lastLook
     lastLook = now
     current = account
