@@ -177,7 +177,7 @@ local fields_of = {
         { "elapsed", "u64" }, { "value", "blob" },
       },
     },
-    { "is_overridden", "bool" }, { "is_dry_run", "bool" },
+    { "is_overridden", "bool" }, { "is_dry_run", "bool" }, { "omitted", "u32", newer = true },
   },
   [14] = {
     { "query", "u64" }, { "delegate", "u64" },

@@ -17,7 +17,7 @@ extension Connection {
   ///   - mode: how the query goes through the chain.
   ///   - default: the verdict when no delegate approves or vetoes.
   ///   - override: the reason for overriding vetoes, truncated at 4,096 bytes; nil to respect them. An overridden
-  ///     verdict is allowed, lists every veto and says that it is overridden; the bus logs and posts it.
+  ///     verdict is allowed, lists the vetoes and says that it is overridden; the bus logs and posts it.
   ///   - isDryRun: whether to tell the delegates that no action will follow.
   ///   - parent: the query that the caller is answering meanwhile (``Question/query``).
   ///   - progress: called when a delegate is asked, when it defers, and with its outcome; runs on the connection's
@@ -82,7 +82,8 @@ extension Connection {
       deadline: Checked.milliseconds(deadline), mode: mode, parent: parent ?? 0,
       flags: progress == nil ? .none : .wantsProgress)
     let verdict = try await ask(fields, name, object, userInfo, progress)
-    return QueryReply(query: verdict.query, outcomes: verdict.outcomes)
+    return QueryReply(
+      query: verdict.query, outcomes: verdict.outcomes, omittedCount: verdict.omittedCount)
   }
 
   private func ask(

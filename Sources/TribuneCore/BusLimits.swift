@@ -23,8 +23,11 @@ package struct BusLimits: Equatable, Sendable {
   package var questionsMax = 32 << 20
   /// Bytes of reasons and values that a connection's queries and awaited posts have received and not yet sent to it.
   package var answersMax = 32 << 20
-  /// Holds that one verdict lists, the oldest ones. The length of a verdict depends on their reasons.
-  package var holdsListedMax = 1024
+  /// Bytes of the identities that a verdict lists, each charged as for a query under way: those of holds, and those of
+  /// delegates without a value.
+  package var outcomeIdentitiesMax = 65_536
+  /// Bytes of reasons that a verdict lists: those of holds, and those of delegates. At least one always fits.
+  package var outcomeReasonsMax = 32_768
   /// Ancestors that a nested query can have.
   package static var ancestorsMax: Int { 32 }
   /// Declarations of one connection that define protocols.

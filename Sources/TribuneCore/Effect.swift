@@ -56,6 +56,8 @@ package struct Decision {
   package let verdict: Verdict
   /// The outcomes that are vetoes. If a delegate timed out, left or failed, its failure policy decides.
   package let vetoes: OutcomePlaces
+  /// Vetoes that the verdict does not list.
+  package let omittedVetoCount: Int
   package let mode: QueryMode
   package let asker: ConnectionID
   package let askerPeer: PeerIdentity

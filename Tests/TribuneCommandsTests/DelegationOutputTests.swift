@@ -44,7 +44,8 @@ struct DelegationOutputTests {
       ))
     #expect(json.contains(#""elapsed":0,"value":{"rows":3}}"#))
     #expect(json.contains(#""elapsed":0,"valueBase64":"/w=="}"#))
-    #expect(QueryReply(query: 7).json.compact == #"{"query":7,"value":null,"outcomes":[]}"#)
+    #expect(
+      QueryReply(query: 7).json.compact == #"{"query":7,"value":null,"outcomes":[],"outcomesOmitted":0}"#)
   }
 
   @Test("a hold in a table and in JSON")

@@ -61,6 +61,14 @@ struct OutputTests {
         """)
   }
 
+  @Test("a verdict says how many outcomes the bus has not listed")
+  func omitted() throws {
+    let verdict = Verdict(.vetoed, query: 7, outcomes: [Self.veto], omittedCount: 1008)
+    let text = verdict.text(of: "a", object: "", in: try makeContext())
+    #expect(text == "vetoed: a\n  vetoed    delegate 5 (pid 44, uid 0)  [0]\n  and 1008 more\n")
+    #expect(verdict.json.compact.contains(#"}],"outcomesOmitted":1008,"unanswered":false,"#))
+  }
+
   private static let failure = Outcome(delegate: 3, kind: .timedOut, pid: 42, elapsed: .seconds(5))
   private static let otherFailure = Outcome(delegate: 4, kind: .failed, reason: "broken", pid: 43)
   private static let veto = Outcome(delegate: 5, kind: .vetoed, pid: 44)
@@ -119,8 +127,8 @@ struct OutputTests {
         == #"{"verdict":"vetoed","query":7,"outcomes":[{"delegate":3,"label":"restore","outcome":"vetoed","#
         + #""reason":"a restore\nruns\u001b[2J","pid":42,"uid":1000,"process":"restore.sh","#
         + #""unit":"backup.service","systemUnit":"backup.service","userUnit":"","elapsed":0.001500},{"delegate":4,"label":"","outcome":"approved","#
-        + #""reason":"","pid":43,"uid":0,"process":"","unit":"","systemUnit":"","userUnit":"","elapsed":2}],"unanswered":false,"#
-        + #""overridden":false,"dryRun":false}"#)
+        + #""reason":"","pid":43,"uid":0,"process":"","unit":"","systemUnit":"","userUnit":"","elapsed":2}],"#
+        + #""outcomesOmitted":0,"unanswered":false,"overridden":false,"dryRun":false}"#)
   }
 
   @Test("a notification is one line, whatever its userInfo")

@@ -30,18 +30,6 @@ struct HoldTests {
     }
   }
 
-  @Test("A verdict lists the oldest holds, up to a limit")
-  func manyHolds() {
-    let bus = BusUnderTest { $0.holdsListedMax = 3 }
-    let (asker, holder) = (bus.connect(), bus.connect())
-    for serial in 1...5 { bus.hold("x", by: holder, serial: Serial(serial)) }
-    bus.ask("x", by: asker, serial: 5, mode: .all)
-    #expect(bus.lastVerdict?.outcomes.map(\.delegate.id.rawValue) == [1, 2, 3])
-    for serial in 1...3 { bus.cancel(Serial(serial), by: holder) }
-    bus.ask("x", by: asker, serial: 6)
-    #expect(bus.lastVerdict?.outcomes.map(\.delegate.id.rawValue) == [4, 5])
-  }
-
   @Test("A hold ends a query before a delegate is asked", arguments: [QueryMode.parallel, .order])
   func nobodyAsked(_ mode: QueryMode) {
     let (asker, delegate) = (bus.connect(), bus.connectDelegate("x", to: "o"))

@@ -19,7 +19,8 @@ private func outcome(
 
 private func entry(
   _ verdict: VerdictKind = .allowed, _ outcomes: [Outcome] = [], vetoes: [Int] = [], override: String? = nil,
-  isUnanswered: Bool = false, object: String = "repo/main", mode: QueryMode = .parallel
+  isUnanswered: Bool = false, object: String = "repo/main", mode: QueryMode = .parallel,
+  omitted: (outcomes: Int, vetoes: Int) = (0, 0)
 ) -> VerdictEntry {
   VerdictEntry(
     name: "backup.shouldPrune", object: object,
@@ -28,8 +29,9 @@ private func entry(
     askerConnection: ConnectionID(rawValue: 3),
     verdict: Verdict(
       query: QueryID(rawValue: 9), verdict: verdict, isUnanswered: isUnanswered, outcomes: outcomes,
-      isOverridden: override != nil),
-    vetoes: OutcomePlaces(vetoes), overrideReason: override ?? "", mode: mode, elapsedMicroseconds: 1_234)
+      isOverridden: override != nil, omittedCount: omitted.outcomes),
+    vetoes: OutcomePlaces(vetoes), omittedVetoCount: omitted.vetoes, overrideReason: override ?? "",
+    mode: mode, elapsedMicroseconds: 1_234)
 }
 
 @Suite("A verdict in the journal")
@@ -155,6 +157,12 @@ struct VerdictEntryTests {
     let all = entry(.vetoed, vetoes, vetoes: Array(0..<200)).journalEntry.fields
     #expect(all.count { $0.hasPrefix("TRIBUNE_VETO=") } == 64)
     #expect(all.contains("TRIBUNE_VETOES=200"))
+
+    let bounded = entry(.vetoed, vetoes, vetoes: Array(0..<200), omitted: (1000, 800)).journalEntry
+    for field in ["DELEGATES=1200", "VETOES=1000", "OUTCOMES_OMITTED=1136"] {
+      #expect(bounded.fields.contains("TRIBUNE_\(field)"))
+    }
+    #expect(bounded.fields.contains { $0.hasSuffix("(and 999 more)") })
   }
 
   @Test("without a journal, is a line on standard error at the level debug only")

@@ -107,8 +107,8 @@ struct FieldReaderTests {
   func hugeCounts() {
     let empty = Verdict(query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [])
     let buffer = ByteBuffer { empty.append(to: $0) }
-    // The last six bytes are the count and two flags.
-    buffer.store(UInt32.max, at: buffer.count - 6)
+    // The last ten bytes are the count, two flags, and the number of further outcomes.
+    buffer.store(UInt32.max, at: buffer.count - 10)
     #expect(decoding(buffer.array, as: empty) == .malformedFrame)
   }
 

@@ -217,6 +217,11 @@ extension FrameVector {
       "verdict-unanswered",
       Verdict(query: QueryID(rawValue: 42), verdict: .allowed, isUnanswered: true, outcomes: []), serial: 6),
     FrameVector(
+      "verdict-omitted",
+      Verdict(
+        query: QueryID(rawValue: 46), verdict: .vetoed, isUnanswered: false, outcomes: [], omittedCount: 1008),
+      serial: 38),
+    FrameVector(
       "verdict-overridden",
       Verdict(
         query: QueryID(rawValue: 43), verdict: .allowed, isUnanswered: false,

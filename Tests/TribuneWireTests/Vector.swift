@@ -70,6 +70,8 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     case .post, .observe: 0
     // In version 0.1.0, a hold had no label.
     case .hold: 8
+    // A verdict listed all outcomes.
+    case .verdict: ByteBuffer { fields.append(to: $0) }.count - 4
     // It did not count what is denied.
     case .entry where (fields as? Entry)?.isAboutBus == true: 110
     // Nor what is coalesced for a connection.

@@ -114,8 +114,8 @@ extension Verdict {
   init(_ verdict: TribuneWire.Verdict) {
     self.init(
       Decision(verdict.verdict), query: verdict.query.rawValue, isUnanswered: verdict.isUnanswered,
-      outcomes: verdict.outcomes.map(Outcome.init), isOverridden: verdict.isOverridden,
-      isDryRun: verdict.isDryRun)
+      outcomes: verdict.outcomes.map(Outcome.init), omittedCount: verdict.omittedCount,
+      isOverridden: verdict.isOverridden, isDryRun: verdict.isDryRun)
   }
 }
 

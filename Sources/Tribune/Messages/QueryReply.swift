@@ -4,13 +4,16 @@
 public struct QueryReply: Hashable, Sendable {
   /// The query's id, never used again.
   public var query: UInt64
-  /// The outcome of each delegate that has one, in the chain's order.
+  /// The outcome of each delegate that has one, in the chain's order: all that have a value, and the others that fit.
   public var outcomes: [Outcome]
+  /// The number of further outcomes, which the bus has not listed because there are too many. None has a value.
+  public var omittedCount: Int
 
   /// Makes a reply for tests of askers.
-  public init(query: UInt64, outcomes: [Outcome] = []) {
+  public init(query: UInt64, outcomes: [Outcome] = [], omittedCount: Int = 0) {
     self.query = query
     self.outcomes = outcomes
+    self.omittedCount = omittedCount
   }
 
   /// The values, in the chain's order.

@@ -71,6 +71,7 @@ extension Verdict {
     }
     return "query \(query): "
       + ([decision.rawValue] + notes.compactMap { $0 }).joined(separator: ", ") + outcomes.joined()
+      + (omittedCount == 0 ? "" : "; and \(omittedCount) more")
   }
 }
 

@@ -26,8 +26,11 @@ public struct Verdict: Hashable, Sendable {
   public var query: UInt64
   /// Whether no delegate approved or vetoed: the decision is the asker's own default.
   public var isUnanswered: Bool
-  /// The outcome of each delegate that has one, in the chain's order.
+  /// The outcome of each delegate that has one, in the chain's order: the holds and the delegates that fit.
   public var outcomes: [Outcome]
+  /// The number of further outcomes, which the bus has not listed because there are too many. At least one veto is
+  /// always listed if there is any.
+  public var omittedCount: Int
   /// Whether there are vetoes among the outcomes, which the asker overrode.
   public var isOverridden: Bool
   /// Whether it was a dry run: the delegates knew that no action would follow.
@@ -36,12 +39,13 @@ public struct Verdict: Hashable, Sendable {
   /// Makes a verdict for tests of askers.
   public init(
     _ decision: Decision, query: UInt64, isUnanswered: Bool = false, outcomes: [Outcome] = [],
-    isOverridden: Bool = false, isDryRun: Bool = false
+    omittedCount: Int = 0, isOverridden: Bool = false, isDryRun: Bool = false
   ) {
     self.decision = decision
     self.query = query
     self.isUnanswered = isUnanswered
     self.outcomes = outcomes
+    self.omittedCount = omittedCount
     self.isOverridden = isOverridden
     self.isDryRun = isDryRun
   }

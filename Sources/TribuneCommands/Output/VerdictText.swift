@@ -9,8 +9,8 @@ extension Verdict {
   var members: [(name: String, value: JSONValue)] {
     [
       ("verdict", .string(decision.rawValue)), ("query", .unsigned(query)),
-      ("outcomes", .array(outcomes.map(\.json))), ("unanswered", .bool(isUnanswered)),
-      ("overridden", .bool(isOverridden)), ("dryRun", .bool(isDryRun)),
+      ("outcomes", .array(outcomes.map(\.json))), ("outcomesOmitted", .unsigned(UInt64(omittedCount))),
+      ("unanswered", .bool(isUnanswered)), ("overridden", .bool(isOverridden)), ("dryRun", .bool(isDryRun)),
     ]
   }
 
@@ -25,7 +25,8 @@ extension Verdict {
     }
     let failures = vetoingFailures
     if failures.count > 1 { head += " (at least one failure counts as a veto)" }
-    let lines = outcomes.map { "  " + $0.line(isVetoingFailure: failures == [$0], in: context) }
+    var lines = outcomes.map { "  " + $0.line(isVetoingFailure: failures == [$0], in: context) }
+    if omittedCount > 0 { lines.append("  and \(omittedCount) more") }
     return ([head] + lines).map { $0 + "\n" }.joined()
   }
 

@@ -81,8 +81,8 @@ struct Query: Sendable {
       try context.print(
         .object([
           ("verdict", .string(decision.rawValue)), ("query", .null), ("outcomes", .array([])),
-          ("unanswered", .bool(true)), ("overridden", .bool(false)), ("dryRun", .bool(isDryRun)),
-          ("unreachable", .bool(true)),
+          ("outcomesOmitted", .unsigned(0)), ("unanswered", .bool(true)), ("overridden", .bool(false)),
+          ("dryRun", .bool(isDryRun)), ("unreachable", .bool(true)),
         ]))
     }
   }

@@ -164,6 +164,9 @@ struct GuardCommand: Command {
     for outcome in against {
       context.terminal.reportLine("  " + outcome.report(isVetoingFailure: failures == [outcome]))
     }
+    if verdict.omittedCount > 0 {
+      context.terminal.reportLine("  of \(verdict.omittedCount) more, the bus did not say the outcome")
+    }
     if against.isEmpty { context.terminal.reportLine("  no delegate approved it") }
     context.show { () throws(CommandError) in
       if context.json != .off { try context.print(verdict.json) }

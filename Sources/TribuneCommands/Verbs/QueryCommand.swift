@@ -55,6 +55,7 @@ struct QueryCommand: Command {
       "\(subjectText(query.name, query.object)) has no value"
         + (reply.outcomes.isEmpty ? ": no delegate answered" : ""))
     for outcome in reply.outcomes { context.terminal.reportLine("  " + outcome.report()) }
+    if reply.omittedCount > 0 { context.terminal.reportLine("  and \(reply.omittedCount) more") }
   }
 }
 
@@ -62,7 +63,7 @@ extension QueryReply {
   var json: JSONValue {
     .object([
       ("query", .unsigned(query)), (value ?? .none).jsonMember(named: "value"),
-      ("outcomes", .array(outcomes.map(\.json))),
+      ("outcomes", .array(outcomes.map(\.json))), ("outcomesOmitted", .unsigned(UInt64(omittedCount))),
     ])
   }
 }

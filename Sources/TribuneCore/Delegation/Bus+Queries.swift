@@ -39,8 +39,8 @@ extension Bus {
       throw WireError(limit: "\(limits.questionsMax) bytes of userInfo in sequential queries")
     }
     if !policy.queryRules.isEmpty, policy.vetoesByDefault(frame.name) { fields.fallback = .vetoed }
-    let standing =
-      fields.mode.isForValues ? [] : standing(against: key, nameLength: header.nameLength, delegates)
+    let (standing, omittedHolds) =
+      fields.mode.isForValues ? ([], 0) : standing(against: key, nameLength: header.nameLength, delegates)
     let rememberedBytes =
       rememberedLength(fields, keyLength: key.byteCount, delegates, standing)
       + countedLength(ofKept: keptBytes, from: slot)
@@ -56,7 +56,7 @@ extension Bus {
       consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
     queries[place].setParticipants(delegates)
     if let method { queries[place].method = method }
-    if !standing.isEmpty { queries[place].setStanding(standing) }
+    if !standing.isEmpty { queries[place].setStanding(standing, omittedHolds: omittedHolds) }
     queries[place].rememberedByteCount = rememberedBytes
     connections[slot].participantCount += delegates.count
     beginRemembering(rememberedBytes, kept: keptBytes, of: slot)
@@ -126,20 +126,27 @@ extension Bus {
     }
   }
 
-  /// Outcomes that stand against a query before any delegate is asked.
+  /// Outcomes that stand against a query before any delegate is asked, and the number of holds that are not listed.
   private mutating func standing(
     against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
-  ) -> [Outcome] {
-    if holds.count == 0, policy.queryRules.isEmpty { return [] }
-    var outcomes = holds.against(key, nameLength: nameLength).prefix(limits.holdsListedMax).map(\.outcome)
-    guard !policy.queryRules.isEmpty else { return outcomes }
+  ) -> (outcomes: [Outcome], omittedHolds: Int) {
+    if holds.count == 0, policy.queryRules.isEmpty { return ([], 0) }
+    let holds = holds.against(key, nameLength: nameLength)
+    var outcomes: [Outcome] = []
+    var budget = OutcomeBudget(limits)
+    for hold in holds {
+      guard let outcome = hold.outcome(within: &budget) else { break }
+      outcomes.append(outcome)
+    }
+    let omittedHolds = holds.count - outcomes.count
+    guard !policy.queryRules.isEmpty else { return (outcomes, omittedHolds) }
     for required in policy.missing(for: key.extracting(first: nameLength), among: delegates) {
       outcomes.append(
         Outcome(
           delegate: DelegateIdentity(id: DelegateID(rawValue: 0), label: required.text, peer: .unknown),
           outcome: .gone, reason: "required, and not attached", elapsed: 0))
     }
-    return outcomes
+    return (outcomes, omittedHolds)
   }
 
   mutating func answer(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
@@ -347,7 +354,8 @@ extension Bus {
   }
 
   private mutating func conclude(_ place: Int, at now: Instant) {
-    let verdict = queries[place].makeVerdict()
+    let result = queries[place].conclude(within: OutcomeBudget(limits))
+    let verdict = result.verdict
     let conclusion: ConclusionKind = if case .allowed = verdict.verdict { .allowed } else { .vetoed }
     if !verdict.isDryRun, !queries[place].isForValues {
       totals.asked += 1
@@ -357,7 +365,8 @@ extension Bus {
       .verdict(
         queries[place].asker.slot, queries[place].asker.serial,
         Decision(
-          verdict: verdict, vetoes: queries[place].makeVetoes(), mode: queries[place].ask.mode,
+          verdict: verdict, vetoes: result.vetoes, omittedVetoCount: result.omittedVetoCount,
+          mode: queries[place].ask.mode,
           asker: queries[place].asker.id, askerPeer: queries[place].asker.peer,
           overrideReason: queries[place].ask.overrideReason,
           elapsedNanoseconds: now.nanoseconds(since: queries[place].started)),
@@ -402,7 +411,7 @@ extension Bus {
     return QueryEnding(
       query: queries[place].id, name: tail.nameText, object: tail.objectText, conclusion: conclusion,
       mode: queries[place].ask.mode, asker: queries[place].asker.id, askerPeer: queries[place].asker.peer,
-      vetoCount: queries[place].makeVetoes().count,
+      vetoCount: queries[place].vetoCount,
       elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
   }
 

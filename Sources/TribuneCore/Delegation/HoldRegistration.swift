@@ -16,6 +16,8 @@ final class HoldRegistration: Hashable {
   let taken: Instant
   /// nil if it does not expire.
   let expiry: Instant?
+  /// Bytes charged for its identity in each verdict that lists it.
+  let rememberedLength: Int
   fileprivate(set) var deadline: Due.Handle?
 
   init(
@@ -31,14 +33,18 @@ final class HoldRegistration: Hashable {
     self.why = why
     self.taken = taken
     self.expiry = expiry
+    rememberedLength = identity.rememberedLength
   }
 
   static func == (one: HoldRegistration, other: HoldRegistration) -> Bool { one === other }
 
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// Its outcome in a verdict.
-  var outcome: Outcome { Outcome(delegate: identity, outcome: .held, reason: why, elapsed: 0) }
+  /// Its outcome in a verdict; nil if that has no capacity for it.
+  func outcome(within budget: inout OutcomeBudget) -> Outcome? {
+    guard budget.admit(rememberedLength) else { return nil }
+    return Outcome(delegate: identity, outcome: .held, reason: budget.cut(why), elapsed: 0)
+  }
 
   func entry(at now: Instant) -> HoldEntry {
     HoldEntry(

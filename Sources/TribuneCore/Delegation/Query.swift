@@ -35,6 +35,11 @@ struct Query {
     /// From the question to the outcome.
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
+
+    fileprivate var isVeto: Bool {
+      guard case .settled(let outcome, _) = state else { return false }
+      return delegate.isVeto(outcome)
+    }
   }
 
   /// With more participants than this, they are found by id in a table.
@@ -53,6 +58,8 @@ struct Query {
   let deadline: Instant
   /// Outcomes against it before any delegate is asked: holds, and required delegates that are missing.
   private(set) var standing: [Outcome] = []
+  /// Holds against it beyond those.
+  private(set) var omittedHolds = 0
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
   private(set) var hasVeto = false
@@ -118,8 +125,9 @@ struct Query {
     }
   }
 
-  mutating func setStanding(_ outcomes: [Outcome]) {
+  mutating func setStanding(_ outcomes: [Outcome], omittedHolds: Int) {
     standing = outcomes
+    self.omittedHolds = omittedHolds
     hasVeto = !outcomes.isEmpty
   }
 
@@ -134,6 +142,7 @@ struct Query {
       participants = []
     }
     standing = []
+    omittedHolds = 0
     method = nil
     newlySettled = []
     places = [:]
@@ -256,41 +265,78 @@ struct Query {
     }
   }
 
+  /// A verdict, and what the bus keeps for itself.
+  struct Result {
+    let verdict: Verdict
+    /// Which of its outcomes are vetoes.
+    let vetoes: OutcomePlaces
+    /// Vetoes that it does not list.
+    let omittedVetoCount: Int
+  }
+
   /// The verdict. The query must be decided.
-  mutating func makeVerdict() -> Verdict {
+  mutating func conclude(within budget: OutcomeBudget) -> Result {
+    let list = boundedList(within: budget)
     var outcomes = standing
+    var omittedCount = omittedHolds
+    var vetoes = hasVeto ? OutcomePlaces(standing.indices) : OutcomePlaces()
+    var omittedVetoCount = omittedHolds
     outcomes.reserveCapacity(standing.count + participants.count)
     for index in participants.indices {
-      guard case .settled(let outcome, let reason) = participants[index].state else { continue }
+      guard case .settled(let outcome, let whole) = participants[index].state else { continue }
+      let isVeto = hasVeto && participants[index].delegate.isVeto(outcome)
+      guard let reason = list == nil ? whole : list?[index] else {
+        omittedCount += 1
+        if isVeto { omittedVetoCount += 1 }
+        continue
+      }
+      if isVeto { vetoes.insert(outcomes.count) }
       outcomes.append(
         Outcome(
           delegate: participants[index].delegate.identity, outcome: outcome, reason: reason,
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
-    let isDryRun = ask.flags.contains(.isDryRun)
-    if isForValues {
-      return Verdict(
-        query: id, verdict: hasConsent ? .allowed : .vetoed, isUnanswered: !hasConsent, outcomes: outcomes,
-        isDryRun: isDryRun)
-    }
-    let isOverridden = hasVeto && ask.flags.contains(.overrides)
-    let isAnswered = hasVeto || hasConsent
-    return Verdict(
-      query: id,
-      verdict: isOverridden ? .allowed : hasVeto ? .vetoed : hasConsent ? .allowed : ask.fallback,
-      isUnanswered: !isAnswered, outcomes: outcomes, isOverridden: isOverridden, isDryRun: isDryRun)
+    let isAnswered = isForValues ? hasConsent : hasVeto || hasConsent
+    let isOverridden = !isForValues && hasVeto && ask.flags.contains(.overrides)
+    let kind: VerdictKind =
+      if isForValues {
+        hasConsent ? .allowed : .vetoed
+      } else {
+        isOverridden ? .allowed : hasVeto ? .vetoed : hasConsent ? .allowed : ask.fallback
+      }
+    let verdict = Verdict(
+      query: id, verdict: kind, isUnanswered: !isAnswered, outcomes: outcomes, isOverridden: isOverridden,
+      isDryRun: ask.flags.contains(.isDryRun), omittedCount: omittedCount)
+    return Result(verdict: verdict, vetoes: vetoes, omittedVetoCount: omittedVetoCount)
   }
 
-  /// Which of the verdict's outcomes are vetoes.
-  mutating func makeVetoes() -> OutcomePlaces {
-    guard hasVeto else { return OutcomePlaces() }
-    var vetoes = OutcomePlaces(standing.indices)
-    var place = standing.count
-    for index in participants.indices {
-      guard case .settled(let outcome, _) = participants[index].state else { continue }
-      if participants[index].delegate.isVeto(outcome) { vetoes.insert(place) }
-      place += 1
+  /// What the verdict lists of the participants: the reason of each one, cut to what fits; nil of one that is not
+  /// listed. Vetoes go before others, and all follow the chain's order. A value is always listed.
+  ///
+  /// - Returns: nil if everything is listed.
+  private func boundedList(within budget: OutcomeBudget) -> [String?]? {
+    if budget.fits(participants.count, answers: answerByteCount) { return nil }
+    var budget = budget
+    var list = [String?](repeating: nil, count: participants.count)
+    for isForVetoes in [true, false] {
+      for index in participants.indices {
+        let delegate = participants[index].delegate
+        guard case .settled(let outcome, let reason) = participants[index].state,
+          delegate.isVeto(outcome) == isForVetoes
+        else { continue }
+        if outcome == .answered {
+          list[index] = reason
+        } else if budget.admit(delegate.rememberedLength) {
+          list[index] = budget.cut(reason)
+        }
+      }
     }
-    return vetoes
+    return list
+  }
+
+  /// All vetoes, whether the verdict lists them or not.
+  var vetoCount: Int {
+    guard hasVeto else { return 0 }
+    return participants.reduce(standing.count + omittedHolds) { $0 + ($1.isVeto ? 1 : 0) }
   }
 }

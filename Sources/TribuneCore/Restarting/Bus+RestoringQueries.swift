@@ -29,6 +29,7 @@ extension Bus {
     for outcome in query.standing { buffer.appendRecord { outcome.append(to: $0) } }
     buffer.append(UInt32(query.participants.count))
     for participant in query.participants { buffer.appendRecord { Self.append(participant, to: $0) } }
+    buffer.append(UInt32(query.omittedHolds))
   }
 
   private static func append(_ participant: Query.Participant, to buffer: ByteBuffer) {
@@ -89,6 +90,8 @@ extension Bus {
       }
       participants.append(participant)
     }
+    // Version 0.1.0 writes none.
+    let omittedHolds = reader.isAtEnd ? 0 : Int(try reader.integer(UInt32.self))
 
     try requireValidID(id.rawValue)
     guard queries.place(of: id) == nil else {
@@ -109,7 +112,7 @@ extension Bus {
     var query = Query(
       id: id, asker: Query.Asker(slot: slot, id: askerID, peer: connections[slot].peer, serial: serial), ask,
       started: started, deadline: deadline)
-    if !standing.isEmpty { query.setStanding(standing) }
+    if !standing.isEmpty { query.setStanding(standing, omittedHolds: omittedHolds) }
     var restored = query
     restored.restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
     guard !restored.isDecided(), restored.waitingCount > 0, restored.hasAskedInOrder else {

@@ -41,10 +41,12 @@ nonisolated package struct VerdictEntry: Sendable {
 
   /// - Parameters:
   ///   - vetoes: the indexes of the outcomes that are vetoes.
+  ///   - omittedVetoCount: vetoes that the verdict does not list.
   ///   - overrideReason: ignored unless the verdict is overridden.
   package init(
     name: String, object: String, asker: PeerIdentity, askerConnection: ConnectionID, verdict: Verdict,
-    vetoes: OutcomePlaces, overrideReason: String = "", mode: QueryMode, elapsedMicroseconds: UInt64
+    vetoes: OutcomePlaces, omittedVetoCount: Int = 0, overrideReason: String = "", mode: QueryMode,
+    elapsedMicroseconds: UInt64
   ) {
     self.name = name
     self.object = object
@@ -56,8 +58,8 @@ nonisolated package struct VerdictEntry: Sendable {
     self.overrideReason = verdict.isOverridden ? overrideReason : nil
     self.mode = mode
     self.elapsedMicroseconds = elapsedMicroseconds
-    outcomeCount = verdict.outcomes.count
-    vetoCount = vetoes.count
+    outcomeCount = verdict.outcomes.count + verdict.omittedCount
+    vetoCount = vetoes.count + omittedVetoCount
 
     // Vetoes get the slots first; the other outcomes get the rest.
     var vetoPlaces = min(vetoes.count, Self.outcomesMax)
@@ -226,6 +228,7 @@ nonisolated extension VerdictEntry {
     self.init(
       name: tail.nameText, object: tail.objectText, asker: decision.askerPeer,
       askerConnection: decision.asker, verdict: decision.verdict, vetoes: decision.vetoes,
+      omittedVetoCount: decision.omittedVetoCount,
       overrideReason: decision.overrideReason, mode: decision.mode,
       elapsedMicroseconds: decision.elapsedNanoseconds / 1000)
   }

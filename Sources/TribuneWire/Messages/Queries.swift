@@ -340,15 +340,17 @@ package struct Verdict: FrameFields {
   package var verdict: VerdictKind
   /// Whether no delegate approved or vetoed. The verdict is then the asker's own default.
   package var isUnanswered: Bool
-  /// The outcomes, one for each delegate that has one, in the chain's order.
+  /// The outcomes, one for each delegate that has one, in the chain's order, as far as the bus lists them.
   package var outcomes: [Outcome]
   /// Whether there were vetoes that the asker overrode.
   package var isOverridden: Bool
   package var isDryRun: Bool
+  /// Further outcomes, which are not listed.
+  package var omittedCount: Int
 
   package init(
     query: QueryID, verdict: VerdictKind, isUnanswered: Bool, outcomes: [Outcome],
-    isOverridden: Bool = false, isDryRun: Bool = false
+    isOverridden: Bool = false, isDryRun: Bool = false, omittedCount: Int = 0
   ) {
     self.query = query
     self.verdict = verdict
@@ -356,6 +358,7 @@ package struct Verdict: FrameFields {
     self.outcomes = outcomes
     self.isOverridden = isOverridden
     self.isDryRun = isDryRun
+    self.omittedCount = omittedCount
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -370,6 +373,8 @@ package struct Verdict: FrameFields {
     }
     isOverridden = try reader.flag()
     isDryRun = try reader.flag()
+    // Version 0.1.0 writes none.
+    omittedCount = reader.isAtEnd ? 0 : Int(try reader.integer(UInt32.self))
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -384,6 +389,7 @@ package struct Verdict: FrameFields {
     }
     buffer.append(isOverridden)
     buffer.append(isDryRun)
+    buffer.append(UInt32(omittedCount))
   }
 }
 
