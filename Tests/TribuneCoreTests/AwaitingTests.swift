@@ -44,6 +44,33 @@ struct AwaitingTests {
     bus.expect("B refused 904 notAsked")
   }
 
+  @Test(
+    "An observer that is never done delays only posts that it awaits, is charged to their poster, and is missing"
+  )
+  func neverDone() {
+    let silent = bus.connect(uid: 5)
+    let before = bus.userByteCounts[1000] ?? 0
+    bus.observe("**", by: silent, serial: 1, .awaited)
+    let own = bus.userByteCounts[5]
+    _ = bus.take()
+    post(deadline: 500)
+    bus.post("a.x", by: two, serial: 9, .awaited, deadline: 500)
+    for serial in [7, 9] as [Serial] { bus.done(serial, of: serial == 7 ? 1 : 3, by: one) }
+    bus.done(7, of: 1, by: two)
+    // For each post 192 bytes, and 128 for each observer that it waited for.
+    #expect(bus.userByteCounts[1000].map { $0 > before + 2 * (192 + 2 * 128) } == true)
+    #expect(bus.userByteCounts[5] == own)
+    // Nobody waits for it once it no longer observes, but those posts still do.
+    bus.cancel(1, by: silent)
+    _ = bus.take()
+    bus.post("a.z", by: poster, serial: 8, .awaited)
+    bus.done(8, of: 1, by: one)
+    #expect(bus.take().last == "A awaited 8 1")
+    bus.advance(milliseconds: 500)
+    bus.expect("A awaited 7 2, :4 timedOut 500 ms", "C awaited 9 1, :4 timedOut 500 ms")
+    #expect(bus.userByteCounts[1000] ?? 0 == before && bus.nextDeadline == nil)
+  }
+
   @Test("A post without a deadline has the default deadline of the bus")
   func defaultDeadline() {
     post()
