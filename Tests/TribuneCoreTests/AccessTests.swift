@@ -56,6 +56,24 @@ struct AccessTests {
     #expect(try bus.refusedActions("b.b", bus.connect(uid: Self.ann)).subtracting(["declare"]).isEmpty)
   }
 
+  @Test("Who gives the first value depends on the order only among delegates that the policy allows")
+  func firstOfTheChain() {
+    apply("allow delegate a.mine user:ann")
+    let (owner, ann) = (bus.connect(uid: Self.owner), bus.connect(uid: Self.ann))
+    for (serial, name) in ["a.mine", "a.theirs"].enumerated() {
+      bus.attach([name], by: owner, serial: Serial(serial + 1), order: -5)
+    }
+    bus.expect("A ok 1 as 1 d1", "A ok 2 as 2 d2")
+    for (serial, patterns) in [["a.mine"], ["a.theirs"], ["a.mine", "a.theirs"], ["a.*"], ["**"]].enumerated()
+    {
+      bus.attach(patterns, by: ann, serial: Serial(serial + 1), order: .min)
+    }
+    #expect(bus.take() == ["B ok 1 as 1 d3"] + (2...5).map { "B refused \($0) notPermitted" })
+    bus.ask("a.mine", by: owner, serial: 5, mode: .first)
+    bus.ask("a.theirs", by: owner, serial: 6, mode: .first)
+    bus.expect("B question 1 q1 d3 5000ms a.mine", "A question 2 q2 d2 5000ms a.theirs")
+  }
+
   @Test("A refusal names user, action, name, object and line, or the lack of one")
   func message() throws {
     apply("allow * b.** user:*", "deny post b.x object:o unit:bad.service")
