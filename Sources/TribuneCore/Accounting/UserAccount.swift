@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
-import TribuneWire
+package import TribuneWire
 
 /// The account of one user.
 package final class UserAccount {
@@ -38,8 +38,11 @@ package final class UserAccount {
     @inline(__always) _modify { yield &cell.value }
   }
 
+  /// How much of a resource the user has. A function, because another module would allocate for reading `uses`.
+  package func use(of resource: SharedResource) -> Int { cell.value.uses[resource] }
+
   /// How much of each resource the user has.
-  package internal(set) var uses: Amounts {
+  var uses: Amounts {
     @inline(__always) _read { yield cell.value.uses }
     @inline(__always) _modify { yield &cell.value.uses }
   }
@@ -49,7 +52,7 @@ package final class UserAccount {
   package var relievedAbove = 0
 
   /// The iteration of the event loop in which frames of the user were handled last, and the time that they took in it.
-  package var turn: (number: UInt64, nanoseconds: UInt64) = (0, 0)
+  package let turn = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
 
   var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
 }

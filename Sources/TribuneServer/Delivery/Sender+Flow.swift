@@ -181,7 +181,7 @@ extension Sender {
     let account = session.account
     session.output.chargedByteCount += change
     accounts.charge(change, of: .queues, to: account)
-    let use = account.uses[.queues]
+    let use = account.use(of: .queues)
     if change < 0 {
       account.relievedAbove = min(account.relievedAbove, use + reliefStep)
     } else if use > account.relievedAbove, accounts.isOverShare(of: .queues, account),
@@ -204,8 +204,8 @@ extension Sender {
     let slow = sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
     let target = min(context.configuration.queue.lowMarkBytes, share / 2 / max(1, slow.count))
     for session in slow where session.output.queue.byteCount > target { drop(from: session, downTo: target) }
-    account.relievedAbove = account.uses[.queues] + reliefStep
-    guard account.uses[.queues] > share else { return }
+    account.relievedAbove = account.use(of: .queues) + reliefStep
+    guard account.use(of: .queues) > share else { return }
     for session in slow where !session.output.holdsInput && session.output.queue.byteCount > target {
       session.output.holdsInput = true
       pauseReading(session)

@@ -89,7 +89,7 @@ final class FrameDispatcher {
   private func refusalToAnswer(_ session: Session) -> WireError? {
     let (account, accounts) = (session.account, sessions.accounts)
     sender.chargeQueue(of: session)
-    guard account.uses[.queues] > 0, accounts.isOverShare(of: .queues, account) else { return nil }
+    guard account.use(of: .queues) > 0, accounts.isOverShare(of: .queues, account) else { return nil }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     if !session.output.isBlocked { sender.flush(session) }
     do throws(WireError) {

@@ -2,6 +2,7 @@
 
 import TribuneCore
 import TribuneSystem
+import TribuneWire
 
 /// Shares the time of an iteration of the event loop among users, so that nobody waits long for the expensive frames of
 /// another user, on however many connections these come.
@@ -43,14 +44,14 @@ final class Turns {
   private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
     // The iteration has just begun.
     let now = current == nil ? began : clock()
-    current?.turn.nanoseconds += now - lastLook
+    current?.turn.value.nanoseconds += now - lastLook
     lastLook = now
     current = account
-    if account.turn.number != number { account.turn = (number, 0) }
+    if account.turn.value.number != number { account.turn.value = (number, 0) }
     // After a frame that can be much work, the clock is read again.
     framesSinceLook = isMuchWork ? Self.framesPerLook : 1
-    return account.turn.nanoseconds == 0
-      || account.turn.nanoseconds < Self.iterationNanosecondsMax / 2
+    return account.turn.value.nanoseconds == 0
+      || account.turn.value.nanoseconds < Self.iterationNanosecondsMax / 2
         && now - began < Self.iterationNanosecondsMax
   }
 }
