@@ -68,6 +68,7 @@ let package = Package(
       name: "crowd", dependencies: ["Tribune", "TribuneTestSupport"], path: "Tests/Crowd",
       swiftSettings: strict),
     .target(name: "CStoreWatch", path: "Tests/CStoreWatch"),
+    .target(name: "CThreadUser", path: "Tests/CThreadUser"),
     .target(
       name: "CSimulatedKernel", dependencies: ["CStoreWatch", "CTribuneLinux"], path: "Tests/CSimulatedKernel"
     ),
@@ -107,7 +108,8 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "CTribuneLinux", "Tribune", "TribuneCommands", "TribuneLog", "TribuneServer", "TribuneSystem",
+        "CThreadUser", "CTribuneLinux", "Tribune", "TribuneCommands", "TribuneLog", "TribuneServer",
+        "TribuneSystem",
         "TribuneTestSupport", "TribuneWire",
       ],
       exclude: ["Restarting/States"], swiftSettings: strict),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CThreadUser
 import CTribuneLinux
 import Glibc
 import TribuneSystem
@@ -41,8 +42,11 @@ final class RawClient {
   /// The received descriptors, in order.
   private var passed = PassedDescriptors()
 
-  init(path: String) throws {
+  /// - Parameter user: who connects; nil for the user of this process, which has to be root otherwise.
+  init(path: String, user: UInt32? = nil) throws {
     descriptor = try UnixSocket.make(nonblocking: false)
+    if let user { _ = try retrying { thread_user_set(user) } }
+    defer { if user != nil { precondition(thread_user_set(0) == 0) } }
     try UnixSocket.connect(descriptor, to: path)
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
@@ -75,6 +79,13 @@ final class RawClient {
   ) throws -> (client: RawClient, welcome: Welcome) {
     let client = try RawClient(bus)
     return (client, try client.greet(capabilities: capabilities))
+  }
+
+  /// Connects as another user, and exchanges hellos.
+  static func greeted(_ bus: some ServedBus, as user: UInt32) throws -> RawClient {
+    let client = try RawClient(path: bus.path, user: user)
+    try client.greet()
+    return client
   }
 
   static func greeted(_ bus: some ServedBus, capabilities: Hello.Capabilities = []) throws -> RawClient {

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The user of one thread. glibc's setresuid(2) changes it for all threads; the kernel, for the calling one.
+ */
+#pragma once
+
+/* Makes this thread act as a user, until it acts as another one. The process has to be root's. -1 after an error. */
+int thread_user_set(unsigned user);

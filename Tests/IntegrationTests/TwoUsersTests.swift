@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneSystem
+import TribuneWire
+
+/// What one user takes of what all users share leaves enough to everyone else.
+@Suite("Two users", .timeLimit(.minutes(3)))
+final class TwoUsersTests {
+  private static let (greedy, other): (UInt32, UInt32) = (65_534, 65_533)
+
+  /// What is shared, and how a user takes more of it.
+  enum Resource: CaseIterable {
+    case connections, registrations, log, retained, protocols, descriptors, partialFrames
+
+    var configuration: String {
+      switch self {
+      case .connections: "[Bus]\nConnectionsMax=40\n"
+      case .registrations: "[Bus]\nRegistrationsMax=64\n"
+      case .log: "[Bus]\nLogMax=1M\n[Notifications]\nRetainedMax=512K\n"
+      case .retained: "[Notifications]\nRetainedMax=256K\n"
+      case .protocols: ""
+      case .descriptors: "[Queue]\nHighMark=512M\nHardLimit=1G\n"
+      case .partialFrames: "[Bus]\nPartialFramesMemoryMax=1M\n"
+      }
+    }
+  }
+
+  private let file: FileDescriptor
+
+  init() throws { file = try SharedFile.make(SharedFile.bytes(WireLimits.descriptorPayloadLength)) }
+
+  /// The clients of one user.
+  private final class User {
+    let id: UInt32
+    let bus: TestBus
+    var clients: [RawClient] = []
+    var serial = 0 as Serial
+
+    init(_ id: UInt32, on bus: TestBus) { (self.id, self.bus) = (id, bus) }
+
+    func client() throws -> RawClient {
+      if let last = clients.last, serial % 16 != 0 { return last }
+      let client = try RawClient.greeted(bus, as: id)
+      clients.append(client)
+      return client
+    }
+  }
+
+  /// - Returns: whether the user may have that.
+  private func takeMore(of resource: Resource, for user: User) throws -> Bool {
+    if resource == .connections {
+      let client = try RawClient(path: user.bus.path, user: user.id)
+      try client.send { Hello().append(to: $0) }
+      _ = try client.readHello()
+      user.clients.append(client)
+      return try client.next().kind == .welcome
+    }
+    let client = try user.client()
+    user.serial += 1
+    let serial = user.serial
+    switch resource {
+    case .connections: break
+    case .registrations: try client.send(Observe(), serial: serial, name: "a.n\(serial)")
+    case .log:
+      try client.send(Observe(), serial: serial, name: "a\(serial)." + String(repeating: "x", count: 240))
+    case .retained:
+      try client.send(
+        Post(options: .retain), serial: serial, flags: .acknowledge, name: "user\(user.id).n\(serial)",
+        text: String(repeating: "x", count: 5_000))
+    case .protocols:
+      let text = (0..<64).map { "protocol P\(user.id)N\(serial)N\($0) {}\n" }.joined()
+      try client.send(Declare(), serial: serial, text: text)
+    case .descriptors:
+      try client.post(
+        "held.file", file: file, length: WireLimits.descriptorPayloadLength, serial: serial,
+        flags: .acknowledge)
+    case .partialFrames:
+      let bytes = RawClient.bytes {
+        $0.appendFrame(
+          Post(), flags: .acknowledge, serial: serial, name: "a.b",
+          text: String(repeating: "x", count: 100_000))
+      }
+      try client.send(Array(bytes.dropLast(1)))
+      if user.id == Self.greedy {
+        // Nothing is said of a frame that is not whole, unless there is no memory for it.
+        try RawClient.greeted(user.bus).settle()
+        user.serial = 16 * (user.serial / 16 + 1)
+        return user.clients.count < 20
+      }
+      try client.send([bytes[bytes.count - 1]])
+    }
+    let reply = try client.next()
+    guard reply.kind == .error else { return true }
+    #expect(reply.payload.contains("its share is"), "\(reply.payload)")
+    return false
+  }
+
+  @Test("share what the bus has: one cannot use up what another needs, or root", arguments: Resource.allCases)
+  func sharing(_ resource: Resource) throws {
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    let bus = try TestBus(configuration: resource.configuration, folder: folder)
+    // Files stay under way while their observer does not read.
+    let hung = try RawClient.greeted(bus, capabilities: .descriptors)
+    try hung.observe("held.*", serial: 1)
+    let greedy = User(Self.greedy, on: bus)
+    var count = 0
+    while try takeMore(of: resource, for: greedy) {
+      count += 1
+      try #require(count < 5000)
+    }
+    #expect(count > 1)
+    for user in [Self.other, 0] {
+      #expect(try takeMore(of: resource, for: User(user, on: bus)), "user \(user)")
+    }
+    #expect(try bus.tribunectl("accounts").output.contains("65534"))
+    withExtendedLifetime((hung, greedy)) {}
+  }
+}
