@@ -114,7 +114,8 @@ let package = Package(
       ],
       exclude: ["Restarting/States"], swiftSettings: strict),
     .testTarget(
-      name: "TribuneTests", dependencies: ["CTribuneLinux", "Tribune", "TribuneSystem", "TribuneWire"],
+      name: "TribuneTests",
+      dependencies: ["CTribuneLinux", "Tribune", "TribuneSystem", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: caller),
     .testTarget(
       name: "TribuneCommandsTests",
