@@ -138,5 +138,7 @@ struct SharesTests {
     for state in states where state["uid"] as? Int == 65_533 { #expect(state["lost"] as? Int ?? 0 > 0) }
     for state in states where state["uid"] as? Int == 0 { #expect(state["lost"] as? Int == 0) }
     for _ in 0..<60 { #expect(try own.next().name == "b.c") }
+    // What can be dropped keeps nobody from asking.
+    try other.tribunectl("ask", "c.shouldD").expect(0)
   }
 }

@@ -199,7 +199,7 @@ extension Sender {
   ///
   /// Control frames stay; their limit is that of each connection. If they alone are over the share, the bus does not read
   /// from the user's connections that have many of them, so that they cause no more.
-  private func relieve(_ account: UserAccount) {
+  func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
     let target = min(context.configuration.queue.lowMarkBytes, share / 2 / max(1, slow.count))

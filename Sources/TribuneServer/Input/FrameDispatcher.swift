@@ -92,6 +92,8 @@ final class FrameDispatcher {
     guard account.use(of: .queues) > 0, accounts.isOverShare(of: .queues, account) else { return nil }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     if !session.output.isBlocked { sender.flush(session) }
+    // Notifications go first.
+    sender.relieve(account)
     do throws(WireError) {
       try accounts.require(1, of: .queues, for: account)
       return nil

@@ -29,7 +29,9 @@ final class FrameReader {
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
   private let turns = Turns()
-  /// Connections whose frames were left for the next iteration, in order.
+  /// Connections whose frames were left for the next iteration, in order: those of which this one has handled no frame,
+  /// and the others, which come after them. So a connection with many expensive frames does not always come first.
+  private let waiting = Cell<[Session]>([])
   private let unfinished = Cell<[Session]>([])
 
   init(
@@ -158,7 +160,7 @@ final class FrameReader {
       if isDone {
         try keepPartial(buffer, from: position, of: session)
       } else {
-        deferInput(buffer, from: position, of: session)
+        deferInput(buffer, from: position, of: session, isUnfinished: position > start)
       }
       try quota.countWaiting(of: session)
     } catch {
@@ -169,7 +171,9 @@ final class FrameReader {
   // MARK: Deferred input
 
   /// Leaves the frames from `start` on for the next iteration.
-  private func deferInput(_ buffer: ByteBuffer, from start: Int, of session: Session) {
+  private func deferInput(
+    _ buffer: ByteBuffer, from start: Int, of session: Session, isUnfinished: Bool
+  ) {
     if buffer === receiveBuffer {
       // Other connections are read into the shared buffer.
       let own = ByteBuffer(holding: buffer.bytes(in: start..<buffer.count))
@@ -178,18 +182,19 @@ final class FrameReader {
     } else {
       (session.input.deferred, session.input.deferredStart) = (buffer, start)
     }
-    unfinished.value.append(session)
+    if isUnfinished { unfinished.value.append(session) } else { waiting.value.append(session) }
   }
 
-  var hasDeferred: Bool { !unfinished.value.isEmpty }
+  var hasDeferred: Bool { !waiting.value.isEmpty || !unfinished.value.isEmpty }
 
   /// Begins an iteration with the frames that the last one left. Those for which there is no time now, either, are left for
   /// the next one.
   func beginIteration() {
     turns.begin(at: context.now)
     guard hasDeferred else { return }
-    var inTurn: [Session] = []
-    swap(&inTurn, &unfinished.value)
+    let inTurn = waiting.value + unfinished.value
+    waiting.value = []
+    unfinished.value = []
     for session in inTurn { handleDeferred(of: session) }
   }
 

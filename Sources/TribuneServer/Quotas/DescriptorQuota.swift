@@ -41,6 +41,7 @@ final class DescriptorQuota {
       count <= Self.waitingMax
     else { throw WireError(.unexpectedDescriptors, "descriptors came that belong to no frame") }
     guard isMore else { return }
+    // They are counted already.
     do throws(WireError) {
       try accounts.requireDescriptors(0, of: session.account)
     } catch {
