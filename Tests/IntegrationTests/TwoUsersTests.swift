@@ -11,7 +11,7 @@ final class TwoUsersTests {
 
   /// What is shared, and how a user takes more of it.
   enum Resource: CaseIterable {
-    case connections, registrations, log, retained, protocols, descriptors, partialFrames
+    case connections, registrations, log, retained, protocols, descriptors, partialFrames, queues
 
     var configuration: String {
       switch self {
@@ -22,11 +22,14 @@ final class TwoUsersTests {
       case .protocols: ""
       case .descriptors: "[Queue]\nHighMark=512M\nHardLimit=1G\n"
       case .partialFrames: "[Bus]\nPartialFramesMemoryMax=1M\n"
+      case .queues: "[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n"
       }
     }
   }
 
   private let file: FileDescriptor
+  /// Gives long values.
+  private var source: RawClient?
 
   init() throws { file = try SharedFile.make(SharedFile.bytes(WireLimits.descriptorPayloadLength)) }
 
@@ -89,6 +92,23 @@ final class TwoUsersTests {
         return user.clients.count < 20
       }
       try client.send([bytes[bytes.count - 1]])
+    case .queues:
+      // A verdict stays unread if its asker is greedy. Such a user may not even ask for a list in the end.
+      let list = try RawClient.greeted(user.bus, as: user.id)
+      try list.send(List(.bus), serial: 1)
+      let reply = try list.next()
+      guard reply.kind == .entry else {
+        #expect(reply.payload.contains("its share is"), "\(reply.payload)")
+        return false
+      }
+      let source = try source ?? RawClient.greeted(user.bus)
+      if self.source == nil { try source.attach(Attach(patterns: ["long.value"]), serial: 1) }
+      self.source = source
+      try client.send(Ask(mode: .first), serial: serial, name: "long.value")
+      let value = "\"" + String(repeating: "x", count: 200_000) + "\""
+      try source.answer(try source.nextQuestion().question, .value, value)
+      try source.settle()
+      return try user.id == Self.greedy || client.next().kind == .verdict
     }
     let reply = try client.next()
     guard reply.kind == .error else { return true }
