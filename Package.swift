@@ -108,9 +108,8 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "CThreadUser", "CTribuneLinux", "Tribune", "TribuneCommands", "TribuneLog", "TribuneServer",
-        "TribuneSystem",
-        "TribuneTestSupport", "TribuneWire",
+        "CThreadUser", "CTribuneLinux", "Tribune", "TribuneCommands", "TribuneLog", "TribunePolicy",
+        "TribuneServer", "TribuneSystem", "TribuneTestSupport", "TribuneWire",
       ],
       exclude: ["Restarting/States"], swiftSettings: strict),
     .testTarget(

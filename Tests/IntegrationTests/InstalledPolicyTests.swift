@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribunePolicy
+import TribuneWire
+
+/// What Bob can do to Ann and to the host, with the policy as it is installed: a table for each action.
+@Suite("With the policy as installed", .timeLimit(.minutes(3)))
+final class InstalledPolicyTests {
+  private static let (ann, bob): (UInt32, UInt32) = (65_533, 65_534)
+  /// In everything of Ann's that Bob must not learn.
+  private static let secret = "secret"
+
+  private let bus: TestBus
+  private var serial = 1000 as Serial
+
+  init() throws {
+    let folder = try TestFolder()
+    try folder.write(Script.text(of: "config/50-default.policy"), to: "etc/policy.d/50-default.policy")
+    bus = try TestBus(folder: folder)
+  }
+
+  // MARK: What Ann and root have
+
+  private func name(_ uid: UInt32, _ rest: String) -> String { "user.\(uid).\(rest)" }
+
+  /// The clients of one user, who has something of everything.
+  private struct Clients {
+    let uid: UInt32
+    let observer: RawClient
+    let delegate: RawClient
+    /// Asks and posts.
+    let other: RawClient
+    let ids: [ConnectionID]
+    /// In everything that it has.
+    let word: String
+
+    var prefix: String { uid == 0 ? "host" : "user.\(uid)" }
+  }
+
+  private func clients(of uid: UInt32) throws -> Clients {
+    let word = uid == Self.ann ? Self.secret : "public"
+    let (clients, ids) = try (0..<3).reduce(into: ([RawClient](), [ConnectionID]())) { all, _ in
+      let client = try RawClient(path: bus.path, user: uid)
+      all.1.append(try client.greet().connection)
+      all.0.append(client)
+    }
+    let all = Clients(
+      uid: uid, observer: clients[0], delegate: clients[1], other: clients[2], ids: ids, word: word)
+    try all.other.sendConfirmed(
+      Post(options: .retain), serial: 1, name: "\(all.prefix).status", object: word, text: "\"\(word)\"")
+    try all.observer.sendConfirmed(Observe(options: .awaited), serial: 1, name: "\(all.prefix).didEnd")
+    try all.delegate.attach(Attach(label: word, patterns: ["\(all.prefix).shouldQuit"]), serial: 2)
+    try all.delegate.sendConfirmed(Hold(label: word), serial: 3, name: "\(all.prefix).shouldHalt", text: word)
+    return all
+  }
+
+  /// Expects that a user has what it had, and that nobody else takes part in it.
+  private func expectUntouched(_ clients: Clients) throws {
+    let (observer, delegate, other) = (clients.observer, clients.delegate, clients.other)
+    let prefix = clients.prefix
+    func peers(_ verdict: Verdict) -> [UInt32] { verdict.outcomes.map(\.delegate.peer.uid) }
+    serial += 1
+    try other.send(Ask(mode: .all), serial: serial, name: "\(prefix).shouldQuit")
+    let question = try delegate.nextQuestion()
+    #expect(question.frame.header.sender == clients.ids[2])
+    try delegate.answer(question.question, .veto, "busy")
+    let asked = try other.nextVerdict()
+    #expect(asked.verdict == .vetoed && peers(asked) == [clients.uid] && asked.outcomes[0].reason == "busy")
+    let held = try other.ask("\(prefix).shouldHalt", Ask(mode: .all), serial: serial)
+    #expect(held.verdict == .vetoed && peers(held) == [clients.uid])
+    // Nothing has reached the observer, and it still observes.
+    try other.send(Post(options: .awaited), serial: serial, name: "\(prefix).didEnd")
+    let post = try observer.next()
+    #expect(post.kind == .post && post.name == "\(prefix).didEnd" && post.header.sender == clients.ids[2])
+    try observer.send(Done(poster: clients.ids[2], post: serial), serial: serial)
+    let awaited = try other.next(.awaited).decode(Awaited.self)
+    #expect(awaited.acknowledged == 1)
+    // What is retained is still there.
+    try observer.send(
+      Observe(options: .retained), serial: serial, name: "\(prefix).status", object: clients.word)
+    #expect(try observer.next(.retained).payload == "\"\(clients.word)\"")
+    #expect(try observer.next(.ok).header.serial == serial)
+    try observer.sendConfirmed(Cancel(target: serial), serial: serial + 1)
+    serial += 1
+  }
+
+  // MARK: The table
+
+  /// A frame of Bob's, and the action that is refused; nil if the policy grants it.
+  private struct Attempt {
+    let refused: Action?
+    let bytes: (Serial) -> [UInt8]
+    let text: String
+
+    init(
+      _ refused: Action?, _ fields: some FrameFields, _ name: String = "", object: String = "",
+      text: String = "", flags: FrameFlags = .acknowledge
+    ) {
+      self.refused = refused
+      bytes = { serial in
+        RawClient.bytes {
+          $0.appendFrame(
+            fields, flags: fields is Post ? flags : [], serial: serial, name: name, object: object, text: text
+          )
+        }
+      }
+      self.text = "\(fields) \(name) \(object)"
+    }
+  }
+
+  /// Names of Ann and of the host, and some that only look like Bob's.
+  private func foreign(_ last: String) -> [String] {
+    [name(Self.ann, last), name(Self.bob * 10, last), "user.\(last)", "host.\(last)", "unit.a.\(last)"]
+  }
+
+  private func foreignPatterns(_ last: String) -> [String] {
+    foreign(last) + ["**", "user.**", "user.*.\(last)", "*.\(Self.bob).**", "host.**"]
+  }
+
+  private func attempts(of action: Action) -> [Attempt] {
+    let pattern = name(Self.bob, "**")
+    func own(_ last: String) -> String { name(Self.bob, last) }
+    switch action {
+    case .post:
+      return foreign("didEnd").flatMap {
+        [Attempt(.post, Post(), $0), Attempt(.post, Post(style: .whenIdle), $0, flags: [])]
+      } + [
+        Attempt(.post, Post(options: [.awaited, .coalescing]), name(Self.ann, "didEnd")),
+        Attempt(nil, Post(), own("didEnd")),
+      ]
+    case .retain:
+      // Without userInfo, it would be cleared.
+      return foreign("status").flatMap { name in
+        ["", "1"].map { Attempt(.post, Post(options: .retain), name, object: Self.secret, text: $0) }
+      } + [Attempt(nil, Post(options: .retain), own("status"), text: "1")]
+    case .observe:
+      let patterns = ([""] + foreignPatterns("didEnd")).filter {
+        !$0.hasPrefix("host.") && !$0.hasPrefix("unit.")
+      }
+      return patterns.map { Attempt(.observe, Observe(options: [.retained, .awaited]), $0) }
+        + ["tribune.**"].map { Attempt(.observe, Observe(), $0) }
+        + ["unit.**", pattern].map { Attempt(nil, Observe(), $0) }
+    case .ask:
+      let names = foreign("shouldHalt").filter { $0.hasPrefix("user.") }
+      return names.flatMap { name in
+        QueryMode.allCases.map { Attempt(.ask, Ask(mode: $0), name) }
+          + [Attempt(.ask, Ask(flags: .isDryRun), name)]
+      } + ["host.shouldHalt", "unit.a.shouldStop", own("shouldHalt")].map { Attempt(nil, Ask(), $0) }
+    case .delegate:
+      return foreignPatterns("shouldQuit").map { Attempt(.delegate, Attach(order: .min, patterns: [$0])) }
+        + [
+          Attempt(.delegate, Attach(patterns: [own("shouldQuit"), name(Self.ann, "shouldQuit")])),
+          Attempt(nil, Attach(timeout: .max, patterns: [pattern])),
+        ]
+    case .set:
+      return foreignPatterns("shouldQuit").map { Attempt(.delegate, Attach(patterns: [$0], isSet: true)) }
+        + [Attempt(nil, Attach(patterns: [pattern], isSet: true))]
+    case .hold:
+      return foreignPatterns("shouldQuit").map { Attempt(.hold, Hold(), $0, text: "why") }
+        + [Attempt(nil, Hold(), pattern, text: "why")]
+    case .override:
+      let ask = Ask(flags: .overrides, overrideReason: "I say so")
+      let names = foreign("shouldHalt")
+      return names.map { Attempt($0.hasPrefix("user.") ? .ask : .override, ask, $0) }
+        + [Attempt(nil, ask, own("shouldHalt"))]
+    case .declare:
+      return [Self.secret, "host", "user/\(Self.bob)"].map { object in
+        Attempt(.declare, Declare(protocolName: "Evil"), object: object)
+      } + [
+        Attempt(.declare, Declare(), text: "protocol Evil {}"),
+        Attempt(
+          .declare, Declare(protocolName: "Evil"), object: "user/\(Self.bob)", text: "protocol Evil {}"),
+      ]
+    case .monitor:
+      return ([""] + foreignPatterns("didEnd")).map { Attempt(.monitor, Monitor(), $0) }
+        + [Attempt(nil, Monitor(), pattern)]
+    case .list:
+      return ListSubject.allCases.filter { $0 != .access && $0 != .endings }.map { subject in
+        switch subject {
+        case .objects, .protocols: Attempt(.list, List(subject))
+        case .members: Attempt(.list, List(subject), object: Self.secret)
+        case .chain: Attempt(.list, List(subject), name(Self.ann, "shouldQuit"))
+        default: Attempt(nil, List(subject))
+        }
+      } + [Attempt(.monitor, List(.endings), text: "\0")]
+    }
+  }
+
+  /// Reads the replies to one frame, of which none may have something of Ann's.
+  ///
+  /// - Returns: the last one.
+  private func reply(to serial: Serial, by client: RawClient) throws -> RawClient.Frame {
+    while true {
+      let frame = try client.next()
+      let text = String(decoding: frame.bytes, as: UTF8.self)
+      // An error has what Bob sent himself.
+      #expect(frame.kind == .error || !text.contains(Self.secret), "\(text)")
+      if frame.kind == .entry {
+        switch try frame.decode(Entry.self) {
+        case .connection(let entry): #expect(entry.peer.uid == Self.bob)
+        case .account(let entry): #expect(entry.uid == Self.bob)
+        case .departed(let entry): #expect(entry.peer.uid == Self.bob)
+        default: break
+        }
+      } else if frame.header.serial == serial, [.ok, .error, .verdict].contains(frame.kind) {
+        return frame
+      }
+    }
+  }
+
+  @Test("a user does nothing to another one that no line grants", arguments: Action.allCases)
+  func actions(_ action: Action) throws {
+    let ann = try clients(of: Self.ann)
+    let root = try clients(of: 0)
+    let bob = try RawClient.greeted(bus, as: Self.bob)
+    var refusals = 0
+    for (index, attempt) in attempts(of: action).enumerated() {
+      let serial = Serial(index + 1)
+      try bob.send(attempt.bytes(serial))
+      let reply = try reply(to: serial, by: bob)
+      let code = try reply.kind == .error ? reply.decode(Refusal.self).code : nil
+      if let refused = attempt.refused {
+        refusals += 1
+        #expect(code == .notPermitted, "\(attempt.text)")
+        #expect(
+          reply.payload.hasPrefix("user \(Self.bob) may not \(refused) ")
+            && reply.payload.hasSuffix(": no line of the policy allows it"),
+          "\(attempt.text) \(reply.payload)")
+      } else {
+        #expect(code == nil, "\(attempt.text) \(reply.payload)")
+      }
+    }
+    #expect(refusals > 0)
+    try expectUntouched(ann)
+    try expectUntouched(root)
+    #expect(try root.other.busEntry().denied == UInt64(refusals))
+  }
+
+  @Test("a user reaches nothing of another one with the frames that need no line")
+  func withoutPermission() throws {
+    let ann = try clients(of: Self.ann)
+    let bob = try RawClient(path: bus.path, user: Self.bob)
+    let id = try bob.greet().connection
+    try ann.other.send(Ask(), serial: 50, name: "\(ann.prefix).shouldQuit")
+    let question = try ann.delegate.nextQuestion().question
+    try ann.other.send(Post(options: .awaited), serial: 51, name: "\(ann.prefix).didEnd")
+    #expect(try ann.observer.next(.post).header.serial == 51)
+
+    func expectRefusal(_ fields: some FrameFields, _ code: ErrorCode) throws {
+      serial += 1
+      try bob.send(fields, serial: serial)
+      let reply = try reply(to: serial, by: bob)
+      #expect(try reply.kind == .error && reply.decode(Refusal.self).code == code, "\(fields)")
+    }
+    for answer in AnswerKind.allCases {
+      try expectRefusal(
+        Answer(query: question.query, delegate: question.delegate, answer: answer), .notAsked)
+    }
+    for delegate in [question.delegate, DelegateID(rawValue: 0)] {
+      try expectRefusal(
+        Defer(query: question.query, delegate: delegate, extension: .max), .notAsked)
+    }
+    for poster in ann.ids {
+      try expectRefusal(Done(poster: poster, post: 51), .notAsked)
+      try expectRefusal(Done(poster: poster, post: 51, hasFailed: true), .notAsked)
+      try expectRefusal(Succeed(predecessor: poster, received: 0), .notFound)
+    }
+    for target in [1, 2, 3, 50, 51] as [Serial] { try expectRefusal(Cancel(target: target), .notFound) }
+    try bob.sendConfirmed(Suspend(isSuspended: true), serial: 60)
+    // The sender of a post is who sends it, and a query has the parents that it is nested in.
+    let name = "user.\(Self.bob).didEnd"
+    let root = try RawClient.observing("user.**", on: bus)
+    try bob.post(name, bytes: [], serial: 61, sender: ann.ids[2])
+    let post = try root.next()
+    #expect(post.name == name && post.header.sender == id)
+    #expect(
+      try bob.ask("user.\(Self.bob).shouldQuit", Ask(parent: question.query.rawValue), serial: 62).verdict
+        == .allowed)
+
+    try ann.observer.send(Done(poster: ann.ids[2], post: 51), serial: 4)
+    let awaited = try ann.other.next(.awaited).decode(Awaited.self)
+    #expect(awaited.acknowledged == 1 && awaited.missing.isEmpty)
+    try ann.delegate.answer(question, .veto, "busy")
+    #expect(try ann.other.nextVerdict().outcomes.map(\.reason) == ["busy"])
+    try expectUntouched(ann)
+  }
+}
