@@ -338,6 +338,25 @@ struct AccessTests {
     bus.expect("A verdict 6 q2 allowed?")
   }
 
+  @Test("A query under way keeps its chain over a reload, whoever might ask or answer it afterwards")
+  func chainUnderWay() {
+    apply("allow * ** user:*")
+    let (asker, one, two) = (
+      bus.connect(uid: 1002), bus.connect(uid: Self.ann), bus.connect(uid: Self.ann)
+    )
+    for delegate in [one, two] { bus.attach(["x"], by: delegate, serial: 1) }
+    bus.ask("x", by: asker, serial: 5, mode: .order)
+    apply("allow delegate x user:ann")
+    bus.attach(["x"], by: bus.connect(uid: Self.owner), serial: 1)
+    _ = bus.take()
+    bus.answer(.approve, delegate: 1, from: one)
+    bus.expect("C question 1 q1 d2 5000ms x")
+    bus.answer(.approve, delegate: 2, from: two)
+    #expect(bus.take().first == "A verdict 5 q1 allowed: d1 approved, d2 approved")
+    bus.ask("x", by: asker, serial: 6)
+    bus.expect("A refused 6 notPermitted")
+  }
+
   @Test(
     "A retained notification stays if a process of its poster's user might retain it",
     arguments: [
