@@ -147,6 +147,10 @@ final class Container: ServedBus {
 
   /// Starts a command of a user inside that keeps running. It ends with the test; with runuser(1), it would not.
   func start(as user: String, _ uid: String, _ command: String...) throws -> RunningProgram {
+    try start(as: user, uid, command)
+  }
+
+  func start(as user: String, _ uid: String, _ command: [String]) throws -> RunningProgram {
     try start(
       "setpriv",
       ["--reuid=\(user)", "--regid=\(user)", "--init-groups", "setpriv", "--pdeathsig=KILL"]

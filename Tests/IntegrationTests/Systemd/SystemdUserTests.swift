@@ -19,6 +19,38 @@ struct SystemdUserTests {
     #expect((61184...65519).contains(try #require(object["uid"] as? Int)))
   }
 
+  @Test("a unit of a user's service manager does not pass for the system's of the same name")
+  func sameUnit() throws {
+    let machine = try Container(files: [
+      "/etc/tribune/policy.d/backup.policy": """
+      allow hold disk.** unit:backup.service
+      allow delegate disk.shouldWipe user:*
+
+      """,
+      "/etc/tribune/tribuned.conf": "[Query \"disk.shouldWipe\"]\nRequireDelegate=unit:backup.service\n",
+    ])
+    let uid = try machine.addUser("tester")
+    let run = ["systemd-run", "--quiet", "--wait", "--pipe", "--collect", "--unit=backup"]
+    let hold = ["tribunectl", "--system", "hold", "disk.shouldPrune", "--why=x", "--", "true"]
+    let delegate = ["tribunectl", "--system", "delegate", "--approve", "--label=backup", "disk.shouldWipe"]
+    let ownHold = try machine.start(as: "tester", uid, run + ["--user"] + hold)
+    #expect(
+      try ownHold.errors.rest().contains("may not hold disk.shouldPrune: no line of the policy allows it"))
+    try machine.does(run + ["--property=DynamicUser=yes"] + hold)
+
+    func start(_ program: RunningProgram) throws -> RunningProgram {
+      let line = try program.errors.line()
+      try #require(line?.hasPrefix("attached ") == true, "\(line ?? "")")
+      return program
+    }
+    let own = try start(machine.start(as: "tester", uid, run + ["--user"] + delegate))
+    let missing = try machine.run("tribunectl", "ask", "disk.shouldWipe")
+    #expect(missing.status == 1 && missing.output.contains("unit:backup.service"), "\(missing)")
+    let right = try start(machine.start(run[0], run.dropFirst() + ["--property=DynamicUser=yes"] + delegate))
+    try machine.does("tribunectl", "ask", "disk.shouldWipe")
+    withExtendedLifetime((own, right)) {}
+  }
+
   /// A machine with a user who has enabled a bus.
   private func machineWithUser() throws -> (Container, uid: String) {
     let machine = try Container(enabled: [])
