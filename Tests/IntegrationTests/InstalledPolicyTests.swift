@@ -285,4 +285,20 @@ final class InstalledPolicyTests {
     #expect(try ann.other.nextVerdict().outcomes.map(\.reason) == ["busy"])
     try expectUntouched(ann)
   }
+
+  @Test("a line that denies wins, whether its file comes first or last", arguments: ["10", "90"])
+  func files(_ order: String) throws {
+    try bus.folder.write(
+      "deny ask host.shouldHalt user:\(Self.bob)\n", to: "etc/policy.d/\(order)-local.policy")
+    try bus.reload("")
+    for (uid, isDenied) in [(Self.ann, false), (Self.bob, true)] {
+      let client = try RawClient.greeted(bus, as: uid)
+      try client.send(Ask(), serial: 1, name: "host.shouldHalt")
+      let reply = try client.next()
+      #expect(reply.kind == (isDenied ? .error : .verdict))
+      #expect(
+        !isDenied
+          || reply.payload.hasSuffix(": denied by \(bus.folder.path)/etc/policy.d/\(order)-local.policy:1"))
+    }
+  }
 }
