@@ -72,6 +72,30 @@ struct ExamplesTests {
     }
   }
 
+  // MARK: Names
+
+  /// A question under another name would be one that nobody vetoes.
+  @Test(
+    "what is about the host and its units has the well-known names",
+    arguments: ["README.md", "docs", "config", "systemd", "Examples"])
+  func names(place: String) throws {
+    let known = try Script.text(of: "docs/NAMES.md")
+    let folder = FileManager.default.enumerator(atPath: Script.repository.appending(path: place).path)
+    let files = (folder?.compactMap { $0 as? String } ?? []).map { "\(place)/\($0)" } + [place]
+    var count = 0
+    for file in files where !file.contains(".build") && file != "docs/NAMES.md" {
+      // Folders, and what is no text.
+      guard let bytes = FileManager.default.contents(atPath: Script.repository.appending(path: file).path),
+        let text = String(bytes: bytes, encoding: .utf8)
+      else { continue }
+      for match in text.matches(of: /\b(host|unit|system)\.(should|will|did)[A-Z][A-Za-z0-9]*/) {
+        count += 1
+        #expect(match.1 != "system" && known.contains("`\(match.0)"), "\(file): \(match.0)")
+      }
+    }
+    #expect(count > 0)
+  }
+
   /// The sources, by their paths in the folder.
   private static func sources() throws -> [String] {
     let files = FileManager.default.enumerator(atPath: ExamplePrograms.folder.path)
