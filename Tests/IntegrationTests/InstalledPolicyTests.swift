@@ -286,6 +286,30 @@ final class InstalledPolicyTests {
     try expectUntouched(ann)
   }
 
+  @Test("a user takes part in what concerns the host, and decides nothing there")
+  func granted() throws {
+    let root = try clients(of: 0)
+    let bob = try RawClient(path: bus.path, user: Self.bob)
+    let id = try bob.greet().connection
+    // It gets what is retained, and delays who waits for it until the deadline.
+    try bob.send(Observe(options: [.awaited, .retained]), serial: 1, name: "host.**")
+    #expect(try bob.next(.retained).payload == "\"\(root.word)\"")
+    try root.other.send(Post(options: .awaited, deadline: 50), serial: 70, name: "host.didEnd")
+    #expect(try root.observer.next(.post).header.serial == 70)
+    try root.observer.send(Done(poster: root.ids[2], post: 70), serial: 4)
+    let awaited = try root.other.next(.awaited).decode(Awaited.self)
+    #expect(awaited.acknowledged == 1 && awaited.missing.map(\.connection) == [id])
+    #expect(try bob.next(.post).name == "host.didEnd")
+    try bob.sendConfirmed(Cancel(target: 1), serial: 2)
+    // The host's delegate answers its question, and it learns the reason.
+    try bob.send(Ask(), serial: 3, name: "host.shouldQuit")
+    let question = try root.delegate.nextQuestion()
+    #expect(question.frame.header.sender == id)
+    try root.delegate.answer(question.question, .veto, "busy")
+    #expect(try bob.nextVerdict().outcomes.map(\.reason) == ["busy"])
+    try expectUntouched(root)
+  }
+
   @Test("a line that denies wins, whether its file comes first or last", arguments: ["10", "90"])
   func files(_ order: String) throws {
     try bus.folder.write(
