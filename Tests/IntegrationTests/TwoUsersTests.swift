@@ -33,12 +33,21 @@ final class TwoUsersTests {
 
   init() throws { file = try SharedFile.make(SharedFile.bytes(WireLimits.descriptorPayloadLength)) }
 
+  /// A bus on which every user may do everything.
+  private func bus(_ configuration: String) throws -> TestBus {
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    return try TestBus(configuration: configuration, folder: folder)
+  }
+
   /// The clients of one user.
   private final class User {
     let id: UInt32
     let bus: TestBus
     var clients: [RawClient] = []
     var serial = 0 as Serial
+    /// How often it was given more.
+    var count = 0
 
     init(_ id: UInt32, on bus: TestBus) { (self.id, self.bus) = (id, bus) }
 
@@ -54,7 +63,12 @@ final class TwoUsersTests {
   private func takeMore(of resource: Resource, for user: User) throws -> Bool {
     if resource == .connections {
       let client = try RawClient(path: user.bus.path, user: user.id)
-      try client.send { Hello().append(to: $0) }
+      do {
+        try client.send { Hello().append(to: $0) }
+      } catch let error as Errno {
+        // It may have been refused and closed by then.
+        guard error == .brokenPipe else { throw error }
+      }
       _ = try client.readHello()
       user.clients.append(client)
       return try client.next().kind == .welcome
@@ -118,9 +132,7 @@ final class TwoUsersTests {
 
   @Test("share what the bus has: one cannot use up what another needs, or root", arguments: Resource.allCases)
   func sharing(_ resource: Resource) throws {
-    let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
-    let bus = try TestBus(configuration: resource.configuration, folder: folder)
+    let bus = try bus(resource.configuration)
     // Files stay under way while their observer does not read.
     let hung = try RawClient.greeted(bus, capabilities: .descriptors)
     try hung.observe("held.*", serial: 1)
@@ -136,5 +148,31 @@ final class TwoUsersTests {
     }
     #expect(try bus.tribunectl("accounts").output.contains("65534"))
     withExtendedLifetime((hung, greedy)) {}
+  }
+
+  @Test(
+    "leave to root what is reserved, however many they are",
+    arguments: [Resource.connections, .registrations, .log, .retained, .protocols, .descriptors])
+  func many(_ resource: Resource) throws {
+    let bus = try bus(resource.configuration)
+    let hung = try RawClient.greeted(bus, capabilities: .descriptors)
+    try hung.observe("held.*", serial: 1)
+    // One user of the host can be so many: those of its subordinate ids.
+    var users: [User] = []
+    repeat {
+      users.append(User(100_000 + UInt32(users.count), on: bus))
+      while try takeMore(of: resource, for: users[users.count - 1]) { users[users.count - 1].count += 1 }
+    } while try #require(users.last).count > 0 && users.count < 200
+    #expect(users.last?.count == 0)
+    #expect(try takeMore(of: resource, for: User(0, on: bus)))
+    withExtendedLifetime((hung, users)) {}
+  }
+
+  @Test("connect and say nothing, and are refused, without using up what others may have")
+  func silent() throws {
+    let bus = try bus(Resource.connections.configuration)
+    let silent = try (0..<100).map { _ in try RawClient(path: bus.path, user: Self.greedy) }
+    for user in [Self.other, 0] { try RawClient.greeted(bus, as: user).settle() }
+    withExtendedLifetime(silent) {}
   }
 }

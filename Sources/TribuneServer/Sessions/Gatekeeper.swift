@@ -60,6 +60,7 @@ final class Gatekeeper {
       limits: context.configuration.frameLimits)
     try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
     let refusal = refusal(of: session)
+    session.isCharged = refusal == nil
     sessions.insert(session)
     recorder.admit(session)
     context.log.debug("connection \(session.id) from \(session.peer.summary)")

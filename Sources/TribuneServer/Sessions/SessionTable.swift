@@ -125,18 +125,24 @@ final class SessionTable {
 
   /// Puts a session into its slot, which is free.
   func insert(_ session: Session) {
-    take(session.slot, for: session.id, of: session.peer.uid)
+    take(session.slot, for: session.id)
+    if session.isCharged { charge(1, to: session.peer) }
     bySlot.value[session.slot.index] = session
     // `remove` clears both, so no reference outlives its session.
     outputs.value[session.slot.index] = unsafe session.outputCell.reference
   }
 
   func insert(_ session: DetachedSession) {
-    take(session.slot, for: session.id, of: session.peer.uid)
+    take(session.slot, for: session.id)
+    charge(1, to: session.peer)
     detachedBySlot[session.slot.index] = session
   }
 
-  private func take(_ slot: ConnectionSlot, for id: ConnectionID, of user: UInt32) {
+  private func charge(_ count: Int, to peer: PeerIdentity) {
+    accounts.charge(count, of: .connections, to: peer.uid)
+  }
+
+  private func take(_ slot: ConnectionSlot, for id: ConnectionID) {
     let index = slot.index
     if freeSlots.last == index { freeSlots.removeLast() }
     while bySlot.value.count <= index {
@@ -147,18 +153,20 @@ final class SessionTable {
     slots[id] = index
     noteGiven(id)
     count += 1
-    accounts.charge(1, of: .connections, to: user)
   }
 
   func remove(_ session: Session) {
     forgetPoster(session)
-    free(session.slot, session.id, of: session.peer.uid)
+    if session.isCharged { charge(-1, to: session.peer) }
+    free(session.slot, session.id)
   }
 
-  func remove(_ session: DetachedSession) { free(session.slot, session.id, of: session.peer.uid) }
+  func remove(_ session: DetachedSession) {
+    charge(-1, to: session.peer)
+    free(session.slot, session.id)
+  }
 
-  private func free(_ slot: ConnectionSlot, _ id: ConnectionID, of user: UInt32) {
-    accounts.charge(-1, of: .connections, to: user)
+  private func free(_ slot: ConnectionSlot, _ id: ConnectionID) {
     slots[id] = nil
     bySlot.value[slot.index] = nil
     outputs.value[slot.index] = nil
