@@ -168,6 +168,32 @@ final class TwoUsersTests {
     withExtendedLifetime((hung, users)) {}
   }
 
+  @Test("ask a delegate that does not read, and one cannot shut out the questions of another, or of root")
+  func unreadQuestions() throws {
+    let bus = try bus("[Bus]\nPayloadMax=64K\n[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n")
+    let delegate = try RawClient.greeted(bus)
+    try delegate.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
+    let userInfo = String(repeating: " ", count: 32_768)
+    func isAsked(by user: UInt32) throws -> Bool {
+      let asker = try RawClient.greeted(bus, as: user)
+      try asker.send(Ask(deadline: 20), serial: 1, name: "a.shouldB", text: userInfo)
+      return try asker.nextVerdict().outcomes.first?.outcome == .timedOut
+    }
+    var count = 0
+    while try isAsked(by: Self.greedy) {
+      count += 1
+      try #require(count < 100)
+    }
+    #expect(count > 4)
+    for user in [Self.other, 0] { #expect(try isAsked(by: user), "user \(user)") }
+    // Once the delegate has read everything, it is asked again.
+    for _ in 0..<count + 2 {
+      _ = try delegate.nextQuestion()
+      _ = try delegate.nextConclusion()
+    }
+    #expect(try isAsked(by: Self.greedy))
+  }
+
   @Test("connect and say nothing, and are refused, without using up what others may have")
   func silent() throws {
     let bus = try bus(Resource.connections.configuration)

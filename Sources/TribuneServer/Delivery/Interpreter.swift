@@ -185,7 +185,7 @@ final class Interpreter {
     _ question: Question, _ serial: Serial, _ tail: QueryTail, from asker: ConnectionID,
     to delegate: Session
   ) {
-    guard sender.hasSpace(forQuestionOf: tail.slice.count, delegate) else {
+    guard sender.hasSpace(forQuestionOf: tail.slice.count, from: asker, to: delegate) else {
       return unsentQuestions.value.append(question)
     }
     let buffer = sender.bufferToEncode()

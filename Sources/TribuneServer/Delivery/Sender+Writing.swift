@@ -37,6 +37,7 @@ extension Sender {
     if writing == .stalled { scheduleRetry(of: session) }
     if session.output.writing != writing {
       session.output.writing = writing
+      if session.output.queue.isEmpty { session.output.questionSpace = QuestionSpace() }
       loop.updateInterest(of: session)
     }
     if session.output.isBlocked { session.output.queue.settle(with: queuePool) }

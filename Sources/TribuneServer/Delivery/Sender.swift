@@ -27,6 +27,9 @@ final class Sender {
   /// If a buffer has less space than this left, encoding continues in a new one.
   static let encodeSpace = 4096
 
+  /// About the length of a question before its tail.
+  private static let headLength = 48
+
   /// A socket that takes more bytes has space for this many, nearly always.
   private static let promptLength = 65_536
 
@@ -211,11 +214,17 @@ final class Sender {
   ///
   /// Questions must not get a delegate closed: any client can ask questions of any length, and could so rid itself of
   /// the delegates that veto. Questions may use half of the queue, so that the frames that conclude them have space.
-  func hasSpace(forQuestionOf tailLength: Int, _ delegate: Session) -> Bool {
+  /// Users share that half.
+  func hasSpace(
+    forQuestionOf tailLength: Int, from asker: ConnectionID, to delegate: Session
+  ) -> Bool {
     let waiting = delegate.output.queue.byteCount
     // A delegate that has read everything sent to it would have read these few bytes too, had they been sent.
     if waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength) { return true }
-    return waiting + tailLength + Self.encodeSpace <= context.configuration.queue.hardLimitBytes / 2
-      && !accounts.isOverShare(of: .queues, delegate.account)
+    let free = context.configuration.queue.hardLimitBytes / 2 - waiting
+    guard tailLength + Self.encodeSpace <= free, !accounts.isOverShare(of: .queues, delegate.account)
+    else { return false }
+    guard delegate.output.isBlocked, let account = sessions.account(of: asker) else { return true }
+    return delegate.output.questionSpace.take(tailLength + Self.headLength, of: free, for: account)
   }
 }

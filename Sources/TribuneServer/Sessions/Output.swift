@@ -71,6 +71,8 @@ struct Output: ~Copyable {
   var chargedByteCount = 0
   /// Whether nothing is read from the client because its user has more unread bytes than its share.
   var holdsInput = false
+  /// How much of the queue is for the questions of each user.
+  var questionSpace = QuestionSpace()
   /// Bytes of the files that were sent since the client had last read everything.
   var passedByteCount = 0
   /// Whether a timeout is scheduled that tries again to send.

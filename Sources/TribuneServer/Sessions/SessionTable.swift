@@ -64,6 +64,13 @@ final class SessionTable {
   /// In the order of their slots.
   var allDetached: [DetachedSession] { detachedBySlot.sorted { $0.key < $1.key }.map(\.value) }
 
+  // MARK: Users
+
+  /// The account of a connection's user; nil if there is no session `id`.
+  func account(of id: ConnectionID) -> UserAccount? {
+    self[id]?.account ?? detached(id).map { accounts.account(of: $0.peer.uid) }
+  }
+
   // MARK: Posters
 
   /// The client wants to know who posts.
