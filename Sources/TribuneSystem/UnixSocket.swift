@@ -79,9 +79,13 @@ package enum UnixSocket {
     try SocketFile.setMode(mode, at: path)
   }
 
+  /// Connections that may wait to be accepted. More would wait longer while somebody connects again and again; those that
+  /// come when so many wait are held up in connect(2). The units have the same number.
+  private static let backlog: CInt = 1024
+
   package static func listen(_ descriptor: borrowing FileDescriptor) throws(Errno) {
     let socket = descriptor.rawValue
-    _ = try retrying { Glibc.listen(socket, CInt(SOMAXCONN)) }
+    _ = try retrying { Glibc.listen(socket, backlog) }
   }
 
   /// The path that a socket is bound to; empty if it is bound to none.

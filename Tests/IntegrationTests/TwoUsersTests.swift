@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Testing
 import TribuneSystem
 import TribuneWire
@@ -192,6 +193,20 @@ final class TwoUsersTests {
       _ = try delegate.nextConclusion()
     }
     #expect(try isAsked(by: Self.greedy))
+  }
+
+  @Test("connect, and one who does it very often keeps no other waiting until all that is done")
+  func connecting() throws {
+    let bus = try bus("")
+    try bus.freeze()
+    let first = try (0..<900).map { _ in try RawClient(path: bus.path, user: Self.greedy) }
+    let other = try RawClient(path: bus.path, user: Self.other)
+    bus.signal(SIGCONT)
+    try other.send { Hello().append(to: $0) }
+    _ = try other.readHello()
+    // Connections are numbered as they are admitted.
+    #expect(try other.next().decode(Welcome.self).connection.rawValue < 900)
+    withExtendedLifetime(first) {}
   }
 
   @Test("connect and say nothing, and are refused, without using up what others may have")

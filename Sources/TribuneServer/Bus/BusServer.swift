@@ -33,6 +33,7 @@ final class BusServer: EventLoopTarget {
   let recorder: Recorder
   let sender: Sender
   let interpreter: Interpreter
+  private let turns: Turns
   private let gatekeeper: Gatekeeper
   let lister: Lister
   let bus: Cell<Bus>
@@ -67,13 +68,14 @@ final class BusServer: EventLoopTarget {
     let monitor = TrafficMonitor(core, sessions, sender)
     let replier = Replier(sender, monitor, DenialLog(context))
     let partials = PartialFrames(accounts)
+    turns = Turns()
     let introducer = Introducer(sessions, sender, replier, context)
     interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, introducer, context)
-    acceptor = Acceptor(loop, sessions, log: log)
+    acceptor = Acceptor(loop, sessions, context)
     gatekeeper = Gatekeeper(
       bus: core, sessions: sessions, recorder: recorder, sender: sender, replier: replier,
-      interpreter: interpreter, acceptor: acceptor, partials: partials, quota: quota, loop: loop,
-      keeper: keeper, context: context)
+      interpreter: interpreter, acceptor: acceptor, partials: partials, quota: quota, turns: turns,
+      loop: loop, keeper: keeper, context: context)
     lister = Lister(core, sessions, interpreter, replier, keeper, context)
     let dispatcher = FrameDispatcher(
       core, sessions, recorder, sender, monitor, replier, interpreter, lister, gatekeeper, files, quota,
@@ -81,7 +83,7 @@ final class BusServer: EventLoopTarget {
     let router = Router(
       core, sessions, recorder, sender, monitor, replier, introducer, interpreter, context)
     reader = FrameReader(
-      router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, pool, context)
+      router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, turns, pool, context)
     handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
     dueTimeouts = DueTimeouts(sessions, sender, interpreter, acceptor, gatekeeper, reader, context)
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
@@ -118,6 +120,7 @@ final class BusServer: EventLoopTarget {
   /// read what was queued for them, or after `graceNanoseconds`.
   func stop(graceNanoseconds: UInt64) {
     guard phase == .serving else { return }
+    gatekeeper.admitArrivals(all: true)
     acceptor.stop()
     keeper.end()
     phase = .ending(by: context.now.advanced(byNanoseconds: graceNanoseconds))
@@ -150,6 +153,7 @@ final class BusServer: EventLoopTarget {
   private func finishInput() {
     // A daemon that gets as far as a hand-over was not killed by the log that it took over.
     wal.endRecovery()
+    gatekeeper.admitArrivals(all: true)
     for session in sessions.all { reader.handleAllDeferred(of: session) }
     interpreter.deliverPostponed()
     sender.flushDeferred()
@@ -174,10 +178,12 @@ final class BusServer: EventLoopTarget {
 
   func beginIteration() {
     context.readClock()
+    turns.begin(at: context.now)
     reader.beginIteration()
+    gatekeeper.admitArrivals()
   }
 
-  var hasWork: Bool { reader.hasDeferred }
+  var hasWork: Bool { reader.hasDeferred || gatekeeper.hasArrivals }
 
   func handleEvent(_ token: WatchToken, _ readiness: Readiness) {
     switch token {

@@ -207,24 +207,13 @@ final class Recovery {
       recorder.noteSendingLast(to: found)
     }
     guard let socket = ended[id]?.descriptor.take() else { return }
-    if isNotified { sendRefusal(to: socket, isGreeted: found.controlSent > 0) }
+    if isNotified {
+      let error = WireError(.restarted, "the bus was restarted while a frame was under way")
+      gatekeeper.refuse(socket, error, isGreeted: found.controlSent > 0)
+    }
     UnixSocket.shutdown(socket)
     // This also closes descriptors in input that was not read, which can take long.
     quota.close(socket, of: quota.descriptors(of: found.facts.peer.uid))
-  }
-
-  /// Sends the reason why a connection ends, if the kernel takes it.
-  private func sendRefusal(to socket: borrowing FileDescriptor, isGreeted: Bool) {
-    let error = WireError(.restarted, "the bus was restarted while a frame was under way")
-    let buffer = ByteBuffer(capacity: 256)
-    // After a hello, a client that was not greeted reads the refusal like any other.
-    if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
-    buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
-    do throws(Errno) {
-      try sender.write(buffer, to: socket)
-    } catch {
-      context.log.debug("cannot tell a client to reconnect: \(error)")
-    }
   }
 
   /// Queues unsent control frames again: the greeting first, then the count of lost notifications, then the rest.

@@ -28,7 +28,7 @@ final class FrameReader {
   private let quota: DescriptorQuota
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
-  private let turns = Turns()
+  private let turns: Turns
   /// Connections whose frames were left for the next iteration, in order: those of which this one has handled no frame,
   /// and the others, which come after them. So a connection with many expensive frames does not always come first.
   private let waiting = Cell<[Session]>([])
@@ -37,11 +37,11 @@ final class FrameReader {
   init(
     _ router: Router, _ dispatcher: FrameDispatcher, _ gatekeeper: Gatekeeper, _ sessions: SessionTable,
     _ recorder: Recorder, _ sender: Sender, _ partials: PartialFrames, _ quota: DescriptorQuota,
-    _ pool: BufferPool, _ context: ServerContext
+    _ turns: Turns, _ pool: BufferPool, _ context: ServerContext
   ) {
     (self.router, self.dispatcher, self.gatekeeper) = (router, dispatcher, gatekeeper)
     (self.recorder, self.sender, self.pool, self.context) = (recorder, sender, pool, context)
-    (self.sessions, self.partials, self.quota) = (sessions, partials, quota)
+    (self.sessions, self.partials, self.quota, self.turns) = (sessions, partials, quota, turns)
     receiveBuffer = pool.take()
   }
 
@@ -190,7 +190,6 @@ final class FrameReader {
   /// Begins an iteration with the frames that the last one left. Those for which there is no time now, either, are left for
   /// the next one.
   func beginIteration() {
-    turns.begin(at: context.now)
     guard hasDeferred else { return }
     let inTurn = waiting.value + unfinished.value
     waiting.value = []

@@ -41,6 +41,9 @@ final class Turns {
     return look(account, isMuchWork)
   }
 
+  /// Counts the time from now on for a user.
+  func count(for account: UserAccount) { _ = look(account, true) }
+
   private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
     // The iteration has just begun.
     let now = current == nil ? began : clock()

@@ -7,9 +7,9 @@ import TribuneWire
 /// Accepts connections on the bus's sockets. Pauses while there is no descriptor, memory or counter slot for one.
 final class Acceptor {
   /// Connections accepted from one listener in one iteration, so that fast clients do not starve the rest.
-  private static let perIteration = 64
+  private static let perIteration = 256
   /// How long a pause lasts if no connection is closed before.
-  static let pauseNanoseconds: UInt64 = 1_000_000_000
+  private static let pauseNanoseconds: UInt64 = 1_000_000_000
 
   private enum State {
     /// → paused, stopped
@@ -24,14 +24,12 @@ final class Acceptor {
 
   private let loop: EventLoop
   private let sessions: SessionTable
-  private let log: Log
+  private let context: ServerContext
   private(set) var listeners: [Listener] = []
   private var state = State.accepting
 
-  init(_ loop: EventLoop, _ sessions: SessionTable, log: Log) {
-    self.loop = loop
-    self.sessions = sessions
-    self.log = log
+  init(_ loop: EventLoop, _ sessions: SessionTable, _ context: ServerContext) {
+    (self.loop, self.sessions, self.context) = (loop, sessions, context)
   }
 
   func listen(on listener: Listener) throws(Errno) {
@@ -45,7 +43,7 @@ final class Acceptor {
       do throws(Errno) {
         try listener.setMode(mode)
       } catch {
-        log.error("cannot change the mode of \(listener.path): \(error)")
+        context.log.error("cannot change the mode of \(listener.path): \(error)")
       }
     }
   }
@@ -59,41 +57,45 @@ final class Acceptor {
     }
   }
 
+  var isPaused: Bool { if case .paused = state { true } else { false } }
+
   /// Accepts the backlog of a listener.
   ///
-  /// - Parameter admit: takes a new connection; throws when there are no resources for it.
-  /// - Returns: true if accepting has just been paused; the caller calls `resume` after `pauseNanoseconds`.
-  func accept(at index: Int, admit: (consuming FileDescriptor) throws(Errno) -> Void) -> Bool {
+  /// - Parameter receive: takes a new connection; throws when there are no resources for it.
+  func accept(at index: Int, _ receive: (consuming FileDescriptor) throws(Errno) -> Void) {
     do throws(Errno) {
       for _ in 0..<Self.perIteration {
         guard let descriptor = try UnixSocket.accept(listeners[index].descriptor) else {
           if case .resumed = state {
             state = .accepting
-            log.info("accepting connections again")
+            context.log.info("accepting connections again")
           }
-          return false
+          return
         }
-        try admit(descriptor)
+        try receive(descriptor)
       }
     } catch {
-      if error.isOutOfResources { return pause(because: error) }
-      log.error("cannot accept a connection: \(error)")
+      noteFailure(error)
     }
-    return false
   }
 
-  private func pause(because error: Errno) -> Bool {
+  /// Pauses if there are no resources for another connection.
+  func noteFailure(_ error: Errno) {
+    if error.isOutOfResources { pause(because: error) } else { context.log.error("cannot accept a connection: \(error)") }
+  }
+
+  private func pause(because error: Errno) {
     switch state {
     case .accepting:
-      log.warning(
+      context.log.warning(
         "no new connections for now, with \(sessions.count) open: \(error)",
         ["TRIBUNE_ERRNO": "\(error.rawValue)"])
     case .resumed: break
-    case .paused, .stopped: return false
+    case .paused, .stopped: return
     }
     state = .paused
     watch(for: [])
-    return true
+    context.schedule(.accept, .listener(0), afterNanoseconds: Self.pauseNanoseconds)
   }
 
   /// Ends a pause: resources may be free again.

@@ -13,6 +13,8 @@ final class Gatekeeper {
   private let partials: PartialFrames
   private let quota: DescriptorQuota
   private let acceptor: Acceptor
+  private let arrivals: Arrivals
+  private let turns: Turns
   private let context: ServerContext
   private let loop: EventLoop
   private let sessions: SessionTable
@@ -30,54 +32,65 @@ final class Gatekeeper {
   init(
     bus: Cell<Bus>.Reference, sessions: SessionTable, recorder: Recorder, sender: Sender,
     replier: Replier, interpreter: Interpreter, acceptor: Acceptor, partials: PartialFrames,
-    quota: DescriptorQuota, loop: EventLoop, keeper: KeeperLink, context: ServerContext
+    quota: DescriptorQuota, turns: Turns, loop: EventLoop, keeper: KeeperLink, context: ServerContext
   ) {
+    arrivals = Arrivals(sessions.accounts, turns)
     (self.bus, self.sessions, self.recorder) = (bus, sessions, recorder)
     (self.sender, self.replier, self.interpreter) = (sender, replier, interpreter)
     (self.acceptor, self.partials, self.quota) = (acceptor, partials, quota)
-    (self.loop, self.keeper, self.context) = (loop, keeper, context)
+    (self.turns, self.loop, self.keeper, self.context) = (turns, loop, keeper, context)
   }
 
   // MARK: Coming
 
   /// Not inlined: otherwise, the check for exclusive access would be made for every wait.
   @inline(never) func accept(at listener: Int) {
-    let isPaused = acceptor.accept(at: listener, admit: admit)
-    guard isPaused else { return }
-    context.schedule(.accept, .listener(0), afterNanoseconds: Acceptor.pauseNanoseconds)
+    acceptor.accept(at: listener, receive)
+    admitArrivals()
   }
 
-  private func admit(_ descriptor: consuming FileDescriptor) throws(Errno) {
-    let credentials = try UnixSocket.peer(of: descriptor)
+  /// Whether connections can be admitted now that have to wait for their users' turn.
+  var hasArrivals: Bool { !arrivals.isEmpty && !acceptor.isPaused }
+
+  /// - Parameter all: whether also those are admitted for which the iteration has no time.
+  func admitArrivals(all: Bool = false) {
+    guard hasArrivals else { return }
+    do throws(Errno) { try arrivals.admit(all: all, admit) } catch { acceptor.noteFailure(error) }
+  }
+
+  /// Handles a connection that was just accepted.
+  private func receive(_ socket: consuming FileDescriptor) throws(Errno) {
+    let credentials = try UnixSocket.peer(of: socket)
+    let account = sessions.accounts.account(of: credentials.uid)
+    turns.count(for: account)
+    do throws(WireError) {
+      try sessions.accounts.require(1, of: .connections, for: account)
+      // While too many of the user's descriptors are not closed yet, nothing is read from the connection.
+      try quota.requireClosed(of: account.descriptors)
+    } catch {
+      refuse(socket, error)
+      logClosing(of: "a connection of process \(credentials.pid)", error)
+      return close(socket, of: account)
+    }
+    arrivals.append(socket, credentials, account)
+  }
+
+  private func admit(
+    _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount
+  ) throws(Errno) {
     let slot = sessions.nextSlot
     // The log has no counter slot for another connection. As with descriptors, one may be free later.
     guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
-    let cookie = try UnixSocket.cookie(of: descriptor)
-    let (peer, subject) = try identify(descriptor, credentials)
+    let cookie = try UnixSocket.cookie(of: socket)
+    let (peer, subject) = try identify(socket, credentials)
     let session = Session(
-      id: sessions.nextID, slot: slot, descriptor: descriptor, cookie: cookie,
-      peer: peer, subject: subject, account: sessions.accounts.account(of: peer.uid), connected: context.now,
-      limits: context.configuration.frameLimits)
+      id: sessions.nextID, slot: slot, descriptor: socket, cookie: cookie, peer: peer, subject: subject,
+      account: account, connected: context.now, limits: context.configuration.frameLimits)
     try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
-    let refusal = refusal(of: session)
-    session.isCharged = refusal == nil
     sessions.insert(session)
     recorder.admit(session)
     context.log.debug("connection \(session.id) from \(session.peer.summary)")
-    if let refusal { return dismiss(session, refusal) }
     awaitHello(of: session)
-  }
-
-  /// Why a connection is refused; nil if it is not.
-  private func refusal(of session: Session) -> WireError? {
-    do throws(WireError) {
-      try sessions.accounts.require(1, of: .connections, for: session.account)
-      // While too many of the user's descriptors are not closed yet, nothing is read from the connection.
-      try quota.requireClosed(of: session.account.descriptors)
-      return nil
-    } catch {
-      return error
-    }
   }
 
   /// Needs a descriptor for a moment. The last one of this process may just have been accepted.
@@ -129,7 +142,7 @@ final class Gatekeeper {
   /// Tells the client why the connection is closed. Closes it when the kernel has taken that, or after a second.
   func dismiss(_ session: Session, _ error: WireError) {
     guard !session.isClosing, !session.isClosed else { return }
-    logClosing(of: session, error)
+    logClosing(of: "connection \(session.id) of \(session.peer.summary)", error, session)
     session.state = .dismissing(isGreeted: session.isGreeted)
     if session.isGreeted {
       leave(session, because: error.code)
@@ -145,8 +158,21 @@ final class Gatekeeper {
     loop.updateInterest(of: session)
   }
 
+  /// Tells a client that has no session why its connection ends, if the kernel takes that at once.
+  func refuse(_ socket: borrowing FileDescriptor, _ error: WireError, isGreeted: Bool = false) {
+    let buffer = ByteBuffer(capacity: 256)
+    // After a hello, a client that was not greeted reads the refusal like any other.
+    if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
+    buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
+    do throws(Errno) {
+      try sender.write(buffer, to: socket)
+    } catch {
+      context.log.debug("cannot tell a client why its connection ends: \(error)")
+    }
+  }
+
   /// Logs why a connection is closed. Of many such lines in one second, only the first are written, the others counted.
-  private func logClosing(of session: Session, _ error: WireError) {
+  private func logClosing(of connection: String, _ error: WireError, _ session: Session? = nil) {
     // The end of the bus is not a fault of the peer.
     let level = error.code == .shuttingDown ? Log.Level.debug : .warning
     guard level == .debug || closingLines.take(at: context.now) else {
@@ -155,9 +181,10 @@ final class Gatekeeper {
       }
       return
     }
+    let code = "\(error.code)"
     context.log.write(
-      level, "closing connection \(session.id) of \(session.peer.summary): \(error.message)",
-      session.journalFields("TRIBUNE_ERROR", "\(error.code)"))
+      level, "closing \(connection): \(error.message)",
+      session?.journalFields("TRIBUNE_ERROR", code) ?? ["TRIBUNE_ERROR": code])
   }
 
   func writeOmittedClosings() {
@@ -211,14 +238,18 @@ final class Gatekeeper {
     sender.removeQueue(of: session)
     loop.unwatch(session.descriptor.rawValue)
     if session.isKept { keeper.forget(.connection(session.cookie)) }
-    UnixSocket.shutdown(session.descriptor)
     sessions.remove(session)
     guard let socket = session.takeDescriptor() else { preconditionFailure("a session is closed once") }
+    close(socket, of: session.account)
+  }
+
+  private func close(_ socket: consuming FileDescriptor, of account: UserAccount) {
+    UnixSocket.shutdown(socket)
     do throws(Errno) {
       // With unread input, closing also closes the descriptors in that, which may take long.
-      if try UnixSocket.hasUnread(socket) { quota.close(socket, of: session.account.descriptors) }
+      if try UnixSocket.hasUnread(socket) { quota.close(socket, of: account.descriptors) }
     } catch {
-      context.log.debug("cannot tell whether connection \(session.id) has unread input: \(error)")
+      context.log.debug("cannot tell whether a connection has unread input: \(error)")
     }
   }
 }

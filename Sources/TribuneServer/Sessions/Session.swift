@@ -66,9 +66,6 @@ final class Session {
   var isKnownPoster = false
   /// Whether the keeper has a copy of the socket, or is to get one.
   var isKept = false
-  /// Whether it counts for its user. One that was refused does not: else whoever connects again and again would use up
-  /// what others may have.
-  var isCharged = true
 
   init(
     id: ConnectionID, slot: ConnectionSlot, descriptor: consuming FileDescriptor, cookie: UInt64,

@@ -133,7 +133,7 @@ final class SessionTable {
   /// Puts a session into its slot, which is free.
   func insert(_ session: Session) {
     take(session.slot, for: session.id)
-    if session.isCharged { charge(1, to: session.peer) }
+    charge(1, to: session.peer)
     bySlot.value[session.slot.index] = session
     // `remove` clears both, so no reference outlives its session.
     outputs.value[session.slot.index] = unsafe session.outputCell.reference
@@ -164,7 +164,7 @@ final class SessionTable {
 
   func remove(_ session: Session) {
     forgetPoster(session)
-    if session.isCharged { charge(-1, to: session.peer) }
+    charge(-1, to: session.peer)
     free(session.slot, session.id)
   }
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+
+/// Connections that are accepted, and wait to be admitted.
+///
+/// Admitting a connection takes much longer than accepting it: the bus finds out who its peer is. So connections are
+/// accepted as they come, and admitted in their users' turns. Whoever connects again and again makes others wait no longer
+/// than by frames.
+final class Arrivals {
+  private final class Arrival {
+    var socket: FileDescriptor?
+    let credentials: PeerCredentials
+    let account: UserAccount
+
+    init(_ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount) {
+      (self.credentials, self.account) = (credentials, account)
+      self.socket = .some(socket)
+    }
+  }
+
+  private let accounts: Accounts
+  private let turns: Turns
+  private var waiting: [Arrival] = []
+
+  init(_ accounts: Accounts, _ turns: Turns) { (self.accounts, self.turns) = (accounts, turns) }
+
+  var isEmpty: Bool { waiting.isEmpty }
+
+  /// Adds a connection, which counts for its user from now on.
+  func append(
+    _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount
+  ) {
+    accounts.charge(1, of: .connections, to: account)
+    waiting.append(Arrival(socket, credentials, account))
+  }
+
+  /// Calls `admit` with the connections whose users have time left in this iteration, or with all.
+  ///
+  /// - Throws: what `admit` throws. The connections after that one still wait.
+  func admit(
+    all: Bool = false,
+    _ admit: (consuming FileDescriptor, PeerCredentials, UserAccount) throws(Errno) -> Void
+  ) throws(Errno) {
+    guard !waiting.isEmpty else { return }
+    var left: [Arrival] = []
+    var next = 0
+    defer { waiting.replaceSubrange(..<next, with: left) }
+    while next < waiting.count {
+      let arrival = waiting[next]
+      next += 1
+      guard all || left.last?.account !== arrival.account && turns.hasTime(for: arrival.account, isMuchWork: true)
+      else {
+        left.append(arrival)
+        continue
+      }
+      accounts.charge(-1, of: .connections, to: arrival.account)
+      guard let socket = arrival.socket.take() else { preconditionFailure("an arrival has its socket") }
+      try admit(socket, arrival.credentials, arrival.account)
+    }
+  }
+}
