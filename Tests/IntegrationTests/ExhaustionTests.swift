@@ -167,6 +167,27 @@ struct ExhaustionTests {
     try delegate.expectSilence()
   }
 
+  @Test("a notification is buffered once, for however many suspended observers")
+  func bufferedOnce() throws {
+    let bus = try TestBus()
+    let observers = try (0..<100).map { _ in try RawClient.greeted(bus) }
+    for observer in observers {
+      try observer.observe("a.b", serial: 1)
+      try observer.send(Suspend(isSuspended: true), serial: 2)
+      #expect(try observer.next().kind == .ok)
+    }
+    let before = try bus.privateMemory()
+    let poster = try RawClient.greeted(bus)
+    try poster.send(
+      Post(), serial: 1, flags: .acknowledge, name: "a.b", text: String(repeating: " ", count: 1_000_000))
+    #expect(try poster.next().kind == .ok)
+    #expect(try bus.privateMemory() - before < 16 * 1024)
+    for observer in observers {
+      try observer.send(Suspend(isSuspended: false), serial: 3)
+      #expect(try observer.next(.post).payload.count == 1_000_000)
+    }
+  }
+
   @Test("a client that never reads its verdicts is closed, and the log says why")
   func asksWithoutReading() throws {
     let bus = try TestBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nHardLimit=256K\n")

@@ -191,8 +191,9 @@ final class BusUnderTest {
     let key = ByteBuffer(holding: Array((name + object).utf8))
     var receivers = ""
     let slice = ByteSlice(run, 0..<run.count)
+    var runToBuffer = RunToBuffer(slice, count: texts.count)
     for receiver in try bus.receivers(of: key.bytes, nameLength: name.utf8.count, from: nil)
-    where receiver.way == .now || bus.admit(receiver, slice, count: UInt64(texts.count)) {
+    where receiver.way == .now || bus.admit(receiver, &runToBuffer) {
       receivers += receiver.slot.letter
     }
     note()

@@ -69,10 +69,10 @@ struct SpoiltFieldsTests {
       try bus.plain("h.c", "z")
       let frame = ByteBuffer(capacity: 0, attachment: Self.file)
       frame.appendFrame(Post(options: .immediately, length: UInt32(Self.file.length)), serial: 7, name: "h")
-      let run = ByteSlice(frame, 0..<frame.count)
+      var run = RunToBuffer(ByteSlice(frame, 0..<frame.count), count: 1)
       let key = ByteBuffer(holding: [UInt8(ascii: "h")])
       for receiver in try bus.bus.receivers(of: key.bytes, nameLength: 1, from: nil) {
-        _ = bus.bus.admit(receiver, run, count: 1)
+        _ = bus.bus.admit(receiver, &run)
       }
       files = bus.bus.appendBuffered(of: two, to: buffer)
     }

@@ -30,22 +30,28 @@ struct BufferedNotifications {
   /// Buffers a run.
   ///
   /// - Parameters:
-  ///   - key: the dedup key, if the run replaces buffered runs with that key. Then only its last frame is buffered.
+  ///   - coalesces: whether the run replaces buffered runs with its dedup key. Then only its last frame is buffered.
   ///   - limit: bytes that may be buffered. Over it, the oldest runs are dropped.
-  mutating func append(_ slice: ByteSlice, count: UInt64, replacing key: ExactText?, limit: Int) {
-    var run = Run(slice: slice, count: count)
-    if let key {
-      for replaced in runs.remove(under: key) {
+  mutating func append(_ added: inout RunToBuffer, coalesces: Bool, limit: Int) {
+    var key: ExactText?
+    var count = added.count
+    if coalesces {
+      key = added.key
+      for replaced in runs.remove(under: added.key) {
         self.count -= replaced.count
         coalescedCount += replaced.count
       }
       coalescedCount += count - 1
-      run = Run(slice: slice.lastFrame, count: 1)
+      count = 1
     }
-    // A copy, so that the run does not keep its receive buffer.
-    run.slice = run.slice.copied()
-    append(run, under: key)
-    while runs.byteCount > limit, let oldest = runs.popFirst() {
+    let length = (coalesces ? added.lastFrame : added.run).weight + Self.overhead
+    if length <= limit {
+      append(Run(slice: coalesces ? added.copyOfLast : added.copy, count: count), under: key)
+    } else {
+      // Not copied only to be dropped, as all before it.
+      lostCount += count
+    }
+    while runs.byteCount > (length <= limit ? limit : 0), let oldest = runs.popFirst() {
       self.count -= oldest.count
       lostCount += oldest.count
     }
@@ -82,6 +88,19 @@ struct BufferedNotifications {
     defer { (self.count, lostCount) = (0, 0) }
     return (slices, count, lostCount)
   }
+}
+
+/// A run of notifications of one name and object that is buffered for any number of connections. They share one copy of it,
+/// because the buffer that it was received in is used again.
+package struct RunToBuffer {
+  let run: ByteSlice
+  let count: UInt64
+  private(set) lazy var key = run.coalescingKey
+  private(set) lazy var copy = run.copied()
+  private(set) lazy var lastFrame = run.lastFrame
+  private(set) lazy var copyOfLast = count == 1 ? copy : lastFrame.copied()
+
+  package init(_ run: ByteSlice, count: Int) { (self.run, self.count) = (run, UInt64(count)) }
 }
 
 extension ByteSlice {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribunePolicy
-package import TribuneWire
+import TribuneWire
 
 /// Posts that need more than immediate delivery. The server forwards all others itself and bypasses this code.
 extension Bus {
@@ -97,7 +97,8 @@ extension Bus {
     var receivers = validReceivers(of: posted)
     // Receivers are rarely suspended. If none is, the array of the route is used without a copy.
     if receivers.contains(where: { $0.way(for: options) != .now }) {
-      receivers = receivers.filter { admit($0, posted.slice, count: 1, options) }
+      var run = RunToBuffer(posted.slice, count: 1)
+      receivers = receivers.filter { admit($0, &run, options) }
     }
     emit(.notification(posted.slice, to: receivers, from: posted.poster))
   }
@@ -150,12 +151,12 @@ extension Bus {
   /// Buffers or drops a run of plain notifications for a suspended connection, as its observations say.
   ///
   /// - Returns: whether the connection receives the run now, after what was buffered for it.
-  package mutating func admit(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
-    admit(receiver, run, count: count, [])
+  package mutating func admit(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
+    admit(receiver, &run, [])
   }
 
   private mutating func admit(
-    _ receiver: Receiver, _ run: ByteSlice, count: UInt64, _ options: PostOptions
+    _ receiver: Receiver, _ run: inout RunToBuffer, _ options: PostOptions
   ) -> Bool {
     switch receiver.way(for: options) {
     case .now: return true
@@ -163,14 +164,13 @@ extension Bus {
       flushBuffered(for: receiver.slot)
       return true
     case .drop: return false
-    case .coalesce: buffer(run, count: count, for: receiver.slot, coalesces: true)
-    case .hold: buffer(run, count: count, for: receiver.slot, coalesces: false)
+    case .coalesce: buffer(&run, for: receiver.slot, coalesces: true)
+    case .hold: buffer(&run, for: receiver.slot, coalesces: false)
     }
     return false
   }
 
-  private mutating func buffer(_ run: ByteSlice, count: UInt64, for slot: ConnectionSlot, coalesces: Bool) {
-    let key = coalesces ? run.coalescingKey : nil
+  private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
     // A user over the share of unread bytes has an even part for each suspended connection, so that a large, old buffer
     // does not starve the others.
     let account = connections[slot].account
@@ -178,7 +178,7 @@ extension Bus {
       accounts.isOverShare(of: .queues, account)
       ? accounts.share(of: .queues, for: account) / 2 / account.charges.suspendedCount : .max
     let before = connections[slot].buffered?.byteCount ?? 0
-    connections[slot].buffered?.append(run, count: count, replacing: key, limit: min(limits.bufferMax, share))
+    connections[slot].buffered?.append(&run, coalesces: coalesces, limit: min(limits.bufferMax, share))
     if suspensions.slots.last != slot { suspensions.slots.append(slot) }
     countBuffered((connections[slot].buffered?.byteCount ?? 0) - before, for: slot)
   }

@@ -80,8 +80,9 @@ extension Interpreter {
       Post(), serial: 0, name: name, object: object, text: JSONValue.object(userInfo).compact)
     let slice = ByteSlice(buffer, start..<buffer.count)
     let receivers = receivers(of: name, object: object)
+    var run = RunToBuffer(slice, count: 1)
     for receiver in receivers {
-      guard receiver.way == .now || receivesNow(receiver, slice, count: 1) else { continue }
+      guard receiver.way == .now || receivesNow(receiver, &run) else { continue }
       sender.deliverWithoutPacing(slice, to: receiver.slot, isAnnounced: !isFlow)
       context.statistics.value.delivered += 1
     }
@@ -93,8 +94,8 @@ extension Interpreter {
   /// Has the core buffer a run for a suspended connection, or drop it.
   ///
   /// - Returns: whether the connection receives the run now nevertheless.
-  func receivesNow(_ receiver: Receiver, _ run: ByteSlice, count: UInt64) -> Bool {
-    let receivesNow = bus.value.admit(receiver, run, count: count)
+  func receivesNow(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
+    let receivesNow = bus.value.admit(receiver, &run)
     applyEffects()
     recorder.noteBufferedOfAll()
     return receivesNow

@@ -98,9 +98,10 @@ final class Router {
     _ run: ByteSlice, count: Int, to receivers: [Receiver], from poster: Session
   ) -> Int {
     var deliveries = 0
+    var runToBuffer = RunToBuffer(run, count: count)
     for receiver in receivers {
       if case .now = receiver.way {
-      } else if !interpreter.receivesNow(receiver, run, count: UInt64(count)) {
+      } else if !interpreter.receivesNow(receiver, &runToBuffer) {
         continue
       }
       guard introducer.introduce(poster, toObserverAt: receiver.slot, before: count) else { continue }

@@ -81,7 +81,11 @@ final class Acceptor {
 
   /// Pauses if there are no resources for another connection.
   func noteFailure(_ error: Errno) {
-    if error.isOutOfResources { pause(because: error) } else { context.log.error("cannot accept a connection: \(error)") }
+    if error.isOutOfResources {
+      pause(because: error)
+    } else {
+      context.log.error("cannot accept a connection: \(error)")
+    }
   }
 
   private func pause(because error: Errno) {

@@ -50,7 +50,8 @@ final class Arrivals {
     while next < waiting.count {
       let arrival = waiting[next]
       next += 1
-      guard all || left.last?.account !== arrival.account && turns.hasTime(for: arrival.account, isMuchWork: true)
+      guard
+        all || left.last?.account !== arrival.account && turns.hasTime(for: arrival.account, isMuchWork: true)
       else {
         left.append(arrival)
         continue
