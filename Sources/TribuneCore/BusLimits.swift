@@ -42,8 +42,8 @@ package struct BusLimits: Equatable, Sendable {
   package var deadline: UInt32 = 30_000
   package var deadlineMax: UInt32 = 3_600_000
 
-  /// What all users together may have of each shared resource. Of the log, one answer and the userInfo that one query
-  /// keeps always fit into a user's share. A protocol can take 32 KiB, with what it inherits.
+  /// What all users together may have of each shared resource. Of the log, one answer to a user, and the userInfo
+  /// that one query keeps, may exceed the user's share. A protocol can take 32 KiB, with what it inherits.
   package var totals = Self.defaultTotals
   /// As how many users one counts, if it is not 1.
   package var weights: [UInt32: Int] = [:]

@@ -250,7 +250,7 @@ struct UserAccountTests {
       bus.attach(["q.b"], by: stranger, serial: serial, label: "\(serial)")
     }
     bus.ask("q.b", by: one, serial: 5, mode: .collect)
-    bus.answer(.value, String(repeating: "x", count: 5_000), query: 1, delegate: 1, from: stranger)
+    bus.answer(.value, String(repeating: "x", count: 3_000), query: 1, delegate: 1, from: stranger)
     _ = bus.take()
     for kind in Kind.allCases {
       register(kind, by: other, serial: 2)
@@ -261,8 +261,28 @@ struct UserAccountTests {
     #expect(!isRefused())
   }
 
-  @Test("accepts a single answer of any length")
+  @Test("leaves to root what is reserved, whatever answers and questions it has")
+  func reserve() {
+    bus.bus.limits.totals[.log] = 16_000
+    for serial in 1...2 as ClosedRange<Serial> {
+      bus.attach(["q.shouldB"], by: stranger, serial: serial, label: "\(serial)")
+    }
+    bus.ask("q.shouldB", by: one, serial: 1, mode: .order, text: String(repeating: "x", count: 10_000))
+    bus.ask("q.shouldB", by: one, serial: 2, mode: .collect)
+    bus.answer(.value, String(repeating: "x", count: 14_000), query: 2, delegate: 1, from: stranger)
+    bus.ask("q.shouldB", by: stranger, serial: 3, mode: .order, text: String(repeating: "x", count: 10_000))
+    #expect(isRefused())
+    let root = bus.connect(uid: 0)
+    for kind in Kind.allCases {
+      register(kind, by: root, serial: 2)
+      #expect(!isRefused(), "\(kind)")
+      bus.cancel(2, by: root)
+    }
+  }
+
+  @Test("accepts a single answer that is longer than the share")
   func oneAnswer() {
+    bus.bus.limits.totals[.log] = 6_400
     bus.attach(["q.b"], by: stranger, serial: 1)
     bus.ask("q.b", by: one, serial: 5, mode: .first)
     bus.answer(.value, String(repeating: "x", count: 5_000), delegate: 1, from: stranger)

@@ -133,6 +133,12 @@ package final class Accounts {
       "user \(account.uid) has \(use)\(more), and its share is \(share) of \(total)\(largest)")
   }
 
+  /// Whether all users together may have that much more.
+  func leavesReserve(_ amount: Int, of resource: SharedResource) -> Bool {
+    let total = sums.value.totals[resource]
+    return sums.value.used[resource] + amount <= total - total / 16
+  }
+
   /// Whether a user has more than its share of a resource: others have taken some since.
   package func isOverShare(of resource: SharedResource, _ account: UserAccount) -> Bool {
     account.uses[resource] > share(of: resource, for: account)

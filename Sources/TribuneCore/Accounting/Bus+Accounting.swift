@@ -96,46 +96,61 @@ extension Bus {
   mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0 else { return }
     let account = connections[slot].account
-    try accounts.require(length, of: .log, for: account, leavingOut: account.charges.answerByteCount)
+    try accounts.require(
+      length, of: .log, for: account,
+      leavingOut: account.charges.answerByteCount + account.charges.exemptByteCount)
   }
 
-  /// Bytes charged for userInfo that a query keeps: 0 if no other query of the user keeps any, so that one always fits.
-  @inline(__always) func countedLength(ofKept length: Int, from slot: ConnectionSlot) -> Int {
-    length > 0 && connections[slot].account.charges.keepingCount > 0 ? length : 0
+  /// How much of the userInfo that a query keeps does not count in its user's share: all, if the user has no other query
+  /// that keeps any, and the log has capacity for it.
+  ///
+  /// - Parameter other: further bytes to be charged for the query.
+  @inline(__always) func exemptLength(
+    ofKept length: Int, beside other: Int, from slot: ConnectionSlot
+  ) -> Int {
+    length > 0 && connections[slot].account.charges.keepingCount == 0
+      && accounts.leavesReserve(other + length, of: .log) ? length : 0
   }
 
   /// Charges for a query or an awaited post that begins.
   ///
   /// - Parameters:
   ///   - length: bytes to charge.
-  ///   - kept: bytes of its userInfo that are kept.
-  mutating func beginRemembering(_ length: Int, kept: Int = 0, of slot: ConnectionSlot) {
-    accounts.charge(length, of: .log, to: connections[slot].account)
+  ///   - kept: bytes of its userInfo, which is kept.
+  ///   - exempt: how many of them do not count in the user's share.
+  mutating func beginRemembering(
+    _ length: Int, kept: Int = 0, exempt: Int = 0, of slot: ConnectionSlot
+  ) {
+    accounts.charge(length + kept, of: .log, to: connections[slot].account)
     guard kept > 0 else { return }
     connections[slot].questionByteCount += kept
     connections[slot].account.charges.keepingCount += 1
+    connections[slot].account.charges.exemptByteCount += exempt
   }
 
   /// Releases what `beginRemembering` charged.
   ///
   /// - Parameter answers: bytes charged for its answers.
-  mutating func endRemembering(_ length: Int, kept: Int = 0, answers: Int, of slot: ConnectionSlot) {
-    accounts.charge(-length, of: .log, to: connections[slot].account)
+  mutating func endRemembering(
+    _ length: Int, kept: Int = 0, exempt: Int = 0, answers: Int, of slot: ConnectionSlot
+  ) {
+    accounts.charge(-length - kept, of: .log, to: connections[slot].account)
     if answers > 0 { countAnswers(-answers, to: slot) }
     guard kept > 0 else { return }
     connections[slot].questionByteCount -= kept
     connections[slot].account.charges.keepingCount -= 1
+    connections[slot].account.charges.exemptByteCount -= exempt
   }
 
   /// - Parameter length: bytes of an answer to an asker, or to a poster that waits.
-  /// - Returns: whether there is capacity for them; if so, they are charged. An account in which no other answers are
-  ///   charged always has capacity for one.
+  /// - Returns: whether there is capacity for them; if so, they are charged. One answer may be longer than the share, if
+  ///   no others are charged to the account and the log has capacity for it.
   mutating func chargeAnswer(_ length: Int, to slot: ConnectionSlot) -> Bool {
     let account = connections[slot].account
     guard connections[slot].answerByteCount + length <= limits.answersMax,
       // The verdict would not be read either.
       !accounts.isOverShare(of: .queues, account),
-      account.charges.answerByteCount == 0
+      account.charges.answerByteCount == 0 && accounts.leavesReserve(length, of: .log)
         || account.uses[.log] + length <= accounts.share(of: .log, for: account)
     else { return false }
     countAnswers(length, to: slot)

@@ -11,9 +11,11 @@ package final class UserAccount {
     var connectionCount = 0
     /// Bytes of the answers to queries and awaited posts under way, which are charged as bytes of the log.
     var answerByteCount = 0
+    /// Bytes of userInfo that a query keeps, and that do not count in the share.
+    var exemptByteCount = 0
     /// Connections that are suspended.
     var suspendedCount = 0
-    /// Queries that keep their userInfo. The userInfo of the first is not charged.
+    /// Queries that keep their userInfo.
     var keepingCount = 0
   }
 

@@ -43,8 +43,8 @@ extension Bus {
       fields.mode.isForValues ? ([], 0) : standing(against: key, nameLength: header.nameLength, delegates)
     let rememberedBytes =
       rememberedLength(fields, keyLength: key.byteCount, delegates, standing)
-      + countedLength(ofKept: keptBytes, from: slot)
-    try requireCapacity(toRemember: rememberedBytes, from: slot)
+    let exemptBytes = exemptLength(ofKept: keptBytes, beside: rememberedBytes, from: slot)
+    try requireCapacity(toRemember: rememberedBytes + keptBytes - exemptBytes, from: slot)
     let deadline = fields.deadline == 0 ? limits.deadline : fields.deadline
     let id = QueryID(rawValue: ids.queries.next())
     let asker = Query.Asker(
@@ -58,8 +58,9 @@ extension Bus {
     if let method { queries[place].method = method }
     if !standing.isEmpty { queries[place].setStanding(standing, omittedHolds: omittedHolds) }
     queries[place].rememberedByteCount = rememberedBytes
+    queries[place].exemptByteCount = exemptBytes
     connections[slot].participantCount += delegates.count
-    beginRemembering(rememberedBytes, kept: keptBytes, of: slot)
+    beginRemembering(rememberedBytes, kept: keptBytes, exempt: exemptBytes, of: slot)
     connections[slot].queries[header.serial] = id
 
     let start = slice.range.lowerBound
@@ -402,7 +403,7 @@ extension Bus {
     connections[asker].participantCount -= queries[place].participants.count
     endRemembering(
       queries[place].rememberedByteCount, kept: queries.tail(at: place).payloadLength,
-      answers: queries[place].answerByteCount, of: asker)
+      exempt: queries[place].exemptByteCount, answers: queries[place].answerByteCount, of: asker)
     queries.remove(at: place, &deadlines)
   }
 

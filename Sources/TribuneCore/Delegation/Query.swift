@@ -65,8 +65,10 @@ struct Query {
   private(set) var hasVeto = false
   /// Whether a participant approved or, in a mode for values, gave one.
   private var hasConsent = false
-  /// Bytes charged for the query itself.
+  /// Bytes charged for the query, without its userInfo.
   var rememberedByteCount = 0
+  /// Bytes of its userInfo that do not count in the share of the asker's user.
+  var exemptByteCount = 0
   /// Bytes charged for reasons and values.
   private(set) var answerByteCount = 0
   /// The first participant that has not been asked.

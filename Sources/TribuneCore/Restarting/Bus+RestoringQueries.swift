@@ -135,12 +135,12 @@ extension Bus {
     }
     connections[slot].queries[serial] = id
     connections[slot].participantCount += participants.count
-    let rememberedBytes =
-      rememberedLength(
-        ask, keyLength: tail.nameLength + tail.objectLength, participants.map(\.delegate), standing)
-      + countedLength(ofKept: tail.payloadLength, from: slot)
+    let rememberedBytes = rememberedLength(
+      ask, keyLength: tail.nameLength + tail.objectLength, participants.map(\.delegate), standing)
+    let exemptBytes = exemptLength(ofKept: tail.payloadLength, beside: rememberedBytes, from: slot)
     queries[place].rememberedByteCount = rememberedBytes
-    beginRemembering(rememberedBytes, kept: tail.payloadLength, of: slot)
+    queries[place].exemptByteCount = exemptBytes
+    beginRemembering(rememberedBytes, kept: tail.payloadLength, exempt: exemptBytes, of: slot)
     countAnswers(Int(answerByteCount), to: slot)
   }
 
