@@ -84,7 +84,9 @@ extension Bus {
     of connection: UInt64, for slot: ConnectionSlot?, at now: Instant
   ) -> [RetainedEntry] {
     retained.all(of: connection == 0 ? nil : ConnectionID(rawValue: connection))
-      .filter { mayList($0.pattern, object: $0.tail.objectText, of: $0.sender, for: slot) }
+      .filter {
+        mayList(Pattern(acceptedName: $0.tail.nameText), object: $0.tail.objectText, of: $0.sender, for: slot)
+      }
       .map { $0.entry(at: now) }
       .sorted { ($0.name, $0.object) < ($1.name, $1.object) }
   }

@@ -111,4 +111,30 @@ struct ReplacingTests {
     bus.ask("x", object: "o", by: asker, serial: 6)
     bus.expect("C question 2 q2 d2 5000ms xo")
   }
+
+  @Test("One delegate replaces no more than a connection can have")
+  func tooMany() {
+    let bus = BusUnderTest { $0.delegatesMax = 2 }
+    let slots = (0..<3).map { _ in bus.connect() }
+    for slot in slots { bus.attach(["a"], to: "o", by: slot, serial: 1) }
+    _ = bus.take()
+    bus.attach(["b"], to: "o", by: slots[0], serial: 2, isSet: true)
+    bus.expect("A refused 2 limitExceeded")
+    bus.cancel(1, by: slots[2])
+    _ = bus.take()
+    bus.attach(["b"], to: "o", by: slots[0], serial: 3, isSet: true)
+    bus.expect("A ok 3 as 3 d4", "A ended 1 replaced by d4", "B ended 1 replaced by d4")
+  }
+
+  @Test("The ids of those that a delegate replaces, which the log keeps, are charged")
+  func charged() throws {
+    let byteCounts = [1, 9].map { count in
+      let bus = BusUnderTest()
+      let (one, other) = (bus.connect(uid: 1000), bus.connect(uid: 1000))
+      for serial in 1...Serial(count) { bus.attach(["a\(serial)"], to: "o", by: one, serial: serial) }
+      bus.attach(["b"], to: "o", by: other, serial: 1, isSet: true)
+      return bus.userByteCounts[1000] ?? 0
+    }
+    #expect(byteCounts[1] == byteCounts[0] + 8 * 8)
+  }
 }

@@ -21,10 +21,9 @@ extension Bus {
     guard id != Access.everythingID else { return }
     if let actions = center.actions(atRoute: route, for: id), actions.contains(action) { return }
     guard let permissions = deciding(at: slot) else { return }
-    let (name, object) = (key.extracting(first: nameLength), key.extracting(droppingFirst: nameLength))
-    let actions = permissions.actions(with: name, object)
+    let actions = permissions.actions(with: key, nameLength: nameLength)
     center.remember(actions, atRoute: route, for: id)
-    guard actions.contains(action) else { throw refusal(of: action, name, object, permissions) }
+    guard actions.contains(action) else { throw refusal(of: action, on: key, nameLength, permissions) }
   }
 
   /// Requires that a connection may ask a query.
@@ -38,15 +37,15 @@ extension Bus {
     guard id != Access.everythingID else { return }
     if let actions = chains.actions(at: chain, for: id), actions.contains(action) { return }
     guard let permissions = deciding(at: slot) else { return }
-    let (name, object) = (key.extracting(first: nameLength), key.extracting(droppingFirst: nameLength))
-    let actions = permissions.actions(with: name, object)
+    let actions = permissions.actions(with: key, nameLength: nameLength)
     chains.remember(actions, at: chain, for: id)
-    guard actions.contains(action) else { throw refusal(of: action, name, object, permissions) }
+    guard actions.contains(action) else { throw refusal(of: action, on: key, nameLength, permissions) }
   }
 
   private func refusal(
-    of action: Action, _ name: RawSpan, _ object: RawSpan, _ permissions: Permissions
+    of action: Action, on key: RawSpan, _ nameLength: Int, _ permissions: Permissions
   ) -> WireError {
+    let (name, object) = (key.extracting(first: nameLength), key.extracting(droppingFirst: nameLength))
     let denying = permissions.denyingLine(of: action, name, object)
     let about = object.byteCount == 0 ? "" : " for \"\(String(repairing: object).escaped)\""
     return refusal(
@@ -84,7 +83,10 @@ extension Bus {
     guard let permissions = deciding(at: slot),
       connections[delegate.slot].peer.uid != connections[slot].peer.uid
     else { return true }
-    return refusal(of: .set, delegate.patterns, delegate.object, permissions) == nil
+    return delegate.patterns.allSatisfy { pattern in
+      let object = delegate.object.isEmpty ? nil : delegate.object
+      return permissions.decision(on: Request(.set, pattern, object: object)).isAllowed
+    }
   }
 
   // MARK: Lists
@@ -119,16 +121,12 @@ extension Bus {
     return entry
   }
 
-  /// Whether a connection may see the connections of a user: its own user's, or all if the policy allows to list
-  /// everything.
-  package func mayListConnections(of user: UInt32?, from slot: ConnectionSlot) -> Bool {
-    guard user != connections[slot].peer.uid else { return true }
-    do throws(WireError) {
-      try requireListing(from: slot)
-      return true
-    } catch {
-      return false
+  /// The users whose connections a connection may see: its own user, or all if the policy allows to list everything.
+  package func visibleUsers(for slot: ConnectionSlot) -> VisibleUsers {
+    guard let permissions = deciding(at: slot), !permissions.decision(on: .listAll).isAllowed else {
+      return .all
     }
+    return .only(connections[slot].peer.uid)
   }
 
   /// Requires that the policy allows a connection to list everything, as objects and protocols have no names.
@@ -164,13 +162,9 @@ extension Bus {
       filterBuffered(for: slot)
     }
     detach(delegates, at: now)
-    guard case .policy(let policy, let exempt) = rules else { return }
-    for kept in retained.all(of: nil) where !exempt.contains(kept.uid) {
-      let mayRetain = [Action.post, .retain].allSatisfy { action in
-        policy.mayAllow(Request(action, kept.pattern, object: kept.tail.objectText), user: kept.uid)
-      }
-      guard !mayRetain else { continue }
+    for kept in retained.all(of: nil) {
       let (name, object) = (kept.tail.nameText, kept.tail.objectText)
+      guard !access.mayRetain(name, object, user: kept.uid) else { continue }
       if retained.forget(name, object) { emit(.forgotten(name: name, object: object)) }
     }
   }
@@ -237,12 +231,14 @@ extension Bus {
   }
 }
 
-extension RetainedNotification {
-  var pattern: Pattern {
-    do throws(WireError) {
-      return try Pattern(tail.nameText)
-    } catch {
-      preconditionFailure("the name of a retained notification is invalid: \(error.message)")
+package enum VisibleUsers {
+  case all
+  case only(UInt32)
+
+  package func contains(_ user: UInt32?) -> Bool {
+    switch self {
+    case .all: true
+    case .only(let visible): user == visible
     }
   }
 }

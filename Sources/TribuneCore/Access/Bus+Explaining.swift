@@ -64,7 +64,7 @@ extension Bus {
     }
     guard connection != 0 else { return connections[slot].subject }
     guard let other = connections[ConnectionID(rawValue: connection)],
-      mayListConnections(of: connections[other].peer.uid, from: slot)
+      visibleUsers(for: slot).contains(connections[other].peer.uid)
     else { throw WireError(.notFound, "there is no connection :\(connection)") }
     return connections[other].subject
   }

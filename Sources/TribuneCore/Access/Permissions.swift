@@ -29,17 +29,18 @@ final class Permissions {
   }
 
   /// All that is allowed with one message.
+  ///
+  /// - Parameter key: its name and object.
+  func actions(with key: RawSpan, nameLength: Int) -> ActionSet {
+    actions(with: key.extracting(first: nameLength), key.extracting(droppingFirst: nameLength))
+  }
+
   func actions(with name: RawSpan, _ object: RawSpan) -> ActionSet {
     var (allowed, denied) = (ActionSet(), ActionSet())
     forEachLine(matching: name, object) { line in
       if line.isDeny { denied.formUnion(line.actions) } else { allowed.formUnion(line.actions) }
     }
     return allowed.subtracting(denied)
-  }
-
-  /// Whether a line denies something with one message.
-  func denies(_ action: Action, _ name: RawSpan, _ object: RawSpan) -> Bool {
-    denyingLine(of: action, name, object) != nil
   }
 
   /// The first line that denies something with one message.
@@ -115,7 +116,16 @@ struct Access: ~Copyable {
   /// - Returns: whether the connection may receive a notification that it observes.
   func mayReceive(_ slot: ConnectionSlot, _ name: RawSpan, _ object: RawSpan) -> Bool {
     guard let permissions = permissions[slot.index], permissions.deniesObserving else { return true }
-    return !permissions.denies(.observe, name, object)
+    return permissions.denyingLine(of: .observe, name, object) == nil
+  }
+
+  /// Whether a notification may stay retained: some process of its poster's user may be allowed to post and retain it.
+  func mayRetain(_ name: String, _ object: String, user: UInt32) -> Bool {
+    guard case .policy(let policy, let exempt) = rules, !exempt.contains(user) else { return true }
+    let pattern = Pattern(acceptedName: name)
+    return [Action.post, .retain].allSatisfy { action in
+      policy.mayAllow(Request(action, pattern, object: object), user: user)
+    }
   }
 
   // MARK: Connections
@@ -181,5 +191,16 @@ struct Access: ~Copyable {
     tidyCount = max(64, 2 * bySubject.count)
     let inUse = Set(bySubject.values.map { ObjectIdentifier($0.common) })
     commonLines = commonLines.filter { inUse.contains(ObjectIdentifier($0.value)) }
+  }
+}
+
+extension Pattern {
+  /// - Parameter name: the name of a message that was accepted.
+  init(acceptedName name: String) {
+    do throws(WireError) {
+      try self.init(name)
+    } catch {
+      preconditionFailure("an accepted name is invalid: \(error.message)")
+    }
   }
 }

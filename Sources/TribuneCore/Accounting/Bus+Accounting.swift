@@ -29,14 +29,15 @@ extension Bus {
   /// Handles a frame that registers something, if its user's account has capacity for it.
   mutating func register(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let account = connections[slot].account
-    let length = frame.header.frameLength + Self.registrationOverhead
+    var length = frame.header.frameLength + Self.registrationOverhead
     try requireCapacity(toRemember: length, from: slot)
     try accounts.require(1, of: .registrations, for: account)
     let serial = frame.header.serial
     switch frame.header.kind {
     case .observe: try observe(frame, from: slot, at: now)
     case .monitor: try monitor(frame, from: slot)
-    case .attach: try attach(frame, from: slot, at: now)
+    // The log has the ids of those that a delegate replaces.
+    case .attach: length += try attach(frame, from: slot, at: now) * MemoryLayout<UInt64>.size
     case .hold: try hold(frame, from: slot, at: now)
     case .declare: try declare(frame, from: slot)
     default: preconditionFailure("a frame of kind \(frame.header.rawKind) does not register anything")
@@ -197,7 +198,8 @@ extension Bus {
   package mutating func accountEntries(for slot: ConnectionSlot) -> [AccountEntry] {
     accounts.countDescriptors()
     var entries: [AccountEntry] = []
-    for account in accounts.nonEmpty where mayListConnections(of: account.uid, from: slot) {
+    let visible = visibleUsers(for: slot)
+    for account in accounts.nonEmpty where visible.contains(account.uid) {
       for resource in SharedResource.allCases {
         entries.append(
           AccountEntry(

@@ -7,7 +7,10 @@ import TribuneWire
 extension Bus {
   // MARK: Delegates
 
-  mutating func attach(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
+  /// - Returns: how many delegates the new one replaces.
+  mutating func attach(
+    _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
+  ) throws(WireError) -> Int {
     let fields = try frame.decode(Attach.self)
     let serial = frame.header.serial
     try frame.object.requireObject()
@@ -27,6 +30,10 @@ extension Bus {
     let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
     try requirePermission(.delegate, on: patterns, object: object, from: slot)
     let before = fields.isSet ? replaceable(of: object, from: slot) : []
+    guard before.count <= limits.delegatesMax else {
+      throw WireError(
+        limit: "\(limits.delegatesMax) delegates that one can replace", setting: "DelegatesMax=")
+    }
     let delegate: DelegateRegistration
     let isNew = connection.delegatesByDedupKey[dedupKey] == nil
     if let existing = connection.delegatesByDedupKey[dedupKey] {
@@ -67,6 +74,7 @@ extension Bus {
     for other in replaced { emit(.ended(other.slot, other.serial, .replaced(by: replacement))) }
     detach(replaced, at: now)
     if isNew { announce(.didAttach(delegate.entry)) }
+    return replaced.count
   }
 
   /// The delegates of an object that a connection would replace. In a replay, the log says which they were.
@@ -79,7 +87,8 @@ extension Bus {
 
   /// Removes delegates. All leave their chains before any query proceeds.
   mutating func detach(_ delegates: [DelegateRegistration], at now: Instant) {
-    for delegate in delegates {
+    // The last first: removing it moves none of the others in their chain.
+    for delegate in delegates.reversed() {
       leave(delegate)
       connections[delegate.slot].delegates[delegate.serial] = nil
       releaseCharge(of: delegate.serial, from: delegate.slot)

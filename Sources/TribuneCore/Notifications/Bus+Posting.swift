@@ -216,6 +216,10 @@ extension Bus {
 
   private mutating func keep(_ posted: PostedNotification) {
     let (name, object) = (posted.name, posted.object)
+    // Another policy may be in force than when it was accepted.
+    if posted.fields.style != .now, !access.mayRetain(name, object, user: posted.uid) {
+      return release(posted)
+    }
     guard posted.isKept else {
       if retained.forget(name, object) { emit(.forgotten(name: name, object: object)) }
       return

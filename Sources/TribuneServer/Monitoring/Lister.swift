@@ -61,18 +61,19 @@ final class Lister {
     }
     do throws(WireError) {
       let list = try frame.decode(List.self)
+      let visible = bus.value.visibleUsers(for: session.slot)
       switch list.subject {
       case .bus: replier.send(Entry.bus(busEntry), to: session, serial: serial)
       case .connections:
         let ids = (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
           .filter { list.connection == 0 || $0.rawValue == list.connection }
-          .filter { bus.value.mayListConnections(of: user(of: $0), from: session.slot) }
+          .filter { visible.contains(user(of: $0)) }
         // Slots are reused, so their order means nothing.
         send(ids.sorted().lazy.compactMap { self.entry(of: $0) })
       case .departed:
         let departed = sessions.departed.value.all(at: context.now)
           .filter { list.connection == 0 || $0.id.rawValue == list.connection }
-          .filter { bus.value.mayListConnections(of: $0.peer.uid, from: session.slot) }
+          .filter { visible.contains($0.peer.uid) }
         send(departed.map { .departed(entry(of: $0)) })
       case .observations:
         send(
