@@ -37,6 +37,8 @@ struct Connection {
   var awaitedCount = 0
   /// Numbers of the awaited posts that this connection has not acknowledged.
   var unacknowledgedPosts: Set<Int> = []
+  /// Whether its client may come back on another connection, and register the same again.
+  var isDetached = false
   /// nil unless the connection is suspended.
   var buffered: BufferedNotifications?
 

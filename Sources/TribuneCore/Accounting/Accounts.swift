@@ -107,6 +107,8 @@ package final class Accounts {
     return max(0, left * account.weight / (othersWeight + account.weight + 1))
   }
 
+  /// What detached connections have does not count here.
+  ///
   /// - Parameters:
   ///   - amount: to be charged next.
   ///   - uncounted: of what is charged to the account, how much does not count here.
@@ -115,7 +117,7 @@ package final class Accounts {
   package func require(
     _ amount: Int, of resource: SharedResource, for account: UserAccount, leavingOut uncounted: Int = 0
   ) throws(WireError) {
-    let use = account.uses[resource] - uncounted
+    let use = account.uses[resource] - account.charges.detached[resource] - uncounted
     guard use + amount > share(of: resource, for: account) else { return }
     throw refusal(of: amount, resource, to: account, having: use)
   }

@@ -16,12 +16,26 @@ extension Bus {
   mutating func closeAccount(of slot: ConnectionSlot) {
     let account = connections[slot].account
     let lengths = connections[slot].registeredLengths
+    if connections[slot].isDetached { countDetached(slot, times: -1) }
     accounts.charge(-lengths.values.reduce(0, +), of: .log, to: account)
     accounts.charge(-lengths.count, of: .registrations, to: account)
     account.charges.connectionCount -= 1
     precondition(
       account.charges.connectionCount > 0 || account.uses[.log] == 0 && account.uses[.registrations] == 0,
       "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
+  }
+
+  /// A connection is detached: its client may come back, and register the same again, beside what it has.
+  package mutating func noteDetached(_ slot: ConnectionSlot) {
+    connections[slot].isDetached = true
+    countDetached(slot, times: 1)
+  }
+
+  private mutating func countDetached(_ slot: ConnectionSlot, times factor: Int) {
+    let (account, lengths) = (connections[slot].account, connections[slot].registeredLengths)
+    account.charges.detached[.connections] += factor
+    account.charges.detached[.registrations] += factor * lengths.count
+    account.charges.detached[.log] += factor * lengths.values.reduce(0, +)
   }
 
   // MARK: Registrations
@@ -58,9 +72,13 @@ extension Bus {
   /// Releases the bytes charged for a registration.
   mutating func releaseCharge(of serial: Serial, from slot: ConnectionSlot) {
     guard let length = connections[slot].registeredLengths[serial] else { return }
+    let account = connections[slot].account
     connections[slot].registeredLengths[serial] = nil
-    accounts.charge(-length, of: .log, to: connections[slot].account)
-    accounts.charge(-1, of: .registrations, to: connections[slot].account)
+    accounts.charge(-length, of: .log, to: account)
+    accounts.charge(-1, of: .registrations, to: account)
+    guard connections[slot].isDetached else { return }
+    account.charges.detached[.log] -= length
+    account.charges.detached[.registrations] -= 1
   }
 
   // MARK: Queries and awaited posts under way

@@ -7,6 +7,8 @@ package import TribuneWire
 package final class UserAccount {
   struct Charges {
     var uses = Amounts()
+    /// What the user's detached connections have. Their clients may come back, and register the same again.
+    var detached = Amounts()
     /// Connections that have said hello.
     var connectionCount = 0
     /// Bytes of the answers to queries and awaited posts under way, which are charged as bytes of the log.

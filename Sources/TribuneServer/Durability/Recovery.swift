@@ -162,12 +162,14 @@ final class Recovery {
     return true
   }
 
-  /// Logs when detached sessions end: once for each, even if the bus restarts several times meanwhile.
+  /// Logs when detached sessions end: once for each, even if the bus restarts several times meanwhile. Until then, what
+  /// they have does not keep their clients from coming back.
   private func logDetached() {
     let due = context.now.advanced(byNanoseconds: Self.detachedNanoseconds)
     for session in sessions.allDetached {
       let known = replayed.found[session.id.rawValue]?.detachedUntil
       if known == nil { recorder.recordDetached(session.id, until: due) }
+      bus.value.noteDetached(session.slot)
       context.timeouts.value.insert(.detached, session.token, due: min(known ?? due, due))
     }
     // This comes before the counter slots say that nothing is under way.

@@ -66,6 +66,21 @@ struct SuccessionTests {
     try expectRefusal(of: welcome.connection, to: successor)
   }
 
+  @Test(
+    "a client that has all that its user may have registers it again beside what its detached connection has")
+  func full() throws {
+    let bus = try RestartedBus(configuration: "[Bus]\nRegistrationsMax=8\n")
+    let client = try RawClient.greeted(bus)
+    for serial in 1...8 as ClosedRange<Serial> { try client.observe("load.n\(serial)", serial: serial) }
+    try client.send([1, 2, 3])
+    try bus.crash()
+    #expect(try client.nextError() == .restarted)
+    let successor = try RawClient.greeted(bus)
+    for serial in 1...8 as ClosedRange<Serial> { try successor.observe("load.n\(serial)", serial: serial) }
+    try successor.send(Observe(), serial: 9, name: "load.n9")
+    #expect(try successor.nextError() == .limitExceeded)
+  }
+
   /// For the daemon, all processes outside its pid namespace have the pid 0.
   @Test("a process that the bus cannot see succeeds no connection, and releases no other's hold")
   func unseen() throws {
