@@ -190,6 +190,9 @@ package struct Bus: ~Copyable {
     return center.receivers(atRoute: route)
   }
 
+  /// How many routes have been made. Each can be much work.
+  package var madeRouteCount: UInt64 { mutating get { center.round } }
+
   // MARK: Frames
 
   /// Handles a frame for the core. An error that does not close the connection becomes a refusal.

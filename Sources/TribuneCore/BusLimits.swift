@@ -55,7 +55,7 @@ package struct BusLimits: Equatable, Sendable {
     totals[.partialFrames] = 256 << 20
     totals[.log] = 20 << 20
     totals[.retained] = 32 << 20
-    totals[.registrations] = 131_072
+    totals[.registrations] = 65_536
     totals[.protocols] = 4096
     totals[.queues] = 1 << 30
     return totals

@@ -45,6 +45,8 @@ struct Connection {
   /// A free place in the table.
   fileprivate var isFree: Bool { id.rawValue == 0 }
   var registrationCount: Int { observations.count + monitors.count + declarations.count }
+  /// What is charged for its registrations: each pattern of a delegate counts.
+  var chargedRegistrationCount: Int { registeredLengths.count - delegates.count + delegatePatterns.count }
   var waitCount: Int { queries.count + awaitedPosts.count }
   /// Delegates and holds share one limit.
   var delegateCount: Int { delegates.count + holds.count }

@@ -261,6 +261,23 @@ struct UserAccountTests {
     #expect(!isRefused())
   }
 
+  @Test("counts each pattern of a delegate as a registration, until it is gone")
+  func patterns() {
+    bus.bus.limits.totals[.log] = 32_000
+    bus.bus.limits.totals[.registrations] = 16
+    var count: Int { bus.bus.accounts.account(of: 1000).use(of: .registrations) }
+    bus.attach(["a.b", "a.c", "a.d"], by: one, serial: 1)
+    bus.attach(["b.b", "b.c"], by: other, serial: 1)
+    #expect(count == 5)
+    _ = bus.take()
+    bus.attach(["c.b", "c.c", "c.d"], by: other, serial: 2)
+    #expect(isRefused() && count == 5)
+    bus.cancel(1, by: one)
+    #expect(count == 2)
+    bus.disconnect(other)
+    #expect(count == 0)
+  }
+
   @Test("leaves to root what is reserved, whatever answers and questions it has")
   func reserve() {
     bus.bus.limits.totals[.log] = 16_000

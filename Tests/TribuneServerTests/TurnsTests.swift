@@ -45,10 +45,11 @@ struct TurnsTests {
     #expect(!turns.hasTime(for: other, isMuchWork: true))
   }
 
-  @Test("One long frame delays every other user, and no second one follows")
-  func long() {
+  @Test("One long frame delays every other user, and no second one follows", arguments: [false, true])
+  func long(isMuchWork: Bool) {
     #expect(handleAll(of: greedy, nanoseconds: 100 * Turns.iterationNanosecondsMax) == 1)
-    for _ in 0..<200 { #expect(!turns.hasTime(for: greedy, isMuchWork: true)) }
+    #expect(turns.isTight)
+    for _ in 0..<200 { #expect(!turns.hasTime(for: greedy, isMuchWork: isMuchWork)) }
     #expect(turns.hasTime(for: other, isMuchWork: true))
   }
 
@@ -66,6 +67,25 @@ struct TurnsTests {
   func little() {
     let count = handleAll(of: greedy, nanoseconds: Turns.iterationNanosecondsMax, isMuchWork: false)
     #expect(count == Turns.framesPerLook)
+  }
+
+  @Test("After what turned out to be much work, the clock is read")
+  func late() {
+    for _ in 0..<2 {
+      #expect(turns.hasTime(for: greedy, isMuchWork: false))
+      clock.now += Turns.iterationNanosecondsMax / 4
+      turns.noteMuchWork()
+      #expect(turns.isTight)
+    }
+    #expect(!turns.hasTime(for: greedy, isMuchWork: false))
+  }
+
+  @Test("Time can be counted for a user without a frame")
+  func counted() {
+    turns.count(for: greedy)
+    clock.now += Turns.iterationNanosecondsMax
+    #expect(turns.hasTime(for: other, isMuchWork: false))
+    #expect(!turns.hasTime(for: greedy, isMuchWork: false))
   }
 
   @Test("All have their time again in the next one")

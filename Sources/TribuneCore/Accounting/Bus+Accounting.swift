@@ -18,7 +18,7 @@ extension Bus {
     let lengths = connections[slot].registeredLengths
     if connections[slot].isDetached { countDetached(slot, times: -1) }
     accounts.charge(-lengths.values.reduce(0, +), of: .log, to: account)
-    accounts.charge(-lengths.count, of: .registrations, to: account)
+    accounts.charge(-connections[slot].chargedRegistrationCount, of: .registrations, to: account)
     account.charges.connectionCount -= 1
     precondition(
       account.charges.connectionCount > 0 || account.uses[.log] == 0 && account.uses[.registrations] == 0,
@@ -34,7 +34,7 @@ extension Bus {
   private mutating func countDetached(_ slot: ConnectionSlot, times factor: Int) {
     let (account, lengths) = (connections[slot].account, connections[slot].registeredLengths)
     account.charges.detached[.connections] += factor
-    account.charges.detached[.registrations] += factor * lengths.count
+    account.charges.detached[.registrations] += factor * connections[slot].chargedRegistrationCount
     account.charges.detached[.log] += factor * lengths.values.reduce(0, +)
   }
 
@@ -60,7 +60,8 @@ extension Bus {
     guard connections[slot].hasRegistered(serial) else { return }
     connections[slot].registeredLengths[serial] = length
     accounts.charge(length, of: .log, to: account)
-    accounts.charge(1, of: .registrations, to: account)
+    let count = connections[slot].delegates[serial]?.patterns.count ?? 1
+    accounts.charge(count, of: .registrations, to: account)
   }
 
   /// Charges `length` more bytes for a registration, besides its frame.
@@ -69,16 +70,18 @@ extension Bus {
     accounts.charge(length, of: .log, to: connections[slot].account)
   }
 
-  /// Releases the bytes charged for a registration.
-  mutating func releaseCharge(of serial: Serial, from slot: ConnectionSlot) {
+  /// Releases the charge for a registration.
+  ///
+  /// - Parameter count: as how many registrations it counts.
+  mutating func releaseCharge(of serial: Serial, count: Int = 1, from slot: ConnectionSlot) {
     guard let length = connections[slot].registeredLengths[serial] else { return }
     let account = connections[slot].account
     connections[slot].registeredLengths[serial] = nil
     accounts.charge(-length, of: .log, to: account)
-    accounts.charge(-1, of: .registrations, to: account)
+    accounts.charge(-count, of: .registrations, to: account)
     guard connections[slot].isDetached else { return }
     account.charges.detached[.log] -= length
-    account.charges.detached[.registrations] -= 1
+    account.charges.detached[.registrations] -= count
   }
 
   // MARK: Queries and awaited posts under way

@@ -13,7 +13,7 @@ package enum SharedResource: Int, CaseIterable, Sendable {
   case log
   /// Bytes of retained notifications.
   case retained
-  /// Observations, monitors, delegates, holds and declarations.
+  /// Observations, monitors, patterns of delegates, holds and declarations.
   case registrations
   /// Protocols that declarations have defined. Those in files count for nobody.
   case protocols

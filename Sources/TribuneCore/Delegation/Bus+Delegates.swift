@@ -40,6 +40,7 @@ extension Bus {
       delegate = existing
     } else {
       try requireConforming(frame.object, patterns, fields.protocols)
+      try accounts.require(patterns.count, of: .registrations, for: connection.account)
       // Its own delegates that the new one replaces do not count against the limits.
       let replaced = before.filter { $0.slot == slot }
       try requireDelegateCapacity(from: slot, replacing: replaced.count)
@@ -91,7 +92,7 @@ extension Bus {
     for delegate in delegates.reversed() {
       leave(delegate)
       connections[delegate.slot].delegates[delegate.serial] = nil
-      releaseCharge(of: delegate.serial, from: delegate.slot)
+      releaseCharge(of: delegate.serial, count: delegate.patterns.count, from: delegate.slot)
       connections[delegate.slot].delegatePatterns.count -= delegate.patterns.count
       connections[delegate.slot].delegatePatterns.tokenCount -= delegate.patternTokenCount
       connections[delegate.slot].delegatesByDedupKey[delegate.dedupKey] = nil

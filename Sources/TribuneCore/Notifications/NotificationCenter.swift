@@ -40,7 +40,8 @@ package struct NotificationCenter {
   package private(set) var observationCount = 0
   /// By slot.
   private var places: [Place] = []
-  private var round: UInt64 = 0
+  /// Routes that were made, as none was cached.
+  private(set) var round: UInt64 = 0
 
   private let keepsBusApart: Bool
 

@@ -17,6 +17,9 @@ final class BusServer: EventLoopTarget {
   /// Connections that the log has counter slots for, and so the most that `ConnectionsMax=` can be.
   nonisolated static let slotCount = 1 << 17
 
+  /// Clients to which frames are sent without a look at the time.
+  private static let fewClients = 64
+
   private enum Phase: Equatable {
     /// → ending, sealed
     case serving
@@ -81,7 +84,7 @@ final class BusServer: EventLoopTarget {
       core, sessions, recorder, sender, monitor, replier, interpreter, lister, gatekeeper, files, quota,
       context)
     let router = Router(
-      core, sessions, recorder, sender, monitor, replier, introducer, interpreter, context)
+      core, sessions, recorder, sender, monitor, replier, introducer, interpreter, turns, context)
     reader = FrameReader(
       router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, turns, pool, context)
     handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
@@ -158,6 +161,8 @@ final class BusServer: EventLoopTarget {
     interpreter.deliverPostponed()
     sender.flushDeferred()
     _ = endIteration()
+    sender.schedulePostponed()
+    flushScheduled(all: true)
   }
 
   /// Gives the bus's place to the daemon that wants it. If that fails, this daemon continues.
@@ -179,11 +184,13 @@ final class BusServer: EventLoopTarget {
   func beginIteration() {
     context.readClock()
     turns.begin(at: context.now)
+    sender.schedulePostponed()
+    flushScheduled()
     reader.beginIteration()
     gatekeeper.admitArrivals()
   }
 
-  var hasWork: Bool { reader.hasDeferred || gatekeeper.hasArrivals }
+  var hasWork: Bool { reader.hasDeferred || gatekeeper.hasArrivals || sender.hasPostponed }
 
   func handleEvent(_ token: WatchToken, _ readiness: Readiness) {
     switch token {
@@ -221,7 +228,7 @@ final class BusServer: EventLoopTarget {
     recorder.endIteration()
     repeat {
       recorder.commit()
-      while let session = sender.takeScheduled() { sender.flush(session) }
+      flushScheduled()
       interpreter.settle()
       gatekeeper.endIteration()
     } while !sender.scheduled.value.isEmpty
@@ -244,6 +251,19 @@ final class BusServer: EventLoopTarget {
     }
     iterationEnded?()
     return true
+  }
+
+  /// Sends what is queued. If that is for many clients, those of users who have had their time are left for the next
+  /// iteration, unless `all` are to be sent.
+  private func flushScheduled(all: Bool = false) {
+    let isTight = !all && phase == .serving && sender.scheduled.value.count > Self.fewClients
+    while let session = sender.takeScheduled() {
+      if isTight, !turns.hasTime(for: session.account, isMuchWork: false) {
+        sender.postpone(session)
+      } else {
+        sender.flush(session)
+      }
+    }
   }
 
   // MARK: Deadlines

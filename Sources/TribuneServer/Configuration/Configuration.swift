@@ -27,7 +27,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
 
   // [Bus]
   package var connectionsMax = 16_384
-  package var registrationsMax = 131_072
+  package var registrationsMax = 65_536
   package var payloadMaxBytes = 16 << 20
   /// For one connection, as are the two that follow.
   package var observationsMax = 4_096

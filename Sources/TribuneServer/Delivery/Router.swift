@@ -5,6 +5,9 @@ import TribuneWire
 
 /// The fast path of plain posts, past the core: each run of them is stamped where it lies, and queued as one slice.
 final class Router {
+  /// Receivers that it takes long to queue a notification for.
+  private static let manyReceivers = 256
+
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
   private let sessions: SessionTable
@@ -14,15 +17,18 @@ final class Router {
   private let interpreter: Interpreter
   private let monitor: TrafficMonitor
   private let replier: Replier
+  private let turns: Turns
+  /// Routes that had been made when the last post was routed.
+  private var madeRouteCount: UInt64 = 0
 
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
     _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer, _ interpreter: Interpreter,
-    _ context: ServerContext
+    _ turns: Turns, _ context: ServerContext
   ) {
     (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
     (self.monitor, self.replier, self.introducer) = (monitor, replier, introducer)
-    (self.interpreter, self.context) = (interpreter, context)
+    (self.interpreter, self.turns, self.context) = (interpreter, turns, context)
   }
 
   /// Routes the plain posts of one name and object that begin at `start`. A post about an object that has a protocol is
@@ -38,6 +44,10 @@ final class Router {
     do throws(WireError) {
       let receivers = try bus.value.receivers(
         of: key, nameLength: first.nameLength, from: poster.slot)
+      if receivers.count > Self.manyReceivers || bus.value.madeRouteCount != madeRouteCount {
+        madeRouteCount = bus.value.madeRouteCount
+        turns.noteMuchWork()
+      }
       try key.extracting(first: first.nameLength).requireUnreservedName()
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }
       let deliveries: Int

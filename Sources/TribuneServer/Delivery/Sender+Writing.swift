@@ -23,6 +23,21 @@ extension Sender {
     return session
   }
 
+  /// Leaves a connection's queue for the next iteration.
+  func postpone(_ session: Session) {
+    session.output.flush = .scheduled
+    postponed.value.append(session)
+  }
+
+  var hasPostponed: Bool { !postponed.value.isEmpty }
+
+  /// Schedules what was postponed, before anything else.
+  func schedulePostponed() {
+    guard hasPostponed else { return }
+    scheduled.value.insert(contentsOf: postponed.value, at: 0)
+    postponed.value = []
+  }
+
   /// Sends a connection's queue, as far as the kernel takes it.
   func flush(_ session: Session) {
     precondition(!recorder.isInTransaction, "no queue may be flushed within a transaction")

@@ -51,6 +51,8 @@ final class Sender {
   let scheduled = Cell<[Session]>([])
   /// How many of them `takeScheduled` has returned.
   var takenCount = 0
+  /// Connections whose queues are left for the next iteration.
+  let postponed = Cell<[Session]>([])
   /// Connections whose flush is deferred.
   private let deferred = Cell<[Session]>([])
   /// Goes off when deferred frames are to be flushed.

@@ -29,8 +29,9 @@ final class FrameReader {
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
   private let turns: Turns
-  /// Connections whose frames were left for the next iteration, in order: those of which this one has handled no frame,
-  /// and the others, which come after them. So a connection with many expensive frames does not always come first.
+  /// Connections that were left for the next iteration, in order: those that this one has not read, and those of whose
+  /// frames it has handled some, which come after them. So a connection with many expensive frames does not always come
+  /// first.
   private let waiting = Cell<[Session]>([])
   private let unfinished = Cell<[Session]>([])
 
@@ -55,17 +56,25 @@ final class FrameReader {
       guard session.isServed else { return }
       // These frames cannot wait for a next iteration.
       handleAllDeferred(of: session)
-      guard session.isServed, read(session) else { return }
+      guard session.isServed, read(session, canWait: false) else { return }
     }
   }
 
   /// Reads once from a connection, and handles the frames that are whole then.
   ///
+  /// - Parameter canWait: whether that is left for the next iteration if there is no time for it.
   /// - Returns: whether there was anything to read.
   @discardableResult
-  func read(_ session: Session) -> Bool {
+  func read(_ session: Session, canWait: Bool = true) -> Bool {
     // Frames that were sent before are taken first.
     guard session.input.deferred == nil else { return true }
+    if canWait, turns.isTight, !turns.hasTime(for: session.account, isMuchWork: false) {
+      if !session.input.isWaiting {
+        session.input.isWaiting = true
+        waiting.value.append(session)
+      }
+      return true
+    }
     let partial = session.input.partial
     let long = partial.flatMap { PartialFrames.isLong($0) ? $0 : nil }
     let buffer = long ?? sharedBuffer(behind: partial)
@@ -77,7 +86,7 @@ final class FrameReader {
       received = try UnixSocket.receive(from: session.descriptor, into: buffer, &session.input.descriptors)
     } catch {
       if !error.isDisconnection { context.log.warning("cannot read from connection \(session.id): \(error)") }
-      gatekeeper.close(session)
+      close(session)
       return false
     }
     switch received {
@@ -86,18 +95,24 @@ final class FrameReader {
       // The client may have closed only its sending side, and may still read.
       recorder.commit()
       if session.output.flush != .none { sender.flush(session) }
-      gatekeeper.close(session)
+      close(session)
     case .descriptors:
       gatekeeper.dismiss(session, WireError(.unexpectedDescriptors, "too many descriptors came at once"))
     case .bytes(let count):
       if partial == nil { session.input.partialSince = context.now }
       if long == nil { partials.release(session) }
       let start = long == nil ? buffer.count - count - partialCount : 0
-      handleFrames(of: session, in: buffer, from: start)
+      handleFrames(of: session, in: buffer, from: start, canWait: canWait)
     }
     recorder.noteReceived(from: session)
     if case .nothing = received { return false }
     return true
+  }
+
+  /// Closes a connection, which is much work if it has many registrations.
+  private func close(_ session: Session) {
+    turns.count(for: session.account)
+    gatekeeper.close(session)
   }
 
   /// The shared buffer, with a partial frame at its end and space to read the rest.
@@ -160,7 +175,7 @@ final class FrameReader {
       if isDone {
         try keepPartial(buffer, from: position, of: session)
       } else {
-        deferInput(buffer, from: position, of: session, isUnfinished: position > start)
+        deferInput(buffer, from: position, of: session)
       }
       try quota.countWaiting(of: session)
     } catch {
@@ -171,9 +186,7 @@ final class FrameReader {
   // MARK: Deferred input
 
   /// Leaves the frames from `start` on for the next iteration.
-  private func deferInput(
-    _ buffer: ByteBuffer, from start: Int, of session: Session, isUnfinished: Bool
-  ) {
+  private func deferInput(_ buffer: ByteBuffer, from start: Int, of session: Session) {
     if buffer === receiveBuffer {
       // Other connections are read into the shared buffer.
       let own = ByteBuffer(holding: buffer.bytes(in: start..<buffer.count))
@@ -182,19 +195,27 @@ final class FrameReader {
     } else {
       (session.input.deferred, session.input.deferredStart) = (buffer, start)
     }
-    if isUnfinished { unfinished.value.append(session) } else { waiting.value.append(session) }
+    unfinished.value.append(session)
   }
 
   var hasDeferred: Bool { !waiting.value.isEmpty || !unfinished.value.isEmpty }
 
-  /// Begins an iteration with the frames that the last one left. Those for which there is no time now, either, are left for
-  /// the next one.
+  /// Begins an iteration with what the last one left. What there is no time for now, either, is left for the next one.
   func beginIteration() {
     guard hasDeferred else { return }
-    let inTurn = waiting.value + unfinished.value
+    let (toRead, toFinish) = (waiting.value, unfinished.value)
     waiting.value = []
     unfinished.value = []
-    for session in inTurn { handleDeferred(of: session) }
+    for session in toRead {
+      // Another session of a user who has no time now has none, either.
+      if waiting.value.last?.account === session.account {
+        waiting.value.append(session)
+      } else {
+        session.input.isWaiting = false
+        if session.isServed, !session.pacing.isPaused { read(session) }
+      }
+    }
+    for session in toFinish { handleDeferred(of: session) }
   }
 
   private func handleDeferred(of session: Session, canWait: Bool = true) {
@@ -249,12 +270,12 @@ final class FrameReader {
 
 extension FrameHeader {
   /// Whether this frame alone can keep the bus busy for long: walking all that is retained, buffered or registered,
-  /// asking many delegates, checking long userInfo, or reading a file.
+  /// asking many delegates, registering many patterns, checking long userInfo, or reading a file.
   fileprivate var canBeMuchWork: Bool {
     switch kind {
-    case .list, .suspend, .ask: true
-    case .observe, .post: fieldsLength > 0 || payloadLength >= Self.longPayloadLength
-    default: payloadLength >= Self.longPayloadLength
+    case .post, .observe: fieldsLength > 0 || payloadLength >= Self.longPayloadLength
+    case .answer, .done, .cancel: payloadLength >= Self.longPayloadLength
+    default: true
     }
   }
 

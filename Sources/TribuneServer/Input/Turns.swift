@@ -7,9 +7,9 @@ import TribuneWire
 /// Shares the time of an iteration of the event loop among users, so that nobody waits long for the expensive frames of
 /// another user, on however many connections these come.
 ///
-/// A user may take half of an iteration, and all users together the whole. After that, frames are left for the next
-/// iteration, but those of a user who has had no time in this one are still handled. The clock is read when another user's
-/// frames come, after every `framesPerLook` frames, and before each frame that can be much work.
+/// A user may take half of an iteration, and all users together the whole. After that, the rest is left for the next
+/// iteration, but a user who has had no time in this one still has a turn. The clock is read when another user's
+/// turn comes, after every `framesPerLook` frames, before each frame that can be much work, and after what was much work.
 final class Turns {
   static let iterationNanosecondsMax: UInt64 = 4_000_000
   static let framesPerLook = 8
@@ -21,6 +21,8 @@ final class Turns {
   /// The user whose frames are handled.
   private var current: UserAccount?
   private var framesSinceLook = 0
+  /// Whether nothing may be read before the clock is, in this iteration.
+  private(set) var isTight = false
 
   /// - Parameter clock: nanoseconds.
   init(clock: @escaping () -> UInt64 = { SystemClock.monotonicNanoseconds }) { self.clock = clock }
@@ -30,6 +32,7 @@ final class Turns {
     number &+= 1
     (began, lastLook) = (now.nanoseconds, now.nanoseconds)
     current = nil
+    isTight = false
   }
 
   /// Whether a user's next frame is handled in this iteration.
@@ -42,7 +45,16 @@ final class Turns {
   }
 
   /// Counts the time from now on for a user.
-  func count(for account: UserAccount) { _ = look(account, true) }
+  func count(for account: UserAccount) {
+    _ = look(account, true)
+    isTight = true
+  }
+
+  /// What was done for the current user was much work, as it turned out.
+  func noteMuchWork() {
+    framesSinceLook = Self.framesPerLook
+    isTight = true
+  }
 
   private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
     // The iteration has just begun.
@@ -51,10 +63,13 @@ final class Turns {
     lastLook = now
     current = account
     if account.turn.value.number != number { account.turn.value = (number, 0) }
-    // After a frame that can be much work, the clock is read again.
-    framesSinceLook = isMuchWork ? Self.framesPerLook : 1
-    return account.turn.value.nanoseconds == 0
+    let hasTime =
+      account.turn.value.nanoseconds == 0
       || account.turn.value.nanoseconds < Self.iterationNanosecondsMax / 2
         && now - began < Self.iterationNanosecondsMax
+    // After these, the clock is read again.
+    framesSinceLook = isMuchWork || !hasTime ? Self.framesPerLook : 1
+    if !hasTime { isTight = true }
+    return hasTime
   }
 }

@@ -62,7 +62,7 @@ package protocol EventLoopTarget: AnyObject {
 /// interface by which CFRunLoop hosts the queue. So signals, timers and tasks of the main actor run here, between two
 /// iterations over the sockets, and a message costs one `epoll_wait` and no thread switch.
 package final class EventLoop {
-  private static let eventsPerWait = 256
+  private static let eventsPerWait = 8192
 
   private let epoll: Epoll
   private let mainQueueHandle: CInt

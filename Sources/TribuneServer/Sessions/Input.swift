@@ -6,7 +6,9 @@ import TribuneWire
 
 /// The bytes and descriptors that a session has read, and that the bus has not taken yet.
 struct Input: ~Copyable {
-  /// Whole frames that are left for the next iteration, because this one had lasted long enough.
+  /// Whether it is read in a next iteration, because its user has had its time in this one.
+  var isWaiting = false
+  /// Whole frames that are left for the next iteration, because the user has had its time.
   var deferred: ByteBuffer?
   /// Where the frames in `deferred` begin.
   var deferredStart = 0
