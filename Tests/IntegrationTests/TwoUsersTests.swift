@@ -195,6 +195,31 @@ final class TwoUsersTests {
     #expect(try isAsked(by: Self.greedy))
   }
 
+  @Test("observe, and one whose observers have made another's posters wait for a second keeps them waiting no more")
+  func pausing() throws {
+    let marks = "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n"
+    let bus = try bus(marks + "PaceMaxSec=2s\n")
+    let (watcher, text) = (try RawClient.greeted(bus), String(repeating: "x", count: 2_000))
+    func post(_ name: String) throws -> Bool {
+      let observer = try RawClient(path: bus.path, user: Self.greedy)
+      let observerWelcome = try observer.greet()
+      try observer.observe(name, serial: 1)
+      let (poster, welcome) = try RawClient.welcomed(bus)
+      var wasPaused = false
+      while try watcher.entry(of: observerWelcome.connection)?.isLossy == false {
+        if try watcher.entry(of: welcome.connection)?.isPaused == true {
+          wasPaused = true
+        } else {
+          try poster.send(Post(), serial: 2, name: name, text: text)
+        }
+      }
+      return wasPaused
+    }
+    #expect(try post("a.x"))
+    try bus.reload(marks + "PaceMaxSec=10s\n")
+    #expect(try !post("a.y"))
+  }
+
   @Test("connect, and one who does it very often keeps no other waiting until all that is done")
   func connecting() throws {
     let bus = try bus("")

@@ -55,10 +55,29 @@ package final class UserAccount {
   /// bytes cannot be dropped.
   package var relievedAbove = 0
 
+  package let pauses = Cell(PauseBudget())
+
   /// The iteration of the event loop in which frames of the user were handled last, and the time that they took in it.
   package let turn = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
 
   var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
+}
+
+/// How long a user's observers may make other users' posters wait: a tenth of the time, or a second at once.
+package struct PauseBudget {
+  private static let most: Int64 = 1_000_000_000
+  /// Nanoseconds. Negative after a longer pause.
+  private var left = most
+  private var known: Instant?
+
+  /// Whether a poster may be made to wait now.
+  package mutating func hasTime(at now: Instant) -> Bool {
+    if let known { left = min(Self.most, left + Int64(clamping: now.nanoseconds(since: known) / 10)) }
+    known = now
+    return left > 0
+  }
+
+  package mutating func take(nanoseconds: UInt64) { left -= Int64(clamping: nanoseconds) }
 }
 
 /// The descriptors that a user has passed. Any thread may count them.

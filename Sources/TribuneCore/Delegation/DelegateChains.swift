@@ -14,6 +14,8 @@ struct DelegateChains {
   private var tree = PatternTree<DelegateRegistration>()
   private var routes: RouteCache<DelegateRegistration>
   private(set) var count = 0
+  /// Lookups of chains that were not cached.
+  private var lookup: UInt64 = 0
 
   init(seed: UInt64) { routes = RouteCache(placeCount: 512, seed: seed) }
 
@@ -59,10 +61,15 @@ struct DelegateChains {
     }
     try key.extracting(first: nameLength).requireName()
     try key.extracting(droppingFirst: nameLength).requireObject()
-    var found: Set<DelegateRegistration> = []
+    lookup += 1
+    let lookup = lookup
+    var delegates: [DelegateRegistration] = []
     let object = key.extracting(droppingFirst: nameLength)
-    tree.forEach(matching: key.extracting(first: nameLength), object: object) { found.insert($0) }
-    let delegates = found.sorted { $0.precedes($1) }
+    tree.forEach(matching: key.extracting(first: nameLength), object: object) { delegate in
+      // Several patterns of one delegate can match.
+      if delegate.isFound(by: lookup) { delegates.append(delegate) }
+    }
+    delegates.sort { $0.precedes($1) }
     return (routes.keep(delegates, at: place, of: key, nameLength: nameLength), delegates)
   }
 

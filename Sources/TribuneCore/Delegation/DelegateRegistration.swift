@@ -29,6 +29,16 @@ package final class DelegateRegistration {
 
   private let attached = Cell(true)
 
+  /// The lookup that found it last.
+  private let lookup = Cell<UInt64>(0)
+
+  /// - Returns: whether this lookup has not found it before.
+  func isFound(by lookup: UInt64) -> Bool {
+    guard self.lookup.value != lookup else { return false }
+    self.lookup.value = lookup
+    return true
+  }
+
   /// Cleared when it leaves the chain, and never set again.
   package internal(set) var isAttached: Bool {
     get { attached.value }

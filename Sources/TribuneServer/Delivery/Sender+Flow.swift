@@ -8,7 +8,8 @@ import TribuneWire
 /// Past its high mark, an observer is *paced*: the posters that feed it are not read, so that a burst to a healthy
 /// observer loses nothing. If it has not drained below the low mark in the configured time, it becomes *lossy* until it
 /// has: its oldest notifications are dropped, a `lost` frame counts them, and its posters are read again. A slow
-/// observer becomes lossy at once if there is no poster to pause, or no memory for all queues together.
+/// observer becomes lossy at once if there is no poster to pause, if its user has more unread bytes than its share, or has
+/// made other users' posters wait too long.
 extension Sender {
   // MARK: Pacing
 
@@ -27,6 +28,21 @@ extension Sender {
     pauseReading(poster)
   }
 
+  /// Whether a poster may be made to wait for an observer.
+  func mayPace(_ poster: Session, for observer: Session) -> Bool {
+    observer.account === poster.account || observer.account.pauses.value.hasTime(at: context.now)
+  }
+
+  /// Counts how long other users' posters have waited for an observer.
+  private func countPause(for observer: Session) {
+    guard case .pacing(let end) = observer.pacing.flow,
+      observer.pacing.pausedPosters.contains(where: { $0.account !== observer.account })
+    else { return }
+    let most = context.configuration.queue.paceMaxNanoseconds
+    let left = end > context.now ? end.nanoseconds(since: context.now) : 0
+    observer.account.pauses.value.take(nanoseconds: most - min(most, left))
+  }
+
   /// Makes an observer lossy if its time to catch up is over. The timeout may be an older one: the observer may have
   /// caught up in the meantime.
   func checkPacing(of observer: Session) {
@@ -37,6 +53,7 @@ extension Sender {
 
   /// Resumes the posters of an observer. They do not wait for one that ends or can no longer be written to.
   func endPacing(of observer: Session) {
+    countPause(for: observer)
     if !observer.pacing.isFlowing { observer.pacing.flow = .flowing }
     releasePosters(of: observer)
   }
@@ -78,6 +95,7 @@ extension Sender {
 
   /// - Parameter lost: how many notifications it had lost before; nil if it has lost none just now.
   private func becomeLossy(_ observer: Session, havingLost lost: UInt64? = nil, isAnnounced: Bool = true) {
+    countPause(for: observer)
     observer.pacing.flow = .lossy(
       lostBefore: lost ?? observer.output.queue.lostCount, isAnnounced: isAnnounced)
     releasePosters(of: observer)

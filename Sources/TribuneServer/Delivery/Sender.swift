@@ -88,8 +88,8 @@ final class Sender {
       observer.output.queue.byteCount > context.configuration.queue.highMarkBytes
     else { return }
     switch observer.pacing.flow {
-    case .flowing, .pacing: pace(poster, for: observer)
-    case .lossy: drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
+    case .flowing where mayPace(poster, for: observer), .pacing: pace(poster, for: observer)
+    case .flowing, .lossy: drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
     }
   }
 
