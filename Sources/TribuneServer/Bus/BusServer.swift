@@ -187,7 +187,7 @@ final class BusServer: EventLoopTarget {
     sender.schedulePostponed()
     flushScheduled()
     reader.beginIteration()
-    gatekeeper.admitArrivals()
+    if gatekeeper.hasArrivals { gatekeeper.admitArrivals() }
   }
 
   var hasWork: Bool { reader.hasDeferred || gatekeeper.hasArrivals || sender.hasPostponed }

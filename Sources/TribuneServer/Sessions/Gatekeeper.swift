@@ -49,12 +49,13 @@ final class Gatekeeper {
     admitArrivals()
   }
 
-  /// Whether connections can be admitted now that have to wait for their users' turn.
+  /// Whether connections wait that can be admitted now.
   var hasArrivals: Bool { !arrivals.isEmpty && !acceptor.isPaused }
 
+  /// Admits the connections that wait, as far as there is time and descriptors.
+  ///
   /// - Parameter all: whether also those are admitted for which the iteration has no time.
   func admitArrivals(all: Bool = false) {
-    guard hasArrivals else { return }
     do throws(Errno) { try arrivals.admit(all: all, admit) } catch { acceptor.noteFailure(error) }
   }
 
