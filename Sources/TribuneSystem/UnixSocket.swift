@@ -216,10 +216,45 @@ package enum UnixSocket {
 
   /// Whether there is something to read, which can have descriptors with it.
   package static func hasUnread(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
+    try unreadLength(of: descriptor) > 0
+  }
+
+  private static func unreadLength(of descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     var unread: CInt = 0
     let socket = descriptor.rawValue
     _ = try retrying { unsafe ioctl(socket, UInt(FIONREAD), &unread) }
-    return unread > 0
+    return Int(unread)
+  }
+
+  /// Whether there may be descriptors with what is to be read. Reads nothing, and receives no descriptor, so none has to
+  /// be closed. The socket must have been shut down, so that nothing more arrives.
+  ///
+  /// Looking at the input ahead ends at the first descriptors, and at urgent data, which can have some.
+  package static func canHaveUnreadDescriptors(_ descriptor: borrowing FileDescriptor) -> Bool {
+    // More than a socket's default buffer holds.
+    let (partLength, partCountMax) = (16_384, 64)
+    let socket = descriptor.rawValue
+    do throws(Errno) {
+      let unread = try unreadLength(of: descriptor)
+      guard unread > 0 else { return false }
+      let partCount = (unread + partLength - 1) / partLength
+      guard partCount <= partCountMax else { return true }
+      // The bytes do not matter: each part goes to the same place.
+      let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: partLength, alignment: 1)
+      defer { unsafe bytes.deallocate() }
+      let part = unsafe iovec(iov_base: bytes.baseAddress, iov_len: partLength)
+      var parts = unsafe [iovec](repeating: part, count: partCount)
+      var message = unsafe msghdr()
+      let length = unsafe try parts.withUnsafeMutableBufferPointer { parts throws(Errno) in
+        unsafe message.msg_iov = parts.baseAddress
+        unsafe message.msg_iovlen = parts.count
+        return try retrying { unsafe recvmsg(socket, &message, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT)) }
+      }
+      // Without space for control data, the kernel says that it has cut that.
+      return unsafe length < unread || message.msg_flags & CInt(MSG_CTRUNC) != 0
+    } catch {
+      return true
+    }
   }
 
   /// The address that getsockname(2) or getpeername(2) writes; nil if it fails.

@@ -246,11 +246,7 @@ final class Gatekeeper {
 
   private func close(_ socket: consuming FileDescriptor, of account: UserAccount) {
     UnixSocket.shutdown(socket)
-    do throws(Errno) {
-      // With unread input, closing also closes the descriptors in that, which may take long.
-      if try UnixSocket.hasUnread(socket) { quota.close(socket, of: account.descriptors) }
-    } catch {
-      context.log.debug("cannot tell whether a connection has unread input: \(error)")
-    }
+    // Closing it also closes the descriptors in its unread input, which may take long.
+    if UnixSocket.canHaveUnreadDescriptors(socket) { quota.close(socket, of: account.descriptors) }
   }
 }
