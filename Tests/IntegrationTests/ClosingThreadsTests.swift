@@ -4,13 +4,15 @@ import Glibc
 import Testing
 import TribuneCore
 import TribuneSystem
+import TribuneWire
 
 @testable import TribuneServer
 
 /// A descriptor that takes long to close delays no other user.
 @Suite("Threads that close descriptors", .timeLimit(.minutes(1)))
 struct ClosingThreadsTests {
-  private let threads = ClosingThreads()
+  /// These interrupt nothing, as if the peers of sockets were file systems that do not answer.
+  private let threads = ClosingThreads(patienceMilliseconds: 0)
   private let accounts = Accounts()
 
   private func close(_ descriptor: consuming FileDescriptor, of user: UInt32) {
@@ -32,11 +34,15 @@ struct ClosingThreadsTests {
 
   /// Waits until the threads have closed a descriptor of the user.
   private func awaitClosing(of user: UInt32) throws {
+    try awaitClosing(of: accounts.account(of: user).descriptors, by: threads)
+  }
+
+  private func awaitClosing(of user: UserDescriptors, by threads: ClosingThreads) throws {
     var ends: [CInt] = [-1, -1]
     let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
     _ = try retrying { unsafe socketpair(AF_UNIX, type, 0, &ends) }
     let reading = FileDescriptor(owning: ends[0])
-    close(FileDescriptor(owning: ends[1]), of: user)
+    threads.close(FileDescriptor(owning: ends[1]), of: user)
     var poll = pollfd(fd: reading.rawValue, events: Int16(POLLIN), revents: 0)
     #expect(try retrying { unsafe Glibc.poll(&poll, 1, 20_000) } == 1, "the descriptor stays open")
   }
@@ -59,5 +65,37 @@ struct ClosingThreadsTests {
     try awaitClosing(of: 5)
     // A user's descriptors are taken in order, and each of the four threads counts one before it takes the next.
     for user in 1...5 as ClosedRange<UInt32> { #expect(count(of: user) <= 4) }
+  }
+
+  @Test("closing that waits for a peer is interrupted, so that it delays its own user for a moment only")
+  func interrupted() throws {
+    let threads = ClosingThreads()
+    let user = accounts.account(of: 1).descriptors
+    let sockets = try (0..<40).map { _ in try LingeringSocket() }
+    for socket in sockets {
+      threads.close(try FileDescriptor.duplicate(of: socket.rawDescriptor), of: user)
+      // The thread may have closed the duplicate by now: then this one is the last.
+      threads.close(socket.release(), of: user)
+    }
+    try awaitClosing(of: user, by: threads)
+    withExtendedLifetime(sockets) {}
+  }
+
+  @Test("a user with very many unclosed descriptors may have no more, until they are closed")
+  @MainActor func many() throws {
+    let account = accounts.account(of: 1)
+    let quota = DescriptorQuota(accounts, threads)
+    let blocked = try block(4, of: 1)
+    for _ in 0..<508 {
+      try quota.requireClosed(of: account.descriptors)
+      quota.close(try UnixSocket.make(nonblocking: true), of: account.descriptors)
+    }
+    try quota.requireClosed(of: account.descriptors)
+    quota.close(try UnixSocket.make(nonblocking: true), of: account.descriptors)
+    #expect(throws: WireError.self) { try quota.requireClosed(of: account.descriptors) }
+    try quota.requireClosed(of: accounts.account(of: 2).descriptors)
+    for socket in blocked { socket.end() }
+    try awaitClosing(of: 1)
+    try quota.requireClosed(of: account.descriptors)
   }
 }

@@ -24,6 +24,7 @@ int dl_iterate_phdr(tribune_object_visitor *_Nonnull visitor, void *_Nullable da
 
 /* Declared only under _GNU_SOURCE. */
 int pipe2(int *_Nonnull ends, int flags);
+int gettid(void);
 long syscall(long number, ...);
 
 /* glibc has pidfd_open only since 2.36. */

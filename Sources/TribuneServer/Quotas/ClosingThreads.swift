@@ -12,32 +12,43 @@ import TribuneSystem
 /// waiting. Further descriptors stay open until a thread is free. The user's account says how many are still open; if
 /// there are many, the bus accepts no more from that user.
 ///
-/// This does not help when the process ends: the kernel then waits for the same answers.
+/// A signal ends the wait for a peer, and the descriptor is closed all the same: the kernel goes on by itself. It does
+/// not end the wait for a file system. None of this helps when the process ends: the kernel then waits for the same
+/// answers.
 nonisolated final class ClosingThreads: Sendable {
   private static let threadsMax = 16
   /// Threads that close descriptors of one user.
   private static let threadsPerUserMax = 4
 
+  private struct Waiting {
+    let descriptor: Int32
+    let user: UserDescriptors
+  }
+
   private struct State {
     var threadCount = 0
-    var waiting: [(descriptor: Int32, user: UserDescriptors)] = []
+    var waiting: [Waiting] = []
 
     func hasThread(for user: UserDescriptors) -> Bool {
       user.closing.current < ClosingThreads.threadsPerUserMax
     }
   }
 
+  /// How long closing a descriptor may wait until it is interrupted; for ever if zero.
+  private let patienceMilliseconds: Int
   /// Held only while an entry is added or removed.
   private let state = Mutex(State())
+
+  init(patienceMilliseconds: Int = 20) { self.patienceMilliseconds = patienceMilliseconds }
 
   /// Descriptors that are not closed yet.
   var count: Int { state.withLock { $0.waiting.count + $0.threadCount } }
 
   /// - Parameter user: the user who passed the descriptor.
   func close(_ descriptor: consuming FileDescriptor, of user: UserDescriptors) {
-    let descriptor = descriptor.release()
+    let waiting = Waiting(descriptor: descriptor.release(), user: user)
     let isThreadMissing = state.withLock { state in
-      state.waiting.append((descriptor, user))
+      state.waiting.append(waiting)
       user.unclosed.change(by: 1)
       guard state.threadCount < Self.threadsMax, state.hasThread(for: user) else { return false }
       state.threadCount += 1
@@ -53,17 +64,20 @@ nonisolated final class ClosingThreads: Sendable {
   }
 
   private func run() {
-    while let (descriptor, user) = next() {
-      FileDescriptor(owning: descriptor).close()
+    let interrupter = Interrupter()
+    while let closed = next() {
+      interrupter.interrupt(everyMilliseconds: patienceMilliseconds) {
+        FileDescriptor(owning: closed.descriptor).close()
+      }
       state.withLock { _ in
-        user.closing.change(by: -1)
-        user.unclosed.change(by: -1)
+        closed.user.closing.change(by: -1)
+        closed.user.unclosed.change(by: -1)
       }
     }
   }
 
   /// - Returns: nil if the thread must end.
-  private func next() -> (descriptor: Int32, user: UserDescriptors)? {
+  private func next() -> Waiting? {
     state.withLock { state in
       guard let index = state.waiting.firstIndex(where: { state.hasThread(for: $0.user) }) else {
         state.threadCount -= 1

@@ -13,9 +13,11 @@ final class DescriptorQuota {
   private static let closingMax = 512
 
   private let accounts: Accounts
-  private let closing = ClosingThreads()
+  private let closing: ClosingThreads
 
-  init(_ accounts: Accounts) { self.accounts = accounts }
+  init(_ accounts: Accounts, _ closing: ClosingThreads = ClosingThreads()) {
+    (self.accounts, self.closing) = (accounts, closing)
+  }
 
   /// The account of the descriptors that a user has passed.
   func descriptors(of user: UInt32) -> UserDescriptors { accounts.account(of: user).descriptors }

@@ -3,7 +3,8 @@
 import Glibc
 import TribuneSystem
 
-/// A TCP socket whose last `close` blocks: it lingers for longer than any test lasts, and its peer reads nothing.
+/// A TCP socket whose last `close` blocks until a signal comes: it lingers for longer than any test lasts, and its peer
+/// reads nothing.
 final class LingeringSocket {
   /// The descriptor to pass to others.
   private(set) var rawDescriptor: CInt
@@ -43,6 +44,12 @@ final class LingeringSocket {
   func leave() {
     close(rawDescriptor)
     rawDescriptor = -1
+  }
+
+  /// Gives the test's descriptor away.
+  func release() -> FileDescriptor {
+    defer { rawDescriptor = -1 }
+    return FileDescriptor(owning: rawDescriptor)
   }
 
   /// Ends the lingering.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CTribuneLinux
+import Glibc
+
+/// Interrupts system calls of one thread, the one that made it, so that they do not wait for long.
+///
+/// A timer sends that thread SIGURG again and again: the first signal may come just before the system call. Nothing else
+/// here uses SIGURG, and a process that has no handler for it ignores it.
+@safe
+package struct Interrupter: ~Copyable {
+  private static let signal = SIGURG
+
+  /// Without SA_RESTART, so that a system call is not continued. A thread without an interrupter may get the signal from
+  /// elsewhere; it repeats the system call.
+  private static let handler: Void = {
+    var action = sigaction()
+    unsafe action.__sigaction_handler.sa_handler = { _ in }
+    let result = unsafe sigaction(signal, &action, nil)
+    precondition(result == 0, "SIGURG has a handler")
+  }()
+
+  /// Nil if the system gives this process no timer. Then nothing is interrupted.
+  private let timer: timer_t?
+
+  /// Lets the signal interrupt the calling thread.
+  package init() {
+    _ = Self.handler
+    SignalMask([Self.signal]).unblock()
+    var event = unsafe sigevent()
+    unsafe event.sigev_signo = Self.signal
+    unsafe event.sigev_notify = CInt(SIGEV_THREAD_ID)
+    unsafe event._sigev_un._tid = gettid()
+    var timer: timer_t?
+    let result = unsafe timer_create(CLOCK_MONOTONIC, &event, &timer)
+    unsafe self.timer = result == 0 ? timer : nil
+  }
+
+  deinit { if let timer = unsafe timer { _ = unsafe timer_delete(timer) } }
+
+  /// Calls `body`, and interrupts its system calls again and again.
+  package borrowing func interrupt(everyMilliseconds interval: Int, _ body: () -> Void) {
+    set(milliseconds: interval)
+    body()
+    set(milliseconds: 0)
+  }
+
+  private borrowing func set(milliseconds: Int) {
+    guard let timer = unsafe timer else { return }
+    var time = itimerspec()
+    time.it_value.tv_nsec = milliseconds * 1_000_000
+    time.it_interval.tv_nsec = milliseconds * 1_000_000
+    _ = unsafe timer_settime(timer, 0, &time, nil)
+  }
+}
