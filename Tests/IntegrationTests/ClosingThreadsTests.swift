@@ -4,6 +4,7 @@ import Glibc
 import Testing
 import TribuneCore
 import TribuneSystem
+import TribuneTestSupport
 import TribuneWire
 
 @testable import TribuneServer
@@ -81,6 +82,24 @@ struct ClosingThreadsTests {
     withExtendedLifetime(sockets) {}
   }
 
+  @Test("a connection is its user's until it is closed, and so are the descriptors that it was sent")
+  @MainActor func connections() throws {
+    let account = accounts.account(of: 1)
+    let quota = DescriptorQuota(accounts, threads)
+    var sockets: [LingeringSocket] = []
+    for _ in 0..<6 {
+      let socket = try LingeringSocket()
+      quota.closeConnection(try connection(with: socket.release()), of: account)
+      sockets.append(socket)
+    }
+    accounts.countConnections()
+    #expect(account.use(of: .connections) == 6 && accounts.used(.connections) == 6)
+    for socket in sockets { socket.end() }
+    try awaitClosing(of: 1)
+    accounts.countConnections()
+    #expect(account.use(of: .connections) <= 4)
+  }
+
   @Test("a user with very many unclosed descriptors may have no more, until they are closed")
   @MainActor func many() throws {
     let account = accounts.account(of: 1)
@@ -98,4 +117,26 @@ struct ClosingThreadsTests {
     try awaitClosing(of: 1)
     try quota.requireClosed(of: account.descriptors)
   }
+
+  /// A connection with a descriptor in its unread input, which nothing else has.
+  private func connection(with descriptor: consuming FileDescriptor) throws -> FileDescriptor {
+    let ends = try UnixSocket.makePair()
+    let frame = ByteBuffer(capacity: 1, attachment: PassedSocket(descriptor))
+    frame.append([0].raw)
+    let gather = GatherList(capacity: 1)
+    gather.append(0..<1, of: frame)
+    #expect(try gather.send(to: ends.one) == 1)
+    UnixSocket.shutdown(ends.other)
+    return try FileDescriptor.duplicate(of: ends.other.rawValue)
+  }
+}
+
+/// A socket that is passed on, and closed when it has been.
+private final class PassedSocket: AttachedFile {
+  let length = 1
+  private let descriptor: FileDescriptor
+
+  init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+  var rawDescriptor: CInt { descriptor.rawValue }
 }

@@ -102,6 +102,32 @@ struct AccountsTests {
     #expect(accounts.used(.descriptors) == 6)
   }
 
+  @Test("counts connections that have ended until they are closed")
+  func unclosedConnections() throws {
+    setTotal(16)
+    let (one, other) = (accounts.account(of: 1), accounts.account(of: 2))
+    accounts.charge(1, of: .connections, to: other)
+    for count in 1...4 {
+      try accounts.require(1, of: .connections, for: one)
+      accounts.chargeUnclosedConnection(to: one)
+      #expect(use(of: 1) == count && accounts.used(.connections) == count + 1)
+    }
+    // Beside those of the other user, one third of fourteen is left.
+    #expect(throws: WireError.self) { try accounts.require(1, of: .connections, for: one) }
+    one.descriptors.unclosedConnections.change(by: -1)
+    accounts.countConnections()
+    try accounts.require(1, of: .connections, for: one)
+    #expect(use(of: 1) == 3 && !one.isEmpty)
+    accounts.chargeUnclosedConnection(to: other)
+    one.descriptors.unclosedConnections.change(by: -3)
+    accounts.countConnections()
+    #expect(use(of: 1) == 0 && one.isEmpty && use(of: 2) == 2)
+    accounts.chargeUnclosedConnection(to: one)
+    other.descriptors.unclosedConnections.change(by: -1)
+    accounts.countConnections()
+    #expect(use(of: 1) == 1 && use(of: 2) == 1 && accounts.used(.connections) == 2)
+  }
+
   @Test("is named in a refusal, with the resource, its setting, what is used, and who has most")
   func refused() {
     setTotal(160)

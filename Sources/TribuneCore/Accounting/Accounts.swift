@@ -28,6 +28,8 @@ package final class Accounts {
   /// The weights of users that count as more than one.
   private var weights: [UInt32: Int] = [:]
   private let privileged: Set<UInt32>
+  /// The accounts with connections that have ended and are still charged.
+  private var closingAccounts: [UserAccount] = []
   /// The number of accounts at which empty ones are removed next.
   private var tidyCount = 64
 
@@ -144,6 +146,28 @@ package final class Accounts {
   /// Whether a user has more than its share of a resource: others have taken some since.
   package func isOverShare(of resource: SharedResource, _ account: UserAccount) -> Bool {
     account.uses[resource] > share(of: resource, for: account)
+  }
+
+  // MARK: Connections
+
+  /// Charges a connection that has ended until its socket is closed: any thread may close it, and then changes
+  /// `unclosedConnections`.
+  package func chargeUnclosedConnection(to account: UserAccount) {
+    if account.charges.closingCount == 0 { closingAccounts.append(account) }
+    account.charges.closingCount += 1
+    account.descriptors.unclosedConnections.change(by: 1)
+    charge(1, of: .connections, to: account)
+  }
+
+  /// Releases the charges of connections that are closed by now. Looks at no account that has none.
+  package func countConnections() {
+    guard !closingAccounts.isEmpty else { return }
+    closingAccounts.removeAll { account in
+      let count = account.descriptors.unclosedConnections.current
+      charge(count - account.charges.closingCount, of: .connections, to: account)
+      account.charges.closingCount = count
+      return count == 0
+    }
   }
 
   // MARK: Descriptors

@@ -217,6 +217,7 @@ extension DelegateIdentity {
 extension Bus {
   /// What users have and may have of each resource, those whom the connection may see.
   package mutating func accountEntries(for slot: ConnectionSlot) -> [AccountEntry] {
+    accounts.countConnections()
     accounts.countDescriptors()
     var entries: [AccountEntry] = []
     let visible = visibleUsers(for: slot)

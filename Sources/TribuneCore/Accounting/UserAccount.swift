@@ -9,6 +9,8 @@ package final class UserAccount {
     var uses = Amounts()
     /// What the user's detached connections have. Their clients may come back, and register the same again.
     var detached = Amounts()
+    /// Connections that are charged although they have ended: their sockets were not closed yet.
+    var closingCount = 0
     /// Connections that have said hello.
     var connectionCount = 0
     /// Bytes of the answers to queries and awaited posts under way, which are charged as bytes of the log.
@@ -88,6 +90,8 @@ package final class UserDescriptors: Sendable {
   /// Descriptors that are not closed yet, and those of them that a thread is closing.
   package let unclosed = SharedCount()
   package let closing = SharedCount()
+  /// Those of them that are connections, which are charged until they are closed.
+  package let unclosedConnections = SharedCount()
 
   init(uid: UInt32) { self.uid = uid }
 

@@ -23,6 +23,7 @@ nonisolated final class ClosingThreads: Sendable {
   private struct Waiting {
     let descriptor: Int32
     let user: UserDescriptors
+    let isChargedConnection: Bool
   }
 
   private struct State {
@@ -44,9 +45,14 @@ nonisolated final class ClosingThreads: Sendable {
   /// Descriptors that are not closed yet.
   var count: Int { state.withLock { $0.waiting.count + $0.threadCount } }
 
-  /// - Parameter user: the user who passed the descriptor.
-  func close(_ descriptor: consuming FileDescriptor, of user: UserDescriptors) {
-    let waiting = Waiting(descriptor: descriptor.release(), user: user)
+  /// - Parameters:
+  ///   - user: the user who passed the descriptor.
+  ///   - isChargedConnection: whether it is one of the user's `unclosedConnections`.
+  func close(
+    _ descriptor: consuming FileDescriptor, of user: UserDescriptors, isChargedConnection: Bool = false
+  ) {
+    let waiting = Waiting(
+      descriptor: descriptor.release(), user: user, isChargedConnection: isChargedConnection)
     let isThreadMissing = state.withLock { state in
       state.waiting.append(waiting)
       user.unclosed.change(by: 1)
@@ -72,6 +78,7 @@ nonisolated final class ClosingThreads: Sendable {
       state.withLock { _ in
         closed.user.closing.change(by: -1)
         closed.user.unclosed.change(by: -1)
+        if closed.isChargedConnection { closed.user.unclosedConnections.change(by: -1) }
       }
     }
   }

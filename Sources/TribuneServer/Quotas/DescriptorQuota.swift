@@ -68,6 +68,12 @@ final class DescriptorQuota {
 
   // MARK: Closing
 
+  /// Closes a connection without waiting. It still counts as one for its user until it is closed.
+  func closeConnection(_ socket: consuming FileDescriptor, of account: UserAccount) {
+    accounts.chargeUnclosedConnection(to: account)
+    closing.close(socket, of: account.descriptors, isChargedConnection: true)
+  }
+
   /// Closes a descriptor of a user without waiting.
   func close(_ descriptor: consuming FileDescriptor, of user: UserDescriptors) {
     closing.close(descriptor, of: user)

@@ -64,6 +64,7 @@ final class Gatekeeper {
     let credentials = try UnixSocket.peer(of: socket)
     let account = sessions.accounts.account(of: credentials.uid)
     turns.count(for: account)
+    sessions.accounts.countConnections()
     do throws(WireError) {
       try sessions.accounts.require(1, of: .connections, for: account)
       // While too many of the user's descriptors are not closed yet, nothing is read from the connection.
@@ -71,7 +72,7 @@ final class Gatekeeper {
     } catch {
       refuse(socket, error)
       logClosing(of: "a connection of process \(credentials.pid)", error)
-      return close(socket, of: account)
+      return close(socket, of: account, isCharged: false)
     }
     arrivals.append(socket, credentials, account)
   }
@@ -241,12 +242,19 @@ final class Gatekeeper {
     if session.isKept { keeper.forget(.connection(session.cookie)) }
     sessions.remove(session)
     guard let socket = session.takeDescriptor() else { preconditionFailure("a session is closed once") }
-    close(socket, of: session.account)
+    close(socket, of: session.account, isCharged: true)
   }
 
-  private func close(_ socket: consuming FileDescriptor, of account: UserAccount) {
+  /// - Parameter isCharged: whether the connection counts for its user until it is closed. A refused one does not: the
+  ///   user has its share already.
+  private func close(_ socket: consuming FileDescriptor, of account: UserAccount, isCharged: Bool) {
     UnixSocket.shutdown(socket)
     // Closing it also closes the descriptors in its unread input, which may take long.
-    if UnixSocket.canHaveUnreadDescriptors(socket) { quota.close(socket, of: account.descriptors) }
+    guard UnixSocket.canHaveUnreadDescriptors(socket) else { return }
+    if isCharged {
+      quota.closeConnection(socket, of: account)
+    } else {
+      quota.close(socket, of: account.descriptors)
+    }
   }
 }
