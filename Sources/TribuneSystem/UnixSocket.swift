@@ -206,6 +206,23 @@ package enum UnixSocket {
     return count == 0 ? .end : .bytes(count)
   }
 
+  /// Sets whether peers can send descriptors to this socket, or to those that a listening socket accepts: if not, sending
+  /// them fails with EPERM. Without effect before Linux 6.16, where they always can.
+  package static func setCanReceiveDescriptors(
+    _ value: Bool, _ descriptor: borrowing FileDescriptor
+  ) throws(Errno) {
+    var value: CInt = value ? 1 : 0
+    let socket = descriptor.rawValue
+    do throws(Errno) {
+      _ = try retrying {
+        unsafe setsockopt(
+          socket, SOL_SOCKET, TRIBUNE_SO_PASSRIGHTS, &value, socklen_t(MemoryLayout<CInt>.size))
+      }
+    } catch  where error == .noProtocolOption {
+      return
+    }
+  }
+
   /// Whether the peer has read everything that was sent to it.
   package static func isDrained(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
     var unread: CInt = 0

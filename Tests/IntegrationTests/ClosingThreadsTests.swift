@@ -73,11 +73,7 @@ struct ClosingThreadsTests {
     let threads = ClosingThreads()
     let user = accounts.account(of: 1).descriptors
     let sockets = try (0..<40).map { _ in try LingeringSocket() }
-    for socket in sockets {
-      threads.close(try FileDescriptor.duplicate(of: socket.rawDescriptor), of: user)
-      // The thread may have closed the duplicate by now: then this one is the last.
-      threads.close(socket.release(), of: user)
-    }
+    for socket in sockets { threads.close(socket.release(), of: user) }
     try awaitClosing(of: user, by: threads)
     withExtendedLifetime(sockets) {}
   }

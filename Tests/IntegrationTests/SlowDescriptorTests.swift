@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CTribuneLinux
 import Foundation
 import Glibc
 import Testing
@@ -112,6 +113,31 @@ struct SlowDescriptorTests {
     try pipe.expectClosed()
     try bus.wait(serving: other) { try bus.openDescriptors() <= before }
     withExtendedLifetime(sockets) {}
+    #expect(bus.stop() == 0)
+  }
+
+  /// Whether the kernel can keep others from sending descriptors to a socket: since Linux 6.16.
+  private static let canRefuseDescriptors: Bool = {
+    var value: CInt = 0
+    let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    defer { close(socket) }
+    let length = socklen_t(MemoryLayout<CInt>.size)
+    return unsafe setsockopt(socket, SOL_SOCKET, TRIBUNE_SO_PASSRIGHTS, &value, length) == 0
+  }()
+
+  @Test(
+    "a connection that is not admitted yet has no descriptors, and none is lost by that",
+    .enabled(if: canRefuseDescriptors))
+  func notAdmitted() throws {
+    let bus = try TestBus()
+    let file = try SharedFile.make(SharedFile.bytes(Self.floor))
+    try bus.freeze()
+    let client = try RawClient(bus)
+    #expect(throws: Errno(rawValue: EPERM)) { try client.send([0], with: [file.rawValue]) }
+    bus.signal(SIGCONT)
+    try client.greet()
+    try client.post("a.b", file: file, length: Self.floor, serial: 1, flags: .acknowledge)
+    #expect(try client.next().kind == .ok)
     #expect(bus.stop() == 0)
   }
 

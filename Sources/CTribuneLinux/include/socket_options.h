@@ -8,3 +8,5 @@
 /* <asm/socket.h> has it since Linux 6.5. */
 #define TRIBUNE_SO_PEERPIDFD 77
 #define TRIBUNE_SO_PEERGROUPS 59
+/* <asm-generic/socket.h> has it since Linux 6.16. */
+#define TRIBUNE_SO_PASSRIGHTS 83

@@ -3,6 +3,9 @@
 package import TribuneSystem
 
 /// A listening socket: one that systemd passed, or one with a file of the daemon's own.
+///
+/// Clients cannot send descriptors before their connection is admitted, if the kernel is able to keep them from that: a
+/// refused connection would have descriptors to close, which can take long.
 package final class Listener {
   package enum Failure: Error, CustomStringConvertible {
     case alreadyServed(path: String, pid: Int32)
@@ -27,6 +30,7 @@ package final class Listener {
   /// Takes over a listening socket whose file another process made and removes.
   package init(passed descriptor: consuming FileDescriptor, path: String) throws(Errno) {
     try descriptor.setNonblocking()
+    try UnixSocket.setCanReceiveDescriptors(false, descriptor)
     self.descriptor = descriptor
     self.path = path
   }
@@ -66,6 +70,7 @@ package final class Listener {
   private func bind(mode: UInt32) throws(Errno) -> Failure? {
     if let failure = try removeStaleFile() { return failure }
     try UnixSocket.bind(descriptor, to: path, mode: mode)
+    try UnixSocket.setCanReceiveDescriptors(false, descriptor)
     try UnixSocket.listen(descriptor)
     file = SocketFile(at: path)
     return nil
