@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import Tribune
+import TribuneWire
 
 /// What `tribunectl delegate` does besides approving and vetoing, against the real daemon.
 @Suite("tribunectl's delegates", .timeLimit(.minutes(2)))
@@ -69,5 +70,37 @@ struct DelegateCommandTests {
     let none = try bus.tribunectl("query", "browser.columns", "--object=browser/1")
     none.expect(1, output: "")
     #expect(none.errors.contains("has no value: no delegate answered"))
+  }
+
+  @Test(
+    "a user who asks much leaves commands to others, and has its questions answered in turn",
+    arguments: [false, true])
+  func flood(isFolder: Bool) throws {
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    let bus = try TestBus(folder: folder)
+    let gate = try ShellGate()
+    let script = "test $TRIBUNE_ASKER_UID = \(getuid()) && echo no && exit 1; echo asked >&2; \(gate.wait)"
+    var way = ["a", "--exec", "sh", "-c", script]
+    if isFolder {
+      for name in ["a", "b"] {
+        try folder.write("#!/bin/sh\n\(script)\n", to: "d/\(name)/1")
+        let path = "\(folder.path)/d/\(name)/1"
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+      }
+      way = ["--directory=\(folder.path)/d"]
+    }
+    let delegate = try bus.staying(["delegate", "--timeout=1min", "--on-failure=abstain"] + way)
+    let flood = try RawClient.greeted(bus, as: 65_534)
+    for serial in 1...Serial(100) { try flood.send(Ask(deadline: 60_000), serial: serial, name: "a") }
+    for _ in 0..<32 { #expect(try delegate.errors.line() == "asked") }
+    let vetoed = try bus.tribunectl("ask", isFolder ? "b" : "a")
+    #expect(vetoed.status == 1)
+    #expect(vetoed.output.contains("vetoed") && vetoed.output.contains(": no"))
+    try gate.open()
+    for _ in 0..<100 {
+      let verdict = try flood.next(.verdict).decode(Verdict.self)
+      #expect(verdict.outcomes.map(\.outcome) == [.approved])
+    }
   }
 }

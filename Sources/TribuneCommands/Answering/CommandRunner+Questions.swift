@@ -16,11 +16,17 @@ extension CommandRunner {
     // One byte over the limit shows that the value is too long.
     let limit = question.wantsValue ? valueLength + 1 : Self.reasonLength
     let run = await run(
-      command, setting: Self.variables(of: question), input: question.userInfo,
+      command, for: question.asker.uid, setting: Self.variables(of: question), input: question.userInfo,
       output: .captured(limit: limit))
     switch run {
     case .ending: return .failed("the delegate is shutting down")
-    case .tooMany(let count): return .failed("\(count) commands are running, which is the limit")
+    case .tooMany(let count):
+      return .failed("\(count) questions of user \(question.asker.uid) wait for commands, which is the limit")
+    case .tooLong:
+      return .failed(
+        "the questions of user \(question.asker.uid) that wait for commands are too long together")
+    // The answer is discarded.
+    case .withdrawn: return .failed("the question was withdrawn")
     case .cannotStart(let error):
       let message = error.message(starting: command)
       context.terminal.report(message.terminalSafe)

@@ -3,13 +3,18 @@
 import Tribune
 import TribuneSystem
 
-/// Runs commands for questions and notifications, a bounded number at a time.
+/// Runs commands for questions and notifications, a bounded number at a time, which `CommandTurns` shares among the users
+/// who ask and post.
 actor CommandRunner {
   enum Run: Equatable, Sendable {
     case ended(ChildProcess.Ending)
     case cannotStart(Errno)
-    /// Not started: this many commands run already.
+    /// Not started: this many questions of the user wait already.
     case tooMany(Int)
+    /// Not started: the questions of the user that wait have too much userInfo.
+    case tooLong
+    /// Not started: the task was cancelled while the question waited.
+    case withdrawn
     /// Not started: the runner has ended.
     case ending
   }
@@ -18,32 +23,93 @@ actor CommandRunner {
   /// Bytes that a value may have.
   let valueLength: Int
   private var running: [Int32: ChildProcess] = [:]
+  private var turns: CommandTurns
+  /// Continued with true when the command may start, and with false when the question does not wait any more.
+  private var waiting: [CommandTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]
+  private var lastTicket = 0
   private var hasEnded = false
 
-  /// Commands that run at a time. Beyond that, no command is started.
+  /// Commands that run at a time.
   private static let commandsMax = 64
+  /// Questions of one user that wait, and bytes of userInfo in them.
+  private static let waitingMax = 256
+  private static let waitingByteCountMax = 64 << 20
   /// The bound of `valueLength`, because 64 commands may write a value at the same time.
   private static let valueLengthMax = 16 << 20
 
-  /// - Parameter valueLength: bytes that the bus accepts in a value; 0 if no values are asked for.
-  init(in context: Context, valueLength: Int = 0) {
+  /// - Parameters:
+  ///   - valueLength: bytes that the bus accepts in a value; 0 if no values are asked for.
+  ///   - isPrivileged: whether a user may have all commands that others leave.
+  init(
+    in context: Context, valueLength: Int = 0,
+    isPrivileged: @escaping @Sendable (UInt32) -> Bool = { ThisProcess.isPrivileged($0) }
+  ) {
     self.context = context
     self.valueLength = min(valueLength, Self.valueLengthMax)
+    turns = CommandTurns(
+      total: Self.commandsMax, waitingMax: Self.waitingMax, waitingByteCountMax: Self.waitingByteCountMax,
+      isPrivileged: isPrivileged)
   }
 
-  /// Runs a command to its end, in a process group of its own. Cancelling the task ends the command.
+  /// Runs a command to its end, in a process group of its own, when it is the user's turn. Cancelling the task ends the
+  /// command, or the wait.
   ///
   /// - Parameters:
+  ///   - user: has asked, or posted.
   ///   - variables: set in the command's environment on top of this program's own. A variable with the value nil is
   ///     unset.
   ///   - input: the command's standard input, which it need not read.
   func run(
-    _ command: [[UInt8]], setting variables: [(name: String, value: String?)], input: UserInfo,
-    output: ChildProcess.Output
+    _ command: [[UInt8]], for user: UInt32, setting variables: [(name: String, value: String?)],
+    input: UserInfo, output: ChildProcess.Output
   ) async -> Run {
     // Nothing would wait for the command.
     if hasEnded { return .ending }
-    if running.count >= Self.commandsMax { return .tooMany(running.count) }
+    lastTicket += 1
+    let ticket = lastTicket
+    switch turns.ask(ticket, of: user, byteCount: input.count) {
+    case .refuse(let count): return .tooMany(count)
+    case .refuseLong: return .tooLong
+    case .wait where await !turn(of: ticket, of: user): return hasEnded ? .ending : .withdrawn
+    case .start, .wait: break
+    }
+    let run = await start(command, setting: variables, input: input, output: output)
+    for next in turns.end(of: user) { waiting.removeValue(forKey: next)?.resume(returning: true) }
+    return run
+  }
+
+  /// Waits for the turn of a question.
+  ///
+  /// - Returns: whether it has come.
+  private func turn(of ticket: CommandTurns.Ticket, of user: UInt32) async -> Bool {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        // A cancellation from here on finds the question waiting.
+        if Task.isCancelled {
+          turns.leave(ticket, of: user)
+          continuation.resume(returning: false)
+        } else {
+          waiting[ticket] = continuation
+        }
+      }
+    } onCancel: {
+      Task { await self.withdraw(ticket, of: user) }
+    }
+  }
+
+  private func withdraw(_ ticket: CommandTurns.Ticket, of user: UInt32) {
+    guard let continuation = waiting.removeValue(forKey: ticket) else { return }
+    turns.leave(ticket, of: user)
+    continuation.resume(returning: false)
+  }
+
+  private func start(
+    _ command: [[UInt8]], setting variables: [(name: String, value: String?)], input: UserInfo,
+    output: ChildProcess.Output
+  ) async -> Run {
+    // What has happened since its turn came.
+    if hasEnded { return .ending }
+    if Task.isCancelled { return .withdrawn }
     let child: ChildProcess
     do {
       child = try ChildProcess(
@@ -65,6 +131,8 @@ actor CommandRunner {
   /// Ends the running commands and returns when they have ended. No further command is started.
   func end() async {
     hasEnded = true
+    for continuation in waiting.values { continuation.resume(returning: false) }
+    waiting = [:]
     let left = running.values
     for child in left { child.terminate() }
     for child in left { _ = await child.ended() }

@@ -46,7 +46,10 @@ actor NotificationHandler {
     let variables = Self.variables(of: notification, behind: lost, isInterrupted: isInterrupted)
     lost = 0
     isInterrupted = false
-    let run = await runner.run(command, setting: variables, input: notification.userInfo, output: .inherited)
+    // Only one command runs at a time, so there is nothing to share.
+    let run = await runner.run(
+      command, for: ThisProcess.effectiveUser, setting: variables, input: notification.userInfo,
+      output: .inherited)
     switch run {
     case .ended(let ending):
       if ending.termination == .exited(0) {
@@ -58,8 +61,8 @@ actor NotificationHandler {
       let message = error.message(starting: command)
       notification.acknowledgement?.failed(message)
       throw CommandError(message: message.terminalSafe, status: ExitStatus.ofCommand(notStarted: error))
-    case .ending, .tooMany:
-      // Only one command runs at a time, so there are never too many.
+    case .ending, .withdrawn, .tooMany, .tooLong:
+      // None has to wait, so there are never too many.
       notification.acknowledgement?.failed("the observer is shutting down")
       throw .ended(ExitStatus.success)
     }

@@ -215,6 +215,9 @@ private let allVerbs = [
         + "with 1 to veto with its output as the reason, and with 2 to abstain. Any other exit is a "
         + "failure. If it is asked for a value, it writes the value as JSON and exits with 0. It is ended "
         + "when the query is over. In the command, \"tribunectl defer\" asks for more time than --timeout.",
+      "At most 64 commands run at a time. A user who asks much leaves some to others, and root and the user that "
+        + "runs the delegate may have all that is left. Beyond that, questions wait, and users take turns. Of a user, "
+        + "256 questions may wait, with 64 MiB of userInfo; any other has failed.",
       "Prints will- and did-notifications under these names, as observe does.",
       "With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE that "
         + "responds to NAME, and is run like the command of --exec. The files are asked in the order of "

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Decides which questions have a command run for them now, and which wait. Questions go in as tickets, and decisions
+/// come out.
+///
+/// Users share the commands by the formula of the bus's accounts: a user may have as many as the total leaves beside all
+/// other users, divided by the number of users who have some, and one more. So something is left whatever one user asks.
+/// Privileged users may have all that is left.
+///
+/// A question that cannot have a command at once waits, behind those of its user. When a command ends, the users who have
+/// questions take turns.
+struct CommandTurns: Sendable {
+  typealias Ticket = Int
+
+  enum Decision: Equatable, Sendable {
+    /// Its command counts from now on, until `end`.
+    case start
+    /// Until `end` or `leave` returns the ticket.
+    case wait
+    /// The user has this many that wait, which is the limit.
+    case refuse(waiting: Int)
+    /// The user has so much userInfo that waits, which is the limit.
+    case refuseLong
+  }
+
+  private struct Waiting {
+    var ticket: Ticket
+    var byteCount: Int
+  }
+
+  private struct User {
+    let isPrivileged: Bool
+    var running = 0
+    var waiting: [Waiting] = []
+    var waitingByteCount = 0
+  }
+
+  /// Commands that run at a time.
+  let total: Int
+  /// Questions of one user that wait.
+  let waitingMax: Int
+  /// Bytes of userInfo in them. One question may have more, if it waits alone.
+  let waitingByteCountMax: Int
+  private let isPrivileged: @Sendable (UInt32) -> Bool
+  /// Users who have commands or waiting questions.
+  private var users: [UInt32: User] = [:]
+  /// Users who have waiting questions, in the order of their turns.
+  private var turns: [UInt32] = []
+  private var running = 0
+  /// How many users have commands.
+  private var runningUsers = 0
+
+  init(
+    total: Int, waitingMax: Int, waitingByteCountMax: Int, isPrivileged: @escaping @Sendable (UInt32) -> Bool
+  ) {
+    (self.total, self.waitingMax) = (total, waitingMax)
+    (self.waitingByteCountMax, self.isPrivileged) = (waitingByteCountMax, isPrivileged)
+  }
+
+  /// Takes a question.
+  ///
+  /// - Parameter byteCount: bytes of its userInfo.
+  mutating func ask(_ ticket: Ticket, of uid: UInt32, byteCount: Int) -> Decision {
+    var user = users[uid] ?? User(isPrivileged: isPrivileged(uid))
+    guard !user.waiting.isEmpty || !mayStart(user) else {
+      start(uid, &user)
+      return .start
+    }
+    guard user.waiting.count < waitingMax else { return .refuse(waiting: user.waiting.count) }
+    guard user.waiting.isEmpty || user.waitingByteCount + byteCount <= waitingByteCountMax else {
+      return .refuseLong
+    }
+    if user.waiting.isEmpty { turns.append(uid) }
+    user.waiting.append(Waiting(ticket: ticket, byteCount: byteCount))
+    user.waitingByteCount += byteCount
+    users[uid] = user
+    return .wait
+  }
+
+  /// A command of a user has ended.
+  ///
+  /// - Returns: the questions whose commands start now.
+  mutating func end(of uid: UInt32) -> [Ticket] {
+    guard var user = users[uid], user.running > 0 else {
+      preconditionFailure("a command ends of user \(uid), who has none")
+    }
+    user.running -= 1
+    running -= 1
+    if user.running == 0 { runningUsers -= 1 }
+    store(user, uid)
+    var started: [Ticket] = []
+    while let ticket = startNext() { started.append(ticket) }
+    return started
+  }
+
+  /// A waiting question needs no command any more. One that has started is not affected.
+  mutating func leave(_ ticket: Ticket, of uid: UInt32) {
+    guard var user = users[uid], let place = user.waiting.firstIndex(where: { $0.ticket == ticket }) else {
+      return
+    }
+    user.waitingByteCount -= user.waiting.remove(at: place).byteCount
+    if user.waiting.isEmpty { turns.removeAll { $0 == uid } }
+    store(user, uid)
+  }
+
+  /// Starts the first question of the first user in turn who may have a command.
+  private mutating func startNext() -> Ticket? {
+    guard let place = turns.firstIndex(where: { users[$0].map { mayStart($0) } ?? false }) else { return nil }
+    let uid = turns.remove(at: place)
+    guard var user = users[uid] else { preconditionFailure("a user who is in turn has no question") }
+    let first = user.waiting.removeFirst()
+    user.waitingByteCount -= first.byteCount
+    if !user.waiting.isEmpty { turns.append(uid) }
+    start(uid, &user)
+    return first.ticket
+  }
+
+  private func mayStart(_ user: User) -> Bool {
+    let left = total - (running - user.running)
+    if user.isPrivileged { return user.running < left }
+    let count = runningUsers + (user.running == 0 ? 1 : 0)
+    return user.running < left / (count + 1)
+  }
+
+  private mutating func start(_ uid: UInt32, _ user: inout User) {
+    if user.running == 0 { runningUsers += 1 }
+    user.running += 1
+    running += 1
+    users[uid] = user
+  }
+
+  private mutating func store(_ user: User, _ uid: UInt32) {
+    users[uid] = user.running == 0 && user.waiting.isEmpty ? nil : user
+  }
+}

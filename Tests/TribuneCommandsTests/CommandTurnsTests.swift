@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import Tribune
+import TribuneSystem
+
+@testable import TribuneCommands
+
+/// Questions and ends of commands go in; the tickets of questions whose commands start come out.
+@Suite("Turns of commands", .timeLimit(.minutes(15)))
+struct CommandTurnsTests {
+  /// The user that the program runs as, who is privileged.
+  private static let own: UInt32 = 0
+
+  private static func turns(total: Int = 64, waitingMax: Int = 1_000, byteCountMax: Int = 100) -> CommandTurns
+  {
+    CommandTurns(
+      total: total, waitingMax: waitingMax, waitingByteCountMax: byteCountMax, isPrivileged: { $0 == own })
+  }
+
+  /// Has a user ask `count` questions.
+  ///
+  /// - Returns: how many commands start.
+  private func ask(_ count: Int, of user: UInt32, from first: Int, _ turns: inout CommandTurns) -> Int {
+    (first..<first + count).count { turns.ask($0, of: user, byteCount: 0) == .start }
+  }
+
+  @Test(
+    "each user has its share of what the others leave, and the program's own user all of it",
+    arguments: [
+      ([(1, 100)], [32]), ([(own, 100)], [64]), ([(1, 1), (2, 100)], [1, 21]),
+      ([(1, 100), (2, 100)], [32, 10]), ([(1, 100), (own, 100)], [32, 32]),
+      (
+        [(1, 100), (2, 100), (3, 100), (4, 100), (5, 100), (6, 100), (7, 100), (8, 100)],
+        [32, 10, 5, 3, 2, 1, 1, 1]
+      ),
+      ([(1, 100), (2, 100), (3, 100), (own, 100), (4, 100)], [32, 10, 5, 17, 0]),
+      ([(1, 3), (2, 3), (3, 3), (4, 100)], [3, 3, 3, 11]),
+    ] as [([(UInt32, Int)], [Int])])
+  func shares(asked: [(user: UInt32, count: Int)], started: [Int]) {
+    var turns = Self.turns()
+    let counts = asked.enumerated().map { ask($1.count, of: $1.user, from: 1_000 * $0, &turns) }
+    #expect(counts == started)
+  }
+
+  @Test("a user starts no more while it has more than its share of what is left since")
+  func shrunk() {
+    var turns = Self.turns(total: 8)
+    #expect(ask(6, of: 1, from: 0, &turns) == 4)
+    #expect(ask(6, of: 2, from: 10, &turns) == 1)
+    // Of seven that the second leaves, a third is two.
+    #expect(turns.end(of: 1) == [])
+    #expect(turns.end(of: 1) == [11])
+    #expect(turns.end(of: 1) == [4])
+  }
+
+  @Test("a question waits behind those of its user, and users take turns")
+  func order() {
+    var turns = Self.turns(total: 4)
+    #expect(ask(4, of: Self.own, from: 0, &turns) == 4)
+    #expect(ask(3, of: 1, from: 10, &turns) == 0)
+    #expect(ask(3, of: 2, from: 20, &turns) == 0)
+    #expect(ask(1, of: Self.own, from: 30, &turns) == 0)
+    // Half of one is nothing; the program's own user does not wait for its turn in vain.
+    #expect(turns.end(of: Self.own) == [30])
+    #expect((0..<3).map { _ in turns.end(of: Self.own) } == [[], [], [10]])
+    #expect(turns.end(of: Self.own) == [20])
+    #expect(turns.end(of: 2) == [11])
+    #expect(turns.end(of: 1) == [21])
+    #expect(turns.end(of: 1) == [12])
+    #expect(turns.end(of: 2) == [22])
+  }
+
+  @Test("a user has a limit of questions that wait, and of bytes in them, which one alone may pass")
+  func limits() {
+    var turns = Self.turns(total: 2, waitingMax: 3)
+    #expect(turns.ask(0, of: 1, byteCount: 1_000) == .start)
+    #expect(turns.ask(1, of: 1, byteCount: 101) == .wait)
+    #expect(turns.ask(2, of: 1, byteCount: 1) == .refuseLong)
+    turns.leave(1, of: 1)
+    for ticket in 3...4 { #expect(turns.ask(ticket, of: 1, byteCount: 50) == .wait) }
+    #expect(turns.ask(5, of: 1, byteCount: 1) == .refuseLong)
+    #expect(turns.ask(6, of: 1, byteCount: 0) == .wait)
+    #expect(turns.ask(7, of: 1, byteCount: 0) == .refuse(waiting: 3))
+    #expect(turns.end(of: 1) == [3])
+    #expect(turns.ask(8, of: 1, byteCount: 50) == .wait)
+    #expect(turns.ask(9, of: Self.own, byteCount: 1_000) == .start)
+  }
+
+  @Test("a question that leaves is not started, and one that has started does not leave")
+  func leaving() {
+    var turns = Self.turns(total: 2)
+    #expect(ask(4, of: 1, from: 0, &turns) == 1)
+    turns.leave(1, of: 1)
+    turns.leave(0, of: 1)
+    turns.leave(9, of: 9)
+    #expect(turns.end(of: 1) == [2])
+    turns.leave(3, of: 1)
+    #expect(turns.end(of: 1) == [])
+    #expect(ask(1, of: 2, from: 10, &turns) == 1)
+  }
+}
+
+@Suite("Commands of several users", .timeLimit(.minutes(15)))
+struct CommandRunnerTests {
+  private static let (greedy, other): (UInt32, UInt32) = (1_001, 1_002)
+  private static let endless = ["sh", "-c", "exec sleep 3600"].map { Array($0.utf8) }
+  private static let refusing = ["sh", "-c", "echo \"not $TRIBUNE_ASKER_UID\"; exit 1"].map { Array($0.utf8) }
+
+  private let runner: CommandRunner
+
+  init() throws {
+    runner = CommandRunner(in: try makeContext(["list", "--quiet"]), isPrivileged: { _ in false })
+  }
+
+  private func answer(_ user: UInt32, by command: [[UInt8]]) async -> Answer {
+    await runner.answer(Question("a.b", asker: Asker(uid: user)), by: command)
+  }
+
+  @Test(
+    "a user who asks without end leaves commands to another, and cannot have more questions wait than a limit"
+  )
+  func flood() async {
+    await withTaskGroup(of: Answer.self) { group in
+      for _ in 0..<(32 + 256 + 1) { group.addTask { await answer(Self.greedy, by: Self.endless) } }
+      // The only one that is answered says that all others are there.
+      #expect(
+        await group.next() == .failed("256 questions of user 1001 wait for commands, which is the limit"))
+      for _ in 0..<3 { #expect(await answer(Self.other, by: Self.refusing) == .veto("not 1002")) }
+      await runner.end()
+      var answers: [Answer] = []
+      for await answer in group { answers.append(answer) }
+      #expect(answers.count { $0 == .failed("the delegate is shutting down") } == 256)
+      #expect(answers.count { $0.isKilled } == 32)
+    }
+  }
+
+  @Test("questions that cannot have a command at once get one in their turns")
+  func waiting() async {
+    await withTaskGroup(of: Answer.self) { group in
+      for _ in 0..<200 { group.addTask { await answer(Self.greedy, by: Self.refusing) } }
+      for await answer in group { #expect(answer == .veto("not 1001")) }
+    }
+  }
+
+  @Test("a question that is withdrawn waits no longer, and gives up its turn")
+  func withdrawn() async throws {
+    let started = Pipe()
+    let path = "/proc/\(ThisProcess.id)/fd/\(started.fileHandleForWriting.fileDescriptor)"
+    let command = ["sh", "-c", "echo >\(path); exec sleep 3600"].map { Array($0.utf8) }
+    let running = (0..<32).map { _ in Task { await answer(Self.greedy, by: command) } }
+    for _ in running { _ = try started.fileHandleForReading.read(upToCount: 1) }
+    await withTaskGroup(of: Answer.self) { group in
+      for _ in 0..<257 { group.addTask { await answer(Self.greedy, by: command) } }
+      #expect(
+        await group.next() == .failed("256 questions of user 1001 wait for commands, which is the limit"))
+      group.cancelAll()
+      for await answer in group { #expect(answer == .failed("the question was withdrawn")) }
+    }
+    // The commands of all others still run.
+    running[0].cancel()
+    #expect(await running[0].value.isKilled)
+    #expect(await answer(Self.greedy, by: Self.refusing) == .veto("not 1001"))
+    await runner.end()
+    for task in running { #expect(await task.value.isKilled) }
+  }
+}
+
+extension Answer {
+  fileprivate var isKilled: Bool {
+    self == .failed("was killed by signal 15") || self == .failed("was killed by signal 9")
+  }
+}
