@@ -44,9 +44,9 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The default address: `$TRIBUNE_ADDRESS` if it is set; else the first of `$RUNTIME_DIRECTORY/bus` and
   /// `$XDG_RUNTIME_DIR/tribune/bus` that exists; else `/run/tribune/bus`.
   ///
-  /// The folder `$XDG_RUNTIME_DIR` has to be this user's own: a program that runs as root with another user's
-  /// environment must not let that user's delegates decide. For the same reason, connecting to the bus in that folder
-  /// fails unless a process of this user or of root serves it.
+  /// Such a folder has to be this user's own: a program that runs as root with another user's environment must not let
+  /// that user's delegates decide. For the same reason, connecting to the bus in that folder fails unless a process of
+  /// this user or of root serves it.
   ///
   /// - Throws: ``TribuneError/Code/invalidAddress`` when `$TRIBUNE_ADDRESS` is not a valid address.
   public static func resolve() throws(TribuneError) -> Address {
@@ -60,15 +60,16 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     if let text = environment("TRIBUNE_ADDRESS"), !text.isEmpty { return try Address(text) }
     var candidates: [Address] = []
     // systemd separates several runtime directories with colons.
-    for directory in (environment("RUNTIME_DIRECTORY") ?? "").split(separator: ":") {
+    for directory in (environment("RUNTIME_DIRECTORY") ?? "").split(separator: ":").map(String.init)
+    where isOwn(directory) {
       candidates.append(Address(path: "\(directory)/bus"))
     }
     if let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty, isOwn(directory) {
-      var address = user(in: directory)
-      address.servers = [0, ThisProcess.effectiveUser]
-      candidates.append(address)
+      candidates.append(user(in: directory))
     }
-    return candidates.first { exists($0.path) } ?? system
+    guard var address = candidates.first(where: { exists($0.path) }) else { return system }
+    address.servers = [0, ThisProcess.effectiveUser]
+    return address
   }
 
   /// Requires that the bus at the other end of a socket is served by a user that may.
