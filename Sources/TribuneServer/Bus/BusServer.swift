@@ -36,7 +36,7 @@ final class BusServer: EventLoopTarget {
   let recorder: Recorder
   let sender: Sender
   let interpreter: Interpreter
-  private let turns: Turns
+  let turns: Turns
   private let gatekeeper: Gatekeeper
   let lister: Lister
   let bus: Cell<Bus>
@@ -184,8 +184,11 @@ final class BusServer: EventLoopTarget {
   func beginIteration() {
     context.readClock()
     turns.begin(at: context.now)
-    sender.schedulePostponed()
-    flushScheduled()
+    if sender.hasPostponed {
+      sender.schedulePostponed()
+      recorder.commit()
+      flushScheduled()
+    }
     reader.beginIteration()
     if gatekeeper.hasArrivals { gatekeeper.admitArrivals() }
   }

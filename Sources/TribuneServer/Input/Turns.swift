@@ -14,7 +14,8 @@ final class Turns {
   static let iterationNanosecondsMax: UInt64 = 4_000_000
   static let framesPerLook = 8
 
-  private let clock: () -> UInt64
+  /// Nanoseconds.
+  var clock: () -> UInt64
   private var number: UInt64 = 0
   private var began: UInt64 = 0
   private var lastLook: UInt64 = 0
@@ -24,7 +25,6 @@ final class Turns {
   /// Whether nothing may be read before the clock is, in this iteration.
   private(set) var isTight = false
 
-  /// - Parameter clock: nanoseconds.
   init(clock: @escaping () -> UInt64 = { SystemClock.monotonicNanoseconds }) { self.clock = clock }
 
   /// An iteration begins.
