@@ -78,7 +78,7 @@ struct ClosingThreadsTests {
     withExtendedLifetime(sockets) {}
   }
 
-  @Test("a connection is its user's until it is closed, and so are the descriptors that it was sent")
+  @Test("a connection counts for its user until it and the descriptors in its unread input are closed")
   @MainActor func connections() throws {
     let account = accounts.account(of: 1)
     let quota = DescriptorQuota(accounts, threads)
