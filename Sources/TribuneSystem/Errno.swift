@@ -30,6 +30,7 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let tooManyDescriptors = Errno(rawValue: EMFILE)
   package static let inputOutput = Errno(rawValue: EIO)
   package static let noProtocolOption = Errno(rawValue: ENOPROTOOPT)
+  package static let notPermitted = Errno(rawValue: EPERM)
   package static let noSuchProcess = Errno(rawValue: ESRCH)
   package static let outOfRange = Errno(rawValue: ERANGE)
   package static let timedOut = Errno(rawValue: ETIMEDOUT)

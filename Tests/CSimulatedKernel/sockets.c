@@ -237,7 +237,8 @@ ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
 {
 	if (sim_is_keeper)
 		return receive_as_keeper(descriptor, message, flags);
-	if (!sim_is_inside())
+	/* Who only looks ahead takes nothing. */
+	if (!sim_is_inside() || flags & MSG_PEEK)
 		return syscall(SYS_recvmsg, descriptor, message, flags);
 	if (sim_is_channel(descriptor))
 		return receive_from_keeper(descriptor, message, flags);

@@ -195,7 +195,9 @@ final class TwoUsersTests {
     #expect(try isAsked(by: Self.greedy))
   }
 
-  @Test("observe, and one whose observers have made another's posters wait for a second keeps them waiting no more")
+  @Test(
+    "observe, and one whose observers have made another's posters wait for a second keeps them waiting no more"
+  )
   func pausing() throws {
     let marks = "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n"
     let bus = try bus(marks + "PaceMaxSec=2s\n")

@@ -219,6 +219,9 @@ final class Link {
     guard let socket else { return nil }
     do throws(Errno) {
       return try UnixSocket.send(bytes.raw, passing: descriptors, to: socket.descriptor)
+    } catch  where error == .notPermitted {
+      // Files can be sent only to a connection that is admitted.
+      return nil
     } catch {
       // The bus's end is closed; its last output is still to be read.
       outbound = []
