@@ -18,13 +18,13 @@ extension Recovery {
       context.log.warning("cannot read the in-flight I/O: \(error)")
       return nil
     }
-    var streams: [UInt64: InFlightIO] = [:]
+    var inFlight: [UInt64: InFlightIO] = [:]
     var isWhole = false
     let damage = log.forEachEntry { entry in
       let body = ByteBuffer(holding: entry.body)
       switch entry.kind {
-      case .inFlight: streams[entry.connection.rawValue, default: InFlightIO()].stream = body
-      case .buffered: streams[entry.connection.rawValue, default: InFlightIO()].buffered = body
+      case .inFlight: inFlight[entry.connection.rawValue, default: InFlightIO()].bytes = body
+      case .buffered: inFlight[entry.connection.rawValue, default: InFlightIO()].buffered = body
       case .handoverEnd: isWhole = entry.moment == moment
       default: break
       }
@@ -33,7 +33,7 @@ extension Recovery {
       context.log.warning("the in-flight I/O is damaged")
       return nil
     }
-    return streams
+    return inFlight
   }
 
   /// The file that `FilesHandedOver.append(_:to:)` has recorded; nil if it has recorded none.
@@ -73,10 +73,10 @@ extension Recovery {
   }
 
   /// Restores the in-flight I/O of a connection.
-  func restore(_ streams: InFlightIO, of session: Session) {
+  func restore(_ inFlight: InFlightIO, of session: Session) {
     do throws(WireError) {
-      if let stream = streams.stream {
-        var fields = FieldReader(stream.bytes)
+      if let bytes = inFlight.bytes {
+        var fields = FieldReader(bytes.bytes)
         let partial = try fields.byteArray()
         var waiting: [UInt64] = []
         for _ in 0..<(try fields.integer(UInt32.self)) { waiting.append(try fields.integer()) }
@@ -86,7 +86,7 @@ extension Recovery {
         try reader.restorePartial(partial, of: session)
         for inode in waiting { try restorePassedDescriptor(inode, of: session) }
       }
-      if let buffered = streams.buffered { try restoreBuffered(buffered, of: session) }
+      if let buffered = inFlight.buffered { try restoreBuffered(buffered, of: session) }
     } catch {
       context.log.warning("cannot restore the in-flight I/O of connection \(session.id): \(error.message)")
       sessions.dismissLater(session, WireError(.restarted, "in-flight frames were lost in a restart"))

@@ -57,8 +57,8 @@ final class Recovery {
   /// Replays the log, and resumes the connections that are still open.
   func run() {
     (replayed, damage) = replayLog()
-    let streams = handedOverIO(replayed)
-    isPlanned = streams != nil
+    let inFlight = handedOverIO(replayed)
+    isPlanned = inFlight != nil
     for (id, session) in replayed.found {
       let counters = wal.counters(of: session.facts.slot)
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
@@ -84,7 +84,7 @@ final class Recovery {
     logDetached()
     for id in ids {
       guard let found = replayed.found[id] else { continue }
-      resume(ConnectionID(rawValue: id), found, streams?[id])
+      resume(ConnectionID(rawValue: id), found, inFlight?[id])
     }
     for slot in missing { bus.value.disconnect(slot, at: context.now) }
     bus.value.finishRestoring(at: context.now)
@@ -177,7 +177,7 @@ final class Recovery {
   }
 
   /// Resumes a connection and its in-flight I/O, or detaches it.
-  private func resume(_ id: ConnectionID, _ found: FoundConnection, _ streams: InFlightIO?) {
+  private func resume(_ id: ConnectionID, _ found: FoundConnection, _ inFlight: InFlightIO?) {
     if case .restarts(let isNotified) = found.fate { return detach(id, found, isNotified: isNotified) }
     guard let session = sessions[id] else { return }
     session.output.queuedCount = found.queuedCount
@@ -186,7 +186,7 @@ final class Recovery {
     session.output.flags = found.flags
     switch found.fate {
     case .survives:
-      if let streams { restore(streams, of: session) }
+      if let inFlight { restore(inFlight, of: session) }
       // Without the rest of a frame, nothing can be sent behind its beginning.
       if found.isMidFrame, !session.output.queue.isMidFrame { session.output.writing = .closed }
     case .loses(let count): restore(found, having: count, of: session)

@@ -47,8 +47,8 @@ final class Handover {
     for session in sessions.allDetached { recorder.noteHandedOver(session) }
     recorder.compactNow()
     var files = FilesHandedOver()
-    let streams = try writeInFlight(&files)
-    let inFlight = files.insert(streams.rawDescriptor)
+    let log = try writeInFlight(&files)
+    let inFlight = files.insert(log.rawDescriptor)
     // The keeper is to have the files of retained notifications already, but for those that lacked a descriptor.
     for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key })
     where !keeper.isToKeep(.file(inode)) {
@@ -80,26 +80,26 @@ final class Handover {
     var bodies: [(kind: EntryKind, id: ConnectionID, body: ByteBuffer)] = []
     for session in sessions.all
     where session.positions.connect != nil && session.isServed {
-      if let stream = stream(of: session, &files) { bodies.append((.inFlight, session.id, stream)) }
+      if let bytes = inFlightBytes(of: session, &files) { bodies.append((.inFlight, session.id, bytes)) }
       if bus.value.isSuspended(session.slot) {
         bodies.append((.buffered, session.id, buffered(for: session, &files)))
       }
     }
     let length = bodies.reduce(4096) { $0 + LogEntry.length(bodyLength: $1.body.count) }
     guard length <= WriteAheadLog.segmentCapacityMax else { throw .fileTooBig }
-    let streams = try WriteAheadLog(slotCount: 0, segmentCapacity: length)
+    let log = try WriteAheadLog(slotCount: 0, segmentCapacity: length)
     for (kind, id, body) in bodies {
-      guard streams.append(kind, connection: id, at: context.now, body.bytes) != nil else {
+      guard log.append(kind, connection: id, at: context.now, body.bytes) != nil else {
         preconditionFailure("the in-flight I/O does not fit into \(length) bytes")
       }
     }
-    _ = streams.append(.handoverEnd, connection: .bus, at: context.now, RawSpan())
-    streams.commit()
-    return streams
+    _ = log.append(.handoverEnd, connection: .bus, at: context.now, RawSpan())
+    log.commit()
+    return log
   }
 
   /// The input and output that are under way on a connection; nil if there are none.
-  private func stream(of session: Session, _ files: inout FilesHandedOver) -> ByteBuffer? {
+  private func inFlightBytes(of session: Session, _ files: inout FilesHandedOver) -> ByteBuffer? {
     let partial = session.input.partial
     guard partial != nil || !session.output.queue.isEmpty || !session.input.descriptors.isEmpty
     else { return nil }
