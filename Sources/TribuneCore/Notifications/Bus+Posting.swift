@@ -24,11 +24,10 @@ extension Bus {
       throw WireError(.invalidValue, "the post has no descriptor for its \(fields.length) bytes of userInfo")
     }
     if options.contains(.awaited) { try requireAwaitable(frame, fields, from: slot) }
-    let connection = connections[slot]
+    let peer = connections[slot].peer
     var posted = PostedNotification(
       slice: slice, header: frame.header, fields: fields,
-      poster: Poster(slot: slot, id: connection.id, peer: connection.peer),
-      uid: connection.peer.uid, posted: now)
+      poster: Poster(slot: slot, id: connections[slot].id, peer: peer), uid: peer.uid, posted: now)
     // The server has checked userInfo in a file, which the core cannot read.
     if slice.buffer.attachment == nil, isDeclared(frame.object) {
       // A post that clears a retained notification has no userInfo that could fit a method.

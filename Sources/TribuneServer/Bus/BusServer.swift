@@ -49,6 +49,9 @@ final class BusServer: EventLoopTarget {
   private let heapUse = Cell(HeapUse())
   private(set) var timer: DeadlineTimer?
   private var phase = Phase.serving
+  /// Whether an iteration begins with what the last one had no time to send. Every second one does, so that a user's clients
+  /// are read, too, while there is always something to send to them.
+  private var sendsFirst = false
   /// Called at the end of each iteration.
   var iterationEnded: (() -> Void)?
 
@@ -184,9 +187,10 @@ final class BusServer: EventLoopTarget {
   func beginIteration() {
     context.readClock()
     turns.begin(at: context.now)
-    if sender.hasPostponed {
-      sender.schedulePostponed()
+    sendsFirst.toggle()
+    if sendsFirst, sender.hasPostponed {
       recorder.commit()
+      sender.schedulePostponed()
       flushScheduled()
     }
     reader.beginIteration()
@@ -229,6 +233,7 @@ final class BusServer: EventLoopTarget {
     if phase == .sealed { return false }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     recorder.endIteration()
+    sender.schedulePostponed()
     repeat {
       recorder.commit()
       flushScheduled()

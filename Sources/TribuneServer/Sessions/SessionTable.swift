@@ -133,7 +133,7 @@ final class SessionTable {
   /// Puts a session into its slot, which is free.
   func insert(_ session: Session) {
     take(session.slot, for: session.id)
-    charge(1, to: session.peer)
+    accounts.charge(1, of: .connections, to: session.account)
     bySlot.value[session.slot.index] = session
     // `remove` clears both, so no reference outlives its session.
     outputs.value[session.slot.index] = unsafe session.outputCell.reference
@@ -141,12 +141,8 @@ final class SessionTable {
 
   func insert(_ session: DetachedSession) {
     take(session.slot, for: session.id)
-    charge(1, to: session.peer)
+    accounts.charge(1, of: .connections, to: session.peer.uid)
     detachedBySlot[session.slot.index] = session
-  }
-
-  private func charge(_ count: Int, to peer: PeerIdentity) {
-    accounts.charge(count, of: .connections, to: peer.uid)
   }
 
   private func take(_ slot: ConnectionSlot, for id: ConnectionID) {
@@ -164,12 +160,12 @@ final class SessionTable {
 
   func remove(_ session: Session) {
     forgetPoster(session)
-    charge(-1, to: session.peer)
+    accounts.charge(-1, of: .connections, to: session.account)
     free(session.slot, session.id)
   }
 
   func remove(_ session: DetachedSession) {
-    charge(-1, to: session.peer)
+    accounts.charge(-1, of: .connections, to: session.peer.uid)
     free(session.slot, session.id)
   }
 
