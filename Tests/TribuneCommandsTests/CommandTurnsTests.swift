@@ -150,7 +150,13 @@ struct CommandRunnerTests {
     let path = "/proc/\(ThisProcess.id)/fd/\(started.fileHandleForWriting.fileDescriptor)"
     let command = ["sh", "-c", "echo >\(path); exec sleep 3600"].map { Array($0.utf8) }
     let running = (0..<32).map { _ in Task { await answer(Self.greedy, by: command) } }
-    for _ in running { _ = try started.fileHandleForReading.read(upToCount: 1) }
+    // Waiting here would keep a thread from the tasks that start the commands.
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        _ = started.fileHandleForReading.readData(ofLength: running.count)
+        continuation.resume()
+      }
+    }
     await withTaskGroup(of: Answer.self) { group in
       for _ in 0..<257 { group.addTask { await answer(Self.greedy, by: command) } }
       #expect(
