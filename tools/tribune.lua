@@ -26,7 +26,7 @@ local errors = {
   [1] = "badMagic", [2] = "unsupportedVersion", [3] = "frameTooLong", [4] = "malformedFrame",
   [5] = "unknownCriticalKind", [6] = "helloTimeout", [7] = "frameTimeout", [8] = "unexpectedDescriptors",
   [9] = "tooSlow", [10] = "tooManyConnections", [11] = "outOfMemory", [12] = "shuttingDown",
-  [13] = "missingDescriptor", [14] = "restarted", [64] = "unknownKind", [65] = "invalidName",
+  [13] = "missingDescriptor", [14] = "restarted", [15] = "afterLast", [64] = "unknownKind", [65] = "invalidName",
   [66] = "invalidPattern", [67] = "invalidObject", [68] = "invalidValue", [69] = "reservedName",
   [70] = "duplicateSerial", [71] = "notFound", [72] = "notAsked", [73] = "limitExceeded", [74] = "cancelled",
   [75] = "recursion", [76] = "notPermitted", [77] = "unknownProtocol", [78] = "invalidProtocol",
@@ -193,7 +193,7 @@ local fields_of = {
   [17] = { { "entry", "choice", entries, entry_fields } },
   [18] = {},
   [19] = { { "time", "time" }, { "from", "id" }, { "to", "id" }, { "receivers", "u32" } },
-  [20] = { { "expiry", "u64" }, { "label", "text", newer = true } },
+  [20] = { { "expiry", "u64" }, { "label", "text", newer = true }, { "is_last", "bool", newer = true } },
   [21] = {
     {
       "ended", "choice", enumeration("replaced", "expired", "notPermitted"),

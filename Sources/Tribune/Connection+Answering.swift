@@ -104,13 +104,27 @@ extension Connection {
   public func hold(
     _ pattern: String, object: String? = nil, why: String, label: String = "", expiresIn span: Duration? = nil
   ) async throws(TribuneError) -> Hold {
+    try await hold(pattern, object: object, why: why, label: label, expiresIn: span, isLast: false)
+  }
+
+  /// Takes a hold.
+  ///
+  /// - Parameter isLast: whether nothing is sent over this connection any more, so that `Hold.duplicateSocket()` has a
+  ///   descriptor for a child. The bus ends the connection if more is sent, also by ``Hold/release()``.
+  package func hold(
+    _ pattern: String, object: String? = nil, why: String, label: String = "",
+    expiresIn span: Duration? = nil,
+    isLast: Bool
+  ) async throws(TribuneError) -> Hold {
     let pattern = try Checked.pattern(pattern)
     let object = try Checked.object(object ?? "")
     guard !why.isEmpty else { throw TribuneError(.refused, "a hold needs a reason") }
-    let term = HoldTerm(expiry: try Checked.expiry(span, now: SystemClock.monotonicNanoseconds))
+    let term = HoldTerm(
+      expiry: try Checked.expiry(span, now: SystemClock.monotonicNanoseconds),
+      lastEpoch: isLast ? link.epoch : nil)
     let message = Link.Message(name: pattern.text, object: object, payload: why.reasonBytes)
     let serial = try await link.request(
-      TribuneWire.Hold(expiry: term.expiry, label: label), message, isTakenBack: true
+      TribuneWire.Hold(expiry: term.expiry, label: label, isLast: isLast), message, isTakenBack: true
     ) {
       reply, _ in .registration(reply, .hold(term))
     }

@@ -75,10 +75,6 @@ public final class Connection: Sendable {
   /// Returns the reason when the connection has ended; nil after ``close()``, and when the task is cancelled.
   public func closed() async -> TribuneError? { await link.ended() }
 
-  /// The number of the socket, for as long as this object exists. A child that inherits the descriptor keeps the
-  /// connection open after this process was killed, but only until the bus itself is killed.
-  package var socketNumber: Int32 { link.socket.rawValue }
-
   /// Whether the connection has ended. An interrupted connection has not.
   public var hasEnded: Bool {
     link.state.withLock { $0.hasEnded }

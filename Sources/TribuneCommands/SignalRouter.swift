@@ -47,24 +47,29 @@ actor SignalRouter {
     for signal in early { command.send(signal: signal.number) }
   }
 
-  /// Runs the command to its end. It inherits the connection: if this process is killed, what was registered over the
-  /// connection stands until the command has ended, as a lock of flock(1) does. If an option chose the bus, a tribunectl
-  /// that the command runs talks to the same one.
+  /// Runs the command to its end. If an option chose the bus, a tribunectl that the command runs talks to the same one.
   ///
-  /// - Parameter watch: runs as long as the command does, and is cancelled then.
+  /// - Parameters:
+  ///   - hold: the last one of its connection, which the command inherits: if this process is killed, all holds of the
+  ///     connection stand until the command has ended, as a lock of flock(1) does. Without one, it inherits none: it may
+  ///     have fewer privileges than this process.
+  ///   - watch: runs as long as the command does, and is cancelled then.
   /// - Returns: how the command ended. If a signal came before, it does not run and counts as killed by that signal. If
   ///   it cannot be started, that is reported, and it counts as exited with a shell's status for that.
   nonisolated func run(
-    _ command: [[UInt8]], over connection: Connection?, in context: Context,
+    _ command: [[UInt8]], keeping hold: Tribune.Hold? = nil, in context: Context,
     while watch: @escaping @Sendable () async -> Void = {}
   ) async -> ChildProcess.Termination {
     if let signal = await interrupted { return .killed(signal: signal) }
     let child: ChildProcess
-    do {
-      child = try ChildProcess(
-        command,
-        environment: Environment.entries(setting: context.isAddressGiven ? context.addressVariables : []),
-        inheriting: connection?.socketNumber, signalMask: context.signals.maskBefore)
+    do throws(Errno) {
+      if let socket = try hold?.duplicateSocket() {
+        child = try Self.start(command, inheriting: socket.rawValue, in: context)
+        // The child alone has the duplicate.
+        socket.close()
+      } else {
+        child = try Self.start(command, inheriting: nil, in: context)
+      }
     } catch {
       context.terminal.report(error.message(starting: command).terminalSafe)
       return .exited(ExitStatus.ofCommand(notStarted: error))
@@ -73,5 +78,14 @@ actor SignalRouter {
     let watching = Task { await watch() }
     defer { watching.cancel() }
     return await child.ended().termination
+  }
+
+  private static func start(
+    _ command: [[UInt8]], inheriting socket: Int32?, in context: Context
+  ) throws(Errno) -> ChildProcess {
+    try ChildProcess(
+      command,
+      environment: Environment.entries(setting: context.isAddressGiven ? context.addressVariables : []),
+      inheriting: socket, signalMask: context.signals.maskBefore)
   }
 }

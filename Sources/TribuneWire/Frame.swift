@@ -228,6 +228,8 @@ package protocol FrameFields: Equatable, Sendable {
   static var kind: FrameKind { get }
   /// The sender's own deadline in milliseconds; 0 if there is none.
   var deadline: UInt32 { get set }
+  /// What a client sends to register the same over another connection.
+  var renewal: Self { get }
   init(from reader: inout FieldReader) throws(WireError)
   func append(to buffer: ByteBuffer)
 }
@@ -238,6 +240,8 @@ extension FrameFields {
     get { 0 }
     set { preconditionFailure("a frame of kind \(Self.kind) has no deadline") }
   }
+
+  package var renewal: Self { self }
 }
 
 extension ByteBuffer {

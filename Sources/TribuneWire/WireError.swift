@@ -17,6 +17,7 @@ package enum ErrorCode: UInt16, Sendable, CaseIterable {
   case shuttingDown = 12
   case missingDescriptor = 13
   case restarted = 14
+  case afterLast = 15
 
   // These refuse one frame. The connection continues.
   case unknownKind = 64

@@ -99,6 +99,28 @@ struct HoldTests {
     #expect(rest == [])
   }
 
+  @Test func onlyTheConnectionWhoseLastFrameIsTheHoldHasASocketForChildren() async throws {
+    let isChecked = Gate()
+    try await conversationOverRestarts { peer in
+      let first = try peer.takeHold()
+      let last = try peer.takeHold()
+      #expect(try [first, last].map { try $0.decode(TribuneWire.Hold.self).isLast } == [false, true])
+      isChecked.wait()
+      let next = try peer.restart()
+      for _ in 0..<2 { #expect(try next.takeHold().decode(TribuneWire.Hold.self).isLast == false) }
+      try next.confirmSuccession(of: 7, received: 0)
+    } client: { connection, events in
+      let first = try await connection.hold("a.shouldB", why: "c")
+      let last = try await connection.hold("b.shouldC", why: "c", isLast: true)
+      let socket = try last.duplicateSocket()?.rawValue
+      #expect(socket != nil)
+      isChecked.open()
+      await events.expectReconnection()
+      #expect(try first.duplicateSocket()?.rawValue == nil)
+      #expect(try last.duplicateSocket()?.rawValue == nil)
+    }
+  }
+
   @Test func invalidHoldsAreNotSent() async throws {
     try await expectSilence { connection in
       func code(

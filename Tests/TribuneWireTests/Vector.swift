@@ -64,19 +64,20 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
 
   var kind: FrameKind { type(of: fields).kind }
 
-  /// The length of the fields in a frame of this kind by which later ones are left out; nil if there is none.
-  var shortFieldsLength: Int? {
-    switch kind {
-    case .post, .observe: 0
-    // In version 0.1.0, a hold had no label.
-    case .hold: 8
+  /// The lengths of the fields in a frame of this kind by which later ones are left out.
+  var shortFieldsLengths: [Int] {
+    let length = ByteBuffer { fields.append(to: $0) }.count
+    return switch kind {
+    case .post, .observe: [0]
+    // In version 0.1.0, a hold had no label. Later, none was a connection's last frame.
+    case .hold: [8, length - 1]
     // A verdict listed all outcomes.
-    case .verdict: ByteBuffer { fields.append(to: $0) }.count - 4
+    case .verdict: [length - 4]
     // It did not count what is denied.
-    case .entry where (fields as? Entry)?.isAboutBus == true: 110
+    case .entry where (fields as? Entry)?.isAboutBus == true: [110]
     // Nor what is coalesced for a connection.
-    case .entry where (fields as? Entry)?.isAboutConnection == true: try? fieldBytes().count - 8
-    default: nil
+    case .entry where (fields as? Entry)?.isAboutConnection == true: [length - 8]
+    default: []
     }
   }
 

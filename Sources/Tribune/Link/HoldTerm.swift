@@ -13,11 +13,13 @@ final class HoldTerm: Sendable {
 
   /// When it expires, in nanoseconds of the host's monotonic clock; 0 for never.
   let expiry: UInt64
+  /// If its frame was the last one of a connection: which connection that was (`LinkState.epoch`).
+  let lastEpoch: Int?
   /// The hold's id, which changes with the connection.
   let id = Atomic<UInt64>(0)
   private let state = Mutex(State())
 
-  init(expiry: UInt64) { self.expiry = expiry }
+  init(expiry: UInt64, lastEpoch: Int? = nil) { (self.expiry, self.lastEpoch) = (expiry, lastEpoch) }
 
   func end(expired: Bool) {
     let waiters = state.withLock { state -> [Reply<Bool>] in

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TribuneSystem
 import TribuneWire
 
 /// Registering and taking back delegates, holds and declarations.
@@ -16,6 +17,22 @@ extension Link {
     }
     // If the bus does not know the registration any more, the purpose is achieved.
     if case .failure(let error) = result, error.code != .notFound { throw error }
+  }
+}
+
+extension Link {
+  var epoch: Int { state.withLock { $0.epoch } }
+
+  /// A duplicate of the socket over which the bus has taken a hold as the last frame.
+  ///
+  /// - Returns: nil if there is another socket since.
+  func duplicateSocket(of term: HoldTerm) throws(Errno) -> FileDescriptor? {
+    guard let epoch = term.lastEpoch else { return nil }
+    // An interruption has another epoch from its beginning, before the socket is replaced.
+    return try state.withLock { state throws(Errno) -> FileDescriptor? in
+      guard state.isServing, !state.isInterrupted, state.epoch == epoch else { return nil }
+      return try socket.duplicate()
+    }
   }
 }
 

@@ -30,7 +30,7 @@ extension TribuneError.Code {
     self =
       switch code {
       case .badMagic, .frameTooLong, .malformedFrame, .unknownCriticalKind, .unexpectedDescriptors,
-        .missingDescriptor:
+        .missingDescriptor, .afterLast:
         .protocolViolation
       case .unsupportedVersion: .unsupportedVersion
       case .helloTimeout, .frameTimeout, .tooSlow: .tooSlow

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+package import TribuneSystem
 
 /// A standing veto.
 ///
@@ -30,6 +31,16 @@ public final class Hold: Sendable {
   /// - Throws: ``TribuneError/Code/connectionLost``, after which it has ended, too. Cancelling the task does not stop
   ///   it.
   public func release() async throws(TribuneError) { try await connection.link.takeBack(serial) }
+
+  /// A duplicate of the connection's socket, for a child. As long as the child has it, the connection is open and the
+  /// hold stands, also if this process was killed. The child can send nothing over it: the bus would end the connection.
+  ///
+  /// - Returns: nil if the hold was not the connection's last frame, or was taken again since over another connection,
+  ///   which the child must not have.
+  /// - Throws: the error of the kernel, if there is no further descriptor.
+  package func duplicateSocket() throws(Errno) -> FileDescriptor? {
+    try connection.link.duplicateSocket(of: term)
+  }
 
   /// Returns when the hold has ended: true if it expired; false if it was released, if the connection ended, or if
   /// the task was cancelled.

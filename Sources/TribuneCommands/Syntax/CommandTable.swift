@@ -258,7 +258,8 @@ private let allVerbs = [
         + "--dry-run only asks: it can say allowed where the policy does not let the will be posted.",
       "If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or for as "
         + "long as --reconnect says. The bus then has 5s to accept the outcome of the command. If there is "
-        + "no bus, tribunectl reports that; the exit status stays the command's.",
+        + "no bus, tribunectl reports that; the exit status stays the command's. The command does not inherit the "
+        + "connection, so it may run with fewer privileges than tribunectl.",
       "With --wait, the command runs when all --awaited observers of window.willClose have acknowledged "
         + "it, or at the deadline. Then tribunectl names those that have not, and continues.",
     ],
@@ -285,7 +286,9 @@ private let allVerbs = [
       "With a command, it runs the command, passes signals on to it, holds until it has ended, and exits "
         + "with its status. If the hold was not taken, it runs nothing and exits with 255. If the "
         + "connection is lost meanwhile, the command continues. The command inherits the connection: the hold "
-        + "stands while it runs, even if tribunectl is killed.",
+        + "stands while it runs, even if tribunectl is killed. The command cannot use the connection: with anything "
+        + "that it writes to the descriptor, the bus ends the connection and the hold. So it may run with fewer "
+        + "privileges than tribunectl. It can end the hold, and read what the bus sends about it.",
       "Prints \"holding …\" on standard error once the bus has confirmed. After a lost connection "
         + "is restored, it reports whether the hold was in force all the time.",
     ],

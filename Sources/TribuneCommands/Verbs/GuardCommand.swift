@@ -52,7 +52,7 @@ struct GuardCommand: Command {
     case .unreachable(let decision) where query.isDryRun || decision == .vetoed:
       query.show(decision, in: context)
       return decision == .allowed ? ExitStatus.success : vetoStatus
-    case .unreachable: return await router.run(command, over: nil, in: context).shellStatus
+    case .unreachable: return await router.run(command, in: context).shellStatus
     case .interrupted(let signal):
       // Takes the query back, and removes the list of waiting delegates from the screen.
       asking.cancel()
@@ -62,7 +62,7 @@ struct GuardCommand: Command {
     }
     // After will is announced, the outcome must be announced too. So from here on, a signal waits until then.
     try await announceWill(over: connection, until: router.interruption, in: context)
-    let termination = await router.run(command, over: connection, in: context)
+    let termination = await router.run(command, in: context)
     switch termination {
     case .exited(0): await announce(names.did, userInfo, over: connection, in: context)
     case .exited(let status): await announceFailure("status", status, over: connection, in: context)

@@ -85,7 +85,7 @@ struct HoldCommand: Command {
       if command.isEmpty {
         return try await stay(holds, over: connection, until: router.interruption, in: context)
       }
-      let termination = await router.run(command, over: connection, in: context) {
+      let termination = await router.run(command, keeping: holds.last, in: context) {
         await reportEnd(of: holds, over: connection, in: context)
       }
       await connection.close()
@@ -110,9 +110,12 @@ struct HoldCommand: Command {
       let holds = try await bounded(by: context.timeout) {
         [self, connection] () async throws(TribuneError) -> [Tribune.Hold] in
         var holds: [Tribune.Hold] = []
-        for pattern in patterns {
+        for (index, pattern) in patterns.enumerated() {
+          // The command inherits the connection, and must not be able to send anything over it.
+          let isLast = !command.isEmpty && index == patterns.count - 1
           holds.append(
-            try await connection.hold(pattern, object: object, why: why, label: label, expiresIn: span))
+            try await connection.hold(
+              pattern, object: object, why: why, label: label, expiresIn: span, isLast: isLast))
         }
         return holds
       }

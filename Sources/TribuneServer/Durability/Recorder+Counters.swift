@@ -138,6 +138,12 @@ extension Recorder {
     wal.set(.flags, of: found.facts.slot, to: found.flags.union(.sending).rawValue)
   }
 
+  /// The client's last frame is taken, in the transaction under way.
+  func noteLast(of session: Session) {
+    session.input.hasLast = true
+    if survivesDeath { setFlag(.hasLast, of: session) }
+  }
+
   func setFlag(_ flag: SessionFlags, of session: Session) {
     setFlags(session.output.flags.union(flag), of: session)
   }

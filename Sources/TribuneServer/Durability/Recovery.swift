@@ -184,6 +184,7 @@ final class Recovery {
     session.output.bufferedBefore = found.bufferedCount
     // If this daemon dies before the recovery is committed, the next one judges by the counter slot again.
     session.output.flags = found.flags
+    session.input.hasLast = found.flags.contains(.hasLast)
     switch found.fate {
     case .survives:
       if let inFlight { restore(inFlight, of: session) }

@@ -34,6 +34,8 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   package static let incomplete = SessionFlags(rawValue: 8)
   /// The socket is shut down, and the client has time to make a new connection.
   package static let detached = SessionFlags(rawValue: 16)
+  /// The client has sent its last frame. The log may not have that any more: its hold can have ended.
+  package static let hasLast = SessionFlags(rawValue: 32)
 }
 
 /// The counters of one connection in the log.

@@ -71,12 +71,14 @@ final class FrameDispatcher {
             session, serial: header.serial,
             WireError(.limitExceeded, "no snapshot is sent while earlier frames are unread"))
         default:
-          let postsBefore = bus.value.totals.acceptedPosts
+          let (postsBefore, refusedBefore) = (bus.value.totals.acceptedPosts, bus.value.totals.refused)
           guard try bus.value.receive(frame, in: slice, from: session.slot, at: context.now) else {
             return try refuseUnknown(header, of: session)
           }
           switch kind {
           case .post: notePost(frame, slice, of: session, before: postsBefore, isShown: isShown)
+          case .hold where bus.value.totals.refused == refusedBefore:
+            if try frame.decode(Hold.self).isLast { recorder.noteLast(of: session) }
           default: break
           }
         }

@@ -17,6 +17,9 @@ final class FrameReader {
   /// many times `receiveSpace`.
   private static let readsUntilEmpty = 64
 
+  private static let afterLast = WireError(
+    .afterLast, "bytes came behind a hold that said that it was the last frame")
+
   private let context: ServerContext
   private let sessions: SessionTable
   private let recorder: Recorder
@@ -98,6 +101,7 @@ final class FrameReader {
       close(session)
     case .descriptors:
       gatekeeper.dismiss(session, WireError(.unexpectedDescriptors, "too many descriptors came at once"))
+    case .bytes where session.input.hasLast: gatekeeper.dismiss(session, Self.afterLast)
     case .bytes(let count):
       if partial == nil { session.input.partialSince = context.now }
       if long == nil { partials.release(session) }
@@ -168,6 +172,7 @@ final class FrameReader {
             try dispatcher.dispatch(frame, in: slice, of: session)
           }
           position = slice.range.upperBound
+          if session.input.hasLast, position < buffer.count, session.isServed { throw Self.afterLast }
         }
       }
       if position > start { session.input.partialSince = context.now }

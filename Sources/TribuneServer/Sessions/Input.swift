@@ -24,6 +24,8 @@ struct Input: ~Copyable {
   var descriptors = PassedDescriptors()
   /// How many of these descriptors `DescriptorQuota` has counted.
   var descriptorsCounted = 0
+  /// Whether the client has sent its last frame (`Hold.isLast`), and the bus has taken it.
+  var hasLast = false
 
   var isEmpty: Bool { partial == nil && deferred == nil && descriptors.isEmpty }
 }

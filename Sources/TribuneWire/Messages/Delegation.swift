@@ -171,19 +171,30 @@ package struct Hold: FrameFields {
   /// The expiry in nanoseconds of the host's monotonic clock; 0 for none.
   package var expiry: UInt64
   package var label: String
+  /// Whether the connection sends nothing after this frame. If the bus takes the hold, any further byte ends the
+  /// connection.
+  package var isLast: Bool
 
-  package init(expiry: UInt64 = 0, label: String = "") { (self.expiry, self.label) = (expiry, label) }
+  package init(expiry: UInt64 = 0, label: String = "", isLast: Bool = false) {
+    (self.expiry, self.label, self.isLast) = (expiry, label, isLast)
+  }
 
   package init(from reader: inout FieldReader) throws(WireError) {
     expiry = try reader.integer()
     // Version 0.1.0 writes none.
     label = reader.isAtEnd ? "" : try reader.text()
+    // Versions before this one had no such field.
+    isLast = reader.isAtEnd ? false : try reader.flag()
   }
 
   package func append(to buffer: ByteBuffer) {
     buffer.append(expiry)
     buffer.appendField(label)
+    buffer.append(isLast)
   }
+
+  /// No other process has the next connection, and the client sends more over it.
+  package var renewal: Hold { Hold(expiry: expiry, label: label) }
 }
 
 /// The bus has ended a registration. The serial is that of the frame that registered it.

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import TribuneSystem
+import TribuneWire
+
+/// A `hold` that is the last frame of its connection, which another process may inherit.
+@Suite("Inherited connections", .timeLimit(.minutes(3)))
+struct InheritedConnectionTests {
+  /// Finds the connections to the bus at a path that it has inherited, says how many there are, sends bytes over each,
+  /// and says when the bus has ended it. With another argument, it does not read from them.
+  private static let abuse = """
+    import os, socket, sys
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            one = socket.socket(fileno=os.dup(int(name)))
+            if one.getpeername() == sys.argv[1]: found.append(one)
+        except OSError: pass
+    print(len(found), flush=True)
+    for one in found:
+        one.settimeout(60)
+        one.sendall(bytes.fromhex(sys.argv[2]))
+        if len(sys.argv) > 3: continue
+        try:
+            while one.recv(65536): pass
+        except ConnectionResetError: pass
+        print("ended", flush=True)
+    """
+
+  /// A post, and a question with an override.
+  private static let forged = RawClient.bytes {
+    $0.appendFrame(Post(), serial: 1_000_000, name: "forged.post", text: "{}")
+    $0.appendFrame(
+      Ask(overrideReason: "I was here"), serial: 1_000_001, name: "a.shouldB", text: "{}")
+  }
+
+  private static func abusing(_ path: String) -> [String] {
+    ["python3", "-c", abuse, path, forged.map { String($0, radix: 16).leftPadded }.joined()]
+  }
+
+  @Test(
+    "the command of a hold keeps it while it runs, without tribunectl and over restarts, and can send nothing",
+    arguments: [nil] + RestartedBus.Way.allCases.map { $0 })
+  func hold(way: RestartedBus.Way?) async throws {
+    let bus = try RestartedBus()
+    let observer = try RawClient.observing("forged.**", on: bus)
+    let gate = try ShellGate()
+    let program = try bus.bus.start(
+      [
+        "hold", "c.shouldD", "a.shouldB", "--why=c", "--", "sh", "-c",
+        "echo started; \(gate.wait); exec \"$@\"", "-",
+      ]
+        + Self.abusing(bus.path))
+    #expect(try program.output.line() == "started")
+    let killed = try WatchedProcess(program.pid)
+    program.signal(SIGKILL)
+    await killed.ended()
+    if let way { try bus.restart(way) }
+    for name in ["a.shouldB", "c.shouldD"] { #expect(try bus.bus.tribunectl("ask", name).status == 1) }
+    try gate.open()
+    #expect(try program.output.line() == "1")
+    #expect(try program.output.line() == "ended")
+    for name in ["a.shouldB", "c.shouldD"] { #expect(try bus.bus.tribunectl("ask", name).status == 0) }
+    try observer.expectSilence()
+  }
+
+  @Test("a command that uses the connection of a hold ends it, and tribunectl reports that")
+  func reported() throws {
+    let bus = try TestBus()
+    let gate = try ShellGate()
+    let program = try bus.start(
+      ["hold", "a.shouldB", "--why=c", "--", "sh", "-c", "\"$@\"; \(gate.wait); exit 3", "-"]
+        + Self.abusing(bus.path) + ["blindly"])
+    #expect(try program.errors.line()?.hasPrefix("holding a.shouldB") == true)
+    let report =
+      "the hold has ended; the command continues: bytes came behind a hold that said that it was the last frame"
+    #expect(try program.errors.line() == "tribunectl: \(report)")
+    try gate.open()
+    #expect(program.status() == 3)
+  }
+
+  @Test("the command of a guard inherits no connection")
+  func guarded() throws {
+    let bus = try TestBus()
+    let result = try TestBus.tribunectl(
+      ["guard", "a.b", "--"] + Self.abusing(bus.path), address: bus.address)
+    result.expect(0, output: "0\n")
+  }
+
+  @Test(
+    "any byte behind the last frame ends the connection, and what it would do is not done",
+    arguments: [true, false])
+  func behind(isTogether: Bool) throws {
+    let bus = try TestBus()
+    let observer = try RawClient.observing("forged.**", on: bus)
+    let holder = try RawClient.greeted(bus)
+    try holder.send(Hold(), serial: 1, name: "c.shouldD", text: "why")
+    let last = RawClient.bytes {
+      $0.appendFrame(Hold(isLast: true), serial: 2, name: "a.shouldB", text: "why")
+    }
+    try holder.send(isTogether ? last + Self.forged : last)
+    for serial in 1...Serial(2) { #expect(try holder.next(.ok).header.serial == serial) }
+    if !isTogether {
+      for name in ["a.shouldB", "c.shouldD"] { #expect(try bus.tribunectl("ask", name).status == 1) }
+      try holder.send([0])
+    }
+    try holder.expectClosed(with: .afterLast)
+    for name in ["a.shouldB", "c.shouldD"] { #expect(try bus.tribunectl("ask", name).status == 0) }
+    try observer.expectSilence()
+  }
+
+  @Test(
+    "the connection takes no more frames after the last hold has expired, and after restarts",
+    arguments: RestartedBus.Way.allCases)
+  func expired(way: RestartedBus.Way) throws {
+    let bus = try RestartedBus()
+    let holder = try RawClient.greeted(bus)
+    try holder.sendConfirmed(Observe(), serial: 1, name: "a.didB")
+    try holder.sendConfirmed(
+      Hold(expiry: SystemClock.monotonicNanoseconds + 200_000_000, isLast: true), serial: 2,
+      name: "a.shouldB",
+      text: "why")
+    #expect(try holder.next(.ended).header.serial == 2)
+    // The first of them may still have the hold's frame in the log.
+    for _ in 0..<2 { try bus.restart(way) }
+    try RawClient.greeted(bus).post("a.didB", bytes: [], serial: 1)
+    #expect(try holder.next(.post).name == "a.didB")
+    try holder.send(Observe(), serial: 3, name: "a.didC")
+    try holder.expectClosed(with: .afterLast)
+  }
+
+  @Test("a hold that is refused is not the last frame")
+  func refused() throws {
+    let bus = try TestBus()
+    let holder = try RawClient.greeted(bus)
+    try holder.send(Hold(isLast: true), serial: 1, name: "a.shouldB")
+    #expect(try holder.nextError() == .invalidValue)
+    try holder.sendConfirmed(Hold(), serial: 1, name: "a.shouldB", text: "why")
+    try holder.send(Hold(isLast: true), serial: 1, name: "a.shouldB", text: "why")
+    #expect(try holder.nextError() == .duplicateSerial)
+    try holder.sendConfirmed(Post(), serial: 2, name: "a.didB")
+  }
+}
+
+extension String {
+  /// A byte's digits.
+  fileprivate var leftPadded: String { count == 1 ? "0" + self : self }
+}
