@@ -96,7 +96,8 @@ private struct World: ~Copyable {
         let receivers = try bus.receivers(of: key, nameLength: header.nameLength, from: slot)
         precondition(Set(receivers.map(\.slot)).count == receivers.count)
         try bus.check(post: FrameView(header, slice.bytes))
-        for receiver in receivers where receiver.way != .now { _ = bus.admit(receiver, slice, count: 1) }
+        var run = RunToBuffer(slice, count: 1)
+        for receiver in receivers where receiver.way != .now { _ = bus.admit(receiver, &run) }
       } catch {
         precondition([.invalidName, .invalidObject, .unknownName, .notPermitted].contains(error.code))
       }
