@@ -36,7 +36,7 @@ final class BusServer: EventLoopTarget {
   let recorder: Recorder
   let sender: Sender
   let interpreter: Interpreter
-  let turns: Turns
+  private let turns: Turns
   private let gatekeeper: Gatekeeper
   let lister: Lister
   let bus: Cell<Bus>
@@ -56,7 +56,8 @@ final class BusServer: EventLoopTarget {
   var iterationEnded: (() -> Void)?
 
   init(
-    configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, keeper: KeeperLink
+    configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, keeper: KeeperLink,
+    turns: Turns = Turns()
   ) throws(Errno) {
     let configuration = configuration.fitted(to: wal, log)
     context = ServerContext(configuration, log: log)
@@ -74,7 +75,7 @@ final class BusServer: EventLoopTarget {
     let monitor = TrafficMonitor(core, sessions, sender)
     let replier = Replier(sender, monitor, DenialLog(context))
     let partials = PartialFrames(accounts)
-    turns = Turns()
+    self.turns = turns
     let introducer = Introducer(sessions, sender, replier, context)
     interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, introducer, context)
     acceptor = Acceptor(loop, sessions, context)
@@ -165,7 +166,7 @@ final class BusServer: EventLoopTarget {
     sender.flushDeferred()
     _ = endIteration()
     sender.schedulePostponed()
-    flushScheduled(all: true)
+    while let session = sender.takeScheduled() { sender.flush(session) }
   }
 
   /// Gives the bus's place to the daemon that wants it. If that fails, this daemon continues.
@@ -187,6 +188,11 @@ final class BusServer: EventLoopTarget {
   func beginIteration() {
     context.readClock()
     turns.begin(at: context.now)
+    if hasWork { goOn() }
+  }
+
+  /// Goes on with what the last iteration has left.
+  private func goOn() {
     sendsFirst.toggle()
     if sendsFirst, sender.hasPostponed {
       recorder.commit()
@@ -233,7 +239,7 @@ final class BusServer: EventLoopTarget {
     if phase == .sealed { return false }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     recorder.endIteration()
-    sender.schedulePostponed()
+    if sender.hasPostponed { sender.schedulePostponed() }
     repeat {
       recorder.commit()
       flushScheduled()
@@ -262,14 +268,18 @@ final class BusServer: EventLoopTarget {
   }
 
   /// Sends what is queued. If that is for many clients, those of users who have had their time are left for the next
-  /// iteration, unless `all` are to be sent.
-  private func flushScheduled(all: Bool = false) {
-    let isTight = !all && phase == .serving && sender.scheduled.value.count > Self.fewClients
+  /// iteration.
+  @inline(__always) private func flushScheduled() {
+    if sender.scheduled.value.count > Self.fewClients, phase == .serving { return flushInTurns() }
+    while let session = sender.takeScheduled() { sender.flush(session) }
+  }
+
+  private func flushInTurns() {
     while let session = sender.takeScheduled() {
-      if isTight, !turns.hasTime(for: session.account, isMuchWork: false) {
-        sender.postpone(session)
-      } else {
+      if turns.hasTime(for: session.account, isMuchWork: false) {
         sender.flush(session)
+      } else {
+        sender.postpone(session)
       }
     }
   }

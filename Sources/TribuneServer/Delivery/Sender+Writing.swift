@@ -29,11 +29,10 @@ extension Sender {
     postponed.value.append(session)
   }
 
-  var hasPostponed: Bool { !postponed.value.isEmpty }
+  @inline(__always) var hasPostponed: Bool { !postponed.value.isEmpty }
 
   /// Schedules what was postponed, before anything else.
   func schedulePostponed() {
-    guard hasPostponed else { return }
     scheduled.value.insert(contentsOf: postponed.value, at: 0)
     postponed.value = []
   }

@@ -2,6 +2,7 @@
 
 import TribuneCore
 import TribuneSystem
+import TribuneWire
 
 /// Connections that are accepted, and wait to be admitted.
 ///
@@ -22,18 +23,19 @@ final class Arrivals {
 
   private let accounts: Accounts
   private let turns: Turns
-  private var waiting: [Arrival] = []
+  /// A cell, because each iteration looks whether there are any.
+  private let waiting = Cell<[Arrival]>([])
 
   init(_ accounts: Accounts, _ turns: Turns) { (self.accounts, self.turns) = (accounts, turns) }
 
-  var isEmpty: Bool { waiting.isEmpty }
+  @inline(__always) var isEmpty: Bool { waiting.value.isEmpty }
 
   /// Adds a connection, which counts for its user from now on.
   func append(
     _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount
   ) {
     accounts.charge(1, of: .connections, to: account)
-    waiting.append(Arrival(socket, credentials, account))
+    waiting.value.append(Arrival(socket, credentials, account))
   }
 
   /// Calls `admit` with the connections whose users have time left in this iteration, or with all.
@@ -43,12 +45,12 @@ final class Arrivals {
     all: Bool = false,
     _ admit: (consuming FileDescriptor, PeerCredentials, UserAccount) throws(Errno) -> Void
   ) throws(Errno) {
-    guard !waiting.isEmpty else { return }
+    guard !isEmpty else { return }
     var left: [Arrival] = []
     var next = 0
-    defer { waiting.replaceSubrange(..<next, with: left) }
-    while next < waiting.count {
-      let arrival = waiting[next]
+    defer { waiting.value.replaceSubrange(..<next, with: left) }
+    while next < waiting.value.count {
+      let arrival = waiting.value[next]
       next += 1
       guard
         all || left.last?.account !== arrival.account && turns.hasTime(for: arrival.account, isMuchWork: true)

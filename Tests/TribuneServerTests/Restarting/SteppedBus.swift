@@ -10,7 +10,8 @@ import TribuneWire
 
 @testable import TribuneServer
 
-/// A bus whose loop iterations the test makes. Between two steps, the test can read the log, or end the bus.
+/// A bus whose loop iterations the test makes. They take no time, so that nothing is left for the next one. Between two
+/// steps, the test can read the log, or end the bus.
 @MainActor
 final class SteppedBus {
   let server: BusServer
@@ -32,9 +33,9 @@ final class SteppedBus {
     loop = try EventLoop(hostsMainQueue: false)
     keeper = KeeperLink(path: keeperPath ?? "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
-      configuration: configuration, log: Self.log, loop: loop, wal: state, keeper: keeper)
+      configuration: configuration, log: Self.log, loop: loop, wal: state, keeper: keeper,
+      turns: Turns(clock: nil))
     try server.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
-    stopTime()
   }
 
   private init(
@@ -47,13 +48,9 @@ final class SteppedBus {
     keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
       configuration: configuration ?? other.server.context.configuration, log: Self.log, loop: loop,
-      wal: try WriteAheadLog(adopting: file), keeper: keeper)
-    stopTime()
+      wal: try WriteAheadLog(adopting: file), keeper: keeper, turns: Turns(clock: nil))
     watch(server) { [server] in server.takeOver(passed) }
   }
-
-  /// Lets an iteration take no time, so that nothing is left for the next one, however slow the machine is.
-  private func stopTime() { server.turns.clock = { [context = server.context] in context.now.nanoseconds } }
 
   private static let log = Log(level: .error, destination: .standardError)
 
