@@ -223,6 +223,16 @@ package enum UnixSocket {
     }
   }
 
+  /// Has bytes that were sent as urgent data (MSG_OOB) read in their place. Else a read skips them, and the kernel closes
+  /// descriptors that came with them within that read, which can take long.
+  package static func receiveUrgentDataInPlace(on descriptor: borrowing FileDescriptor) throws(Errno) {
+    var value: CInt = 1
+    let socket = descriptor.rawValue
+    _ = try retrying {
+      unsafe setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &value, socklen_t(MemoryLayout<CInt>.size))
+    }
+  }
+
   /// Whether the peer has read everything that was sent to it.
   package static func isDrained(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
     var unread: CInt = 0

@@ -117,6 +117,18 @@ struct SlowDescriptorTests {
     #expect(bus.stop() == 0)
   }
 
+  @Test("urgent bytes are read in their place, so that what came with them is closed like anything else")
+  func urgent() throws {
+    let bus = try TestBus()
+    let client = try RawClient.greeted(bus)
+    let bytes = RawClient.bytes { $0.appendFrame(Post(), flags: .acknowledge, serial: 1, name: "a.b") }
+    try client.send(Array(bytes.dropLast()))
+    var last = bytes[bytes.count - 1]
+    let sent = unsafe Glibc.send(client.rawDescriptor, &last, 1, CInt(MSG_OOB) | CInt(MSG_NOSIGNAL))
+    #expect(sent == 1)
+    #expect(try client.next().kind == .ok)
+  }
+
   /// Whether the kernel can keep others from sending descriptors to a socket: since Linux 6.16.
   private static let canRefuseDescriptors: Bool = {
     var value: CInt = 0

@@ -150,6 +150,8 @@ final class Recovery {
     session.output.controlCount = found.controlSent
     do throws(Errno) {
       try session.descriptor.setNonblocking()
+      // 0.1.0 has not done that.
+      try UnixSocket.receiveUrgentDataInPlace(on: session.descriptor)
       try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
     } catch {
       context.log.warning("cannot resume connection \(id): \(error)")

@@ -85,6 +85,7 @@ final class Gatekeeper {
     guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
     let cookie = try UnixSocket.cookie(of: socket)
     let (peer, subject) = try identify(socket, credentials)
+    try UnixSocket.receiveUrgentDataInPlace(on: socket)
     try UnixSocket.setCanReceiveDescriptors(true, socket)
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: socket, cookie: cookie, peer: peer, subject: subject,
