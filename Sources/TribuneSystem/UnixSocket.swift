@@ -211,13 +211,8 @@ package enum UnixSocket {
   package static func setCanReceiveDescriptors(
     _ value: Bool, _ descriptor: borrowing FileDescriptor
   ) throws(Errno) {
-    var value: CInt = value ? 1 : 0
-    let socket = descriptor.rawValue
     do throws(Errno) {
-      _ = try retrying {
-        unsafe setsockopt(
-          socket, SOL_SOCKET, TRIBUNE_SO_PASSRIGHTS, &value, socklen_t(MemoryLayout<CInt>.size))
-      }
+      try set(TRIBUNE_SO_PASSRIGHTS, to: value, on: descriptor)
     } catch  where error == .noProtocolOption {
       return
     }
@@ -226,10 +221,16 @@ package enum UnixSocket {
   /// Has bytes that were sent as urgent data (MSG_OOB) read in their place. Else a read skips them, and the kernel closes
   /// descriptors that came with them within that read, which can take long.
   package static func receiveUrgentDataInPlace(on descriptor: borrowing FileDescriptor) throws(Errno) {
-    var value: CInt = 1
+    try set(SO_OOBINLINE, to: true, on: descriptor)
+  }
+
+  private static func set(
+    _ option: CInt, to value: Bool, on descriptor: borrowing FileDescriptor
+  ) throws(Errno) {
+    var value: CInt = value ? 1 : 0
     let socket = descriptor.rawValue
     _ = try retrying {
-      unsafe setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &value, socklen_t(MemoryLayout<CInt>.size))
+      unsafe setsockopt(socket, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<CInt>.size))
     }
   }
 
