@@ -30,6 +30,8 @@ package struct Bus: ~Copyable {
   var awaitedPosts = AwaitedPosts()
   package let accounts: Accounts
   var suspensions = Suspensions()
+  /// Connections with unread questions that make others wait, until `popUnreadInbox` returns them.
+  var unreadInboxes: [ConnectionSlot] = []
   package internal(set) var totals = Totals()
   var ids = (queries: IDSequence(), delegates: IDSequence())
   package var restoring = Restoring()

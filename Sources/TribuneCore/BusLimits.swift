@@ -18,6 +18,8 @@ package struct BusLimits: Equatable, Sendable {
   package var queriesMax = 1024
   /// Delegates of all queries under way together. Bounds queries times delegates, which the bus keeps, walks and sends.
   package var participantsMax = 65_536
+  /// Questions that the delegates of one connection have at a time (see `QuestionTurns`).
+  package var questionsAtATime = 64
   /// Bytes of userInfo that a connection's queries keep for delegates whose turn has not come. A query that is the
   /// only one to keep any is exempt.
   package var questionsMax = 32 << 20

@@ -22,6 +22,8 @@ struct Connection {
   var delegatesByDedupKey: [ExactText: DelegateRegistration] = [:]
   /// Patterns of all its delegates, and their tokens.
   var delegatePatterns = (count: 0, tokenCount: 0)
+  /// nil until it has had a delegate.
+  var inbox: QuestionInbox?
   var holds: [Serial: HoldRegistration] = [:]
   var declarations: [Serial: DeclarationRegistration] = [:]
   /// Queries that it asked, by the serial of the `ask`.

@@ -22,6 +22,11 @@ extension Life {
       for operation in link.operations where operation.isTaken && operation.awaitsReply {
         if case .ask(let query) = operation.what, query.due > Kernel.now {
           try require(!isDecided(query), "query \(query.number) has heard everybody, and has no verdict")
+          if operation.certainty == .certain,
+            let idle = query.delegates.first(where: { isIdle($0, in: query) })
+          {
+            throw fail("r\(idle.number) has no question, and was not asked query \(query.number)")
+          }
           continue
         }
         if case .post(let post) = operation.what,
@@ -66,6 +71,16 @@ extension Life {
         least <= count, "\(least) are done with post \(post.number), and its poster was told of \(count)")
     }
     acknowledged = []
+  }
+
+  /// A delegate has no open question, and is not asked all the same.
+  private func isIdle(_ delegate: Registration, in query: Query) -> Bool {
+    let link = delegate.link
+    return !query.mode.isSequential && !query.isCancelled
+      && query.takenBy + Self.slowNanoseconds / 4 <= Kernel.now
+      && Kernel.now < query.due(of: delegate) && delegate.certainty == .certain && link.isOnBus
+      && !link.hasEnded && !link.isForgotten
+      && !link.questions.contains { $0.query === query || $0.conclusion == nil && !$0.isAnswered }
   }
 
   /// Every delegate in the chain has an outcome.

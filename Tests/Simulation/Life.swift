@@ -51,6 +51,7 @@ final class Life {
       if isTight { configuration.logMaxBytes = random.pick(Self.tightLogs) }
       isLong = !isTight && random.oneIn(8)
       if isLong { configuration.logMaxBytes = 2 << 20 }
+      configuration.questionsAtATime = random.pick([2, 4, 64])
     }
   }
 

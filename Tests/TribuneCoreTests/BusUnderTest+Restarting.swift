@@ -146,10 +146,11 @@ extension BusUnderTest {
       #expect(other.bufferedCount(of: slot) == bus.bufferedCount(of: slot))
     }
     let moment = now
-    try bus.forEachUnderWay { (what, _, fields) throws(WireError) in
+    try bus.forEachUnderWay { (what, owner, fields) throws(WireError) in
       switch what {
       case .query: try other.restoreQuery(fields.bytes, at: moment)
       case .awaitedPost: try other.restoreAwaitedPost(fields.bytes, at: moment)
+      case .turns: try other.restoreTurns(fields.bytes, of: owner)
       }
     }
     other.dropEffects()
@@ -173,6 +174,7 @@ extension Bus {
       connection.delegatePatterns.tokenCount, connection.waitCount, connection.participantCount,
       connection.questionByteCount, connection.answerByteCount, connection.awaitedCount,
       connection.unacknowledgedPosts.count, connection.buffered?.byteCount ?? -1,
+      connection.inbox?.turns.value.sentCount ?? 0, connection.inbox?.turns.value.unreadCount ?? 0,
     ]
   }
 }

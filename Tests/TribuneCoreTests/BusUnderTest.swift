@@ -309,6 +309,10 @@ final class BusUnderTest {
     return try bus.explain(FrameView(header, frame.bytes), for: slot, at: now)
   }
 
+  func popUnreadInbox() -> ConnectionSlot? { bus.popUnreadInbox() }
+
+  func isWaitingToBeRead(_ slot: ConnectionSlot) -> Bool { bus.isWaitingToBeRead(slot) }
+
   var isMonitored: Bool { bus.isMonitored }
   var observationCount: Int { bus.observationCount }
   var delegateCount: Int { bus.delegateCount }

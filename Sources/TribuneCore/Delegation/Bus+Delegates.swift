@@ -61,7 +61,7 @@ extension Bus {
         connection: connection.id, slot: slot, serial: serial, object: object, order: fields.order,
         failurePolicy: fields.failurePolicy,
         timeout: fields.timeout == 0 ? limits.delegateTimeout : fields.timeout, patterns: patterns,
-        protocols: fields.protocols)
+        protocols: fields.protocols, inbox: inbox(of: slot))
       chains.insert(delegate)
       center.add(delegate)
       connections[slot].delegates[serial] = delegate
@@ -76,6 +76,13 @@ extension Bus {
     detach(replaced, at: now)
     if isNew { announce(.didAttach(delegate.entry)) }
     return replaced.count
+  }
+
+  mutating func inbox(of slot: ConnectionSlot) -> QuestionInbox {
+    if let inbox = connections[slot].inbox { return inbox }
+    let inbox = QuestionInbox(of: slot)
+    connections[slot].inbox = inbox
+    return inbox
   }
 
   /// The delegates of an object that a connection would replace. In a replay, the log says which they were.

@@ -32,11 +32,13 @@ extension Bus {
     guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(limit: "\(limits.participantsMax) delegates for all queries of a connection")
     }
-    // Only a query that asks one delegate at a time needs the userInfo after this loop iteration.
-    let keptBytes = fields.mode.isSequential && delegates.count > 1 ? frame.payload.byteCount : 0
+    // Other queries do not need the userInfo after this loop iteration.
+    let keptBytes =
+      fields.mode.isSequential && delegates.count > 1 || mustWait(for: delegates, asking: slot)
+      ? frame.payload.byteCount : 0
     let before = connections[slot].questionByteCount
     guard keptBytes == 0 || before == 0 || before + keptBytes <= limits.questionsMax else {
-      throw WireError(limit: "\(limits.questionsMax) bytes of userInfo in sequential queries")
+      throw WireError(limit: "\(limits.questionsMax) bytes of userInfo that queries keep")
     }
     if !policy.queryRules.isEmpty, policy.vetoesByDefault(frame.name) { fields.fallback = .vetoed }
     let (standing, omittedHolds) =
@@ -62,12 +64,23 @@ extension Bus {
     connections[slot].participantCount += delegates.count
     beginRemembering(rememberedBytes, kept: keptBytes, exempt: exemptBytes, of: slot)
     connections[slot].queries[header.serial] = id
+    let freed = fields.parent == 0 ? [] : endTurns(in: QueryID(rawValue: fields.parent), at: slot)
 
     let start = slice.range.lowerBound
     let tail = QueryTail(
       slice: ByteSlice(slice.buffer, start + header.nameStart..<start + header.frameLength),
       nameLength: header.nameLength, objectLength: header.objectLength)
     proceed(place, tail: tail, at: now)
+    for inbox in freed { sendWaiting(of: inbox, at: now) }
+  }
+
+  /// Whether a question to one of these delegates may have to wait for its turn.
+  private mutating func mustWait(for delegates: [DelegateRegistration], asking slot: ConnectionSlot) -> Bool {
+    let account = connections[slot].account
+    return delegates.contains { delegate in
+      !delegate.inbox.turns.value.hasTurns(
+        delegates.count, for: account.uid, isPrivileged: account.isPrivileged, of: limits.questionsAtATime)
+    }
   }
 
   /// - Throws: `invalidValue`.
@@ -155,6 +168,7 @@ extension Bus {
     restoring.truncationReason = nil
     let fields = try frame.decode(Answer.self)
     let (place, index) = try waitingParticipant(fields.query, fields.delegate, at: slot)
+    let inbox = queries[place].participants[index].delegate.inbox
     // A replayed answer is not checked again.
     if fields.answer == .value, !restoring.isReplaying, queries[place].isForValues,
       let method = queries[place].method
@@ -167,11 +181,13 @@ extension Bus {
         settleTruncated(place, index, .failed, because: reason, at: now)
         proceed(place, tail: nil, at: now)
         emit(.refusal(slot, frame.header.serial, error))
+        sendWaiting(of: inbox, at: now)
         return
       }
     }
     applyAnswer(place, index, fields.answer, frame.payload, truncatedBecause: knownReason, at: now)
     proceed(place, tail: nil, at: now)
+    sendWaiting(of: inbox, at: now)
   }
 
   private mutating func applyAnswer(
@@ -228,6 +244,8 @@ extension Bus {
     let (place, index) = try waitingParticipant(fields.query, fields.delegate, ofUserAt: slot)
     let until = queries[place].extend(index, to: now.advanced(byMilliseconds: fields.extensionTime))
     emitProgress(place, index, .deferred, timeout: until.milliseconds(since: now), status: frame.text())
+    queries[place].endTurn(index)
+    sendWaiting(of: queries[place].participants[index].delegate.inbox, at: now)
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
   }
 
@@ -240,7 +258,7 @@ extension Bus {
   ) throws(WireError) -> (place: Int, participant: Int) {
     guard let place = queries.place(of: query),
       let index = queries[place].waitingIndex(of: delegate),
-      queries[place].participants[index].delegate.slot == slot
+      queries[place].participants[index].delegate.slot == slot, queries[place].participants[index].wasAsked
     else {
       throw WireError(.notAsked, "query \(query.rawValue) does not wait for delegate \(delegate.rawValue)")
     }
@@ -257,12 +275,15 @@ extension Bus {
     }
     if delegate.rawValue != 0 {
       guard let index = queries[place].waitingIndex(of: delegate),
-        queries[place].participants[index].delegate.identity.peer.uid == user
+        queries[place].participants[index].delegate.identity.peer.uid == user,
+        queries[place].participants[index].wasAsked
       else { return try waitingParticipant(query, delegate, at: slot) }
       return (place, index)
     }
     let indices = queries[place].participants.indices.filter { index in
-      guard case .waiting = queries[place].participants[index].state else { return false }
+      guard case .waiting = queries[place].participants[index].state,
+        queries[place].participants[index].wasAsked
+      else { return false }
       return queries[place].participants[index].delegate.identity.peer.uid == user
     }
     guard let index = indices.first else {
@@ -283,8 +304,66 @@ extension Bus {
   ) {
     guard let place = queries.place(of: query), let index = queries[place].waitingIndex(of: delegate)
     else { return }
+    let inbox = queries[place].participants[index].delegate.inbox
     queries[place].settleUnreached(index, reason: reason, at: now)
     proceed(place, tail: nil, at: now)
+    sendWaiting(of: inbox, at: now)
+  }
+
+  // MARK: Turns
+
+  /// Sends questions that have their turn now.
+  mutating func sendWaiting(of inbox: QuestionInbox, at now: Instant) {
+    while let next = inbox.turns.value.startNext(of: limits.questionsAtATime) {
+      guard let place = queries.place(of: next.query),
+        let index = queries[place].waitingIndex(of: next.delegate)
+      else { preconditionFailure("query \(next.query.rawValue) waits for its turn, and has ended") }
+      send(place, index, queries.tail(at: place), at: now)
+    }
+  }
+
+  /// A delegate that asks a query of its own to answer a question does not keep that question's turn: otherwise, questions
+  /// could wait for each other.
+  ///
+  /// - Returns: the inboxes that may have a turn for another question now.
+  private mutating func endTurns(in parent: QueryID, at slot: ConnectionSlot) -> [QuestionInbox] {
+    guard let place = queries.place(of: parent) else { return [] }
+    let user = connections[slot].peer.uid
+    var freed: [QuestionInbox] = []
+    for index in queries[place].participants.indices
+    where queries[place].participants[index].counts
+      && queries[place].participants[index].delegate.identity.peer.uid == user
+    {
+      queries[place].endTurn(index)
+      freed.append(queries[place].participants[index].delegate.inbox)
+    }
+    return freed
+  }
+
+  /// Has the server tell when a client has read everything, if questions wait for that.
+  mutating func report(_ inbox: QuestionInbox) {
+    if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.turns.value.slot) }
+  }
+
+  /// The next connection with unread questions that make others wait. `noteRead` must follow once its client has read
+  /// everything.
+  package mutating func popUnreadInbox() -> ConnectionSlot? {
+    while let slot = unreadInboxes.popLast() {
+      if isWaitingToBeRead(slot) { return slot }
+    }
+    return nil
+  }
+
+  /// Whether questions wait until the client of a connection has read others.
+  package mutating func isWaitingToBeRead(_ slot: ConnectionSlot) -> Bool {
+    isConnected(slot) && connections[slot].inbox?.turns.value.isReported == true
+  }
+
+  /// The client of a connection has read everything that was sent to it.
+  package mutating func noteRead(by slot: ConnectionSlot, at now: Instant) {
+    guard let inbox = connections[slot].inbox else { return }
+    inbox.turns.value.noteRead()
+    sendWaiting(of: inbox, at: now)
   }
 
   // MARK: Time
@@ -297,6 +376,9 @@ extension Bus {
       case .awaitedPost(let number): expire(awaitedPost: number, at: now)
       case .query(let place):
         queries[place].expire(at: now)
+        for index in queries[place].participants.indices {
+          report(queries[place].participants[index].delegate.inbox)
+        }
         proceed(place, tail: nil, at: now)
       }
     }
@@ -311,21 +393,14 @@ extension Bus {
     var asked = false
     while let index = queries[place].takeNext(at: now) {
       asked = true
-      let delegate = queries[place].participants[index].delegate
-      guard case .waiting(let until) = queries[place].participants[index].state else {
-        preconditionFailure("participant \(index) was asked, but is not waiting")
-      }
-      let timeout = until.milliseconds(since: now)
-      emit(
-        .question(
-          delegate.slot, delegate.serial, asker: queries[place].asker.id,
-          Question(
-            query: queries[place].id, delegate: delegate.identity.id, timeout: timeout,
-            asker: queries[place].asker.peer, isDryRun: queries[place].ask.flags.contains(.isDryRun),
-            wantsValue: queries[place].isForValues),
-          tail ?? queries.tail(at: place)))
-      if queries[place].ask.flags.contains(.wantsProgress) {
-        emitProgress(place, index, .asked, timeout: timeout, status: "")
+      let isPrivileged = connections[queries[place].asker.slot].account.isPrivileged
+      if queries[place].takeTurn(index, isPrivileged: isPrivileged, of: limits.questionsAtATime) {
+        send(place, index, tail ?? queries.tail(at: place), at: now)
+      } else {
+        precondition(
+          tail == nil || tail?.payloadLength == queries.tail(at: place).payloadLength,
+          "a question waits for its turn, and its userInfo is not kept")
+        report(queries[place].participants[index].delegate.inbox)
       }
     }
     for index in queries[place].takeSettled() {
@@ -338,6 +413,27 @@ extension Bus {
       conclude(place, at: now)
     } else if asked || deadlines.nextDue.map({ $0 <= now }) == true {
       queries.setDue(queries[place].nextExpiry, at: place, &deadlines)
+    }
+  }
+
+  /// Sends a question.
+  private mutating func send(_ place: Int, _ index: Int, _ tail: QueryTail, at now: Instant) {
+    let delegate = queries[place].participants[index].delegate
+    guard case .waiting(let until) = queries[place].participants[index].state else {
+      preconditionFailure("participant \(index) was asked, but is not waiting")
+    }
+    queries[place].noteSent(index)
+    let timeout = until.milliseconds(since: now)
+    emit(
+      .question(
+        delegate.slot, delegate.serial, asker: queries[place].asker.id,
+        Question(
+          query: queries[place].id, delegate: delegate.identity.id, timeout: timeout,
+          asker: queries[place].asker.peer, isDryRun: queries[place].ask.flags.contains(.isDryRun),
+          wantsValue: queries[place].isForValues),
+        tail))
+    if queries[place].ask.flags.contains(.wantsProgress) {
+      emitProgress(place, index, .asked, timeout: timeout, status: "")
     }
   }
 
@@ -398,6 +494,9 @@ extension Bus {
       announce(.didConclude(ending))
     }
     queries[place].stopWaiting()
+    for index in queries[place].participants.indices {
+      report(queries[place].participants[index].delegate.inbox)
+    }
     let asker = queries[place].asker.slot
     connections[asker].queries[queries[place].asker.serial] = nil
     connections[asker].participantCount -= queries[place].participants.count
@@ -431,6 +530,7 @@ extension Bus {
           preconditionFailure("query \(query.rawValue) does not wait for delegate \(delegate.rawValue)")
         }
         queries[place].settle(index, .gone, reason: "", at: now)
+        report(queries[place].participants[index].delegate.inbox)
       }
       proceed(place, tail: nil, at: now)
     }

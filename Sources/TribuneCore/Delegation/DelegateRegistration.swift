@@ -25,6 +25,9 @@ package final class DelegateRegistration {
   /// Bytes charged for it in each query that it takes part in.
   let rememberedLength: Int
 
+  /// Its questions, and those of the connection's other delegates.
+  let inbox: QuestionInbox
+
   private let open = Cell(OpenQueries())
 
   private let attached = Cell(true)
@@ -48,7 +51,7 @@ package final class DelegateRegistration {
   init(
     identity: DelegateIdentity, connection: ConnectionID, slot: ConnectionSlot, serial: Serial,
     object: String, order: Int32, failurePolicy: FailurePolicy, timeout: UInt32, patterns: [Pattern],
-    protocols: [String]
+    protocols: [String], inbox: QuestionInbox
   ) {
     self.identity = identity
     self.connection = connection
@@ -61,6 +64,7 @@ package final class DelegateRegistration {
     self.patterns = patterns
     patternTokenCount = patterns.reduce(0) { $0 + $1.tokenCount }
     self.protocols = protocols
+    self.inbox = inbox
     rememberedLength = identity.rememberedLength
   }
 

@@ -31,10 +31,20 @@ struct Query {
     var state = State.unasked
     /// Whether it got the question. A participant that has gone, or whose turn came too late, is settled without it.
     var wasAsked = false
+    /// Whether the question counts in the turns of its connection (see `QuestionTurns`).
+    var counts = false
+    /// The question's number among those that wait there.
+    var number: UInt64 = 0
     var asked = Instant(nanoseconds: 0)
     /// From the question to the outcome.
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
+
+    /// Whether its question waits for a turn, and has no number yet: it was restored.
+    var isUnplaced: Bool {
+      guard case .waiting = state else { return false }
+      return !wasAsked && number == 0
+    }
 
     fileprivate var isVeto: Bool {
       guard case .settled(let outcome, _) = state else { return false }
@@ -167,7 +177,8 @@ struct Query {
     return waitingCount == 0 && next == participants.count
   }
 
-  /// The next participant to be asked, if the mode permits one now. Settles those that have gone since the query began.
+  /// The next participant whose question can be sent, if the mode permits one now. Settles those that have gone since the
+  /// query began. `takeTurn` must follow.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, !isDecided(), !ask.mode.isSequential || waitingCount == 0 {
       let index = next
@@ -180,13 +191,51 @@ struct Query {
       }
       let until = min(deadline, now.advanced(byMilliseconds: delegate.timeout))
       participants[index].state = .waiting(until: until)
-      participants[index].wasAsked = true
       delegate.beginWaiting(id)
       waitingCount += 1
       nextExpiry = min(nextExpiry, until)
       return index
     }
     return nil
+  }
+
+  // MARK: Turns
+
+  /// - Returns: whether the question has its turn at once. If not, it waits.
+  mutating func takeTurn(_ index: Int, isPrivileged: Bool, of max: Int) -> Bool {
+    let inbox = participants[index].delegate.inbox
+    if inbox.turns.value.start(for: asker.peer.uid, isPrivileged: isPrivileged, of: max) { return true }
+    waitForTurn(index, isPrivileged: isPrivileged)
+    return false
+  }
+
+  mutating func waitForTurn(_ index: Int, isPrivileged: Bool) {
+    let delegate = participants[index].delegate
+    participants[index].number = delegate.inbox.turns.value
+      .wait(id, delegate.identity.id, for: asker.peer.uid, isPrivileged: isPrivileged)
+  }
+
+  /// The question is sent. It counts already.
+  mutating func noteSent(_ index: Int) {
+    participants[index].wasAsked = true
+    participants[index].counts = true
+  }
+
+  /// The delegate has answered or deferred, or did not get the question.
+  mutating func endTurn(_ index: Int) {
+    guard participants[index].counts else { return }
+    participants[index].counts = false
+    participants[index].delegate.inbox.turns.value.end(of: asker.peer.uid)
+  }
+
+  /// Nobody waits for the delegate any more.
+  private mutating func abandonTurn(_ index: Int) {
+    if participants[index].counts {
+      participants[index].counts = false
+      participants[index].delegate.inbox.turns.value.abandon(of: asker.peer.uid)
+    } else if participants[index].number > 0, !participants[index].wasAsked {
+      participants[index].delegate.inbox.turns.value.leave(participants[index].number, of: asker.peer.uid)
+    }
   }
 
   /// Records the outcome of a participant.
@@ -199,6 +248,7 @@ struct Query {
     case .waiting:
       waitingCount -= 1
       participants[index].delegate.endWaiting(id)
+      if outcome.isAnswer { endTurn(index) } else { abandonTurn(index) }
     case .settled: preconditionFailure("the outcome of a participant is final")
     }
     participants[index].state = .settled(outcome, reason: reason)
@@ -216,15 +266,17 @@ struct Query {
 
   /// Settles a participant that the question did not reach.
   mutating func settleUnreached(_ index: Int, reason: String, at now: Instant) {
-    participants[index].wasAsked = false
     settle(index, .failed, reason: reason, at: now)
+    participants[index].wasAsked = false
   }
 
   /// Stops waiting for all participants.
   mutating func stopWaiting() {
     guard waitingCount > 0 else { return }
-    for participant in participants {
-      if case .waiting = participant.state { participant.delegate.endWaiting(id) }
+    for index in participants.indices {
+      guard case .waiting = participants[index].state else { continue }
+      participants[index].delegate.endWaiting(id)
+      abandonTurn(index)
     }
     waitingCount = 0
   }
@@ -340,5 +392,15 @@ struct Query {
   var vetoCount: Int {
     guard hasVeto else { return 0 }
     return participants.reduce(standing.count + omittedHolds) { $0 + ($1.isVeto ? 1 : 0) }
+  }
+}
+
+extension OutcomeKind {
+  /// Whether a delegate has this outcome because of its answer, or because the question did not reach it.
+  fileprivate var isAnswer: Bool {
+    switch self {
+    case .approved, .vetoed, .abstained, .answered, .failed: true
+    case .timedOut, .gone, .held: false
+    }
   }
 }

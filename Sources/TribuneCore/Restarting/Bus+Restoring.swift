@@ -92,6 +92,7 @@ extension Bus {
     ids.queries.finishRestoring()
     ids.delegates.finishRestoring()
     settleUnresolved(at: now)
+    finishRestoringTurns(at: now)
     concludeAwaited()
   }
 
@@ -101,10 +102,12 @@ extension Bus {
   package enum UnderWay {
     case query
     case awaitedPost
+    case turns
   }
 
-  /// Calls `body` with each query under way, the oldest first, and then each awaited post: its owner, and its fields
-  /// for `restoreQuery` or `restoreAwaitedPost`. The buffer with the fields is reused.
+  /// Calls `body` with each query under way, the oldest first, each awaited post, and the turns of each connection: its
+  /// owner, and its fields for `restoreQuery`, `restoreAwaitedPost` or `restoreTurns`. The buffer with the fields is
+  /// reused.
   package mutating func forEachUnderWay<E: Error>(
     _ body: (UnderWay, ConnectionID, ByteBuffer) throws(E) -> Void
   ) throws(E) {
@@ -118,6 +121,12 @@ extension Bus {
       buffer.truncate(to: 0)
       append(awaitedPost: number, to: buffer)
       try body(.awaitedPost, awaitedPosts[number].posterID, buffer)
+    }
+    for slot in connections.takenSlots {
+      guard let inbox = connections[slot].inbox, inbox.turns.value.isWorthKeeping else { continue }
+      buffer.truncate(to: 0)
+      Self.append(inbox.turns.value, to: buffer)
+      try body(.turns, connections[slot].id, buffer)
     }
   }
 

@@ -52,6 +52,7 @@ extension Bus {
       buffer.appendField(reason)
       buffer.appendBytesField(participant.value)
     }
+    buffer.append(participant.counts)
   }
 
   // MARK: Reading
@@ -128,9 +129,14 @@ extension Bus {
       query, tail: tail.slice.bytes, nameLength: tail.nameLength, objectLength: tail.objectLength)
     queries[place].restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
     queries.setDue(queries[place].nextExpiry, at: place, &deadlines)
+    let account = connections[slot].account
     for participant in participants {
       guard case .waiting = participant.state else { continue }
       participant.delegate.beginWaiting(id)
+      if participant.counts {
+        participant.delegate.inbox.turns.value.restoreSent(
+          of: account.uid, isPrivileged: account.isPrivileged)
+      }
       if !participant.delegate.isAttached { restoring.unresolved.append(participant.delegate) }
     }
     connections[slot].queries[serial] = id
@@ -165,6 +171,13 @@ extension Bus {
       participant.state = .settled(try reader.value(), reason: try reader.text())
       participant.value = try reader.byteArray()
     }
+    // Version 0.1.0 counts no questions.
+    let isWaiting = if case .waiting = participant.state { true } else { false }
+    let counts = reader.isAtEnd ? participant.wasAsked && isWaiting : try reader.flag()
+    guard !counts || participant.wasAsked && isWaiting else {
+      throw WireError(.invalidValue, "a question counts that delegate \(identity.id.rawValue) has not open")
+    }
+    participant.counts = counts
     return participant
   }
 
@@ -179,7 +192,7 @@ extension Bus {
     }
     let gone = DelegateRegistration(
       identity: identity, connection: id, slot: .nowhere, serial: serial, object: "", order: 0,
-      failurePolicy: policy, timeout: 0, patterns: [], protocols: [])
+      failurePolicy: policy, timeout: 0, patterns: [], protocols: [], inbox: QuestionInbox(of: .nowhere))
     gone.isAttached = false
     return gone
   }

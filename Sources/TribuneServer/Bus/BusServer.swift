@@ -243,6 +243,7 @@ final class BusServer: EventLoopTarget {
     repeat {
       recorder.commit()
       flushScheduled()
+      interpreter.checkUnread()
       interpreter.settle()
       gatekeeper.endIteration()
     } while !sender.scheduled.value.isEmpty

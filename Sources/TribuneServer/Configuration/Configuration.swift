@@ -49,6 +49,9 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var deadlineNanoseconds: UInt64 = 30_000_000_000
   package var deadlineMaxNanoseconds: UInt64 = 3_600_000_000_000
 
+  /// Without a key: see `BusLimits`.
+  package var questionsAtATime = BusLimits().questionsAtATime
+
   /// The users who may override, and the `[Query …]` sections.
   package var policy = BusPolicy()
 

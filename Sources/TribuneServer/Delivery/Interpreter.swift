@@ -10,7 +10,7 @@ final class Interpreter {
 
   let context: ServerContext
   let bus: Cell<Bus>.Reference
-  private let sessions: SessionTable
+  let sessions: SessionTable
   let recorder: Recorder
   let sender: Sender
   let monitor: TrafficMonitor

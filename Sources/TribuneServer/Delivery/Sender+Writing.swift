@@ -113,13 +113,18 @@ extension Sender {
     guard session.output.passedByteCount > 0,
       session.output.passedByteCount + file.length > context.configuration.queue.hardLimitBytes
     else { return true }
+    guard isDrained(session) else { return false }
+    session.output.passedByteCount = 0
+    return true
+  }
+
+  /// Whether a client has read everything that was sent to it.
+  func isDrained(_ session: Session) -> Bool {
     do throws(Errno) {
-      guard try UnixSocket.isDrained(session.descriptor) else { return false }
+      return try UnixSocket.isDrained(session.descriptor)
     } catch {
       preconditionFailure("cannot tell whether a socket is drained: \(error)")
     }
-    session.output.passedByteCount = 0
-    return true
   }
 
   /// Schedules another try to send to a stalled observer.

@@ -133,7 +133,12 @@ final class Compactor {
     hasSpace =
       hasSpace && wal.appendToCompaction(.configuration, connection: .bus, at: now, buffer.bytes) != nil
     bus.value.forEachUnderWay { what, session, fields in
-      let kind: EntryKind = what == .query ? .query : .awaitedPost
+      let kind: EntryKind =
+        switch what {
+        case .query: .query
+        case .awaitedPost: .awaitedPost
+        case .turns: .questionTurns
+        }
       hasSpace = hasSpace && wal.appendToCompaction(kind, connection: session, at: now, fields.bytes) != nil
     }
     return hasSpace

@@ -37,6 +37,10 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case configuration = 17
   /// The policy has ended a registration.
   case registrationEnd = 18
+  /// The questions that wait for their turns at a connection's delegates, and the unread ones.
+  case questionTurns = 19
+  /// The client of a connection has read everything, and other questions have waited for that.
+  case questionsRead = 20
 }
 
 extension LogEntry {

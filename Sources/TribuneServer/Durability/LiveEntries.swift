@@ -12,7 +12,7 @@ import TribuneWire
 /// | frame that registers, cancels or suspends | if in force, or younger than the compaction |
 /// | disconnect, registrationEnd, advance, postponedPostDone; retained, if it says that a notification is forgotten | if younger |
 /// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
-/// | all others | never; `Compactor` writes counters, configuration, queries and awaited posts anew |
+/// | all others | never; `Compactor` writes counters, configuration, queries, their turns and awaited posts anew |
 final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
@@ -36,8 +36,8 @@ final class LiveEntries {
   /// - Parameter isTail: the entry is younger than the compaction.
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
     switch entry.kind {
-    case .counters, .configuration, .questionFailure, .query, .awaitedPost, .inFlight, .buffered,
-      .handoverEnd:
+    case .counters, .configuration, .questionFailure, .questionsRead, .query, .questionTurns, .awaitedPost,
+      .inFlight, .buffered, .handoverEnd:
       false
     // An entry of a newer version cannot be kept up to date.
     case nil: false

@@ -91,6 +91,10 @@ extension Recovery {
     case .advance: bus.value.advance(to: entry.moment)
     case .retained: try replayRetained(entry.body)
     case .query: try bus.value.restoreQuery(entry.body, at: entry.moment)
+    case .questionTurns: try bus.value.restoreTurns(entry.body, of: entry.connection)
+    case .questionsRead:
+      guard let found = replayed.found[id], found.facts.isOpen else { return true }
+      bus.value.noteRead(by: ConnectionSlot(index: found.facts.slot), at: entry.moment)
     case .awaitedPost: try bus.value.restoreAwaitedPost(entry.body, at: entry.moment)
     case .questionFailure:
       let (query, delegate) = (try reader.integer(UInt64.self), try reader.integer(UInt64.self))

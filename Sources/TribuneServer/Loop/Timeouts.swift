@@ -18,6 +18,8 @@ nonisolated struct Timeouts {
     case close
     /// Try again to send to a stalled observer.
     case retry
+    /// See whether a delegate has read its questions.
+    case unread
     /// A detached session must have been resumed.
     case detached
     /// Try again to accept connections: there may be descriptors by now.

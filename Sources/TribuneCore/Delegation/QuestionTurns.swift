@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Decides which questions the delegates of one connection have now, and which wait on the bus.
+///
+/// Many delegates answer one question after the other. So they have a few at a time, and the users who ask take turns: a
+/// question waits behind a few of other users, however many those ask.
+///
+/// A sixteenth of the questions is for privileged users alone, and a sixteenth for all others. A privileged user may have
+/// all that are left, and others share as in `Accounts`: one user alone has half of them, the next one a sixth. Yet
+/// every user may have one when its turn comes.
+///
+/// A question counts from when it is sent until it is answered or deferred, or the delegate asks a query of its own for
+/// it. If its query ends before that, or its time, the delegate may still have it to read. It is then *unread*, and counts
+/// until the client has read everything.
+struct QuestionTurns {
+  /// A question that waits.
+  struct Waiting {
+    let number: UInt64
+    let query: QueryID
+    let delegate: DelegateID
+    /// Whether it still has to be sent.
+    var isOpen = true
+  }
+
+  private struct User {
+    let uid: UInt32
+    let isPrivileged: Bool
+    /// Questions that count, unread ones included.
+    var sent = 0
+    var unread = 0
+    /// By number. Those that are not open are removed when they are many.
+    var waiting: [Waiting] = []
+    /// None before this place is open.
+    var head = 0
+    var openCount = 0
+  }
+
+  let slot: ConnectionSlot
+  /// Users who have questions here, or whose questions wait; nearly always one or two.
+  private var users: [User] = []
+  /// Users whose questions wait, in the order of their turns.
+  private var turns: [UInt32] = []
+  private(set) var sentCount = 0
+  private var privilegedCount = 0
+  private(set) var unreadCount = 0
+  /// How many users have questions.
+  private var sendingCount = 0
+  private var lastNumber: UInt64 = 0
+  /// Whether the server was told that unread questions make others wait.
+  private(set) var isReported = false
+
+  init(slot: ConnectionSlot) { self.slot = slot }
+
+  var isAnyWaiting: Bool { !turns.isEmpty }
+  /// Whether there is anything that the queries under way do not say.
+  var isWorthKeeping: Bool { isAnyWaiting || unreadCount > 0 }
+
+  // MARK: Questions
+
+  /// Whether `count` more questions of a user would all be sent at once.
+  func hasTurns(_ count: Int, for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
+    if let place = users.firstIndex(where: { $0.uid == uid }) {
+      return users[place].openCount == 0 && mayHave(count, users[place], of: max)
+    }
+    return mayHave(count, User(uid: uid, isPrivileged: isPrivileged), of: max)
+  }
+
+  private func mayHave(_ count: Int, _ user: User, of max: Int) -> Bool {
+    if sentCount == 0, count == 1 { return true }
+    let reserve = Swift.max(1, max / 16)
+    guard sentCount + count <= max else { return false }
+    if user.isPrivileged { return privilegedCount + count <= max - reserve }
+    let left = max - reserve - (sentCount - user.sent)
+    let share = left / (sendingCount + (user.sent == 0 ? 1 : 0) + 1)
+    return sentCount - privilegedCount + count <= max - reserve
+      && user.sent + count <= Swift.max(1, share)
+  }
+
+  /// - Returns: whether a user's question can be sent now; if so, it counts. If not, `wait` must follow.
+  mutating func start(for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
+    let user = place(of: uid, isPrivileged)
+    guard users[user].openCount == 0, mayHave(1, users[user], of: max) else { return false }
+    start(at: user)
+    return true
+  }
+
+  private mutating func start(at place: Int) {
+    if users[place].sent == 0 { sendingCount += 1 }
+    users[place].sent += 1
+    sentCount += 1
+    if users[place].isPrivileged { privilegedCount += 1 }
+  }
+
+  /// Lets a question wait, behind those of its user.
+  ///
+  /// - Returns: its number, for `leave`.
+  mutating func wait(
+    _ query: QueryID, _ delegate: DelegateID, for uid: UInt32, isPrivileged: Bool
+  ) -> UInt64 {
+    lastNumber += 1
+    let place = place(of: uid, isPrivileged)
+    if users[place].openCount == 0 { turns.append(uid) }
+    users[place].openCount += 1
+    users[place].waiting.append(Waiting(number: lastNumber, query: query, delegate: delegate))
+    return lastNumber
+  }
+
+  /// A waiting question need not be sent any more.
+  mutating func leave(_ number: UInt64, of uid: UInt32) {
+    let user = knownPlace(of: uid)
+    guard let place = users[user].waiting.place(of: number) else {
+      preconditionFailure("no question of user \(uid) waits as number \(number)")
+    }
+    users[user].waiting[place].isOpen = false
+    users[user].openCount -= 1
+    if users[user].openCount == 0 { turns.removeAll { $0 == uid } }
+    tidy(user)
+  }
+
+  /// A question is answered or deferred, or has not been sent after all.
+  mutating func end(of uid: UInt32) { release(1, at: knownPlace(of: uid)) }
+
+  /// Nobody waits any more for the answer to a question.
+  mutating func abandon(of uid: UInt32) {
+    users[knownPlace(of: uid)].unread += 1
+    unreadCount += 1
+  }
+
+  /// The client has read everything.
+  mutating func noteRead() {
+    isReported = false
+    for user in users.indices.reversed() where users[user].unread > 0 {
+      let count = users[user].unread
+      users[user].unread = 0
+      unreadCount -= count
+      release(count, at: user)
+    }
+  }
+
+  /// Whether the server has to be told that questions wait until the client has read others.
+  mutating func takeReport() -> Bool {
+    guard !isReported, unreadCount > 0, isAnyWaiting else { return false }
+    isReported = true
+    return true
+  }
+
+  /// Starts the first question of the first user in turn who may have one more.
+  mutating func startNext(of max: Int) -> Waiting? {
+    for (turn, uid) in turns.enumerated() {
+      let user = knownPlace(of: uid)
+      guard mayHave(1, users[user], of: max) else { continue }
+      let next = takeFirst(of: user)
+      turns.remove(at: turn)
+      if users[user].openCount > 0 { turns.append(uid) }
+      start(at: user)
+      tidy(user)
+      return next
+    }
+    return nil
+  }
+
+  private mutating func takeFirst(of user: Int) -> Waiting {
+    var place = users[user].head
+    while !users[user].waiting[place].isOpen { place += 1 }
+    users[user].waiting[place].isOpen = false
+    users[user].head = place + 1
+    users[user].openCount -= 1
+    return users[user].waiting[place]
+  }
+
+  // MARK: Users
+
+  private mutating func place(of uid: UInt32, _ isPrivileged: Bool) -> Int {
+    if let place = users.firstIndex(where: { $0.uid == uid }) { return place }
+    users.append(User(uid: uid, isPrivileged: isPrivileged))
+    return users.count - 1
+  }
+
+  private func knownPlace(of uid: UInt32) -> Int {
+    guard let place = users.firstIndex(where: { $0.uid == uid }) else {
+      preconditionFailure("user \(uid) has no question")
+    }
+    return place
+  }
+
+  private mutating func release(_ count: Int, at user: Int) {
+    precondition(users[user].sent - users[user].unread >= count, "more questions end than were sent")
+    users[user].sent -= count
+    sentCount -= count
+    if users[user].isPrivileged { privilegedCount -= count }
+    if users[user].sent == 0 { sendingCount -= 1 }
+    tidy(user)
+  }
+
+  /// Removes a user without questions, and numbers that nothing needs.
+  private mutating func tidy(_ user: Int) {
+    if users[user].openCount == 0 {
+      if users[user].sent == 0 {
+        users.swapAt(user, users.count - 1)
+        users.removeLast()
+      } else if !users[user].waiting.isEmpty {
+        users[user].waiting = []
+        users[user].head = 0
+      }
+    } else if users[user].waiting.count > 2 * users[user].openCount + 32 {
+      users[user].waiting.removeAll { !$0.isOpen }
+      users[user].head = 0
+    }
+  }
+}
+
+extension [QuestionTurns.Waiting] {
+  fileprivate func place(of number: UInt64) -> Int? {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].number < number { low = middle + 1 } else { high = middle }
+    }
+    return low < count && self[low].number == number ? low : nil
+  }
+}
+
+// MARK: Restoring
+
+extension QuestionTurns {
+  /// How many unread questions there are of each user.
+  var unreadByUser: [(uid: UInt32, count: Int)] {
+    users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread) }
+  }
+
+  /// The questions that wait, by user in the order of their turns.
+  var waitingByTurn: [(uid: UInt32, questions: [Waiting])] {
+    turns.map { uid in (uid, users[knownPlace(of: uid)].waiting.filter(\.isOpen)) }
+  }
+
+  /// Counts a question that was sent before.
+  mutating func restoreSent(of uid: UInt32, isPrivileged: Bool) { start(at: place(of: uid, isPrivileged)) }
+
+  /// Counts questions that were unread in an earlier bus.
+  mutating func restoreUnread(_ count: Int, of uid: UInt32, isPrivileged: Bool) {
+    guard count > 0 else { return }
+    let user = place(of: uid, isPrivileged)
+    for _ in 0..<count { start(at: user) }
+    users[user].unread += count
+    unreadCount += count
+  }
+}
+
+/// The turns of a connection, which all its delegates share.
+final class QuestionInbox {
+  let turns: Cell<QuestionTurns>
+
+  init(of slot: ConnectionSlot) { turns = Cell(QuestionTurns(slot: slot)) }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// The turns of questions (`QuestionTurns`), as fields: how many questions of each user are unread, and which wait.
+extension Bus {
+  // MARK: Writing
+
+  static func append(_ turns: borrowing QuestionTurns, to buffer: ByteBuffer) {
+    let (unread, waiting) = (turns.unreadByUser, turns.waitingByTurn)
+    buffer.append(UInt32(unread.count))
+    for (uid, count) in unread {
+      buffer.append(uid)
+      buffer.append(UInt32(count))
+    }
+    buffer.append(UInt32(waiting.count))
+    for (uid, questions) in waiting {
+      buffer.append(uid)
+      buffer.append(UInt32(questions.count))
+      for question in questions {
+        buffer.append(question.query.rawValue)
+        buffer.append(question.delegate.rawValue)
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  /// Restores the turns of a connection, after its delegates and all queries.
+  ///
+  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if there is no such connection.
+  package mutating func restoreTurns(_ fields: RawSpan, of id: ConnectionID) throws(WireError) {
+    guard let slot = connections[id] else {
+      throw WireError(.notFound, "connection \(id) does not exist")
+    }
+    // Its delegates may have gone, and have left unread questions.
+    let inbox = inbox(of: slot)
+    var reader = FieldReader(fields)
+    var unread: [(uid: UInt32, count: Int)] = []
+    for _ in 0..<(try reader.integer(UInt32.self)) {
+      let uid: UInt32 = try reader.integer()
+      let count = Int(try reader.integer(UInt32.self))
+      guard count <= limits.questionsAtATime else {
+        throw WireError(.invalidValue, "connection \(id) cannot have \(count) unread questions")
+      }
+      unread.append((uid, count))
+    }
+    var waiting: [(place: Int, index: Int)] = []
+    var found: Set<[UInt64]> = []
+    for _ in 0..<(try reader.integer(UInt32.self)) {
+      let uid: UInt32 = try reader.integer()
+      for _ in 0..<(try reader.integer(UInt32.self)) {
+        let query = QueryID(rawValue: try reader.integer())
+        let delegate = DelegateID(rawValue: try reader.integer())
+        guard let place = queries.place(of: query), queries[place].asker.peer.uid == uid,
+          let index = queries[place].waitingIndex(of: delegate),
+          queries[place].participants[index].isUnplaced,
+          queries[place].participants[index].delegate.inbox === inbox,
+          found.insert([query.rawValue, delegate.rawValue]).inserted
+        else {
+          throw WireError(
+            .invalidValue, "no question of query \(query.rawValue) waits for delegate \(delegate.rawValue)")
+        }
+        waiting.append((place, index))
+      }
+    }
+    for (uid, count) in unread {
+      inbox.turns.value.restoreUnread(count, of: uid, isPrivileged: accounts.account(of: uid).isPrivileged)
+    }
+    for (place, index) in waiting { waitForTurn(place, index) }
+  }
+
+  private mutating func waitForTurn(_ place: Int, _ index: Int) {
+    let asker = queries[place].asker.slot
+    queries[place].waitForTurn(index, isPrivileged: connections[asker].account.isPrivileged)
+  }
+
+  /// Questions go on in their turns. Those whose turns are not known come last.
+  mutating func finishRestoringTurns(at now: Instant) {
+    for place in queries.allPlaces {
+      for index in queries[place].participants.indices
+      where queries[place].participants[index].isUnplaced
+        && queries[place].participants[index].delegate.isAttached
+      { waitForTurn(place, index) }
+    }
+    for slot in connections.takenSlots {
+      guard let inbox = connections[slot].inbox else { continue }
+      sendWaiting(of: inbox, at: now)
+      report(inbox)
+    }
+  }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneCore
+
+@Suite("Turns of questions", .timeLimit(.minutes(15)))
+struct QuestionTurnsTests {
+  private static let (root, bob, carol): (UInt32, UInt32, UInt32) = (0, 1001, 1002)
+
+  /// A delegate that is asked eight questions at a time: three of one user alone, one of the next one, seven of root.
+  let bus = BusUnderTest { $0.questionsAtATime = 8 }
+  let delegate: ConnectionSlot
+  private let asker: [UInt32: ConnectionSlot]
+
+  init() {
+    bus.log = []
+    let delegate = bus.connect(uid: Self.root)
+    bus.attach(["x"], by: delegate, serial: 1, policy: .abstain)
+    self.delegate = delegate
+    asker = Dictionary(
+      uniqueKeysWithValues: [Self.root, Self.bob, Self.carol].map { [bus] in ($0, bus.connect(uid: $0)) })
+    _ = bus.take()
+    _ = bus.takeQuestions()
+  }
+
+  private func slot(_ user: UInt32) throws -> ConnectionSlot { try #require(asker[user]) }
+
+  private func ask(_ serials: ClosedRange<Serial>, by user: UInt32, deadline: UInt32 = 0) throws {
+    for serial in serials {
+      bus.ask("x", by: try slot(user), serial: serial, deadline: deadline, text: "\(serial)")
+    }
+  }
+
+  /// The queries whose questions were sent since the last call, in order.
+  private func asked() -> [UInt64] { bus.takeQuestions().map(\.question.query.rawValue) }
+
+  private func approve(_ queries: UInt64...) {
+    for query in queries { bus.answer(.approve, query: query, delegate: 1, from: delegate) }
+  }
+
+  private func noteRead() {
+    let (delegate, now) = (delegate, bus.now)
+    bus.happen { $0.noteRead(by: delegate, at: now) }
+  }
+
+  @Test("Another user's question does not wait behind all that one user has asked")
+  func turns() throws {
+    try ask(1...9, by: Self.bob)
+    #expect(asked() == [1, 2, 3])
+    try ask(1...3, by: Self.carol)
+    #expect(asked() == [10])
+    try ask(1...5, by: Self.root)
+    #expect(asked() == [13, 14, 15, 16])
+    approve(10)
+    #expect(asked() == [11])
+    approve(13)
+    #expect(asked() == [17])
+    approve(14, 15, 16, 17)
+    #expect(asked() == [])
+    approve(1, 2)
+    #expect(asked() == [4])
+    approve(11)
+    #expect(asked() == [12])
+    approve(3, 4, 12)
+    #expect(asked() == [5, 6, 7])
+    approve(5, 6, 7)
+    #expect(asked() == [8, 9])
+    approve(8, 9)
+    #expect(bus.take().filter { $0.contains("verdict") }.allSatisfy { $0.contains("d1 approved") })
+    #expect(bus.queryCount == 0)
+  }
+
+  @Test("A question has its own userInfo when its turn comes", arguments: QueryMode.allCases)
+  func userInfo(mode: QueryMode) throws {
+    for serial: Serial in 1...4 {
+      bus.ask("x", by: try slot(Self.bob), serial: serial, mode: mode, text: "info \(serial)")
+    }
+    #expect(!bus.take().contains { $0.contains("info 4") })
+    approve(1)
+    #expect(bus.take().contains { $0.contains("question") && $0.contains("info 4") })
+  }
+
+  @Test("A question that waits can be neither answered nor deferred")
+  func guesses() throws {
+    try ask(1...4, by: Self.bob)
+    _ = bus.take()
+    approve(4)
+    bus.deferAnswer(10, query: 4, delegate: 1, from: delegate)
+    bus.deferAnswer(10, query: 4, delegate: 0, from: delegate)
+    bus.expect("A refused 900 notAsked", "A refused 901 notAsked", "A refused 901 notAsked")
+  }
+
+  @Test("A deferred question makes none wait")
+  func deferred() throws {
+    try ask(1...6, by: Self.bob)
+    #expect(asked() == [1, 2, 3])
+    bus.deferAnswer(10_000, query: 1, delegate: 1, from: delegate)
+    #expect(asked() == [4])
+    bus.deferAnswer(10_000, query: 1, delegate: 1, from: delegate)
+    approve(1)
+    #expect(asked() == [])
+    approve(2)
+    #expect(asked() == [5])
+  }
+
+  @Test("A question for which the delegate asks a query of its own makes none wait")
+  func nested() throws {
+    for serial: Serial in 1...20 {
+      bus.ask("x", object: "\(serial)", by: try slot(Self.root), serial: serial)
+    }
+    #expect(asked() == Array(1...7))
+    for query: UInt64 in 1...20 {
+      bus.ask("x", object: "nested \(query)", by: delegate, serial: Serial(100 + query), parent: query)
+    }
+    #expect(asked() == Array(8...27))
+    try ask(1...5, by: Self.bob)
+    #expect(asked() == [41])
+    // The parent is not the asker's to answer.
+    bus.ask("x", by: try slot(Self.bob), serial: 6, parent: 21)
+    #expect(asked() == [])
+  }
+
+  @Test("A nested question comes before those that wait, and they keep their userInfo")
+  func nestedFirst() throws {
+    try ask(1...5, by: Self.bob)
+    try ask(1...5, by: Self.root)
+    _ = bus.take()
+    bus.ask("x", object: "nested", by: delegate, serial: 100, text: "info", parent: 1)
+    #expect(asked() == [1, 2, 3, 6, 7, 8, 9, 10, 11])
+    approve(6, 7, 8)
+    #expect(bus.take().contains { $0.contains("question 1 q11") && $0.contains("info") })
+  }
+
+  @Test("A question whose time is over, or whose asker has gone, is not sent")
+  func ended() throws {
+    try ask(1...3, by: Self.bob)
+    try ask(4...4, by: Self.bob, deadline: 10)
+    try ask(5...5, by: Self.bob)
+    try ask(1...3, by: Self.carol)
+    bus.cancel(3, by: try slot(Self.carol))
+    #expect(asked() == [1, 2, 3, 6])
+    bus.advance(milliseconds: 10)
+    let lines = bus.take()
+    #expect(lines.contains { $0.contains("verdict 4 q4") && $0.contains("timedOut") })
+    #expect(!lines.contains { $0.contains("concluded") })
+    bus.disconnect(try slot(Self.carol))
+    bus.expect("A concluded 1 q6 d1 cancelled")
+    approve(1, 2)
+    #expect(asked() == [5])
+  }
+
+  @Test("Questions that nobody waits for any more count until the delegate has read them")
+  func unread() throws {
+    try ask(1...3, by: Self.bob, deadline: 10)
+    bus.advance(milliseconds: 10)
+    #expect(bus.popUnreadInbox() == nil)
+    try ask(4...5, by: Self.bob)
+    #expect(asked() == [1, 2, 3])
+    #expect(bus.popUnreadInbox() == delegate)
+    #expect(bus.popUnreadInbox() == nil)
+    #expect(bus.isWaitingToBeRead(delegate))
+    try ask(1...1, by: Self.root)
+    #expect(asked() == [6])
+    noteRead()
+    #expect(!bus.isWaitingToBeRead(delegate))
+    #expect(asked() == [4, 5])
+  }
+
+  @Test("Questions that end while others wait are to be read first")
+  func unreadLater() throws {
+    try ask(1...5, by: Self.bob)
+    bus.cancel(1, by: try slot(Self.bob))
+    #expect(bus.popUnreadInbox() == delegate)
+    approve(2)
+    #expect(asked() == [1, 2, 3, 4])
+    noteRead()
+    #expect(asked() == [5])
+  }
+
+  @Test("The connection of a delegate ends while questions wait for it")
+  func departure() throws {
+    try ask(1...6, by: Self.bob)
+    bus.cancel(1, by: try slot(Self.bob))
+    _ = bus.take()
+    bus.disconnect(delegate)
+    #expect(bus.take().count { $0.contains("d1 gone") } == 5)
+    #expect(bus.popUnreadInbox() == nil)
+    #expect(bus.queryCount == 0)
+  }
+
+  @Test("Many questions that waited and have ended change nothing for the others")
+  func many() throws {
+    try ask(1...3, by: Self.bob)
+    for round: Serial in 0..<20 {
+      let first = 10 + 20 * round
+      try ask(first...first + 19, by: Self.bob)
+      for serial in first...first + 18 { bus.cancel(serial, by: try slot(Self.bob)) }
+    }
+    var (open, order) = (asked(), [UInt64]())
+    while let query = open.first {
+      open.removeFirst()
+      approve(query)
+      let next = asked()
+      open += next
+      order += next
+    }
+    #expect(order == (1...20).map { 3 + 20 * $0 })
+    #expect(bus.queryCount == 0)
+  }
+
+  @Test("Questions wait for their turns in another bus as in this one", arguments: Restart.allCases)
+  func restarts(_ restart: Restart) throws {
+    try ask(1...6, by: Self.bob)
+    try ask(1...3, by: Self.carol)
+    try ask(1...5, by: Self.root)
+    #expect(asked() == [1, 2, 3, 7, 10, 11, 12, 13])
+    bus.cancel(2, by: try slot(Self.bob))
+    bus.cancel(5, by: try slot(Self.bob))
+    bus.deferAnswer(9_000, query: 7, delegate: 1, from: delegate)
+    #expect(asked() == [8])
+    _ = bus.take()
+    bus.restart(restart)
+    #expect(bus.popUnreadInbox() == delegate)
+    noteRead()
+    #expect(asked() == [14])
+    approve(1, 3)
+    #expect(asked() == [4])
+    approve(8)
+    #expect(asked() == [9])
+    approve(4, 7, 9, 10, 11, 12, 13, 14)
+    #expect(asked() == [6])
+    approve(6)
+    #expect(bus.queryCount == 0)
+  }
+
+  @Test("Questions whose turns are lost in a restart are sent all the same")
+  func lostTurns() throws {
+    try ask(1...5, by: Self.bob)
+    let other = BusUnderTest { $0.questionsAtATime = 8 }
+    for uid in [Self.root, Self.root, Self.bob] { other.connect(uid: uid) }
+    other.attach(["x"], by: delegate, serial: 1)
+    let now = bus.now
+    try bus.bus.forEachUnderWay { (what, _, fields) throws(WireError) in
+      if what == .query { try other.bus.restoreQuery(fields.bytes, at: now) }
+    }
+    _ = other.take()
+    other.bus.finishRestoring(at: now)
+    for query: UInt64 in 1...2 { other.answer(.approve, query: query, delegate: 1, from: delegate) }
+    #expect(other.takeQuestions().map(\.question.query.rawValue) == [4, 5])
+  }
+}
