@@ -236,19 +236,84 @@ struct QuestionTurnsTests {
     #expect(bus.queryCount == 0)
   }
 
+  /// A bus with the connections and the queries of this one, without the turns.
+  private func restored() throws -> (bus: BusUnderTest, turns: [UInt8]) {
+    let other = BusUnderTest { $0.questionsAtATime = 8 }
+    for uid in [Self.root, Self.root, Self.bob, Self.carol] { other.connect(uid: uid) }
+    other.attach(["x"], by: delegate, serial: 1, policy: .abstain)
+    let now = bus.now
+    var turns: [UInt8] = []
+    try bus.bus.forEachUnderWay { (what, _, fields) throws(WireError) in
+      if what == .query { try other.bus.restoreQuery(fields.bytes, at: now) } else { turns = fields.array }
+    }
+    _ = other.take()
+    return (other, turns)
+  }
+
   @Test("Questions whose turns are lost in a restart are sent all the same")
   func lostTurns() throws {
     try ask(1...5, by: Self.bob)
-    let other = BusUnderTest { $0.questionsAtATime = 8 }
-    for uid in [Self.root, Self.root, Self.bob] { other.connect(uid: uid) }
-    other.attach(["x"], by: delegate, serial: 1)
-    let now = bus.now
-    try bus.bus.forEachUnderWay { (what, _, fields) throws(WireError) in
-      if what == .query { try other.bus.restoreQuery(fields.bytes, at: now) }
-    }
-    _ = other.take()
-    other.bus.finishRestoring(at: now)
+    let (other, _) = try restored()
+    other.bus.finishRestoring(at: bus.now)
     for query: UInt64 in 1...2 { other.answer(.approve, query: query, delegate: 1, from: delegate) }
     #expect(other.takeQuestions().map(\.question.query.rawValue) == [4, 5])
+  }
+
+  @Test("Corrupt turns are refused, or are turns, and every question is sent")
+  func corruptTurns() throws {
+    try ask(1...6, by: Self.bob)
+    try ask(1...2, by: Self.carol)
+    bus.cancel(2, by: try slot(Self.bob))
+    let (first, turns) = try restored()
+    try first.bus.restoreTurns(turns.raw, of: ConnectionID(rawValue: 1))
+    #expect(
+      ByteBuffer { first.appendUnderWay(to: $0) }.array == ByteBuffer { bus.appendUnderWay(to: $0) }.array)
+    var refusedCount = 0
+    for offset in turns.indices {
+      for mask: UInt8 in [0x01, 0xFF] {
+        var spoilt = turns
+        spoilt[offset] ^= mask
+        let (other, _) = try restored()
+        let now = other.now
+        if refusal({ () throws(WireError) in
+          try other.bus.restoreTurns(spoilt.raw, of: ConnectionID(rawValue: 1))
+        }) != nil {
+          refusedCount += 1
+        }
+        other.bus.finishRestoring(at: now)
+        other.note()
+        other.bus.noteRead(by: delegate, at: now)
+        other.note()
+        for query: UInt64 in [1, 3, 7, 4, 5, 6, 8, 5, 6, 8] {
+          other.answer(.approve, query: query, delegate: 1, from: delegate)
+        }
+        try #require(other.queryCount == 0, "\(offset)")
+      }
+      let (other, _) = try restored()
+      #expect(
+        refusal { () throws(WireError) in
+          try other.bus.restoreTurns(Array(turns[..<offset]).raw, of: ConnectionID(rawValue: 1))
+        } != nil)
+    }
+    #expect(refusedCount > turns.count)
+  }
+
+  @Test("A question to several delegates of a connection has its own userInfo in each turn")
+  func severalDelegates() throws {
+    for serial: Serial in 2...12 {
+      bus.attach(["x"], to: "o", by: delegate, serial: serial, label: "\(serial)")
+    }
+    _ = bus.take()
+    bus.ask("x", object: "o", by: try slot(Self.bob), serial: 1, mode: .all, text: "info")
+    var asked: [UInt64] = []
+    while case let questions = bus.takeQuestions(), !questions.isEmpty {
+      #expect(bus.take().filter { $0.contains("question") }.allSatisfy { $0.contains("info") })
+      for one in questions {
+        asked.append(one.question.delegate.rawValue)
+        bus.answer(.approve, delegate: one.question.delegate.rawValue, from: delegate)
+      }
+    }
+    #expect(asked == Array(1...12))
+    #expect(bus.queryCount == 0)
   }
 }
