@@ -313,7 +313,11 @@ extension Bus {
   // MARK: Turns
 
   /// Sends questions that have their turn now.
-  mutating func sendWaiting(of inbox: QuestionInbox, at now: Instant) {
+  @inline(__always) mutating func sendWaiting(of inbox: QuestionInbox, at now: Instant) {
+    if inbox.turns.value.isAnyWaiting { sendNext(of: inbox, at: now) }
+  }
+
+  private mutating func sendNext(of inbox: QuestionInbox, at now: Instant) {
     while let next = inbox.turns.value.startNext(of: limits.questionsAtATime) {
       guard let place = queries.place(of: next.query),
         let index = queries[place].waitingIndex(of: next.delegate)
@@ -347,7 +351,11 @@ extension Bus {
 
   /// The next connection with unread questions that make others wait. `noteRead` must follow once its client has read
   /// everything.
-  package mutating func popUnreadInbox() -> ConnectionSlot? {
+  @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
+    unreadInboxes.isEmpty ? nil : takeUnreadInbox()
+  }
+
+  package mutating func takeUnreadInbox() -> ConnectionSlot? {
     while let slot = unreadInboxes.popLast() {
       if isWaitingToBeRead(slot) { return slot }
     }
@@ -493,9 +501,11 @@ extension Bus {
       let ending = ending(place, conclusion, at: now)
       announce(.didConclude(ending))
     }
-    queries[place].stopWaiting()
-    for index in queries[place].participants.indices {
-      report(queries[place].participants[index].delegate.inbox)
+    if queries[place].waitingCount > 0 {
+      queries[place].stopWaiting()
+      for index in queries[place].participants.indices {
+        report(queries[place].participants[index].delegate.inbox)
+      }
     }
     let asker = queries[place].asker.slot
     connections[asker].queries[queries[place].asker.serial] = nil
