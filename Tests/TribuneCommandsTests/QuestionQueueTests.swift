@@ -11,7 +11,7 @@ struct QuestionQueueTests {
   /// An event; each comes a second after the one before.
   enum Event: Sendable {
     /// A question that has ten seconds.
-    case ask(Int)
+    case ask(Int, by: UInt32 = 0)
     case line(String)
     case withdraw(Int)
     case timeOut(Int)
@@ -35,8 +35,9 @@ struct QuestionQueueTests {
     return events.enumerated().map { second, event in
       let now = Duration.seconds(second)
       return switch event {
-      case .ask(let ticket):
-        questions.ask(.init(ticket: ticket, text: "question \(ticket)\n", end: now + .seconds(10)), at: now)
+      case .ask(let ticket, let user):
+        questions.ask(
+          .init(ticket: ticket, user: user, text: "question \(ticket)\n", end: now + .seconds(10)), at: now)
       case .line(let line): questions.read(line, at: now)
       case .withdraw(let ticket): questions.withdraw(ticket, .withdrawn, at: now)
       case .timeOut(let ticket): questions.withdraw(ticket, .timedOut, at: now)
@@ -76,6 +77,20 @@ struct QuestionQueueTests {
       (
         "all waiting questions are counted", [.ask(1), .ask(2), .ask(3), .ask(4), .line("y")],
         [shown(1), [], [], [], shown(2, left: 7, more: "; 2 more wait", after: .answer(1, .approve))]
+      ),
+      (
+        "the users who ask take turns",
+        [
+          .ask(1, by: 1), .ask(2, by: 1), .ask(3, by: 1), .ask(4, by: 2), .line("y"), .ask(5, by: 2),
+          .ask(6, by: 3), .line("y"), .line("y"), .line("y"), .line("y"), .line("y"),
+        ],
+        [
+          shown(1), [], [], [], shown(4, left: 9, more: "; 2 more wait", after: .answer(1, .approve)), [], [],
+          shown(6, left: 9, more: "; 3 more wait", after: .answer(4, .approve)),
+          shown(2, left: 3, more: "; 2 more wait", after: .answer(6, .approve)),
+          shown(5, left: 6, more: "; 1 more waits", after: .answer(2, .approve)),
+          shown(3, left: 2, after: .answer(5, .approve)), [.answer(3, .approve)],
+        ]
       ),
       (
         "a withdrawn question disappears, and takes no answer from the next",
@@ -119,7 +134,7 @@ struct QuestionQueueTests {
   func told() {
     var questions = QuestionQueue()
     #expect(questions.show("x") == [.show("x\n")])
-    _ = questions.ask(.init(ticket: 1, text: "", end: .seconds(5)), at: .zero)
+    _ = questions.ask(.init(ticket: 1, user: 0, text: "", end: .seconds(5)), at: .zero)
     #expect(questions.show("x") == [.show("\nx\n"), .prompt])
     #expect(questions.read("y", at: .zero) == [.answer(1, .approve)])
   }
@@ -127,9 +142,9 @@ struct QuestionQueueTests {
   @Test("no time is left after the deadline, and less than a second is not rounded")
   func timeLeft() {
     var questions = QuestionQueue()
-    _ = questions.ask(.init(ticket: 1, text: "", end: .seconds(5)), at: .zero)
-    _ = questions.ask(.init(ticket: 2, text: "", end: .seconds(5)), at: .zero)
-    _ = questions.ask(.init(ticket: 3, text: "", end: .milliseconds(6200)), at: .zero)
+    _ = questions.ask(.init(ticket: 1, user: 0, text: "", end: .seconds(5)), at: .zero)
+    _ = questions.ask(.init(ticket: 2, user: 0, text: "", end: .seconds(5)), at: .zero)
+    _ = questions.ask(.init(ticket: 3, user: 0, text: "", end: .milliseconds(6200)), at: .zero)
     #expect(questions.read("y", at: .seconds(6)).contains(.show("  0 to answer; 1 more waits\n")))
     #expect(questions.read("y", at: .seconds(6)).contains(.show("  200ms to answer\n")))
   }

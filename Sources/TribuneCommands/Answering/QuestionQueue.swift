@@ -6,13 +6,16 @@ import Tribune
 /// effects (texts to show, answers to give) come out.
 ///
 /// Only the first question is on the screen, with a prompt, and each line applies to it alone. When it leaves the
-/// queue, the text typed for it is discarded, so that it never answers the next question.
+/// queue, the text typed for it is discarded, so that it never answers the next question. The users who ask take turns: in
+/// a round, each has one question.
 struct QuestionQueue: Sendable {
   typealias Ticket = Int
 
   struct Entry: Sendable {
     /// Identifies the question; never reused.
     var ticket: Ticket
+    /// The user who asks.
+    var user: UInt32
     /// The asker and the subject, as lines that each end in a line feed.
     var text: String
     /// The deadline for the answer, on the clock of `now`.
@@ -43,18 +46,21 @@ struct QuestionQueue: Sendable {
 
     """
 
-  private var queue: [Entry] = []
+  private var queue: [(entry: Entry, round: Int)] = []
   private var hasEnded = false
 
   mutating func ask(_ entry: Entry, at now: Duration) -> [Effect] {
     if hasEnded { return [.answer(entry.ticket, Self.unanswered)] }
-    queue.append(entry)
+    let current = queue.first?.round ?? 0
+    let own = queue.last { $0.entry.user == entry.user }?.round
+    let round = own.map { $0 + 1 } ?? current
+    queue.insert((entry, round), at: queue.firstIndex { $0.round > round } ?? queue.count)
     return queue.count == 1 ? showFirst(at: now) : []
   }
 
   /// Removes a question that needs no answer any more. An answered question is not affected.
   mutating func withdraw(_ ticket: Ticket, _ why: Withdrawal, at now: Duration) -> [Effect] {
-    guard let place = queue.firstIndex(where: { $0.ticket == ticket }) else { return [] }
+    guard let place = queue.firstIndex(where: { $0.entry.ticket == ticket }) else { return [] }
     queue.remove(at: place)
     return place == 0 ? [.takeBack(why.rawValue)] + showFirst(at: now) : []
   }
@@ -62,7 +68,7 @@ struct QuestionQueue: Sendable {
   /// Takes a line, without its line feed.
   mutating func read(_ line: String, at now: Duration) -> [Effect] {
     let words = line.trimmed
-    guard let first = queue.first else { return words.isEmpty ? [] : [.show("no question is open\n")] }
+    guard let first = queue.first?.entry else { return words.isEmpty ? [] : [.show("no question is open\n")] }
     guard let answer = Self.answer(in: words) else {
       return [
         .show(words == "?" ? Self.help : "answer \"y\", \"n\" or \"n REASON\"; \"?\" shows help\n"), .prompt,
@@ -83,7 +89,7 @@ struct QuestionQueue: Sendable {
     let open = queue
     queue = []
     return (open.isEmpty ? [] : [.takeBack("not answered")])
-      + open.map { .answer($0.ticket, Self.unanswered) }
+      + open.map { .answer($0.entry.ticket, Self.unanswered) }
   }
 
   private static let unanswered = Answer.failed("the delegate at the terminal has ended")
@@ -96,7 +102,7 @@ struct QuestionQueue: Sendable {
   }
 
   private func showFirst(at now: Duration) -> [Effect] {
-    guard let first = queue.first else { return [] }
+    guard let first = queue.first?.entry else { return [] }
     let left = max(.zero, first.end - now).roundedToSeconds
     let others = queue.count == 1 ? "" : "; \(queue.count - 1) more wait\(queue.count == 2 ? "s" : "")"
     return [.show("\(first.text)  \(left.formatted) to answer\(others)\n"), .prompt]

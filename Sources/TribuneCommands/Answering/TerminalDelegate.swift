@@ -101,7 +101,10 @@ actor TerminalDelegate: Delegate {
     waiting[ticket] = Waiting(question: question, answered: answered)
     let now = now
     perform(
-      questions.ask(.init(ticket: ticket, text: text(of: question), end: now + question.timeout), at: now))
+      questions.ask(
+        .init(
+          ticket: ticket, user: question.asker.uid, text: text(of: question), end: now + question.timeout),
+        at: now))
   }
 
   private func take(_ line: [UInt8]) {
