@@ -22,6 +22,14 @@ package struct Policy: Equatable, Sendable {
     package var isAllowed: Bool { if case .allowed = self { true } else { false } }
   }
 
+  /// The groups of all conditions, in ascending order.
+  package var namedGroups: [UInt32] {
+    let groups = lines.lazy.flatMap(\.who).compactMap {
+      if case .group(let group) = $0 { group } else { nil }
+    }
+    return Array(groups).inOrder
+  }
+
   /// The lines that are about a subject.
   package func bound(to subject: Subject) -> [BoundLine] {
     lines.enumerated().filter { $1.applies(to: subject) }.map { $1.bound(to: subject.user, as: $0) }

@@ -5,8 +5,7 @@ import TribuneWire
 /// Whom a policy decides about: what the kernel says of the process at the other end of a connection.
 package struct Subject: Hashable, Sendable {
   package var user: UInt32
-  /// The primary group and the supplementary groups.
-  package var groups: Set<UInt32>
+  package var groups: Groups
   package var unit: Unit
 
   /// The unit of the system's service manager.
@@ -26,7 +25,7 @@ package struct Subject: Hashable, Sendable {
     package var knownName: String? { if case .known(let name) = self { name } else { nil } }
   }
 
-  package init(user: UInt32, groups: Set<UInt32> = [], unit: Unit = .none) {
+  package init(user: UInt32, groups: Groups = [], unit: Unit = .none) {
     self.user = user
     self.groups = groups
     self.unit = unit
@@ -34,6 +33,7 @@ package struct Subject: Hashable, Sendable {
 
   /// For people: `user 1000 in backup.service`.
   package var description: String {
+    let groups = groups.lookedUp == nil ? "" : ", in more than \(Groups.keptMax) groups,"
     let unit =
       switch unit {
       case .none: ""
@@ -41,7 +41,7 @@ package struct Subject: Hashable, Sendable {
       case .claimed(let name): " in \(name.escaped), which is not certain,"
       case .unknown: ", whose unit is unknown,"
       }
-    return "user \(user)\(unit)"
+    return "user \(user)\(groups)\(unit)"
   }
 }
 
@@ -79,7 +79,9 @@ package enum Condition: Hashable, Sendable {
     switch self {
     case .anyUser: true
     case .user(let user): subject.user == user
-    case .group(let group): subject.groups.contains(group)
+    case .group(let group):
+      // Lines that allow do not rely on what is unknown; lines that deny do.
+      subject.groups.contains(group) ?? (effect == .deny)
     case .unit(let glob):
       switch subject.unit {
       case .none: false

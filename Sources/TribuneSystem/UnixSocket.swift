@@ -123,8 +123,11 @@ package enum UnixSocket {
     return PeerCredentials(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
   }
 
-  /// The supplementary groups of the peer, as the kernel recorded them when it connected.
-  package static func groups(ofPeer descriptor: borrowing FileDescriptor) throws(Errno) -> [UInt32] {
+  /// The supplementary groups of the peer, as the kernel recorded them when it connected; nil if there are more than
+  /// `countMax`.
+  package static func groups(
+    ofPeer descriptor: borrowing FileDescriptor, countMax: Int
+  ) throws(Errno) -> [UInt32]? {
     let socket = descriptor.rawValue
     var groups = [UInt32](repeating: 0, count: 64)
     while true {
@@ -135,7 +138,9 @@ package enum UnixSocket {
         return Array(groups.prefix(Int(length) / size))
       } catch  where error == .outOfRange {
         // The kernel says how long it has to be.
-        groups = [UInt32](repeating: 0, count: max(groups.count + 1, Int(length) / size))
+        let count = max(groups.count + 1, Int(length) / size)
+        guard count <= countMax else { return nil }
+        groups = [UInt32](repeating: 0, count: count)
       }
     }
   }

@@ -154,6 +154,17 @@ struct PolicyTests {
       .expect(255)
   }
 
+  @Test("Of a process with many groups, those count that the policy names, and the bus keeps no others")
+  func manyGroups() throws {
+    try write("allow hold a.** group:4242\nallow * b.** group:4243\n")
+    let bus = try TestBus(folder: folder)
+    let member = try user(Self.bob, on: bus, groups: Array(10_000..<20_000) + [4242])
+    try member.tribunectl("hold", "--why=x", "a.shouldB", "--", "true").expect(0)
+    try member.tribunectl("hold", "--why=x", "b.shouldB", "--", "true").expect(255)
+    let decision = try member.tribunectl("policy", "explain", "hold", "a.shouldB", "-j").object()
+    #expect(decision["groups"] as? [Int] == [4242, Int(Self.bob)])
+  }
+
   @Test("A guard that may ask and not post runs nothing, and a dry run does not notice it")
   func guardWithoutPost() throws {
     try write("allow ask host.** user:*\n")
@@ -369,6 +380,30 @@ struct RestartedPolicyTests {
     }
     hold.signal(SIGCONT)
     #expect(hold.status() != 0)
+  }
+
+  @Test(
+    "A policy that names a group anew is about all processes with many groups if it denies, until they connect again"
+  )
+  func manyGroups() throws {
+    try folder.write("allow hold ** group:4242\ndeny hold ** group:9\n", to: "etc/policy.d/10.policy")
+    let bus = try RestartedBus(folder: folder)
+    let bob = try OtherUser(
+      65_534, on: "unix:\(bus.path)", in: folder, groups: Array(10_000..<20_000) + [4242])
+    let hold = try bob.staying("hold", "--why=x", "host.shouldReboot")
+    for way in RestartedBus.Way.allCases {
+      try bus.restart(way)
+      #expect(try bus.bus.tribunectl("ask", "host.shouldReboot").status == 1)
+    }
+    let file = "etc/policy.d/10.policy"
+    try folder.write("allow hold ** group:4242\ndeny hold ** group:10\n", to: file)
+    try bus.restart(.crash)
+    #expect(
+      try hold.errors.line() == "tribunectl: user 65534, in more than 128 groups, may not hold "
+        + "host.shouldReboot: denied by \(folder.path)/\(file):2")
+    #expect(hold.status() != 0)
+    // The bus looks the group up when the user connects again.
+    try bob.tribunectl("hold", "--why=x", "a.shouldB", "--", "true").expect(0)
   }
 
   @Test("A policy that changed while there was no bus ends what it does not allow")

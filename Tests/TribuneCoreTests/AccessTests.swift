@@ -129,6 +129,33 @@ struct AccessTests {
     #expect(try bus.refusedActions("a", other).contains("plain post"))
   }
 
+  @Test("A reload that names a group of which it is unknown who is in it allows nothing by it, and denies")
+  func unknownGroups() throws {
+    apply("allow * ** group:5", "deny hold ** group:6")
+    #expect(bus.bus.groupsInPolicy == [5, 6])
+    func connect(_ supplementary: [UInt32]) -> ConnectionSlot {
+      let groups = Groups(primary: 1, supplementary: supplementary, named: bus.bus.groupsInPolicy)
+      return bus.connect(uid: Self.ann, groups: groups)
+    }
+    let (many, few) = (connect(Array(10..<1000) + [5, 7]), connect([5, 7]))
+    for slot in [many, few] { bus.hold("a", by: slot, serial: 1) }
+    bus.expect("A ok 1 as 1 d1", "B ok 1 as 1 d2")
+    apply("allow * ** group:5", "deny hold ** group:8")
+    bus.expect(
+      "A ended 1 (user 1001, in more than 128 groups, in test.service may not hold a: denied by test.policy:2)"
+    )
+    bus.hold("a", by: connect(Array(10..<1000) + [5, 7]), serial: 1)
+    bus.expect("C ok 1 as 1 d3")
+    apply("allow hold ** group:5", "allow observe ** group:9")
+    bus.hold("a", by: many, serial: 2)
+    for slot in [many, few] { bus.observe("a", by: slot, serial: 3) }
+    bus.expect("A ok 2 as 2 d4", "A refused 3 notPermitted", "B refused 3 notPermitted")
+    apply("allow observe ** group:7")
+    _ = bus.take()
+    for slot in [many, few] { bus.observe("a", by: slot, serial: 4) }
+    bus.expect("A refused 4 notPermitted", "B ok 4 as 4")
+  }
+
   @Test("An observer is not sent what a line denies, and neither is a delegate")
   func filtered() throws {
     apply(

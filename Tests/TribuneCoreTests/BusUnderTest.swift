@@ -46,7 +46,7 @@ final class BusUnderTest {
   @discardableResult
   func connect(
     pid: UInt32 = 0, uid: UInt32 = 1000, gid: UInt32 = 1000,
-    units: PeerUnits = PeerUnits(system: "test.service")
+    units: PeerUnits = PeerUnits(system: "test.service"), groups: Groups? = nil
   ) -> ConnectionSlot {
     let slot = freeSlots.popLast() ?? ConnectionSlot(index: slotCount)
     slotCount = max(slotCount, slot.index + 1)
@@ -54,7 +54,9 @@ final class BusUnderTest {
     let peer = PeerIdentity(pid: pid, uid: uid, gid: gid, process: "test", units: units)
     let id = ConnectionID(rawValue: lastConnection)
     peers[slot] = (id, peer)
-    happen { $0.connect(slot, id: id, peer: peer, subject: peer.subject) }
+    var subject = peer.subject
+    if let groups { subject.groups = groups }
+    happen { $0.connect(slot, id: id, peer: peer, subject: subject) }
     return slot
   }
 

@@ -138,6 +138,11 @@ extension Bus {
     if !decision.isAllowed { throw refusal(of: Request.listAll.description, permissions, decision) }
   }
 
+  // MARK: Groups
+
+  /// The groups that the policy names, in ascending order.
+  package var groupsInPolicy: [UInt32] { access.namedGroups }
+
   // MARK: Changing
 
   /// Applies other rules. Registrations that they do not allow end. Queries under way keep their chains, in which a

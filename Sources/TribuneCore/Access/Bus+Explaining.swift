@@ -29,7 +29,7 @@ extension Bus {
       about: action, pattern, object: object.isEmpty && !isAboutMessages ? nil : object)
     func entry(_ decision: AccessDecision, _ line: AccessLine = AccessLine()) -> Entry {
       let fields = AccessSubject(
-        uid: subject.user, groups: subject.groups.sorted(), unit: subject.unit.knownName ?? "")
+        uid: subject.user, groups: subject.groups.members, unit: subject.unit.knownName ?? "")
       return .access(AccessEntry(decision: decision, line: line, subject: fields))
     }
     let setting = settingThatRefuses(action, to: subject)
@@ -60,7 +60,8 @@ extension Bus {
   ) throws(WireError) -> Subject {
     if let asked = question.subject {
       return Subject(
-        user: asked.uid, groups: Set(asked.groups), unit: Subject.Unit(asked.unit.isEmpty ? nil : asked.unit))
+        user: asked.uid, groups: Groups(asked.groups),
+        unit: Subject.Unit(asked.unit.isEmpty ? nil : asked.unit))
     }
     guard connection != 0 else { return connections[slot].subject }
     guard let other = connections[ConnectionID(rawValue: connection)],

@@ -85,6 +85,10 @@ package enum AccessRules: Sendable {
   case everything
   /// The users in `exempt` may do everything, all others what the policy allows.
   case policy(Policy, exempt: Set<UInt32>)
+
+  fileprivate var namedGroups: [UInt32] {
+    if case .policy(let policy, _) = self { policy.namedGroups } else { [] }
+  }
 }
 
 /// The permissions of all connections.
@@ -93,6 +97,8 @@ struct Access: ~Copyable {
   static let everythingID: UInt64 = 0
 
   private var rules: AccessRules
+  /// In ascending order.
+  private(set) var namedGroups: [UInt32]
   /// By slot.
   private var ids: [UInt64] = []
   private var permissions: [Permissions?] = []
@@ -105,7 +111,7 @@ struct Access: ~Copyable {
   /// Whether anybody is denied to observe something.
   private(set) var filtersObservers = false
 
-  init(_ rules: AccessRules) { self.rules = rules }
+  init(_ rules: AccessRules) { (self.rules, namedGroups) = (rules, rules.namedGroups) }
 
   /// The id of a connection's permissions.
   @inline(__always) func id(at slot: ConnectionSlot) -> UInt64 { ids[slot.index] }
@@ -151,7 +157,7 @@ struct Access: ~Copyable {
   ///
   /// - Parameter subjects: those of all connections.
   mutating func change(to rules: AccessRules, subjects: [(ConnectionSlot, Subject)]) {
-    self.rules = rules
+    (self.rules, namedGroups) = (rules, rules.namedGroups)
     bySubject = [:]
     commonLines = [:]
     filtersObservers = false

@@ -290,14 +290,16 @@ package struct PolicyParser {
     }
     let last = words[words.count - 1]
     var subject = Subject(user: .max)
+    var groups: [UInt32] = []
     for condition in try who(last, nil, reader).conditions {
       switch condition {
       case .user(let user): subject.user = user
-      case .group(let group): subject.groups.insert(group)
+      case .group(let group): groups.append(group)
       case .unit(let unit): subject.unit = .known(unit)
       case .anyUser, .unknown: break
       }
     }
+    subject.groups = Groups(groups)
     return PolicyTest(
       isAllowed: isAllowed, request: request, subject: subject,
       who: last.text, origin: PolicyLine.Origin(file: reader.file, number: reader.number))

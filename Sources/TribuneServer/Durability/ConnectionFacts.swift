@@ -27,6 +27,7 @@ nonisolated struct ConnectionFacts {
   private static let acceptingFiles: UInt8 = 1
   private static let havingSubject: UInt8 = 2
   private static let wantingPosters: UInt8 = 4
+  private static let havingSomeGroups: UInt8 = 8
 
   init(from reader: inout FieldReader) throws(WireError) {
     slot = Int(try reader.integer(UInt32.self))
@@ -42,7 +43,9 @@ nonisolated struct ConnectionFacts {
     wantsPosters = features & Self.wantingPosters != 0
     subject = Subject(user: peer.uid, groups: [peer.gid])
     if features & Self.havingSubject != 0 {
-      for _ in 0..<(try reader.integer(UInt32.self)) { subject.groups.insert(try reader.integer()) }
+      let members = try reader.groups()
+      let lookedUp = features & Self.havingSomeGroups != 0 ? try reader.groups() : nil
+      subject.groups = Groups(members + [peer.gid], lookedUp: lookedUp)
       subject.unit = Subject.Unit(try reader.integer(), peer.units.system)
     } else {
       subject.unit = Subject.Unit(Subject.Unit.claimed("").number, peer.units.system)
@@ -61,9 +64,10 @@ nonisolated struct ConnectionFacts {
     buffer.append(isOpen)
     buffer.append(
       Self.havingSubject | (acceptsFiles ? Self.acceptingFiles : 0)
-        | (wantsPosters ? Self.wantingPosters : 0))
-    buffer.append(UInt32(subject.groups.count))
-    for group in subject.groups.sorted() { buffer.append(group) }
+        | (wantsPosters ? Self.wantingPosters : 0)
+        | (subject.groups.lookedUp == nil ? 0 : Self.havingSomeGroups))
+    buffer.append(groups: subject.groups.members)
+    if let lookedUp = subject.groups.lookedUp { buffer.append(groups: lookedUp) }
     buffer.append(subject.unit.number)
     buffer.append(postedCount)
     buffer.append(lostCount)
@@ -126,6 +130,21 @@ extension UInt64 {
   /// The number, if counting can have reached it. A higher one was damaged before it was written, and becomes one from
   /// which counting can continue: as an id, it is higher than any that was given out.
   fileprivate nonisolated var countable: UInt64 { self <= BusCounters.most ? self : BusCounters.most / 2 }
+}
+
+extension FieldReader {
+  fileprivate nonisolated mutating func groups() throws(WireError) -> [UInt32] {
+    var groups: [UInt32] = []
+    for _ in 0..<(try integer(UInt32.self)) { groups.append(try integer()) }
+    return groups
+  }
+}
+
+extension ByteBuffer {
+  fileprivate nonisolated func append(groups: [UInt32]) {
+    append(UInt32(groups.count))
+    for group in groups { append(group) }
+  }
 }
 
 nonisolated extension Subject.Unit {

@@ -101,7 +101,7 @@ final class Gatekeeper {
   private func identify(
     _ descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> (PeerIdentity, Subject) {
-    let groups = try UnixSocket.groups(ofPeer: descriptor)
+    let groups = try groups(of: descriptor, credentials)
     do throws(Errno) {
       return PeerIdentity.identify(credentials, groups, try PeerProcess(peerOf: descriptor))
     } catch {
@@ -109,6 +109,15 @@ final class Gatekeeper {
       defer { spare.refill() }
       return PeerIdentity.identify(credentials, groups, try PeerProcess(peerOf: descriptor))
     }
+  }
+
+  private func groups(
+    of descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
+  ) throws(Errno) -> Groups {
+    let named = bus.value.groupsInPolicy
+    // The kernel needs some 30 ns for each.
+    let groups = try UnixSocket.groups(ofPeer: descriptor, countMax: named.isEmpty ? Groups.keptMax : .max)
+    return Groups(primary: credentials.gid, supplementary: groups, named: named)
   }
 
   /// Closes the connection if its hello does not come in time.

@@ -20,7 +20,7 @@ nonisolated extension PeerIdentity {
 
   /// What is shown of a peer, and whom the policy decides about.
   static func identify(
-    _ credentials: PeerCredentials, _ groups: [UInt32], _ process: borrowing PeerProcess
+    _ credentials: PeerCredentials, _ groups: Groups, _ process: borrowing PeerProcess
   ) -> (PeerIdentity, Subject) {
     let peer = PeerIdentity(credentials, process)
     let unit: Subject.Unit =
@@ -32,7 +32,7 @@ nonisolated extension PeerIdentity {
       } else {
         process.isVerified ? .known(peer.units.system) : .claimed(peer.units.system)
       }
-    return (peer, Subject(user: peer.uid, groups: Set(groups + [peer.gid]), unit: unit))
+    return (peer, Subject(user: peer.uid, groups: groups, unit: unit))
   }
 
   private static func units(of pid: Int32) -> PeerUnits {

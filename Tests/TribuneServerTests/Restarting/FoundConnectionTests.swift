@@ -3,6 +3,7 @@
 import Testing
 import TribuneCore
 import TribuneLog
+import TribunePolicy
 import TribuneWire
 
 @testable import TribuneServer
@@ -23,6 +24,21 @@ struct FoundConnectionTests {
     var reader = FieldReader(bytes.bytes)
     return FoundConnection(
       facts: try ConnectionFacts(from: &reader), positions: LogPositions(connect: try position()))
+  }
+
+  @Test(
+    "has the groups that the last daemon knew, and those that it had looked up",
+    arguments: [[0], [0, 5, 9], Groups([0], lookedUp: []), Groups([0, 5], lookedUp: [5, 9, .max])] as [Groups]
+  )
+  func groups(_ groups: Groups) throws {
+    var facts = try Self.found().facts
+    facts.subject.groups = groups
+    facts.postedCount = 3
+    let bytes = ByteBuffer(capacity: 256)
+    facts.append(to: bytes)
+    var reader = FieldReader(bytes.bytes)
+    let read = try ConnectionFacts(from: &reader)
+    #expect(read.subject == facts.subject && read.postedCount == 3 && reader.isAtEnd)
   }
 
   private static let id = ConnectionID(rawValue: 7)
