@@ -14,9 +14,11 @@ extension Life {
   func judgeNesting(of query: Query) {
     var (certain, possible): ([Query], [Query]) = ([], [])
     var isNested = true
-    for ancestor in sequence(first: query, next: \.parent).dropFirst() {
+    let line = Array(sequence(first: query, next: \.parent))
+    for (child, ancestor) in zip(line, line.dropFirst()) {
+      guard mayHaveAsked(ancestor, child.link.uid) else { break }
       // The queries above one that has ended may count, or not.
-      isNested = isNested && isUnderWay(ancestor)
+      isNested = isNested && isUnderWay(ancestor) && hasAsked(ancestor, child.link.uid)
       if isNested { certain.append(ancestor) }
       if !ancestor.isOver { possible.append(ancestor) }
     }
@@ -25,6 +27,19 @@ extension Life {
         || ancestors.contains { $0.name == query.name && $0.object == query.object }
     }
     (query.mustRecur, query.mayRecur) = (isRefused(within: certain), isRefused(within: possible))
+  }
+
+  /// Whether a delegate of a user has read the question of a query.
+  private func hasAsked(_ query: Query, _ user: UInt32) -> Bool {
+    query.delegates.contains { one in
+      one.link.uid == user
+        && one.link.questions.contains { $0.query === query && $0.registration === one }
+    }
+  }
+
+  /// Whether the bus can have asked a delegate of a user. If not, the query is no parent to that user.
+  private func mayHaveAsked(_ query: Query, _ user: UInt32) -> Bool {
+    (query.delegates + query.possibleDelegates).contains { $0.link.uid == user }
   }
 
   /// Whether a query has certainly not ended: it waits for a delegate, and nothing can have ended it early.

@@ -75,6 +75,72 @@ struct RecursionTests {
     bus.expect("B question 1 q4 d1 5000ms xo")
   }
 
+  @Test(
+    "A query that has asked no delegate of the asker's user counts as no parent",
+    arguments: QueryMode.allCases)
+  func foreignParent(_ mode: QueryMode) {
+    let (bus, asker, delegate) = Self.chain()
+    let stranger = bus.connect(uid: 1001)
+    bus.ask("x", object: "o", by: asker, serial: 5, mode: mode)
+    _ = bus.take()
+    bus.ask("x", object: "o", by: stranger, serial: 6, parent: 1)
+    bus.expect("B question 1 q2 d1 5000ms xo")
+    // Nor is that query nested in it.
+    bus.ask("x", object: "o", by: delegate, serial: 6, parent: 2)
+    bus.expect("B refused 6 recursion")
+    bus.ask("y", by: delegate, serial: 6, parent: 2)
+    bus.ask("x", by: delegate, serial: 7, parent: 3)
+    bus.ask("y", object: "o", by: stranger, serial: 7, parent: 3)
+    _ = bus.take()
+    #expect(bus.queryCount == 5)
+  }
+
+  @Test("Strangers can nest queries as deeply as they like, and it means nothing")
+  func foreignDepth() {
+    let bus = BusUnderTest()
+    let asker = bus.connect(uid: 1001)
+    bus.connectDelegate("**")
+    for index in 0..<40 {
+      bus.ask("x", by: asker, serial: Serial(10 + index), parent: UInt64(index))
+    }
+    #expect(bus.queryCount == 40)
+    // For the delegate's user, each is nested in none.
+    bus.ask("y", by: bus.connect(), serial: 1, parent: 40)
+    #expect(bus.take().last == "B question 1 q41 d1 5000ms y")
+  }
+
+  @Test(
+    "A parent counts for all connections of a delegate's user, once the delegate was asked",
+    arguments: Restart.allCases)
+  func askedDelegates(_ restart: Restart) {
+    let bus = BusUnderTest()
+    bus.log = []
+    let asker = bus.connect(uid: 1)
+    let first = bus.connectDelegate("x", uid: 1001)
+    let second = bus.connectDelegate("x", uid: 1002)
+    let (firstCommand, secondCommand) = (bus.connect(uid: 1001), bus.connect(uid: 1002))
+    func ask(_ serial: Serial) {
+      for command in [firstCommand, secondCommand] {
+        bus.ask("x", by: command, serial: serial, mode: .order, parent: 1)
+      }
+    }
+    bus.ask("x", by: asker, serial: 5, mode: .order)
+    bus.expect("B question 1 q1 d1 5000ms x")
+    bus.restart(restart)
+    ask(1)
+    bus.expect("D refused 1 recursion", "B question 1 q2 d1 5000ms x")
+    bus.answer(.approve, query: 1, delegate: 1, from: first)
+    bus.expect("C question 1 q1 d2 5000ms x")
+    bus.restart(restart)
+    ask(2)
+    bus.expect("D refused 2 recursion", "E refused 2 recursion")
+    bus.disconnect(second)
+    #expect(bus.take().contains { $0.hasPrefix("A verdict 5 q1") })
+    ask(3)
+    // The first query is over.
+    bus.expect("B question 1 q3 d1 5000ms x", "B question 1 q4 d1 5000ms x")
+  }
+
   @Test("Queries can be nested 32 deep")
   func depth() {
     let (bus, asker, _) = Self.chain()

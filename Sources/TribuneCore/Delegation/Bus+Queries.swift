@@ -27,7 +27,14 @@ extension Bus {
     let method =
       declarations.isEmpty ? nil : try method(of: frame, for: fields.mode.isForValues ? .query : .ask)
 
-    if fields.parent != 0 { try requireNoRecursion(key, header, within: QueryID(rawValue: fields.parent)) }
+    if fields.parent != 0 {
+      let parent = QueryID(rawValue: fields.parent)
+      if hasAsked(parent, userOf: slot) {
+        try requireNoRecursion(key, header, within: parent)
+      } else {
+        fields.parent = 0
+      }
+    }
 
     guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(limit: "\(limits.participantsMax) delegates for all queries of a connection")
@@ -115,6 +122,13 @@ extension Bus {
     guard policy.overriders.contains(user) else {
       throw WireError(.notPermitted, "user \(user) may not override vetoes")
     }
+  }
+
+  /// Whether a query is under way that has asked a delegate of the connection's user. Nobody else learns anything about
+  /// it by naming it as a parent.
+  private mutating func hasAsked(_ parent: QueryID, userOf slot: ConnectionSlot) -> Bool {
+    guard let place = queries.place(of: parent) else { return false }
+    return queries[place].hasAsked(user: connections[slot].peer.uid)
   }
 
   /// Refuses a query that is nested in one of the same name and object, or too deeply.

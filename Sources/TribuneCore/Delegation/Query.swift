@@ -169,6 +169,11 @@ struct Query {
     return found
   }
 
+  /// Whether a delegate of the user got the question, also if it has gone since.
+  mutating func hasAsked(user: UInt32) -> Bool {
+    participants.contains { $0.wasAsked && $0.delegate.identity.peer.uid == user }
+  }
+
   // MARK: Progress
 
   /// Whether the verdict is final: all participants are settled or, unless all are awaited, a veto or a value decides.
