@@ -23,7 +23,11 @@ extension Policy {
       case (true, true, false):
         return NearMiss(index: index, lacks: "needs \(lacking.joined(separator: ", "))")
       case (false, true, true): return NearMiss(index: index, lacks: "does not allow \(request.action.name)")
-      case (true, false, true) where bound.overlaps(request):
+      case (true, false, true):
+        if let object = bound.object, bound.hasNames(of: request) {
+          return NearMiss(index: index, lacks: "needs an object that matches \(object.text)")
+        }
+        guard bound.overlaps(request) else { return nil }
         return NearMiss(index: index, lacks: "allows only part of \(request.pattern.text)")
       default: return nil
       }

@@ -141,6 +141,11 @@ package struct BoundLine: Sendable {
     return request.object.map { !$0.isEmpty && object.matches($0) } ?? false
   }
 
+  /// Whether the line would be right for the request if objects did not count.
+  func hasNames(of request: Request) -> Bool {
+    names.contains { request.isListOfPart ? $0.overlaps(request.pattern) : $0.contains(request.pattern) }
+  }
+
   /// Whether the line is about anything that the request is about.
   func overlaps(_ request: Request) -> Bool {
     guard names.contains(where: { $0.overlaps(request.pattern) }) else { return false }

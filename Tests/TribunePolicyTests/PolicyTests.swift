@@ -132,6 +132,51 @@ struct PolicyTests {
     #expect(policy.nearMisses(to: request, by: Self.ann, count: 2).count == 2)
   }
 
+  /// The actions are for messages and for registrations, without an object and with some.
+  @Test(
+    "A line with an object is not about messages without one, nor about an empty part; a near miss says so",
+    arguments: [
+      ("*", "", false), ("**", "", false), ("*", "a", true), ("*", "a/b", false), ("*", "/", false),
+      ("**", "a/b", true), ("**", "/", true), ("a/*", "a/", false), ("a/*", "a", false), ("a/*", "a/b", true),
+      ("a/**", "a/", false), ("a/**", "a//", true), ("a/*/b", "a//b", false), ("a//b", "a//b", true),
+      ("%U/*", "1001/b", true), ("%U/*", "1002/b", false),
+    ])
+  func objects(_ pattern: String, _ object: String, _ matches: Bool) throws {
+    for action in [Action.post, .hold] {
+      let object = object.isEmpty && action == .hold ? nil : object
+      let request = Request(action, try Pattern("x.y"), object: object)
+      let allowing = Self.policy("allow \(action.name) x.* object:\(pattern) user:*")
+      #expect(allowing.decision(on: request, by: Self.ann).isAllowed == matches)
+      let misses = allowing.nearMisses(to: request, by: Self.ann, count: 10)
+      let bound = pattern.replacing("%U", with: "1001")
+      #expect(misses.map(\.lacks) == (matches ? [] : ["needs an object that matches \(bound)"]))
+      // A registration about any object is about each of them.
+      let denying = Self.policy("allow * ** user:*", "deny * x.* object:\(pattern) user:*")
+      let isDenied = !denying.decision(on: request, by: Self.ann).isAllowed
+      #expect(isDenied == (matches || object == nil))
+    }
+  }
+
+  @Test("A near miss by the name is one by the object only if the name is right")
+  func nearMissesByObject() throws {
+    let policy = Self.policy(
+      "allow hold x.y object:o user:*", "allow hold z object:o user:*", "allow hold x.** object:p user:*",
+      "allow hold x.** object:o group:3000", "allow observe x.** object:o user:*",
+      "allow list *.y object:o user:*")
+    func lacks(_ action: Action, _ pattern: String, _ object: String?) throws -> [String] {
+      let request = Request(action, try Pattern(pattern), object: object)
+      return policy.nearMisses(to: request, by: Self.ann, count: 10).map { "\($0.index + 1) \($0.lacks)" }
+    }
+    #expect(
+      try lacks(.hold, "x.*", nil) == ["1 allows only part of x.*", "3 needs an object that matches p"])
+    #expect(
+      try lacks(.hold, "x.*", "o") == [
+        "1 allows only part of x.*", "3 needs an object that matches p", "4 needs group:3000",
+        "5 does not allow hold",
+      ])
+    #expect(try lacks(.list, "x.*", "q") == ["6 needs an object that matches o"])
+  }
+
   @Test(
     "Whether a policy lets everybody do everything",
     arguments: [
