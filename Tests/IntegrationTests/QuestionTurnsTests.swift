@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWire
+
+@Suite("Users take turns to ask a delegate", .timeLimit(.minutes(1)))
+struct QuestionTurnsTests {
+  private static let (greedy, other): (UInt32, UInt32) = (65_534, 65_533)
+
+  private let bus: TestBus
+  /// It answers one question after the other, and abstains if it is too slow.
+  private let delegate: RawClient
+
+  init() throws {
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    bus = try TestBus(configuration: "", folder: folder)
+    delegate = try RawClient.greeted(bus)
+    try delegate.attach(Attach(failurePolicy: .abstain, patterns: ["host.shouldReboot"]), serial: 1)
+  }
+
+  /// A client whose questions, as many as one may have, are under way.
+  private func floodingClient(cancelling: Bool = false) throws -> RawClient {
+    let client = try RawClient.greeted(bus, as: Self.greedy)
+    let count: Serial = 1000
+    try client.send { buffer in
+      for serial in 1...count {
+        buffer.appendFrame(Ask(), serial: serial, name: "host.shouldReboot")
+        if cancelling { buffer.appendFrame(Cancel(target: serial), serial: count + serial) }
+      }
+    }
+    if cancelling { for _ in 1...2 * count { _ = try client.next() } }
+    try client.settle()
+    return client
+  }
+
+  /// The user who asks next, and the question.
+  private func next() throws -> (user: UInt32, question: Question) {
+    var frame = try delegate.next()
+    while frame.kind == .concluded { frame = try delegate.next() }
+    let question = try frame.decode(Question.self)
+    return (question.asker.uid, question)
+  }
+
+  @Test("The questions of others come behind a few of a user who asks a thousand")
+  func flood() throws {
+    let flood = try floodingClient()
+    let (root, second) = (try RawClient.greeted(bus), try RawClient.greeted(bus, as: Self.other))
+    for client in [root, second] { try client.send(Ask(), serial: 1, name: "host.shouldReboot") }
+    var before = 0
+    var left: Set<UInt32> = [0, Self.other]
+    while !left.isEmpty {
+      let (user, question) = try next()
+      try delegate.answer(question, user == 0 ? .veto : .approve)
+      if user == Self.greedy { before += 1 } else { left.remove(user) }
+    }
+    #expect(before <= 32)
+    #expect(try root.nextVerdict().verdict == .vetoed)
+    #expect(try second.nextVerdict().verdict == .allowed)
+    withExtendedLifetime(flood) {}
+  }
+
+  @Test("A delegate that does not read gets few questions that have ended, and then those that others ask")
+  func endedQuestions() throws {
+    let flood = try floodingClient(cancelling: true)
+    let root = try RawClient.greeted(bus)
+    try root.send(Ask(), serial: 1, name: "host.shouldReboot")
+    try root.settle()
+    var before = 0
+    var (user, question) = try next()
+    while user == Self.greedy {
+      before += 1
+      (user, question) = try next()
+    }
+    #expect(before == 30)
+    try delegate.answer(question, .veto)
+    #expect(try root.nextVerdict().verdict == .vetoed)
+    // It has read everything.
+    try flood.send(Ask(), serial: 5000, name: "host.shouldReboot")
+    #expect(try next().user == Self.greedy)
+  }
+}
