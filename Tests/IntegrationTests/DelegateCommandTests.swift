@@ -93,7 +93,7 @@ struct DelegateCommandTests {
     let delegate = try bus.staying(["delegate", "--timeout=1min", "--on-failure=abstain"] + way)
     let flood = try RawClient.greeted(bus, as: 65_534)
     for serial in 1...Serial(100) { try flood.send(Ask(deadline: 60_000), serial: serial, name: "a") }
-    for _ in 0..<32 { #expect(try delegate.errors.line() == "asked") }
+    for _ in 0..<30 { #expect(try delegate.errors.line() == "asked") }
     let vetoed = try bus.tribunectl("ask", isFolder ? "b" : "a")
     #expect(vetoed.status == 1)
     #expect(vetoed.output.contains("vetoed") && vetoed.output.contains(": no"))

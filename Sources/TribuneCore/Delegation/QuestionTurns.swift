@@ -37,8 +37,11 @@ struct QuestionTurns {
     var openCount = 0
   }
 
+  /// Users who stay here when they have no questions, since they are likely to ask again.
+  private static let idleMax = 4
+
   let slot: ConnectionSlot
-  /// Users who have questions here, or whose questions wait; nearly always one or two.
+  /// Users who have questions here, or whose questions wait, and a few others; nearly always one or two.
   private var users: [User] = []
   /// Users whose questions wait, in the order of their turns.
   private var turns: [UInt32] = []
@@ -61,27 +64,32 @@ struct QuestionTurns {
 
   /// Whether `count` more questions of a user would all be sent at once.
   func hasTurns(_ count: Int, for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
-    if let place = users.firstIndex(where: { $0.uid == uid }) {
-      return users[place].openCount == 0 && mayHave(count, users[place], of: max)
+    guard let place = users.firstIndex(where: { $0.uid == uid }) else {
+      return mayHave(count, beside: 0, isPrivileged: isPrivileged, of: max)
     }
-    return mayHave(count, User(uid: uid, isPrivileged: isPrivileged), of: max)
+    return users[place].openCount == 0 && mayHave(count, at: place, of: max)
   }
 
-  private func mayHave(_ count: Int, _ user: User, of max: Int) -> Bool {
+  private func mayHave(_ count: Int, at place: Int, of max: Int) -> Bool {
+    mayHave(count, beside: users[place].sent, isPrivileged: users[place].isPrivileged, of: max)
+  }
+
+  /// Whether a user may have `count` questions beside those that it has.
+  private func mayHave(_ count: Int, beside own: Int, isPrivileged: Bool, of max: Int) -> Bool {
     if sentCount == 0, count == 1 { return true }
     let reserve = Swift.max(1, max / 16)
     guard sentCount + count <= max else { return false }
-    if user.isPrivileged { return privilegedCount + count <= max - reserve }
-    let left = max - reserve - (sentCount - user.sent)
-    let share = left / (sendingCount + (user.sent == 0 ? 1 : 0) + 1)
+    if isPrivileged { return privilegedCount + count <= max - reserve }
+    let left = max - reserve - (sentCount - own)
+    let share = left / (sendingCount + (own == 0 ? 1 : 0) + 1)
     return sentCount - privilegedCount + count <= max - reserve
-      && user.sent + count <= Swift.max(1, share)
+      && own + count <= Swift.max(1, share)
   }
 
   /// - Returns: whether a user's question can be sent now; if so, it counts. If not, `wait` must follow.
   mutating func start(for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
     let user = place(of: uid, isPrivileged)
-    guard users[user].openCount == 0, mayHave(1, users[user], of: max) else { return false }
+    guard users[user].openCount == 0, mayHave(1, at: user, of: max) else { return false }
     start(at: user)
     return true
   }
@@ -150,7 +158,7 @@ struct QuestionTurns {
   mutating func startNext(of max: Int) -> Waiting? {
     for (turn, uid) in turns.enumerated() {
       let user = knownPlace(of: uid)
-      guard mayHave(1, users[user], of: max) else { continue }
+      guard mayHave(1, at: user, of: max) else { continue }
       let next = takeFirst(of: user)
       turns.remove(at: turn)
       if users[user].openCount > 0 { turns.append(uid) }
@@ -197,7 +205,7 @@ struct QuestionTurns {
   /// Removes a user without questions, and numbers that nothing needs.
   private mutating func tidy(_ user: Int) {
     if users[user].openCount == 0 {
-      if users[user].sent == 0 {
+      if users[user].sent == 0, users.count > Self.idleMax {
         users.swapAt(user, users.count - 1)
         users.removeLast()
       } else if !users[user].waiting.isEmpty {
