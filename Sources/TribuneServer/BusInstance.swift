@@ -22,7 +22,7 @@ package final class BusInstance {
   ///   - replaces: whether to take the place of the bus that this keeper serves. When this returns, that bus has given
   ///     up its place.
   ///   - listenPath: the path at which the replaced bus must listen; any path if nil.
-  ///   - isStepped: the caller's thread calls `checkDeadlines`, in place of the main queue.
+  ///   - isStepped: the caller's thread calls `checkDeadlines`, in place of the main queue, and closes all descriptors.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     replaces: Bool = false, listenPath: String? = nil, log: Log, isStepped: Bool = false
@@ -42,7 +42,8 @@ package final class BusInstance {
       try keeper.resume(into: passed)
     }
     let wal = try Self.log(configuration, passed, keeper, log, isStrict: replaces)
-    server = try BusServer(configuration: configuration, log: log, loop: loop, wal: wal, keeper: keeper)
+    server = try BusServer(
+      configuration: configuration, log: log, loop: loop, wal: wal, keeper: keeper, isStepped: isStepped)
     if replaces { try keeper.takePlace() }
   }
 

@@ -57,7 +57,7 @@ final class BusServer: EventLoopTarget {
 
   init(
     configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, keeper: KeeperLink,
-    turns: Turns = Turns()
+    turns: Turns = Turns(), isStepped: Bool = false
   ) throws(Errno) {
     let configuration = configuration.fitted(to: wal, log)
     context = ServerContext(configuration, log: log)
@@ -68,7 +68,7 @@ final class BusServer: EventLoopTarget {
     // Every part lives as long as the bus.
     let core = unsafe bus.reference
     let pool = BufferPool(bufferCapacity: 65_536, keptMax: 16)
-    let quota = DescriptorQuota(accounts)
+    let quota = DescriptorQuota(accounts, ClosingThreads(hasThreads: !isStepped))
     files = UserInfoFiles(quota, log: log)
     recorder = Recorder(wal, keeper, core, sessions, files, context)
     sender = try Sender(recorder, files, sessions, loop, pool, context)

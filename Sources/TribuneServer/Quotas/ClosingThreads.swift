@@ -37,10 +37,14 @@ nonisolated final class ClosingThreads: Sendable {
 
   /// How long closing a descriptor may wait until it is interrupted; for ever if zero.
   private let patienceMilliseconds: Int
+  /// Without threads, descriptors are closed at once.
+  private let hasThreads: Bool
   /// Held only while an entry is added or removed.
   private let state = Mutex(State())
 
-  init(patienceMilliseconds: Int = 20) { self.patienceMilliseconds = patienceMilliseconds }
+  init(patienceMilliseconds: Int = 20, hasThreads: Bool = true) {
+    (self.patienceMilliseconds, self.hasThreads) = (patienceMilliseconds, hasThreads)
+  }
 
   /// Descriptors that are not closed yet.
   var count: Int { state.withLock { $0.waiting.count + $0.threadCount } }
@@ -51,6 +55,11 @@ nonisolated final class ClosingThreads: Sendable {
   func close(
     _ descriptor: consuming FileDescriptor, of user: UserDescriptors, isChargedConnection: Bool = false
   ) {
+    guard hasThreads else {
+      descriptor.close()
+      if isChargedConnection { user.unclosedConnections.change(by: -1) }
+      return
+    }
     let waiting = Waiting(
       descriptor: descriptor.release(), user: user, isChargedConnection: isChargedConnection)
     let isThreadMissing = state.withLock { state in
