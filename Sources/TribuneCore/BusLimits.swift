@@ -60,6 +60,7 @@ package struct BusLimits: Equatable, Sendable {
     totals[.registrations] = 65_536
     totals[.protocols] = 4096
     totals[.queues] = 1 << 30
+    totals[.unreadFiles] = 16_384
     return totals
   }()
 

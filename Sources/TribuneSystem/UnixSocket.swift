@@ -241,10 +241,16 @@ package enum UnixSocket {
 
   /// Whether the peer has read everything that was sent to it.
   package static func isDrained(_ descriptor: borrowing FileDescriptor) throws(Errno) -> Bool {
+    try unreceivedMemory(of: descriptor) == 0
+  }
+
+  /// Bytes of the kernel's memory with what was sent and the peer has not read: 0 when it has read everything, and more
+  /// than was sent otherwise.
+  package static func unreceivedMemory(of descriptor: borrowing FileDescriptor) throws(Errno) -> Int {
     var unread: CInt = 0
     let socket = descriptor.rawValue
     _ = try retrying { unsafe ioctl(socket, UInt(SIOCOUTQ), &unread) }
-    return unread == 0
+    return Int(unread)
   }
 
   /// Whether there is something to read, which can have descriptors with it.

@@ -144,7 +144,7 @@ struct AccountsTests {
         switch resource {
         case .connections: .tooManyConnections
         case .partialFrames: .outOfMemory
-        case .descriptors, .log, .retained, .registrations, .protocols, .queues: .limitExceeded
+        case .descriptors, .log, .retained, .registrations, .protocols, .queues, .unreadFiles: .limitExceeded
         }
       #expect(refusal?.code == code, "\(resource)")
       #expect(refusal?.message.contains("wants 17 more, and its share is") == true, "\(resource)")

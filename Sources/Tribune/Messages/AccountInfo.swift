@@ -11,8 +11,8 @@ public struct AccountInfo: Hashable, Sendable {
   /// Whether this is root, or the user that runs the bus: such a user may have all that others leave, and a sixteenth is
   /// kept for them.
   public var isPrivileged: Bool
-  /// `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols` or `queues`. Later
-  /// versions can have more.
+  /// `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`, `queues` or
+  /// `unread-files`. Later versions can have more.
   public var resource: String
   /// What the user has: bytes of `partial-frames`, `log`, `retained` and `queues`, and a number of the others. It can be
   /// more than the share, which shrinks when others take some.

@@ -314,8 +314,9 @@ private let allVerbs = [
     description: [
       "Lists what users have of what all users of the bus share: connections, descriptors under way, bytes of frames "
         + "that are not whole (partial-frames), of the log and of retained notifications, registrations, protocols that "
-        + "declarations define, and bytes that were not read (queues). SHARE is what the user may have at the moment; it "
-        + "depends on what others have. With -j, also what a user has nothing of.",
+        + "declarations define, bytes that were not read (queues), and files that were sent and not received "
+        + "(unread-files). SHARE is what the user may have at the moment; it depends on what others have. With -j, also "
+        + "what a user has nothing of.",
       "Everybody may see the account of their own user. Others' are shown to those who may list everything.",
     ]),
   VerbSyntax(

@@ -19,6 +19,8 @@ package enum SharedResource: Int, CaseIterable, Sendable {
   case protocols
   /// Bytes of frames that a user's connections have not read, and of notifications buffered for suspended ones.
   case queues
+  /// Files that were sent to a user's connections, and that these may not have received.
+  case unreadFiles
 
   /// What an amount counts, in the plural.
   var unit: String {
@@ -31,6 +33,7 @@ package enum SharedResource: Int, CaseIterable, Sendable {
     case .registrations: "registrations"
     case .protocols: "protocols"
     case .queues: "unread bytes"
+    case .unreadFiles: "unread files"
     }
   }
 
@@ -38,6 +41,7 @@ package enum SharedResource: Int, CaseIterable, Sendable {
   package var name: String {
     switch self {
     case .partialFrames: "partial-frames"
+    case .unreadFiles: "unread-files"
     default: "\(self)"
     }
   }
@@ -51,7 +55,7 @@ package enum SharedResource: Int, CaseIterable, Sendable {
     case .retained: "RetainedMax="
     case .registrations: "RegistrationsMax="
     case .queues: "MemoryMax="
-    case .descriptors, .protocols: nil
+    case .descriptors, .protocols, .unreadFiles: nil
     }
   }
 
@@ -70,7 +74,7 @@ package enum SharedResource: Int, CaseIterable, Sendable {
 
 /// An amount of each shared resource.
 package struct Amounts: Equatable, Sendable {
-  private var values = InlineArray<8, Int>(repeating: 0)
+  private var values = InlineArray<9, Int>(repeating: 0)
 
   package init() {}
 

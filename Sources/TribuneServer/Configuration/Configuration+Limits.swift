@@ -2,6 +2,7 @@
 
 import TribuneCore
 import TribuneLog
+import TribuneSystem
 import TribuneWire
 
 extension Configuration {
@@ -26,6 +27,7 @@ extension Configuration {
     limits.totals[.retained] = notifications.retainedMaxBytes
     limits.totals[.registrations] = registrationsMax
     limits.totals[.queues] = queue.memoryMaxBytes
+    limits.totals[.unreadFiles] = ThisProcess.descriptorLimit / 2
     limits.weights = weights
     return limits
   }

@@ -72,7 +72,7 @@ extension Sender {
   /// - Returns: whether more can be sent.
   @inline(__always) private func sendPart(of session: Session, _ isRead: inout Bool) -> Output.Writing {
     let file = session.output.queue.nextFile
-    if let file, !canPass(file, to: session) { return .stalled }
+    if let file, !unreadFiles.canSend(file, to: session) { return .stalled }
     var offered = 0
     session.output.queue.forEachUnsent { range, buffer in
       gather.append(range, of: buffer)
@@ -85,7 +85,7 @@ extension Sender {
       isRead = isRead || sent > 0
       queuedByteCount -= sent
       if let file, sent > 0 {
-        session.output.passedByteCount += file.length
+        unreadFiles.noteSent(file, to: session)
         queuedByteCount -= file.length
       }
       return sent < offered ? .full : .open
@@ -103,21 +103,6 @@ extension Sender {
 
   func removeQueue(of session: Session) { changeQueue(of: session) { queue in queue.removeAll() } }
 
-  // MARK: Files
-
-  /// Whether a file can be sent to an observer now.
-  ///
-  /// A file that was sent and that the observer has not taken counts in no queue, and takes the memory of its poster.
-  /// The kernel would let hundreds of files wait for an observer that never reads.
-  private func canPass(_ file: any AttachedFile, to session: Session) -> Bool {
-    guard session.output.passedByteCount > 0,
-      session.output.passedByteCount + file.length > context.configuration.queue.hardLimitBytes
-    else { return true }
-    guard isDrained(session) else { return false }
-    session.output.passedByteCount = 0
-    return true
-  }
-
   /// Whether a client has read everything that was sent to it.
   func isDrained(_ session: Session) -> Bool {
     do throws(Errno) {
@@ -126,6 +111,8 @@ extension Sender {
       preconditionFailure("cannot tell whether a socket is drained: \(error)")
     }
   }
+
+  // MARK: Retrying
 
   /// Schedules another try to send to a stalled observer.
   private func scheduleRetry(of session: Session) {

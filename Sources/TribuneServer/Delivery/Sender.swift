@@ -38,6 +38,7 @@ final class Sender {
   let sessions: SessionTable
   let recorder: Recorder
   private let files: UserInfoFiles
+  let unreadFiles: UnreadFiles
   /// For reading and encoding, and for short frames in queues.
   private let pool: BufferPool
   let queuePool = BufferPool(bufferCapacity: 16_384, keptMax: 64)
@@ -70,6 +71,7 @@ final class Sender {
     _ pool: BufferPool, _ context: ServerContext
   ) throws(Errno) {
     (self.recorder, self.files, self.sessions, self.loop) = (recorder, files, sessions, loop)
+    unreadFiles = UnreadFiles(files.quota, sessions.accounts, recorder, context)
     (self.pool, self.context) = (pool, context)
     encodeBuffer = pool.take()
     alarm = try Alarm()

@@ -144,6 +144,14 @@ extension Recorder {
     if survivesDeath { setFlag(.hasLast, of: session) }
   }
 
+  func noteSendingFile(to session: Session) {
+    if survivesDeath { setFlag(.hasUnreadFiles, of: session) }
+  }
+
+  func noteFilesReceived(by session: Session) {
+    if survivesDeath { removeFlag(.hasUnreadFiles, of: session) }
+  }
+
   func setFlag(_ flag: SessionFlags, of session: Session) {
     setFlags(session.output.flags.union(flag), of: session)
   }

@@ -187,6 +187,7 @@ final class Recovery {
     // If this daemon dies before the recovery is committed, the next one judges by the counter slot again.
     session.output.flags = found.flags
     session.input.hasLast = found.flags.contains(.hasLast)
+    if found.flags.contains(.hasUnreadFiles) { sender.unreadFiles.restore(for: session) }
     switch found.fate {
     case .survives:
       if let inFlight { restore(inFlight, of: session) }
@@ -216,9 +217,13 @@ final class Recovery {
       let error = WireError(.restarted, "the bus was restarted while a frame was under way")
       gatekeeper.refuse(socket, error, isGreeted: found.controlSent > 0)
     }
+    let account = sessions.accounts.account(of: found.facts.peer.uid)
+    guard !found.flags.contains(.hasUnreadFiles) else {
+      return sender.unreadFiles.end(socket, of: account)
+    }
     UnixSocket.shutdown(socket)
     // This also closes descriptors in input that was not read, which can take long.
-    quota.close(socket, of: quota.descriptors(of: found.facts.peer.uid))
+    quota.close(socket, of: account.descriptors)
   }
 
   /// Queues unsent control frames again: the greeting first, then the count of lost notifications, then the rest.

@@ -36,6 +36,8 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   package static let detached = SessionFlags(rawValue: 16)
   /// The client has sent its last frame. The log may not have that any more: its hold can have ended.
   package static let hasLast = SessionFlags(rawValue: 32)
+  /// The client was sent files that it may not have received.
+  package static let hasUnreadFiles = SessionFlags(rawValue: 64)
 }
 
 /// The counters of one connection in the log.

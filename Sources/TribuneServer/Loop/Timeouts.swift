@@ -26,6 +26,8 @@ nonisolated struct Timeouts {
     case accept
     /// Report how many lines the log omitted.
     case log
+    /// Look whether the clients of ended connections have received the files that were sent to them.
+    case files
   }
 
   typealias Timeout = (kind: Kind, token: WatchToken)

@@ -103,6 +103,7 @@ final class Lister {
         try bus.value.requireListing(from: session.slot)
         send(try bus.value.memberEntries(of: frame.object).lazy.map { .member($0) })
       case .accounts:
+        interpreter.sender.unreadFiles.examineIfDue()
         send(bus.value.accountEntries(for: session.slot).lazy.map { .account($0) })
       case .retained:
         send(

@@ -71,6 +71,18 @@ final class DescriptorQuota {
   /// Closes a connection without waiting. It still counts as one for its user until it is closed.
   func closeConnection(_ socket: consuming FileDescriptor, of account: UserAccount) {
     accounts.chargeUnclosedConnection(to: account)
+    closeCharged(socket, of: account)
+  }
+
+  /// Closes a connection that is charged as an unclosed one. It must have been shut down.
+  func closeUncharging(_ socket: consuming FileDescriptor, of account: UserAccount) {
+    guard !UnixSocket.canHaveUnreadDescriptors(socket) else { return closeCharged(socket, of: account) }
+    socket.close()
+    account.descriptors.unclosedConnections.change(by: -1)
+    accounts.countConnections()
+  }
+
+  private func closeCharged(_ socket: consuming FileDescriptor, of account: UserAccount) {
     closing.close(socket, of: account.descriptors, isChargedConnection: true)
   }
 

@@ -36,6 +36,7 @@ final class DueTimeouts {
     case (.log, _):
       gatekeeper.writeOmittedClosings()
       context.reportOmitted()
+    case (.files, _): sender.unreadFiles.examineEnded()
     case (.hello, let session?):
       guard session.isAwaitingHello else { return }
       gatekeeper.dismiss(session, WireError(.helloTimeout, "no hello came in time"))

@@ -251,8 +251,10 @@ final class Gatekeeper {
     sender.removeQueue(of: session)
     loop.unwatch(session.descriptor.rawValue)
     if session.isKept { keeper.forget(.connection(session.cookie)) }
+    let hasUnreadFiles = sender.unreadFiles.remain(for: session)
     sessions.remove(session)
     guard let socket = session.takeDescriptor() else { preconditionFailure("a session is closed once") }
+    guard !hasUnreadFiles else { return sender.unreadFiles.end(socket, of: session) }
     close(socket, of: session.account, isCharged: true)
   }
 

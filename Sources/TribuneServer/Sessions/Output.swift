@@ -10,8 +10,8 @@ struct Output: ~Copyable {
     case open
     /// The kernel took no more. → open, stalled, closed
     case full
-    /// The client has to take files before it is sent another one, or the host lacks memory. No event says when more can
-    /// be sent, so a timeout has it tried again. → open, full, closed
+    /// The client, or others of its user, have to take files before it is sent another one, or the host lacks memory. No
+    /// event says when more can be sent, so a timeout has it tried again. → open, full, closed
     case stalled
     /// Nothing can be written any more. What the client had sent before can still be read. Final.
     case closed
@@ -73,8 +73,8 @@ struct Output: ~Copyable {
   var holdsInput = false
   /// How much of the queue is for the questions of each user.
   var questionSpace = QuestionSpace()
-  /// Bytes of the files that were sent since the client had last read everything.
-  var passedByteCount = 0
+  /// The files that were sent since the client had last read everything. Their number is charged to the user.
+  var unreadFiles = (count: 0, byteCount: 0, isExamined: false)
   /// Whether a timeout is scheduled that tries again to send.
   var isRetryScheduled = false
 

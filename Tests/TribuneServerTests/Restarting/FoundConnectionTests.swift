@@ -61,6 +61,7 @@ struct FoundConnectionTests {
     "has to reconnect after doubtful input or output, and learns it unless a frame is half written",
     arguments: [
       ([], "survives 5+2", "loses 4 5+2"),
+      (.hasUnreadFiles, "survives 5+2", "loses 4 5+2"),
       (.receiving, "survives 5+2", "told 5+2"),
       (.sending, "survives 5+2", "closed 5+2"),
       (.incomplete, "told 5+2", "told 5+2"),

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneWire
+
+/// Limits the files that were sent to clients and that these have not received yet.
+///
+/// The kernel counts them for the user of the bus, whoever is to receive them. If they are more than its processes may
+/// open, it lets none of these send a descriptor: the bus no file, the keeper no connection. So each file is charged to the
+/// user of its receiver, even after the bus has closed the connection: it stays in the client's socket. All users together
+/// may have half of what the kernel allows.
+///
+/// The kernel says only whether a client has read everything, and announces that to nobody. So sockets are examined when
+/// their counts matter: before another file is sent, and all of them when a user seems to have its share.
+final class UnreadFiles {
+  /// How often sockets are examined, at most.
+  private static let periodNanoseconds: UInt64 = 10_000_000
+  /// The same for each socket: examining one takes about a hundredth of that.
+  private static let perSocketNanoseconds: UInt64 = 15_000
+  /// How often the sockets of ended connections are examined, at least.
+  private static let endedNanoseconds: UInt64 = 100_000_000
+  /// Bytes of the kernel's memory for a frame, at least. Linux 6.18 takes 768.
+  private static let frameMemory = 512
+
+  /// A connection that the bus has ended, and whose client has files to receive.
+  private final class Ended {
+    var socket: FileDescriptor?
+    let account: UserAccount
+    let count: Int
+
+    init(_ socket: consuming FileDescriptor, of account: UserAccount, count: Int) {
+      (self.account, self.count) = (account, count)
+      self.socket = consume socket
+    }
+  }
+
+  private let quota: DescriptorQuota
+  private let accounts: Accounts
+  private let recorder: Recorder
+  private let context: ServerContext
+  /// Those with unread files, and some whose clients have received all since, or that have ended.
+  private var sessions: [Session] = []
+  private var ended: [Ended] = []
+  private var nextExamination = Instant(nanoseconds: 0)
+  /// The number of sessions at which those without unread files are removed next.
+  private var tidyCount = 64
+  private var isScheduled = false
+
+  init(_ quota: DescriptorQuota, _ accounts: Accounts, _ recorder: Recorder, _ context: ServerContext) {
+    (self.quota, self.accounts, self.recorder, self.context) = (quota, accounts, recorder, context)
+  }
+
+  // MARK: Sending
+
+  /// Whether a file can be sent to a client now.
+  ///
+  /// Half of a user's share is for clients that have received everything, so that some that do not read leave something to
+  /// the others. The files for one client are limited by their length, too: a file that was sent counts in no queue, and
+  /// takes the memory of its poster.
+  func canSend(_ file: any AttachedFile, to session: Session) -> Bool {
+    releaseIfReceived(session)
+    let unread = session.output.unreadFiles
+    guard
+      unread.count == 0
+        || unread.byteCount + file.length <= context.configuration.queue.hardLimitBytes
+    else { return false }
+    if !hasShare(session) {
+      examineIfDue()
+      guard hasShare(session) else { return false }
+    }
+    recorder.noteSendingFile(to: session)
+    return true
+  }
+
+  private func hasShare(_ session: Session) -> Bool {
+    let share = accounts.share(of: .unreadFiles, for: session.account)
+    return session.account.use(of: .unreadFiles) < (session.output.unreadFiles.count == 0 ? share : share / 2)
+  }
+
+  func noteSent(_ file: any AttachedFile, to session: Session) {
+    session.output.unreadFiles.byteCount += file.length
+    charge(1, to: session)
+  }
+
+  private func charge(_ count: Int, to session: Session) {
+    session.output.unreadFiles.count += count
+    accounts.charge(count, of: .unreadFiles, to: session.account)
+    guard !session.output.unreadFiles.isExamined else { return }
+    session.output.unreadFiles.isExamined = true
+    sessions.append(session)
+    guard sessions.count >= tidyCount else { return }
+    examine()
+    tidyCount = max(64, 2 * sessions.count)
+  }
+
+  private func releaseIfReceived(_ session: Session) {
+    let count = session.output.unreadFiles.count
+    guard count > 0, Self.unreadLength(of: session.descriptor) == 0 else { return }
+    session.output.unreadFiles.count = 0
+    session.output.unreadFiles.byteCount = 0
+    accounts.charge(-count, of: .unreadFiles, to: session.account)
+    recorder.noteFilesReceived(by: session)
+  }
+
+  // MARK: Ending
+
+  /// Whether the client of a connection that ends has files to receive.
+  func remain(for session: Session) -> Bool {
+    releaseIfReceived(session)
+    return session.output.unreadFiles.count > 0
+  }
+
+  /// Ends a connection whose client has files to receive.
+  func end(_ socket: consuming FileDescriptor, of session: Session) {
+    let count = session.output.unreadFiles.count
+    session.output.unreadFiles.count = 0
+    end(socket, of: session.account, count: count)
+  }
+
+  /// Shuts a socket, and closes it when its client has received the files. Until then, it counts as a connection.
+  private func end(_ socket: consuming FileDescriptor, of account: UserAccount, count: Int) {
+    UnixSocket.shutdown(socket)
+    accounts.chargeUnclosedConnection(to: account)
+    ended.append(Ended(socket, of: account, count: count))
+    scheduleIfEnded()
+  }
+
+  // MARK: Restarting
+
+  /// Charges the files that an earlier daemon sent to a client that has not read everything since. Their length is unknown.
+  func restore(for session: Session) {
+    let count = Self.countMax(in: session.descriptor)
+    guard count > 0 else { return recorder.noteFilesReceived(by: session) }
+    charge(count, to: session)
+  }
+
+  /// Ends a connection over which an earlier daemon may have sent files.
+  func end(_ socket: consuming FileDescriptor, of account: UserAccount) {
+    let count = Self.countMax(in: socket)
+    accounts.charge(count, of: .unreadFiles, to: account)
+    end(socket, of: account, count: count)
+  }
+
+  /// The most files that can be in a socket.
+  private static func countMax(in socket: borrowing FileDescriptor) -> Int {
+    (unreadLength(of: socket) + frameMemory - 1) / frameMemory
+  }
+
+  // MARK: Examining
+
+  /// Releases what clients have received, if the last time was long enough ago.
+  func examineIfDue() {
+    if nextExamination <= context.now { examine() }
+  }
+
+  private func examine() {
+    let count = UInt64(sessions.count + ended.count)
+    nextExamination = context.now.advanced(
+      byNanoseconds: max(Self.periodNanoseconds, count * Self.perSocketNanoseconds))
+    sessions.removeAll { session in
+      releaseIfReceived(session)
+      session.output.unreadFiles.isExamined = session.output.unreadFiles.count > 0
+      return !session.output.unreadFiles.isExamined
+    }
+    ended.removeAll(where: closeIfReceived)
+  }
+
+  /// The time to examine ended connections has come.
+  func examineEnded() {
+    isScheduled = false
+    examineIfDue()
+    scheduleIfEnded()
+  }
+
+  private func scheduleIfEnded() {
+    guard !isScheduled, !ended.isEmpty else { return }
+    isScheduled = true
+    context.schedule(.files, .mainQueue, afterNanoseconds: Self.endedNanoseconds)
+  }
+
+  private func closeIfReceived(_ connection: Ended) -> Bool {
+    guard let socket = connection.socket.take() else { return true }
+    guard Self.unreadLength(of: socket) == 0 else {
+      connection.socket = consume socket
+      return false
+    }
+    accounts.charge(-connection.count, of: .unreadFiles, to: connection.account)
+    quota.closeUncharging(socket, of: connection.account)
+    return true
+  }
+
+  private static func unreadLength(of socket: borrowing FileDescriptor) -> Int {
+    do throws(Errno) {
+      return try UnixSocket.unreceivedMemory(of: socket)
+    } catch {
+      preconditionFailure("cannot tell whether a socket is drained: \(error)")
+    }
+  }
+}
