@@ -39,12 +39,16 @@ struct QuestionTurns {
 
   /// Users who stay here when they have no questions, since they are likely to ask again.
   private static let idleMax = 4
+  /// With more users than this, they are found in a table.
+  private static let searchedMax = 16
 
   let slot: ConnectionSlot
   /// Users who have questions here, or whose questions wait, and a few others; nearly always one or two.
   private var users: [User] = []
+  /// Where each user is in `users`, if there are many.
+  private var places: [UInt32: Int] = [:]
   /// Users whose questions wait, in the order of their turns.
-  private var turns: [UInt32] = []
+  private var turns: [(uid: UInt32, isPrivileged: Bool)] = []
   private(set) var sentCount = 0
   private var privilegedCount = 0
   private(set) var unreadCount = 0
@@ -64,7 +68,7 @@ struct QuestionTurns {
 
   /// Whether `count` more questions of a user would all be sent at once.
   func hasTurns(_ count: Int, for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
-    guard let place = users.firstIndex(where: { $0.uid == uid }) else {
+    guard let place = place(of: uid) else {
       return mayHave(count, beside: 0, isPrivileged: isPrivileged, of: max)
     }
     return users[place].openCount == 0 && mayHave(count, at: place, of: max)
@@ -77,14 +81,15 @@ struct QuestionTurns {
   /// Whether a user may have `count` questions beside those that it has.
   private func mayHave(_ count: Int, beside own: Int, isPrivileged: Bool, of max: Int) -> Bool {
     if sentCount == 0, count == 1 { return true }
-    let reserve = Swift.max(1, max / 16)
     guard sentCount + count <= max else { return false }
-    if isPrivileged { return privilegedCount + count <= max - reserve }
-    let left = max - reserve - (sentCount - own)
-    let share = left / (sendingCount + (own == 0 ? 1 : 0) + 1)
-    return sentCount - privilegedCount + count <= max - reserve
-      && own + count <= Swift.max(1, share)
+    let unreserved = Self.unreserved(of: max)
+    if isPrivileged { return privilegedCount + count <= unreserved }
+    let share = (unreserved - (sentCount - own)) / (sendingCount + (own == 0 ? 1 : 0) + 1)
+    return sentCount - privilegedCount + count <= unreserved && own + count <= Swift.max(1, share)
   }
+
+  /// What privileged users may have together, and so may all others.
+  private static func unreserved(of max: Int) -> Int { max - Swift.max(1, max / 16) }
 
   /// - Returns: whether a user's question can be sent now; if so, it counts. If not, `wait` must follow.
   mutating func start(for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
@@ -109,7 +114,7 @@ struct QuestionTurns {
   ) -> UInt64 {
     lastNumber += 1
     let place = place(of: uid, isPrivileged)
-    if users[place].openCount == 0 { turns.append(uid) }
+    if users[place].openCount == 0 { turns.append((uid, users[place].isPrivileged)) }
     users[place].openCount += 1
     users[place].waiting.append(Waiting(number: lastNumber, query: query, delegate: delegate))
     return lastNumber
@@ -123,7 +128,7 @@ struct QuestionTurns {
     }
     users[user].waiting[place].isOpen = false
     users[user].openCount -= 1
-    if users[user].openCount == 0 { turns.removeAll { $0 == uid } }
+    if users[user].openCount == 0 { turns.removeAll { $0.uid == uid } }
     tidy(user)
   }
 
@@ -156,12 +161,15 @@ struct QuestionTurns {
 
   /// Starts the first question of the first user in turn who may have one more.
   mutating func startNext(of max: Int) -> Waiting? {
-    for (turn, uid) in turns.enumerated() {
-      let user = knownPlace(of: uid)
+    guard sentCount < max else { return nil }
+    // There can be thousands of users, so that those who may have none are not looked up.
+    let isFullForOthers = sentCount > 0 && sentCount - privilegedCount >= Self.unreserved(of: max)
+    for (place, turn) in turns.enumerated() where turn.isPrivileged || !isFullForOthers {
+      let user = knownPlace(of: turn.uid)
       guard mayHave(1, at: user, of: max) else { continue }
       let next = takeFirst(of: user)
-      turns.remove(at: turn)
-      if users[user].openCount > 0 { turns.append(uid) }
+      turns.remove(at: place)
+      if users[user].openCount > 0 { turns.append(turn) }
       start(at: user)
       tidy(user)
       return next
@@ -181,16 +189,32 @@ struct QuestionTurns {
   // MARK: Users
 
   private mutating func place(of uid: UInt32, _ isPrivileged: Bool) -> Int {
-    if let place = users.firstIndex(where: { $0.uid == uid }) { return place }
+    if let place = place(of: uid) { return place }
     users.append(User(uid: uid, isPrivileged: isPrivileged))
+    if !places.isEmpty {
+      places[uid] = users.count - 1
+    } else if users.count > Self.searchedMax {
+      for (place, user) in users.enumerated() { places[user.uid] = place }
+    }
     return users.count - 1
   }
 
+  private func place(of uid: UInt32) -> Int? {
+    places.isEmpty ? users.firstIndex { $0.uid == uid } : places[uid]
+  }
+
   private func knownPlace(of uid: UInt32) -> Int {
-    guard let place = users.firstIndex(where: { $0.uid == uid }) else {
-      preconditionFailure("user \(uid) has no question")
-    }
+    guard let place = place(of: uid) else { preconditionFailure("user \(uid) has no question") }
     return place
+  }
+
+  private mutating func remove(_ user: Int) {
+    users.swapAt(user, users.count - 1)
+    let uid = users.removeLast().uid
+    guard !places.isEmpty else { return }
+    places[uid] = nil
+    if user < users.count { places[users[user].uid] = user }
+    if users.count <= Self.searchedMax / 2 { places = [:] }
   }
 
   private mutating func release(_ count: Int, at user: Int) {
@@ -206,8 +230,7 @@ struct QuestionTurns {
   private mutating func tidy(_ user: Int) {
     if users[user].openCount == 0 {
       if users[user].sent == 0, users.count > Self.idleMax {
-        users.swapAt(user, users.count - 1)
-        users.removeLast()
+        remove(user)
       } else if !users[user].waiting.isEmpty {
         users[user].waiting = []
         users[user].head = 0
@@ -240,7 +263,7 @@ extension QuestionTurns {
 
   /// The questions that wait, by user in the order of their turns.
   var waitingByTurn: [(uid: UInt32, questions: [Waiting])] {
-    turns.map { uid in (uid, users[knownPlace(of: uid)].waiting.filter(\.isOpen)) }
+    turns.map { ($0.uid, users[knownPlace(of: $0.uid)].waiting.filter(\.isOpen)) }
   }
 
   /// Counts a question that was sent before.
