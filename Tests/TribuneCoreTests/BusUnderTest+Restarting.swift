@@ -103,7 +103,8 @@ extension BusUnderTest {
     bus.isRetained(name: name, object: object, sender: ConnectionID(rawValue: sender), posted: posted)
   }
 
-  private func replay(in other: inout Bus) {
+  /// Replays all events in a bus.
+  func replay(in other: inout Bus) {
     for event in log ?? [] {
       other.setLast(query: event.counters.lastQuery, delegate: event.counters.lastDelegate)
       event.happen(&other)

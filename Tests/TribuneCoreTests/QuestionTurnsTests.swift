@@ -316,4 +316,55 @@ struct QuestionTurnsTests {
     #expect(asked == Array(1...12))
     #expect(bus.queryCount == 0)
   }
+
+  @Test("A hundred users take turns, in another bus as well", arguments: Restart.allCases)
+  func manyUsers(_ restart: Restart) {
+    let slots = (0..<100).map { bus.connect(uid: 2000 + $0) }
+    for serial: Serial in 1...2 {
+      for slot in slots { bus.ask("x", by: slot, serial: serial) }
+    }
+    var (open, order) = (asked(), [UInt64]())
+    while let query = open.first {
+      order.append(open.removeFirst())
+      approve(query)
+      open += asked()
+      guard query == 60 else { continue }
+      _ = bus.take()
+      bus.restart(restart)
+    }
+    #expect(order == Array(1...200))
+    #expect(bus.queryCount == 0)
+  }
+
+  @Test("A question that could not be sent does not wait any more, even if its turn was to come")
+  func failedTurn() throws {
+    try ask(1...5, by: Self.bob)
+    let now = bus.now
+    bus.happen { $0.failQuestion(QueryID(rawValue: 4), DelegateID(rawValue: 1), reason: "full", at: now) }
+    #expect(bus.take().contains { $0.contains("verdict 4 q4") && $0.contains("failed") })
+    approve(1)
+    #expect(asked() == [1, 2, 3, 5])
+  }
+
+  @Test("What was answered to a bus without turns counts in one that replays its log")
+  func replayedWithoutTurns() throws {
+    bus.bus.limits.questionsAtATime = .max
+    bus.attach(["x"], by: try slot(Self.root), serial: 1)
+    try ask(1...6, by: Self.bob)
+    bus.deferAnswer(9_000, query: 4, delegate: 1, from: delegate)
+    bus.answer(.veto, query: 5, delegate: 1, from: delegate)
+    approve(6)
+    #expect(bus.queryCount == 5)
+    let other = BusUnderTest { $0.questionsAtATime = 8 }
+    other.bus.restoring.isReplaying = true
+    bus.replay(in: &other.bus)
+    other.bus.restoring.isReplaying = false
+    other.bus.finishRestoring(at: bus.now)
+    other.note()
+    #expect(other.queryCount == 5)
+    for query: UInt64 in [1, 2, 3, 4] {
+      other.answer(.approve, query: query, delegate: 1, from: delegate)
+    }
+    #expect(!other.take().contains { $0.contains("refused") })
+  }
 }

@@ -265,6 +265,9 @@ extension Bus {
 
   /// The query that waits for that delegate, and the participant in it.
   ///
+  /// The log has only what was accepted. So in a replay the delegate was asked, even if the bus that wrote the log let
+  /// fewer questions wait for their turns, as version 0.1.0, which let none wait.
+  ///
   /// - Throws: `notAsked` if the bus does not wait for it, or not for this connection: the delegate was not asked, its
   ///   outcome is known, or the query is over.
   private mutating func waitingParticipant(
@@ -272,10 +275,12 @@ extension Bus {
   ) throws(WireError) -> (place: Int, participant: Int) {
     guard let place = queries.place(of: query),
       let index = queries[place].waitingIndex(of: delegate),
-      queries[place].participants[index].delegate.slot == slot, queries[place].participants[index].wasAsked
+      queries[place].participants[index].delegate.slot == slot,
+      queries[place].participants[index].wasAsked || restoring.isReplaying
     else {
       throw WireError(.notAsked, "query \(query.rawValue) does not wait for delegate \(delegate.rawValue)")
     }
+    if !queries[place].participants[index].wasAsked { queries[place].noteSentBefore(index) }
     return (place, index)
   }
 
@@ -369,7 +374,7 @@ extension Bus {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }
 
-  package mutating func takeUnreadInbox() -> ConnectionSlot? {
+  private mutating func takeUnreadInbox() -> ConnectionSlot? {
     while let slot = unreadInboxes.popLast() {
       if isWaitingToBeRead(slot) { return slot }
     }

@@ -33,7 +33,7 @@ struct Query {
     var wasAsked = false
     /// Whether the question counts in the turns of its connection (see `QuestionTurns`).
     var counts = false
-    /// The question's number among those that wait there.
+    /// The question's number among those that wait there, or have waited; 0 if it has not.
     var number: UInt64 = 0
     var asked = Instant(nanoseconds: 0)
     /// From the question to the outcome.
@@ -228,19 +228,28 @@ struct Query {
 
   /// The delegate has answered or deferred, or did not get the question.
   mutating func endTurn(_ index: Int) {
-    guard participants[index].counts else { return }
+    guard participants[index].counts else { return leaveTurns(index) }
     participants[index].counts = false
     participants[index].delegate.inbox.turns.value.end(of: asker.peer.uid)
   }
 
   /// Nobody waits for the delegate any more.
   private mutating func abandonTurn(_ index: Int) {
-    if participants[index].counts {
-      participants[index].counts = false
-      participants[index].delegate.inbox.turns.value.abandon(of: asker.peer.uid)
-    } else if participants[index].number > 0, !participants[index].wasAsked {
-      participants[index].delegate.inbox.turns.value.leave(participants[index].number, of: asker.peer.uid)
-    }
+    guard participants[index].counts else { return leaveTurns(index) }
+    participants[index].counts = false
+    participants[index].delegate.inbox.turns.value.abandon(of: asker.peer.uid)
+  }
+
+  /// If the question waits for its turn, it is not to be sent any more.
+  private mutating func leaveTurns(_ index: Int) {
+    guard participants[index].number > 0, !participants[index].wasAsked else { return }
+    participants[index].delegate.inbox.turns.value.leave(participants[index].number, of: asker.peer.uid)
+  }
+
+  /// An earlier bus had sent the question, though it would wait for its turn here.
+  mutating func noteSentBefore(_ index: Int) {
+    leaveTurns(index)
+    participants[index].wasAsked = true
   }
 
   /// Records the outcome of a participant.
