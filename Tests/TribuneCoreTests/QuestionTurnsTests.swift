@@ -367,4 +367,16 @@ struct QuestionTurnsTests {
     }
     #expect(!other.take().contains { $0.contains("refused") })
   }
+
+  @Test("A query keeps no userInfo if none of its delegates has to wait, however many they are")
+  func manyConnections() throws {
+    for _ in 0..<20 { bus.attach(["x"], to: "o", by: bus.connect(), serial: 1) }
+    bus.bus.limits.questionsMax = 10
+    _ = bus.take()
+    for serial: Serial in 1...2 {
+      bus.ask("x", object: "o", by: try slot(Self.bob), serial: serial, mode: .all, text: "userInfo")
+    }
+    #expect(bus.takeQuestions().count == 42)
+    #expect(!bus.take().contains { $0.contains("refused") })
+  }
 }

@@ -40,9 +40,10 @@ extension Bus {
       throw WireError(limit: "\(limits.participantsMax) delegates for all queries of a connection")
     }
     // Other queries do not need the userInfo after this loop iteration.
-    let keptBytes =
-      fields.mode.isSequential && delegates.count > 1 || mustWait(for: delegates, asking: slot)
-      ? frame.payload.byteCount : 0
+    let isKept =
+      frame.payload.byteCount > 0
+      && (fields.mode.isSequential && delegates.count > 1 || mustWait(for: delegates, asking: slot))
+    let keptBytes = isKept ? frame.payload.byteCount : 0
     let before = connections[slot].questionByteCount
     guard keptBytes == 0 || before == 0 || before + keptBytes <= limits.questionsMax else {
       throw WireError(limit: "\(limits.questionsMax) bytes of userInfo that queries keep")
@@ -83,11 +84,18 @@ extension Bus {
 
   /// Whether a question to one of these delegates may have to wait for its turn.
   private mutating func mustWait(for delegates: [DelegateRegistration], asking slot: ConnectionSlot) -> Bool {
-    let account = connections[slot].account
-    return delegates.contains { delegate in
-      !delegate.inbox.turns.value.hasTurns(
-        delegates.count, for: account.uid, isPrivileged: account.isPrivileged, of: limits.questionsAtATime)
+    let (account, max) = (connections[slot].account, limits.questionsAtATime)
+    func haveTurns(_ count: (DelegateRegistration) -> Int) -> Bool {
+      delegates.allSatisfy { delegate in
+        delegate.inbox.turns.value.hasTurns(
+          count(delegate), for: account.uid, isPrivileged: account.isPrivileged, of: max)
+      }
     }
+    if haveTurns({ _ in delegates.count }) { return false }
+    // They need not be of one connection.
+    var counts: [ConnectionSlot: Int] = [:]
+    for delegate in delegates { counts[delegate.slot, default: 0] += 1 }
+    return !haveTurns { counts[$0.slot] ?? 0 }
   }
 
   /// - Throws: `invalidValue`.
