@@ -101,6 +101,30 @@ final class UnreadFileTests {
     withExtendedLifetime(hung) {}
   }
 
+  @Test("of one user leave some to others after a restart, too", arguments: RestartedBus.Way.allCases)
+  func othersReceiveAfterRestart(_ way: RestartedBus.Way) throws {
+    let wrapper = ["/usr/bin/prlimit", "--nofile=1024:1024"]
+    let bus = try RestartedBus(wrapper: wrapper, folder: folder)
+    bus.laterWrapper = wrapper
+    let poster = try RawClient.greeted(bus)
+    let hung = try (0..<16).map { _ in try self.observer("held.file", on: bus, as: Self.greedy) }
+    // Other notifications take the kernel's memory, too, and the next daemon cannot tell them from files.
+    for serial in 1...40 as ClosedRange<Serial> {
+      try poster.sendConfirmed(Post(), serial: serial, name: "held.file", text: "x")
+    }
+    for serial in 41...60 { try post("held.file", from: poster, serial: serial) }
+    #expect(try unreadCount(of: Self.greedy, poster) > 64)
+    try bus.restart(way)
+    let client = try RawClient.greeted(bus)
+    for (serial, user) in [Self.other, 0].enumerated() {
+      let observer = try self.observer("seen.file", on: bus, as: user)
+      try post("seen.file", from: client, serial: serial + 1)
+      #expect(try observer.next().kind == .post, "user \(user)")
+      _ = try observer.takeFile(length: Self.length)
+    }
+    withExtendedLifetime(hung) {}
+  }
+
   @Test(
     "count until they are received, also for the next daemon", arguments: RestartedBus.Way.allCases)
   func restarted(_ way: RestartedBus.Way) throws {

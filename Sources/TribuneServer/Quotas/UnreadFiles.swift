@@ -130,21 +130,25 @@ final class UnreadFiles {
 
   /// Charges the files that an earlier daemon sent to a client that has not read everything since. Their length is unknown.
   func restore(for session: Session) {
-    let count = Self.countMax(in: session.descriptor)
-    guard count > 0 else { return recorder.noteFilesReceived(by: session) }
-    charge(count, to: session)
+    let length = Self.unreadLength(of: session.descriptor)
+    guard length > 0 else { return recorder.noteFilesReceived(by: session) }
+    charge(restoredCount(length, of: session.account), to: session)
   }
 
   /// Ends a connection over which an earlier daemon may have sent files.
   func end(_ socket: consuming FileDescriptor, of account: UserAccount) {
-    let count = Self.countMax(in: socket)
+    let count = restoredCount(Self.unreadLength(of: socket), of: account)
     accounts.charge(count, of: .unreadFiles, to: account)
     end(socket, of: account, count: count)
   }
 
-  /// The most files that can be in a socket.
-  private static func countMax(in socket: borrowing FileDescriptor) -> Int {
-    (unreadLength(of: socket) + frameMemory - 1) / frameMemory
+  /// The most files that can be in a socket, up to what is left of the user's share: its files were within its share when
+  /// they were sent, and what is charged to it beyond that would be missing to others.
+  ///
+  /// - Parameter length: bytes of the kernel's memory that the socket takes.
+  private func restoredCount(_ length: Int, of account: UserAccount) -> Int {
+    let left = accounts.share(of: .unreadFiles, for: account) - account.use(of: .unreadFiles)
+    return min((length + Self.frameMemory - 1) / Self.frameMemory, max(0, left))
   }
 
   // MARK: Examining

@@ -13,6 +13,8 @@ final class RestartedBus: ServedBus {
   private(set) var keeper: TestKeeper
   /// The latest daemon.
   private(set) var bus: TestBus
+  /// A command to which the command lines of later daemons are appended.
+  var laterWrapper: [String] = []
   /// The files with the daemons' standard error.
   private var logs: [String] = []
 
@@ -46,8 +48,8 @@ final class RestartedBus: ServedBus {
   /// - Parameter options: options beside `--listen`, `--config` and `--keeper`.
   func start(_ options: [String] = [], configuration: String? = nil) throws {
     bus = try TestBus(
-      configuration: configuration, arguments: ["--listen=\(path)"] + options, folder: folder,
-      log: "log\(logs.count)", keeper: keeper.path, manager: manager)
+      configuration: configuration, wrapper: laterWrapper, arguments: ["--listen=\(path)"] + options,
+      folder: folder, log: "log\(logs.count)", keeper: keeper.path, manager: manager)
     logs.append(bus.logPath)
   }
 
