@@ -79,4 +79,32 @@ struct QuestionTurnsTests {
     try flood.send(Ask(), serial: 5000, name: "host.shouldReboot")
     #expect(try next().user == Self.greedy)
   }
+
+  @Test("A delegate always has notifications to read, and gets the next questions all the same")
+  func readingSlowly() throws {
+    try delegate.observe("load.*", serial: 2)
+    let client = try RawClient.greeted(bus, as: Self.greedy)
+    let poster = try RawClient.greeted(bus, as: Self.other)
+    for serial in 1...40 as ClosedRange<Serial> {
+      try client.send(Ask(), serial: serial, name: "host.shouldReboot")
+    }
+    for serial in 1...30 as ClosedRange<Serial> {
+      try client.send(Cancel(target: serial), serial: 100 + serial)
+    }
+    try client.settle()
+    var (asked, posted) = (0, 0)
+    while asked < 40 {
+      // More than one notification is always on its way.
+      while posted < 20 {
+        try poster.send(Post(), serial: 1, flags: .acknowledge, name: "load.level")
+        _ = try poster.next(.ok)
+        posted += 1
+      }
+      switch try delegate.next().kind {
+      case .question: asked += 1
+      case .post: posted -= 1
+      default: break
+      }
+    }
+  }
 }

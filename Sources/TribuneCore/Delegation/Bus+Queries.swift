@@ -82,22 +82,6 @@ extension Bus {
     for inbox in freed { sendWaiting(of: inbox, at: now) }
   }
 
-  /// Whether a question to one of these delegates may have to wait for its turn.
-  private mutating func mustWait(for delegates: [DelegateRegistration], asking slot: ConnectionSlot) -> Bool {
-    let (account, max) = (connections[slot].account, limits.questionsAtATime)
-    func haveTurns(_ count: (DelegateRegistration) -> Int) -> Bool {
-      delegates.allSatisfy { delegate in
-        delegate.inbox.turns.value.hasTurns(
-          count(delegate), for: account.uid, isPrivileged: account.isPrivileged, of: max)
-      }
-    }
-    if haveTurns({ _ in delegates.count }) { return false }
-    // They need not be of one connection.
-    var counts: [ConnectionSlot: Int] = [:]
-    for delegate in delegates { counts[delegate.slot, default: 0] += 1 }
-    return !haveTurns { counts[$0.slot] ?? 0 }
-  }
-
   /// - Throws: `invalidValue`.
   @inline(__always) func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
     guard milliseconds <= limits.deadlineMax else {
@@ -337,70 +321,6 @@ extension Bus {
     sendWaiting(of: inbox, at: now)
   }
 
-  // MARK: Turns
-
-  /// Sends questions that have their turn now.
-  @inline(__always) mutating func sendWaiting(of inbox: QuestionInbox, at now: Instant) {
-    if inbox.turns.value.isAnyWaiting { sendNext(of: inbox, at: now) }
-  }
-
-  private mutating func sendNext(of inbox: QuestionInbox, at now: Instant) {
-    while let next = inbox.turns.value.startNext(of: limits.questionsAtATime) {
-      guard let place = queries.place(of: next.query),
-        let index = queries[place].waitingIndex(of: next.delegate)
-      else { preconditionFailure("query \(next.query.rawValue) waits for its turn, and has ended") }
-      send(place, index, queries.tail(at: place), at: now)
-    }
-  }
-
-  /// A delegate that asks a query of its own to answer a question does not keep that question's turn: otherwise, questions
-  /// could wait for each other.
-  ///
-  /// - Returns: the inboxes that may have a turn for another question now.
-  private mutating func endTurns(in parent: QueryID, at slot: ConnectionSlot) -> [QuestionInbox] {
-    guard let place = queries.place(of: parent) else { return [] }
-    let user = connections[slot].peer.uid
-    var freed: [QuestionInbox] = []
-    for index in queries[place].participants.indices
-    where queries[place].participants[index].counts
-      && queries[place].participants[index].delegate.identity.peer.uid == user
-    {
-      queries[place].endTurn(index)
-      freed.append(queries[place].participants[index].delegate.inbox)
-    }
-    return freed
-  }
-
-  /// Has the server tell when a client has read everything, if questions wait for that.
-  mutating func report(_ inbox: QuestionInbox) {
-    if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.turns.value.slot) }
-  }
-
-  /// The next connection with unread questions that make others wait. `noteRead` must follow once its client has read
-  /// everything.
-  @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
-    unreadInboxes.isEmpty ? nil : takeUnreadInbox()
-  }
-
-  private mutating func takeUnreadInbox() -> ConnectionSlot? {
-    while let slot = unreadInboxes.popLast() {
-      if isWaitingToBeRead(slot) { return slot }
-    }
-    return nil
-  }
-
-  /// Whether questions wait until the client of a connection has read others.
-  package mutating func isWaitingToBeRead(_ slot: ConnectionSlot) -> Bool {
-    isConnected(slot) && connections[slot].inbox?.turns.value.isReported == true
-  }
-
-  /// The client of a connection has read everything that was sent to it.
-  package mutating func noteRead(by slot: ConnectionSlot, at now: Instant) {
-    guard let inbox = connections[slot].inbox else { return }
-    inbox.turns.value.noteRead()
-    sendWaiting(of: inbox, at: now)
-  }
-
   // MARK: Time
 
   /// Handles what is due at `now`: holds, awaited posts and queries.
@@ -452,7 +372,7 @@ extension Bus {
   }
 
   /// Sends a question.
-  private mutating func send(_ place: Int, _ index: Int, _ tail: QueryTail, at now: Instant) {
+  mutating func send(_ place: Int, _ index: Int, _ tail: QueryTail, at now: Instant) {
     let delegate = queries[place].participants[index].delegate
     guard case .waiting(let until) = queries[place].participants[index].state else {
       preconditionFailure("participant \(index) was asked, but is not waiting")

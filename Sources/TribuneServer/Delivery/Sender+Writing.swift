@@ -82,6 +82,7 @@ extension Sender {
     do throws(Errno) {
       let sent = try gather.send(to: session.descriptor)
       session.output.queue.consume(sent)
+      session.output.sentByteCount &+= UInt64(sent)
       isRead = isRead || sent > 0
       queuedByteCount -= sent
       if let file, sent > 0 {
@@ -102,15 +103,6 @@ extension Sender {
   }
 
   func removeQueue(of session: Session) { changeQueue(of: session) { queue in queue.removeAll() } }
-
-  /// Whether a client has read everything that was sent to it.
-  func isDrained(_ session: Session) -> Bool {
-    do throws(Errno) {
-      return try UnixSocket.isDrained(session.descriptor)
-    } catch {
-      preconditionFailure("cannot tell whether a socket is drained: \(error)")
-    }
-  }
 
   // MARK: Retrying
 

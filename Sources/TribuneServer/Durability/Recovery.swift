@@ -219,7 +219,7 @@ final class Recovery {
     }
     let account = sessions.accounts.account(of: found.facts.peer.uid)
     guard !found.flags.contains(.hasUnreadFiles) else {
-      return sender.unreadFiles.end(socket, of: account)
+      return sender.unreadFiles.endRestored(socket, of: account)
     }
     UnixSocket.shutdown(socket)
     // This also closes descriptors in input that was not read, which can take long.

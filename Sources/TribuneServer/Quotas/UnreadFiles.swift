@@ -96,7 +96,7 @@ final class UnreadFiles {
 
   private func releaseIfReceived(_ session: Session) {
     let count = session.output.unreadFiles.count
-    guard count > 0, Self.unreadLength(of: session.descriptor) == 0 else { return }
+    guard count > 0, UnixSocket.unreadMemory(of: session.descriptor) == 0 else { return }
     session.output.unreadFiles.count = 0
     session.output.unreadFiles.byteCount = 0
     accounts.charge(-count, of: .unreadFiles, to: session.account)
@@ -130,14 +130,14 @@ final class UnreadFiles {
 
   /// Charges the files that an earlier daemon sent to a client that has not read everything since. Their length is unknown.
   func restore(for session: Session) {
-    let length = Self.unreadLength(of: session.descriptor)
+    let length = UnixSocket.unreadMemory(of: session.descriptor)
     guard length > 0 else { return recorder.noteFilesReceived(by: session) }
     charge(restoredCount(length, of: session.account), to: session)
   }
 
   /// Ends a connection over which an earlier daemon may have sent files.
-  func end(_ socket: consuming FileDescriptor, of account: UserAccount) {
-    let count = restoredCount(Self.unreadLength(of: socket), of: account)
+  func endRestored(_ socket: consuming FileDescriptor, of account: UserAccount) {
+    let count = restoredCount(UnixSocket.unreadMemory(of: socket), of: account)
     accounts.charge(count, of: .unreadFiles, to: account)
     end(socket, of: account, count: count)
   }
@@ -185,7 +185,7 @@ final class UnreadFiles {
 
   private func closeIfReceived(_ connection: Ended) -> Bool {
     guard let socket = connection.socket.take() else { return true }
-    guard Self.unreadLength(of: socket) == 0 else {
+    guard UnixSocket.unreadMemory(of: socket) == 0 else {
       connection.socket = consume socket
       return false
     }
@@ -193,12 +193,15 @@ final class UnreadFiles {
     quota.closeUncharging(socket, of: connection.account)
     return true
   }
+}
 
-  private static func unreadLength(of socket: borrowing FileDescriptor) -> Int {
+extension UnixSocket {
+  /// Bytes of the kernel's memory with what the peer of one of the bus's sockets has not read.
+  static func unreadMemory(of socket: borrowing FileDescriptor) -> Int {
     do throws(Errno) {
-      return try UnixSocket.unreceivedMemory(of: socket)
+      return try unreceivedMemory(of: socket)
     } catch {
-      preconditionFailure("cannot tell whether a socket is drained: \(error)")
+      preconditionFailure("cannot tell what is unread in a socket: \(error)")
     }
   }
 }

@@ -75,6 +75,10 @@ struct Output: ~Copyable {
   var questionSpace = QuestionSpace()
   /// The files that were sent since the client had last read everything. Their number is charged to the user.
   var unreadFiles = (count: 0, byteCount: 0, isExamined: false)
+  /// Bytes that the kernel has taken.
+  var sentByteCount: UInt64 = 0
+  /// The value of `sentByteCount` with all questions for whose reading others wait.
+  var awaitedByteCount: UInt64 = 0
   /// Whether a timeout is scheduled that tries again to send.
   var isRetryScheduled = false
 
