@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneCore
 import TribunePolicy
 import TribuneTestSupport
 import TribuneWire
+
+@testable import TribuneCore
 
 @Suite("The policy in force", .timeLimit(.minutes(15)))
 struct AccessTests {
@@ -112,6 +113,40 @@ struct AccessTests {
       }
       #expect(isAllowed == [true, false, true, true, false, false, true])
     }
+  }
+
+  @Test("A subject and a name are decided about once: what is remembered with the route decides from then on")
+  func once() throws {
+    apply("allow post,ask a user:ann")
+    let slots = [bus.connect(uid: Self.ann), bus.connect(uid: 1002)]
+    let ids = slots.map { bus.bus.access.id(at: $0) }
+    func mayPost(_ slot: ConnectionSlot) -> Bool {
+      refusal { () throws(WireError) in
+        _ = try bus.bus.receivers(of: "a".utf8Bytes, nameLength: 1, from: slot)
+      } == nil
+    }
+    func mayAsk(_ slot: ConnectionSlot) -> Bool {
+      bus.ask("a", by: slot, serial: 5)
+      return bus.take() != ["\(slot.letter) refused 5 notPermitted"]
+    }
+    #expect(slots.map(mayPost) == [true, false] && slots.map(mayAsk) == [true, false])
+    func route(in bus: inout Bus) throws(WireError) -> Int {
+      try bus.center.route(of: "a".utf8Bytes, nameLength: 1, bus.access)
+    }
+    let route = try route(in: &bus.bus)
+    let chain = try bus.bus.chains.responding(to: "a".utf8Bytes, nameLength: 1).chain
+    let allowed: ActionSet = [ActionSet(.post), ActionSet(.ask)]
+    #expect(ids.map { bus.bus.center.actions(atRoute: route, for: $0) } == [allowed, []])
+    #expect(ids.map { bus.bus.chains.actions(at: chain, for: $0) } == [allowed, []])
+    // Whoever decided anew would still refuse.
+    bus.bus.center.remember(ActionSet(.post), atRoute: route, for: ids[1])
+    #expect(slots.map(mayPost) == [true, true] && slots.map(mayAsk) == [true, false])
+    bus.bus.chains.remember(ActionSet(.ask), at: chain, for: ids[1])
+    #expect(slots.map(mayAsk) == [true, true])
+    // Another connection of the same subject has the same decision, until the route is made anew.
+    #expect(mayPost(bus.connect(uid: 1002)))
+    bus.bus.center.invalidateRoutes()
+    #expect(slots.map(mayPost) == [true, false])
   }
 
   @Test("A decision does not outlast its policy, nor a slot its connection")
