@@ -3,9 +3,11 @@
 import CTribuneLinux
 import Foundation
 import Testing
-import TribuneServer
+import TribunePolicy
 import TribuneSystem
 import TribuneWire
+
+@testable import TribuneServer
 
 @Suite("A peer's identity")
 struct PeerIdentityTests {
@@ -50,5 +52,52 @@ struct PeerIdentityTests {
       pid: UInt32(getpid()), uid: 1000, gid: 100, process: "", units: PeerUnits())
     #expect(PeerIdentity(credentials, handle) == numbers)
     #expect(PeerIdentity(credentials, .gone) == numbers)
+  }
+
+  @Test("is verified for the process at the other end of a socket, until that has ended")
+  func verified() throws {
+    let listener = try UnixSocket.make(nonblocking: false)
+    let folder = try TemporaryFolder()
+    try UnixSocket.bind(listener, to: "\(folder.path)/socket")
+    try UnixSocket.listen(listener)
+    let client = Process()
+    client.executableURL = URL(filePath: "/usr/bin/env")
+    client.arguments = [
+      "python3", "-c",
+      "import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.recv(1)",
+      "\(folder.path)/socket",
+    ]
+    try client.run()
+    let number = listener.rawValue
+    let accepted = FileDescriptor(owning: try retrying { Glibc.accept(number, nil, nil) })
+    let credentials = try UnixSocket.peer(of: accepted)
+    #expect(credentials.pid == client.processIdentifier)
+    let process = try PeerProcess(peerOf: accepted)
+    #expect(process.isVerified && !process.hasEnded)
+    let (peer, subject) = PeerIdentity.identify(credentials, [4242], process)
+    let unit = peer.units.system
+    #expect(subject == Subject(user: getuid(), groups: [4242], unit: Subject.Unit(unit.isEmpty ? nil : unit)))
+    kill(client.processIdentifier, SIGKILL)
+    client.waitUntilExit()
+    // Also the handle that is requested only now is of no other process.
+    for ended in 0..<2 {
+      let other = try PeerProcess(peerOf: accepted)
+      let (peer, subject) =
+        ended == 0
+        ? PeerIdentity.identify(credentials, [], process) : PeerIdentity.identify(credentials, [], other)
+      #expect(peer.process.isEmpty && peer.units == PeerUnits())
+      #expect(subject == Subject(user: getuid(), unit: .unknown))
+    }
+  }
+
+  @Test("is not verified if the kernel has no handles: then the unit is a claim")
+  func unverified() throws {
+    let credentials = PeerCredentials(pid: getpid(), uid: 1000, gid: 100)
+    let (peer, subject) = PeerIdentity.identify(credentials, [], .unverified)
+    let unit = peer.units.system
+    #expect(subject.unit == (unit.isEmpty ? .none : .claimed(unit)))
+    let outside = PeerIdentity.identify(
+      PeerCredentials(pid: 0, uid: 1000, gid: 100), [], .unverified)
+    #expect(outside.1.unit == .unknown)
   }
 }
