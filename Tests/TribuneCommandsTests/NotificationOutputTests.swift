@@ -99,6 +99,10 @@ struct NotificationOutputTests {
         == #"{"pid":4242,"uid":34,"process":"restore\u001b","unit":"user@34.service","#
         + #""systemUnit":"user@34.service","userUnit":"restore.service"}"#)
     #expect(
+      member(Poster(uid: 34, units: Units(user: "restore.service")))
+        == #"{"pid":null,"uid":34,"process":"","unit":"restore.service","#
+        + #""systemUnit":"","userUnit":"restore.service"}"#)
+    #expect(
       member(Poster(uid: 34))
         == #"{"pid":null,"uid":34,"process":"","unit":"","systemUnit":"","userUnit":""}"#)
   }

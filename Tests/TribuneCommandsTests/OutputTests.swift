@@ -61,6 +61,20 @@ struct OutputTests {
         """)
   }
 
+  @Test("a verdict has the unit of a user beside the system's")
+  func userUnit() throws {
+    let veto = Outcome(
+      delegate: 3, kind: .vetoed, pid: 42, uid: 34,
+      units: Units(system: "user@34.service", user: "restore.service"))
+    let verdict = Verdict(.vetoed, query: 7, outcomes: [veto])
+    let people = "delegate 3 (pid 42, uid 34, user@34.service/restore.service)"
+    #expect(
+      try verdict.text(of: "a", object: "", in: makeContext()) == "vetoed: a\n  vetoed    \(people)  [0]\n")
+    #expect(
+      verdict.json.compact.contains(
+        #","unit":"user@34.service","systemUnit":"user@34.service","userUnit":"restore.service","#))
+  }
+
   @Test("a verdict says how many outcomes the bus has not listed")
   func omitted() throws {
     let verdict = Verdict(.vetoed, query: 7, outcomes: [Self.veto], omittedCount: 1008)

@@ -9,9 +9,10 @@ import TribuneWire
 
 private func outcome(
   _ kind: OutcomeKind, _ reason: String = "", label: String = "restore", pid: UInt32 = 42,
-  process: String = "rsync", unit: String = "restore.service", id: UInt64 = 5
+  process: String = "rsync", unit: String = "restore.service", userUnit: String = "", id: UInt64 = 5
 ) -> Outcome {
-  let peer = PeerIdentity(pid: pid, uid: 1, gid: 1, process: process, units: PeerUnits(system: unit))
+  let peer = PeerIdentity(
+    pid: pid, uid: 1, gid: 1, process: process, units: PeerUnits(system: unit, user: userUnit))
   return Outcome(
     delegate: DelegateIdentity(id: DelegateID(rawValue: id), label: label, peer: peer), outcome: kind,
     reason: reason, elapsed: 1_000_350)
@@ -20,12 +21,11 @@ private func outcome(
 private func entry(
   _ verdict: VerdictKind = .allowed, _ outcomes: [Outcome] = [], vetoes: [Int] = [], override: String? = nil,
   isUnanswered: Bool = false, object: String = "repo/main", mode: QueryMode = .parallel,
-  omitted: (outcomes: Int, vetoes: Int) = (0, 0)
+  omitted: (outcomes: Int, vetoes: Int) = (0, 0), asker: PeerUnits = PeerUnits(system: "prune.service")
 ) -> VerdictEntry {
   VerdictEntry(
     name: "backup.shouldPrune", object: object,
-    asker: PeerIdentity(
-      pid: 7, uid: 0, gid: 0, process: "tribunectl", units: PeerUnits(system: "prune.service")),
+    asker: PeerIdentity(pid: 7, uid: 0, gid: 0, process: "tribunectl", units: asker),
     askerConnection: ConnectionID(rawValue: 3),
     verdict: Verdict(
       query: QueryID(rawValue: 9), verdict: verdict, isUnanswered: isUnanswered, outcomes: outcomes,
@@ -112,6 +112,33 @@ struct VerdictEntryTests {
         "unit":"restore.service","systemUnit":"restore.service","userUnit":"","elapsed":1.000350},{"delegate":5,"label":"b","outcome":"timedOut",\
         "reason":"","pid":42,"uid":1,"process":"rsync","unit":"restore.service","systemUnit":"restore.service","userUnit":"","elapsed":1.000350}]
         """,
+      ])
+  }
+
+  @Test("has the unit of a user beside the system's, or in its place if there is no other")
+  func userUnits() {
+    let user = PeerUnits(system: "user@1.service", user: "prune.service")
+    func fields(_ asker: PeerUnits, _ outcome: Outcome) -> [String] {
+      entry(.vetoed, [outcome], vetoes: [0], asker: asker).journalEntry.fields.filter {
+        $0.hasPrefix("TRIBUNE_ASKER_U") || $0.hasPrefix("TRIBUNE_VETOED_BY_") || $0.contains("Unit")
+      }
+    }
+    let json =
+      #"TRIBUNE_OUTCOMES=[{"delegate":5,"label":"restore","outcome":"vetoed","reason":"","pid":42,"#
+      + #""uid":1,"process":"rsync","unit":"#
+    #expect(
+      fields(user, outcome(.vetoed, unit: "user@1.service", userUnit: "restore.service")) == [
+        "TRIBUNE_ASKER_UID=0", "TRIBUNE_ASKER_UNIT=user@1.service",
+        "TRIBUNE_ASKER_USER_UNIT=prune.service", "TRIBUNE_VETOED_BY_UNIT=user@1.service",
+        "TRIBUNE_VETOED_BY_USER_UNIT=restore.service",
+        json + #""user@1.service","systemUnit":"user@1.service","userUnit":"restore.service","#
+          + #""elapsed":1.000350}]"#,
+      ])
+    #expect(
+      fields(PeerUnits(user: "prune.service"), outcome(.vetoed, unit: "", userUnit: "restore.service")) == [
+        "TRIBUNE_ASKER_UID=0", "TRIBUNE_ASKER_UNIT=prune.service", "TRIBUNE_ASKER_USER_UNIT=prune.service",
+        "TRIBUNE_VETOED_BY_UNIT=restore.service", "TRIBUNE_VETOED_BY_USER_UNIT=restore.service",
+        json + #""restore.service","systemUnit":"","userUnit":"restore.service","elapsed":1.000350}]"#,
       ])
   }
 
@@ -224,8 +251,11 @@ struct CatalogTests {
   @Test("describes entries whose fields are all documented")
   func documentation() throws {
     let text = try repositoryText("docs/SEMANTICS.md")
-    let outcomes = (0..<70).map { _ in outcome(.vetoed, "why") }
-    let all = entry(.allowed, outcomes, vetoes: Array(0..<70), override: "now").journalEntry.fields
+    let outcomes = (0..<70).map { _ in outcome(.vetoed, "why", userUnit: "a.service") }
+    let all = entry(
+      .allowed, outcomes, vetoes: Array(0..<70), override: "now",
+      asker: PeerUnits(system: "user@1.service", user: "b.service")
+    ).journalEntry.fields
     for field in all where !field.hasPrefix("SYSLOG_") {
       let name = field.prefix { $0 != "=" }
       #expect(text.contains("`\(name)`"), "\(name)")
