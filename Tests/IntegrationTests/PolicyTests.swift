@@ -110,6 +110,34 @@ struct PolicyTests {
     try bus.tribunectl("ask", "y.shouldA").expect(0)
   }
 
+  @Test("Refusals are logged with their line, a few a second for each user; the rest is counted, as are all")
+  func denialLog() throws {
+    try write("allow * ** user:*\ndeny post a.** user:65534\ndeny post a.** user:65533\n")
+    let bus = try TestBus(folder: folder)
+    let count = 500
+    for (user, count) in [(Self.bob, count), (Self.ann, 1)] {
+      let client = try RawClient.greeted(bus, as: user)
+      // Nobody waits for these.
+      for _ in 0..<count { try client.send(Post(), serial: 1, name: "a.b") }
+      try client.settle()
+    }
+    #expect(try RawClient.greeted(bus).busEntry().denied == UInt64(count + 1))
+    #expect(bus.stop() == 0)
+    let log = try bus.log().split(separator: "\n")
+    func lines(_ user: UInt32, _ line: Int) -> Int {
+      let file = "\(folder.path)/etc/policy.d/10.policy"
+      return log.count {
+        $0.contains("refused connection :")
+          && $0.hasSuffix(": user \(user) may not post a.b: denied by \(file):\(line)")
+      }
+    }
+    #expect(lines(Self.ann, 3) == 1)
+    let logged = lines(Self.bob, 2)
+    let omitted = log.filter { $0.contains("user 65534: ") && $0.hasSuffix(" about refusals omitted") }
+      .reduce(0) { $0 + ($1.split(separator: " ").lazy.compactMap { Int($0) }.first ?? 0) }
+    #expect(logged > 0 && omitted > 0 && logged + omitted == count, "\(logged) \(omitted)")
+  }
+
   // MARK: Whose bus it is
 
   @Test("Without a policy, the bus is that of the user who runs it, and of root")
