@@ -149,9 +149,8 @@ struct PolicyTests {
       1, errors: "tribunectl: user 65534 may not post user.65534.a: no line of the policy allows it\n")
   }
 
-  @Test("Who runs a bus may do everything on it, also with a policy, and root what that says")
-  func unprivileged() throws {
-    try write("allow post root.** user:root\n")
+  /// A bus that Ann runs.
+  private func busOfAnn() throws -> (bus: RunningProgram, address: String) {
     // The folder is root's, and the socket the daemon's.
     try folder.write("", to: "run/placeholder")
     _ = unsafe chown("\(folder.path)/run", Self.ann, Self.ann)
@@ -163,12 +162,40 @@ struct PolicyTests {
       "--listen=\(path)", "--config=\(folder.path)/etc",
     ])
     while let line = try bus.errors.line(), !line.contains("listening on") {}
-    let ann = try OtherUser(Self.ann, on: "unix:\(path)", in: folder)
+    return (bus, "unix:\(path)")
+  }
+
+  @Test("Who runs a bus may do everything on it, also with a policy, and root what that says")
+  func unprivileged() throws {
+    try write("allow post root.** user:root\n")
+    let (bus, address) = try busOfAnn()
+    let ann = try OtherUser(Self.ann, on: address, in: folder)
     try ann.tribunectl("post", "a.b").expect(0)
     try ann.tribunectl("ask", "a.shouldB", "--override=mine").expect(0)
-    try TestBus.tribunectl(["post", "root.a"], address: "unix:\(path)").expect(0)
-    try TestBus.tribunectl(["post", "a.b"], address: "unix:\(path)").expect(
+    try TestBus.tribunectl(["post", "root.a"], address: address).expect(0)
+    try TestBus.tribunectl(["post", "a.b"], address: address).expect(
       1, errors: "tribunectl: user 0 may not post a.b: no line of the policy allows it\n")
+    withExtendedLifetime(bus) {}
+  }
+
+  @Test("Without a policy, root may do everything on the bus of another user, and others nothing")
+  func rootWithoutPolicy() throws {
+    let (bus, address) = try busOfAnn()
+    let bob = try OtherUser(Self.bob, on: address, in: folder)
+    let actions = [
+      ["post", "a.b"], ["post", "a.b", "1", "--retain"], ["observe", "**", "--retained", "-N", "1"],
+      ["ask", "a.shouldB"], ["ask", "a.shouldB", "--override=why"], ["explain", "a.shouldB"],
+      ["hold", "--why=x", "**", "--", "true"], ["tree"],
+    ]
+    for arguments in actions {
+      try TestBus.tribunectl(arguments, address: address).expect(0)
+      let refused = try FinishedProgram(bob.command(arguments))
+      #expect(refused.status != 0, "\(arguments)")
+      #expect(
+        refused.errors.hasPrefix("tribunectl: user 65534 may not ")
+          && refused.errors.hasSuffix(": no line of the policy allows it\n"), "\(arguments) \(refused)")
+    }
+    withExtendedLifetime(bus) {}
   }
 
   @Test("Groups count, the supplementary ones too")
