@@ -289,6 +289,36 @@ struct FlowTests {
 
   // MARK: The log
 
+  @Test("an ordinary user whose observers lose takes few lines of the log, and all are counted")
+  func losingUser() throws {
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    let bus = try TestBus(
+      configuration: "[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=1ms\n", folder: folder)
+    let observers = try (0..<50).map { _ in
+      let client = try RawClient.greeted(bus, as: 65_534)
+      try client.observe("load.*", serial: 1)
+      return client
+    }
+    let poster = try RawClient.greeted(bus)
+    let stream = PostStream(poster)
+    try stream.post(1000)
+    try poster.settle()
+    for observer in observers {
+      var tally = Tally()
+      try observer.read(&tally, to: stream.posted)
+      #expect(tally.lost > 0)
+    }
+    #expect(bus.stop() == 0)
+    let logged = try ["does not read", "reads again"].map { try Self.lines(bus, with: $0).count }
+    let omitted = try Self.lines(bus, with: "about lossy observers omitted").reduce(0) { sum, line in
+      #expect(line.contains("user 65534: "))
+      return sum + (line.split(separator: " ").lazy.compactMap { Int($0) }.first ?? 0)
+    }
+    #expect(logged[0] > 0 && omitted > 0)
+    #expect(logged[0] + logged[1] + omitted == 2 * observers.count)
+  }
+
   @Test("clients that the bus closes again and again take few lines of the log, and all are counted")
   func badClients() throws {
     let bus = try TestBus()
