@@ -157,7 +157,7 @@ final class InstalledPolicyTests {
       return foreignPatterns("shouldQuit").map { Attempt(.delegate, Attach(patterns: [$0], isSet: true)) }
         + [Attempt(nil, Attach(patterns: [pattern], isSet: true))]
     case .hold:
-      return foreignPatterns("shouldQuit").map { Attempt(.hold, Hold(), $0, text: "why") }
+      return ([""] + foreignPatterns("shouldQuit")).map { Attempt(.hold, Hold(), $0, text: "why") }
         + [Attempt(nil, Hold(), pattern, text: "why")]
     case .override:
       let ask = Ask(flags: .overrides, overrideReason: "I say so")
@@ -252,6 +252,12 @@ final class InstalledPolicyTests {
       try bob.send(fields, serial: serial)
       let reply = try reply(to: serial, by: bob)
       #expect(try reply.kind == .error && reply.decode(Refusal.self).code == code, "\(fields)")
+    }
+    // Unlike a hold, a delegate always says which names it responds to.
+    for isSet in [false, true] {
+      for patterns in [[], [""], ["user.\(Self.bob).a", ""]] {
+        try expectRefusal(Attach(patterns: patterns, isSet: isSet), .invalidPattern)
+      }
     }
     for answer in AnswerKind.allCases {
       try expectRefusal(
