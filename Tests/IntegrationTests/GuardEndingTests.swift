@@ -122,6 +122,20 @@ struct GuardEndingTests {
     #expect(!errors.contains("approved"))
   }
 
+  @Test("with --mode=order, the delegates behind the first veto are not asked, and a guard names that alone")
+  func firstReason() throws {
+    for (order, label) in ["first", "second"].enumerated() {
+      try bus.staying(
+        "delegate", "a.shouldB", "--order=\(order)", "--label=\(label)", "--veto=because of \(label)")
+    }
+    let guarded = try bus.tribunectl("guard", "a.b", "--mode=order", "--", "echo", "ran")
+    guarded.expect(77, output: "")
+    let lines = guarded.errors.split(separator: "\n")
+    #expect(lines.count == 2 && lines[0] == "tribunectl: a.b was vetoed:")
+    #expect(lines[1].hasPrefix("  vetoed by first (") && lines[1].hasSuffix(": because of first"))
+    #expect(try bus.tribunectl("guard", "a.b", "--", "true").errors.contains("because of second"))
+  }
+
   @Test("should, will and did come from one connection")
   func oneConnection() throws {
     let monitor = try bus.staying("-j", "monitor")
