@@ -242,6 +242,30 @@ struct CommandTests {
 
   // MARK: Usage
 
+  @Test("--user and --system choose the bus whatever the environment says, and the ready line names it")
+  func choosing() throws {
+    let folder = try TestFolder()
+    try folder.write("", to: "tribune/placeholder")
+    let bus = try TestBus(socket: "tribune/bus", folder: folder)
+    let environment = ["TRIBUNE_ADDRESS": self.bus.address, "XDG_RUNTIME_DIR": folder.path]
+    let user = try bus.start(["--user", "hold", "a.shouldB", "--why=user"], environment: environment)
+    #expect(try user.errors.line()?.hasSuffix(", on \(bus.address)") == true)
+    // In a mount namespace, the folder is /run, so that the same bus is the system's.
+    let system = try RunningProgram(
+      [
+        "/usr/bin/env", "unshare", "--mount", "sh", "-c", #"mount --bind "$0" /run && exec "$@""#,
+        folder.path, try Programs.path(of: "tribunectl"), "--system", "hold", "a.shouldB", "--why=system",
+      ],
+      environment: ["TRIBUNE_ADDRESS": self.bus.address, "XDG_RUNTIME_DIR": "/nowhere"])
+    #expect(try system.errors.line()?.hasSuffix(", on unix:/run/tribune/bus") == true)
+    let verdict = try bus.tribunectl("-j", "ask", "a.shouldB", "--mode=all")
+    #expect(try verdict.outcomes().map { $0["reason"] as? String } == ["user", "system"])
+    try self.bus.tribunectl("ask", "a.shouldB").expect(0)
+    try self.bus.tribunectl("--user", "list", environment: ["XDG_RUNTIME_DIR": ""]).expect(
+      2, output: "", errors: "tribunectl: --user needs $XDG_RUNTIME_DIR\n")
+    withExtendedLifetime((user, system)) {}
+  }
+
   @Test(
     "no arguments make tribunectl trap",
     arguments: [

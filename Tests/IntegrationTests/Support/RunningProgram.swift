@@ -126,7 +126,7 @@ extension TestBus {
     let line = try program.errors.line()
     guard let line,
       ["observing ", "attached ", "monitoring ", "capturing ", "holding ", "declared "].contains(
-        where: line.hasPrefix)
+        where: line.hasPrefix), line.hasSuffix(", on \(address)")
     else { throw Programs.Missing(description: "\(arguments) is not ready: \(line ?? "")") }
     return program
   }
