@@ -187,6 +187,25 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
+  @Test("one that is replaced makes it fail and say by whom, and when it is started again all are asked")
+  func replaced() throws {
+    try add("a/1", "echo no; exit 1")
+    try add("b/1", "echo never; exit 1")
+    let program = try started()
+    #expect(try program.errors.line()?.hasPrefix("attached ") == true)
+    let other = try bus.staying("delegate", "c", "--approve", "--set", "--label=other")
+    #expect(program.status() == 1)
+    #expect(
+      try program.errors.rest().contains("tribunectl: replaced by other (tribunectl, pid \(other.pid), uid "))
+    #expect(try asked("a").isEmpty && asked("b").isEmpty)
+    let again = try started()
+    #expect(try again.errors.line() == "attached \(root) (any object, 2 delegates), on \(bus.address)")
+    #expect(try asked("a") == ["1 vetoed no"])
+    #expect(try asked("b") == ["1 vetoed never"])
+    #expect(try asked("c") == ["other approved "])
+    #expect(again.end(SIGTERM) == 0)
+  }
+
   @Test("it ends when the bus does")
   func busGoes() throws {
     let program = try started("--reconnect=0")
