@@ -90,14 +90,17 @@ struct PeerIdentityTests {
     }
   }
 
-  @Test("is not verified if the kernel has no handles: then the unit is a claim")
-  func unverified() throws {
-    let credentials = PeerCredentials(pid: getpid(), uid: 1000, gid: 100)
-    let (peer, subject) = PeerIdentity.identify(credentials, [], .unverified)
-    let unit = peer.units.system
-    #expect(subject.unit == (unit.isEmpty ? .none : .claimed(unit)))
-    let outside = PeerIdentity.identify(
-      PeerCredentials(pid: 0, uid: 1000, gid: 100), [], .unverified)
-    #expect(outside.1.unit == .unknown)
+  @Test(
+    "has a unit that is known with a handle of the process, a claim without, and unknown without the process")
+  func units() throws {
+    let pair = try UnixSocket.makePair()
+    let process = try PeerProcess(peerOf: pair.one)
+    #expect(PeerIdentity.unit("a.service", of: process) == .known("a.service"))
+    #expect(PeerIdentity.unit("a.service", of: .unverified) == .claimed("a.service"))
+    #expect(PeerIdentity.unit("a.service", of: .gone) == .unknown)
+    #expect(PeerIdentity.unit("", of: process) == .none)
+    #expect(PeerIdentity.unit("", of: .gone) == .unknown)
+    let outside = PeerIdentity.identify(PeerCredentials(pid: 0, uid: 1000, gid: 100), [], .unverified)
+    #expect(outside.1 == Subject(user: 1000, unit: .unknown))
   }
 }

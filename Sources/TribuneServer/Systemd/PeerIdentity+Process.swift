@@ -23,16 +23,16 @@ nonisolated extension PeerIdentity {
     _ credentials: PeerCredentials, _ groups: Groups, _ process: borrowing PeerProcess
   ) -> (PeerIdentity, Subject) {
     let peer = PeerIdentity(credentials, process)
-    let unit: Subject.Unit =
-      if process.hasEnded || credentials.pid <= 0 {
-        // Nothing is known of a process in another namespace.
-        .unknown
-      } else if peer.units.system.isEmpty {
-        .none
-      } else {
-        process.isVerified ? .known(peer.units.system) : .claimed(peer.units.system)
-      }
+    // Nothing is known of a process in another namespace.
+    let unit = credentials.pid <= 0 ? .unknown : unit(peer.units.system, of: process)
     return (peer, Subject(user: peer.uid, groups: groups, unit: unit))
+  }
+
+  /// - Parameter name: the unit that its process id is in; empty if none.
+  static func unit(_ name: String, of process: borrowing PeerProcess) -> Subject.Unit {
+    if process.hasEnded { return .unknown }
+    if name.isEmpty { return .none }
+    return process.isVerified ? .known(name) : .claimed(name)
   }
 
   private static func units(of pid: Int32) -> PeerUnits {
