@@ -73,9 +73,10 @@ struct Context: Sendable {
 
   func print(_ line: String) throws(CommandError) { try write(line + "\n") }
 
-  func print(_ value: JSONValue) throws(CommandError) {
-    try print(json == .pretty ? value.pretty : value.compact)
-  }
+  func print(_ value: JSONValue) throws(CommandError) { try write(text(of: value)) }
+
+  /// The value as --json wants it, and a line feed.
+  func text(of value: JSONValue) -> String { (json == .pretty ? value.pretty : value.compact) + "\n" }
 
   /// Writes the text, or with --json the value.
   func write(_ text: @autoclosure () -> String, or value: @autoclosure () -> JSONValue) throws(CommandError) {

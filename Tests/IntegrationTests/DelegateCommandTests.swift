@@ -103,4 +103,40 @@ struct DelegateCommandTests {
       #expect(verdict.outcomes.map(\.outcome) == [.approved])
     }
   }
+
+  @Test(
+    "it vetoes also if nobody reads what it prints, and prints little of what another user asks",
+    arguments: ["", "-j"])
+  func output(format: String) throws {
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    let bus = try TestBus(folder: folder)
+    let delegate = try bus.staying(
+      (format.isEmpty ? [] : [format]) + [
+        "delegate", "a", "--veto=no", "--on-failure=abstain", "--timeout=1min",
+      ])
+    let flood = try RawClient.greeted(bus, as: 65_534)
+    let count = 200 as Serial
+    for serial in 1...count {
+      try flood.send(
+        Ask(), serial: serial, name: "a", text: "\"" + String(repeating: "x", count: 50_000) + "\"")
+      #expect(try flood.nextVerdict().verdict == .vetoed)
+    }
+    // More than a pipe holds, and the limit for one user does not count for root.
+    let root = try RawClient.greeted(bus)
+    let userInfo = "\"" + String(repeating: "y", count: 1_000) + "\""
+    for serial in 1...count {
+      try root.send(Ask(), serial: serial, name: "a", text: userInfo)
+      #expect(try root.nextVerdict().verdict == .vetoed)
+    }
+    var (of, length) = (0 as Serial, 0)
+    while of < count {
+      let line = try #require(try delegate.output.line())
+      length += line.utf8.count
+      if line.contains(userInfo) { of += 1 }
+      #expect(!line.contains("xxx"))
+    }
+    #expect(length < 500_000)
+    #expect(delegate.end(SIGTERM) == 0)
+  }
 }

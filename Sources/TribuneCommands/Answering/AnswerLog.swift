@@ -1,12 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Synchronization
 import Tribune
 import TribuneJSON
+import TribuneSystem
 
 /// Prints a delegate's answers, and the notifications that it receives, on standard output.
+///
+/// Whoever asks causes a line. So userInfo is printed up to a length, and of each user a few lines in a second. The output is
+/// written by a queue of its own: a delegate answers whether or not anybody reads what it prints.
 final class AnswerLog: Sendable {
+  private struct State {
+    /// Bytes that wait for the output.
+    var waitingByteCount = 0
+    /// Lines since the last one that was printed.
+    var omittedCount = 0
+    /// Lines of each user in this second.
+    var counts: [UInt32: Int] = [:]
+    var second: UInt64 = 0
+  }
+
+  /// Lines of one user in a second; privileged users have no limit.
+  private static let linesMax = 20
+  private static let waitingByteCountMax = 1 << 20
+  /// How long the end of the command waits for the output.
+  private static let flushTime = DispatchTimeInterval.seconds(1)
+
   private let context: Context
+  private let queue = DispatchQueue(label: "output")
+  private let writes = DispatchGroup()
+  private let state = Mutex(State())
   private let hasReportedOutput = Mutex(false)
   private let (ends, end) = AsyncStream<CommandError>.makeStream(bufferingPolicy: .bufferingOldest(1))
 
@@ -22,16 +46,67 @@ final class AnswerLog: Sendable {
     since asked: ContinuousClock.Instant = .now
   ) {
     let elapsed = asked.duration(to: .now)
-    write { () throws(CommandError) in
-      try context.write(
-        question.line(with: answer, by: label, after: elapsed, in: context) + "\n",
-        or: question.json(with: answer, by: label, after: elapsed))
+    guard !context.isQuiet, hasLine(for: question.asker.uid) else { return }
+    if context.json == .off {
+      print(question.line(with: answer, by: label, after: elapsed, in: context) + "\n")
+    } else {
+      print(context.text(of: question.json(with: answer, by: label, after: elapsed)))
     }
   }
 
   /// Prints a will- or did-notification as `observe` does.
   func show(_ delivery: Delivery) {
-    write { () throws(CommandError) in try context.print(delivery) }
+    guard !context.isQuiet else { return }
+    print(context.text(of: delivery))
+  }
+
+  /// Whether another line of a user is printed.
+  private func hasLine(for user: UInt32) -> Bool {
+    if ThisProcess.isPrivileged(user) { return true }
+    return state.withLock { state in
+      let second = SystemClock.monotonicNanoseconds / 1_000_000_000
+      if second != state.second { (state.second, state.counts) = (second, [:]) }
+      state.counts[user, default: 0] += 1
+      guard state.counts[user, default: 0] > Self.linesMax else { return true }
+      state.omittedCount += 1
+      return false
+    }
+  }
+
+  private func print(_ text: String) {
+    let length = text.utf8.count
+    let isWaiting = state.withLock { state in
+      guard state.waitingByteCount == 0 || state.waitingByteCount + length <= Self.waitingByteCountMax else {
+        state.omittedCount += 1
+        return false
+      }
+      state.waitingByteCount += length
+      return true
+    }
+    guard isWaiting else { return }
+    queue.async(group: writes) { [self] in
+      writeOmitted()
+      write(text)
+      state.withLock { $0.waitingByteCount -= length }
+    }
+  }
+
+  private func writeOmitted() {
+    let count = state.withLock { state in
+      defer { state.omittedCount = 0 }
+      return state.omittedCount
+    }
+    guard count > 0 else { return }
+    write(
+      context.json == .off
+        ? "(\(count) left out)\n"
+        : context.text(of: .object([("omitted", .unsigned(UInt64(count)))])))
+  }
+
+  /// Waits until everything is written, but not for long.
+  func flush() {
+    queue.async(group: writes) { [self] in writeOmitted() }
+    _ = writes.wait(timeout: .now() + Self.flushTime)
   }
 
   /// Ends the command: another delegate was set in place of this one.
@@ -42,10 +117,9 @@ final class AnswerLog: Sendable {
     end.yield(.failure("replaced by \(participant)"))
   }
 
-  private func write(_ write: () throws(CommandError) -> Void) {
-    guard !context.isQuiet else { return }
+  private func write(_ text: String) {
     do throws(CommandError) {
-      try write()
+      try context.write(text)
     } catch  where error.message.isEmpty {
       end.yield(error)
     } catch {
@@ -71,7 +145,7 @@ extension Question {
     let words = answer?.words ?? "withdrawn: \(withdrawal(after: elapsed))"
     let parts = [
       context.styled(timeOfDay(), .faint), asker.connection, context.styled(name.terminalSafe, .bold),
-      object.isEmpty ? "-" : object.terminalSafe, userInfo.line, label?.terminalSafe ?? "",
+      object.isEmpty ? "-" : object.terminalSafe, userInfo.boundedLine, label?.terminalSafe ?? "",
       "→ \(words)\(isDryRun ? " (dry run)" : "")",
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
@@ -86,7 +160,8 @@ extension Question {
     var value: [(name: String, value: JSONValue)] = []
     if case .value(let given) = answer { value = [("value", given.jsonMember.value)] }
     let members: [(name: String, value: JSONValue)] = [
-      ("query", .unsigned(query)), ("name", .string(name)), ("object", .string(object)), userInfo.jsonMember,
+      ("query", .unsigned(query)), ("name", .string(name)), ("object", .string(object)),
+      userInfo.boundedMember,
       ("asker", asker.json), ("answer", .string(answer?.word ?? "withdrawn")),
       ("reason", .string(answer.map { $0.reason } ?? withdrawal(after: elapsed))),
     ]

@@ -33,6 +33,17 @@ extension UserInfo {
     return text.terminalSafe
   }
 
+  /// Bytes of userInfo that another user can have a delegate print.
+  private static let boundedLength = 1024
+
+  /// The line, or the length instead of a long one.
+  var boundedLine: String { count > Self.boundedLength ? "(\(count.counted("byte")) of userInfo)" : line }
+
+  /// The JSON member, or `userInfoLength` instead of a long one.
+  var boundedMember: (name: String, value: JSONValue) {
+    count > Self.boundedLength ? ("userInfoLength", .unsigned(UInt64(count))) : jsonMember
+  }
+
   /// A JSON member: `userInfo` as JSON, or null if there is none.
   var jsonMember: (name: String, value: JSONValue) { jsonMember(named: "userInfo") }
 
@@ -106,7 +117,10 @@ extension Delivery {
 }
 
 extension Context {
-  func print(_ delivery: Delivery) throws(CommandError) {
-    try write(delivery.line(in: self) + "\n", or: delivery.json)
+  func print(_ delivery: Delivery) throws(CommandError) { try write(text(of: delivery)) }
+
+  /// A notification as it is printed.
+  func text(of delivery: Delivery) -> String {
+    json == .off ? delivery.line(in: self) + "\n" : text(of: delivery.json)
   }
 }

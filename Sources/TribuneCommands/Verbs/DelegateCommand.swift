@@ -101,6 +101,7 @@ struct DelegateCommand: Command {
       end = await Self.end(of: folder, log, in: context, or: { await folder.run() })
     }
     await runner.end()
+    log.flush()
     throw end
   }
 
