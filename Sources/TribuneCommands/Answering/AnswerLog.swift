@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Synchronization
 import Tribune
 import TribuneJSON
@@ -8,13 +7,11 @@ import TribuneSystem
 
 /// Prints a delegate's answers, and the notifications that it receives, on standard output.
 ///
-/// Whoever asks causes a line. So userInfo is printed up to a length, and of each user a few lines in a second. The output is
-/// written by a queue of its own: a delegate answers whether or not anybody reads what it prints.
+/// Whoever asks causes a line. So userInfo is printed up to a length, and of each user a few lines in a second. A delegate
+/// answers whether or not anybody reads what it prints.
 final class AnswerLog: Sendable {
   private struct State {
-    /// Bytes that wait for the output.
-    var waitingByteCount = 0
-    /// Lines since the last one that was printed.
+    /// Lines that were left out since the last one that was printed.
     var omittedCount = 0
     /// Lines of each user in this second.
     var counts: [UInt32: Int] = [:]
@@ -23,18 +20,39 @@ final class AnswerLog: Sendable {
 
   /// Lines of one user in a second; privileged users have no limit.
   private static let linesMax = 20
-  private static let waitingByteCountMax = 1 << 20
   /// How long the end of the command waits for the output.
-  private static let flushTime = DispatchTimeInterval.seconds(1)
+  private static let flushTime = Duration.seconds(1)
 
   private let context: Context
-  private let queue = DispatchQueue(label: "output")
-  private let writes = DispatchGroup()
+  private let output: OutputThread
   private let state = Mutex(State())
-  private let hasReportedOutput = Mutex(false)
-  private let (ends, end) = AsyncStream<CommandError>.makeStream(bufferingPolicy: .bufferingOldest(1))
+  private let ends: AsyncStream<CommandError>
+  private let end: AsyncStream<CommandError>.Continuation
 
-  init(in context: Context) { self.context = context }
+  init(in context: Context) throws(CommandError) {
+    self.context = context
+    let (ends, end) = AsyncStream<CommandError>.makeStream(bufferingPolicy: .bufferingOldest(1))
+    (self.ends, self.end) = (ends, end)
+    let hasReported = Mutex(false)
+    do throws(Errno) {
+      output = try OutputThread { text in
+        do throws(CommandError) {
+          try context.write(text)
+        } catch  where error.message.isEmpty {
+          end.yield(error)
+        } catch {
+          // A full disk must not lift a veto.
+          let isFirst = hasReported.withLock { hasReported in
+            defer { hasReported = true }
+            return !hasReported
+          }
+          if isFirst { context.terminal.report("answers are no longer shown: \(error.message)") }
+        }
+      }
+    } catch {
+      throw .failure("answers cannot be shown: \(error)")
+    }
+  }
 
   /// Prints an answer; nil means that the question was withdrawn.
   ///
@@ -74,39 +92,26 @@ final class AnswerLog: Sendable {
   }
 
   private func print(_ text: String) {
-    let length = text.utf8.count
-    let isWaiting = state.withLock { state in
-      guard state.waitingByteCount == 0 || state.waitingByteCount + length <= Self.waitingByteCountMax else {
-        state.omittedCount += 1
-        return false
-      }
-      state.waitingByteCount += length
-      return true
-    }
-    guard isWaiting else { return }
-    queue.async(group: writes) { [self] in
-      writeOmitted()
-      write(text)
-      state.withLock { $0.waitingByteCount -= length }
-    }
+    printOmitted()
+    if !output.write(text) { state.withLock { $0.omittedCount += 1 } }
   }
 
-  private func writeOmitted() {
+  private func printOmitted() {
     let count = state.withLock { state in
       defer { state.omittedCount = 0 }
       return state.omittedCount
     }
     guard count > 0 else { return }
-    write(
+    let text =
       context.json == .off
-        ? "(\(count) left out)\n"
-        : context.text(of: .object([("omitted", .unsigned(UInt64(count)))])))
+      ? "(\(count) lines left out)\n" : context.text(of: .object([("omitted", .unsigned(UInt64(count)))]))
+    if !output.write(text) { state.withLock { $0.omittedCount += count } }
   }
 
   /// Waits until everything is written, but not for long.
   func flush() {
-    queue.async(group: writes) { [self] in writeOmitted() }
-    _ = writes.wait(timeout: .now() + Self.flushTime)
+    printOmitted()
+    output.flush(atMost: Self.flushTime)
   }
 
   /// Ends the command: another delegate was set in place of this one.
@@ -115,21 +120,6 @@ final class AnswerLog: Sendable {
       delegate.id, label: delegate.label, process: delegate.process, pid: delegate.pid, uid: delegate.uid,
       units: delegate.units)
     end.yield(.failure("replaced by \(participant)"))
-  }
-
-  private func write(_ text: String) {
-    do throws(CommandError) {
-      try context.write(text)
-    } catch  where error.message.isEmpty {
-      end.yield(error)
-    } catch {
-      // A full disk must not lift a veto.
-      let isFirst = hasReportedOutput.withLock { hasReported in
-        defer { hasReported = true }
-        return !hasReported
-      }
-      if isFirst { context.terminal.report("answers are no longer shown: \(error.message)") }
-    }
   }
 
   /// Returns when the reader of the output has closed it, or when the delegate was replaced.

@@ -61,7 +61,7 @@ struct DelegateCommand: Command {
     if case .terminal = source, !StandardInput.isTerminal {
       throw .usage("standard input is not a terminal: delegate needs one of \(Self.sourcesText)")
     }
-    let log = AnswerLog(in: context)
+    let log = try AnswerLog(in: context)
     let connection: Connection
     do throws(TribuneError) {
       connection = try await context.connectToStay(missing: "notification", identifyingPosters: true)

@@ -28,7 +28,7 @@ extension Bus {
 
   /// Restores the turns of a connection, after its delegates and all queries.
   ///
-  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if there is no such connection.
+  /// - Throws: an error if the fields are invalid; no question has a turn then. `notFound` if there is no such connection.
   package mutating func restoreTurns(_ fields: RawSpan, of id: ConnectionID) throws(WireError) {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import TribuneSystem
+
+/// Writes texts in their order on a thread of its own, so that nobody waits for the reader of the output.
+final class OutputThread: Sendable {
+  private struct State {
+    var waiting: [String] = []
+    /// Bytes that are not written yet.
+    var byteCount = 0
+  }
+
+  /// Bytes that wait to be written. One text may be longer, if it waits alone.
+  private static let byteCountMax = 1 << 20
+
+  private let state = Mutex(State())
+  private let hasMore: Wakeup
+  private let isDone: Wakeup
+
+  /// - Parameter write: runs on the thread.
+  init(_ write: @escaping @Sendable (String) -> Void) throws(Errno) {
+    hasMore = try Wakeup()
+    isDone = try Wakeup()
+    try Thread.start { [self] in run(write) }
+  }
+
+  /// - Returns: false if too much waits already.
+  func write(_ text: String) -> Bool {
+    let isTaken = state.withLock { state in
+      let length = text.utf8.count
+      guard state.byteCount == 0 || state.byteCount + length <= Self.byteCountMax else { return false }
+      state.waiting.append(text)
+      state.byteCount += length
+      return true
+    }
+    if isTaken { hasMore.signal() }
+    return isTaken
+  }
+
+  private func run(_ write: (String) -> Void) {
+    while true {
+      let texts = state.withLock { state in
+        defer { state.waiting = [] }
+        return state.waiting
+      }
+      for text in texts {
+        write(text)
+        state.withLock { $0.byteCount -= text.utf8.count }
+      }
+      guard texts.isEmpty else { continue }
+      isDone.signal()
+      hasMore.wait(atMost: .seconds(3600))
+    }
+  }
+
+  /// Waits until everything is written, or until `limit`.
+  func flush(atMost limit: Duration) {
+    let end = SystemClock.monotonicNanoseconds + UInt64(limit / .nanoseconds(1))
+    while state.withLock({ $0.byteCount > 0 }), SystemClock.monotonicNanoseconds < end {
+      isDone.wait(atMost: .milliseconds(100))
+    }
+  }
+}
