@@ -180,6 +180,28 @@ struct QuestionTurnsTests {
     #expect(asked() == [5])
   }
 
+  @Test(
+    "Questions that end after the server was told wait for the next time",
+    arguments: [Restart?.none, .replay, .snapshot])
+  func unreadAfterReport(restart: Restart?) throws {
+    try ask(1...7, by: Self.bob)
+    bus.cancel(1, by: try slot(Self.bob))
+    #expect(bus.popUnreadInbox() == delegate)
+    bus.cancel(2, by: try slot(Self.bob))
+    #expect(asked() == [1, 2, 3])
+    _ = bus.take()
+    if let restart {
+      bus.restart(restart)
+      #expect(bus.popUnreadInbox() == delegate)
+    }
+    noteRead()
+    #expect(asked() == [4])
+    #expect(bus.popUnreadInbox() == delegate)
+    noteRead()
+    #expect(asked() == [5])
+    #expect(bus.popUnreadInbox() == nil)
+  }
+
   @Test("The connection of a delegate ends while questions wait for it")
   func departure() throws {
     try ask(1...6, by: Self.bob)

@@ -7,8 +7,8 @@ import TribuneSystem
 
 /// Prints a delegate's answers, and the notifications that it receives, on standard output.
 ///
-/// Whoever asks causes a line. So userInfo is printed up to a length, and of each user a few lines in a second. A delegate
-/// answers whether or not anybody reads what it prints.
+/// Whoever asks causes a line. So a question's userInfo is printed up to a length, and a few questions of each user in a
+/// second. A delegate answers whether or not anybody reads what it prints.
 final class AnswerLog: Sendable {
   private struct State {
     /// Lines that were left out since the last one that was printed.
@@ -104,12 +104,13 @@ final class AnswerLog: Sendable {
     guard count > 0 else { return }
     let text =
       context.json == .off
-      ? "(\(count) lines left out)\n" : context.text(of: .object([("omitted", .unsigned(UInt64(count)))]))
+      ? "(left out: \(count))\n" : context.text(of: .object([("omitted", .unsigned(UInt64(count)))]))
     if !output.write(text) { state.withLock { $0.omittedCount += count } }
   }
 
   /// Waits until everything is written, but not for long.
   func flush() {
+    output.flush(atMost: Self.flushTime)
     printOmitted()
     output.flush(atMost: Self.flushTime)
   }

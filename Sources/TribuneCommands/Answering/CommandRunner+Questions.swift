@@ -29,7 +29,7 @@ extension CommandRunner {
     case .withdrawn: return .failed("the question was withdrawn")
     case .cannotStart(let error):
       let message = error.message(starting: command)
-      context.terminal.report(message.terminalSafe)
+      reportOnce(message.terminalSafe)
       return .failed(message)
     case .ended(let ending) where question.wantsValue && ending.termination == .exited(0):
       return Self.value(in: ending.output, upTo: valueLength)

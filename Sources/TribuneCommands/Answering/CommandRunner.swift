@@ -28,9 +28,12 @@ actor CommandRunner {
   private var waiting: [CommandTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]
   private var lastTicket = 0
   private var hasEnded = false
+  /// What was said on standard error.
+  private var reported: Set<String> = []
 
   /// Commands that run at a time.
   private static let commandsMax = 64
+  private static let reportedMax = 64
   /// Questions of one user that wait, and bytes of userInfo in them.
   private static let waitingMax = 256
   private static let waitingByteCountMax = 64 << 20
@@ -101,6 +104,13 @@ actor CommandRunner {
     guard let continuation = waiting.removeValue(forKey: ticket) else { return }
     turns.leave(ticket, of: user)
     continuation.resume(returning: false)
+  }
+
+  /// Says something on standard error that each question could cause. It is said once, and no more than a pipe holds, so
+  /// that nobody waits for its reader.
+  func reportOnce(_ message: String) {
+    guard reported.count < Self.reportedMax, reported.insert(message).inserted else { return }
+    context.terminal.report(message)
   }
 
   private func start(

@@ -3,7 +3,7 @@
 import Synchronization
 import TribuneSystem
 
-/// Writes texts in their order on a thread of its own, so that nobody waits for the reader of the output.
+/// Writes texts in their order on a thread of its own, so that others go on while nobody reads the output.
 final class OutputThread: Sendable {
   private struct State {
     var waiting: [String] = []
@@ -54,7 +54,7 @@ final class OutputThread: Sendable {
     }
   }
 
-  /// Waits until everything is written, or until `limit`.
+  /// Waits until everything is written, but not longer than `limit`.
   func flush(atMost limit: Duration) {
     let end = SystemClock.monotonicNanoseconds + UInt64(limit / .nanoseconds(1))
     while state.withLock({ $0.byteCount > 0 }), SystemClock.monotonicNanoseconds < end {

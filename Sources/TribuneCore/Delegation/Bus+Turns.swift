@@ -52,13 +52,13 @@ extension Bus {
     return freed
   }
 
-  /// Has the server tell when a client has read everything, if questions wait for that.
+  /// Has the server tell when a client has read what it was sent until now, if questions wait for that.
   mutating func report(_ inbox: QuestionInbox) {
     if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.turns.value.slot) }
   }
 
   /// The next connection with unread questions that make others wait. `noteRead` must follow once its client has read
-  /// everything.
+  /// what was queued for it by now.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }
@@ -75,10 +75,11 @@ extension Bus {
     isConnected(slot) && connections[slot].inbox?.turns.value.isReported == true
   }
 
-  /// The client of a connection has read everything that was sent to it.
+  /// The client of a connection has read what was queued for it when `popUnreadInbox` returned it.
   package mutating func noteRead(by slot: ConnectionSlot, at now: Instant) {
     guard let inbox = connections[slot].inbox else { return }
     inbox.turns.value.noteRead()
     sendWaiting(of: inbox, at: now)
+    report(inbox)
   }
 }

@@ -13,7 +13,7 @@ import TribuneWire
 ///
 /// A question counts from when it is sent until it is answered or deferred, or the delegate asks a query of its own for
 /// it. If its query ends before that, or its time, the delegate may still have it to read. It is then *unread*, and counts
-/// until the client has read everything.
+/// until the client has read what it was sent until then.
 struct QuestionTurns {
   /// A question that waits.
   struct Waiting {
@@ -30,6 +30,8 @@ struct QuestionTurns {
     /// Questions that count, unread ones included.
     var sent = 0
     var unread = 0
+    /// The unread ones that the server was told of.
+    var reported = 0
     /// By number. Those that are not open are removed when they are many.
     var waiting: [Waiting] = []
     /// None before this place is open.
@@ -141,12 +143,13 @@ struct QuestionTurns {
     unreadCount += 1
   }
 
-  /// The client has read everything.
+  /// The client has read what it had been sent when the server was told.
   mutating func noteRead() {
     isReported = false
-    for user in users.indices.reversed() where users[user].unread > 0 {
-      let count = users[user].unread
-      users[user].unread = 0
+    for user in users.indices.reversed() where users[user].reported > 0 {
+      let count = users[user].reported
+      users[user].reported = 0
+      users[user].unread -= count
       unreadCount -= count
       release(count, at: user)
     }
@@ -156,6 +159,7 @@ struct QuestionTurns {
   mutating func takeReport() -> Bool {
     guard !isReported, unreadCount > 0, isAnyWaiting else { return false }
     isReported = true
+    for user in users.indices { users[user].reported = users[user].unread }
     return true
   }
 
@@ -256,9 +260,9 @@ extension [QuestionTurns.Waiting] {
 // MARK: Restoring
 
 extension QuestionTurns {
-  /// How many unread questions there are of each user.
-  var unreadByUser: [(uid: UInt32, count: Int)] {
-    users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread) }
+  /// How many unread questions there are of each user, and of how many the server was told.
+  var unreadByUser: [(uid: UInt32, count: Int, reported: Int)] {
+    users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread, $0.reported) }
   }
 
   /// The questions that wait, by user in the order of their turns.
@@ -270,12 +274,16 @@ extension QuestionTurns {
   mutating func restoreSent(of uid: UInt32, isPrivileged: Bool) { start(at: place(of: uid, isPrivileged)) }
 
   /// Counts questions that were unread in an earlier bus.
-  mutating func restoreUnread(_ count: Int, of uid: UInt32, isPrivileged: Bool) {
+  ///
+  /// - Parameter reported: of how many the server was told.
+  mutating func restoreUnread(_ count: Int, reported: Int, of uid: UInt32, isPrivileged: Bool) {
     guard count > 0 else { return }
     let user = place(of: uid, isPrivileged)
     for _ in 0..<count { start(at: user) }
     users[user].unread += count
+    users[user].reported += reported
     unreadCount += count
+    if reported > 0 { isReported = true }
   }
 }
 

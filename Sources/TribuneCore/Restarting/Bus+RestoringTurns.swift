@@ -9,9 +9,10 @@ extension Bus {
   static func append(_ turns: borrowing QuestionTurns, to buffer: ByteBuffer) {
     let (unread, waiting) = (turns.unreadByUser, turns.waitingByTurn)
     buffer.append(UInt32(unread.count))
-    for (uid, count) in unread {
+    for (uid, count, reported) in unread {
       buffer.append(uid)
       buffer.append(UInt32(count))
+      buffer.append(UInt32(reported))
     }
     buffer.append(UInt32(waiting.count))
     for (uid, questions) in waiting {
@@ -28,7 +29,7 @@ extension Bus {
 
   /// Restores the turns of a connection, after its delegates and all queries.
   ///
-  /// - Throws: an error if the fields are invalid; no question has a turn then. `notFound` if there is no such connection.
+  /// - Throws: an error if the fields are invalid; no turn has changed then. `notFound` if there is no such connection.
   package mutating func restoreTurns(_ fields: RawSpan, of id: ConnectionID) throws(WireError) {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")
@@ -36,14 +37,17 @@ extension Bus {
     // Its delegates may have gone, and have left unread questions.
     let inbox = inbox(of: slot)
     var reader = FieldReader(fields)
-    var unread: [(uid: UInt32, count: Int)] = []
+    var unread: [(uid: UInt32, count: Int, reported: Int)] = []
     for _ in 0..<(try reader.integer(UInt32.self)) {
       let uid: UInt32 = try reader.integer()
       let count = Int(try reader.integer(UInt32.self))
-      guard count <= limits.questionsAtATime else {
-        throw WireError(.invalidValue, "connection \(id) cannot have \(count) unread questions")
+      let reported = Int(try reader.integer(UInt32.self))
+      guard count <= limits.questionsAtATime, reported <= count else {
+        throw WireError(
+          .invalidValue,
+          "connection \(id) cannot have \(count) unread questions, and \(reported) reported ones")
       }
-      unread.append((uid, count))
+      unread.append((uid, count, reported))
     }
     var waiting: [(place: Int, index: Int)] = []
     var found: Set<[UInt64]> = []
@@ -64,8 +68,9 @@ extension Bus {
         waiting.append((place, index))
       }
     }
-    for (uid, count) in unread {
-      inbox.turns.value.restoreUnread(count, of: uid, isPrivileged: accounts.account(of: uid).isPrivileged)
+    for (uid, count, reported) in unread {
+      inbox.turns.value.restoreUnread(
+        count, reported: reported, of: uid, isPrivileged: accounts.account(of: uid).isPrivileged)
     }
     for (place, index) in waiting { waitForTurn(place, index) }
   }
@@ -87,6 +92,7 @@ extension Bus {
       guard let inbox = connections[slot].inbox else { continue }
       sendWaiting(of: inbox, at: now)
       report(inbox)
+      if inbox.turns.value.isReported, !unreadInboxes.contains(slot) { unreadInboxes.append(slot) }
     }
   }
 }

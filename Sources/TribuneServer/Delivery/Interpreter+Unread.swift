@@ -15,7 +15,7 @@ extension Interpreter {
     while let slot = bus.value.popUnreadInbox() {
       guard let session = sessions[slot] else { continue }
       session.output.awaitedByteCount =
-        session.output.sentByteCount + UInt64(session.output.queue.byteCount)
+        session.output.sentByteCount + UInt64(session.output.queue.unsentCount)
       checkUnread(of: session)
     }
   }

@@ -39,7 +39,7 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case registrationEnd = 18
   /// The questions that wait for their turns at a connection's delegates, and the unread ones.
   case questionTurns = 19
-  /// The client of a connection has read everything, and other questions have waited for that.
+  /// The client of a connection has read questions that had ended, and others have waited for that.
   case questionsRead = 20
 }
 

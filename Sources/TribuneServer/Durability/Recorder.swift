@@ -267,7 +267,7 @@ final class Recorder {
   /// A detached connection can be resumed until `end`.
   func recordDetached(_ id: ConnectionID, until end: Instant) { record(.detached, of: id, at: end) }
 
-  /// The client of a connection has read everything.
+  /// The client of a connection has read the questions for which others wait.
   func recordRead(by id: ConnectionID) { record(.questionsRead, of: id) }
 
   /// The core is about to do the work that is due.

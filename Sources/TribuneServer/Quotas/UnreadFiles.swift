@@ -142,13 +142,16 @@ final class UnreadFiles {
     end(socket, of: account, count: count)
   }
 
-  /// The most files that can be in a socket, up to what is left of the user's share: its files were within its share when
-  /// they were sent, and what is charged to it beyond that would be missing to others.
+  /// About how many files are in a socket: the most that can be, up to what is left of the user's share, since what is
+  /// charged beyond that would be missing to others. So it may be too few; the kernel allows twice what all may have.
   ///
   /// - Parameter length: bytes of the kernel's memory that the socket takes.
   private func restoredCount(_ length: Int, of account: UserAccount) -> Int {
-    let left = accounts.share(of: .unreadFiles, for: account) - account.use(of: .unreadFiles)
-    return min((length + Self.frameMemory - 1) / Self.frameMemory, max(0, left))
+    let share = accounts.share(of: .unreadFiles, for: account)
+    // A privileged user's share is all that others leave.
+    let most = account.isPrivileged ? min(share, accounts.total(of: .unreadFiles) / 16) : share
+    return max(
+      1, min((length + Self.frameMemory - 1) / Self.frameMemory, most - account.use(of: .unreadFiles)))
   }
 
   // MARK: Examining

@@ -77,7 +77,7 @@ struct Output: ~Copyable {
   var unreadFiles = (count: 0, byteCount: 0, isExamined: false)
   /// Bytes that the kernel has taken.
   var sentByteCount: UInt64 = 0
-  /// The value of `sentByteCount` with all questions for whose reading others wait.
+  /// What `sentByteCount` will be when all is sent that was queued when questions began to wait for its reading.
   var awaitedByteCount: UInt64 = 0
   /// Whether a timeout is scheduled that tries again to send.
   var isRetryScheduled = false
