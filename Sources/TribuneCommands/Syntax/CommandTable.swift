@@ -218,7 +218,9 @@ private let allVerbs = [
       "At most 64 commands run at a time. A user who asks much leaves some to others, and root and the user that "
         + "runs the delegate may have all that is left. Beyond that, questions wait, and users take turns. Of a user, "
         + "256 questions may wait, with 64 MiB of userInfo; any other has failed.",
-      "Prints will- and did-notifications under these names, as observe does.",
+      "Prints each answer with the question, and the length of its userInfo if that has more than 1,024 bytes. "
+        + "Of each user but root and its own, it prints at most 20 lines a second, and then how many it left out. "
+        + "Prints will- and did-notifications under these names, as observe does.",
       "With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE that "
         + "responds to NAME, and is run like the command of --exec. The files are asked in the order of "
         + "their names. New files, removed files and changed permissions take effect at once. Names that "
