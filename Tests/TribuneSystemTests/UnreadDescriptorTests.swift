@@ -4,7 +4,7 @@ import Glibc
 import Testing
 import TribuneSystem
 
-@Suite("Unread input", .timeLimit(.minutes(1)))
+@Suite("Unread input", .timeLimit(.minutes(15)))
 struct UnreadDescriptorTests {
   /// What is sent at once.
   enum Part {
