@@ -286,7 +286,6 @@ struct Query {
 
   /// Stops waiting for all participants.
   mutating func stopWaiting() {
-    guard waitingCount > 0 else { return }
     for index in participants.indices {
       guard case .waiting = participants[index].state else { continue }
       participants[index].delegate.endWaiting(id)

@@ -6,11 +6,6 @@ import TribuneWire
 
 /// Tells the core when a delegate has read its questions, if others wait for that.
 extension Interpreter {
-  /// Nothing tells when a client reads, so it is looked at again after this time.
-  private static let unreadNanoseconds: UInt64 = 10_000_000
-  /// The same for each session, because one user can have thousands that are looked at: that takes about a tenth.
-  private static let unreadPerSessionNanoseconds: UInt64 = 15_000
-
   func checkUnread() {
     while let slot = bus.value.popUnreadInbox() {
       guard let session = sessions[slot] else { continue }
@@ -24,8 +19,8 @@ extension Interpreter {
     guard session.isOpen, session.output.writing != .closed, bus.value.isWaitingToBeRead(session.slot)
     else { return }
     guard hasRead(session) else {
-      let period = max(
-        Self.unreadNanoseconds, UInt64(sessions.count) * Self.unreadPerSessionNanoseconds)
+      // Nothing tells when a client reads, and one user can have thousands that are looked at.
+      let period = UnixSocket.examinationPeriod(count: sessions.count)
       return context.schedule(.unread, session.token, afterNanoseconds: period)
     }
     advance()

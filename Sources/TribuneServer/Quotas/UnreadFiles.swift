@@ -14,10 +14,6 @@ import TribuneWire
 /// The kernel says only whether a client has read everything, and announces that to nobody. So sockets are examined when
 /// their counts matter: before another file is sent, and all of them when a user seems to have its share.
 final class UnreadFiles {
-  /// How often sockets are examined, at most.
-  private static let periodNanoseconds: UInt64 = 10_000_000
-  /// The same for each socket: examining one takes about a hundredth of that.
-  private static let perSocketNanoseconds: UInt64 = 15_000
   /// How often the sockets of ended connections are examined, at least.
   private static let endedNanoseconds: UInt64 = 100_000_000
   /// Bytes of the kernel's memory for a frame, at least. Linux 6.18 takes 768.
@@ -162,9 +158,8 @@ final class UnreadFiles {
   }
 
   private func examine() {
-    let count = UInt64(sessions.count + ended.count)
     nextExamination = context.now.advanced(
-      byNanoseconds: max(Self.periodNanoseconds, count * Self.perSocketNanoseconds))
+      byNanoseconds: UnixSocket.examinationPeriod(count: sessions.count + ended.count))
     sessions.removeAll { session in
       releaseIfReceived(session)
       session.output.unreadFiles.isExamined = session.output.unreadFiles.count > 0
@@ -199,6 +194,10 @@ final class UnreadFiles {
 }
 
 extension UnixSocket {
+  /// How often sockets are examined for unread bytes, at most, in nanoseconds: 10 ms, or 15 µs for each if that is more.
+  /// Examining one takes about a hundredth of that.
+  static func examinationPeriod(count: Int) -> UInt64 { max(10_000_000, UInt64(count) * 15_000) }
+
   /// Bytes of the kernel's memory with what the peer of one of the bus's sockets has not read.
   static func unreadMemory(of socket: borrowing FileDescriptor) -> Int {
     do throws(Errno) {
