@@ -80,7 +80,12 @@ struct Context: Sendable {
 
   /// Writes the text, or with --json the value.
   func write(_ text: @autoclosure () -> String, or value: @autoclosure () -> JSONValue) throws(CommandError) {
-    if json == .off { try write(text()) } else { try print(value()) }
+    try write(self.text(text(), or: value()))
+  }
+
+  /// The text, or with --json the value.
+  func text(_ text: @autoclosure () -> String, or value: @autoclosure () -> JSONValue) -> String {
+    json == .off ? text() : self.text(of: value())
   }
 
   /// Writes the text and, unless --no-legend was given, a legend below it; or with --json the values.

@@ -65,11 +65,10 @@ final class AnswerLog: Sendable {
   ) {
     let elapsed = asked.duration(to: .now)
     guard !context.isQuiet, hasLine(for: question.asker.uid) else { return }
-    if context.json == .off {
-      print(question.line(with: answer, by: label, after: elapsed, in: context) + "\n")
-    } else {
-      print(context.text(of: question.json(with: answer, by: label, after: elapsed)))
-    }
+    print(
+      context.text(
+        question.line(with: answer, by: label, after: elapsed, in: context) + "\n",
+        or: question.json(with: answer, by: label, after: elapsed)))
   }
 
   /// Prints a will- or did-notification as `observe` does.
@@ -102,9 +101,7 @@ final class AnswerLog: Sendable {
       return state.omittedCount
     }
     guard count > 0 else { return }
-    let text =
-      context.json == .off
-      ? "(left out: \(count))\n" : context.text(of: .object([("omitted", .unsigned(UInt64(count)))]))
+    let text = context.text("(left out: \(count))\n", or: .object([("omitted", .unsigned(UInt64(count)))]))
     if !output.write(text) { state.withLock { $0.omittedCount += count } }
   }
 

@@ -120,7 +120,5 @@ extension Context {
   func print(_ delivery: Delivery) throws(CommandError) { try write(text(of: delivery)) }
 
   /// A notification as it is printed.
-  func text(of delivery: Delivery) -> String {
-    json == .off ? delivery.line(in: self) + "\n" : text(of: delivery.json)
-  }
+  func text(of delivery: Delivery) -> String { text(delivery.line(in: self) + "\n", or: delivery.json) }
 }
