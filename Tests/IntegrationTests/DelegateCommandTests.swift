@@ -129,14 +129,16 @@ struct DelegateCommandTests {
       try root.send(Ask(), serial: serial, name: "a", text: userInfo)
       #expect(try root.nextVerdict().verdict == .vetoed)
     }
-    var (of, length) = (0 as Serial, 0)
+    var (of, length, omissions) = (0 as Serial, 0, 0)
     while of < count {
       let line = try #require(try delegate.output.line())
       length += line.utf8.count
       if line.contains(userInfo) { of += 1 }
+      if line.contains(format.isEmpty ? "(left out: " : "\"omitted\":") { omissions += 1 }
       #expect(!line.contains("xxx"))
     }
     #expect(length < 500_000)
+    #expect(omissions > 0)
     #expect(delegate.end(SIGTERM) == 0)
   }
 }

@@ -102,7 +102,14 @@ struct JSONOutputTests {
     let outcomes = try #require(verdict["outcomes"] as? [[String: Any]])
     try expect(
       try #require(outcomes.first), isListedAs: "each of outcomes", optional: ["value", "valueBase64"])
-    try expect(try delegate.output.object(), isListedAs: "delegate", optional: ["value", "label", "dryRun"])
+    let rare: Set<String> = ["value", "label", "dryRun", "userInfoLength", "omitted"]
+    try expect(try delegate.output.object(), isListedAs: "delegate", optional: rare)
+    let userInfo = "\"" + String(repeating: "x", count: 1_023) + "\""
+    _ = try first(["ask", "b.shouldC", userInfo])
+    let long = try delegate.output.object()
+    #expect(long["userInfoLength"] as? Int == 1_025)
+    try expect(
+      long, isListedAs: "delegate", optional: rare.symmetricDifference(["userInfoLength", "userInfo"]))
     #expect(Set(try first(["query", "b.value"]).keys) == ["query", "value", "outcomes", "outcomesOmitted"])
   }
 
