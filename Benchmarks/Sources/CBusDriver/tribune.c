@@ -255,18 +255,18 @@ static const uint8_t *behind_text(const uint8_t *at, const uint8_t *end)
 	return at + 2 + LOAD(uint16_t, at);
 }
 
-/* Whether the verdict is "allowed", with so many outcomes: each of them approved. */
+/* Whether the verdict is "allowed", with so many outcomes: those that are listed are approvals. */
 static bool is_approval(const struct incoming *incoming, size_t delegates)
 {
 	/* query 8, verdict 1, unanswered 1, count 4; records: length 4, delegate 8, label, pid, uid, gid,
-	 * process, unit, outcome 1, and what says more about it; overridden 1, dry run 1. */
+	 * process, unit, outcome 1, and what says more about it; overridden 1, dry run 1, outcomes omitted 4. */
 	const uint8_t *frame = incoming->bytes;
 	const uint8_t *at = frame + FRAME_HEADER, *end = at + LOAD(uint32_t, frame + AT_FIELDS);
-	if (frame[AT_KIND] != frame_verdict || end - at < 14 || at[8] != 0 || at[9] != 0
-	    || LOAD(uint32_t, at + 10) != delegates)
+	if (frame[AT_KIND] != frame_verdict || end - at < 14 || at[8] != 0 || at[9] != 0)
 		return false;
+	size_t listed = LOAD(uint32_t, at + 10);
 	at += 14;
-	for (size_t i = 0; i < delegates; i++) {
+	for (size_t i = 0; i < listed; i++) {
 		if (end - at < 4 || end - at - 4 < LOAD(uint32_t, at))
 			return false;
 		const uint8_t *record_end = at + 4 + LOAD(uint32_t, at);
@@ -278,7 +278,7 @@ static bool is_approval(const struct incoming *incoming, size_t delegates)
 			return false;
 		at = record_end;
 	}
-	return end - at >= 2 && at[0] == 0 && at[1] == 0;
+	return end - at >= 6 && at[0] == 0 && at[1] == 0 && listed + LOAD(uint32_t, at + 2) == delegates;
 }
 
 const struct protocol tribune_protocol = {

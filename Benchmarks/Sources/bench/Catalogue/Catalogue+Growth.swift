@@ -105,7 +105,10 @@ extension Catalogue {
     let whole = Subject.variant("ask", "an ask")
     return Curve(
       name: "growth-chain", title: "One ask over the delegates of its chain",
-      note: "All are asked at once, and all approve. They are spread over ten connections at most.",
+      note: """
+        All are asked, and all approve. They are spread over ten connections at most. A connection with more than 64 \
+        is asked the next as it answers.
+        """,
       xTitle: "delegates", yTitle: "p50",
       points: decades(to: 10_000, effort).map { count in
         let connections = min(count, 10)

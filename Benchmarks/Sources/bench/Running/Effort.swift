@@ -55,6 +55,6 @@ struct Effort: Codable, Equatable, Sendable {
     rateTurnMilliseconds: 0,
     backgroundRate: 10_000, mixedClients: 10, mixedNames: 100,
     bystanders: Crowd(connections: 20, observationsEach: 40), idleConnections: 200,
-    weighedConnections: 200, growthMax: 100,
+    weighedConnections: 200, growthMax: 1_000,
     payloadMax: 1 << 20, isTimed: false)
 }
