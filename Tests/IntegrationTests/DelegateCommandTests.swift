@@ -141,4 +141,30 @@ struct DelegateCommandTests {
     #expect(omissions > 0)
     #expect(delegate.end(SIGTERM) == 0)
   }
+
+  @Test("it prints little of what another user posts", arguments: ["", "-j"])
+  func notifications(format: String) throws {
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    let bus = try TestBus(folder: folder)
+    let delegate = try bus.staying((format.isEmpty ? [] : [format]) + ["delegate", "a.*", "--veto=no"])
+    let flood = try RawClient.greeted(bus, as: 65_534)
+    let count = 100 as Serial
+    for serial in 1...count {
+      try flood.send(
+        Post(), serial: serial, name: "a.didRun", text: "\"" + String(repeating: "x", count: 2_000) + "\"")
+    }
+    try flood.send(Ask(), serial: count + 1, name: "b")
+    _ = try flood.nextVerdict()
+    #expect(try bus.tribunectl("post", "a.didEnd").status == 0)
+    var lines: [String] = []
+    while lines.last?.contains("a.didEnd") != true { lines.append(try #require(try delegate.output.line())) }
+    // Twenty in each second, of which there are few.
+    #expect((20..<100).contains(lines.count { $0.contains("a.didRun") }))
+    #expect(
+      lines.contains { $0.contains(format.isEmpty ? "(2002 bytes of userInfo)" : "\"userInfoLength\":2002") })
+    #expect(lines.contains { $0.contains(format.isEmpty ? "(left out: " : "\"omitted\":") })
+    #expect(!lines.contains { $0.contains("xxx") })
+    #expect(delegate.end(SIGTERM) == 0)
+  }
 }

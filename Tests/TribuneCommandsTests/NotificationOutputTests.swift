@@ -59,7 +59,7 @@ struct NotificationOutputTests {
       ("99999999999999999999", #""userInfo":99999999999999999999"#),
     ]
     for (userInfo, member) in cases {
-      let json = Notification("a.b", object: "o", sender: ":1", userInfo: userInfo).json.compact
+      let json = Notification("a.b", object: "o", sender: ":1", userInfo: userInfo).json().compact
       #expect(json == "{\"name\":\"a.b\",\"object\":\"o\",\"sender\":\":1\",\"poster\":null,\(member)}")
     }
   }
@@ -69,8 +69,8 @@ struct NotificationOutputTests {
     let fresh = Notification("a", object: "o", sender: ":1", userInfo: "1")
     let kept = Notification("a", object: "o", sender: ":1", userInfo: "1", isRetained: true)
     let json = #"{"name":"a","object":"o","sender":":1","poster":null,"userInfo":1"#
-    #expect(fresh.json.compact == json + "}")
-    #expect(kept.json.compact == json + #","retained":true}"#)
+    #expect(fresh.json().compact == json + "}")
+    #expect(kept.json().compact == json + #","retained":true}"#)
     let context = try makeContext()
     #expect(fresh.line(in: context).hasSuffix("  a  o  1"))
     #expect(kept.line(in: context).hasSuffix("  a  o  1  (retained)"))

@@ -7,8 +7,8 @@ import TribuneSystem
 
 /// Prints a delegate's answers, and the notifications that it receives, on standard output.
 ///
-/// Whoever asks causes a line. So a question's userInfo is printed up to a length, and a few questions of each user in a
-/// second. A delegate answers whether or not anybody reads what it prints.
+/// Whoever asks or posts causes a line. So userInfo is printed up to a length, and a few lines of each user in a second. A
+/// delegate answers whether or not anybody reads what it prints.
 final class AnswerLog: Sendable {
   private struct State {
     /// Lines that were left out since the last one that was printed.
@@ -71,10 +71,18 @@ final class AnswerLog: Sendable {
         or: question.json(with: answer, by: label, after: elapsed)))
   }
 
-  /// Prints a will- or did-notification as `observe` does.
+  /// Prints a will- or did-notification much as `observe` does.
   func show(_ delivery: Delivery) {
     guard !context.isQuiet else { return }
-    print(context.text(of: delivery))
+    if case .notification(let notification) = delivery, let user = notification.poster?.uid,
+      !hasLine(for: user)
+    {
+      return
+    }
+    let limit = UserInfo.delegateLength
+    print(
+      context.text(
+        delivery.line(in: context, userInfoUpTo: limit) + "\n", or: delivery.json(userInfoUpTo: limit)))
   }
 
   /// Whether another line of a user is printed.
@@ -133,7 +141,8 @@ extension Question {
     let words = answer?.words ?? "withdrawn: \(withdrawal(after: elapsed))"
     let parts = [
       context.styled(timeOfDay(), .faint), asker.connection, context.styled(name.terminalSafe, .bold),
-      object.isEmpty ? "-" : object.terminalSafe, userInfo.boundedLine, label?.terminalSafe ?? "",
+      object.isEmpty ? "-" : object.terminalSafe, userInfo.line(upTo: UserInfo.delegateLength),
+      label?.terminalSafe ?? "",
       "→ \(words)\(isDryRun ? " (dry run)" : "")",
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
@@ -149,7 +158,7 @@ extension Question {
     if case .value(let given) = answer { value = [("value", given.jsonMember.value)] }
     let members: [(name: String, value: JSONValue)] = [
       ("query", .unsigned(query)), ("name", .string(name)), ("object", .string(object)),
-      userInfo.boundedMember,
+      userInfo.jsonMember(upTo: UserInfo.delegateLength),
       ("asker", asker.json), ("answer", .string(answer?.word ?? "withdrawn")),
       ("reason", .string(answer.map { $0.reason } ?? withdrawal(after: elapsed))),
     ]

@@ -58,7 +58,7 @@ actor TerminalDelegate: Delegate {
     if logsAnswers {
       log.show(delivery)
     } else if !context.isQuiet {
-      perform(questions.show(delivery.line(in: context)))
+      perform(questions.show(delivery.line(in: context, userInfoUpTo: UserInfo.delegateLength)))
     }
   }
 

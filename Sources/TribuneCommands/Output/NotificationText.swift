@@ -33,15 +33,15 @@ extension UserInfo {
     return text.terminalSafe
   }
 
-  /// Bytes of userInfo that another user can have a delegate print.
-  private static let boundedLength = 1024
+  /// The most bytes of userInfo that a delegate prints.
+  static let delegateLength = 1024
 
-  /// The line, or the length instead of a long one.
-  var boundedLine: String { count > Self.boundedLength ? "(\(count.counted("byte")) of userInfo)" : line }
+  /// The line, or the length instead of one of more bytes than `limit`.
+  func line(upTo limit: Int) -> String { count > limit ? "(\(count.counted("byte")) of userInfo)" : line }
 
-  /// The JSON member, or `userInfoLength` instead of a long one.
-  var boundedMember: (name: String, value: JSONValue) {
-    count > Self.boundedLength ? ("userInfoLength", .unsigned(UInt64(count))) : jsonMember
+  /// The JSON member, or `userInfoLength` instead of one of more bytes than `limit`.
+  func jsonMember(upTo limit: Int) -> (name: String, value: JSONValue) {
+    count > limit ? ("userInfoLength", .unsigned(UInt64(count))) : jsonMember
   }
 
   /// A JSON member: `userInfo` as JSON, or null if there is none.
@@ -72,22 +72,22 @@ extension Poster {
 }
 
 extension Notification {
-  var json: JSONValue {
+  func json(userInfoUpTo limit: Int = .max) -> JSONValue {
     .object(
       [
         ("name", .string(name)), ("object", .string(object)),
         ("sender", sender.map { .string($0) } ?? .null), ("poster", poster?.json ?? .null),
-        userInfo.jsonMember,
+        userInfo.jsonMember(upTo: limit),
       ] + (isRetained ? [("retained", .bool(true))] : []))
   }
 
   /// `time  :sender process[pid]  name  object  userInfo`, for people. The time is the time of arrival. A retained
   /// notification is older, and is marked.
-  func line(in context: Context) -> String {
+  func line(in context: Context, userInfoUpTo limit: Int = .max) -> String {
     let source = [sender ?? "bus", poster?.name ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     let parts = [
       context.styled(timeOfDay(), .faint), source, context.styled(name.terminalSafe, .bold),
-      object.isEmpty ? "-" : object.terminalSafe, userInfo.line,
+      object.isEmpty ? "-" : object.terminalSafe, userInfo.line(upTo: limit),
       isRetained ? context.styled("(retained)", .faint) : "",
     ]
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
@@ -99,17 +99,19 @@ func lossLine(_ count: Int, of thing: String, in context: Context) -> String {
 }
 
 extension Delivery {
-  func line(in context: Context) -> String {
+  /// - Parameter limit: bytes of userInfo, beyond which its length is shown instead.
+  func line(in context: Context, userInfoUpTo limit: Int = .max) -> String {
     switch self {
-    case .notification(let notification): notification.line(in: context)
+    case .notification(let notification): notification.line(in: context, userInfoUpTo: limit)
     case .lost(let count): lossLine(count, of: "notification", in: context)
     case .interrupted: context.styled(timeOfDay(), .faint) + "  " + context.styled("interrupted", .yellow)
     }
   }
 
-  var json: JSONValue {
+  /// - Parameter limit: bytes of userInfo, beyond which its length is there instead.
+  func json(userInfoUpTo limit: Int = .max) -> JSONValue {
     switch self {
-    case .notification(let notification): notification.json
+    case .notification(let notification): notification.json(userInfoUpTo: limit)
     case .lost(let count): .object([("lost", .integer(count))])
     case .interrupted: .object([("interrupted", .bool(true))])
     }
@@ -117,8 +119,7 @@ extension Delivery {
 }
 
 extension Context {
-  func print(_ delivery: Delivery) throws(CommandError) { try write(text(of: delivery)) }
-
-  /// A notification as it is printed.
-  func text(of delivery: Delivery) -> String { text(delivery.line(in: self) + "\n", or: delivery.json) }
+  func print(_ delivery: Delivery) throws(CommandError) {
+    try write(delivery.line(in: self) + "\n", or: delivery.json())
+  }
 }

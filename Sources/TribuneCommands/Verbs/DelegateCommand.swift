@@ -101,6 +101,8 @@ struct DelegateCommand: Command {
       end = await Self.end(of: folder, log, in: context, or: { await folder.run() })
     }
     await runner.end()
+    // Nobody's question waits for the output.
+    await connection.close()
     log.flush()
     throw end
   }

@@ -44,7 +44,7 @@ struct MonitorCommand: Command {
     switch delivery {
     case .item(let item): try context.write(item.line(in: context) + "\n", or: item.json)
     case .lost(let count):
-      try context.write(lossLine(count, of: "message", in: context) + "\n", or: Delivery.lost(count).json)
+      try context.write(lossLine(count, of: "message", in: context) + "\n", or: Delivery.lost(count).json())
     case .interrupted: try context.print(Delivery.interrupted)
     }
   }
