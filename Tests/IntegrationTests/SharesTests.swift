@@ -141,4 +141,39 @@ struct SharesTests {
     // What can be dropped keeps nobody from asking.
     try other.tribunectl("ask", "c.shouldD").expect(0)
   }
+
+  @Test(
+    "includes what was sent in part: long notifications to many observers take no more than a share",
+    arguments: [true, false])
+  func halfSent(isOnePost: Bool) throws {
+    let bus = try bus("[Queue]\nMemoryMax=16M\nHighMark=64K\nLowMark=16K\n")
+    let count = 60
+    let hung = try (0..<count).map { number in
+      let client = try RawClient.greeted(bus, as: 65_533)
+      try client.observe(isOnePost ? "b.c" : "a.n\(number)", serial: 1)
+      return client
+    }
+    let (own, poster) = (
+      try RawClient.observing("a.**", on: bus), try RawClient.greeted(bus, as: 65_533)
+    )
+    let memory = try bus.privateMemory()
+    let long = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
+    if isOnePost {
+      try poster.post("b.c", bytes: long, serial: 1)
+    } else {
+      for number in 0..<count {
+        try poster.post("a.n\(number)", bytes: long, serial: 1)
+        #expect(try own.next(.post).payload.utf8.count == 1 << 20)
+      }
+    }
+    try poster.settle()
+    #expect(try bus.privateMemory() - memory < 24 << 10)
+    let queues = try #require(try accounts(try bus.tribunectl("-j", "accounts"), of: 0)["queues"])
+    #expect(try #require(queues["share"] as? Int) > 4 << 20)
+    // What is short reaches them, behind the number of those that did not.
+    try poster.send(Post(), serial: 1, name: isOnePost ? "b.c" : "a.n\(count - 1)", text: "1")
+    let last = try #require(hung.last)
+    #expect(try last.next(.lost).decode(Lost.self).count == 1)
+    #expect(try last.next(.post).payload == "1")
+  }
 }

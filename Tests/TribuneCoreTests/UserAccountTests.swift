@@ -297,12 +297,35 @@ struct UserAccountTests {
     }
   }
 
+  @Test(
+    "leaves to the next user what that needs, whatever answers and questions it has",
+    arguments: [true, false])
+  func nextUser(isAnswer: Bool) {
+    bus.bus.limits.totals[.log] = 16_000
+    for serial in 1...2 as ClosedRange<Serial> {
+      bus.attach(["q.shouldB"], by: stranger, serial: serial, label: "\(serial)")
+    }
+    for (serial, length) in [(1, 14_000), (2, 12_000)] as [(Serial, Int)] {
+      let text = String(repeating: "x", count: length)
+      bus.ask(
+        "q.shouldB", by: one, serial: serial, mode: isAnswer ? .collect : .order, text: isAnswer ? "" : text)
+      if isAnswer { bus.answer(.value, text, query: serial, delegate: 1, from: stranger) }
+    }
+    _ = bus.take()
+    let next = bus.connect(uid: 1003)
+    for kind in Kind.allCases {
+      register(kind, by: next, serial: 2)
+      #expect(!isRefused(), "\(kind)")
+      bus.cancel(2, by: next)
+    }
+  }
+
   @Test("accepts a single answer that is longer than the share")
   func oneAnswer() {
     bus.bus.limits.totals[.log] = 6_400
     bus.attach(["q.b"], by: stranger, serial: 1)
     bus.ask("q.b", by: one, serial: 5, mode: .first)
-    bus.answer(.value, String(repeating: "x", count: 5_000), delegate: 1, from: stranger)
+    bus.answer(.value, String(repeating: "x", count: 4_500), delegate: 1, from: stranger)
     #expect(bus.lastVerdict?.outcomes.map(\.outcome) == [.answered])
   }
 

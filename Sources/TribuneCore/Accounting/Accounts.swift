@@ -137,10 +137,10 @@ package final class Accounts {
       "user \(account.uid) has \(use)\(more), and its share is \(share) of \(total)\(largest)")
   }
 
-  /// Whether all users together may have that much more.
-  func leavesReserve(_ amount: Int, of resource: SharedResource) -> Bool {
+  /// Whether a user may have that much more than its share: root keeps its sixteenth, and the other users an eighth.
+  func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool {
     let total = sums.value.totals[resource]
-    return sums.value.used[resource] + amount <= total - total / 16
+    return sums.value.used[resource] + amount <= total - total / 16 - total / 8
   }
 
   /// Whether a user has more than its share of a resource: others have taken some since.

@@ -131,7 +131,7 @@ extension Bus {
     ofKept length: Int, beside other: Int, from slot: ConnectionSlot
   ) -> Int {
     length > 0 && connections[slot].account.charges.keepingCount == 0
-      && accounts.leavesReserve(other + length, of: .log) ? length : 0
+      && accounts.leavesEnough(other + length, of: .log) ? length : 0
   }
 
   /// Charges for a query or an awaited post that begins.
@@ -172,7 +172,7 @@ extension Bus {
     guard connections[slot].answerByteCount + length <= limits.answersMax,
       // The verdict would not be read either.
       !accounts.isOverShare(of: .queues, account),
-      account.charges.answerByteCount == 0 && accounts.leavesReserve(length, of: .log)
+      account.charges.answerByteCount == 0 && accounts.leavesEnough(length, of: .log)
         || account.uses[.log] + length <= accounts.share(of: .log, for: account)
     else { return false }
     countAnswers(length, to: slot)

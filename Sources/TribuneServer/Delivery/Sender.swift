@@ -30,6 +30,10 @@ final class Sender {
   /// About the length of a question before its tail.
   private static let headLength = 48
 
+  /// Notifications and questions longer than this are not queued for a user with more unread bytes than its share. Part of
+  /// a long one is sent at once, and then it can no longer be dropped: many connections would keep a long one each.
+  private static let shortLength = 4096
+
   /// A socket that takes more bytes has space for this many, nearly always.
   private static let promptLength = 65_536
 
@@ -140,6 +144,10 @@ final class Sender {
     count: Int = 1, defersFlush: Bool = false, isRecorded: Bool = true, wereBuffered: Bool = false
   ) {
     guard session.output.accepts else { return }
+    let isLong = slice.count + (rest?.count ?? 0) > Self.shortLength
+    if isLong, isNotification, accounts.isOverShare(of: .queues, session.account) {
+      return reportLost(UInt64(count), to: session, wereBuffered: wereBuffered)
+    }
     if slice.buffer.attachment != nil, !session.output.acceptsFiles {
       guard let inlined = files.inlined(slice) else {
         reportLost(1, to: session, wereBuffered: wereBuffered)
@@ -159,6 +167,7 @@ final class Sender {
     } else {
       recorder.recordControlFrame(slice, rest, to: session, isRecorded: isRecorded)
     }
+    if isLong { chargeQueue(of: session) }
     if defersFlush { deferFlush(session) } else { scheduleFlush(session) }
     if session.output.queue.byteCount > softLimit { limitQueue(of: session, isNotification: isNotification) }
   }
@@ -223,6 +232,7 @@ final class Sender {
     forQuestionOf tailLength: Int, from asker: ConnectionID, to delegate: Session
   ) -> Bool {
     let waiting = delegate.output.queue.byteCount
+    if tailLength > Self.shortLength, accounts.isOverShare(of: .queues, delegate.account) { return false }
     // A delegate that has read everything sent to it would have read these few bytes too, had they been sent.
     if waiting <= (delegate.output.isBlocked ? 0 : Self.promptLength) { return true }
     let free = context.configuration.queue.hardLimitBytes / 2 - waiting
