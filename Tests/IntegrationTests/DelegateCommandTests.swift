@@ -167,4 +167,14 @@ struct DelegateCommandTests {
     #expect(!lines.contains { $0.contains("xxx") })
     #expect(delegate.end(SIGTERM) == 0)
   }
+
+  @Test("it vetoes also when the reader of its output has gone")
+  func closedPipe() throws {
+    let delegate = try bus.staying("delegate", "a", "--veto=no")
+    try delegate.output.pipe.fileHandleForReading.close()
+    for _ in 0..<2 { #expect(try bus.tribunectl("ask", "a").status == 1) }
+    #expect(try delegate.errors.line()?.contains("answers are no longer shown") == true)
+    #expect(try bus.tribunectl("ask", "a").status == 1)
+    #expect(delegate.end(SIGTERM) == 0)
+  }
 }

@@ -34,7 +34,8 @@ struct CommandLineParserTests {
     (["-qjN", "3", "observe", "a"], observe),
     // A value may be empty, start with dashes or have an equals sign.
     (["delegate", "a", "--veto="], run(.delegate, ["a"], [.veto: .text("")])),
-    (["delegate", "a", "--veto", "--no"], run(.delegate, ["a"], [.veto: .text("--no")])),
+    (["delegate", "a", "--veto=--no"], run(.delegate, ["a"], [.veto: .text("--no")])),
+    (["delegate", "a", "--order", "-5"], run(.delegate, ["a"], [.order: .number(-5)])),
     (["delegate", "a", "--veto=a=b"], run(.delegate, ["a"], [.veto: .text("a=b")])),
     // Words behind -- may start with a dash.
     (["post", "a.b", "--", "-5"], run(.post, ["a.b", "-5"])),
@@ -95,6 +96,9 @@ struct CommandLineParserTests {
       (["post", "a", "--coalesce="], "list of name and object, not \"\""),
       (["post", "a", "--coalesce=name,"], "not \"\""), (["post", "a", "--coalesce=all"], "not \"all\""),
       (["post", "a", "--coalesce"], "--coalesce needs a value: --coalesce=name,object"),
+      (["ask", "a", "--override", "--dry-run"], "--override needs a value: --override=WHY, also for"),
+      (["hold", "a", "--why", "-q"], "--why needs a value"),
+      (["guard", "a.b", "--override", "--", "echo"], "--override needs a value"),
       (["post", "a", "--style=later"], "one of now, asap, idle"), (["post", "a", "--retain=x"], "no value"),
       (["observe", "a", "--suspension=never"], "one of coalesce, drop, hold, immediately"),
       (["observe", "a", "--exec"], "--exec needs a command"),

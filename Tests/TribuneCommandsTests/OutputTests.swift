@@ -117,13 +117,28 @@ struct OutputTests {
       ),
       (
         Verdict(.vetoed, query: 1, isUnanswered: true, outcomes: [failure]),
-        ["vetoed: a (no delegate approved or vetoed)", "(pid 42, uid 0)  [5s]"]
+        [
+          "vetoed: a (no delegate approved or vetoed: Default=veto in tribuned.conf)",
+          "(pid 42, uid 0)  [5s]",
+        ]
       ),
     ] as [(Verdict, [String])])
   func vetoingFailures(verdict: Verdict, expected: [String]) throws {
     let lines = verdict.text(of: "a", object: "", in: try makeContext()).split(separator: "\n")
     #expect(lines.count == expected.count)
     for (line, end) in zip(lines, expected) { #expect(line.hasSuffix(end), "\(line)") }
+  }
+
+  @Test("a veto by default says whose default it is")
+  func defaultVeto() throws {
+    let verdict = Verdict(.vetoed, query: 1, isUnanswered: true, outcomes: [])
+    let context = try makeContext()
+    #expect(
+      verdict.text(of: "a", object: "", default: .vetoed, in: context)
+        == "vetoed: a (no delegate answered: --default=veto)\n")
+    #expect(
+      verdict.text(of: "a", object: "", in: context)
+        == "vetoed: a (no delegate answered: Default=veto in tribuned.conf)\n")
   }
 
   @Test("a guard says so, too")

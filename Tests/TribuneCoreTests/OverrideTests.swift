@@ -186,6 +186,31 @@ struct OverrideTests {
     #expect(bus.take().contains("A verdict 6 q2 allowed: d1 approved"))
   }
 
+  @Test(
+    "An override goes past holds and missing delegates, but some delegate must have answered where the default is a veto"
+  )
+  func overriddenDefault() throws {
+    bus.bus.policy.queryRules = [
+      .init(pattern: try Pattern("x"), vetoesByDefault: true),
+      .init(pattern: .any, required: [.label("guard")]),
+    ]
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    bus.hold("*", by: asker, serial: 1)
+    func override(_ name: String, _ serial: Serial) {
+      bus.ask(name, by: asker, serial: serial, flags: .overrides, because: "urgent")
+    }
+    _ = bus.take()
+    override("x", 5)
+    bus.expect("A verdict 5 q1 vetoed?: d1 held (busy), d0 gone (required, and not attached)")
+    override("y", 6)
+    #expect(bus.take().contains { $0.hasPrefix("A verdict 6 q2 allowed overridden: d1 held") })
+    bus.attach(["x"], by: delegate, serial: 1)
+    _ = bus.take()
+    override("x", 7)
+    bus.answer(.veto, query: 3, delegate: 2, from: delegate)
+    #expect(bus.take().contains { $0.hasPrefix("A verdict 7 q3 allowed overridden: d1 held") })
+  }
+
   @Test("A required delegate for other names or objects is missing")
   func requiredElsewhere() throws {
     bus.bus.policy.queryRules = [.init(pattern: try Pattern("x"), required: [.label("guard")])]

@@ -38,15 +38,14 @@ final class AnswerLog: Sendable {
       output = try OutputThread { text in
         do throws(CommandError) {
           try context.write(text)
-        } catch  where error.message.isEmpty {
-          end.yield(error)
         } catch {
-          // A full disk must not lift a veto.
+          // Neither a full disk nor a reader that has gone must lift a veto.
           let isFirst = hasReported.withLock { hasReported in
             defer { hasReported = true }
             return !hasReported
           }
-          if isFirst { context.terminal.report("answers are no longer shown: \(error.message)") }
+          let why = error.message.isEmpty ? "nobody reads standard output any more" : error.message
+          if isFirst { context.terminal.report("answers are no longer shown: \(why)") }
         }
       }
     } catch {
@@ -128,7 +127,7 @@ final class AnswerLog: Sendable {
     end.yield(.failure("replaced by \(participant)"))
   }
 
-  /// Returns when the reader of the output has closed it, or when the delegate was replaced.
+  /// Returns when the delegate was replaced.
   func ended() async -> CommandError {
     // Nil if the task was cancelled: then the result is not used.
     await ends.first { _ in true } ?? .ended(ExitStatus.success)

@@ -15,19 +15,29 @@ extension Verdict {
   }
 
   /// The decision on one line, then a line for each outcome.
-  func text(of name: String, object: String, in context: Context) -> String {
+  ///
+  /// - Parameter fallback: the decision that was asked for if no delegate answers.
+  func text(
+    of name: String, object: String, default fallback: Decision = .allowed, in context: Context
+  ) -> String {
     var head = context.styled(decision.rawValue, isAllowed ? .green : .red)
     head += ": " + subjectText(name, object)
     if isOverridden { head += " (overridden)" }
     if isDryRun { head += " (dry run)" }
     if isUnanswered {
-      head += outcomes.isEmpty ? " (no delegate answered)" : " (no delegate approved or vetoed)"
+      let why = outcomes.isEmpty ? "no delegate answered" : "no delegate approved or vetoed"
+      head += " (\(why)\(isAllowed ? "" : defaultText(fallback)))"
     }
     let failures = vetoingFailures
     if failures.count > 1 { head += " (at least one failure counts as a veto)" }
     var lines = outcomes.map { "  " + $0.line(isVetoingFailure: failures == [$0], in: context) }
     if omittedCount > 0 { lines.append("  and \(omittedCount) more") }
     return ([head] + lines).map { $0 + "\n" }.joined()
+  }
+
+  /// Whose default vetoes if no delegate answers: the asker's, or else the bus's, which an override does not go past.
+  func defaultText(_ fallback: Decision) -> String {
+    fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
   /// The failures, if at least one of them counts as a veto: there is a veto, and no other outcome is one. The bus does

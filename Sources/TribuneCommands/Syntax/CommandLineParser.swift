@@ -107,12 +107,19 @@ struct CommandLineParser {
       try refuseSpan(behind: row)
       given.append((row, .flag))
     default:
-      guard attached != nil || position < arguments.count else {
-        throw error("\(row.spelling) needs a value: \(row.usage)")
-      }
-      let text = if let attached { attached } else { try takeWord() }
+      let text = if let attached { attached } else { try takeValue(of: row) }
       given.append((row, try value(text, of: row)))
     }
+  }
+
+  /// Takes the word behind an option. One that looks like an option is not its value: `--override --dry-run` would override.
+  private mutating func takeValue(of row: OptionSyntax) throws(UsageError) -> String {
+    guard position < arguments.count else { throw error("\(row.spelling) needs a value: \(row.usage)") }
+    let word = try takeWord()
+    if word.hasPrefix("-"), let second = word.dropFirst().first, !second.isNumber {
+      throw error("\(row.spelling) needs a value: \(row.usage), also for one that begins with a dash")
+    }
+    return word
   }
 
   /// `post a.b --wait 5` would post the JSON 5.

@@ -57,7 +57,7 @@ private func mode(_ usual: String) -> OptionSyntax {
 }
 private func dryRun(_ summary: String) -> OptionSyntax { OptionSyntax(.dryRun, "dry-run", summary) }
 private let override = OptionSyntax(
-  .override, "override", .text("WHY"), "override the vetoes, and say why")
+  .override, "override", .text("WHY"), "go past vetoes, and say why")
 private let defaultVerdict = OptionSyntax(
   .default, "default", .choice(["allow", "veto"]), "the verdict if no delegate decides (allow)")
 private let ifUnreachable = OptionSyntax(

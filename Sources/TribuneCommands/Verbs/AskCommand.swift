@@ -23,7 +23,9 @@ struct AskCommand: Command {
     do throws(TribuneError) {
       let verdict = try await query.ask(over: connection, in: context)
       context.show { () throws(CommandError) in
-        try context.write(verdict.text(of: query.name, object: query.object, in: context), or: verdict.json)
+        try context.write(
+          verdict.text(of: query.name, object: query.object, default: query.fallback, in: context),
+          or: verdict.json)
       }
       return verdict.isAllowed ? ExitStatus.success : ExitStatus.vetoed
     } catch {

@@ -46,7 +46,9 @@ struct GuardCommand: Command {
       return vetoStatus
     case .dryRun(let verdict):
       context.show { () throws(CommandError) in
-        try context.write(verdict.text(of: names.should, object: object, in: context), or: verdict.json)
+        try context.write(
+          verdict.text(of: names.should, object: object, default: query.fallback, in: context),
+          or: verdict.json)
       }
       return verdict.isAllowed ? ExitStatus.success : vetoStatus
     case .unreachable(let decision) where query.isDryRun || decision == .vetoed:
@@ -167,7 +169,9 @@ struct GuardCommand: Command {
     if verdict.omittedCount > 0 {
       context.terminal.reportLine("  of \(verdict.omittedCount) more, the bus did not say the outcome")
     }
-    if against.isEmpty { context.terminal.reportLine("  no delegate approved it") }
+    if verdict.isUnanswered {
+      context.terminal.reportLine("  no delegate approved it\(verdict.defaultText(query.fallback))")
+    }
     context.show { () throws(CommandError) in
       if context.json != .off { try context.print(verdict.json) }
     }

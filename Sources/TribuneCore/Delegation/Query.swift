@@ -46,6 +46,7 @@ struct Query {
       return !wasAsked && number == 0
     }
 
+    /// Whether it has vetoed, or its failure counts as a veto.
     fileprivate var isVeto: Bool {
       guard case .settled(let outcome, _) = state else { return false }
       return delegate.isVeto(outcome)
@@ -363,16 +364,22 @@ struct Query {
           delegate: participants[index].delegate.identity, outcome: outcome, reason: reason,
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
-    let isAnswered = isForValues ? hasConsent : hasVeto || hasConsent
-    let isOverridden = !isForValues && hasVeto && ask.flags.contains(.overrides)
+    let overrides = !isForValues && ask.flags.contains(.overrides)
+    // An override goes past holds, and past the lack of a required delegate. What is left is as if nobody had answered.
+    let isAnswered =
+      hasConsent || !isForValues && (overrides ? participants.contains(where: \.isVeto) : hasVeto)
     let kind: VerdictKind =
       if isForValues {
         hasConsent ? .allowed : .vetoed
+      } else if isAnswered {
+        hasVeto && !overrides ? .vetoed : .allowed
       } else {
-        isOverridden ? .allowed : hasVeto ? .vetoed : hasConsent ? .allowed : ask.fallback
+        ask.fallback
       }
+    let isOverridden = overrides && hasVeto && kind == .allowed
     let verdict = Verdict(
-      query: id, verdict: kind, isUnanswered: !isAnswered, outcomes: outcomes, isOverridden: isOverridden,
+      query: id, verdict: kind, isUnanswered: !isAnswered && !isOverridden, outcomes: outcomes,
+      isOverridden: isOverridden,
       isDryRun: ask.flags.contains(.isDryRun), omittedCount: omittedCount)
     return Result(verdict: verdict, vetoes: vetoes, omittedVetoCount: omittedVetoCount)
   }
