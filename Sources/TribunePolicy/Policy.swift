@@ -87,18 +87,31 @@ extension Sequence<BoundLine> {
   /// The decision on a request by the subject to whom the lines apply.
   package func decision(on request: Request) -> Policy.Decision {
     var decision = Policy.Decision.notAllowed
-    for line in self where line.actions.contains(request.action) {
+    for line in self where line.decides(on: request) {
       switch line.effect {
-      case .deny:
-        let isDenied = request.action.isFiltered ? line.contains(request) : line.overlaps(request)
-        if isDenied { return .denied(by: line.index) }
-      case .allow:
-        guard case .notAllowed = decision else { continue }
-        let isAllowed = request.isListOfPart ? line.overlaps(request) : line.contains(request)
-        if isAllowed { decision = .allowed(by: line.index) }
+      case .deny: return .denied(by: line.index)
+      case .allow: if case .notAllowed = decision { decision = .allowed(by: line.index) }
       }
     }
     return decision
+  }
+}
+
+extension BoundLine {
+  /// Whether the line allows the request, or denies it.
+  package func decides(on request: Request) -> Bool {
+    actions.contains(request.action)
+      && (request.isDecidedByPart(effect) ? overlaps(request) : contains(request))
+  }
+}
+
+extension Request {
+  /// Whether a line that is about a part of the request decides, and not only one that is about all of it.
+  package func isDecidedByPart(_ effect: PolicyLine.Effect) -> Bool {
+    switch effect {
+    case .deny: !action.isFiltered
+    case .allow: isListOfPart
+    }
   }
 }
 

@@ -57,7 +57,7 @@ struct LineIndex {
   ///   - object: a valid object; none if it is empty.
   @inline(__always) func forEach(matching name: RawSpan, _ object: RawSpan, _ body: (Entry) -> Void) {
     if entries.isEmpty { return }
-    var hash = PrefixHash()
+    var hash = TextHash()
     visit(hash.value, name, object, body)
     for offset in 0..<name.byteCount {
       let byte = name.integer(at: offset, as: UInt8.self)
@@ -85,8 +85,9 @@ extension LineIndex.Entry {
   }
 }
 
-/// A hash of the bytes before a dot. Only lines of the policy are hashed with it, so that nobody can fill a bucket.
-private struct PrefixHash {
+/// A hash of a token, or of all bytes before a dot. Only lines of the policy are kept by it, so that nobody can fill a
+/// bucket.
+struct TextHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
   @inline(__always) mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -95,7 +96,7 @@ private struct PrefixHash {
 extension Pattern {
   /// The hash of the tokens before the first star.
   fileprivate var prefixHash: UInt64 {
-    var hash = PrefixHash()
+    var hash = TextHash()
     var isFirst = true
     var isPrefix = true
     forEachToken { token in

@@ -10,22 +10,22 @@ final class Permissions {
   let id: UInt64
   let subject: Subject
   let policy: Policy
-  /// Lines that are the same for every user whom they are about.
-  fileprivate let common: CommonLines
+  /// Lines that are the same for every user whom they are about. Subjects to whom the same lines apply share them.
+  fileprivate let common: FoundLines
   /// Lines with `%U`.
-  private let ownLines: [BoundLine]
-  private let own: LineIndex
+  private let own: FoundLines
   /// Whether any line denies observing something.
   let deniesObserving: Bool
   /// Connections of this subject.
   var connectionCount = 0
 
   fileprivate init(
-    id: UInt64, _ subject: Subject, _ policy: Policy, _ common: CommonLines, own: [BoundLine]
+    id: UInt64, _ subject: Subject, _ policy: Policy, _ common: FoundLines, own: FoundLines
   ) {
-    (self.id, self.subject, self.policy, self.common) = (id, subject, policy, common)
-    (ownLines, self.own) = (own, LineIndex(own))
-    deniesObserving = (common.lines + own).contains { $0.effect == .deny && $0.actions.contains(.observe) }
+    (self.id, self.subject, self.policy, self.common, self.own) = (id, subject, policy, common, own)
+    deniesObserving = (common.lines + own.lines).contains {
+      $0.effect == .deny && $0.actions.contains(.observe)
+    }
   }
 
   /// All that is allowed with one message.
@@ -53,9 +53,9 @@ final class Permissions {
   }
 
   func decision(on request: Request) -> Policy.Decision {
-    let decision = common.lines.decision(on: request)
+    let decision = common.decision(on: request)
     if case .denied = decision { return decision }
-    let own = ownLines.decision(on: request)
+    let own = own.decision(on: request)
     if case .notAllowed = own { return decision }
     return own
   }
@@ -64,18 +64,37 @@ final class Permissions {
     matching name: RawSpan, _ object: RawSpan, _ body: (LineIndex.Entry) -> Void
   ) {
     common.index.forEach(matching: name, object, body)
-    own.forEach(matching: name, object, body)
+    own.index.forEach(matching: name, object, body)
   }
 }
 
-/// Lines that are the same for every user whom they are about. Subjects to whom the same lines apply share them.
-private final class CommonLines {
+/// Lines of a policy, with what finds those about a message or a registration.
+private final class FoundLines {
   let lines: [BoundLine]
   let index: LineIndex
+  private let allows: LineTree
+  private let denies: LineTree
 
   init(_ lines: [BoundLine]) {
     self.lines = lines
     index = LineIndex(lines)
+    allows = LineTree(lines, .allow)
+    denies = LineTree(lines, .deny)
+  }
+
+  /// As `Sequence<BoundLine>.decision(on:)` decides, which examines all lines.
+  func decision(on request: Request) -> Policy.Decision {
+    if let place = first(of: denies, .deny, request) { return .denied(by: lines[place].index) }
+    if let place = first(of: allows, .allow, request) { return .allowed(by: lines[place].index) }
+    return .notAllowed
+  }
+
+  private func first(of tree: LineTree, _ effect: PolicyLine.Effect, _ request: Request) -> Int? {
+    var first: Int?
+    tree.forEach(about: request.pattern, overlapping: request.isDecidedByPart(effect)) { place in
+      if place < first ?? .max, lines[place].decides(on: request) { first = place }
+    }
+    return first
   }
 }
 
@@ -104,7 +123,7 @@ struct Access: ~Copyable {
   private var permissions: [Permissions?] = []
   private var bySubject: [Subject: Permissions] = [:]
   /// By the places of the lines in the policy.
-  private var commonLines: [[Int]: CommonLines] = [:]
+  private var commonLines: [[Int]: FoundLines] = [:]
   private var lastID: UInt64 = 0
   /// The number of subjects at which those without connections are removed next.
   private var tidyCount = 64
@@ -181,11 +200,12 @@ struct Access: ~Copyable {
     let lines = policy.bound(to: subject)
     let shared = lines.filter { !policy.lines[$0.index].isTemplate }
     let key = shared.map(\.index)
-    let common = commonLines[key] ?? CommonLines(shared)
+    let common = commonLines[key] ?? FoundLines(shared)
     commonLines[key] = common
     lastID += 1
     let permissions = Permissions(
-      id: lastID, subject, policy, common, own: lines.filter { policy.lines[$0.index].isTemplate })
+      id: lastID, subject, policy, common, own: FoundLines(lines.filter { policy.lines[$0.index].isTemplate })
+    )
     bySubject[subject] = permissions
     if permissions.deniesObserving { filtersObservers = true }
     return permissions
