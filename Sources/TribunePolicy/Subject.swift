@@ -118,6 +118,19 @@ package enum Condition: Hashable, Sendable {
 
   private static func isStar(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "*") || byte == UInt8(ascii: "?") }
 
+  /// Whether a text is the whole name of a unit with processes.
+  package static func isUnit(_ name: String) -> Bool {
+    let isAllowed = { (byte: UInt8) in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        true
+      default: ":-_.\\@".utf8.contains(byte)
+      }
+    }
+    return name.utf8.allSatisfy(isAllowed) && unitSuffixes.contains { name != $0 && name.hasSuffix($0) }
+  }
+
   /// Whether the end of a glob fits a unit with processes.
   private static func canMatchUnit(_ glob: String) -> Bool {
     let start = glob.utf8.lastIndex(where: isStar).map { glob.utf8.index(after: $0) }

@@ -174,6 +174,11 @@ struct ConfigurationTests {
     var testDescription: String { String(text.debugDescription.prefix(100)) }
   }
 
+  private static func noUnit(_ line: Int, _ name: String) -> String {
+    "\(line): error: RequireDelegate=: \"unit:\(name)\" is not a unit in which a process can be: write its whole name, "
+      + "such as unit:backup.service"
+  }
+
   static let bad: [Bad] = [
     // Unknown sections and keys are ignored, and reported with the most similar one.
     Bad("Mode=0600", "1: error: Mode= stands before any section; it is ignored"),
@@ -229,13 +234,26 @@ struct ConfigurationTests {
       "[Query \"a\"]\nRequireDelegate=" + String(repeating: "x", count: 183),
       "2: error: the line is 199 bytes long; the limit is 198"),
     Bad(
-      "[Query \"a\"]\nRequireDelegate=unit:b c.service",
+      "[Query \"a\"]\nRequireDelegate=unit:b.service c.service",
       "2: error: RequireDelegate=: \"c.service\" does not say what it names: write unit:c.service for a system unit, "
         + "label:c.service for a label"),
     Bad(
       "[Query \"a\"]\nRequireDelegate=label:",
-      "2: error: RequireDelegate=: \"label:\" does not say what it names: write unit:label: for a system unit, "
-        + "label:label: for a label"),
+      "2: error: RequireDelegate=: \"label:\" does not say what it names: write unit:NAME for a system unit, "
+        + "label:NAME for a label"),
+    Bad(
+      "[Query \"a\"]\nRequireDelegate=user:root",
+      "2: error: RequireDelegate=: \"user:root\" does not say what it names: write unit:NAME for a system unit, "
+        + "label:NAME for a label"),
+    Bad(
+      "[Query \"a\"]\nRequireDelegate=backup",
+      "2: error: RequireDelegate=: \"backup\" does not say what it names: write unit:backup.service for a system "
+        + "unit, label:backup for a label"),
+    Bad(
+      "[Query \"a\"]\nRequireDelegate=unit:backup\nRequireDelegate=unit:*.service\nRequireDelegate=unit:a/b.service\n"
+        + "RequireDelegate=unit:.service\nRequireDelegate=unit:backup.timer",
+      noUnit(2, "backup"), noUnit(3, "*.service"), noUnit(4, "a/b.service"), noUnit(5, ".service"),
+      noUnit(6, "backup.timer")),
     Bad("[Query \"a\"]\nDefault=no", "2: error: Default=: \"no\" is neither veto nor allow"),
     Bad("[Object]\nProtocol=P", "1: error: [Object]: needs an object, as in [Object \"view/*\"]"),
     Bad(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribunePolicy
 import TribuneSystem
 import TribuneWire
 
@@ -121,10 +122,15 @@ nonisolated enum SettingSyntax {
     var delegates: [RequiredDelegate] = []
     for word in words(of: text) {
       guard let delegate = RequiredDelegate(word) else {
+        // A word with a prefix of its own, or with nothing behind it, is no name to repeat.
+        let name = word.contains(":") ? "NAME" : word.escaped
+        let unit = word.contains(":") || Condition.isUnit(word) ? name : "\(name).service"
         throw SettingError(
-          word,
-          "does not say what it names: write unit:\(word.escaped) for a system unit, label:\(word.escaped) for a label"
-        )
+          word, "does not say what it names: write unit:\(unit) for a system unit, label:\(name) for a label")
+      }
+      if case .unit(let name) = delegate, !Condition.isUnit(name) {
+        throw SettingError(
+          word, "is not a unit in which a process can be: write its whole name, such as unit:backup.service")
       }
       guard word.utf8.count <= WireLimits.labelLength else {
         throw SettingError(word, "is too long: the limit is \(WireLimits.labelLength) bytes")
