@@ -212,7 +212,11 @@ struct ConfigurationTests {
     Bad("[User]\nShare=2", "1: error: [User]: needs a user, as in [User \"backup\"]"),
     Bad(
       "[User \"no-such-user\"]\nShare=2",
-      "1: error: [User \"no-such-user\"]: \"no-such-user\" is not a user of this host"),
+      "1: warning: [User \"no-such-user\"]: this host has no such user; the section is ignored"),
+    Bad(
+      "[User \"no-such-user\"]\nShare=0",
+      "1: warning: [User \"no-such-user\"]: this host has no such user; the section is ignored",
+      "2: error: Share=: \"0\" is not a number from 1 to 1000: as how many users this one counts"),
     Bad(
       "[User \"7\"]\nShare=1001",
       "2: error: Share=: \"1001\" is not a number from 1 to 1000: as how many users this one counts"),

@@ -154,7 +154,12 @@ nonisolated package struct ConfigurationReader {
   private mutating func section(_ name: String, _ subject: String?, _ file: String, _ line: Int) -> Section {
     let header = subject.map { "[\(name.escaped) \"\($0.escaped)\"]" } ?? "[\(name.escaped)]"
     do throws(SettingError) {
-      if let about = try SubjectSection(name: name, subject: subject) { return .about(about, header: header) }
+      if let about = try SubjectSection(name: name, subject: subject) {
+        if about == .user(nil) {
+          report(.warning, file, line, "\(header): this host has no such user; the section is ignored")
+        }
+        return .about(about, header: header)
+      }
     } catch {
       // An error, not a warning: otherwise the requirements of the section could be missing unnoticed.
       report(name == "User" ? .mistake : .error, file, line, "\(header): \(error.message)")

@@ -84,20 +84,23 @@ nonisolated enum SettingSyntax {
 
   /// The id of a user, who is given by name or id.
   static func user(_ text: String) throws(SettingError) -> UInt32 {
+    guard let id = try knownUser(text) else { throw SettingError(text, "is not a user of this host") }
+    return id
+  }
+
+  /// The id of a user, who is given by name or id; nil if this host has none of that name.
+  static func knownUser(_ text: String) throws(SettingError) -> UInt32? {
     // -1 is no user: chown(2) and the like take it for "no change".
     if number(text[...]) != nil {
       guard let id = UInt32(text), id != .max else { throw SettingError(text, "is not a user id") }
       return id
     }
     guard text != "*", text != "none" else { throw SettingError(text, "must be the only value") }
-    let id: UInt32?
     do throws(Errno) {
-      id = try UserDatabase.id(of: text)
+      return try UserDatabase.id(of: text)
     } catch {
       throw SettingError(text, "cannot be looked up: \(error)")
     }
-    guard let id else { throw SettingError(text, "is not a user of this host") }
-    return id
   }
 
   /// As how many users one counts.

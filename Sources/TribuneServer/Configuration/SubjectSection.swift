@@ -8,7 +8,8 @@ import TribuneWire
 nonisolated enum SubjectSection: Equatable, Sendable {
   case query(Pattern)
   case object(ObjectPattern)
-  case user(UInt32)
+  /// Nil for a user that this host does not have: its settings are checked, and have no effect.
+  case user(UInt32?)
 
   static let names = ["Query", "Object", "User"]
 
@@ -36,7 +37,7 @@ nonisolated enum SubjectSection: Equatable, Sendable {
       self = .object(pattern)
     case "User":
       guard let subject else { throw SettingError(message: "needs a user, as in [User \"backup\"]") }
-      self = .user(try SettingSyntax.user(subject))
+      self = .user(try SettingSyntax.knownUser(subject))
     default: return nil
     }
   }
@@ -70,7 +71,8 @@ nonisolated enum SubjectSection: Equatable, Sendable {
       guard !text.isEmpty else { return }
       configuration.objects.append(ObjectRule(pattern: pattern, protocolName: text))
     case .user(let user):
-      configuration.weights[user] = text.isEmpty ? nil : try SettingSyntax.weight(text)
+      let weight = text.isEmpty ? nil : try SettingSyntax.weight(text)
+      if let user { configuration.weights[user] = weight }
     }
   }
 
