@@ -39,7 +39,10 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
     while let argument = rest.popFirst() {
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = String(parts[0])
-      given.insert(name)
+      // No value is silently ignored.
+      guard given.insert(name).inserted || !["--listen", "--keeper", "--config"].contains(name) else {
+        throw UsageError(description: "\(name) is given twice")
+      }
       let attached = parts.count == 2 ? String(parts[1]) : nil
       switch name {
       case "--listen":

@@ -50,6 +50,9 @@ struct DaemonArgumentsTests {
       ("--keeper=", "--keeper needs a value"),
       ("--keeper", "--keeper needs a value"), ("--keep=/run/keeper", "--keep takes no value"),
       ("--replace=/run/keeper --keeper=/run/keeper", "--replace takes no value"),
+      ("--listen=/a --listen=/b", "--listen is given twice"),
+      ("--keeper /a --user --keeper /a", "--keeper is given twice"),
+      ("--config=/a --config=/b", "--config is given twice"),
       ("--keep-it", "unknown option --keep-it"), ("bus", "unexpected argument bus"),
     ])
   func errors(line: String, reason: String) {

@@ -229,7 +229,7 @@ struct ReplaceTests {
         let refused = try replaced.replaceInVain()
         try replaced.folder.write("", to: "etc/tribuned.conf")
         return refused
-      case .listensElsewhere: return try replaced.replaceInVain(["--listen=\(replaced.folder.path)/other"])
+      case .listensElsewhere: return try replaced.replaceInVain(at: "\(replaced.folder.path)/other")
       }
     }
   }

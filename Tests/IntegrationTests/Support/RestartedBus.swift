@@ -67,10 +67,14 @@ final class RestartedBus: ServedBus {
   }
 
   /// Runs a daemon that tries to replace this one, which has to fail.
-  func replaceInVain(_ options: [String] = [], wrapper: [String] = []) throws -> FinishedProgram {
+  ///
+  /// - Parameter path: where it listens; nil for the path of this one.
+  func replaceInVain(at path: String? = nil, wrapper: [String] = []) throws -> FinishedProgram {
     try FinishedProgram.tribuned(
-      ["--config=\(folder.path)/etc", "--replace", "--keeper=\(keeper.path)", "--listen=\(path)"] + options,
-      wrapper: wrapper)
+      [
+        "--config=\(folder.path)/etc", "--replace", "--keeper=\(keeper.path)",
+        "--listen=\(path ?? self.path)",
+      ], wrapper: wrapper)
   }
 
   /// Sends the daemon a signal, and waits for its end.
