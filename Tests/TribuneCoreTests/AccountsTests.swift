@@ -150,4 +150,14 @@ struct AccountsTests {
       #expect(refusal?.message.contains("wants 17 more, and its share is") == true, "\(resource)")
     }
   }
+
+  @Test("is refused without naming anybody as the largest user while nobody has any")
+  func refusedAlone() {
+    setTotal(160)
+    accounts.charge(1, of: .log, to: 9)
+    _ = accounts.account(of: 0)
+    #expect(
+      refusal(76, to: 8)?.message
+        == "user 8 has 0 and wants 76 more, and its share is 75 of 160 connections (ConnectionsMax=)")
+  }
 }

@@ -130,7 +130,8 @@ package final class Accounts {
     let total = "\(total(of: resource)) \(resource.unit)\(resource.remedy)"
     let share = share(of: resource, for: account)
     let more = amount > 1 ? " and wants \(amount) more" : ""
-    let most = accounts.values.max { ($0.uses[resource], $1.uid) < ($1.uses[resource], $0.uid) }
+    let users = accounts.values.filter { $0.uses[resource] > 0 }
+    let most = users.max { ($0.uses[resource], $1.uid) < ($1.uses[resource], $0.uid) }
     let largest = most.map { "; user \($0.uid) has most, \($0.uses[resource])" } ?? ""
     return WireError(
       resource.refusalCode,
