@@ -127,7 +127,7 @@ struct PolicyTests {
     func lines(_ user: UInt32, _ line: Int) -> Int {
       let file = "\(folder.path)/etc/policy.d/10.policy"
       return log.count {
-        $0.contains("refused connection :")
+        $0.contains("did not allow ") && $0.contains(" (connection :")
           && $0.hasSuffix(": user \(user) may not post a.b: denied by \(file):\(line)")
       }
     }

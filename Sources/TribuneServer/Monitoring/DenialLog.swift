@@ -13,7 +13,7 @@ final class DenialLog {
     context.statistics.value.denied += 1
     guard context.mayLog(.denials, about: session.peer.uid) else { return }
     context.log.write(
-      .notice, "refused connection \(session.id) of \(session.peer.summary): \(error.message)",
+      .notice, "did not allow \(session.peer.summary) (connection \(session.id)): \(error.message)",
       session.journalFields("TRIBUNE_ERROR", "\(error.code)"))
   }
 }
