@@ -10,7 +10,10 @@ struct ActionNames: Equatable, Sendable {
   let did: String
   let didFailTo: String
 
-  /// - Parameter action: a name whose last token is the verb.
+  /// The verb takes the longest of the words before it.
+  private static let lengthMax = WireLimits.nameLength - "didFailTo".utf8.count
+
+  /// - Parameter action: a name whose last token is the verb, or a pattern whose last token is one.
   /// - Throws: if the name is already one of these, or if one of these would be too long.
   init(_ action: String) throws(CommandError) {
     if let verb = Self.action(of: action) {
@@ -24,7 +27,10 @@ struct ActionNames: Equatable, Sendable {
     will = "\(space)will\(capitalized)"
     did = "\(space)did\(capitalized)"
     didFailTo = "\(space)didFailTo\(capitalized)"
-    _ = try Invocation.checkedName(didFailTo)
+    guard action.utf8.count <= Self.lengthMax else {
+      throw .usage(
+        "\"\(action.terminalSafe)\" is too long: the name of an action has at most \(Self.lengthMax) bytes")
+    }
   }
 
   /// The names of the action that a name is meant for: the name of the action itself, or of a message about it.

@@ -37,7 +37,10 @@ struct OperandTests {
     (["delegate", "a", "--conforms=,"], "names of protocols"), (["ask", "a", "--timeout=0"], "more than 0"),
     (["delegate", "a", "--approve", "--timeout=1y"], "at most"), (["help", "frob"], "unknown verb \"frob\""),
     (["delegate", "a", "--approve", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
-    (["guard", String(repeating: "a", count: 250), "--", "true"], "is not a valid name"),
+    (
+      ["guard", String(repeating: "a", count: 247), "--", "true"],
+      "\"\(String(repeating: "a", count: 247))\" is too long: the name of an action has at most 246 bytes"
+    ),
     (["guard", "a.", "--", "x"], "is not a valid name"),
   ]
 
@@ -115,7 +118,8 @@ struct OperandTests {
       ["status", "12"], ["delegate", "a", "--veto=x"], ["delegate", "a"],
       ["delegate", "a", "--set", "--conforms=A,B"], ["delegate", "--directory=d", "--conforms=A"],
       ["delegate", "--directory=d", "--object=o", "--on-failure=abstain", "--timeout=1"],
-      ["guard", "prune", "--", "true"], ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
+      ["guard", "prune", "--", "true"], ["guard", String(repeating: "a", count: 246), "--", "true"],
+      ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
       ["declare", "file/a*b", "P"], ["hold", "host.should2fa", "a.should_x", "a.should-x", "--why=b"],
     ])
   func right(line: [String]) throws { _ = try Self.prepare(line) }
