@@ -10,6 +10,8 @@ struct ActionNames: Equatable, Sendable {
   let did: String
   let didFailTo: String
 
+  /// The words before the verb in the name of a message about an action.
+  private static let prefixes = ["should", "will", "didFailTo", "did"]
   /// The verb takes the longest of the words before it.
   private static let lengthMax = WireLimits.nameLength - "didFailTo".utf8.count
 
@@ -38,12 +40,14 @@ struct ActionNames: Equatable, Sendable {
   /// - Throws: if one of them would be too long.
   init(meantBy name: String) throws(CommandError) { try self.init(Self.action(of: name) ?? name) }
 
+  /// Whether the last token of a name, which must be valid, is one of the words before a verb, without a verb.
+  static func lacksVerb(_ name: String) -> Bool { prefixes.contains(String(split(name).last)) }
+
   /// Whether delegates are asked under this name, which must be valid, whether an action may happen.
   static func isQuestion(_ name: String) -> Bool { NameSyntax.hasVerb(behind: "should", in: name.utf8Bytes) }
 
   /// The action that a message is about: `window.close` for `window.shouldClose`; nil if it is about none.
   private static func action(of message: String) -> String? {
-    let prefixes = ["should", "will", "didFailTo", "did"]
     guard let prefix = prefixes.first(where: { NameSyntax.hasVerb(behind: $0, in: message.utf8Bytes) })
     else { return nil }
     let (space, last) = split(message)

@@ -65,6 +65,9 @@ struct OperandTests {
     ),
     (["hold", "a.didFailTo_x", "--why=b"], "did you mean a.should_x, or --action=a._x?"),
     (["hold", "a.shoulder", "--why=b"], "did you mean a.shouldShoulder, or --action=a.shoulder?"),
+    (["hold", "*.reboot", "--why=b"], "which ends in should and a verb: did you mean *.shouldReboot?"),
+    (["hold", "a.*.willReboot", "--why=b"], "did you mean a.*.shouldReboot?"),
+    (["hold", "*.should", "--why=b"], "which ends in should and a verb"),
     (["hold", "--action=system.shouldReboot", "--why=b"], "did you mean system.reboot?"),
     (["hold", "shouldA", "--object=unit/*", "--why=b"], "has a wildcard"),
     (["observe", "a", "--object=unit/*"], "has a wildcard"), (["ask", "a", "--object=**"], "has a wildcard"),
@@ -105,6 +108,13 @@ struct OperandTests {
     #expect(message?.contains(reason) == true)
   }
 
+  @Test("no name is suggested for a hold on a name without a verb", arguments: ["should", "a.will", "*.did"])
+  func noVerb(name: String) {
+    let error = #expect(throws: CommandError.self) { _ = try Self.prepare(["hold", name, "--why=b"]) }
+    #expect(
+      error?.message == "\"\(name)\" is not the name of a question, which ends in should and a verb")
+  }
+
   @Test(
     "right operands are accepted",
     arguments: [
@@ -121,6 +131,7 @@ struct OperandTests {
       ["guard", "prune", "--", "true"], ["guard", String(repeating: "a", count: 246), "--", "true"],
       ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
       ["declare", "file/a*b", "P"], ["hold", "host.should2fa", "a.should_x", "a.should-x", "--why=b"],
+      ["hold", "*.shouldReboot", "a.*", "**", "*.*", "--why=b"],
     ])
   func right(line: [String]) throws { _ = try Self.prepare(line) }
 

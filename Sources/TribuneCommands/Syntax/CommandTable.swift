@@ -284,7 +284,7 @@ private let allVerbs = [
     summary: "Veto for as long as it or a command runs",
     description: [
       "Vetoes all queries under names that match any NAME, which may be a pattern, until it is interrupted "
-        + "or the hold expires. A NAME without * must be a question, such as host.shouldReboot.",
+        + "or the hold expires. A NAME that does not end in * must be a question, such as host.shouldReboot.",
       "With a command, it runs the command, passes signals on to it, holds until it has ended, and exits "
         + "with its status. If the hold was not taken, it runs nothing and exits with 255. If the "
         + "connection is lost meanwhile, the command continues. The command inherits the connection: the hold "

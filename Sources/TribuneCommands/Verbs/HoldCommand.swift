@@ -59,17 +59,23 @@ struct HoldCommand: Command {
   /// The names to veto: those that were given, and the question about the action.
   private static func patterns(_ invocation: Invocation) throws(CommandError) -> [String] {
     var patterns = try invocation.patterns()
-    for name in patterns where !name.contains("*") && !ActionNames.isQuestion(name) {
-      let names = try ActionNames(meantBy: name)
+    for name in patterns where !name.hasSuffix("*") && !ActionNames.isQuestion(name) {
       throw .usage(
-        "\"\(name)\" is not the name of a question, which ends in should and a verb: did you mean "
-          + "\(names.should), or --action=\(names.action)?")
+        "\"\(name)\" is not the name of a question, which ends in should and a verb\(try hint(for: name))")
     }
     if let action = invocation.text(.action) {
       patterns.append(try ActionNames(try Invocation.checkedName(action)).should)
     }
     guard !patterns.isEmpty else { throw .usage("hold needs a NAME, or --action=ACTION") }
     return patterns
+  }
+
+  private static func hint(for name: String) throws(CommandError) -> String {
+    if ActionNames.lacksVerb(name) { return "" }
+    let names = try ActionNames(meantBy: name)
+    // An action is one name.
+    let orAction = name.contains("*") ? "" : ", or --action=\(names.action)"
+    return ": did you mean \(names.should)\(orAction)?"
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
