@@ -51,6 +51,7 @@ extension Invocation {
   /// The label that was given; nil if none.
   func label() throws(CommandError) -> String? {
     let label = text(.label)
+    guard label != "" else { throw .usage("--label needs a text") }
     guard label?.utf8.count ?? 0 <= WireLimits.labelLength else {
       throw .usage("--label must have at most \(WireLimits.labelLength) bytes")
     }

@@ -40,6 +40,15 @@ struct ObservingCommandTests {
     #expect(people.output.hasSuffix("  a.b  o/2  1  (retained)\n"))
   }
 
+  @Test("an empty --object is any object, and the ready line names none")
+  func emptyObject() throws {
+    let observer = try bus.start(["-j", "observe", "a.**", "--object=", "-N1"])
+    #expect(try observer.errors.line() == "observing a.**, on \(bus.address)")
+    #expect(try bus.tribunectl("post", "a.b", "--object=o").status == 0)
+    #expect(try Self.names([observer.output.line()]) == ["a.b o"])
+    #expect(observer.status() == 0)
+  }
+
   @Test("observe says which process posted, to people, in JSON and to commands, and of what was retained")
   func posters() throws {
     let json = try bus.staying("-j", "observe", "a.b", "-N1")

@@ -41,6 +41,7 @@ struct OperandTests {
       ["guard", String(repeating: "a", count: 247), "--", "true"],
       "\"\(String(repeating: "a", count: 247))\" is too long: the name of an action has at most 246 bytes"
     ),
+    (["delegate", "a", "--approve", "--label="], "--label needs a text"),
     (["guard", "a.", "--", "x"], "is not a valid name"),
   ]
 
@@ -52,6 +53,7 @@ struct OperandTests {
     (["hold", "shouldA", "--why=b", "--"], "needs a command"),
     (["hold", "--why=b"], "needs a NAME, or --action=ACTION"),
     (["hold", "shouldA", "--why=b", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
+    (["hold", "shouldA", "--why=b", "--label="], "--label needs a text"),
     (["hold", "shouldA", "--why=b", "--pid=1", "--", "true"], "exclude each other"),
     // These are no questions, so the hold would veto nothing.
     (

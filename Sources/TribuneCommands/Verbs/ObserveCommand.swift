@@ -9,8 +9,8 @@ struct ObserveCommand: Command {
   static var signals: [Int32] { SignalWatch.interrupting + JobControl.signals }
 
   private let patterns: [String]
-  /// Nil for any.
-  private let object: String?
+  /// Empty for any.
+  private let object: String
   private let count: Int64?
   /// How long the notifications may take to come, if their number is given; nil for no limit.
   private let limit: Duration?
@@ -22,7 +22,7 @@ struct ObserveCommand: Command {
 
   init(_ invocation: Invocation) throws(CommandError) {
     patterns = try invocation.patterns()
-    object = invocation.has(.object) ? try invocation.object() : nil
+    object = try invocation.object()
     count = invocation.number(.count)
     limit = count == nil ? nil : invocation.span(.timeout)?.duration
     suspension =
@@ -47,7 +47,7 @@ struct ObserveCommand: Command {
     } catch {
       throw CommandError(error)
     }
-    let about = object.map { " (object \($0.terminalSafe))" } ?? ""
+    let about = object.isEmpty ? "" : " (\(objectText(object)))"
     context.reportReady("observing \(patterns.joined(separator: " ").terminalSafe)\(about)")
     let status: Int32
     do throws(CommandError) {
