@@ -56,14 +56,13 @@ actor DelegateFolder {
     watch = try FolderWatch()
   }
 
-  /// Attaches the present files, reports readiness, and follows changes until the connection ends.
+  /// Attaches the present files, reports problems and then readiness, and follows changes until the connection ends.
   func run() async -> CommandError {
     follow(connection)
-    let wrong = await rescan(isFirst: true)
+    report(await rescan(isFirst: true))
     context.reportReady(
       "attached \(String(decoding: root, as: UTF8.self).terminalSafe) "
         + "(\(objectText(terms.object)), \(members.count.counted("delegate")))")
-    report(wrong)
     let changes = Task {
       for await news in watch.news where matters(news) { report(await rescan()) }
     }
