@@ -153,9 +153,10 @@ private let allVerbs = [
         + "cannot be started, tribunectl exits with 127 if there is no such program, else with 126.",
       "With --awaited, post --wait waits until the line is written or the command has ended. A command "
         + "that does not exit with 0 has failed.",
-      "Ctrl-Z suspends the observer on the bus until it continues, and then says how many notifications "
-        + "were coalesced; --suspension says what happens to "
-        + "notifications meanwhile. A running command is not stopped.",
+      "Ctrl-Z (SIGTSTP) suspends the observer on the bus until it continues; --suspension says what happens to "
+        + "notifications meanwhile. Then it says how many were coalesced, on standard error also with -j. No number is "
+        + "reported of those that were dropped at its wish. A running command is not stopped. SIGSTOP "
+        + "suspends nothing: the observer is then one that does not read, and what it loses is reported.",
       "Prints \"observing …\" on standard error once the bus has confirmed.",
     ],
     options: [
@@ -167,7 +168,7 @@ private let allVerbs = [
       OptionSyntax(.retained, "retained", "begin with the retained notifications"),
       OptionSyntax(
         .suspension, "suspension", .choice(["coalesce", "drop", "hold", "immediately"]),
-        "while it is stopped: keep the last of each name and object, drop, keep all, or deliver (coalesce)"),
+        "while Ctrl-Z stops it: keep the last of each name and object, drop, keep all, or deliver (coalesce)"),
       OptionSyntax(.awaited, "awaited", "have post --wait and guard --wait wait for this observer"),
       OptionSyntax(.exec, "exec", .command, "run a command for each; takes the rest of the line"),
     ]),
