@@ -51,9 +51,11 @@ import Testing
     #expect(demo.output.contains("FAILED: exit status of the vetoed prune"), "\(demo.output)")
   }
 
-  @Test("says what is missing") func noPrograms() async throws {
-    let demo = try await run(programs: folder.path)
+  @Test("says what is missing", arguments: ["", "/none/release"])
+  func noPrograms(under place: String) async throws {
+    let demo = try await run(programs: folder.path + place)
     #expect(demo.status == 1)
-    #expect(demo.output.contains("no tribuned in"), "\(demo.output)")
+    #expect(
+      demo.output.contains("no tribuned in \(folder.path)\(place): run \"make build\""), "\(demo.output)")
   }
 }
