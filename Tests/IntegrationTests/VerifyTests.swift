@@ -69,6 +69,18 @@ struct VerifyTests {
     #expect(try verify("\(folder.path)/long.protocol").errors.contains("longer than the limit of 1 MiB"))
   }
 
+  @Test("says which files it takes, and still checks the others")
+  func otherFile() throws {
+    try folder.write("[Bus]\n", to: "tribuned.conf")
+    let verified = try verify("\(folder.path)/tribuned.conf", "wrong.protocol", "right.protocol")
+    #expect(verified.status == 1)
+    #expect(
+      verified.errors.hasPrefix(
+        "tribunectl: \(folder.path)/tribuned.conf: verify takes .protocol, .policy and .test files\n"))
+    #expect(verified.errors.contains("wrong.protocol:4:14: "))
+    #expect(try verify(folder.path).errors == "tribunectl: \(folder.path): Is a directory\n")
+  }
+
   @Test("exits with 2 on wrong usage")
   func usage() throws {
     #expect(try verify().status == 2)

@@ -28,8 +28,10 @@ struct VerifyCommand: Command {
           policy.read(text, file: file)
         } else if file.hasSuffix(".test") {
           policy.read(tests: text, file: file)
-        } else {
+        } else if file.hasSuffix(".protocol") || file == "-" {
           protocols.append(ProtocolSource(file: file, text: text))
+        } else {
+          throw .failure("\(file.terminalSafe): verify takes .protocol, .policy and .test files")
         }
       } catch {
         context.terminal.report(error.message)
