@@ -26,6 +26,11 @@ import Testing
     ("--object", ["--object"]),
     ("post --coalesce=name,", ["post", "--coalesce=name,object"]),
     ("help lo", ["help", "log"]),
+    ("policy ", ["policy", "explain"]),
+    ("policy explain o", ["policy", "explain", "observe", "override"]),
+    ("policy explain --as ann po", ["policy", "explain", "--as", "ann", "post"]),
+    ("policy explain post a", ["policy", "explain", "post", "a"]),
+    ("guard --timeo", ["guard", "--timeout="]),
     ("verify file-", ["verify", "file-one"]),
     ("verify file-one file-", ["verify", "file-one", "file-one"]),
     ("declare --definitions=file-", ["declare", "--definitions=file-one"]),
@@ -62,6 +67,17 @@ import Testing
     for library in ["", "/usr/share/bash-completion/bash_completion"] {
       #expect(plain(try bash(typing: line, library: library)) == plain(expected), "with \(library)")
     }
+  }
+
+  @Test("bash is offered an option once, also if a verb has its own summary of it")
+  func bashOffersOnce() throws {
+    let script = """
+      source \(folder.path)/root/usr/share/bash-completion/completions/tribunectl
+      COMP_WORDS=(tribunectl guard --timeo) COMP_CWORD=2 COMP_LINE='tribunectl guard --timeo' COMP_POINT=24
+      _tribunectl 2>/dev/null
+      printf '<%s>' "${COMPREPLY[@]}"
+      """
+    #expect(words(in: try FinishedProgram(["bash", "-c", script]).output) == ["--timeout="])
   }
 
   @Test("bash runs nothing from the line")

@@ -22,21 +22,27 @@ struct BashCompletion {
     let operands = table.verbs.filter { $0.completion != .nothing }.map {
       entry($0.verb.rawValue, word(for: $0.completion))
     }
+    let operandWords = table.verbs.flatMap { verb in
+      verb.operandWords.enumerated().map { place, words in
+        entry("\(verb.verb.rawValue)/\(place)", word(for: .words(words)))
+      }
+    }
+    let isGlobal = { (row: OptionSyntax) in table.globals.contains { $0.option == row.option } }
     return """
       _tribunectl_tables() {
         verbs='\(table.verbs.map(\.verb.rawValue).joined(separator: " "))'
         globals='\(offers(of: table.globals))'
         # The options of each verb, besides the globals.
         options=(
-      \(table.verbs.map { entry($0.verb.rawValue, offers(of: $0.options)) }.joined(separator: "\n"))
+      \(table.verbs.map { entry($0.verb.rawValue, offers(of: $0.options.filter { !isGlobal($0) })) }.joined(separator: "\n"))
         )
         # The options whose value is the next word, with the words for it, or a rule that begins with @.
         values=(
       \(values.joined(separator: "\n"))
         )
-        # The operands of the verbs.
+        # The operands of the verbs; behind a slash, the place of the one operand that the words are for.
         operands=(
-      \(operands.joined(separator: "\n"))
+      \((operands + operandWords).joined(separator: "\n"))
         )
         # After these, a command takes the rest of the line.
         executing=' \(rows.filter { $0.completion == .command }.flatMap(\.spellings).joined(separator: " ")) '
@@ -181,6 +187,8 @@ struct BashCompletion {
         _tribunectl_offer @verbs "$current" ''
       elif [[ ${operands[$verb]-} == @files || ($operand == 0 && ${operands[$verb]-}) ]]; then
         _tribunectl_offer "${operands[$verb]}" "$current" ''
+      else
+        _tribunectl_offer "${operands[$verb/$operand]-}" "$current" ''
       fi
 
       # Bash keeps the part before the last of its breaks, so the replies must not repeat it.

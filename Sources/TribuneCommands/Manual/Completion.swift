@@ -46,7 +46,7 @@ extension OptionSyntax {
 }
 
 extension VerbSyntax {
-  /// The completion of the operands, which are all of one kind if there is anything to offer.
+  /// The completion of the operands without words of their own, which are all of one kind if there is anything to offer.
   var completion: Completion {
     Completion(placeholder: operands.trimmingPrefix("[").prefix { $0.isLetter })
   }

@@ -41,6 +41,12 @@ struct FishCompletion {
           "complete -c tribunectl -n '__tribunectl_at options \(verb.verb.rawValue)' \($0)"
         }
       }
+      + table.verbs.flatMap { verb in
+        verb.operandWords.enumerated().map { place, words in
+          "complete -c tribunectl -n '__tribunectl_at operand \(verb.verb.rawValue) \(place)' "
+            + "-xa '\(words.joined(separator: " "))'"
+        }
+      }
   }
 
   private func line(for row: OptionSyntax, where condition: String) -> String {
@@ -76,9 +82,11 @@ struct FishCompletion {
   /// The part that does not depend on the table.
   private static let program = #"""
 
-    # Prints the verb before the cursor, and the index of the word that begins a command, if there are such.
+    # Prints the verb before the cursor and the number of its operands, and the index of the word that begins a command,
+    # if there are such.
     function __tribunectl_scan
         set -l verb
+        set -l operands 0
         set -l waiting no
         set -l dashes no
         set -l words (commandline -opc)
@@ -87,10 +95,15 @@ struct FishCompletion {
             if test $waiting = yes
                 set waiting no
             else if test $dashes = yes; or test "$word" = -; or not string match -q -- '-*' $word
-                set -q verb[1]; or set verb $word
+                if set -q verb[1]
+                    set operands (math $operands + 1)
+                else
+                    set verb $word
+                end
             else if test "$word" = --
                 if set -q verb[1]; and contains -- $verb $__tribunectl_commanding
                     echo $verb
+                    echo $operands
                     echo $place
                     return
                 end
@@ -98,6 +111,7 @@ struct FishCompletion {
             else if contains -- $word $__tribunectl_executing
                 set -q verb[1]; or set verb ''
                 echo $verb
+                echo $operands
                 echo $place
                 return
             else if contains -- $word $__tribunectl_valued
@@ -106,21 +120,26 @@ struct FishCompletion {
                 set waiting yes
             end
         end
-        set -q verb[1]; and echo $verb
+        if set -q verb[1]
+            echo $verb
+            echo $operands
+        end
     end
 
-    # __tribunectl_at verb|options [VERB]|command: whether the word at the cursor can be that.
+    # __tribunectl_at verb|options [VERB]|operand VERB PLACE|command: whether the word at the cursor can be that.
     function __tribunectl_at
         set -l found (__tribunectl_scan)
         switch $argv[1]
             case verb
                 test (count $found) = 0
             case options
-                test (count $found) -lt 2; and begin
+                test (count $found) -lt 3; and begin
                     not set -q argv[2]; or test "$found[1]" = $argv[2]
                 end
+            case operand
+                test "$found" = "$argv[2..]"
             case command
-                test (count $found) = 2
+                test (count $found) = 3
         end
     end
 
@@ -133,7 +152,7 @@ struct FishCompletion {
     end
 
     function __tribunectl_command
-        set -l place (math (__tribunectl_scan)[2] + 1)
+        set -l place (math (__tribunectl_scan)[3] + 1)
         set -l words (commandline -opc)
         complete -C (string join -- ' ' (string escape -- $words[$place..]) (commandline -ct))
     end

@@ -50,6 +50,10 @@ struct ZshCompletion {
 
   private func operands(of verb: VerbSyntax) -> String {
     if verb.takesCommand { return "  '1: : ' '*:::command: _normal'" }
+    if !verb.operandWords.isEmpty {
+      let words = verb.operandWords.enumerated().map { "  '\($0 + 1): :(\($1.joined(separator: " ")))'" }
+      return (words + ["  '*: : '"]).joined(separator: "\n")
+    }
     return switch verb.completion {
     case .files: "  '*:file:_files'"
     case .verbs: "  '1:verb:{_describe -t verbs verb verbs}'"

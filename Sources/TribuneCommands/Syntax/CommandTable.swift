@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
+
 /// The one table of verbs and options. The parser, the help, the man page and the completions are made from it.
 ///
 /// An option that several verbs share takes the same kind of argument in each, so that it may stand before the verb.
@@ -363,6 +365,7 @@ private let allVerbs = [
     ]),
   VerbSyntax(
     verb: .policy, operands: "explain ACTION NAME", operandCount: 3...3,
+    operandWords: [["explain"], Action.names],
     summary: "Show what the policy decides, and why",
     description: [
       "Shows whether the policy of the bus allows ACTION with NAME, which may be a pattern, and which line "

@@ -95,6 +95,8 @@ struct VerbSyntax: Sendable {
   /// The operands as the help shows them: `NAME [JSON]`.
   var operands = ""
   var operandCount = 0...0
+  /// The words to choose from for each of the first operands, where there are such.
+  var operandWords: [[String]] = []
   /// Whether a command follows `--`.
   var takesCommand = false
   /// Whether the command may be left out.
