@@ -75,6 +75,8 @@ struct CommandLineParserTests {
       ([], "a verb is missing"), (["frobnicate"], "unknown verb \"frobnicate\""),
       (["--frob", "ask", "a"], "--frob"), (["ask"], "ask needs NAME [JSON]"),
       (["ask", "a", "{}", "more"], "\"more\""), (["list", "x"], "no operands"),
+      (["lst"], "unknown verb \"lst\" (did you mean list?)"),
+      (["ask", "a", "--objekt=o"], "unknown option --objekt (did you mean --object?)"),
       (["ask", "a", "-x"], "unknown option -x"), (["ask", "a", "--mode"], "--mode needs a value"),
       (["ask", "a", "--mode=some"], "one of parallel, all, order, not \"some\""),
       (["ask", "a", "--mode="], "not \"\""), (["post", "a", "--mode=all"], "post has no option --mode"),

@@ -36,6 +36,7 @@ struct OperandTests {
     (["delegate", "--directory=d", "--set"], "cannot be combined with NAME, --order, --label or --set"),
     (["delegate", "a", "--conforms=,"], "names of protocols"), (["ask", "a", "--timeout=0"], "more than 0"),
     (["delegate", "a", "--approve", "--timeout=1y"], "at most"), (["help", "frob"], "unknown verb \"frob\""),
+    (["help", "psot"], "unknown verb \"psot\" (did you mean post?)"),
     (["delegate", "a", "--approve", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
     (
       ["guard", String(repeating: "a", count: 247), "--", "true"],

@@ -74,7 +74,9 @@ struct CommandLineParser {
     let equals = body.firstIndex(of: "=")
     let name = String(body[..<(equals ?? body.endIndex)])
     guard let row = table.anyOption(where: { $0.name == name }) else {
-      throw error("unknown option --\(name.escaped)")
+      let known = (table.globals + table.verbs.flatMap(\.options)).compactMap(\.name)
+      let hint = Spelling.hint(for: name, among: known) { "--\($0)" }
+      throw error("unknown option --\(name.escaped)\(hint)")
     }
     try take(row, attached: equals.map { String(body[body.index(after: $0)...]) })
   }
@@ -194,7 +196,7 @@ struct CommandLineParser {
       throw error("a verb is missing")
     }
     guard let verb = VerbName(rawValue: word), let syntax = table.syntax(of: verb) else {
-      throw error("unknown verb \"\(word.escaped)\"")
+      throw error("unknown verb \"\(word.escaped)\"\(VerbName.hint(for: word))")
     }
     var invocation = Invocation(verb: verb, operands: Array(words.dropFirst()), command: command ?? [])
     let allowed = table.options(of: verb)

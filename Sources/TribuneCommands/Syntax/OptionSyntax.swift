@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneWire
+
 /// An option, independent of its spelling.
 enum Option: Hashable, Sendable, CaseIterable {
   // Options of every verb.
@@ -87,6 +89,11 @@ enum VerbName: String, Sendable, CaseIterable {
   case explain, hold, holds
   case `defer`
   case accounts, declare, tree, introspect, log, policy, verify, help, version
+
+  /// For the error about an unknown verb: ` (did you mean VERB?)`, or nothing.
+  static func hint(for word: String) -> String {
+    Spelling.hint(for: word, among: allCases.map(\.rawValue)) { $0 }
+  }
 }
 
 /// One verb: its arguments and its purpose.

@@ -11,7 +11,8 @@ struct HelpCommand: Command {
       return
     }
     guard let verb = VerbName(rawValue: word), let syntax = CommandTable.standard.syntax(of: verb) else {
-      throw .usage("unknown verb \"\(word.terminalSafe)\"\nTry \"tribunectl help\".")
+      throw .usage(
+        "unknown verb \"\(word.terminalSafe)\"\(VerbName.hint(for: word))\nTry \"tribunectl help\".")
     }
     text = help.text(of: syntax)
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Finds the word that a misspelt one was meant to be.
-nonisolated enum Spelling {
+package enum Spelling {
   /// ` (did you mean WORD?)`, with the known word that is most like the unknown one; empty if none is like it.
   ///
-  /// - Parameter form: shows the known word as it is written in a file.
-  static func hint(for word: String, among known: [String], as form: (String) -> String) -> String {
+  /// - Parameter form: shows the known word as it is written.
+  package static func hint(for word: String, among known: [String], as form: (String) -> String) -> String {
     let nearest = known.map { (word: $0, distance: distance(from: word, to: $0)) }
       .filter { $0.distance <= max(1, $0.word.utf8.count / 3) }
       .min { $0.distance < $1.distance }
