@@ -87,6 +87,13 @@ public struct Address: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Where to look if nobody listens at the system's address, to append to a message; empty for other errors and
+  /// addresses.
+  func remedy(for error: Errno) -> String {
+    guard self == .system, [.noSuchFile, .connectionRefused].contains(error) else { return "" }
+    return "; is tribuned.socket running?"
+  }
+
   /// Two addresses are equal if their paths are.
   public static func == (one: Address, other: Address) -> Bool { one.path == other.path }
 

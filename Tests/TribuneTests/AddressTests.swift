@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import TribuneSystem
 
 @testable import Tribune
 
@@ -58,5 +59,13 @@ struct AddressTests {
     let address = try Address.resolve(
       environment: { environment[$0] }, exists: { $0 != "/run/tribune/bus" }, isOwn: { _ in false })
     #expect(address == .system)
+  }
+
+  @Test("of a bus that is missing, the system's address suggests where to look; another one does not")
+  func remedy() {
+    #expect(Address.system.remedy(for: .noSuchFile) == "; is tribuned.socket running?")
+    #expect(Address.system.remedy(for: .connectionRefused) == "; is tribuned.socket running?")
+    #expect(Address.system.remedy(for: .tooManyDescriptors) == "")
+    #expect(Address(path: "/nowhere").remedy(for: .noSuchFile) == "")
   }
 }

@@ -72,7 +72,7 @@ struct LinkThread: ~Copyable {
       } catch  where error == .again {
         throw TribuneError(.unreachable, "the bus at \(address) accepts no connections")
       } catch {
-        throw TribuneError(.unreachable, "no bus at \(address): \(error)")
+        throw TribuneError(.unreachable, "no bus at \(address): \(error)\(address.remedy(for: error))")
       }
       try address.requireServer(of: link.socket)
       // A new socket has space for it. If the write fails nevertheless, the next read reports it.
