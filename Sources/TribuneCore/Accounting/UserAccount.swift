@@ -60,7 +60,7 @@ package final class UserAccount {
   package let pauses = Cell(PauseBudget())
 
   /// The iteration of the event loop in which frames of the user were handled last, and the time that they took in it.
-  package let turn = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
+  package let iterationTime = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
 
   var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
 }

@@ -36,7 +36,7 @@ final class BusServer: EventLoopTarget {
   let recorder: Recorder
   let sender: Sender
   let interpreter: Interpreter
-  private let turns: Turns
+  private let timeShares: TimeShares
   private let gatekeeper: Gatekeeper
   let lister: Lister
   let bus: Cell<Bus>
@@ -57,7 +57,7 @@ final class BusServer: EventLoopTarget {
 
   init(
     configuration: Configuration, log: Log, loop: EventLoop, wal: WriteAheadLog, keeper: KeeperLink,
-    turns: Turns = Turns(), isStepped: Bool = false
+    timeShares: TimeShares = TimeShares(), isStepped: Bool = false
   ) throws(Errno) {
     let configuration = configuration.fitted(to: wal, log)
     context = ServerContext(configuration, log: log)
@@ -75,22 +75,22 @@ final class BusServer: EventLoopTarget {
     let monitor = TrafficMonitor(core, sessions, sender)
     let replier = Replier(sender, monitor, DenialLog(context))
     let partials = PartialFrames(accounts)
-    self.turns = turns
+    self.timeShares = timeShares
     let introducer = Introducer(sessions, sender, replier, context)
     interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, introducer, context)
     acceptor = Acceptor(loop, sessions, context)
     gatekeeper = Gatekeeper(
       bus: core, sessions: sessions, recorder: recorder, sender: sender, replier: replier,
-      interpreter: interpreter, acceptor: acceptor, partials: partials, quota: quota, turns: turns,
+      interpreter: interpreter, acceptor: acceptor, partials: partials, quota: quota, timeShares: timeShares,
       loop: loop, keeper: keeper, context: context)
     lister = Lister(core, sessions, interpreter, replier, keeper, context)
     let dispatcher = FrameDispatcher(
       core, sessions, recorder, sender, monitor, replier, interpreter, lister, gatekeeper, files, quota,
       context)
     let router = Router(
-      core, sessions, recorder, sender, monitor, replier, introducer, interpreter, turns, context)
+      core, sessions, recorder, sender, monitor, replier, introducer, interpreter, timeShares, context)
     reader = FrameReader(
-      router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, turns, pool, context)
+      router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, timeShares, pool, context)
     handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
     dueTimeouts = DueTimeouts(sessions, sender, interpreter, acceptor, gatekeeper, reader, context)
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
@@ -187,7 +187,7 @@ final class BusServer: EventLoopTarget {
 
   func beginIteration() {
     context.readClock()
-    turns.begin(at: context.now)
+    timeShares.begin(at: context.now)
     if hasWork { goOn() }
   }
 
@@ -271,13 +271,13 @@ final class BusServer: EventLoopTarget {
   /// Sends what is queued. If that is for many clients, those of users who have had their time are left for the next
   /// iteration.
   @inline(__always) private func flushScheduled() {
-    if sender.scheduled.value.count > Self.fewClients, phase == .serving { return flushInTurns() }
+    if sender.scheduled.value.count > Self.fewClients, phase == .serving { return flushSharingTime() }
     while let session = sender.takeScheduled() { sender.flush(session) }
   }
 
-  private func flushInTurns() {
+  private func flushSharingTime() {
     while let session = sender.takeScheduled() {
-      if turns.hasTime(for: session.account, isMuchWork: false) {
+      if timeShares.hasTime(for: session.account, isMuchWork: false) {
         sender.flush(session)
       } else {
         sender.postpone(session)

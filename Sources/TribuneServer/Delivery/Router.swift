@@ -17,18 +17,18 @@ final class Router {
   private let interpreter: Interpreter
   private let monitor: TrafficMonitor
   private let replier: Replier
-  private let turns: Turns
+  private let timeShares: TimeShares
   /// Routes that had been made when the last post was routed.
   private var madeRouteCount: UInt64 = 0
 
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
     _ monitor: TrafficMonitor, _ replier: Replier, _ introducer: Introducer, _ interpreter: Interpreter,
-    _ turns: Turns, _ context: ServerContext
+    _ timeShares: TimeShares, _ context: ServerContext
   ) {
     (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
     (self.monitor, self.replier, self.introducer) = (monitor, replier, introducer)
-    (self.interpreter, self.turns, self.context) = (interpreter, turns, context)
+    (self.interpreter, self.timeShares, self.context) = (interpreter, timeShares, context)
   }
 
   /// Routes the plain posts of one name and object that begin at `start`. A post about an object that has a protocol is
@@ -46,7 +46,7 @@ final class Router {
         of: key, nameLength: first.nameLength, from: poster.slot)
       if receivers.count > Self.manyReceivers || bus.value.madeRouteCount != madeRouteCount {
         madeRouteCount = bus.value.madeRouteCount
-        turns.noteMuchWork()
+        timeShares.noteMuchWork()
       }
       try key.extracting(first: first.nameLength).requireUnreservedName()
       if isDeclared { try bus.value.check(post: FrameView(first, slice.bytes)) }

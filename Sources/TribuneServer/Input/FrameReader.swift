@@ -31,7 +31,7 @@ final class FrameReader {
   private let quota: DescriptorQuota
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
-  private let turns: Turns
+  private let timeShares: TimeShares
   /// Connections that were left for the next iteration, in order: those that this one has not read, and those of whose
   /// frames it has handled some, which come after them. So a connection with many expensive frames does not always come
   /// first.
@@ -41,11 +41,11 @@ final class FrameReader {
   init(
     _ router: Router, _ dispatcher: FrameDispatcher, _ gatekeeper: Gatekeeper, _ sessions: SessionTable,
     _ recorder: Recorder, _ sender: Sender, _ partials: PartialFrames, _ quota: DescriptorQuota,
-    _ turns: Turns, _ pool: BufferPool, _ context: ServerContext
+    _ timeShares: TimeShares, _ pool: BufferPool, _ context: ServerContext
   ) {
     (self.router, self.dispatcher, self.gatekeeper) = (router, dispatcher, gatekeeper)
     (self.recorder, self.sender, self.pool, self.context) = (recorder, sender, pool, context)
-    (self.sessions, self.partials, self.quota, self.turns) = (sessions, partials, quota, turns)
+    (self.sessions, self.partials, self.quota, self.timeShares) = (sessions, partials, quota, timeShares)
     receiveBuffer = pool.take()
   }
 
@@ -71,7 +71,7 @@ final class FrameReader {
   func read(_ session: Session, canWait: Bool = true) -> Bool {
     // Frames that were sent before are taken first.
     guard session.input.deferred == nil else { return true }
-    if canWait, turns.isTight, !turns.hasTime(for: session.account, isMuchWork: false) {
+    if canWait, timeShares.isTight, !timeShares.hasTime(for: session.account, isMuchWork: false) {
       if !session.input.isWaiting {
         session.input.isWaiting = true
         waiting.value.append(session)
@@ -115,7 +115,7 @@ final class FrameReader {
 
   /// Closes a connection, which is much work if it has many registrations.
   private func close(_ session: Session) {
-    turns.count(for: session.account)
+    timeShares.count(for: session.account)
     gatekeeper.close(session)
   }
 
@@ -154,7 +154,7 @@ final class FrameReader {
         let header = try FrameHeader(buffer.bytes, at: position, limits: session.limits),
         buffer.count - position >= header.frameLength
       {
-        if canWait, !turns.hasTime(for: session.account, isMuchWork: header.canBeMuchWork) {
+        if canWait, !timeShares.hasTime(for: session.account, isMuchWork: header.canBeMuchWork) {
           isDone = false
           break
         }

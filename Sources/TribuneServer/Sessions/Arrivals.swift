@@ -7,8 +7,8 @@ import TribuneWire
 /// Connections that are accepted, and wait to be admitted.
 ///
 /// Admitting a connection takes much longer than accepting it: the bus finds out who its peer is. So connections are
-/// accepted as they come, and admitted in their users' turns. Whoever connects again and again makes others wait no longer
-/// than by frames.
+/// accepted as they come, and admitted when their users have time in an iteration. Whoever connects again and again makes
+/// others wait no longer than by frames.
 final class Arrivals {
   private final class Arrival {
     var socket: FileDescriptor?
@@ -22,11 +22,13 @@ final class Arrivals {
   }
 
   private let accounts: Accounts
-  private let turns: Turns
+  private let timeShares: TimeShares
   /// A cell, because each iteration looks whether there are any.
   private let waiting = Cell<[Arrival]>([])
 
-  init(_ accounts: Accounts, _ turns: Turns) { (self.accounts, self.turns) = (accounts, turns) }
+  init(_ accounts: Accounts, _ timeShares: TimeShares) {
+    (self.accounts, self.timeShares) = (accounts, timeShares)
+  }
 
   @inline(__always) var isEmpty: Bool { waiting.value.isEmpty }
 
@@ -53,7 +55,9 @@ final class Arrivals {
       let arrival = waiting.value[next]
       next += 1
       guard
-        all || left.last?.account !== arrival.account && turns.hasTime(for: arrival.account, isMuchWork: true)
+        all
+          || left.last?.account !== arrival.account
+            && timeShares.hasTime(for: arrival.account, isMuchWork: true)
       else {
         left.append(arrival)
         continue

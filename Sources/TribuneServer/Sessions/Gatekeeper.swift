@@ -14,7 +14,7 @@ final class Gatekeeper {
   private let quota: DescriptorQuota
   private let acceptor: Acceptor
   private let arrivals: Arrivals
-  private let turns: Turns
+  private let timeShares: TimeShares
   private let context: ServerContext
   private let loop: EventLoop
   private let sessions: SessionTable
@@ -32,13 +32,14 @@ final class Gatekeeper {
   init(
     bus: Cell<Bus>.Reference, sessions: SessionTable, recorder: Recorder, sender: Sender,
     replier: Replier, interpreter: Interpreter, acceptor: Acceptor, partials: PartialFrames,
-    quota: DescriptorQuota, turns: Turns, loop: EventLoop, keeper: KeeperLink, context: ServerContext
+    quota: DescriptorQuota, timeShares: TimeShares, loop: EventLoop, keeper: KeeperLink,
+    context: ServerContext
   ) {
-    arrivals = Arrivals(sessions.accounts, turns)
+    arrivals = Arrivals(sessions.accounts, timeShares)
     (self.bus, self.sessions, self.recorder) = (bus, sessions, recorder)
     (self.sender, self.replier, self.interpreter) = (sender, replier, interpreter)
     (self.acceptor, self.partials, self.quota) = (acceptor, partials, quota)
-    (self.turns, self.loop, self.keeper, self.context) = (turns, loop, keeper, context)
+    (self.timeShares, self.loop, self.keeper, self.context) = (timeShares, loop, keeper, context)
   }
 
   // MARK: Coming
@@ -63,7 +64,7 @@ final class Gatekeeper {
   private func receive(_ socket: consuming FileDescriptor) throws(Errno) {
     let credentials = try UnixSocket.peer(of: socket)
     let account = sessions.accounts.account(of: credentials.uid)
-    turns.count(for: account)
+    timeShares.count(for: account)
     sessions.accounts.countConnections()
     do throws(WireError) {
       try sessions.accounts.require(1, of: .connections, for: account)

@@ -34,7 +34,7 @@ final class SteppedBus {
     keeper = KeeperLink(path: keeperPath ?? "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
       configuration: configuration, log: Self.log, loop: loop, wal: state, keeper: keeper,
-      turns: Turns(clock: nil))
+      timeShares: TimeShares(clock: nil))
     try server.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
   }
 
@@ -48,7 +48,7 @@ final class SteppedBus {
     keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
       configuration: configuration ?? other.server.context.configuration, log: Self.log, loop: loop,
-      wal: try WriteAheadLog(adopting: file), keeper: keeper, turns: Turns(clock: nil))
+      wal: try WriteAheadLog(adopting: file), keeper: keeper, timeShares: TimeShares(clock: nil))
     watch(server) { [server] in server.takeOver(passed) }
   }
 

@@ -8,9 +8,10 @@ import TribuneWire
 /// another user, on however many connections these come.
 ///
 /// A user may take half of an iteration, and all users together the whole. After that, the rest is left for the next
-/// iteration, but a user who has had no time in this one still has a turn. The clock is read when another user's
-/// turn comes, after every `framesPerLook` frames, before each frame that can be much work, and after what was much work.
-final class Turns {
+/// iteration, but one frame is handled of each user who has had no time in this one. The clock is read when frames of
+/// another user come, after every `framesPerLook` frames, before each frame that can be much work, and after what was
+/// much work.
+final class TimeShares {
   static let iterationNanosecondsMax: UInt64 = 4_000_000
   static let framesPerLook = 8
 
@@ -59,13 +60,13 @@ final class Turns {
   private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
     // The iteration has just begun.
     let now = current == nil ? began : clock?() ?? lastLook
-    current?.turn.value.nanoseconds += now - lastLook
+    current?.iterationTime.value.nanoseconds += now - lastLook
     lastLook = now
     current = account
-    if account.turn.value.number != number { account.turn.value = (number, 0) }
+    if account.iterationTime.value.number != number { account.iterationTime.value = (number, 0) }
     let hasTime =
-      account.turn.value.nanoseconds == 0
-      || account.turn.value.nanoseconds < Self.iterationNanosecondsMax / 2
+      account.iterationTime.value.nanoseconds == 0
+      || account.iterationTime.value.nanoseconds < Self.iterationNanosecondsMax / 2
         && now - began < Self.iterationNanosecondsMax
     // After these, the clock is read again.
     framesSinceLook = isMuchWork || !hasTime ? Self.framesPerLook : 1

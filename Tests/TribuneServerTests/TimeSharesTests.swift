@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+
+@testable import TribuneServer
+
+@MainActor
+@Suite("Shares of the time of an iteration")
+struct TimeSharesTests {
+  private final class Clock {
+    var now: UInt64 = 1_000_000_000
+  }
+
+  private let clock = Clock()
+  private let timeShares: TimeShares
+  private let (greedy, other, third): (UserAccount, UserAccount, UserAccount)
+
+  init() {
+    let accounts = Accounts()
+    (greedy, other, third) = (accounts.account(of: 1), accounts.account(of: 2), accounts.account(of: 3))
+    timeShares = TimeShares { [clock] in clock.now }
+    begin()
+  }
+
+  private func begin() { timeShares.begin(at: Instant(nanoseconds: clock.now)) }
+
+  /// Handles frames of a user, each of which takes so long, until there is no time for more.
+  private func handleAll(of account: UserAccount, nanoseconds: UInt64, isMuchWork: Bool = true) -> Int {
+    for count in 0..<100_000 {
+      guard timeShares.hasTime(for: account, isMuchWork: isMuchWork) else { return count }
+      clock.now += nanoseconds
+    }
+    return 100_000
+  }
+
+  @Test("A user has half of it, all have the whole, and who has had none handles one frame")
+  func shares() {
+    let half = TimeShares.iterationNanosecondsMax / 2
+    #expect(handleAll(of: greedy, nanoseconds: half / 4) == 4)
+    #expect(!timeShares.hasTime(for: greedy, isMuchWork: false))
+    #expect(handleAll(of: other, nanoseconds: half / 4) == 4)
+    #expect(!timeShares.hasTime(for: greedy, isMuchWork: true))
+    #expect(handleAll(of: third, nanoseconds: half / 4) == 1)
+    #expect(!timeShares.hasTime(for: other, isMuchWork: true))
+  }
+
+  @Test("One long frame delays every other user, and no second one follows", arguments: [false, true])
+  func long(isMuchWork: Bool) {
+    #expect(handleAll(of: greedy, nanoseconds: 100 * TimeShares.iterationNanosecondsMax) == 1)
+    #expect(timeShares.isTight)
+    for _ in 0..<200 { #expect(!timeShares.hasTime(for: greedy, isMuchWork: isMuchWork)) }
+    #expect(timeShares.hasTime(for: other, isMuchWork: true))
+  }
+
+  @Test("The time of one user is not taken for that of another, whose frames come between")
+  func between() {
+    for _ in 0..<3 {
+      _ = timeShares.hasTime(for: greedy, isMuchWork: false)
+      clock.now += TimeShares.iterationNanosecondsMax
+      #expect(timeShares.hasTime(for: other, isMuchWork: false))
+    }
+    #expect(!timeShares.hasTime(for: greedy, isMuchWork: false))
+  }
+
+  @Test("Frames that are little work are counted, so that the clock is read for each few")
+  func little() {
+    let count = handleAll(of: greedy, nanoseconds: TimeShares.iterationNanosecondsMax, isMuchWork: false)
+    #expect(count == TimeShares.framesPerLook)
+  }
+
+  @Test("After what turned out to be much work, the clock is read")
+  func late() {
+    for _ in 0..<2 {
+      #expect(timeShares.hasTime(for: greedy, isMuchWork: false))
+      clock.now += TimeShares.iterationNanosecondsMax / 4
+      timeShares.noteMuchWork()
+      #expect(timeShares.isTight)
+    }
+    #expect(!timeShares.hasTime(for: greedy, isMuchWork: false))
+  }
+
+  @Test("Time can be counted for a user without a frame")
+  func counted() {
+    timeShares.count(for: greedy)
+    clock.now += TimeShares.iterationNanosecondsMax
+    #expect(timeShares.hasTime(for: other, isMuchWork: false))
+    #expect(!timeShares.hasTime(for: greedy, isMuchWork: false))
+  }
+
+  @Test("All have their time again in the next one")
+  func next() {
+    #expect(handleAll(of: greedy, nanoseconds: TimeShares.iterationNanosecondsMax) == 1)
+    begin()
+    #expect(handleAll(of: greedy, nanoseconds: TimeShares.iterationNanosecondsMax) == 1)
+  }
+}
