@@ -34,8 +34,8 @@ extension Bus {
     }
   }
 
-  /// A delegate that asks a query of its own to answer a question does not keep that question's turn: otherwise, questions
-  /// could wait for each other.
+  /// Ends the turns of questions for which a delegate asks a query of its own: otherwise, questions could wait for each
+  /// other.
   ///
   /// - Returns: the inboxes that may have a turn for another question now.
   mutating func endTurns(in parent: QueryID, at slot: ConnectionSlot) -> [QuestionInbox] {
@@ -43,7 +43,7 @@ extension Bus {
     let user = connections[slot].peer.uid
     var freed: [QuestionInbox] = []
     for index in queries[place].participants.indices
-    where queries[place].participants[index].counts
+    where queries[place].participants[index].hasTurn
       && queries[place].participants[index].delegate.identity.peer.uid == user
     {
       queries[place].endTurn(index)
@@ -52,9 +52,9 @@ extension Bus {
     return freed
   }
 
-  /// Has the server tell when a client has read what it was sent until now, if questions wait for that.
+  /// Has the server look whether a client has read what it was sent until now, if questions wait for that.
   mutating func report(_ inbox: QuestionInbox) {
-    if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.turns.value.slot) }
+    if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.slot) }
   }
 
   /// The next connection with unread questions that make others wait. `noteRead` must follow once its client has read

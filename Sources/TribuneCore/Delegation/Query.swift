@@ -7,7 +7,7 @@ import TribuneWire
 ///
 /// A participant starts as `unasked`; only the modes that ask one at a time leave it so. It is then `waiting` until
 /// it answers or its time is over, and then `settled`. A veto is sticky because nothing leaves that last state. The
-/// query is over as soon as `isDecided()`; its owner then calls `makeVerdict`.
+/// query is over as soon as `isDecided()`; its owner then calls `conclude`.
 struct Query {
   /// The connection that asked, and the serial of its ask.
   struct Asker {
@@ -31,12 +31,13 @@ struct Query {
     var state = State.unasked
     /// Whether it got the question. A participant that has gone, or whose turn came too late, is settled without it.
     var wasAsked = false
-    /// Whether the question counts in the turns of its connection (see `QuestionTurns`).
-    var counts = false
-    /// The question's number among those that wait there, or have waited; 0 if it has not.
+    /// Whether the question has its turn, and is not unread (see `QuestionTurns`).
+    var hasTurn = false
+    /// The question's number among those that wait for their turns, or have waited; 0 if it has not.
     var number: UInt64 = 0
+    /// When the query began to wait for it. Its question may have been sent later.
     var asked = Instant(nanoseconds: 0)
-    /// From the question to the outcome.
+    /// From `asked` to the outcome.
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
 
@@ -221,23 +222,23 @@ struct Query {
       .wait(id, delegate.identity.id, for: asker.peer.uid, isPrivileged: isPrivileged)
   }
 
-  /// The question is sent. It counts already.
+  /// The question is sent. It has its turn already in `QuestionTurns`.
   mutating func noteSent(_ index: Int) {
     participants[index].wasAsked = true
-    participants[index].counts = true
+    participants[index].hasTurn = true
   }
 
   /// The delegate has answered or deferred, or did not get the question.
   mutating func endTurn(_ index: Int) {
-    guard participants[index].counts else { return leaveTurns(index) }
-    participants[index].counts = false
+    guard participants[index].hasTurn else { return leaveTurns(index) }
+    participants[index].hasTurn = false
     participants[index].delegate.inbox.turns.value.end(of: asker.peer.uid)
   }
 
   /// Nobody waits for the delegate any more.
   private mutating func abandonTurn(_ index: Int) {
-    guard participants[index].counts else { return leaveTurns(index) }
-    participants[index].counts = false
+    guard participants[index].hasTurn else { return leaveTurns(index) }
+    participants[index].hasTurn = false
     participants[index].delegate.inbox.turns.value.abandon(of: asker.peer.uid)
   }
 

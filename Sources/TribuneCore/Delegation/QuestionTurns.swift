@@ -11,9 +11,9 @@ import TribuneWire
 /// all that are left, and others share as in `Accounts`: one user alone has half of them, the next one a sixth. Yet
 /// every user may have one when its turn comes.
 ///
-/// A question counts from when it is sent until it is answered or deferred, or the delegate asks a query of its own for
-/// it. If its query ends before that, or its time, the delegate may still have it to read. It is then *unread*, and counts
-/// until the client has read what it was sent until then.
+/// A question *has its turn* from when it is sent until it is answered or deferred, or the delegate asks a query of its own
+/// for it. If the bus stops waiting for the answer before that, the client may still have the question to read. It is then
+/// *unread*, and has its turn until the client has read what it was sent until then.
 struct QuestionTurns {
   /// A question that waits.
   struct Waiting {
@@ -27,10 +27,10 @@ struct QuestionTurns {
   private struct User {
     let uid: UInt32
     let isPrivileged: Bool
-    /// Questions that count, unread ones included.
+    /// Questions that have their turns, unread ones included.
     var sent = 0
     var unread = 0
-    /// The unread ones that the server was told of.
+    /// The unread ones when the server last began to look whether the client has read them.
     var reported = 0
     /// By number. Those that are not open are removed when they are many.
     var waiting: [Waiting] = []
@@ -44,7 +44,6 @@ struct QuestionTurns {
   /// With more users than this, they are found in a table.
   private static let searchedMax = 16
 
-  let slot: ConnectionSlot
   /// Users who have questions here, or whose questions wait, and a few others; nearly always one or two.
   private var users: [User] = []
   /// Where each user is in `users`, if there are many.
@@ -57,10 +56,8 @@ struct QuestionTurns {
   /// How many users have questions.
   private var sendingCount = 0
   private var lastNumber: UInt64 = 0
-  /// Whether the server was told that unread questions make others wait.
+  /// Whether the server looks from time to time whether the client has read, because questions wait for that.
   private(set) var isReported = false
-
-  init(slot: ConnectionSlot) { self.slot = slot }
 
   var isAnyWaiting: Bool { !turns.isEmpty }
   /// Whether there is anything that the queries under way do not say.
@@ -93,7 +90,7 @@ struct QuestionTurns {
   /// What privileged users may have together, and so may all others.
   private static func unreserved(of max: Int) -> Int { max - Swift.max(1, max / 16) }
 
-  /// - Returns: whether a user's question can be sent now; if so, it counts. If not, `wait` must follow.
+  /// - Returns: whether a user's question can be sent now; if so, it has its turn. If not, `wait` must follow.
   mutating func start(for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
     let user = place(of: uid, isPrivileged)
     guard users[user].openCount == 0, mayHave(1, at: user, of: max) else { return false }
@@ -134,16 +131,16 @@ struct QuestionTurns {
     tidy(user)
   }
 
-  /// A question is answered or deferred, or has not been sent after all.
+  /// The turn of a question ends: it is answered or deferred, or has not been sent after all.
   mutating func end(of uid: UInt32) { release(1, at: knownPlace(of: uid)) }
 
-  /// Nobody waits any more for the answer to a question.
+  /// The bus does not wait any more for the answer to a question, which is unread from now on.
   mutating func abandon(of uid: UInt32) {
     users[knownPlace(of: uid)].unread += 1
     unreadCount += 1
   }
 
-  /// The client has read what it had been sent when the server was told.
+  /// The client has read what it had been sent when `takeReport` returned true.
   mutating func noteRead() {
     isReported = false
     for user in users.indices.reversed() where users[user].reported > 0 {
@@ -155,7 +152,8 @@ struct QuestionTurns {
     }
   }
 
-  /// Whether the server has to be told that questions wait until the client has read others.
+  /// Whether the server has to begin to look whether the client has read, because questions wait for that. If so,
+  /// `noteRead` must follow when the client has.
   mutating func takeReport() -> Bool {
     guard !isReported, unreadCount > 0, isAnyWaiting else { return false }
     isReported = true
@@ -260,7 +258,7 @@ extension [QuestionTurns.Waiting] {
 // MARK: Restoring
 
 extension QuestionTurns {
-  /// How many unread questions there are of each user, and of how many the server was told.
+  /// How many unread questions there are of each user, and how many of them `noteRead` is to release.
   var unreadByUser: [(uid: UInt32, count: Int, reported: Int)] {
     users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread, $0.reported) }
   }
@@ -270,12 +268,12 @@ extension QuestionTurns {
     turns.map { ($0.uid, users[knownPlace(of: $0.uid)].waiting.filter(\.isOpen)) }
   }
 
-  /// Counts a question that was sent before.
+  /// Restores the turn of a question that an earlier bus has sent.
   mutating func restoreSent(of uid: UInt32, isPrivileged: Bool) { start(at: place(of: uid, isPrivileged)) }
 
-  /// Counts questions that were unread in an earlier bus.
+  /// Restores the turns of questions that were unread in an earlier bus.
   ///
-  /// - Parameter reported: of how many the server was told.
+  /// - Parameter reported: how many of them `noteRead` is to release.
   mutating func restoreUnread(_ count: Int, reported: Int, of uid: UInt32, isPrivileged: Bool) {
     guard count > 0 else { return }
     let user = place(of: uid, isPrivileged)
@@ -289,7 +287,8 @@ extension QuestionTurns {
 
 /// The turns of a connection, which all its delegates share.
 final class QuestionInbox {
-  let turns: Cell<QuestionTurns>
+  let slot: ConnectionSlot
+  let turns = Cell(QuestionTurns())
 
-  init(of slot: ConnectionSlot) { turns = Cell(QuestionTurns(slot: slot)) }
+  init(of slot: ConnectionSlot) { self.slot = slot }
 }

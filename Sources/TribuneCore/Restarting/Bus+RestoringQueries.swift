@@ -52,7 +52,7 @@ extension Bus {
       buffer.appendField(reason)
       buffer.appendBytesField(participant.value)
     }
-    buffer.append(participant.counts)
+    buffer.append(participant.hasTurn)
   }
 
   // MARK: Reading
@@ -133,7 +133,7 @@ extension Bus {
     for participant in participants {
       guard case .waiting = participant.state else { continue }
       participant.delegate.beginWaiting(id)
-      if participant.counts {
+      if participant.hasTurn {
         participant.delegate.inbox.turns.value.restoreSent(
           of: account.uid, isPrivileged: account.isPrivileged)
       }
@@ -171,13 +171,14 @@ extension Bus {
       participant.state = .settled(try reader.value(), reason: try reader.text())
       participant.value = try reader.byteArray()
     }
-    // Version 0.1.0 counts no questions.
+    // Version 0.1.0 knows no turns.
     let isWaiting = if case .waiting = participant.state { true } else { false }
-    let counts = reader.isAtEnd ? participant.wasAsked && isWaiting : try reader.flag()
-    guard !counts || participant.wasAsked && isWaiting else {
-      throw WireError(.invalidValue, "a question counts that delegate \(identity.id.rawValue) has not open")
+    let hasTurn = reader.isAtEnd ? participant.wasAsked && isWaiting : try reader.flag()
+    guard !hasTurn || participant.wasAsked && isWaiting else {
+      throw WireError(
+        .invalidValue, "a question has its turn that delegate \(identity.id.rawValue) has not open")
     }
-    participant.counts = counts
+    participant.hasTurn = hasTurn
     return participant
   }
 
