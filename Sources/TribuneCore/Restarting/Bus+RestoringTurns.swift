@@ -91,8 +91,9 @@ extension Bus {
     for slot in connections.takenSlots {
       guard let inbox = connections[slot].inbox else { continue }
       sendWaiting(of: inbox, at: now)
-      report(inbox)
-      if inbox.turns.value.isReported, !unreadInboxes.contains(slot) { unreadInboxes.append(slot) }
+      _ = inbox.turns.value.takeReport()
     }
+    // A replay has noted some connections more than once, and others whose clients have read since.
+    unreadInboxes = connections.takenSlots.filter { connections[$0].inbox?.turns.value.isReported == true }
   }
 }
