@@ -63,7 +63,7 @@ final class AnswerLog: Sendable {
     since asked: ContinuousClock.Instant = .now
   ) {
     let elapsed = asked.duration(to: .now)
-    guard !context.isQuiet, hasLine(for: question.asker.uid) else { return }
+    guard !context.isQuiet, takeLine(of: question.asker.uid) else { return }
     print(
       context.text(
         question.line(with: answer, by: label, after: elapsed, in: context) + "\n",
@@ -74,7 +74,7 @@ final class AnswerLog: Sendable {
   func show(_ delivery: Delivery) {
     guard !context.isQuiet else { return }
     if case .notification(let notification) = delivery, let user = notification.poster?.uid,
-      !hasLine(for: user)
+      !takeLine(of: user)
     {
       return
     }
@@ -84,8 +84,8 @@ final class AnswerLog: Sendable {
         delivery.line(in: context, userInfoUpTo: limit) + "\n", or: delivery.json(userInfoUpTo: limit)))
   }
 
-  /// Whether another line of a user is printed.
-  private func hasLine(for user: UInt32) -> Bool {
+  /// - Returns: whether another line of a user may be printed. If not, it counts as left out.
+  private func takeLine(of user: UInt32) -> Bool {
     if ThisProcess.isPrivileged(user) { return true }
     return state.withLock { state in
       let second = SystemClock.monotonicNanoseconds / 1_000_000_000

@@ -4,8 +4,9 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Tells the core when a delegate has read its questions, if others wait for that.
+/// Tells the core when clients have read questions that nobody waits for any more, if other questions wait for that.
 extension Interpreter {
+  /// Notes what the clients must read before other questions are sent to them, and looks whether they have.
   func checkUnread() {
     while let slot = bus.value.popUnreadInbox() {
       guard let session = sessions[slot] else { continue }
@@ -19,7 +20,8 @@ extension Interpreter {
     guard session.isOpen, session.output.writing != .closed, bus.value.isWaitingToBeRead(session.slot)
     else { return }
     guard hasRead(session) else {
-      // Nothing tells when a client reads, and one user can have thousands that are looked at.
+      // No event says that a client has read. The period grows with the sessions: one user can have thousands that do not
+      // read.
       let period = UnixSocket.examinationPeriod(count: sessions.count)
       return context.schedule(.unread, session.token, afterNanoseconds: period)
     }
@@ -29,11 +31,11 @@ extension Interpreter {
     perform { bus.value.noteRead(by: session.slot, at: context.now) }
   }
 
-  /// Whether a client has read all that was queued for it when questions began to wait for that. It may have more to read:
-  /// others could send it notifications without end.
+  /// Whether a client has read all that was queued for it when questions began to wait for that. What came later does not
+  /// matter: there could be notifications without end.
   private func hasRead(_ session: Session) -> Bool {
     let unread = UInt64(UnixSocket.unreadMemory(of: session.descriptor))
-    // Queued notifications may have been dropped since.
+    // If queued notifications have been dropped since, `sentByteCount` may stay below `awaitedByteCount`.
     if session.output.queue.isEmpty, unread == 0 { return true }
     let sent = session.output.sentByteCount
     return sent >= unread && sent - unread >= session.output.awaitedByteCount

@@ -68,22 +68,21 @@ final class DescriptorQuota {
 
   // MARK: Closing
 
-  /// Closes a connection without waiting. It still counts as one for its user until it is closed.
+  /// Closes a connection on a thread. It still counts as one for its user until it is closed.
   func closeConnection(_ socket: consuming FileDescriptor, of account: UserAccount) {
     accounts.chargeUnclosedConnection(to: account)
-    closeCharged(socket, of: account)
+    closing.close(socket, of: account.descriptors, isChargedConnection: true)
   }
 
-  /// Closes a connection that is charged as an unclosed one. It must have been shut down.
-  func closeUncharging(_ socket: consuming FileDescriptor, of account: UserAccount) {
-    guard !UnixSocket.canHaveUnreadDescriptors(socket) else { return closeCharged(socket, of: account) }
+  /// Closes a connection that was shut down and charged with `chargeUnclosedConnection`, and releases the charge: at once if
+  /// closing it takes no time, or when a thread has closed it.
+  func closeCharged(_ socket: consuming FileDescriptor, of account: UserAccount) {
+    guard !UnixSocket.canHaveUnreadDescriptors(socket) else {
+      return closing.close(socket, of: account.descriptors, isChargedConnection: true)
+    }
     socket.close()
     account.descriptors.unclosedConnections.change(by: -1)
     accounts.countConnections()
-  }
-
-  private func closeCharged(_ socket: consuming FileDescriptor, of account: UserAccount) {
-    closing.close(socket, of: account.descriptors, isChargedConnection: true)
   }
 
   /// Closes a descriptor of a user without waiting.

@@ -6,13 +6,14 @@ import TribuneWire
 
 /// Limits the files that were sent to clients and that these have not received yet.
 ///
-/// The kernel counts them for the user of the bus, whoever is to receive them. If they are more than its processes may
-/// open, it lets none of these send a descriptor: the bus no file, the keeper no connection. So each file is charged to the
-/// user of its receiver, even after the bus has closed the connection: it stays in the client's socket. All users together
-/// may have half of what the kernel allows.
+/// The kernel counts them for the user of the bus, whoever is to receive them. Once there are as many as a process of that
+/// user may open, none of its processes can send a descriptor: the bus no file, the keeper no connection. So each file is
+/// charged to the user of its receiver, also after the bus has ended the connection, because the file is still in the
+/// client's socket. All users together may have half of what the kernel allows.
 ///
-/// The kernel says only whether a client has read everything, and announces that to nobody. So sockets are examined when
-/// their counts matter: before another file is sent, and all of them when a user seems to have its share.
+/// The kernel says only how much of a socket's memory is in use, and no event says that a client has read. So sockets are
+/// examined when their counts matter: one before another file is sent to it, and all of them when a user seems to have
+/// its share. A file is released when its client has read everything.
 final class UnreadFiles {
   /// How often the sockets of ended connections are examined, at least.
   private static let endedNanoseconds: UInt64 = 100_000_000
@@ -35,7 +36,7 @@ final class UnreadFiles {
   private let accounts: Accounts
   private let recorder: Recorder
   private let context: ServerContext
-  /// Those with unread files, and some whose clients have received all since, or that have ended.
+  /// Those with unread files, and some that have had some since the last examination.
   private var sessions: [Session] = []
   private var ended: [Ended] = []
   private var nextExamination = Instant(nanoseconds: 0)
@@ -188,7 +189,7 @@ final class UnreadFiles {
       return false
     }
     accounts.charge(-connection.count, of: .unreadFiles, to: connection.account)
-    quota.closeUncharging(socket, of: connection.account)
+    quota.closeCharged(socket, of: connection.account)
     return true
   }
 }
