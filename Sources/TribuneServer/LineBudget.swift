@@ -15,7 +15,9 @@ nonisolated package struct LineBudget {
   package init(linesPerSecond: Int) { self.linesPerSecond = linesPerSecond }
 
   /// Whether another line may be written; if not, it is counted.
-  package mutating func take(at now: Instant) -> Bool {
+  ///
+  /// - Parameter weight: as how many lines it counts.
+  package mutating func take(weight: @autoclosure () -> Int = 1, at now: Instant) -> Bool {
     if end <= now {
       end = now.advanced(byNanoseconds: Self.periodNanoseconds)
       used = 0
@@ -24,7 +26,7 @@ nonisolated package struct LineBudget {
       omittedCount += 1
       return false
     }
-    used += 1
+    used += weight()
     return true
   }
 

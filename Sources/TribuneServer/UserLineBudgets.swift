@@ -15,12 +15,14 @@ package final class UserLineBudgets {
   package init(linesPerSecond: Int) { self.linesPerSecond = linesPerSecond }
 
   /// Whether another line about a user may be written; if not, it is counted.
-  package func take(for user: UInt32, at now: Instant) -> Bool {
+  ///
+  /// - Parameter weight: as how many lines it counts.
+  package func take(weight: @autoclosure () -> Int = 1, for user: UInt32, at now: Instant) -> Bool {
     if ThisProcess.isPrivileged(user) { return true }
     if budgets.count >= Self.usersMax, budgets[user] == nil {
       budgets = budgets.filter { $0.value.omittedCount > 0 }
     }
-    return budgets[user, default: LineBudget(linesPerSecond: linesPerSecond)].take(at: now)
+    return budgets[user, default: LineBudget(linesPerSecond: linesPerSecond)].take(weight: weight(), at: now)
   }
 
   /// The lines that were omitted since the last call, for each user.

@@ -38,9 +38,10 @@ package struct SocketFile: Equatable, Sendable {
     return unsafe lstat(path, &status) == 0 ? status : nil
   }
 
-  /// Changes the file's permission bits.
+  /// Changes the permission bits of the file at `path` itself. Of a symbolic link, which whoever may write to the folder
+  /// could put there, it changes nothing.
   package static func setMode(_ mode: UInt32, at path: String) throws(Errno) {
-    _ = try retrying { unsafe chmod(path, mode) }
+    _ = try retrying { unsafe fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) }
   }
 
   package static func remove(at path: String) throws(Errno) {

@@ -194,6 +194,23 @@ struct AskingCommandTests {
     #expect(try delegate.output.line()?.contains("→ ") == true)
   }
 
+  @Test("a delegate that defers again and again fills no log of the asker")
+  func deferrals() throws {
+    let delegate = try RawClient.greeted(bus)
+    try delegate.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
+    let asking = try bus.start("ask", "a.shouldB")
+    let question = try delegate.nextQuestion().question
+    for serial in 2...100 as ClosedRange<Serial> {
+      try delegate.send(
+        Defer(query: question.query, delegate: question.delegate, extension: 60_000), serial: serial,
+        text: "still at it")
+    }
+    try delegate.answer(question, .approve)
+    #expect(asking.status() == 0)
+    let lines = try asking.errors.rest().split(separator: "\n")
+    #expect((20..<99).contains(lines.count))
+  }
+
   @Test("a command that defers may take longer than the delegate's timeout, and its asker learns why")
   func deferringCommand() throws {
     let gate = try ShellGate()

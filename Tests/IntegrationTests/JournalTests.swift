@@ -43,7 +43,7 @@ struct LogCommandTests {
           "backup.shouldPrune", object: "repo/main", "TRIBUNE_VERDICT=vetoed", veto, "TRIBUNE_VETOES=1",
           "TRIBUNE_OUTCOMES=[{\"delegate\":5,\"outcome\":\"vetoed\"}]", "TRIBUNE_ELAPSED_USEC=350",
           "TRIBUNE_QUERY=9", "TRIBUNE_UNANSWERED=no", "TRIBUNE_MODE=parallel",
-          "TRIBUNE_ASKER_UNIT=prune.service")
+          "TRIBUNE_ASKER_UNIT=prune.service", "TRIBUNE_ASKER_SYSTEM_UNIT=prune.service")
       ),
       (
         start + 2 * minute,
@@ -101,11 +101,25 @@ struct LogCommandTests {
         {"time":1767323105000000,"name":"backup.shouldPrune","object":"repo/main",\
         "verdict":"vetoed","query":9,"outcomes":[{"delegate":5,"outcome":"vetoed"}],"outcomesOmitted":0,\
         "unanswered":false,"overridden":false,"override":null,"mode":"parallel","elapsed":0.000350,\
-        "asker":{"connection":":3","pid":7,"uid":0,"process":"","unit":"prune.service","userUnit":""},\
+        "asker":{"connection":":3","pid":7,"uid":0,"process":"","unit":"prune.service","systemUnit":"prune.service","userUnit":""},\
         "bus":{"pid":17,"uid":18,"unit":"tribuned.service"}}
         """)
     let overridden = try #require(shown.lines.dropFirst(2).first)
     #expect(overridden.contains(#""overridden":true,"override":"the disk is full""#))
+  }
+
+  @Test(
+    "says who wrote an entry that is not from the system's bus, nor from a bus of root or of who reads it")
+  func otherWriters() throws {
+    let entry = (Self.start, Self.fields("host.shouldReboot", "TRIBUNE_VERDICT=allowed"))
+    func shown(_ unit: String, uid: Int) throws -> Bool {
+      let journal = try MadeJournal([entry], unit: unit, uid: uid)
+      let log = try withExtendedLifetime(journal) { try Self.log("--directory=\(journal.directory)") }
+      return log.output.contains("  written by user \(uid)")
+    }
+    #expect(try shown("user@65534.service", uid: 65_534))
+    #expect(try !shown("tribuned.service", uid: 65_534))
+    #expect(try !shown("other.service", uid: 0))
   }
 
   @Test("says if there are no verdicts, or no journal")

@@ -25,6 +25,17 @@ struct LineBudgetTests {
     #expect(budget.omittedCount == 1)
   }
 
+  @Test("count as several if they are heavy, and one is always taken")
+  func weights() {
+    var budget = LineBudget(linesPerSecond: 3)
+    let start = Instant(nanoseconds: 5_000_000_000)
+    let next = start.advanced(byNanoseconds: LineBudget.periodNanoseconds)
+    let taken = [2, 5, 1].map { weight in budget.take(weight: weight, at: start) }
+    #expect(taken == [true, true, false])
+    let takenNext = [9, 1].map { weight in budget.take(weight: weight, at: next) }
+    #expect(takenNext == [true, false])
+  }
+
   @Test("are limited for each user, and not for the one that runs the bus")
   @MainActor func users() {
     let budgets = UserLineBudgets(linesPerSecond: 2)

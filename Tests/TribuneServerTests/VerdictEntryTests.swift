@@ -95,16 +95,18 @@ struct VerdictEntryTests {
         "PRIORITY=5", "SYSLOG_IDENTIFIER=tribuned", "MESSAGE_ID=7410e8ab9fd04abe9eb6b38ea90ed596",
         "TRIBUNE_NAME=backup.shouldPrune", "TRIBUNE_OBJECT=repo/main", "TRIBUNE_QUERY=9",
         "TRIBUNE_ASKER_CONNECTION=:3", "TRIBUNE_ASKER_PID=7", "TRIBUNE_ASKER_UID=0",
-        "TRIBUNE_ASKER_PROCESS=tribunectl", "TRIBUNE_ASKER_UNIT=prune.service", "TRIBUNE_VERDICT=vetoed",
+        "TRIBUNE_ASKER_PROCESS=tribunectl", "TRIBUNE_ASKER_UNIT=prune.service",
+        "TRIBUNE_ASKER_SYSTEM_UNIT=prune.service", "TRIBUNE_VERDICT=vetoed",
         "TRIBUNE_UNANSWERED=no", "TRIBUNE_MODE=all", "TRIBUNE_ELAPSED_USEC=1234", "TRIBUNE_DELEGATES=3",
         "TRIBUNE_VETOES=2", "TRIBUNE_OUTCOME=rsync (pid 42) abstained",
         "TRIBUNE_OUTCOME=vetoed by restore (pid 42, restore.service): a \"restore\"\\n\\u{202e}runs\\u{200e}",
         "TRIBUNE_VETO=vetoed by restore (pid 42, restore.service): a \"restore\"\\n\\u{202e}runs\\u{200e}",
         "TRIBUNE_VETOED_BY=restore", "TRIBUNE_VETOED_BY_UNIT=restore.service",
+        "TRIBUNE_VETOED_BY_SYSTEM_UNIT=restore.service",
         "TRIBUNE_REASON=a \"restore\"\\n\\u{202e}runs\\u{200e}",
         "TRIBUNE_OUTCOME=b (pid 42, restore.service) timed out",
         "TRIBUNE_VETO=b (pid 42, restore.service) timed out", "TRIBUNE_VETOED_BY=b",
-        "TRIBUNE_VETOED_BY_UNIT=restore.service",
+        "TRIBUNE_VETOED_BY_UNIT=restore.service", "TRIBUNE_VETOED_BY_SYSTEM_UNIT=restore.service",
         """
         TRIBUNE_OUTCOMES=[{"delegate":5,"label":"","outcome":"abstained","reason":"","pid":42,"uid":1,\
         "process":"rsync","unit":"","systemUnit":"","userUnit":"","elapsed":1.000350},{"delegate":5,"label":"restore","outcome":"vetoed",\
@@ -120,7 +122,8 @@ struct VerdictEntryTests {
     let user = PeerUnits(system: "user@1.service", user: "prune.service")
     func fields(_ asker: PeerUnits, _ outcome: Outcome) -> [String] {
       entry(.vetoed, [outcome], vetoes: [0], asker: asker).journalEntry.fields.filter {
-        $0.hasPrefix("TRIBUNE_ASKER_U") || $0.hasPrefix("TRIBUNE_VETOED_BY_") || $0.contains("Unit")
+        $0.hasPrefix("TRIBUNE_ASKER_U") || $0.hasPrefix("TRIBUNE_ASKER_S")
+          || $0.hasPrefix("TRIBUNE_VETOED_BY_") || $0.contains("Unit")
       }
     }
     let json =
@@ -129,7 +132,8 @@ struct VerdictEntryTests {
     #expect(
       fields(user, outcome(.vetoed, unit: "user@1.service", userUnit: "restore.service")) == [
         "TRIBUNE_ASKER_UID=0", "TRIBUNE_ASKER_UNIT=user@1.service",
-        "TRIBUNE_ASKER_USER_UNIT=prune.service", "TRIBUNE_VETOED_BY_UNIT=user@1.service",
+        "TRIBUNE_ASKER_SYSTEM_UNIT=user@1.service", "TRIBUNE_ASKER_USER_UNIT=prune.service",
+        "TRIBUNE_VETOED_BY_UNIT=user@1.service", "TRIBUNE_VETOED_BY_SYSTEM_UNIT=user@1.service",
         "TRIBUNE_VETOED_BY_USER_UNIT=restore.service",
         json + #""user@1.service","systemUnit":"user@1.service","userUnit":"restore.service","#
           + #""elapsed":1.000350}]"#,
@@ -259,6 +263,24 @@ struct CatalogTests {
     for field in all where !field.hasPrefix("SYSLOG_") {
       let name = field.prefix { $0 != "=" }
       #expect(text.contains("`\(name)`"), "\(name)")
+    }
+  }
+
+  @Test("counts as the more lines, the longer it is")
+  func weight() {
+    let short = outcome(.vetoed, "busy")
+    let long = outcome(.vetoed, String(repeating: "x", count: 4_000))
+    func weight(_ outcomes: [Outcome]) -> Int {
+      VerdictEntry.weight(
+        of: Verdict(query: QueryID(rawValue: 9), verdict: .vetoed, isUnanswered: false, outcomes: outcomes))
+    }
+    #expect(weight([]) == 1 && weight([short]) == 1)
+    for count in [1, 10, 64, 100] {
+      let outcomes = Array(repeating: long, count: count)
+      let length = entry(.vetoed, outcomes, vetoes: Array(outcomes.indices)).journalEntry.fields.reduce(0) {
+        $0 + $1.utf8.count
+      }
+      #expect((length / 4096...length / 2048).contains(weight(outcomes)))
     }
   }
 }

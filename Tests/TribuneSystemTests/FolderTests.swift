@@ -67,6 +67,8 @@ final class FolderTests {
     #expect(SocketFile.isSocket(at: linkPath) == false)
     #expect(SocketFile(at: socketPath) == SocketFile(at: socketPath))
     #expect(SocketFile(at: socketPath) != SocketFile(at: linkPath))
+    #expect(throws: (any Error).self) { try SocketFile.setMode(0o666, at: linkPath) }
+    #expect(try permissions(of: socketPath) == 0o600)
 
     try SocketFile.remove(at: socketPath)
     #expect(SocketFile.isSocket(at: socketPath) == nil)

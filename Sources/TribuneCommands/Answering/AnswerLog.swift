@@ -13,13 +13,9 @@ final class AnswerLog: Sendable {
   private struct State {
     /// Lines that were left out since the last one that was printed.
     var omittedCount = 0
-    /// Lines of each user in this second.
-    var counts: [UInt32: Int] = [:]
-    var second: UInt64 = 0
+    var limits = LineLimits()
   }
 
-  /// Lines of one user in a second; privileged users have no limit.
-  private static let linesMax = 20
   /// How long the end of the command waits for the output.
   private static let flushTime = Duration.seconds(1)
 
@@ -88,10 +84,7 @@ final class AnswerLog: Sendable {
   private func takeLine(of user: UInt32) -> Bool {
     if ThisProcess.isPrivileged(user) { return true }
     return state.withLock { state in
-      let second = SystemClock.monotonicNanoseconds / 1_000_000_000
-      if second != state.second { (state.second, state.counts) = (second, [:]) }
-      state.counts[user, default: 0] += 1
-      guard state.counts[user, default: 0] > Self.linesMax else { return true }
+      if state.limits.take(for: user) { return true }
       state.omittedCount += 1
       return false
     }

@@ -66,7 +66,9 @@ extension CommandRunner {
       ("TRIBUNE_QUERY", String(question.query)), ("TRIBUNE_DELEGATE", String(question.delegate)),
       ("TRIBUNE_ASKER_PID", String(question.asker.pid)),
       ("TRIBUNE_ASKER_UID", String(question.asker.uid)), ("TRIBUNE_ASKER_PROCESS", question.asker.process),
-      ("TRIBUNE_ASKER_UNIT", question.asker.unit), ("TRIBUNE_ASKER_USER_UNIT", question.asker.units.user),
+      ("TRIBUNE_ASKER_UNIT", question.asker.unit),
+      ("TRIBUNE_ASKER_SYSTEM_UNIT", question.asker.units.system),
+      ("TRIBUNE_ASKER_USER_UNIT", question.asker.units.user),
       ("TRIBUNE_ASKER_CONNECTION", question.asker.connection),
       ("TRIBUNE_DRY_RUN", question.isDryRun ? "1" : nil),
     ]

@@ -35,7 +35,8 @@ struct LoggedVerdict: Sendable {
         .object([
           ("connection", text("TRIBUNE_ASKER_CONNECTION")), ("pid", number("TRIBUNE_ASKER_PID")),
           ("uid", number("TRIBUNE_ASKER_UID")), ("process", text("TRIBUNE_ASKER_PROCESS")),
-          ("unit", text("TRIBUNE_ASKER_UNIT")), ("userUnit", text("TRIBUNE_ASKER_USER_UNIT")),
+          ("unit", text("TRIBUNE_ASKER_UNIT")), ("systemUnit", text("TRIBUNE_ASKER_SYSTEM_UNIT")),
+          ("userUnit", text("TRIBUNE_ASKER_USER_UNIT")),
         ])
       ),
       // The journal itself recorded these fields about the writer of the entry.
@@ -74,6 +75,7 @@ struct LoggedVerdict: Sendable {
     asker.append(entry["TRIBUNE_ASKER_USER_UNIT"] ?? "")
     head += context.styled(
       "  asked by \(asker.filter { !$0.isEmpty }.joined(separator: ", ").terminalSafe)", .faint)
+    if let writer = otherWriter { head += context.styled("  written by \(writer)", .yellow) }
 
     var lines = [head]
     if let reason = entry["TRIBUNE_OVERRIDE"] {
@@ -85,6 +87,14 @@ struct LoggedVerdict: Sendable {
       lines.append("  and \(count - LoggedVerdict.vetoesListed) more")
     }
     return lines.map { $0 + "\n" }.joined()
+  }
+
+  /// Whoever wrote the entry, if it is neither the system's bus nor root nor the user who reads it: it may be a bus of that
+  /// user, or whatever that user likes.
+  private var otherWriter: String? {
+    if entry["_SYSTEMD_UNIT"] == "tribuned.service" { return nil }
+    guard let uid = entry["_UID"].flatMap({ UInt32($0) }) else { return "an unknown user" }
+    return ThisProcess.isPrivileged(uid) ? nil : "user \(uid)"
   }
 
   /// Vetoes that an entry lists at most.

@@ -145,7 +145,7 @@ private let allVerbs = [
         + "interrupted. In a pattern, * stands for one token, and a last ** for one or more.",
       "With --exec, it runs a command for each notification instead, one after the other. The command gets "
         + "the userInfo on standard input. Its environment has TRIBUNE_NAME, TRIBUNE_OBJECT and "
-        + "TRIBUNE_SENDER (empty for the bus itself), and TRIBUNE_SENDER_PID, _UID, _PROCESS, _UNIT, "
+        + "TRIBUNE_SENDER (empty for the bus itself), and TRIBUNE_SENDER_PID, _UID, _PROCESS, _UNIT, _SYSTEM_UNIT, "
         + "_SYSTEM_UNIT and _USER_UNIT, empty where the bus does not know them. TRIBUNE_LOST is the number of notifications that "
         + "were dropped just before this one, else 0. TRIBUNE_INTERRUPTED=1 means that the bus was unreachable "
         + "and an unknown number was missed, TRIBUNE_RETAINED=1 that the notification was retained.",

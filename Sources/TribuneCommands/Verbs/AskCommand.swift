@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Tribune
 import TribuneJSON
 
@@ -116,9 +117,13 @@ struct Query: Sendable {
         }
       }
     }
+    let limits = Mutex(LineLimits())
     return try await bounded(by: timeout) { () async throws(TribuneError) -> Reply in
       try await ask { progress in
-        if !context.isQuiet, progress.stage == .deferred { context.terminal.reportLine(progress.line) }
+        guard !context.isQuiet, progress.stage == .deferred, limits.withLock({ $0.take(for: 0) }) else {
+          return
+        }
+        context.terminal.reportLine(progress.line)
       }
     }
   }

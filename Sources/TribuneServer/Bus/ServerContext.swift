@@ -35,8 +35,10 @@ final class ServerContext {
   func readClock() { now = Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
 
   /// Whether another such line about a user may be written. Those that may not are counted, and reported within a second.
-  func mayLog(_ lines: UserLines, about user: UInt32) -> Bool {
-    guard budgets[lines]?.take(for: user, at: now) == false else { return true }
+  ///
+  /// - Parameter weight: as how many lines it counts.
+  func mayLog(_ lines: UserLines, about user: UInt32, weight: @autoclosure () -> Int = 1) -> Bool {
+    guard budgets[lines]?.take(weight: weight(), for: user, at: now) == false else { return true }
     if !willReportOmitted {
       willReportOmitted = true
       schedule(.log, .mainQueue, afterNanoseconds: LineBudget.periodNanoseconds)

@@ -298,7 +298,8 @@ final class Interpreter {
     if verdict.isDryRun {
       context.log.debug("dry run: \(VerdictEntry(decision, of: tail).message)")
     } else if context.log.wants(verdict.verdict, isOverridden: verdict.isOverridden),
-      context.mayLog(.verdicts, about: decision.askerPeer.uid)
+      context.mayLog(
+        .verdicts, about: decision.askerPeer.uid, weight: VerdictEntry.weight(of: verdict))
     {
       verdicts.value.append(VerdictEntry(decision, of: tail))
     }

@@ -80,6 +80,15 @@ nonisolated package struct VerdictEntry: Sendable {
     self.listed = listed
   }
 
+  /// As how many lines of the log an entry counts: one, and one more for each 4 KiB that it has in the journal, where each
+  /// text is in up to six fields.
+  package static func weight(of verdict: Verdict) -> Int {
+    let bytes = verdict.outcomes.prefix(outcomesMax).reduce(0) { sum, outcome in
+      sum + 512 + 6 * (outcome.delegate.label.utf8.count + min(outcome.reason.utf8.count, reasonLength))
+    }
+    return 1 + bytes / 4096
+  }
+
   /// Approximate memory use.
   var byteCount: Int {
     listed.reduce(name.utf8.count + object.utf8.count + 512) { sum, listed in
@@ -135,6 +144,7 @@ nonisolated package struct VerdictEntry: Sendable {
     entry.append("TRIBUNE_ASKER_UID", String(asker.uid))
     if !asker.process.isEmpty { entry.append("TRIBUNE_ASKER_PROCESS", asker.process) }
     if !asker.units.primary.isEmpty { entry.append("TRIBUNE_ASKER_UNIT", asker.units.primary) }
+    if !asker.units.system.isEmpty { entry.append("TRIBUNE_ASKER_SYSTEM_UNIT", asker.units.system) }
     if !asker.units.user.isEmpty { entry.append("TRIBUNE_ASKER_USER_UNIT", asker.units.user) }
     entry.append("TRIBUNE_VERDICT", verdict.word)
     entry.append("TRIBUNE_UNANSWERED", isUnanswered ? "yes" : "no")
@@ -151,6 +161,7 @@ nonisolated package struct VerdictEntry: Sendable {
       entry.append("TRIBUNE_VETOED_BY", outcome.who)
       let units = outcome.delegate.peer.units
       if !units.primary.isEmpty { entry.append("TRIBUNE_VETOED_BY_UNIT", units.primary) }
+      if !units.system.isEmpty { entry.append("TRIBUNE_VETOED_BY_SYSTEM_UNIT", units.system) }
       if !units.user.isEmpty { entry.append("TRIBUNE_VETOED_BY_USER_UNIT", units.user) }
       if !outcome.reason.isEmpty { entry.append("TRIBUNE_REASON", Self.cut(outcome.reason)) }
     }

@@ -10,7 +10,7 @@ final class MadeJournal {
   var directory: String { "\(folder.path)/journal" }
 
   /// - Parameter entries: microseconds since 1970, and a line `NAME=VALUE` for each field.
-  init(_ entries: [(time: UInt64, fields: String)]) throws {
+  init(_ entries: [(time: UInt64, fields: String)], unit: String = "tribuned.service", uid: Int = 18) throws {
     let program = "/usr/lib/systemd/systemd-journal-remote"
     guard FileManager.default.isExecutableFile(atPath: program) else {
       throw Programs.Missing(
@@ -25,13 +25,14 @@ final class MadeJournal {
       __MONOTONIC_TIMESTAMP=\(index + 1)
       _BOOT_ID=00000000000000000000000000000001
       _PID=17
-      _UID=18
-      _SYSTEMD_UNIT=tribuned.service
+      _UID=\(uid)
+      _SYSTEMD_UNIT=\(unit)
       \(entry.fields)
 
       """
     }
-    try folder.write(text.joined(separator: "\n"), to: "entries.export")
+    // An empty line ends each entry.
+    try folder.write(text.joined(separator: "\n") + "\n", to: "entries.export")
     try folder.write("", to: "journal/placeholder")
     let made = try FinishedProgram(
       [program, "-o", "\(directory)/made.journal", "\(folder.path)/entries.export"])
