@@ -202,6 +202,17 @@ struct QuestionTurnsTests {
     #expect(bus.popUnreadInbox() == nil)
   }
 
+  @Test("A nested query of one delegate leaves the turns of another delegate of its user")
+  func nestedElsewhere() throws {
+    let other = bus.connect(uid: Self.root)
+    bus.attach(["x"], by: other, serial: 1, policy: .abstain)
+    for serial: Serial in 1...20 {
+      bus.ask("x", object: "\(serial)", by: try slot(Self.bob), serial: serial)
+      bus.ask("y", by: delegate, serial: 100 + serial, parent: UInt64(2 * serial - 1))
+    }
+    #expect(bus.takeQuestions().filter { $0.to == other }.count == 3)
+  }
+
   @Test("The connection of a delegate ends while questions wait for it")
   func departure() throws {
     try ask(1...6, by: Self.bob)

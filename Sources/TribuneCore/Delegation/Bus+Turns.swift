@@ -41,10 +41,14 @@ extension Bus {
   mutating func endTurns(in parent: QueryID, at slot: ConnectionSlot) -> [QuestionInbox] {
     guard let place = queries.place(of: parent) else { return [] }
     let user = connections[slot].peer.uid
+    // A process that a delegate runs has a connection of its own, and does not say for which delegate it asks.
+    let isDelegate = queries[place].hasAsked(delegateAt: slot)
     var freed: [QuestionInbox] = []
     for index in queries[place].participants.indices
     where queries[place].participants[index].hasTurn
-      && queries[place].participants[index].delegate.identity.peer.uid == user
+      && (isDelegate
+        ? queries[place].participants[index].delegate.slot == slot
+        : queries[place].participants[index].delegate.identity.peer.uid == user)
     {
       queries[place].endTurn(index)
       freed.append(queries[place].participants[index].delegate.inbox)

@@ -176,6 +176,11 @@ struct Query {
     participants.contains { $0.wasAsked && $0.delegate.identity.peer.uid == user }
   }
 
+  /// Whether an attached delegate of the connection got the question.
+  mutating func hasAsked(delegateAt slot: ConnectionSlot) -> Bool {
+    participants.contains { $0.wasAsked && $0.delegate.isAttached && $0.delegate.slot == slot }
+  }
+
   // MARK: Progress
 
   /// Whether the verdict is final: all participants are settled or, unless all are awaited, a veto or a value decides.
