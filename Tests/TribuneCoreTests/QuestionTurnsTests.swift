@@ -202,6 +202,21 @@ struct QuestionTurnsTests {
     #expect(bus.popUnreadInbox() == nil)
   }
 
+  @Test("Nothing waits to be read once no question waits for that, until another one does")
+  func noLongerWaiting() throws {
+    try ask(1...3, by: Self.bob)
+    try ask(4...4, by: Self.bob, deadline: 10)
+    bus.cancel(1, by: try slot(Self.bob))
+    #expect(bus.popUnreadInbox() == delegate)
+    bus.advance(milliseconds: 10)
+    #expect(!bus.isWaitingToBeRead(delegate))
+    try ask(5...5, by: Self.bob)
+    #expect(bus.popUnreadInbox() == delegate)
+    #expect(asked() == [1, 2, 3])
+    noteRead()
+    #expect(asked() == [5])
+  }
+
   @Test("A nested query of one delegate leaves the turns of another delegate of its user")
   func nestedElsewhere() throws {
     let other = bus.connect(uid: Self.root)

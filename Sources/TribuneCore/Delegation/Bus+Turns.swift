@@ -62,7 +62,7 @@ extension Bus {
   }
 
   /// The next connection with unread questions that make others wait. `noteRead` must follow once its client has read
-  /// what was queued for it by now.
+  /// what was queued for it by now, if `isWaitingToBeRead` until then.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }

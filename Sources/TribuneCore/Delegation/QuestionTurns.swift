@@ -127,7 +127,10 @@ struct QuestionTurns {
     }
     users[user].waiting[place].isOpen = false
     users[user].openCount -= 1
-    if users[user].openCount == 0 { turns.removeAll { $0.uid == uid } }
+    if users[user].openCount == 0 {
+      turns.removeAll { $0.uid == uid }
+      withdrawReport()
+    }
     tidy(user)
   }
 
@@ -153,12 +156,19 @@ struct QuestionTurns {
   }
 
   /// Whether the server has to begin to look whether the client has read, because questions wait for that. If so,
-  /// `noteRead` must follow when the client has.
+  /// `noteRead` must follow when the client has, unless `isReported` is false by then.
   mutating func takeReport() -> Bool {
     guard !isReported, unreadCount > 0, isAnyWaiting else { return false }
     isReported = true
     for user in users.indices { users[user].reported = users[user].unread }
     return true
+  }
+
+  /// The server need not look any more whether the client has read, if no question waits for that.
+  private mutating func withdrawReport() {
+    guard isReported, turns.isEmpty else { return }
+    isReported = false
+    for user in users.indices { users[user].reported = 0 }
   }
 
   /// Starts the first question of the first user in turn who may have one more.
@@ -172,6 +182,7 @@ struct QuestionTurns {
       let next = takeFirst(of: user)
       turns.remove(at: place)
       if users[user].openCount > 0 { turns.append(turn) }
+      withdrawReport()
       start(at: user)
       tidy(user)
       return next

@@ -16,12 +16,19 @@ extension Interpreter {
     }
   }
 
-  func checkUnread(of session: Session) {
+  func checkUnreadAgain(of session: Session) {
+    session.output.isReadCheckScheduled = false
+    checkUnread(of: session)
+  }
+
+  private func checkUnread(of session: Session) {
     guard session.isOpen, session.output.writing != .closed, bus.value.isWaitingToBeRead(session.slot)
     else { return }
     guard hasRead(session) else {
       // No event says that a client has read. The period grows with the sessions: one user can have thousands that do not
       // read.
+      guard !session.output.isReadCheckScheduled else { return }
+      session.output.isReadCheckScheduled = true
       let period = UnixSocket.examinationPeriod(count: sessions.count)
       return context.schedule(.unread, session.token, afterNanoseconds: period)
     }

@@ -45,7 +45,7 @@ final class DueTimeouts {
       sender.checkPacing(of: session)
       interpreter.settle()
     case (.retry, let session?): sender.retry(session)
-    case (.unread, let session?): interpreter.checkUnread(of: session)
+    case (.unread, let session?): interpreter.checkUnreadAgain(of: session)
     case (.close, let session?): if session.isClosing { gatekeeper.close(session) }
     case (.detached, nil): if let session = sessions.detached(token) { gatekeeper.close(session) }
     case (.detached, _), (_, nil): break

@@ -79,6 +79,8 @@ struct Output: ~Copyable {
   var sentByteCount: UInt64 = 0
   /// What `sentByteCount` will be when all is sent that was queued when questions began to wait for its reading.
   var awaitedByteCount: UInt64 = 0
+  /// Whether a timeout is scheduled that looks whether the client has read.
+  var isReadCheckScheduled = false
   /// Whether a timeout is scheduled that tries again to send.
   var isRetryScheduled = false
 
