@@ -44,6 +44,13 @@ struct CommandTurnsTests {
     #expect(counts == started)
   }
 
+  @Test("as many users as there are commands have one each")
+  func manyUsers() {
+    var turns = Self.turns()
+    #expect((1...100).count { ask(1, of: $0, from: Int($0), &turns) == 1 } == 64)
+    #expect(turns.end(of: 7) == [65])
+  }
+
   @Test("a user starts no more while it has more than its share of what is left since")
   func shrunk() {
     var turns = Self.turns(total: 8)
@@ -62,12 +69,9 @@ struct CommandTurnsTests {
     #expect(ask(3, of: 1, from: 10, &turns) == 0)
     #expect(ask(3, of: 2, from: 20, &turns) == 0)
     #expect(ask(1, of: Self.own, from: 30, &turns) == 0)
-    // Half of one is nothing; the program's own user does not wait for its turn in vain.
-    #expect(turns.end(of: Self.own) == [30])
-    #expect((0..<3).map { _ in turns.end(of: Self.own) } == [[], [], [10]])
-    #expect(turns.end(of: Self.own) == [20])
-    #expect(turns.end(of: 2) == [11])
-    #expect(turns.end(of: 1) == [21])
+    #expect((0..<4).map { _ in turns.end(of: Self.own) } == [[10], [20], [30], []])
+    #expect(turns.end(of: 2) == [21])
+    #expect(turns.end(of: 1) == [11])
     #expect(turns.end(of: 1) == [12])
     #expect(turns.end(of: 2) == [22])
   }

@@ -5,7 +5,7 @@
 ///
 /// Users share the commands by the formula of the bus's accounts: a user may have as many as the total leaves beside all
 /// other users, divided by the number of users who have some, and one more. So something is left whatever one user asks.
-/// Privileged users may have all that is left.
+/// Yet every user may have one while any is left, and privileged users may have all that is left.
 ///
 /// A question that cannot have a command at once waits, behind those of its user. When a command ends, the users who have
 /// questions take turns.
@@ -116,10 +116,11 @@ struct CommandTurns: Sendable {
   }
 
   private func mayStart(_ user: User) -> Bool {
+    guard running < total else { return false }
+    if user.isPrivileged { return true }
     let left = total - (running - user.running)
-    if user.isPrivileged { return user.running < left }
     let count = runningUsers + (user.running == 0 ? 1 : 0)
-    return user.running < left / (count + 1)
+    return user.running < max(1, left / (count + 1))
   }
 
   private mutating func start(_ uid: UInt32, _ user: inout User) {
