@@ -330,10 +330,8 @@ extension Bus {
       case .hold(let hold): expire(hold, at: now)
       case .awaitedPost(let number): expire(awaitedPost: number, at: now)
       case .query(let place):
-        queries[place].expire(at: now)
-        for index in queries[place].participants.indices {
-          report(queries[place].participants[index].delegate.inbox)
-        }
+        let unread = queries[place].expire(at: now)
+        for inbox in unread { report(inbox) }
         proceed(place, tail: nil, at: now)
       }
     }

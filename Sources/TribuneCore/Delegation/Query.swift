@@ -320,23 +320,28 @@ struct Query {
 
   /// Settles every participant whose time is over at `now`. After the asker's deadline, that is every unsettled
   /// participant, asked or not: a delegate that could not be asked in time did not approve.
-  mutating func expire(at now: Instant) {
+  ///
+  /// - Returns: the inboxes in which questions have become unread.
+  mutating func expire(at now: Instant) -> [QuestionInbox] {
     var earliest = deadline
+    var unread: [QuestionInbox] = []
     for index in participants.indices {
       guard case .waiting(let until) = participants[index].state else { continue }
       if until <= now {
+        if participants[index].hasTurn { unread.append(participants[index].delegate.inbox) }
         settle(index, .timedOut, reason: "", at: now)
       } else {
         earliest = min(earliest, until)
       }
     }
     nextExpiry = earliest
-    guard deadline <= now else { return }
+    guard deadline <= now else { return unread }
     while next < participants.count, !isDecided() {
       participants[next].asked = now
       settle(next, .timedOut, reason: "", at: now)
       next += 1
     }
+    return unread
   }
 
   /// A verdict, and what the bus keeps for itself.
