@@ -195,6 +195,8 @@ extension Life {
         verdict.verdict == .vetoed || verdict.isOverridden,
         "\(title) was allowed against the hold r\(query.holds[0].number)")
     }
+    /// Vetoes of holds and for want of a required delegate, then those of delegates.
+    var standing = 0
     var vetoes = 0
     var consents = 0
     var heard: [Registration] = []
@@ -206,7 +208,7 @@ extension Life {
     for outcome in verdict.outcomes {
       if outcome.delegate.label == Self.requiredLabel {
         check(query.lacksRequired, "\(title) lacks a delegate that is not required")
-        vetoes += 1
+        standing += 1
         continue
       }
       if outcome.outcome == .held {
@@ -214,7 +216,7 @@ extension Life {
         check(
           holds.contains { $0.label == outcome.reason }, "\(title) met \(outcome.reason), which did not stand"
         )
-        vetoes += 1
+        standing += 1
         continue
       }
       guard
@@ -293,19 +295,18 @@ extension Life {
       zip(places, places.dropFirst()).allSatisfy { $0 < $1 },
       "\(title) has outcomes in another order than that of its chain")
     let hasValue = verdict.outcomes.contains { $0.outcome == .answered }
-    judgeWhole(query, verdict, isAnswered: isForLeave ? vetoes + consents > 0 : hasValue)
+    // An override goes past what stands, and what is left decides.
+    let counted = overrides ? vetoes : standing + vetoes
+    let isOverridden = overrides && standing + vetoes > 0 && verdict.verdict == .allowed
+    judgeWhole(
+      query, verdict, isAnswered: isForLeave ? counted + consents > 0 || isOverridden : hasValue)
     if isForLeave {
-      check(
-        verdict.verdict == .vetoed || vetoes == 0 || overrides,
-        "\(title) was allowed against \(vetoes) vetoes")
-      check(verdict.isOverridden == (overrides && vetoes > 0), "\(title) is overridden or not")
-      if vetoes == 0 {
-        check(
-          verdict.verdict == (consents > 0 ? .allowed : query.fallback),
-          "\(title) has a verdict that nobody gave")
-      }
+      check(verdict.isOverridden == isOverridden, "\(title) is overridden or not")
+      let decided: VerdictKind =
+        if !overrides, counted > 0 { .vetoed } else { counted + consents > 0 ? .allowed : query.fallback }
+      check(verdict.verdict == decided, "\(title) has a verdict that nobody gave")
       // After the first veto, the query does not wait for the others, unless all must answer.
-      if vetoes == 0 || query.mode == .all || overrides {
+      if counted == 0 || query.mode == .all || overrides {
         for registration in query.delegates {
           check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")
         }
