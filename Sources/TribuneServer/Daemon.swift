@@ -58,14 +58,17 @@ package final class Daemon {
   private static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
     let (configuration, diagnostics) = loadConfiguration(arguments)
     for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
-    guard !diagnostics.contains(where: { $0.severity != .warning }) else { return 1 }
-    guard arguments.asksLiveBus else { return 0 }
+    let status: Int32 = diagnostics.contains { $0.severity != .warning } ? 1 : 0
+    // A reload takes a policy whose tests fail, too.
+    guard arguments.asksLiveBus, !diagnostics.contains(where: { $0.severity == .error }) else {
+      return status
+    }
     let path = livePath(arguments)
     do {
-      for ending in try LiveBus(at: path).endings(by: configuration.access) {
-        print("\(ending.connection) of \(ending.peer.summary): \(ending.why)")
-      }
-      return 0
+      let endings = try LiveBus(at: path).endings(by: configuration.access)
+      for ending in endings { print("\(ending.connection) of \(ending.peer.summary): \(ending.why)") }
+      if endings.isEmpty { print("Nothing would end.") }
+      return status
     } catch {
       let why = (error as? WireError)?.message ?? "\(error)"
       StandardError.writeLine("tribuned: the bus at \(path) does not say what would end: \(why)")

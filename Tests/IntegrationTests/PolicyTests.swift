@@ -315,7 +315,12 @@ struct PolicyTests {
     try bus.tribunectl("ask", "host.shouldReboot").expect(1)
     try bus.reload("")
     try bus.tribunectl("ask", "host.shouldReboot").expect(0)
-    try FinishedProgram(command).expect(0, output: "", errors: warning)
+    try FinishedProgram(command).expect(0, output: "Nothing would end.\n", errors: warning)
+    // A reload takes a policy that fails its tests.
+    try folder.write("expect allow hold host.shouldReboot user:bin\n", to: "etc/policy.d/10.test")
+    let failing = try FinishedProgram(command)
+    #expect(failing.status == 1 && failing.output == "Nothing would end.\n")
+    #expect(failing.errors.contains("10.test:1"))
     bus.stop()
     let alone = try FinishedProgram(command)
     #expect(alone.status == 1 && alone.errors.contains("the bus at \(bus.path) does not say what would end"))

@@ -99,7 +99,11 @@ struct CommandLineParser {
   private mutating func take(_ row: OptionSyntax, attached: String?) throws(UsageError) {
     switch row.argument {
     case .none:
-      if attached != nil { throw error("\(row.spelling) takes no value") }
+      if attached != nil {
+        let hint = row.option == .user ? ": it chooses the bus" : ""
+        throw error(
+          "\(row.spelling) takes no value\(hint)\(verb == .policy ? "; --as=USER names a user" : "")")
+      }
       given.append((row, .flag))
     case .command:
       if attached != nil { throw error("\(row.spelling) takes the rest of the line: write it without =") }

@@ -46,8 +46,9 @@ extension Explanation {
     if !holds.isEmpty {
       sentences.append("\(holds.count.counted("hold")) would veto it, unless it asks for a value.")
     }
-    if !missing.isEmpty {
-      let delegates = missing.count.counted("missing delegate that is", "missing delegates that are")
+    let required = missing.count { $0 != "*" }
+    if required > 0 {
+      let delegates = required.counted("missing delegate that is", "missing delegates that are")
       sentences.append("\(delegates) required would veto it, unless it asks for a value.")
     }
     if delegates.isEmpty {

@@ -136,7 +136,8 @@ final class Recorder {
     noteGivenIDs()
     apply()
     switch kind {
-    case .post: recordAwaitedPost(frame.header.serial, of: session)
+    case .post where bus.value.totals.refused == refusedBefore:
+      recordAwaitedPost(frame.header.serial, of: session)
     default: break
     }
     return nil

@@ -77,6 +77,22 @@ struct RestartTests {
     }
   }
 
+  @Test("a refused post with the serial of an awaited one leaves nothing in the log")
+  func refusedSerial() throws {
+    let observer = try RawClient.greeted(bus)
+    try observer.sendConfirmed(Observe(options: .awaited), serial: 1, name: "unit.*")
+    let (poster, welcome) = try RawClient.welcomed(bus)
+    let post = Post(options: .awaited, deadline: 60_000)
+    try poster.send(post, serial: 5, name: "unit.willStop")
+    try poster.send(post, serial: 5, name: "unit.willStop")
+    #expect(try poster.nextError() == .duplicateSerial)
+    _ = try observer.next(.post)
+    try bus.crash()
+    try observer.send(Done(poster: welcome.connection, post: 5), serial: 2)
+    #expect(try poster.next(.awaited).decode(Awaited.self).acknowledged == 1)
+    #expect(try !bus.log().contains("cannot replay"))
+  }
+
   @Test("the counts of what a connection has posted and lost go on, and a crash adds what it loses")
   func counts() throws {
     let bus = try RestartedBus(configuration: "[Queue]\nHighMark=64K\nLowMark=16K\nPaceMaxSec=1ms\n")
