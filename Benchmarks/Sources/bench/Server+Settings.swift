@@ -22,13 +22,14 @@ extension Server {
         address = socket
         arguments = [socket]
       case .tribune, .crowded, .starred, .idle, .growing, .resting:
-        // The defaults, whatever /etc has, with two exceptions. On a busy machine, a receiver may not run for 100 ms,
-        // and then it would lose posts through no fault of the bus. And one user has all of the crowd's observations,
-        // which is more than its share.
+        // The defaults, whatever /etc has, with exceptions. On a busy machine, a receiver may not run for 100 ms, and then it
+        // would lose posts through no fault of the bus. And one user has all observations, and all that waits for a
+        // thousand observers, which is more than its share.
         let configuration = folder.appending(path: "\(kind).config")
         try FileManager.default.createDirectory(at: configuration, withIntermediateDirectories: false)
         _ = try file(
-          "\(kind).config/tribuned.conf", "[Bus]\nRegistrationsMax=262144\n[Queue]\nPaceMaxSec=10s\n")
+          "\(kind).config/tribuned.conf",
+          "[Bus]\nRegistrationsMax=262144\n[Queue]\nMemoryMax=16G\nPaceMaxSec=10s\n")
         address = socket
         arguments = ["--listen=\(socket)", "--config=\(configuration.path)"]
       case .governed:
