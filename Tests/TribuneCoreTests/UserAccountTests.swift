@@ -312,11 +312,15 @@ struct UserAccountTests {
       if isAnswer { bus.answer(.value, text, query: serial, delegate: 1, from: stranger) }
     }
     _ = bus.take()
-    let next = bus.connect(uid: 1003)
-    for kind in Kind.allCases {
-      register(kind, by: next, serial: 2)
-      #expect(!isRefused(), "\(kind)")
-      bus.cancel(2, by: next)
+    // What it registers besides fills up no more than that.
+    for serial in 100...400 as ClosedRange<Serial> { bus.hold("own.n\(serial)", by: one, serial: serial) }
+    _ = bus.take()
+    for next in [bus.connect(uid: 1003), bus.connect(uid: 0)] {
+      for kind in Kind.allCases {
+        register(kind, by: next, serial: 2)
+        #expect(!isRefused(), "\(kind)")
+        bus.cancel(2, by: next)
+      }
     }
   }
 

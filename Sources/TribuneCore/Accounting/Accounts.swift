@@ -120,7 +120,9 @@ package final class Accounts {
     _ amount: Int, of resource: SharedResource, for account: UserAccount, leavingOut uncounted: Int = 0
   ) throws(WireError) {
     let use = account.uses[resource] - account.charges.detached[resource] - uncounted
-    guard use + amount > share(of: resource, for: account) else { return }
+    // What does not count in the share takes room all the same.
+    let hasRoom = uncounted == 0 || account.isPrivileged || leaves(16, amount, of: resource)
+    if hasRoom, use + amount <= share(of: resource, for: account) { return }
     throw refusal(of: amount, resource, to: account, having: use)
   }
 
@@ -139,9 +141,12 @@ package final class Accounts {
   }
 
   /// Whether a user may have that much more than its share: root keeps its sixteenth, and the other users an eighth.
-  func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool {
+  func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool { leaves(8, amount, of: resource) }
+
+  /// Whether that much more leaves root its sixteenth, and the other users `part` of all.
+  private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {
     let total = sums.value.totals[resource]
-    return sums.value.used[resource] + amount <= total - total / 16 - total / 8
+    return sums.value.used[resource] + amount <= total - total / 16 - total / part
   }
 
   /// Whether a user has more than its share of a resource: others have taken some since.
