@@ -176,4 +176,52 @@ struct SharesTests {
     #expect(try last.next(.lost).decode(Lost.self).count == 1)
     #expect(try last.next(.post).payload == "1")
   }
+
+  @Test("includes what tells observers who posts, however many post one after the other")
+  func posters() throws {
+    let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\nPaceMaxSec=1ms\n")
+    let hung = try (0..<60).map { _ in
+      let client = try RawClient(path: bus.path, user: 65_533)
+      try client.greet(capabilities: .posters)
+      try client.observe("a", serial: 1)
+      return client
+    }
+    let filling = try RawClient.greeted(bus, as: 65_533)
+    let text = String(repeating: "x", count: 4_000)
+    for _ in 0..<100 { try filling.send(Post(), serial: 1, name: "a", text: text) }
+    for _ in 0..<1_500 {
+      let poster = try RawClient.greeted(bus, as: 65_533)
+      try poster.send(Post(), serial: 1, flags: .acknowledge, name: "a")
+      #expect(try poster.next(.ok).header.serial == 1)
+    }
+    let queues = try #require(try accounts(try bus.tribunectl("-j", "accounts"), of: 65_533)["queues"])
+    #expect(try #require(queues["used"] as? Int) < 2 << 20, "\(queues)")
+    withExtendedLifetime(hung) {}
+  }
+
+  @Test("includes what nobody refuses: connections that do not read how their delegates end are closed")
+  func endings() throws {
+    let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
+    let memory = try bus.privateMemory()
+    let long = (0..<16).map {
+      "a." + String(repeating: "x", count: 250) + String($0 % 10) + ($0 < 10 ? "y" : "z")
+    }
+    var hung: [RawClient] = []
+    for _ in 0..<12 {
+      let client = try RawClient.greeted(bus, as: 65_533)
+      for serial in 1...400 as ClosedRange<Serial> {
+        try client.attach(Attach(label: "\(serial)", patterns: ["b"]), serial: serial)
+      }
+      let replacing = try RawClient.greeted(bus, as: 65_533)
+      try replacing.attach(Attach(patterns: long, isSet: true), serial: 1)
+      hung.append(client)
+    }
+    let root = try #require(try accounts(try bus.tribunectl("-j", "accounts"), of: 0)["queues"])
+    #expect(try #require(root["share"] as? Int) > 256 << 10)
+    #expect(try bus.privateMemory() - memory < 12 << 10)
+    let listed = try bus.tribunectl("-j", "list").lines.filter { try jsonObject($0)["uid"] as? Int == 65_533 }
+    #expect((1..<12).contains(listed.count))
+    #expect(try bus.log().contains("far more than its share"))
+    withExtendedLifetime(hung) {}
+  }
 }

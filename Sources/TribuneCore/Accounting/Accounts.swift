@@ -109,6 +109,12 @@ package final class Accounts {
     return max(0, left * account.weight / (othersWeight + account.weight + 1))
   }
 
+  /// How much of a resource a user may have while no other has any.
+  package func loneShare(of resource: SharedResource, for account: UserAccount) -> Int {
+    let total = sums.value.totals[resource]
+    return account.isPrivileged ? total : (total - total / 16) * account.weight / (account.weight + 1)
+  }
+
   /// What detached connections have does not count here.
   ///
   /// - Parameters:

@@ -73,11 +73,14 @@ final class Introducer {
   /// Whether the observer can be told of another poster.
   ///
   /// Nobody may get an observer closed for not reading (`tooSlow`) by posting from one connection after the other. So
-  /// if frames that cannot be dropped take a quarter of what may wait, the observer loses the notifications instead.
+  /// if frames that cannot be dropped take a quarter of what may wait, or its user has more unread than its share, the
+  /// observer loses the notifications instead.
   private func hasSpace(at slot: ConnectionSlot, before count: Int, _ wereBuffered: Bool) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
-    guard session.pacing.isLossy, session.output.isBlocked,
-      session.output.queue.byteCount > context.configuration.queue.hardLimitBytes / 4
+    let hasMuch =
+      session.pacing.isLossy
+      && session.output.queue.byteCount > context.configuration.queue.hardLimitBytes / 4
+    guard session.output.isBlocked, hasMuch || sender.accounts.isOverShare(of: .queues, session.account)
     else { return true }
     sender.reportLost(UInt64(count), to: session, wereBuffered: wereBuffered)
     return false

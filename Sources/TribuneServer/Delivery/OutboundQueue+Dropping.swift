@@ -132,7 +132,10 @@ nonisolated extension OutboundQueue {
     lostCount += count
     unsentNotificationCount += count
     closeEntry()
-    report(count, at: entries.count)
+    // One `lost` frame has all that follow each other.
+    let last = entries.count - 1
+    let hasUnsentLost = last >= head && entries[last].isLost && (last > head || headSent == 0)
+    report(count, at: hasUnsentLost ? last : entries.count)
   }
 
   /// Inserts a `lost` frame at `place`, or adds to the one that is there. The notifications that it reports are counted

@@ -216,7 +216,9 @@ extension Sender {
   /// Each keeps as much as the low mark, or an even part of half of the share if that is less.
   ///
   /// Control frames stay; their limit is that of each connection. If they alone are over the share, the bus does not read
-  /// from the user's connections that have many of them, so that they cause no more.
+  /// from the user's connections that have many of them, so that they cause no more. If its other connections cause more all
+  /// the same, some with many of them are closed: from an eighth of the memory above what it could have alone, or when
+  /// all users together leave root nothing.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
@@ -227,6 +229,29 @@ extension Sender {
     for session in slow where !session.output.holdsInput && session.output.queue.byteCount > target {
       session.output.holdsInput = true
       pauseReading(session)
+    }
+    let total = accounts.total(of: .queues)
+    let alone = accounts.loneShare(of: .queues, for: account)
+    if accounts.used(.queues) > total - total / 16 {
+      closeLargest(of: slow, account, downTo: share)
+    } else if account.use(of: .queues) > alone + total / 8 {
+      closeLargest(of: slow, account, downTo: alone)
+    }
+  }
+
+  /// Closes connections of a user, those with the most unread bytes first, until no more than `target` is left. The one with
+  /// most of all stays: it has its own limit, and may be reading a long list.
+  private func closeLargest(of slow: [Session], _ account: UserAccount, downTo target: Int) {
+    let byLength = slow.sorted { $0.output.queue.byteCount > $1.output.queue.byteCount }
+    var left = account.use(of: .queues) - (byLength.first?.output.queue.byteCount ?? 0)
+    for session in byLength.dropFirst() where left > target {
+      let length = session.output.queue.byteCount
+      left -= length
+      sessions.closeLater(session)
+      guard context.mayLog(.losses, about: session.peer.uid) else { continue }
+      context.log.warning(
+        "connection \(session.id) of \(session.peer.summary) is closed: \(length) bytes are unread there, and its user has "
+          + "far more than its share (MemoryMax=)", session.journalFields)
     }
   }
 
