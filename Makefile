@@ -55,7 +55,7 @@ OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo test simulate simulate-seeds test-threads test-systemd examples check fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo test simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -107,9 +107,15 @@ examples:
 	@tools/setup build
 	swift build --package-path Examples
 
-## check      formatting, lint, the rules of the house (CONTRIBUTING.md), documentation
+## wire       what is made from docs/tribune.wire: codecs, the dissector's tables, those of the documents
+wire:
+	@tools/setup build
+	tools/make-wire
+
+## check      formatting, lint, the rules of the house (CONTRIBUTING.md), documentation, whether make wire was run
 check:
 	@tools/setup build check
+	tools/make-wire --check
 	swift format lint --strict --recursive $(SWIFT_SOURCES)
 	tools/check-house --self-test
 	tools/check-house
@@ -169,7 +175,7 @@ install: $(MADE)
 	install -m 0644 $(MANUAL)/tribunectl.bash '$(DESTDIR)$(BASHDIR)/tribunectl'
 	install -m 0644 $(MANUAL)/tribunectl.zsh '$(DESTDIR)$(ZSHDIR)/_tribunectl'
 	install -m 0644 $(MANUAL)/tribunectl.fish '$(DESTDIR)$(FISHDIR)/tribunectl.fish'
-	install -m 0644 tools/tribune.lua config/open.policy '$(DESTDIR)$(DATADIR)'
+	install -m 0644 tools/tribune.lua tools/tribune-frames.lua config/open.policy '$(DESTDIR)$(DATADIR)'
 	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
 	install -m 0755 Examples/molly-guard/40-tribune '$(DESTDIR)$(EXAMPLEDIR)/molly-guard'
 	$(foreach unit,$(EXAMPLE_UNITS),$(call fill,systemd/examples/$(unit),$(EXAMPLEDIR)/$(unit)) &&) true

@@ -61,6 +61,7 @@ let package = Package(
     .executableTarget(
       name: "manual", dependencies: ["TribuneCommands", "TribuneSystem", "TribuneWire"], swiftSettings: strict
     ),
+    .executableTarget(name: "wiregen", swiftSettings: strict),
     .target(
       name: "TribuneTestSupport", dependencies: ["TribuneSystem", "TribuneWire"],
       path: "Tests/TribuneTestSupport", swiftSettings: strict),
@@ -82,6 +83,7 @@ let package = Package(
     .testTarget(
       name: "TribuneWireTests", dependencies: ["TribuneTestSupport", "TribuneWire"], exclude: ["Vectors"],
       swiftSettings: strict),
+    .testTarget(name: "wiregenTests", dependencies: ["wiregen"], swiftSettings: strict),
     .testTarget(
       name: "TribuneProtocolsTests", dependencies: ["TribuneProtocols", "TribuneWire"], swiftSettings: strict),
     .testTarget(

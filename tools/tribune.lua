@@ -11,213 +11,14 @@
 
 local tribune = Proto("tribune", "Tribune")
 
--- The frames, as tables -------------------------------------------------------------------------------------
-
-local kinds = {
-  [1] = "welcome", [2] = "error", [3] = "ok", [4] = "post", [5] = "lost", [6] = "observe", [7] = "attach",
-  [8] = "ask", [9] = "question", [10] = "answer", [11] = "defer", [12] = "progress", [13] = "verdict",
-  [14] = "concluded", [15] = "cancel", [16] = "list", [17] = "entry", [18] = "monitor", [19] = "traffic",
-  [20] = "hold", [21] = "ended", [22] = "declare", [23] = "suspend", [24] = "retained", [25] = "done",
-  [26] = "awaited", [27] = "succeed", [29] = "poster",
-}
+-- What the frames consist of: made from docs/tribune.wire. It lies beside this file.
+--
+-- A field is its name, its type, and for some what its values or its bits are called; `of` says which frame or record it
+-- belongs to. Its name in filters is `tribune.OF.NAME`.
+local here = debug.getinfo(1, "S").source:match("^@(.*[/\\])") or ""
+local wire = dofile(here .. "tribune-frames.lua")
+local kinds, fields_of = wire.kinds, wire.frames
 local TRAFFIC = 19
-
-local errors = {
-  [1] = "badMagic", [2] = "unsupportedVersion", [3] = "frameTooLong", [4] = "malformedFrame",
-  [5] = "unknownCriticalKind", [6] = "helloTimeout", [7] = "frameTimeout", [8] = "unexpectedDescriptors",
-  [9] = "tooSlow", [10] = "tooManyConnections", [11] = "outOfMemory", [12] = "shuttingDown",
-  [13] = "missingDescriptor", [14] = "restarted", [15] = "afterLast", [64] = "unknownKind", [65] = "invalidName",
-  [66] = "invalidPattern", [67] = "invalidObject", [68] = "invalidValue", [69] = "reservedName",
-  [70] = "duplicateSerial", [71] = "notFound", [72] = "notAsked", [73] = "limitExceeded", [74] = "cancelled",
-  [75] = "recursion", [76] = "notPermitted", [77] = "unknownProtocol", [78] = "invalidProtocol",
-  [79] = "notConforming", [80] = "unknownName", [81] = "invalidParameter", [82] = "conflict",
-  [83] = "invalidDescriptor",
-}
-
--- An enumeration begins at 0.
-local function enumeration(...)
-  local values = {}
-  for index, word in ipairs({ ... }) do values[index - 1] = word end
-  return values
-end
-
-local policies = enumeration("veto", "abstain")
-local outcomes = enumeration(
-  "approved", "vetoed", "abstained", "timedOut", "gone", "failed", "held", "answered")
-local verdicts = enumeration("allowed", "vetoed")
-local suspensions = enumeration("coalesce", "drop", "hold", "deliverImmediately")
-local subjects = enumeration(
-  "bus", "connections", "observations", "delegates", "chain", "holds", "objects", "protocols", "members",
-  "retained", "access", "endings", "departed", "accounts")
-
--- A field is its name, which is `tribune.` and that in filters, its type, and for some what its values or its
--- bits are called. Fields of one name have one type wherever they are.
-local peer = {
-  { "pid", "u32" }, { "uid", "u32" }, { "gid", "u32" }, { "process", "text" }, { "units", "text" },
-}
-local delegate = { { "delegate", "u64" }, { "label", "text" }, { "peer", "group", peer } }
-
-local access_subject = { { "uid", "u32" }, { "groups", "numbers" }, { "system_unit", "text" } }
-local policy_line = { { "file", "text" }, { "line", "u32" }, { "text", "text" } }
-
-local delegate_entry = {
-  { "connection", "id" }, { "identity", "group", delegate }, { "about", "text" }, { "order", "i32" },
-  { "policy", "enum", policies }, { "timeout", "u32" }, { "pattern", "texts" },
-}
-
-local entries = enumeration(
-  "bus", "connection", "observation", "delegate", "hold", "missing", "object", "protocol", "member",
-  "retained", "access", "nearMiss", "ending", "departed", "account")
-local entry_fields = enumeration(
-  {
-    { "bus_pid", "u32" }, { "software", "text" }, { "address", "text" }, { "uptime", "u64" },
-    { "connections", "u32" }, { "observations", "u32" }, { "delegates", "u32" }, { "queries", "u32" },
-    { "posted", "u64" }, { "delivered", "u64" }, { "lost", "u64" }, { "asked", "u64" }, { "vetoed", "u64" },
-    { "holds", "u32" }, { "denied", "u64", newer = true },
-  },
-  {
-    { "connection", "id" }, { "peer", "group", peer }, { "age", "u64" }, { "observations", "u32" },
-    { "delegates", "u32" }, { "queries", "u32" }, { "queued", "u64" }, { "lost", "u64" }, { "posted", "u64" },
-    { "state", "bits", { [1] = "paused", [2] = "lossy", [4] = "suspended", [8] = "not_surviving" } },
-    { "held", "u64" }, { "coalesced", "u64", newer = true },
-  },
-  {
-    { "connection", "id" }, { "pattern", "text" }, { "about", "text" }, { "suspension", "enum", suspensions },
-    { "is_awaited", "bool" },
-  },
-  delegate_entry,
-  {
-    { "connection", "id" }, { "identity", "group", delegate }, { "pattern", "text" }, { "about", "text" },
-    { "why", "text" }, { "age", "u64" }, { "remaining", "u64" },
-  },
-  { { "label", "text" } },
-  { { "about", "text" }, { "protocol", "text" }, { "delegates", "u32" }, { "connection", "id" } },
-  {
-    { "protocol", "text" }, { "parent", "texts" }, { "members", "u32" }, { "connection", "id" },
-    { "documentation", "text" },
-  },
-  {
-    { "protocol", "text" }, { "method", "enum", enumeration("should", "will", "did", "value") },
-    { "is_required", "bool" }, { "about", "text" }, { "parameters", "text" }, { "result", "text" },
-    { "documentation", "text" },
-  },
-  {
-    { "connection", "id" }, { "uid", "u32" }, { "about", "text" }, { "about_object", "text" },
-    { "userinfo_length", "u32" }, { "age", "u64" },
-  },
-  {
-    { "decision", "enum", enumeration("allowed", "denied", "notAllowed", "exempt") },
-    { "by", "group", policy_line }, { "subject_identity", "group", access_subject },
-  },
-  { { "near", "group", policy_line }, { "lacks", "text" } },
-  { { "connection", "id" }, { "peer", "group", peer }, { "why", "text" } },
-  {
-    { "connection", "id" }, { "peer", "group", peer }, { "age", "u64" }, { "elapsed", "u64" },
-    { "error", "u16", errors }, { "lost", "u64" }, { "posted", "u64" },
-  },
-  {
-    { "uid", "u32" }, { "weight", "u32" }, { "is_privileged", "bool" }, { "resource", "text" },
-    { "used", "u64" }, { "share", "u64" }, { "total", "u64" },
-  }
-)
-
-local fields_of = {
-  [1] = {
-    { "connection", "id" }, { "payload_max", "u32" }, { "observations_max", "u32" },
-    { "delegates_max", "u32" }, { "queries_max", "u32" }, { "deadline_max", "u32" }, { "deadline", "u32" },
-    { "bus_pid", "u32" }, { "software", "text" },
-  },
-  [2] = { { "error", "u16", errors } },
-  [3] = { { "registration", "u64" }, { "delegate", "u64" } },
-  [4] = {
-    optional = true,
-    {
-      "options", "bits",
-      {
-        [1] = "immediately", [2] = "retain", [4] = "coalesce_name", [8] = "coalesce_object",
-        [16] = "awaited",
-      },
-    },
-    { "style", "enum", enumeration("now", "asSoonAsPossible", "whenIdle") },
-    { "deadline", "u32" }, { "userinfo_length", "u32" },
-  },
-  [5] = { { "lost", "u64" } },
-  [6] = {
-    optional = true,
-    { "wants", "bits", { [1] = "retained", [2] = "awaited" } }, { "suspension", "enum", suspensions },
-  },
-  [7] = {
-    { "order", "i32" }, { "policy", "enum", policies }, { "timeout", "u32" }, { "label", "text" },
-    { "pattern", "texts" }, { "is_set", "bool" }, { "protocol", "texts" },
-  },
-  [8] = {
-    { "deadline", "u32" }, { "mode", "enum", enumeration("parallel", "all", "order", "first", "collect") },
-    { "fallback", "enum", verdicts }, { "parent_query", "u64" },
-    { "asks", "bits", { [1] = "dry_run", [2] = "override", [4] = "progress" } }, { "why", "text" },
-  },
-  [9] = {
-    { "query", "u64" }, { "delegate", "u64" }, { "timeout", "u32" }, { "peer", "group", peer },
-    { "is_dry_run", "bool" }, { "wants_value", "bool" },
-  },
-  [10] = {
-    { "query", "u64" }, { "delegate", "u64" },
-    { "answer", "enum", enumeration("approve", "veto", "abstain", "failed", "value") },
-  },
-  [11] = { { "query", "u64" }, { "delegate", "u64" }, { "extension", "u32" } },
-  [12] = {
-    { "query", "u64" }, { "identity", "group", delegate }, { "timeout", "u32" },
-    { "stage", "enum", enumeration("deferred", "asked", "settled") }, { "outcome", "enum", outcomes },
-  },
-  [13] = {
-    { "query", "u64" }, { "verdict", "enum", verdicts }, { "is_unanswered", "bool" },
-    {
-      "outcomes", "records",
-      {
-        { "identity", "group", delegate }, { "outcome", "enum", outcomes }, { "reason", "text" },
-        { "elapsed", "u64" }, { "value", "blob" },
-      },
-    },
-    { "is_overridden", "bool" }, { "is_dry_run", "bool" }, { "omitted", "u32", newer = true },
-  },
-  [14] = {
-    { "query", "u64" }, { "delegate", "u64" },
-    { "conclusion", "enum", enumeration("allowed", "vetoed", "cancelled") },
-  },
-  [15] = { { "target", "u64" } },
-  [16] = {
-    { "subject", "enum", subjects }, { "connection", "id" },
-    { "action", "text", when = { "subject", "access" } },
-    { "has_subject", "bool", when = { "subject", "access" } },
-    { "subject_identity", "group", access_subject, when = { "has_subject", true } },
-  },
-  [17] = { { "entry", "choice", entries, entry_fields } },
-  [18] = {},
-  [19] = { { "time", "time" }, { "from", "id" }, { "to", "id" }, { "receivers", "u32" } },
-  [20] = { { "expiry", "u64" }, { "label", "text", newer = true }, { "is_last", "bool", newer = true } },
-  [21] = {
-    {
-      "ended", "choice", enumeration("replaced", "expired", "notPermitted"),
-      enumeration(delegate_entry, {}, { { "why", "text" } }),
-    },
-  },
-  [22] = { { "protocol_name", "text" } },
-  [23] = { { "is_suspended", "bool" } },
-  [24] = { { "age", "u64" }, { "userinfo_length", "u32" } },
-  [25] = { { "poster", "id" }, { "post", "u64" }, { "has_failed", "bool" } },
-  [26] = {
-    { "acknowledged", "u32" },
-    {
-      "missing", "records",
-      {
-        { "connection", "id" }, { "peer", "group", peer },
-        { "failure", "enum", enumeration("timedOut", "gone", "failed") }, { "reason", "text" },
-        { "elapsed", "u64" },
-      },
-    },
-  },
-  [27] = { { "predecessor", "id" }, { "received", "u64" } },
-  [29] = { { "connection", "id" }, { "slot", "u32" }, { "peer", "group", peer } },
-}
 
 -- What the payload is, where it is not userInfo.
 local payload_titles = {
@@ -229,27 +30,19 @@ local payload_titles = {
 
 local registered = {}
 
-local titles = {
-  pid = "PID", uid = "UID", gid = "GID", bus_pid = "PID of the bus", userinfo_length = "Length of userInfo",
-}
-local units = {
-  age = "µs", uptime = "µs", remaining = "µs", elapsed = "µs", expiry = "ns", timeout = "ms", deadline = "ms",
-  deadline_max = "ms", extension = "ms",
-}
+local titles = { pid = "PID", uid = "UID", gid = "GID", bus_pid = "PID of the bus" }
 
-local function title(name)
-  if titles[name] then return titles[name] end
-  local words = name:gsub("_", " ")
-  words = words:sub(1, 1):upper() .. words:sub(2)
-  return units[name] and words .. " (" .. units[name] .. ")" or words
+local function title(name, unit)
+  local words = titles[name] or name:sub(1, 1):upper() .. name:sub(2):gsub("_", " ")
+  return unit and words .. " (" .. unit .. ")" or words
 end
 
 local function add(name, make, ...)
   registered[name] = registered[name] or make("tribune." .. name, ...)
 end
 
-local function register_bits(name, bits)
-  add(name, ProtoField.uint8, title(name), base.HEX)
+local function register_bits(name, words, bits)
+  add(name, ProtoField.uint8, words, base.HEX)
   for bit, word in pairs(bits) do
     add(name .. "." .. word, ProtoField.bool, title(word), 8, nil, bit)
   end
@@ -257,29 +50,30 @@ end
 
 local function register(fields)
   for _, field in ipairs(fields) do
-    local name, kind, detail = field[1], field[2], field[3]
-    if kind == "u16" then add(name, ProtoField.uint16, title(name), base.DEC, detail)
-    elseif kind == "u32" or kind == "numbers" then add(name, ProtoField.uint32, title(name), base.DEC)
-    elseif kind == "u64" or kind == "id" then add(name, ProtoField.uint64, title(name), base.DEC)
-    elseif kind == "i32" then add(name, ProtoField.int32, title(name), base.DEC)
-    elseif kind == "bool" then add(name, ProtoField.bool, title(name))
-    elseif kind == "enum" then add(name, ProtoField.uint8, title(name), base.DEC, detail)
-    elseif kind == "text" or kind == "texts" then add(name, ProtoField.string, title(name))
-    elseif kind == "blob" then add(name, ProtoField.bytes, title(name))
-    elseif kind == "time" then add(name, ProtoField.absolute_time, title(name), base.UTC)
-    elseif kind == "bits" then register_bits(name, detail)
+    local name, kind, detail = fields.of .. "." .. field[1], field[2], field[3]
+    local words = title(field[1], field.unit)
+    if kind == "u16" then add(name, ProtoField.uint16, words, base.DEC, detail)
+    elseif kind == "u32" or kind == "numbers" then add(name, ProtoField.uint32, words, base.DEC)
+    elseif kind == "u64" or kind == "id" then add(name, ProtoField.uint64, words, base.DEC)
+    elseif kind == "i32" then add(name, ProtoField.int32, words, base.DEC)
+    elseif kind == "bool" then add(name, ProtoField.bool, words)
+    elseif kind == "enum" then add(name, ProtoField.uint8, words, base.DEC, detail)
+    elseif kind == "text" or kind == "texts" then add(name, ProtoField.string, words)
+    elseif kind == "blob" then add(name, ProtoField.bytes, words)
+    elseif kind == "time" then add(name, ProtoField.absolute_time, words, base.UTC)
+    elseif kind == "bits" then register_bits(name, words, detail)
     elseif kind == "group" or kind == "records" then register(detail)
     elseif kind == "choice" then
-      add(name, ProtoField.uint8, title(name), base.DEC, detail)
+      add(name, ProtoField.uint8, words, base.DEC, detail)
       for _, choice in pairs(field[4]) do register(choice) end
     end
   end
 end
 
-local flags = { [1] = "acknowledge", [2] = "descriptor", [128] = "critical" }
+local flags = wire.flags
 add("length", ProtoField.uint32, "Length", base.DEC)
 add("kind", ProtoField.uint8, "Kind", base.DEC, kinds)
-register_bits("flags", flags)
+register_bits("flags", "Flags", flags)
 add("name_length", ProtoField.uint8, "Length of the name", base.DEC)
 add("object_length", ProtoField.uint8, "Length of the object", base.DEC)
 add("sender", ProtoField.uint64, "Sender", base.DEC)
@@ -451,7 +245,7 @@ end
 -- Fields that belong together, in a tree of their own.
 read.group = function(self, name, fields)
   local before, start = self.tree, self.position
-  self.tree = before:add(tribune, self.tvb(start, 0), title(name))
+  self.tree = before:add(tribune, self.tvb(start, 0), title(name:match("[^.]*$")))
   local values = read_fields(self, fields)
   self.tree:set_len(self.position - start)
   self.tree = before
@@ -464,7 +258,7 @@ read.records = function(self, name, fields)
     local length = self:take(4, name):le_uint()
     local start = self.position
     local record = self:part(length, name)
-    record.tree = self.tree:add(tribune, self.tvb(start, 0), title(name) .. " " .. index)
+    record.tree = self.tree:add(tribune, self.tvb(start, 0), title(name:match("[^.]*$")) .. " " .. index)
     local values = read_fields(record, fields)
     record.tree:set_len(math.min(length, self.tvb:len() - start))
     local words = values.outcome or values.failure
@@ -492,7 +286,7 @@ read_fields = function(self, fields)
     -- What version 0.1.0 did not write.
     if field.newer and self:left() == 0 then break end
     if not field.when or values[field.when[1]] == field.when[2] then
-      values[field[1]] = read[field[2]](self, field[1], field[3], field[4])
+      values[field[1]] = read[field[2]](self, fields.of .. "." .. field[1], field[3], field[4])
     end
   end
   return values
@@ -522,10 +316,10 @@ local function summary(kind, values, payload)
     return table.concat(parts, " ")
   end
   local function of_query() return values.query and "query " .. tostring(values.query) end
-  if word == "error" then return with(values.error, said) end
-  if word == "lost" then return with(values.lost, "notifications") end
+  if word == "error" then return with(values.code, said) end
+  if word == "lost" then return with(values.count, "notifications") end
   if word == "post" then return with(values.options, said) end
-  if word == "ask" then return with(values.mode, values.asks, said) end
+  if word == "ask" then return with(values.mode, values.flags, said) end
   if word == "question" or word == "concluded" then
     return with(of_query(), values.conclusion, values.is_dry_run and "dry run", said)
   end
@@ -539,13 +333,13 @@ local function summary(kind, values, payload)
       of_query(), values.verdict, values.is_unanswered and "unanswered", values.is_overridden and "overridden",
       values.is_dry_run and "dry run")
   end
-  if word == "attach" then return with(values.pattern, values.label) end
+  if word == "attach" then return with(values.patterns, values.label) end
   if word == "cancel" then return with("serial", values.target) end
   if word == "awaited" then return with(values.acknowledged, "done,", values.missing, "missing") end
   if word == "done" then return with(values.has_failed and "failed", values.poster, values.post, said) end
   if word == "suspend" then return values.is_suspended and "suspends" or "resumes" end
   if word == "succeed" then return with(values.predecessor, "with", values.received, "received") end
-  return with(values.subject, values.entry, values.ended, values.protocol_name, values.wants, said)
+  return with(values.subject, values.what, values.protocol_name, values.options, said)
 end
 
 -- Shows one frame, from `start` to `stop`, in `tree`.

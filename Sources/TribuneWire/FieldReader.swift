@@ -55,6 +55,16 @@ package struct FieldReader: ~Escapable {
     return texts
   }
 
+  /// Integers with a 32-bit count before them.
+  @_lifetime(self: copy self)
+  package mutating func integers(max: Int, _ what: String) throws(WireError) -> [UInt32] {
+    let count = Int(try integer(UInt32.self))
+    guard count <= max else { throw WireError(.limitExceeded, "\(count) \(what) exceed the limit of \(max)") }
+    var integers: [UInt32] = []
+    for _ in 0..<count { integers.append(try integer()) }
+    return integers
+  }
+
   /// A value of an enumeration, as its number on the wire.
   @_lifetime(self: copy self)
   package mutating func value<T: RawRepresentable>(_ type: T.Type = T.self) throws(WireError) -> T
@@ -110,6 +120,12 @@ extension ByteBuffer {
   package func appendFields(_ texts: [String]) {
     append(UInt16(texts.count))
     for text in texts { appendField(text) }
+  }
+
+  /// Appends integers, as `FieldReader.integers(max:_:)` reads them.
+  package func appendFields(_ integers: [UInt32]) {
+    append(UInt32(integers.count))
+    for integer in integers { append(integer) }
   }
 
   func append(_ bytes: [UInt8]) { append(bytes.rawBytes) }

@@ -1,58 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The kinds of frames. The numbers are the wire's; docs/PROTOCOL.md says which side sends which kind.
-package enum FrameKind: UInt8, Sendable, CaseIterable {
-  case welcome = 1
-  case error = 2
-  case ok = 3
-  case post = 4
-  case lost = 5
-  case observe = 6
-  case attach = 7
-  case ask = 8
-  case question = 9
-  case answer = 10
-  case `defer` = 11
-  case progress = 12
-  case verdict = 13
-  case concluded = 14
-  case cancel = 15
-  case list = 16
-  case entry = 17
-  case monitor = 18
-  case traffic = 19
-  case hold = 20
-  case ended = 21
-  case declare = 22
-  case suspend = 23
-  case retained = 24
-  case done = 25
-  case awaited = 26
-  case succeed = 27
-  case poster = 29
-}
-
-package struct FrameFlags: OptionSet, Sendable {
-  package let rawValue: UInt8
-
-  package init(rawValue: UInt8) { self.rawValue = rawValue }
-
-  /// In another module, an empty literal takes about 1,000 instructions, because the compiler does not see the set's
-  /// implementation there.
-  package static var none: FrameFlags { FrameFlags(rawValue: 0) }
-  /// The sender requests an `ok` when the bus has taken the frame.
-  package static let acknowledge = FrameFlags(rawValue: 0x01)
-  /// The frame's userInfo is in a descriptor that comes with it; the payload is empty.
-  package static let descriptor = FrameFlags(rawValue: 0x02)
-  /// A receiver that does not know the frame's kind must close the connection.
-  package static let critical = FrameFlags(rawValue: 0x80)
-
-  /// Other modules would call the standard library's implementation through witness tables.
-  @inlinable package func contains(_ member: FrameFlags) -> Bool {
-    rawValue & member.rawValue == member.rawValue
-  }
-}
-
 /// The most bytes of fields and of payload in one frame that a side accepts.
 package struct FrameLimits: Equatable, Sendable {
   package var fields: Int
@@ -291,4 +238,9 @@ extension ByteBuffer {
     if text.isEmpty { return }
     append(text.utf8Bytes)
   }
+}
+
+extension Hold {
+  /// No other process has the next connection, and the client sends more over it.
+  package var renewal: Hold { Hold(expiry: expiry, label: label) }
 }

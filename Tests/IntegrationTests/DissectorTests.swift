@@ -17,7 +17,7 @@ struct DissectorTests {
   private func vectors() throws -> [(name: String, bytes: [UInt8])] {
     let folder = Script.repository.appendingPathComponent("Tests/TribuneWireTests/Vectors")
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-    return try files.filter { !$0.hasPrefix("hello") }.map { file in
+    return try files.filter { $0.hasSuffix(".hex") && !$0.hasPrefix("hello") }.map { file in
       let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
       var frame: [UInt8] = []
       for line in text.split(separator: "\n") {

@@ -20,7 +20,7 @@ import Testing
       "usr/lib/systemd/catalog/tribune.catalog", "usr/lib/systemd/system/tribune-delegates.service",
       "etc/tribune/delegates.d", "etc/tribune/protocols.d", "etc/tribune/tribuned.conf",
       "etc/tribune/policy.d/50-default.policy", "usr/share/tribune/open.policy",
-      "usr/share/man/man5/tribune-policy.5",
+      "usr/share/man/man5/tribune-policy.5", "usr/share/tribune/tribune-frames.lua",
       "usr/share/tribune/tribune.lua", "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
       "usr/share/doc/tribune/ANNOUNCEMENTS.md", "usr/share/doc/tribune/CONVERSATION.md",
       "usr/share/doc/tribune/LISTING.md", "usr/share/doc/tribune/ACCESS.md",

@@ -66,6 +66,7 @@ import Testing
       "usr/share/man/man8/tribuned.8.gz", "usr/share/man/man5/tribuned.conf.5.gz",
       "usr/share/bash-completion/completions/tribunectl", "usr/share/zsh/vendor-completions/_tribunectl",
       "usr/share/fish/vendor_completions.d/tribunectl.fish", "usr/share/tribune/tribune.lua",
+      "usr/share/tribune/tribune-frames.lua",
       "usr/share/doc/tribune/copyright", "usr/share/doc/tribune/examples/molly-guard/40-tribune",
     ])
   func contents(_ path: String) async throws {

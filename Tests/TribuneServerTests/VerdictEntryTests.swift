@@ -29,7 +29,7 @@ private func entry(
     askerConnection: ConnectionID(rawValue: 3),
     verdict: Verdict(
       query: QueryID(rawValue: 9), verdict: verdict, isUnanswered: isUnanswered, outcomes: outcomes,
-      isOverridden: override != nil, omittedCount: omitted.outcomes),
+      isOverridden: override != nil, omittedCount: UInt32(omitted.outcomes)),
     vetoes: OutcomePlaces(vetoes), omittedVetoCount: omitted.vetoes, overrideReason: override ?? "",
     mode: mode, elapsedMicroseconds: 1_234)
 }

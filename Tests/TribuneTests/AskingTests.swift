@@ -93,8 +93,8 @@ struct AskingTests {
       let entries = (1...3 as ClosedRange<UInt64>).map { number in
         ConnectionEntry(
           id: ConnectionID(rawValue: number), peer: identity(0, "").peer, age: .max, observations: 1,
-          delegates: 2, queries: 3, queued: .max, lost: 4, posted: 5, isPaused: true, isLossy: false,
-          isSuspended: number == 1, buffered: number == 1 ? .max : 0)
+          delegates: 2, queries: 3, queued: .max, lost: 4, posted: 5,
+          state: number == 1 ? [.paused, .suspended] : .paused, buffered: number == 1 ? .max : 0)
       }
       try peer.list(.connections, entries.map { .connection($0) })
       var entry = BusEntry()

@@ -21,7 +21,7 @@ struct DelegateNewsTests {
       try peer.send(Lost(count: 3))
       try peer.post("window.didFailToClose", object: "window/42")
       for number in 0..<100 { try peer.post("window.didMove", object: "window/42", text: "\(number)") }
-      try peer.send(Ended.replaced(by: delegateEntry(78, "heir")), serial: attachment)
+      try peer.send(Ended.replaced(delegateEntry(78, "heir")), serial: attachment)
       try peer.post("window.didClose", object: "window/42")
     } client: { connection in
       try await connection.attach(delegate, to: "window/42", respondingTo: ["window.*"])
@@ -38,7 +38,7 @@ struct DelegateNewsTests {
       let attachment = try peer.attach()
       try peer.send(Lost(count: 3))
       try peer.post("window.didClose", object: "window/42")
-      try peer.send(Ended.replaced(by: delegateEntry(78, "heir")), serial: attachment)
+      try peer.send(Ended.replaced(delegateEntry(78, "heir")), serial: attachment)
     } client: { connection in
       let delegate = Teller()
       try await connection.attach(
@@ -168,7 +168,7 @@ struct DelegateNewsTests {
       try peer.send(Okay(registration: set.serial, delegate: 77), serial: set.serial)
       try peer.question(1, of: set.serial)
       _ = try peer.next(.answer)
-      try peer.send(Ended.replaced(by: delegateEntry(78, "heir")), serial: set.serial)
+      try peer.send(Ended.replaced(delegateEntry(78, "heir")), serial: set.serial)
       return try peer.restOfKinds()
     } client: { connection in
       let delegate = Teller()

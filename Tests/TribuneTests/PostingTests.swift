@@ -83,9 +83,9 @@ struct PostingTests {
       let post = try peer.next(.post)
       #expect([post.name, post.object, post.payload] == ["disk.willUnmount", "disk/1", "{}"])
       #expect(post.header.flags == [])
-      let failures: [(Awaited.Failure, String)] = [(.timedOut, ""), (.gone, ""), (.failed, "no room")]
+      let failures: [(ObserverFailure, String)] = [(.timedOut, ""), (.gone, ""), (.failed, "no room")]
       let missing = failures.enumerated().map { place, failure in
-        Awaited.Missing(
+        MissingObserver(
           connection: ConnectionID(rawValue: UInt64(place + 3)), peer: identity(0, "").peer,
           failure: failure.0, reason: failure.1, elapsed: place == 0 ? .max : 1500)
       }

@@ -118,10 +118,10 @@ extension FrameVector {
       Awaited(
         acknowledged: 1,
         missing: [
-          Awaited.Missing(
+          MissingObserver(
             connection: ConnectionID(rawValue: 8), peer: shell, failure: .failed, reason: "2 files are open",
             elapsed: 1500),
-          Awaited.Missing(
+          MissingObserver(
             connection: ConnectionID(rawValue: 9), peer: restore, failure: .timedOut, reason: "",
             elapsed: 30_000_000),
         ]), serial: 48),
@@ -156,7 +156,7 @@ extension FrameVector {
     FrameVector(
       "ended-replaced",
       Ended.replaced(
-        by: DelegateEntry(
+        DelegateEntry(
           connection: ConnectionID(rawValue: 8), delegate: pictures, object: "folder/backups", order: 0,
           failurePolicy: .veto, timeout: 5000, patterns: ["archive.shouldPrune"])), serial: 3),
     FrameVector("ended-expired", Ended.expired, serial: 39),
@@ -278,14 +278,14 @@ extension FrameVector {
       Entry.connection(
         ConnectionEntry(
           id: ConnectionID(rawValue: 7), peer: restore, age: 1_000_000, observations: 1, delegates: 2,
-          queries: 3, queued: 65_536, lost: 4, posted: 5, isPaused: true, isLossy: false)), serial: 23),
+          queries: 3, queued: 65_536, lost: 4, posted: 5, state: .paused)), serial: 23),
     FrameVector(
       "entry-connection-lossy",
       Entry.connection(
         ConnectionEntry(
           id: ConnectionID(rawValue: 8), peer: shell, age: 2_000_000, observations: 0, delegates: 0,
-          queries: 0, queued: 0, lost: 0, posted: 0, isPaused: false, isLossy: true, isSuspended: true,
-          buffered: 4096, isSurviving: false, coalesced: 40)), serial: 23),
+          queries: 0, queued: 0, lost: 0, posted: 0, state: [.lossy, .suspended, .notSurviving],
+          buffered: 4096, coalesced: 40)), serial: 23),
     FrameVector(
       "entry-observation",
       Entry.observation(

@@ -12,7 +12,7 @@ enum Vector {
   /// The names of all vectors, without `.hex`.
   static func names() throws -> Set<String> {
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-    return Set(files.map { ($0 as NSString).deletingPathExtension })
+    return Set(files.filter { $0.hasSuffix(".hex") }.map { ($0 as NSString).deletingPathExtension })
   }
 
   static func bytes(_ name: String) throws -> [UInt8] {

@@ -69,7 +69,7 @@ extension TrafficItem.Content {
       let deferral = try frame.decode(Defer.self)
       self = .deferral(
         query: deferral.query.rawValue, delegate: deferral.delegate.rawValue,
-        by: .milliseconds(Int(deferral.extensionTime)), status: String(repairing: frame.payload))
+        by: .milliseconds(Int(deferral.extension)), status: String(repairing: frame.payload))
     case .progress:
       let progress = try frame.decode(TribuneWire.Progress.self)
       self = .progress(Progress(progress, status: String(repairing: frame.payload)))

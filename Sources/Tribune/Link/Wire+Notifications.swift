@@ -54,7 +54,7 @@ extension AwaitedReply {
 }
 
 extension AwaitedReply.Missing {
-  init(_ missing: Awaited.Missing) {
+  init(_ missing: MissingObserver) {
     let peer = missing.peer
     self.init(
       connection: missing.connection.description, pid: Int32(clamping: peer.pid), uid: peer.uid,
@@ -64,7 +64,7 @@ extension AwaitedReply.Missing {
 }
 
 extension AwaitedReply.Missing.Kind {
-  init(_ failure: Awaited.Failure) {
+  init(_ failure: ObserverFailure) {
     self =
       switch failure {
       case .timedOut: .timedOut

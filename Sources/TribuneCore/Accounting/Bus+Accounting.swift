@@ -104,7 +104,7 @@ extension Bus {
   ///
   /// - Parameter keyLength: bytes of its name and object, if they are kept.
   mutating func rememberedLength(
-    keyLength: Int, of waiting: Set<ConnectionSlot>, missing: [Awaited.Missing] = []
+    keyLength: Int, of waiting: Set<ConnectionSlot>, missing: [MissingObserver] = []
   ) -> Int {
     guard !waiting.isEmpty else { return 0 }
     var length = Self.underWayOverhead + keyLength

@@ -72,7 +72,7 @@ extension Bus {
     emit(.okay(slot, serial, Okay(registration: delegate.serial, delegate: delegate.identity.id.rawValue)))
     let replaced = before.filter { $0 !== delegate }
     let replacement = delegate.replacementEntry
-    for other in replaced { emit(.ended(other.slot, other.serial, .replaced(by: replacement))) }
+    for other in replaced { emit(.ended(other.slot, other.serial, .replaced(replacement))) }
     detach(replaced, at: now)
     if isNew { announce(.didAttach(delegate.entry)) }
     return replaced.count

@@ -16,7 +16,7 @@ extension Bus {
     let (chain, delegates) = try chains.responding(to: key, nameLength: header.nameLength)
     try frame.name.requireUnreservedName()
     try requirePermission(.ask, on: key, nameLength: header.nameLength, chain: chain, from: slot)
-    try requireKnownAndPermitted(fields, from: slot)
+    try requirePermittedOverride(fields, from: slot)
     if fields.flags.contains(.overrides) {
       try requirePermission(.override, on: key, nameLength: header.nameLength, chain: chain, from: slot)
     }
@@ -99,10 +99,7 @@ extension Bus {
     }
   }
 
-  private mutating func requireKnownAndPermitted(_ ask: Ask, from slot: ConnectionSlot) throws(WireError) {
-    guard QueryFlags.known.contains(ask.flags) else {
-      throw WireError(.invalidValue, "the flags \(ask.flags.rawValue) contain an unknown bit")
-    }
+  private mutating func requirePermittedOverride(_ ask: Ask, from slot: ConnectionSlot) throws(WireError) {
     guard ask.flags.contains(.overrides) else { return }
     guard !ask.mode.isForValues else {
       throw WireError(.invalidValue, "a query for values has no vetoes to override")
@@ -248,7 +245,7 @@ extension Bus {
   ) throws(WireError) {
     let fields = try frame.decode(Defer.self)
     let (place, index) = try waitingParticipant(fields.query, fields.delegate, ofUserAt: slot)
-    let until = queries[place].extend(index, to: now.advanced(byMilliseconds: fields.extensionTime))
+    let until = queries[place].extend(index, to: now.advanced(byMilliseconds: fields.extension))
     emitProgress(place, index, .deferred, timeout: until.milliseconds(since: now), status: frame.text())
     queries[place].endTurn(index)
     sendWaiting(of: queries[place].participants[index].delegate.inbox, at: now)

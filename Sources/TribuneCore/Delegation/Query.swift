@@ -391,7 +391,7 @@ struct Query {
     let verdict = Verdict(
       query: id, verdict: kind, isUnanswered: !isAnswered && !isOverridden, outcomes: outcomes,
       isOverridden: isOverridden,
-      isDryRun: ask.flags.contains(.isDryRun), omittedCount: omittedCount)
+      isDryRun: ask.flags.contains(.isDryRun), omittedCount: UInt32(omittedCount))
     return Result(verdict: verdict, vetoes: vetoes, omittedVetoCount: omittedVetoCount)
   }
 

@@ -11,7 +11,7 @@ final class AwaitedPost {
   /// Observers that have not answered yet.
   var waiting: Set<ConnectionSlot>
   var acknowledged: UInt32
-  var missing: [Awaited.Missing]
+  var missing: [MissingObserver]
   /// Its name and object for monitors; nil if there were none when it was posted.
   let shown: QueryTail?
   /// Bytes charged for the post itself.
@@ -25,7 +25,7 @@ final class AwaitedPost {
   init(
     poster: ConnectionSlot, posterID: ConnectionID, serial: Serial, posted: Instant,
     waiting: Set<ConnectionSlot>, shown: QueryTail? = nil, acknowledged: UInt32 = 0,
-    missing: [Awaited.Missing] = []
+    missing: [MissingObserver] = []
   ) {
     self.poster = poster
     self.posterID = posterID

@@ -104,7 +104,7 @@ extension Bus {
 
   /// - Parameter failure: nil if the observer has handled the post.
   private mutating func settle(
-    _ number: Int, _ slot: ConnectionSlot, _ failure: Awaited.Failure?, reason: String, at now: Instant
+    _ number: Int, _ slot: ConnectionSlot, _ failure: ObserverFailure?, reason: String, at now: Instant
   ) {
     let post = awaitedPosts[number]
     if let failure { note(number, slot, failure, reason: reason, at: now) } else { post.acknowledged += 1 }
@@ -114,11 +114,11 @@ extension Bus {
   }
 
   private func note(
-    _ number: Int, _ slot: ConnectionSlot, _ failure: Awaited.Failure, reason: String, at now: Instant
+    _ number: Int, _ slot: ConnectionSlot, _ failure: ObserverFailure, reason: String, at now: Instant
   ) {
     let (post, observer) = (awaitedPosts[number], connections[slot])
     post.missing.append(
-      Awaited.Missing(
+      MissingObserver(
         connection: observer.id, peer: observer.peer, failure: failure, reason: reason,
         elapsed: now.nanoseconds(since: post.posted) / 1000))
   }

@@ -52,7 +52,7 @@ extension Bus {
       let observer = ConnectionID(rawValue: try reader.integer())
       guard let slot = connections[observer] else {
         reply.missing.append(
-          Awaited.Missing(
+          MissingObserver(
             connection: observer, peer: .unknown, failure: .gone, reason: "",
             elapsed: now.nanoseconds(since: posted) / 1000))
         continue

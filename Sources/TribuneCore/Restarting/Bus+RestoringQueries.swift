@@ -102,9 +102,8 @@ extension Bus {
       throw WireError(.notFound, "the asker of query \(id.rawValue), \(askerID), is not connected")
     }
     try requireFresh(serial, from: slot)
-    guard QueryFlags.known.contains(ask.flags), !ask.mode.isForValues || standing.isEmpty else {
-      throw WireError(
-        .invalidValue, "query \(id.rawValue) has unknown flags, or is for values and has holds against it")
+    guard !ask.mode.isForValues || standing.isEmpty else {
+      throw WireError(.invalidValue, "query \(id.rawValue) is for values and has holds against it")
     }
     let answerByteCountMax = fields.byteCount + participants.count * WireLimits.reasonLength
     guard answerByteCount <= UInt64(answerByteCountMax) else {

@@ -58,7 +58,7 @@ nonisolated package struct VerdictEntry: Sendable {
     self.overrideReason = verdict.isOverridden ? overrideReason : nil
     self.mode = mode
     self.elapsedMicroseconds = elapsedMicroseconds
-    outcomeCount = verdict.outcomes.count + verdict.omittedCount
+    outcomeCount = verdict.outcomes.count + Int(verdict.omittedCount)
     vetoCount = vetoes.count + omittedVetoCount
 
     // Vetoes get the slots first; the other outcomes get the rest.

@@ -156,9 +156,9 @@ final class Lister {
       entry.queued = UInt64(session.output.queue.byteCount)
       entry.lost = session.output.queue.lostCount
       entry.posted = session.postedCount
-      entry.isPaused = session.pacing.isPaused
-      entry.isLossy = session.pacing.isLossy
-      entry.isSurviving = survives(session)
+      if session.pacing.isPaused { entry.state.insert(.paused) }
+      if session.pacing.isLossy { entry.state.insert(.lossy) }
+      if survives(session) { entry.state.remove(.notSurviving) }
       return .connection(entry)
     }
     return sessions.detached(id).map { session in
@@ -186,8 +186,8 @@ final class Lister {
     return ConnectionEntry(
       id: id, peer: peer, age: context.now.nanoseconds(since: connected) / 1000,
       observations: UInt32(clamping: counts.observations), delegates: UInt32(clamping: counts.delegates),
-      queries: UInt32(clamping: counts.queries), queued: 0, lost: 0, posted: 0, isPaused: false,
-      isLossy: false, isSuspended: buffered != nil, buffered: UInt64(buffered ?? 0), isSurviving: false,
+      queries: UInt32(clamping: counts.queries), queued: 0, lost: 0, posted: 0,
+      state: buffered == nil ? .notSurviving : [.suspended, .notSurviving], buffered: UInt64(buffered ?? 0),
       coalesced: bus.value.coalescedCount(at: slot))
   }
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Made by "make wire" from docs/tribune.wire. Change that instead.
 
 /// How a query is put to the delegate chain.
 package enum QueryMode: UInt8, Sendable, CaseIterable {
@@ -12,56 +14,12 @@ package enum QueryMode: UInt8, Sendable, CaseIterable {
   case first = 3
   /// All delegates are asked at once, and each may have a value.
   case collect = 4
-
-  /// Whether the query is for values, not for permission.
-  package var isForValues: Bool {
-    switch self {
-    case .first, .collect: true
-    case .parallel, .all, .order: false
-    }
-  }
-  /// Whether one delegate is asked at a time.
-  package var isSequential: Bool {
-    switch self {
-    case .order, .first: true
-    case .parallel, .all, .collect: false
-    }
-  }
 }
 
+/// What a query decides.
 package enum VerdictKind: UInt8, Sendable, CaseIterable {
   case allowed = 0
   case vetoed = 1
-}
-
-/// A delegate's answer.
-package enum AnswerKind: UInt8, Sendable, CaseIterable {
-  case approve = 0
-  case veto = 1
-  case abstain = 2
-  case failed = 3
-  /// The payload is a value, as a data source returns it.
-  case value = 4
-}
-
-/// The outcome of one delegate. `held` is for holds, `answered` for values.
-package enum OutcomeKind: UInt8, Sendable, CaseIterable {
-  case approved = 0
-  case vetoed = 1
-  case abstained = 2
-  case timedOut = 3
-  case gone = 4
-  case failed = 5
-  case held = 6
-  case answered = 7
-}
-
-/// How a query ended, for the delegates that were asked.
-package enum ConclusionKind: UInt8, Sendable, CaseIterable {
-  case allowed = 0
-  case vetoed = 1
-  /// The asker cancelled the query, or is gone.
-  case cancelled = 2
 }
 
 /// Options of a query.
@@ -70,47 +28,41 @@ package struct QueryFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Cheaper than an empty literal, as `FrameFlags.none` is.
+  /// In another module, an empty literal takes about 1,000 instructions, because the compiler does not see the
+  /// set's implementation there.
   package static var none: QueryFlags { QueryFlags(rawValue: 0) }
   /// The query decides nothing, and the question says so to the delegates.
-  package static let isDryRun = QueryFlags(rawValue: 0x01)
+  package static let isDryRun = QueryFlags(rawValue: 1)
   /// The asker overrides vetoes, and gives a reason.
-  package static let overrides = QueryFlags(rawValue: 0x02)
+  package static let overrides = QueryFlags(rawValue: 2)
   /// The asker also wants `progress` when a delegate is asked, and when its outcome is known.
-  package static let wantsProgress = QueryFlags(rawValue: 0x04)
+  package static let wantsProgress = QueryFlags(rawValue: 4)
 
-  package static let known: QueryFlags = [.isDryRun, .overrides, .wantsProgress]
+  package static let all: QueryFlags = [.isDryRun, .overrides, .wantsProgress]
 
-  /// As in `FrameFlags`, and for the same reason.
+  /// Other modules would call the standard library's implementation through witness tables.
   @inlinable package func contains(_ member: QueryFlags) -> Bool {
     rawValue & member.rawValue == member.rawValue
   }
 }
 
-/// A query. Name, object and userInfo are the frame's tail.
+/// A query.
 package struct Ask: FrameFields {
   package static let kind = FrameKind.ask
-  /// The offset of the deadline in the fields.
+  /// Where the field deadline is.
   static let deadlineOffset = 0
 
-  /// Milliseconds until there must be a verdict; 0 selects the bus's default.
+  /// Milliseconds until there must be a verdict; 0 is the bus's own setting.
   package var deadline: UInt32
+  /// See *Queries*.
   package var mode: QueryMode
-  /// The verdict if no delegate approves or vetoes.
+  /// The verdict if nobody approves or vetoes. For names with `Default=veto` in the configuration, it is always vetoed.
   package var fallback: VerdictKind
-  /// The query that the asker is answering itself meanwhile; 0 if none.
+  /// The query that a delegate of the asker's user is answering; 0 if none.
   package var parent: UInt64
   package var flags: QueryFlags
-  /// The reason for overriding vetoes; empty without an override.
+  /// Why vetoes are overridden; ignored without that flag.
   package var overrideReason: String
-
-  /// Whether all answers are awaited. Otherwise a veto, or a value in a mode for values, ends the query.
-  package var waitsForAll: Bool {
-    switch mode {
-    case .all, .collect: true
-    case .parallel, .order, .first: flags.contains(.overrides)
-    }
-  }
 
   package init(
     deadline: UInt32 = 0, mode: QueryMode = .parallel, fallback: VerdictKind = .allowed, parent: UInt64 = 0,
@@ -129,7 +81,7 @@ package struct Ask: FrameFields {
     mode = try reader.value()
     fallback = try reader.value()
     parent = try reader.integer()
-    flags = QueryFlags(rawValue: try reader.integer())
+    flags = try reader.options(QueryFlags.all)
     overrideReason = try reader.text()
   }
 
@@ -143,18 +95,21 @@ package struct Ask: FrameFields {
   }
 }
 
-/// A query as it is put to one delegate. The frame's sender is the asker, its serial is that of the `attach`, and its
-/// tail is that of the `ask`.
+/// Asks one delegate.
 package struct Question: FrameFields {
   package static let kind = FrameKind.question
 
+  /// The query's id, the same for all its delegates; no other query gets it.
   package var query: QueryID
+  /// The delegate's id.
   package var delegate: DelegateID
-  /// Milliseconds until the delegate times out.
+  /// Milliseconds that the delegate has.
   package var timeout: UInt32
+  /// Who asks.
   package var asker: PeerIdentity
+  /// The query decides nothing: the asker only wants to know.
   package var isDryRun: Bool
-  /// Whether a value is wanted, not permission.
+  /// The asker wants a value, not permission.
   package var wantsValue: Bool
 
   package init(
@@ -188,10 +143,21 @@ package struct Question: FrameFields {
   }
 }
 
-/// A delegate's answer to a question. The payload is the reason for a veto, the error of a failure, or the value.
+/// A delegate's answer.
+package enum AnswerKind: UInt8, Sendable, CaseIterable {
+  case approve = 0
+  case veto = 1
+  case abstain = 2
+  case failed = 3
+  /// The payload is a value, as a data source returns it.
+  case value = 4
+}
+
+/// The delegate's answer to a question.
 package struct Answer: FrameFields {
   package static let kind = FrameKind.answer
 
+  /// As in the question, like the delegate.
   package var query: QueryID
   package var delegate: DelegateID
   package var answer: AnswerKind
@@ -215,34 +181,32 @@ package struct Answer: FrameFields {
   }
 }
 
-/// Requests more time for an answer. The payload is a status text for the asker.
-///
-/// Any connection of the delegate's user may send it, on behalf of a process that works for the delegate.
+/// The delegate needs more time.
 package struct Defer: FrameFields {
   package static let kind = FrameKind.defer
 
   package var query: QueryID
-  /// 0 selects the only pending delegate of the sender's user.
+  /// As in the question; 0 is the only delegate of the sender's user that the query waits for.
   package var delegate: DelegateID
   /// Milliseconds from now.
-  package var extensionTime: UInt32
+  package var `extension`: UInt32
 
-  package init(query: QueryID, delegate: DelegateID, extension milliseconds: UInt32) {
+  package init(query: QueryID, delegate: DelegateID, extension: UInt32) {
     self.query = query
     self.delegate = delegate
-    extensionTime = milliseconds
+    self.extension = `extension`
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
     query = QueryID(rawValue: try reader.integer())
     delegate = DelegateID(rawValue: try reader.integer())
-    extensionTime = try reader.integer()
+    `extension` = try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
     buffer.append(query.rawValue)
     buffer.append(delegate.rawValue)
-    buffer.append(extensionTime)
+    buffer.append(`extension`)
   }
 }
 
@@ -253,17 +217,28 @@ package enum ProgressStage: UInt8, Sendable, CaseIterable {
   case settled = 2
 }
 
-/// Progress of a query with one delegate: the delegate has deferred; or, if the asker wants progress, it was asked or
-/// its outcome is known. The serial is that of the `ask`; the payload is the delegate's text.
+/// The outcome of one delegate. `held` is for holds, `answered` for values.
+package enum OutcomeKind: UInt8, Sendable, CaseIterable {
+  case approved = 0
+  case vetoed = 1
+  case abstained = 2
+  case timedOut = 3
+  case gone = 4
+  case failed = 5
+  case held = 6
+  case answered = 7
+}
+
+/// The state of a query with one delegate.
 package struct Progress: FrameFields {
   package static let kind = FrameKind.progress
 
   package var query: QueryID
   package var delegate: DelegateIdentity
-  /// Milliseconds that the delegate now has.
+  /// Milliseconds that it now has; 0 once it has settled.
   package var timeout: UInt32
   package var stage: ProgressStage
-  /// The outcome, if it has settled; else meaningless.
+  /// Its outcome once it has settled, as in `verdict`; else ignored.
   package var outcome: OutcomeKind
 
   package init(
@@ -294,15 +269,17 @@ package struct Progress: FrameFields {
   }
 }
 
-/// The outcome of one delegate, in a verdict.
+/// The outcome of one delegate.
 package struct Outcome: Equatable, Sendable {
+  /// For a hold, its id, its label and its process; for a missing delegate, id 0 and what is required as its label:
+  /// `unit:NAME` or `label:NAME`.
   package var delegate: DelegateIdentity
   package var outcome: OutcomeKind
-  /// The reason or the error; empty if none was given.
+  /// Why, or the error; empty if none was given.
   package var reason: String
   /// Microseconds from the question to the outcome.
   package var elapsed: UInt64
-  /// The value, if the outcome is `answered`.
+  /// The value of the answer.
   package var value: [UInt8]
 
   package init(
@@ -332,25 +309,29 @@ package struct Outcome: Equatable, Sendable {
   }
 }
 
-/// The result of a query. The serial is that of the `ask`.
+/// The result of a query.
 package struct Verdict: FrameFields {
   package static let kind = FrameKind.verdict
 
   package var query: QueryID
   package var verdict: VerdictKind
-  /// Whether no delegate approved or vetoed. The verdict is then the asker's own default.
+  /// Nobody approved or vetoed: the verdict is the fallback; for a value query: nobody had a value.
   package var isUnanswered: Bool
-  /// The outcomes, one for each delegate that has one, in the chain's order, as far as the bus lists them.
+  /// The holds, the oldest first; the required delegates that are missing; then one for each delegate that has an
+  /// outcome, in the chain's order. Of what does not fit, reasons are cut first and end with `…`; then the last holds
+  /// and, among the delegates, the last that are no vetoes are omitted. A veto is listed if there is any, and so is
+  /// every value.
   package var outcomes: [Outcome]
-  /// Whether there were vetoes that the asker overrode.
+  /// There are vetoes among the outcomes, and the asker has overridden them.
   package var isOverridden: Bool
+  /// As asked.
   package var isDryRun: Bool
-  /// Further outcomes, which are not listed.
-  package var omittedCount: Int
+  /// Further outcomes, which are not listed: see [limits](LIMITS.md).
+  package var omittedCount: UInt32
 
   package init(
-    query: QueryID, verdict: VerdictKind, isUnanswered: Bool, outcomes: [Outcome],
-    isOverridden: Bool = false, isDryRun: Bool = false, omittedCount: Int = 0
+    query: QueryID, verdict: VerdictKind, isUnanswered: Bool, outcomes: [Outcome], isOverridden: Bool = false,
+    isDryRun: Bool = false, omittedCount: UInt32 = 0
   ) {
     self.query = query
     self.verdict = verdict
@@ -365,16 +346,15 @@ package struct Verdict: FrameFields {
     query = QueryID(rawValue: try reader.integer())
     verdict = try reader.value()
     isUnanswered = try reader.flag()
-    let count = Int(try reader.integer(UInt32.self))
     outcomes = []
-    for _ in 0..<count {
+    for _ in 0..<(try reader.integer(UInt32.self)) {
       var record = try reader.record()
       outcomes.append(try Outcome(from: &record))
     }
     isOverridden = try reader.flag()
     isDryRun = try reader.flag()
-    // Version 0.1.0 writes none.
-    omittedCount = reader.isAtEnd ? 0 : Int(try reader.integer(UInt32.self))
+    // Versions before 0.2 end here.
+    omittedCount = reader.isAtEnd ? 0 : try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -389,14 +369,23 @@ package struct Verdict: FrameFields {
     }
     buffer.append(isOverridden)
     buffer.append(isDryRun)
-    buffer.append(UInt32(omittedCount))
+    buffer.append(omittedCount)
   }
 }
 
-/// The end of a query in which this delegate was asked. The serial is that of the `attach`.
+/// How a query ended, for the delegates that were asked.
+package enum ConclusionKind: UInt8, Sendable, CaseIterable {
+  case allowed = 0
+  case vetoed = 1
+  /// The asker cancelled the query, or is gone.
+  case cancelled = 2
+}
+
+/// How a query ended, for the delegates that were asked.
 package struct Concluded: FrameFields {
   package static let kind = FrameKind.concluded
 
+  /// As in the question, like the delegate.
   package var query: QueryID
   package var delegate: DelegateID
   package var conclusion: ConclusionKind

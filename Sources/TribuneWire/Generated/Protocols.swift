@@ -1,74 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Made by "make wire" from docs/tribune.wire. Change that instead.
 
-package struct HoldEntry: Equatable, Sendable {
-  package var connection: ConnectionID
-  /// Holds and delegates never share an id.
-  package var delegate: DelegateIdentity
-  package var pattern: String
-  /// Empty for any object.
-  package var object: String
-  package var why: String
-  /// Microseconds since the hold was taken.
-  package var age: UInt64
-  /// Microseconds until the hold expires; 0 if it does not.
-  package var remaining: UInt64
-
-  package init(
-    connection: ConnectionID, delegate: DelegateIdentity, pattern: String, object: String, why: String,
-    age: UInt64, remaining: UInt64
-  ) {
-    self.connection = connection
-    self.delegate = delegate
-    self.pattern = pattern
-    self.object = object
-    self.why = why
-    self.age = age
-    self.remaining = remaining
-  }
-
-  package init(from reader: inout FieldReader) throws(WireError) {
-    connection = ConnectionID(rawValue: try reader.integer())
-    delegate = try DelegateIdentity(from: &reader)
-    pattern = try reader.text()
-    object = try reader.text()
-    why = try reader.text()
-    age = try reader.integer()
-    remaining = try reader.integer()
-  }
-
-  package func append(to buffer: ByteBuffer) {
-    buffer.append(connection.rawValue)
-    delegate.append(to: buffer)
-    buffer.appendField(pattern)
-    buffer.appendField(object)
-    buffer.appendField(why)
-    buffer.append(age)
-    buffer.append(remaining)
-  }
-}
-
-/// A delegate that the configuration requires and that is not attached.
-package struct MissingEntry: Equatable, Sendable {
-  /// For a name that is vetoed if no delegate answers, when there is none.
-  package static let anyDelegate = "*"
-
-  /// `label:NAME`, `unit:NAME` or `*`.
-  package var name: String
-
-  package init(name: String) { self.name = name }
-
-  package init(from reader: inout FieldReader) throws(WireError) { name = try reader.text() }
-
-  package func append(to buffer: ByteBuffer) { buffer.appendField(name) }
-}
-
+/// An object.
 package struct ObjectEntry: Equatable, Sendable {
-  /// An object, or a pattern of objects from the configuration.
+  /// A pattern of objects, if it comes from the configuration.
   package var object: String
-  /// Empty if the object was not declared.
+  /// Empty if it was not declared.
   package var protocolName: String
+  /// Delegates of this object itself.
   package var delegates: UInt32
-  /// The connection that declared it; the bus if the configuration did, or if it was not declared.
+  /// The connection that declared it; 0 if none did, or the configuration.
   package var connection: ConnectionID
 
   package init(object: String, protocolName: String, delegates: UInt32, connection: ConnectionID) {
@@ -93,12 +35,14 @@ package struct ObjectEntry: Equatable, Sendable {
   }
 }
 
+/// A protocol.
 package struct ProtocolEntry: Equatable, Sendable {
   package var name: String
+  /// The protocols that it inherits from.
   package var parents: [String]
-  /// Counts inherited ones.
+  /// Methods, inherited ones included.
   package var members: UInt32
-  /// The connection that defined it; the bus if a file did.
+  /// The connection that defined it; 0 if a file did.
   package var connection: ConnectionID
   package var documentation: String
 
@@ -129,16 +73,27 @@ package struct ProtocolEntry: Equatable, Sendable {
   }
 }
 
-/// A method of a protocol, its own or inherited.
+/// How a method of a protocol is called.
+package enum MethodKind: UInt8, Sendable, CaseIterable {
+  /// A query, which can be vetoed.
+  case should = 0
+  /// A notification before something happens.
+  case will = 1
+  /// A notification after something happened.
+  case did = 2
+  /// A query for a value.
+  case value = 3
+}
+
+/// A method of a protocol.
 package struct MemberEntry: Equatable, Sendable {
-  /// The protocol that declares it.
+  /// The protocol that it comes from.
   package var origin: String
   package var kind: MethodKind
   package var isRequired: Bool
   package var name: String
-  /// In Varlink's type syntax, with parentheses.
+  /// In Varlink's type syntax, parentheses included; result is empty unless it gives a value.
   package var parameters: String
-  /// In the same syntax; empty unless the method returns a value.
   package var result: String
   package var documentation: String
 
@@ -174,16 +129,4 @@ package struct MemberEntry: Equatable, Sendable {
     buffer.appendField(result)
     buffer.appendField(documentation)
   }
-}
-
-/// How a method of a protocol is called.
-package enum MethodKind: UInt8, Sendable, CaseIterable {
-  /// A query, which can be vetoed.
-  case should = 0
-  /// A notification before something happens.
-  case will = 1
-  /// A notification after something happened.
-  case did = 2
-  /// A query for a value.
-  case value = 3
 }

@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Made by "make wire" from docs/tribune.wire. Change that instead.
 
-/// The bus's first frame: the peer's id, and the bus's limits.
+/// The bus's first frame: the client's id, and the bus's limits.
 package struct Welcome: FrameFields {
   package static let kind = FrameKind.welcome
 
+  /// The client's own id, `:N` in print; no other connection gets it as long as the bus runs, including restarts that
+  /// keep connections (see *Restart*).
   package var connection: ConnectionID
-  /// Bytes of payload in one frame.
+  /// Bytes of payload that the bus accepts in one frame.
   package var payloadMax: UInt32
-  /// Live observations, delegates and queries that one connection may have.
+  /// Live observations, monitors and declarations that this connection may have.
   package var observationsMax: UInt32
+  /// Live delegates and holds.
   package var delegatesMax: UInt32
+  /// Queries and awaited posts under way.
   package var queriesMax: UInt32
-  /// Milliseconds: the longest deadline of a query, and the deadline if the asker names none.
+  /// Milliseconds that a query or an awaited post may take at most.
   package var deadlineMax: UInt32
+  /// Milliseconds that it takes at most if its asker or poster does not say.
   package var deadlineDefault: UInt32
+  /// The daemon's process.
   package var busPID: UInt32
-  /// The daemon's version, for people.
+  /// Its version, for people.
   package var software: String
 
   package init(
@@ -58,34 +66,39 @@ package struct Welcome: FrameFields {
   }
 }
 
-/// A refusal. Its serial is that of the refused frame, or 0 if it concerns the whole connection. The payload is a
-/// text for people.
+/// A refusal.
 package struct Refusal: FrameFields {
   package static let kind = FrameKind.error
 
-  /// As received: a newer bus may know more codes.
+  /// See *Errors*.
   package var rawCode: UInt16
 
-  package init(_ code: ErrorCode) { rawCode = code.rawValue }
-
+  /// Nil if this version does not know the number.
   package var code: ErrorCode? { ErrorCode(rawValue: rawCode) }
 
-  package init(from reader: inout FieldReader) throws(WireError) { rawCode = try reader.integer() }
+  package init(rawCode: UInt16) {
+    self.rawCode = rawCode
+  }
 
-  package func append(to buffer: ByteBuffer) { buffer.append(rawCode) }
+  package init(from reader: inout FieldReader) throws(WireError) {
+    rawCode = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(rawCode)
+  }
 }
 
-/// The bus has done what the frame with this serial requested.
+/// The bus has done it.
 package struct Okay: FrameFields {
   package static let kind = FrameKind.ok
 
-  /// The serial that identifies the registration: an earlier one if the same thing was registered before, 0 if
-  /// nothing was registered.
-  package var registration: Serial
-  /// The delegate's id for an `attach`; else 0.
+  /// The serial that names the registration, if the frame made one; else 0.
+  package var registration: UInt64
+  /// The id of the delegate or the hold, for an `attach` or a `hold`; else 0.
   package var delegate: UInt64
 
-  package init(registration: Serial = 0, delegate: UInt64 = 0) {
+  package init(registration: UInt64 = 0, delegate: UInt64 = 0) {
     self.registration = registration
     self.delegate = delegate
   }
@@ -101,28 +114,34 @@ package struct Okay: FrameFields {
   }
 }
 
-/// Cancels the request or the registration of the sender's frame `target`: a query, an observation, a delegate, a
-/// monitor or the like.
+/// Takes a registration or a query back.
 package struct Cancel: FrameFields {
   package static let kind = FrameKind.cancel
 
-  package var target: Serial
+  /// The serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of the same
+  /// connection.
+  package var target: UInt64
 
-  package init(target: Serial) { self.target = target }
+  package init(target: UInt64) {
+    self.target = target
+  }
 
-  package init(from reader: inout FieldReader) throws(WireError) { target = try reader.integer() }
+  package init(from reader: inout FieldReader) throws(WireError) {
+    target = try reader.integer()
+  }
 
-  package func append(to buffer: ByteBuffer) { buffer.append(target) }
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(target)
+  }
 }
 
-/// Resumes a connection that a restart of the bus has ended. The sender has registered again, and asks for the number
-/// of notifications that it missed meanwhile.
+/// This connection replaces one that ended.
 package struct Succeed: FrameFields {
   package static let kind = FrameKind.succeed
 
-  /// The connection that ended.
+  /// The id of that connection.
   package var predecessor: ConnectionID
-  /// How many notifications that connection had received, including those that were reported to it as lost.
+  /// How many notifications it had received: each `post`, `retained` and `traffic`, and with each `lost` its count.
   package var received: UInt64
 
   package init(predecessor: ConnectionID, received: UInt64) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Made by "make wire" from docs/tribune.wire. Change that instead.
 
 /// Limits that the frame's layout or docs/PROTOCOL.md fixes for everyone. The daemon's configuration has the
 /// adjustable limits; `Welcome` announces those.
@@ -14,7 +16,7 @@ package enum WireLimits {
   /// Bytes in a label.
   package static let labelLength = 255
   /// Bytes in a reason or a status. The bus cuts longer ones at a character's boundary.
-  package static let reasonLength = 4_096
+  package static let reasonLength = 4096
   /// Name patterns in one `attach`.
   package static let patternsPerDelegate = 128
   /// Patterns of the replacement delegate that an `ended` lists.
@@ -25,12 +27,10 @@ package enum WireLimits {
   package static let protocolNameLength = 255
   /// Bytes of protocol definitions in one `declare`.
   package static let definitionLength = 65_536
-  /// The latest expiry of a hold, in nanoseconds of the monotonic clock: the largest time that the clock can show.
-  package static let expiry = UInt64(Int64.max)
   /// Bytes of payload that every bus accepts, whatever its settings.
   package static let payloadLengthFloor = 65_536
   /// Bytes of userInfo from which on it may be sent as a memfd.
   package static let descriptorPayloadLength = 65_536
   /// The largest payload limit that can be configured, in bytes.
-  package static let payloadLengthCeiling = 1 << 30
+  package static let payloadLengthCeiling = 1_073_741_824
 }

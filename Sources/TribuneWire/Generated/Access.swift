@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Made by "make wire" from docs/tribune.wire. Change that instead.
+
+/// Whom a policy decides about.
+package struct AccessSubject: Equatable, Sendable {
+  /// Whom the decision is about.
+  package var uid: UInt32
+  /// Of a connection with more than 128, those that the policy named when it was made.
+  package var groups: [UInt32]
+  /// The unit of the system's service manager; empty for none that the kernel vouches for.
+  package var unit: String
+
+  package init(uid: UInt32, groups: [UInt32], unit: String) {
+    self.uid = uid
+    self.groups = groups
+    self.unit = unit
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    uid = try reader.integer()
+    groups = try reader.integers(max: WireLimits.groups, "groups")
+    unit = try reader.text()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(uid)
+    buffer.appendFields(groups)
+    buffer.appendField(unit)
+  }
+}
+
+/// What a `list` of the subject `access` asks: may somebody do something with the frame's name and object?
+package struct AccessQuestion: Equatable, Sendable {
+  /// The name of an action, as in tribune-policy(5).
+  package var action: String
+  /// Whom it is about; nobody for the list's connection, or for the sender if the list names none.
+  package var subject: AccessSubject?
+
+  package init(action: String, subject: AccessSubject?) {
+    self.action = action
+    self.subject = subject
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    action = try reader.text()
+    subject = try reader.flag() ? try AccessSubject(from: &reader) : nil
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.appendField(action)
+    buffer.append(subject != nil)
+    subject?.append(to: buffer)
+  }
+}
+
+/// A line of a policy, and where it is.
+package struct AccessLine: Equatable, Sendable {
+  /// The file of the line; empty if there is none.
+  package var file: String
+  /// Its number there, counted from 1; 0 if there is none.
+  package var number: UInt32
+  /// The line, without its comment.
+  package var text: String
+
+  package init(file: String = "", number: UInt32 = 0, text: String = "") {
+    self.file = file
+    self.number = number
+    self.text = text
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    file = try reader.text()
+    number = try reader.integer()
+    text = try reader.text()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.appendField(file)
+    buffer.append(number)
+    buffer.appendField(text)
+  }
+}
+
+/// How a policy decides.
+package enum AccessDecision: UInt8, Sendable, CaseIterable {
+  case allowed = 0
+  case denied = 1
+  /// No line allows it.
+  case notAllowed = 2
+  /// The subject may do everything: it runs the bus, or is root on a bus without a policy.
+  case exempt = 3
+}
+
+/// How the policy decides, for the subject *access*.
+package struct AccessEntry: Equatable, Sendable {
+  /// Not allowed means that no line allows it; exempt, that the subject may do everything, because it runs the bus, or
+  /// is root on a bus without a policy.
+  package var decision: AccessDecision
+  /// The line that decides, if one does.
+  package var line: AccessLine
+  /// Whom it is about.
+  package var subject: AccessSubject
+
+  package init(decision: AccessDecision, line: AccessLine, subject: AccessSubject) {
+    self.decision = decision
+    self.line = line
+    self.subject = subject
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    decision = try reader.value()
+    line = try AccessLine(from: &reader)
+    subject = try AccessSubject(from: &reader)
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(decision.rawValue)
+    line.append(to: buffer)
+    subject.append(to: buffer)
+  }
+}
+
+/// A line that would allow what is refused if one thing were different, for the subject *access*.
+package struct NearMissEntry: Equatable, Sendable {
+  package var line: AccessLine
+  /// What is missing, for people: `needs group:operators`.
+  package var lacks: String
+
+  package init(line: AccessLine, lacks: String) {
+    self.line = line
+    self.lacks = lacks
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    line = try AccessLine(from: &reader)
+    lacks = try reader.text()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    line.append(to: buffer)
+    buffer.appendField(lacks)
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Made by "make wire" from docs/tribune.wire. Change that instead.
+
+/// How a delegate counts that is `timedOut`, `gone` or `failed`.
+package enum FailurePolicy: UInt8, Sendable, CaseIterable {
+  case veto = 0
+  case abstain = 1
+}
+
+/// Joins a delegate chain.
+package struct Attach: FrameFields {
+  package static let kind = FrameKind.attach
+
+  /// Place in the chain: lower is asked first; equals go by time of attaching.
+  package var order: Int32
+  /// How it counts if it is `timedOut`, `gone` or `failed`.
+  package var failurePolicy: FailurePolicy
+  /// Milliseconds that it may be silent; 0 is the bus's own setting (5 s).
+  package var timeout: UInt32
+  /// For people, in verdicts and lists.
+  package var label: String
+  /// The names that it responds to: 1 to 128 patterns; none is `invalidPattern`. It is asked about no others.
+  package var patterns: [String]
+  /// Replaces the object's chain by this one delegate.
+  package var isSet: Bool
+  /// Up to 32 names of protocols that it conforms to (see *Protocols*).
+  package var protocols: [String]
+
+  package init(
+    order: Int32 = 0, failurePolicy: FailurePolicy = .veto, timeout: UInt32 = 0, label: String = "",
+    patterns: [String], isSet: Bool = false, protocols: [String] = []
+  ) {
+    self.order = order
+    self.failurePolicy = failurePolicy
+    self.timeout = timeout
+    self.label = label
+    self.patterns = patterns
+    self.isSet = isSet
+    self.protocols = protocols
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    order = try reader.integer()
+    failurePolicy = try reader.value()
+    timeout = try reader.integer()
+    label = try reader.text()
+    patterns = try reader.texts(max: WireLimits.patternsPerDelegate, "patterns in one attach")
+    isSet = try reader.flag()
+    protocols = try reader.texts(max: WireLimits.protocolsPerDelegate, "protocols in one attach")
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(order)
+    buffer.append(failurePolicy.rawValue)
+    buffer.append(timeout)
+    buffer.appendField(label)
+    buffer.appendFields(patterns)
+    buffer.append(isSet)
+    buffer.appendFields(protocols)
+  }
+}
+
+/// A standing veto.
+package struct Hold: FrameFields {
+  package static let kind = FrameKind.hold
+
+  /// Nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`); 0 for none. A moment in the past is `invalidValue`,
+  /// and so is one from 2^63 on, which the clock cannot show.
+  package var expiry: UInt64
+  /// Who holds, for verdicts and lists; at most 255 bytes.
+  package var label: String
+  /// Whether this is the connection's last frame. If the bus takes the hold, all registrations stay, and any byte
+  /// behind the frame closes the connection with `afterLast`, also after a restart: so another process may inherit the
+  /// socket and keep the hold, but do nothing else.
+  package var isLast: Bool
+
+  package init(expiry: UInt64 = 0, label: String = "", isLast: Bool = false) {
+    self.expiry = expiry
+    self.label = label
+    self.isLast = isLast
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    expiry = try reader.integer()
+    // Versions before 0.2 end here.
+    label = reader.isAtEnd ? "" : try reader.text()
+    // Versions before 0.2 end here.
+    isLast = reader.isAtEnd ? false : try reader.flag()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(expiry)
+    buffer.appendField(label)
+    buffer.append(isLast)
+  }
+}
+
+/// Names the protocol of an object's delegates, and defines protocols.
+package struct Declare: FrameFields {
+  package static let kind = FrameKind.declare
+
+  /// The protocol's name.
+  package var protocolName: String
+
+  package init(protocolName: String = "") {
+    self.protocolName = protocolName
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    protocolName = try reader.text()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.appendField(protocolName)
+  }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Made by "make wire" from docs/tribune.wire. Change that instead.
+
+/// The kinds of frames.
+package enum FrameKind: UInt8, Sendable, CaseIterable {
+  /// The bus's first frame: the client's id, and the bus's limits.
+  case welcome = 1
+  /// A refusal.
+  case error = 2
+  /// The bus has done it.
+  case ok = 3
+  /// A notification.
+  case post = 4
+  /// Notifications were dropped here.
+  case lost = 5
+  /// An observation.
+  case observe = 6
+  /// Joins a delegate chain.
+  case attach = 7
+  /// A query.
+  case ask = 8
+  /// Asks one delegate.
+  case question = 9
+  /// The delegate's answer to a question.
+  case answer = 10
+  /// The delegate needs more time.
+  case `defer` = 11
+  /// The state of a query with one delegate.
+  case progress = 12
+  /// The result of a query.
+  case verdict = 13
+  /// How a query ended, for the delegates that were asked.
+  case concluded = 14
+  /// Takes a registration or a query back.
+  case cancel = 15
+  /// Asks for a list.
+  case list = 16
+  /// One item of a list.
+  case entry = 17
+  /// Asks for a copy of all frames that pass.
+  case monitor = 18
+  /// A frame that passed.
+  case traffic = 19
+  /// A standing veto.
+  case hold = 20
+  /// The bus has ended a registration.
+  case ended = 21
+  /// Names the protocol of an object's delegates, and defines protocols.
+  case declare = 22
+  /// Suspends or resumes notifications.
+  case suspend = 23
+  /// A notification that was retained.
+  case retained = 24
+  /// An observer has handled an awaited notification, or could not.
+  case done = 25
+  /// Which observers have handled an awaited notification, and which have not.
+  case awaited = 26
+  /// This connection replaces one that ended.
+  case succeed = 27
+  /// Who posts.
+  case poster = 29
+}
+
+/// Flags of a frame.
+package struct FrameFlags: OptionSet, Sendable {
+  package let rawValue: UInt8
+
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// In another module, an empty literal takes about 1,000 instructions, because the compiler does not see the
+  /// set's implementation there.
+  package static var none: FrameFlags { FrameFlags(rawValue: 0) }
+  /// The sender wants an `ok` when the bus has taken the frame.
+  package static let acknowledge = FrameFlags(rawValue: 1)
+  /// The frame's userInfo is in a descriptor that comes with it; the payload is empty.
+  package static let descriptor = FrameFlags(rawValue: 2)
+  /// A receiver that does not know the frame's kind must close the connection.
+  package static let critical = FrameFlags(rawValue: 128)
+
+  package static let all: FrameFlags = [.acknowledge, .descriptor, .critical]
+
+  /// Other modules would call the standard library's implementation through witness tables.
+  @inlinable package func contains(_ member: FrameFlags) -> Bool {
+    rawValue & member.rawValue == member.rawValue
+  }
+}
+
+/// Why a frame or a connection is refused.
+package enum ErrorCode: UInt16, Sendable, CaseIterable {
+  /// The first bytes are not a Tribune hello.
+  case badMagic = 1
+  /// There is no version that both speak.
+  case unsupportedVersion = 2
+  /// Fields or payload over the limit.
+  case frameTooLong = 3
+  /// Lengths that do not fit each other; fields that end in the middle of one.
+  case malformedFrame = 4
+  /// A frame of a kind that the bus does not know, marked critical.
+  case unknownCriticalKind = 5
+  /// No hello came in time.
+  case helloTimeout = 6
+  /// A frame began and did not end in time.
+  case frameTimeout = 7
+  /// Descriptors that belong to no frame.
+  case unexpectedDescriptors = 8
+  /// The queued frames that cannot be dropped exceed the hard limit.
+  case tooSlow = 9
+  /// The bus has as many as its setting allows.
+  case tooManyConnections = 10
+  /// Partial frames use too much memory or too many descriptors; the system gives the bus no memory for a long frame;
+  /// or too many refused descriptors of this user are slow to close.
+  case outOfMemory = 11
+  /// The bus ends.
+  case shuttingDown = 12
+  /// A frame says that a descriptor came with it, and none did.
+  case missingDescriptor = 13
+  /// The bus was restarted while something was under way on this connection (see *Restart*).
+  case restarted = 14
+  /// Bytes behind a `hold` that said that it was the last frame.
+  case afterLast = 15
+  /// A kind that the bus does not know, or that clients do not send.
+  case unknownKind = 64
+  case invalidName = 65
+  case invalidPattern = 66
+  case invalidObject = 67
+  /// A number that its field does not have, or that is over its limit.
+  case invalidValue = 68
+  /// The name is reserved for the bus.
+  case reservedName = 69
+  /// The serial is still in use.
+  case duplicateSerial = 70
+  /// No registration, query or awaited post has the target of a `cancel` as its serial; no such predecessor of a
+  /// `succeed`.
+  case notFound = 71
+  /// The query does not wait for this answer, or the post for this `done`.
+  case notAsked = 72
+  /// More than the connection may have, or than there is room for; an `attach`, `hold`, `declare` or `ask` that the bus
+  /// cannot remember over a restart.
+  case limitExceeded = 73
+  /// The asker has cancelled the query, or the poster the wait.
+  case cancelled = 74
+  /// The query is nested in one of the same name and object, or in too many.
+  case recursion = 75
+  /// The policy does not allow it: the message has the line that denies it, or says that none allows it
+  /// ([ACCESS.md](ACCESS.md)).
+  case notPermitted = 76
+  /// No protocol has this name.
+  case unknownProtocol = 77
+  /// The text defines no protocols: the message has lines and columns.
+  case invalidProtocol = 78
+  /// The delegate does not conform to the object's protocol: the message has all reasons.
+  case notConforming = 79
+  /// The object's protocol has no such method.
+  case unknownName = 80
+  /// UserInfo does not fit the method: the message names the field.
+  case invalidParameter = 81
+  /// There is another definition or declaration already.
+  case conflict = 82
+  /// The descriptor is no sealed memfd, or not as long as the frame says.
+  case invalidDescriptor = 83
+}

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Made by "make wire" from docs/tribune.wire. Change that instead.
+
+/// Options of a post beyond plain delivery.
+package struct PostOptions: OptionSet, Sendable {
+  package let rawValue: UInt8
+
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// In another module, an empty literal takes about 1,000 instructions, because the compiler does not see the
+  /// set's implementation there.
+  package static var none: PostOptions { PostOptions(rawValue: 0) }
+  /// Delivered to suspended connections too, after what is buffered for them.
+  package static let immediately = PostOptions(rawValue: 1)
+  /// Kept as the last of its name and object. Without userInfo, the kept one is removed.
+  package static let retain = PostOptions(rawValue: 2)
+  /// Replaces waiting notifications of the same name.
+  package static let coalesceByName = PostOptions(rawValue: 4)
+  /// Replaces waiting notifications about the same object; with `coalesceByName`, of the same name and object.
+  package static let coalesceByObject = PostOptions(rawValue: 8)
+  /// The poster waits until the awaited observers have acknowledged.
+  package static let awaited = PostOptions(rawValue: 16)
+
+  package static let all: PostOptions = [.immediately, .retain, .coalesceByName, .coalesceByObject, .awaited]
+
+  /// Other modules would call the standard library's implementation through witness tables.
+  @inlinable package func contains(_ member: PostOptions) -> Bool {
+    rawValue & member.rawValue == member.rawValue
+  }
+}
+
+/// When a notification is delivered; the styles of Cocoa's NSNotificationQueue.
+package enum PostingStyle: UInt8, Sendable, CaseIterable {
+  case now = 0
+  /// At the end of the bus's loop iteration in which it arrived.
+  case asSoonAsPossible = 1
+  /// When the bus has nothing else to do.
+  case whenIdle = 2
+}
+
+/// A notification.
+package struct Post: FrameFields {
+  package static let kind = FrameKind.post
+  /// Where the field deadline is.
+  static let deadlineOffset = 2
+  /// Where the field length is.
+  static let lengthOffset = 6
+
+  package var options: PostOptions
+  package var style: PostingStyle
+  /// Awaited: milliseconds until the poster is answered; 0 is the bus's own setting for queries.
+  package var deadline: UInt32
+  /// Bytes of userInfo in the descriptor; anything but 0 without one is `invalidValue`.
+  package var length: UInt32
+
+  package init(
+    options: PostOptions = [], style: PostingStyle = .now, deadline: UInt32 = 0, length: UInt32 = 0
+  ) {
+    self.options = options
+    self.style = style
+    self.deadline = deadline
+    self.length = length
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    self.init()
+    if reader.isAtEnd { return }
+    options = try reader.options(PostOptions.all)
+    style = try reader.value()
+    deadline = try reader.integer()
+    length = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    if self == Post() { return }
+    buffer.append(options.rawValue)
+    buffer.append(style.rawValue)
+    buffer.append(deadline)
+    buffer.append(length)
+  }
+}
+
+/// Notifications were dropped here.
+package struct Lost: FrameFields {
+  package static let kind = FrameKind.lost
+
+  /// Notifications that were dropped for this connection at this place in its stream.
+  package var count: UInt64
+
+  package init(count: UInt64) {
+    self.count = count
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    count = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(count)
+  }
+}
+
+/// Options of an observation.
+package struct ObserveOptions: OptionSet, Sendable {
+  package let rawValue: UInt8
+
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// In another module, an empty literal takes about 1,000 instructions, because the compiler does not see the
+  /// set's implementation there.
+  package static var none: ObserveOptions { ObserveOptions(rawValue: 0) }
+  /// Matching retained notifications are delivered first.
+  package static let retained = ObserveOptions(rawValue: 1)
+  /// Posters of awaited notifications wait for this observer.
+  package static let awaited = ObserveOptions(rawValue: 2)
+
+  package static let all: ObserveOptions = [.retained, .awaited]
+
+  /// Other modules would call the standard library's implementation through witness tables.
+  @inlinable package func contains(_ member: ObserveOptions) -> Bool {
+    rawValue & member.rawValue == member.rawValue
+  }
+}
+
+/// How notifications are handled while a connection is suspended; the behaviours of Cocoa's
+/// NSDistributedNotificationCenter.
+package enum SuspensionBehavior: UInt8, Sendable, CaseIterable {
+  /// The last of each name and object is delivered on resumption.
+  case coalesce = 0
+  /// They are dropped.
+  case drop = 1
+  /// All are delivered on resumption, as far as the buffer holds them.
+  case hold = 2
+  /// They are delivered at once, after what is buffered.
+  case deliverImmediately = 3
+}
+
+/// An observation.
+package struct Observe: FrameFields {
+  package static let kind = FrameKind.observe
+
+  package var options: ObserveOptions
+  /// How notifications are treated while the connection is suspended.
+  package var suspension: SuspensionBehavior
+
+  package init(options: ObserveOptions = [], suspension: SuspensionBehavior = .coalesce) {
+    self.options = options
+    self.suspension = suspension
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    self.init()
+    if reader.isAtEnd { return }
+    options = try reader.options(ObserveOptions.all)
+    suspension = try reader.value()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    if self == Observe() { return }
+    buffer.append(options.rawValue)
+    buffer.append(suspension.rawValue)
+  }
+}
+
+/// Suspends or resumes notifications.
+package struct Suspend: FrameFields {
+  package static let kind = FrameKind.suspend
+
+  package var isSuspended: Bool
+
+  package init(isSuspended: Bool) {
+    self.isSuspended = isSuspended
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    isSuspended = try reader.flag()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(isSuspended)
+  }
+}
+
+/// A notification that was retained.
+package struct Retained: FrameFields {
+  package static let kind = FrameKind.retained
+  /// Where the field length is.
+  static let lengthOffset = 8
+
+  /// Microseconds since it was posted.
+  package var age: UInt64
+  /// Bytes of userInfo in the descriptor; 0 without.
+  package var length: UInt32
+
+  package init(age: UInt64, length: UInt32 = 0) {
+    self.age = age
+    self.length = length
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    age = try reader.integer()
+    length = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(age)
+    buffer.append(length)
+  }
+}
+
+/// An observer has handled an awaited notification, or could not.
+package struct Done: FrameFields {
+  package static let kind = FrameKind.done
+
+  /// The sender of the notification.
+  package var poster: ConnectionID
+  /// Its serial.
+  package var post: UInt64
+  package var hasFailed: Bool
+
+  package init(poster: ConnectionID, post: UInt64, hasFailed: Bool = false) {
+    self.poster = poster
+    self.post = post
+    self.hasFailed = hasFailed
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    poster = ConnectionID(rawValue: try reader.integer())
+    post = try reader.integer()
+    hasFailed = try reader.flag()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(poster.rawValue)
+    buffer.append(post)
+    buffer.append(hasFailed)
+  }
+}
+
+/// Why an observer has not acknowledged.
+package enum ObserverFailure: UInt8, Sendable, CaseIterable {
+  /// It had not acknowledged at the deadline.
+  case timedOut = 0
+  /// Its connection ended before it acknowledged.
+  case gone = 1
+  /// It reported a failure.
+  case failed = 2
+}
+
+/// An observer that has not acknowledged.
+package struct MissingObserver: Equatable, Sendable {
+  package var connection: ConnectionID
+  package var peer: PeerIdentity
+  /// It is gone if its connection ended first.
+  package var failure: ObserverFailure
+  /// Its reason; else empty.
+  package var reason: String
+  /// Microseconds from the post to this failure.
+  package var elapsed: UInt64
+
+  package init(
+    connection: ConnectionID, peer: PeerIdentity, failure: ObserverFailure, reason: String, elapsed: UInt64
+  ) {
+    self.connection = connection
+    self.peer = peer
+    self.failure = failure
+    self.reason = reason
+    self.elapsed = elapsed
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    peer = try PeerIdentity(from: &reader)
+    failure = try reader.value()
+    reason = try reader.text()
+    elapsed = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    peer.append(to: buffer)
+    buffer.append(failure.rawValue)
+    buffer.appendField(reason)
+    buffer.append(elapsed)
+  }
+}
+
+/// Which observers have handled an awaited notification, and which have not.
+package struct Awaited: FrameFields {
+  package static let kind = FrameKind.awaited
+
+  /// How many connections have said `done`.
+  package var acknowledged: UInt32
+  /// Those that have not, by connection.
+  package var missing: [MissingObserver]
+
+  package init(acknowledged: UInt32, missing: [MissingObserver]) {
+    self.acknowledged = acknowledged
+    self.missing = missing
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    acknowledged = try reader.integer()
+    missing = []
+    for _ in 0..<(try reader.integer(UInt32.self)) {
+      var record = try reader.record()
+      missing.append(try MissingObserver(from: &record))
+    }
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(acknowledged)
+    buffer.append(UInt32(missing.count))
+    // A span lends its elements; an array would copy them.
+    let missing = missing.span
+    for index in missing.indices {
+      buffer.appendRecord { buffer in missing[index].append(to: buffer) }
+    }
+  }
+}
+
+/// Who posts.
+package struct PosterFacts: FrameFields {
+  package static let kind = FrameKind.poster
+
+  /// The sender.
+  package var connection: ConnectionID
+  /// Where to remember it, until another sender gets the same slot.
+  package var slot: UInt32
+  /// Its process; pid 0, uid and gid 4,294,967,295 and empty texts are not known (any more).
+  package var peer: PeerIdentity
+
+  package init(connection: ConnectionID, slot: UInt32, peer: PeerIdentity) {
+    self.connection = connection
+    self.slot = slot
+    self.peer = peer
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    slot = try reader.integer()
+    peer = try PeerIdentity(from: &reader)
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    buffer.append(slot)
+    peer.append(to: buffer)
+  }
+}
+
+/// Asks for a copy of all frames that pass.
+package struct Monitor: FrameFields {
+  package static let kind = FrameKind.monitor
+
+  package init() {
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+  }
+
+  package func append(to buffer: ByteBuffer) {
+  }
+}
+
+/// A frame that passed.
+package struct Traffic: FrameFields {
+  package static let kind = FrameKind.traffic
+
+  /// Microseconds since 1970, UTC.
+  package var time: UInt64
+  /// The connection that it came from; 0 for the bus.
+  package var from: ConnectionID
+  /// The connection that it went to; 0 for a `post` that is delivered to its receivers, and for a frame to the bus.
+  package var to: ConnectionID
+  /// How many received it; 0 for a frame to the bus alone.
+  package var receivers: UInt32
+
+  package init(time: UInt64, from: ConnectionID, to: ConnectionID, receivers: UInt32) {
+    self.time = time
+    self.from = from
+    self.to = to
+    self.receivers = receivers
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    time = try reader.integer()
+    from = ConnectionID(rawValue: try reader.integer())
+    to = ConnectionID(rawValue: try reader.integer())
+    receivers = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(time)
+    buffer.append(from.rawValue)
+    buffer.append(to.rawValue)
+    buffer.append(receivers)
+  }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Made by "make wire" from docs/tribune.wire. Change that instead.
+
+/// An observation.
+package struct ObservationEntry: Equatable, Sendable {
+  package var connection: ConnectionID
+  /// Object empty for any.
+  package var pattern: String
+  package var object: String
+  package var suspension: SuspensionBehavior
+  package var isAwaited: Bool
+
+  package init(
+    connection: ConnectionID, pattern: String, object: String, suspension: SuspensionBehavior = .coalesce,
+    isAwaited: Bool = false
+  ) {
+    self.connection = connection
+    self.pattern = pattern
+    self.object = object
+    self.suspension = suspension
+    self.isAwaited = isAwaited
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    pattern = try reader.text()
+    object = try reader.text()
+    suspension = try reader.value()
+    isAwaited = try reader.flag()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    buffer.appendField(pattern)
+    buffer.appendField(object)
+    buffer.append(suspension.rawValue)
+    buffer.append(isAwaited)
+  }
+}
+
+/// A delegate, for the subjects *delegates* and *chain*.
+package struct DelegateEntry: Equatable, Sendable {
+  package var connection: ConnectionID
+  package var delegate: DelegateIdentity
+  /// Empty for any.
+  package var object: String
+  package var order: Int32
+  package var failurePolicy: FailurePolicy
+  /// Milliseconds.
+  package var timeout: UInt32
+  package var patterns: [String]
+
+  package init(
+    connection: ConnectionID, delegate: DelegateIdentity, object: String, order: Int32,
+    failurePolicy: FailurePolicy, timeout: UInt32, patterns: [String]
+  ) {
+    self.connection = connection
+    self.delegate = delegate
+    self.object = object
+    self.order = order
+    self.failurePolicy = failurePolicy
+    self.timeout = timeout
+    self.patterns = patterns
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    delegate = try DelegateIdentity(from: &reader)
+    object = try reader.text()
+    order = try reader.integer()
+    failurePolicy = try reader.value()
+    timeout = try reader.integer()
+    patterns = try reader.texts(max: Int(UInt16.max), "patterns")
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    delegate.append(to: buffer)
+    buffer.appendField(object)
+    buffer.append(order)
+    buffer.append(failurePolicy.rawValue)
+    buffer.append(timeout)
+    buffer.appendFields(patterns)
+  }
+}
+
+/// A hold, for the subjects *holds* and *chain*.
+package struct HoldEntry: Equatable, Sendable {
+  package var connection: ConnectionID
+  /// Its id, which no delegate has, its label, and its process.
+  package var delegate: DelegateIdentity
+  /// Object empty for any.
+  package var pattern: String
+  package var object: String
+  package var why: String
+  /// Microseconds since it was taken.
+  package var age: UInt64
+  /// Microseconds until it expires; 0 if it does not.
+  package var remaining: UInt64
+
+  package init(
+    connection: ConnectionID, delegate: DelegateIdentity, pattern: String, object: String, why: String,
+    age: UInt64, remaining: UInt64
+  ) {
+    self.connection = connection
+    self.delegate = delegate
+    self.pattern = pattern
+    self.object = object
+    self.why = why
+    self.age = age
+    self.remaining = remaining
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    delegate = try DelegateIdentity(from: &reader)
+    pattern = try reader.text()
+    object = try reader.text()
+    why = try reader.text()
+    age = try reader.integer()
+    remaining = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    delegate.append(to: buffer)
+    buffer.appendField(pattern)
+    buffer.appendField(object)
+    buffer.appendField(why)
+    buffer.append(age)
+    buffer.append(remaining)
+  }
+}
+
+/// A delegate that is required and not attached, for the subject *chain*.
+package struct MissingEntry: Equatable, Sendable {
+  /// `unit:NAME` or `label:NAME`: the unit of the system's service manager, or the label, that it must have; `*` if
+  /// there is no delegate, and the configuration vetoes then (`Default=veto`).
+  package var name: String
+
+  package init(name: String) {
+    self.name = name
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    name = try reader.text()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.appendField(name)
+  }
+}
+
+/// A retained notification.
+package struct RetainedEntry: Equatable, Sendable {
+  /// The connection that posted it.
+  package var connection: ConnectionID
+  /// The user whose account it is in.
+  package var uid: UInt32
+  package var name: String
+  package var object: String
+  /// Bytes of userInfo.
+  package var length: UInt32
+  /// Microseconds since it was posted.
+  package var age: UInt64
+
+  package init(
+    connection: ConnectionID, uid: UInt32, name: String, object: String, length: UInt32, age: UInt64
+  ) {
+    self.connection = connection
+    self.uid = uid
+    self.name = name
+    self.object = object
+    self.length = length
+    self.age = age
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    uid = try reader.integer()
+    name = try reader.text()
+    object = try reader.text()
+    length = try reader.integer()
+    age = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    buffer.append(uid)
+    buffer.appendField(name)
+    buffer.appendField(object)
+    buffer.append(length)
+    buffer.append(age)
+  }
+}
+
+/// A registration that would end, for the subject *endings*.
+package struct EndingEntry: Equatable, Sendable {
+  package var connection: ConnectionID
+  package var peer: PeerIdentity
+  /// What is not allowed, and by which line, for people.
+  package var why: String
+
+  package init(connection: ConnectionID, peer: PeerIdentity, why: String) {
+    self.connection = connection
+    self.peer = peer
+    self.why = why
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    peer = try PeerIdentity(from: &reader)
+    why = try reader.text()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    peer.append(to: buffer)
+    buffer.appendField(why)
+  }
+}
+
+/// The bus has ended a registration.
+package enum Ended: FrameFields {
+  /// Another delegate was set in this one's place: the new one, with its first 16 patterns at most.
+  case replaced(DelegateEntry)
+  /// A hold's time is over.
+  case expired
+  /// The policy does not allow it any more: why, as a refusal says it. Since 0.2.
+  case notPermitted(String)
+
+  package static let kind = FrameKind.ended
+
+  private enum Tag: UInt8 {
+    case replaced = 0
+    case expired = 1
+    case notPermitted = 2
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    switch try reader.value(Tag.self) {
+    case .replaced: self = .replaced(try DelegateEntry(from: &reader))
+    case .expired: self = .expired
+    case .notPermitted: self = .notPermitted(try reader.text())
+    }
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    switch self {
+    case .replaced(let content):
+      buffer.append(Tag.replaced.rawValue)
+      content.append(to: buffer)
+    case .expired:
+      buffer.append(Tag.expired.rawValue)
+    case .notPermitted(let content):
+      buffer.append(Tag.notPermitted.rawValue)
+      buffer.appendField(content)
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The systemd units of a process.
+///
+/// Two facts, as in systemd's journal: the service manager of the system vouches for the first one; the second one has
+/// whatever name its user has chosen.
+package struct PeerUnits: Equatable, Sendable {
+  /// The unit of the system's service manager; empty if none. For a process of a user's service manager, it is that
+  /// manager's, `user@UID.service`.
+  package let system: String
+  /// The unit of a user's service manager; empty if none.
+  package let user: String
+
+  package init(system: String = "", user: String = "") { (self.system, self.user) = (system, user) }
+
+  /// Parses the text that frames have.
+  package init(text: String) {
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    self.init(system: String(parts[0]), user: parts.count == 2 ? String(parts[1]) : "")
+  }
+
+  /// The system's unit, or the user's if there is none; empty if there is neither.
+  package var primary: String { system.isEmpty ? user : system }
+
+  /// `SYSTEM`, or `SYSTEM/USER`. The name of a unit has no slash.
+  package var text: String { user.isEmpty ? system : "\(system)/\(user)" }
+}
+
+/// The process at the other end of a connection, as the kernel and systemd know it.
+package struct PeerIdentity: Equatable, Sendable {
+  /// Shared by all copies: an identity is in every question and every outcome.
+  private final class Storage: Sendable {
+    let pid: UInt32
+    let uid: UInt32
+    let gid: UInt32
+    let process: String
+    let units: PeerUnits
+    /// The identity as it is in frames.
+    let encoded: [UInt8]
+
+    init(_ pid: UInt32, _ uid: UInt32, _ gid: UInt32, _ process: String, _ units: PeerUnits) {
+      (self.pid, self.uid, self.gid, self.process, self.units) = (pid, uid, gid, process, units)
+      let buffer = ByteBuffer(capacity: 64)
+      buffer.append(pid)
+      buffer.append(uid)
+      buffer.append(gid)
+      buffer.appendField(process)
+      buffer.appendField(units.text)
+      encoded = [UInt8](buffer.bytes)
+    }
+  }
+
+  private let storage: Storage
+
+  /// In place of a peer that is not connected.
+  package static let unknown = PeerIdentity(pid: 0, uid: 0, gid: 0, process: "", units: PeerUnits())
+
+  package var pid: UInt32 { storage.pid }
+  package var uid: UInt32 { storage.uid }
+  package var gid: UInt32 { storage.gid }
+  /// The process's name (comm), at most 15 bytes; empty if the process had gone before its name was read.
+  package var process: String { storage.process }
+  package var units: PeerUnits { storage.units }
+
+  package init(pid: UInt32, uid: UInt32, gid: UInt32, process: String, units: PeerUnits) {
+    storage = Storage(pid, uid, gid, process, units)
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    let pid: UInt32 = try reader.integer()
+    let uid: UInt32 = try reader.integer()
+    let gid: UInt32 = try reader.integer()
+    let process = try reader.text()
+    storage = Storage(pid, uid, gid, process, PeerUnits(text: try reader.text()))
+  }
+
+  package func append(to buffer: ByteBuffer) { buffer.append(storage.encoded) }
+
+  package static func == (one: PeerIdentity, other: PeerIdentity) -> Bool {
+    one.storage === other.storage || one.storage.encoded == other.storage.encoded
+  }
+}
+
+extension PeerIdentity {
+  /// In place of a user that is not known: the id that no user has.
+  package static let unknownUser = UInt32.max
+
+  /// A process of which only the user is known, or not even that.
+  package static func gone(of user: UInt32 = unknownUser) -> PeerIdentity {
+    PeerIdentity(pid: 0, uid: user, gid: unknownUser, process: "", units: PeerUnits())
+  }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A policy as the payload of a `list`, with ids in place of the names of users and groups.
+package struct PolicyFields: Equatable, Sendable {
+  /// nil for no policy at all.
+  package var lines: [AccessLine]?
+
+  package init(_ lines: [AccessLine]?) { self.lines = lines }
+
+  package init(_ payload: RawSpan) throws(WireError) {
+    var reader = FieldReader(payload)
+    guard try reader.flag() else { return }
+    var lines: [AccessLine] = []
+    while !reader.isAtEnd { lines.append(try AccessLine(from: &reader)) }
+    self.lines = lines
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(lines != nil)
+    for line in lines ?? [] { line.append(to: buffer) }
+  }
+}

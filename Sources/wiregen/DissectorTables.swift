@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Writes the tables of the Wireshark dissector, tools/tribune-frames.lua.
+///
+/// A field's name in filters is `tribune.`, its frame or record, and its name: `tribune.ask.mode`.
+struct DissectorTables {
+  private let description: Description
+
+  init(_ description: Description) { self.description = description }
+
+  var text: String {
+    var parts = [generatedNotice("--") + "-- The tables that tribune.lua reads frames with.\n"]
+    for declaration in description.types {
+      switch declaration {
+      case .id, .frame: break
+      case .enumeration(let enumeration): parts.append(table(enumeration.name, of: enumeration.members))
+      case .bits(let bits): parts.append(table(bits.name, of: bits.members))
+      case .record(let record):
+        parts.append(
+          "local \(record.name.snakeCase) = {\n" + rows(record.fields, of: record.name, "  ") + "}\n")
+      }
+    }
+    parts.append("local kinds = {\n" + words(description.frames.map { ($0.number, $0.word) }) + "}\n")
+    parts.append("local frames = {\n" + description.frames.map(entry).joined() + "}\n")
+    parts.append("return { kinds = kinds, frames = frames, flags = frame_flags, errors = error_code }\n")
+    return parts.joined(separator: "\n")
+  }
+
+  private func table(_ name: String, of members: [Member]) -> String {
+    "local \(name.snakeCase) = {\n" + words(members.map { ($0.value, $0.name) }) + "}\n"
+  }
+
+  private func words(_ words: [(Int, String)]) -> String {
+    words.map { "  [\($0)] = \"\($1)\",\n" }.joined()
+  }
+
+  private func entry(_ frame: Frame) -> String {
+    let head = "  [\(frame.number)] = {\n"
+    switch frame.content {
+    case .fields(let fields):
+      let optional = frame.canBeEmpty ? "    optional = true,\n" : ""
+      return head + optional + rows(fields, of: frame.word, "    ") + "  },\n"
+    case .choice(let alternatives):
+      let names = alternatives.map { "[\($0.value)] = \"\($0.name)\"" }.joined(separator: ", ")
+      let contents = alternatives.map { "        [\($0.value)] = \(content(of: $0, in: frame)),\n" }.joined()
+      return head
+        + "    of = \"\(frame.word)\",\n    {\n      \"what\", \"choice\",\n      { \(names) },\n      {\n"
+        + contents + "      },\n    },\n  },\n"
+    }
+  }
+
+  private func content(of alternative: Alternative, in frame: Frame) -> String {
+    switch alternative.type {
+    case .named(let record): record.snakeCase
+    case .some(let type):
+      "{ of = \"\(frame.word)\", { \"\(alternative.name.snakeCase)\", \(kind(of: type)) } }"
+    case nil: "{ of = \"\(frame.word)\" }"
+    }
+  }
+
+  private func rows(_ fields: [Field], of owner: String, _ indent: String) -> String {
+    "\(indent)of = \"\(owner.snakeCase)\",\n" + fields.map { row($0, indent) }.joined()
+  }
+
+  private func row(_ field: Field, _ indent: String) -> String {
+    let name = field.name.snakeCase
+    var rest = ""
+    if let unit = field.unit, unit != .time { rest += ", unit = \"\(unit.rawValue)\"" }
+    if field.since != nil { rest += ", newer = true" }
+    if let condition = field.condition {
+      rest += ", when = { \"\(condition.field.snakeCase)\", \"\(condition.word)\" }"
+    }
+    if case .optional(let record) = field.type {
+      return "\(indent){ \"has_\(name)\", \"bool\"\(rest) },\n"
+        + "\(indent){ \"\(name)\", \"group\", \(record.snakeCase), when = { \"has_\(name)\", true } },\n"
+    }
+    let kind = field.unit == .time ? "\"time\"" : kind(of: field.type)
+    return "\(indent){ \"\(name)\", \(kind)\(rest) },\n"
+  }
+
+  /// A field's type, and what its values are called.
+  private func kind(of type: FieldType) -> String {
+    switch type {
+    case .integer(let type): "\"\(type.rawValue)\""
+    case .bool: "\"bool\""
+    case .text: "\"text\""
+    case .bytes: "\"blob\""
+    case .open(let name): "\"u16\", \(name.snakeCase)"
+    case .texts: "\"texts\""
+    case .integers: "\"numbers\""
+    case .records(let name): "\"records\", \(name.snakeCase)"
+    case .named(let name):
+      switch description.declaration(named: name) {
+      case .id: name == "ConnectionID" ? "\"id\"" : "\"u64\""
+      case .enumeration: "\"enum\", \(name.snakeCase)"
+      case .bits: "\"bits\", \(name.snakeCase)"
+      default: "\"group\", \(name.snakeCase)"
+      }
+    case .optional: preconditionFailure("these are two rows")
+    }
+  }
+}
