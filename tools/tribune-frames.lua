@@ -58,7 +58,7 @@ local peer_identity = {
 
 local delegate_identity = {
   of = "delegate_identity",
-  { "id", "u64" },
+  { "id", "u64", own = true },
   { "label", "text" },
   { "peer", "group", peer_identity },
 }
@@ -97,10 +97,10 @@ local observer_failure = {
 
 local missing_observer = {
   of = "missing_observer",
-  { "connection", "id" },
+  { "connection", "id", own = true },
   { "peer", "group", peer_identity },
   { "failure", "enum", observer_failure },
-  { "reason", "text" },
+  { "reason", "text", own = true },
   { "elapsed", "u64", unit = "µs" },
 }
 
@@ -155,9 +155,9 @@ local outcome_kind = {
 
 local outcome = {
   of = "outcome",
-  { "delegate", "group", delegate_identity },
+  { "delegate", "group", delegate_identity, own = true },
   { "outcome", "enum", outcome_kind },
-  { "reason", "text" },
+  { "reason", "text", own = true },
   { "elapsed", "u64", unit = "µs" },
   { "value", "blob" },
 }
@@ -178,7 +178,7 @@ local access_subject = {
 local access_question = {
   of = "access_question",
   { "action", "text" },
-  { "has_subject", "bool" },
+  { "has_subject", "bool", own = true },
   { "subject", "group", access_subject, when = { "has_subject", true } },
 }
 
@@ -200,7 +200,7 @@ local access_entry = {
   of = "access_entry",
   { "decision", "enum", access_decision },
   { "line", "group", access_line },
-  { "subject", "group", access_subject },
+  { "subject", "group", access_subject, own = true },
 }
 
 local near_miss_entry = {
@@ -254,7 +254,7 @@ local connection_state = {
 
 local connection_entry = {
   of = "connection_entry",
-  { "id", "id" },
+  { "id", "id", own = true },
   { "peer", "group", peer_identity },
   { "age", "u64", unit = "µs" },
   { "observations", "u32" },
@@ -270,11 +270,11 @@ local connection_entry = {
 
 local departed_entry = {
   of = "departed_entry",
-  { "id", "id" },
+  { "id", "id", own = true },
   { "peer", "group", peer_identity },
   { "age", "u64", unit = "µs" },
   { "elapsed", "u64", unit = "µs" },
-  { "reason", "u16", error_code },
+  { "reason", "u16", error_code, own = true },
   { "lost", "u64" },
   { "posted", "u64" },
 }
@@ -292,18 +292,18 @@ local account_entry = {
 
 local observation_entry = {
   of = "observation_entry",
-  { "connection", "id" },
+  { "connection", "id", own = true },
   { "pattern", "text" },
-  { "object", "text" },
+  { "object", "text", own = true },
   { "suspension", "enum", suspension_behavior },
   { "is_awaited", "bool" },
 }
 
 local delegate_entry = {
   of = "delegate_entry",
-  { "connection", "id" },
-  { "delegate", "group", delegate_identity },
-  { "object", "text" },
+  { "connection", "id", own = true },
+  { "delegate", "group", delegate_identity, own = true },
+  { "object", "text", own = true },
   { "order", "i32" },
   { "failure_policy", "enum", failure_policy },
   { "timeout", "u32", unit = "ms" },
@@ -312,10 +312,10 @@ local delegate_entry = {
 
 local hold_entry = {
   of = "hold_entry",
-  { "connection", "id" },
-  { "delegate", "group", delegate_identity },
+  { "connection", "id", own = true },
+  { "delegate", "group", delegate_identity, own = true },
   { "pattern", "text" },
-  { "object", "text" },
+  { "object", "text", own = true },
   { "why", "text" },
   { "age", "u64", unit = "µs" },
   { "remaining", "u64", unit = "µs" },
@@ -323,40 +323,40 @@ local hold_entry = {
 
 local missing_entry = {
   of = "missing_entry",
-  { "name", "text" },
+  { "name", "text", own = true },
 }
 
 local retained_entry = {
   of = "retained_entry",
-  { "connection", "id" },
+  { "connection", "id", own = true },
   { "uid", "u32" },
-  { "name", "text" },
-  { "object", "text" },
-  { "length", "u32" },
+  { "name", "text", own = true },
+  { "object", "text", own = true },
+  { "length", "u32", own = true },
   { "age", "u64", unit = "µs" },
 }
 
 local ending_entry = {
   of = "ending_entry",
-  { "connection", "id" },
+  { "connection", "id", own = true },
   { "peer", "group", peer_identity },
   { "why", "text" },
 }
 
 local object_entry = {
   of = "object_entry",
-  { "object", "text" },
+  { "object", "text", own = true },
   { "protocol_name", "text" },
   { "delegates", "u32" },
-  { "connection", "id" },
+  { "connection", "id", own = true },
 }
 
 local protocol_entry = {
   of = "protocol_entry",
-  { "name", "text" },
+  { "name", "text", own = true },
   { "parents", "texts" },
   { "members", "u32" },
-  { "connection", "id" },
+  { "connection", "id", own = true },
   { "documentation", "text" },
 }
 
@@ -370,9 +370,9 @@ local method_kind = {
 local member_entry = {
   of = "member_entry",
   { "origin", "text" },
-  { "kind", "enum", method_kind },
+  { "kind", "enum", method_kind, own = true },
   { "is_required", "bool" },
-  { "name", "text" },
+  { "name", "text", own = true },
   { "parameters", "text" },
   { "result", "text" },
   { "documentation", "text" },
@@ -412,7 +412,7 @@ local kinds = {
 local frames = {
   [1] = {
     of = "welcome",
-    { "connection", "id" },
+    { "connection", "id", own = true },
     { "payload_max", "u32" },
     { "observations_max", "u32" },
     { "delegates_max", "u32" },
@@ -429,15 +429,15 @@ local frames = {
   [3] = {
     of = "ok",
     { "registration", "u64" },
-    { "delegate", "u64" },
+    { "delegate", "u64", own = true },
   },
   [4] = {
     optional = true,
     of = "post",
-    { "options", "bits", post_options },
+    { "options", "bits", post_options, own = true },
     { "style", "enum", posting_style },
     { "deadline", "u32", unit = "ms" },
-    { "length", "u32" },
+    { "length", "u32", own = true },
   },
   [5] = {
     of = "lost",
@@ -446,7 +446,7 @@ local frames = {
   [6] = {
     optional = true,
     of = "observe",
-    { "options", "bits", observe_options },
+    { "options", "bits", observe_options, own = true },
     { "suspension", "enum", suspension_behavior },
   },
   [7] = {
@@ -465,13 +465,13 @@ local frames = {
     { "mode", "enum", query_mode },
     { "fallback", "enum", verdict_kind },
     { "parent", "u64" },
-    { "flags", "bits", query_flags },
+    { "flags", "bits", query_flags, own = true },
     { "override_reason", "text" },
   },
   [9] = {
     of = "question",
     { "query", "u64" },
-    { "delegate", "u64" },
+    { "delegate", "u64", own = true },
     { "timeout", "u32", unit = "ms" },
     { "asker", "group", peer_identity },
     { "is_dry_run", "bool" },
@@ -480,19 +480,19 @@ local frames = {
   [10] = {
     of = "answer",
     { "query", "u64" },
-    { "delegate", "u64" },
+    { "delegate", "u64", own = true },
     { "answer", "enum", answer_kind },
   },
   [11] = {
     of = "defer",
     { "query", "u64" },
-    { "delegate", "u64" },
+    { "delegate", "u64", own = true },
     { "extension", "u32", unit = "ms" },
   },
   [12] = {
     of = "progress",
     { "query", "u64" },
-    { "delegate", "group", delegate_identity },
+    { "delegate", "group", delegate_identity, own = true },
     { "timeout", "u32", unit = "ms" },
     { "stage", "enum", progress_stage },
     { "outcome", "enum", outcome_kind },
@@ -510,7 +510,7 @@ local frames = {
   [14] = {
     of = "concluded",
     { "query", "u64" },
-    { "delegate", "u64" },
+    { "delegate", "u64", own = true },
     { "conclusion", "enum", conclusion_kind },
   },
   [15] = {
@@ -519,8 +519,8 @@ local frames = {
   },
   [16] = {
     of = "list",
-    { "subject", "enum", list_subject },
-    { "connection", "u64" },
+    { "subject", "enum", list_subject, own = true },
+    { "connection", "u64", own = true },
     { "question", "group", access_question, when = { "subject", "access" } },
   },
   [17] = {
@@ -545,6 +545,7 @@ local frames = {
         [13] = departed_entry,
         [14] = account_entry,
       },
+      own = true,
     },
   },
   [18] = {
@@ -573,6 +574,7 @@ local frames = {
         [1] = { of = "ended" },
         [2] = { of = "ended", { "not_permitted", "text" } },
       },
+      own = true,
     },
   },
   [22] = {
@@ -586,7 +588,7 @@ local frames = {
   [24] = {
     of = "retained",
     { "age", "u64", unit = "µs" },
-    { "length", "u32" },
+    { "length", "u32", own = true },
   },
   [25] = {
     of = "done",
@@ -606,7 +608,7 @@ local frames = {
   },
   [29] = {
     of = "poster",
-    { "connection", "id" },
+    { "connection", "id", own = true },
     { "slot", "u32" },
     { "peer", "group", peer_identity },
   },

@@ -14,7 +14,7 @@ local tribune = Proto("tribune", "Tribune")
 -- What the frames consist of: made from docs/tribune.wire. It lies beside this file.
 --
 -- A field is its name, its type, and for some what its values or its bits are called; `of` says which frame or record it
--- belongs to. Its name in filters is `tribune.OF.NAME`.
+-- belongs to. Its name in filters is `tribune.NAME`, or `tribune.OF.NAME` if it is `own`.
 local here = debug.getinfo(1, "S").source:match("^@(.*[/\\])") or ""
 local wire = dofile(here .. "tribune-frames.lua")
 local kinds, fields_of = wire.kinds, wire.frames
@@ -48,9 +48,11 @@ local function register_bits(name, words, bits)
   end
 end
 
+local function filter_name(fields, field) return field.own and fields.of .. "." .. field[1] or field[1] end
+
 local function register(fields)
   for _, field in ipairs(fields) do
-    local name, kind, detail = fields.of .. "." .. field[1], field[2], field[3]
+    local name, kind, detail = filter_name(fields, field), field[2], field[3]
     local words = title(field[1], field.unit)
     if kind == "u16" then add(name, ProtoField.uint16, words, base.DEC, detail)
     elseif kind == "u32" or kind == "numbers" then add(name, ProtoField.uint32, words, base.DEC)
@@ -286,7 +288,7 @@ read_fields = function(self, fields)
     -- What version 0.1.0 did not write.
     if field.newer and self:left() == 0 then break end
     if not field.when or values[field.when[1]] == field.when[2] then
-      values[field[1]] = read[field[2]](self, fields.of .. "." .. field[1], field[3], field[4])
+      values[field[1]] = read[field[2]](self, filter_name(fields, field), field[3], field[4])
     end
   end
   return values

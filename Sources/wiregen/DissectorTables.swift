@@ -2,11 +2,33 @@
 
 /// Writes the tables of the Wireshark dissector, tools/tribune-frames.lua.
 ///
-/// A field's name in filters is `tribune.`, its frame or record, and its name: `tribune.ask.mode`.
+/// A field's name in filters is `tribune.` and its name: `tribune.query`. If fields of one name differ in type, or if the
+/// header has one of that name, their frames or records are in front: `tribune.post.options`.
 struct DissectorTables {
-  private let description: Description
+  private static let headerNames: Set = [
+    "kind", "flags", "length", "sender", "serial", "name", "object", "payload", "newer",
+  ]
 
-  init(_ description: Description) { self.description = description }
+  private let description: Description
+  /// Names that need their frames or records in front.
+  private let ambiguous: Set<String>
+
+  init(_ description: Description) {
+    self.description = description
+    var types: [String: Set<String>] = [:]
+    for declaration in description.types {
+      let fields: [Field] =
+        switch declaration {
+        case .record(let record): record.fields
+        case .frame(let frame): frame.fields
+        case .id, .enumeration, .bits: []
+        }
+      for field in fields {
+        types[field.name, default: []].insert("\(field.type) \(field.unit.map { "\($0)" } ?? "")")
+      }
+    }
+    ambiguous = Self.headerNames.union(types.filter { $0.value.count > 1 }.keys)
+  }
 
   var text: String {
     var parts = [generatedNotice("--") + "-- The tables that tribune.lua reads frames with.\n"]
@@ -45,7 +67,7 @@ struct DissectorTables {
       let contents = alternatives.map { "        [\($0.value)] = \(content(of: $0, in: frame)),\n" }.joined()
       return head
         + "    of = \"\(frame.word)\",\n    {\n      \"what\", \"choice\",\n      { \(names) },\n      {\n"
-        + contents + "      },\n    },\n  },\n"
+        + contents + "      },\n      own = true,\n    },\n  },\n"
     }
   }
 
@@ -64,7 +86,7 @@ struct DissectorTables {
 
   private func row(_ field: Field, _ indent: String) -> String {
     let name = field.name.snakeCase
-    var rest = ""
+    var rest = ambiguous.contains(field.name) ? ", own = true" : ""
     if let unit = field.unit, unit != .time { rest += ", unit = \"\(unit.rawValue)\"" }
     if field.since != nil { rest += ", newer = true" }
     if let condition = field.condition {

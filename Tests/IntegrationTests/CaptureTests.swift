@@ -48,7 +48,7 @@ struct CaptureTests {
       file,
       fields: [
         "tribune.kind", "tribune.name", "tribune.object", "tribune.serial", "tribune.from", "tribune.to",
-        "tribune.receivers", "tribune.payload", "tribune.query", "tribune.verdict", "tribune.reason",
+        "tribune.receivers", "tribune.payload", "tribune.query", "tribune.verdict", "tribune.outcome.reason",
         "tribune.label",
       ]
     ).rows
@@ -84,7 +84,7 @@ struct CaptureTests {
     try client.sendConfirmed(Cancel(target: 1), serial: 4)
     #expect(capture.status() == 0)
     let rows = try Tshark(
-      file, fields: ["tribune.kind", "tribune.serial", "tribune.name", "tribune.pattern", "tribune.error"]
+      file, fields: ["tribune.kind", "tribune.serial", "tribune.name", "tribune.patterns", "tribune.code"]
     ).rows
     #expect(
       rows == [
@@ -122,7 +122,7 @@ struct CaptureTests {
     // A bus that stops first lets its clients read what is queued.
     bus.stop()
     #expect(capture.status() == 1)
-    let rows = try Tshark(file, fields: ["tribune.kind", "tribune.lost", "tribune.serial"]).rows
+    let rows = try Tshark(file, fields: ["tribune.kind", "tribune.count", "tribune.serial"]).rows
     let lost = rows.compactMap { Int($0[1]) }
     let seen = rows.count { $0[0] == "4" }
     #expect(!lost.isEmpty && lost.reduce(0, +) + seen == count)
