@@ -232,7 +232,7 @@ extension Sender {
     }
     let total = accounts.total(of: .queues)
     let alone = accounts.loneShare(of: .queues, for: account)
-    if accounts.used(.queues) > total - total / 16 {
+    if !account.isPrivileged, accounts.used(.queues) > total - total / 16 {
       closeLargest(of: slow, account, downTo: share)
     } else if account.use(of: .queues) > alone + total / 8 {
       closeLargest(of: slow, account, downTo: alone)
