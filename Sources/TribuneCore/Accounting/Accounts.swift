@@ -73,6 +73,11 @@ package final class Accounts {
   package func total(of resource: SharedResource) -> Int { sums.value.totals[resource] }
   package func used(_ resource: SharedResource) -> Int { sums.value.used[resource] }
 
+  /// What all users but privileged ones may have together of a resource: the last sixteenth is root's.
+  package func totalBesideRoot(of resource: SharedResource) -> Int {
+    total(of: resource) - total(of: resource) / 16
+  }
+
   /// How many resources anything is used of, without what clients leave behind when they go.
   package var usedResourceCount: Int {
     SharedResource.allCases.count { $0 != .retained && sums.value.used[$0] > 0 }
@@ -105,14 +110,14 @@ package final class Accounts {
     let others = sums.value.used[resource] - use
     guard !account.isPrivileged else { return max(0, total - others) }
     let othersWeight = sums.value.weights[resource] - (use > 0 ? account.weight : 0)
-    let left = total - total / 16 - others
+    let left = totalBesideRoot(of: resource) - others
     return max(0, left * account.weight / (othersWeight + account.weight + 1))
   }
 
   /// How much of a resource a user may have while no other has any.
   package func loneShare(of resource: SharedResource, for account: UserAccount) -> Int {
-    let total = sums.value.totals[resource]
-    return account.isPrivileged ? total : (total - total / 16) * account.weight / (account.weight + 1)
+    guard !account.isPrivileged else { return total(of: resource) }
+    return totalBesideRoot(of: resource) * account.weight / (account.weight + 1)
   }
 
   /// What detached connections have does not count here.
@@ -151,8 +156,7 @@ package final class Accounts {
 
   /// Whether that much more leaves root its sixteenth, and the other users `part` of all.
   private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {
-    let total = sums.value.totals[resource]
-    return sums.value.used[resource] + amount <= total - total / 16 - total / part
+    used(resource) + amount <= totalBesideRoot(of: resource) - total(of: resource) / part
   }
 
   /// Whether a user has more than its share of a resource: others have taken some since.

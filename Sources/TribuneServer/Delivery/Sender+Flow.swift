@@ -230,11 +230,10 @@ extension Sender {
       session.output.holdsInput = true
       pauseReading(session)
     }
-    let total = accounts.total(of: .queues)
     let alone = accounts.loneShare(of: .queues, for: account)
-    if !account.isPrivileged, accounts.used(.queues) > total - total / 16 {
+    if !account.isPrivileged, accounts.used(.queues) > accounts.totalBesideRoot(of: .queues) {
       closeLargest(of: slow, account, downTo: share)
-    } else if account.use(of: .queues) > alone + total / 8 {
+    } else if account.use(of: .queues) > alone + accounts.total(of: .queues) / 8 {
       closeLargest(of: slow, account, downTo: alone)
     }
   }
