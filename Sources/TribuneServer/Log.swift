@@ -39,6 +39,8 @@ package final class Log {
   }
   /// Nil if messages go to standard error.
   private let journal: JournalWriter?
+  /// Lines that standard error has not taken since the last one.
+  private let omittedCount = Cell(0)
 
   /// Writes to `destination`, or to standard error if the journal's thread cannot be started.
   package convenience init(level: Level = .info, destination: Destination = .current) {
@@ -93,7 +95,20 @@ package final class Log {
     journal.write(.entry(entry))
   }
 
-  private func writeLine(_ message: String) { StandardError.writeLine("tribuned: \(message.escaped)") }
+  /// Writes a line on standard error, unless that would have to wait for whoever reads it. The number of lines that were
+  /// left out follows, when there is space again.
+  private func writeLine(_ message: String) {
+    if omittedCount.value > 0 {
+      let omitted =
+        "tribuned: \(omittedCount.value.counted("line was", "lines were")) left out: nobody read them"
+      guard StandardError.writeLineAtOnce(omitted) else {
+        omittedCount.value += 1
+        return
+      }
+      omittedCount.value = 0
+    }
+    if !StandardError.writeLineAtOnce("tribuned: \(message.escaped)") { omittedCount.value += 1 }
+  }
 
   /// Gives the journal a bounded time to accept the remaining entries.
   package func flush(within limit: Duration) { journal?.flush(within: limit) }

@@ -15,6 +15,30 @@ struct DaemonTests {
     for call in ["sendmsg", "recvmsg", "epoll_wait"] { #expect(imported.contains(" U \(call)@")) }
   }
 
+  @Test("nobody waits for whoever does not read its standard error, and what is left out is counted")
+  func unreadErrors() throws {
+    let folder = try TestFolder()
+    let path = "\(folder.path)/bus"
+    let daemon = try RunningProgram([try Programs.path(of: "tribuned"), "--listen=\(path)"])
+    while try #require(try daemon.errors.line()).contains("listening") == false {}
+    let (holder, asker) = (try RawClient(path: path), try RawClient(path: path))
+    for client in [holder, asker] { try client.greet() }
+    try holder.send(Hold(), serial: 1, name: "a", text: "busy")
+    #expect(try holder.next(.ok).header.serial == 1)
+    // Each is logged as a warning. A pipe takes some 30 of them.
+    let reason = String(repeating: "x", count: 2_000)
+    func override(_ serial: Serial) throws {
+      try asker.send(Ask(flags: .overrides, overrideReason: reason), serial: serial, name: "a")
+      #expect(try asker.nextVerdict().isOverridden)
+    }
+    for serial in 1...100 as ClosedRange<Serial> { try override(serial) }
+    for _ in 0..<10 { #expect(try daemon.errors.line()?.contains("overridden") == true) }
+    try override(101)
+    var line = ""
+    while !line.contains("lines were left out") { line = try #require(try daemon.errors.line()) }
+    #expect(daemon.end(SIGTERM) == 0)
+  }
+
   // MARK: The watchdog
 
   @Test("the daemon feeds the watchdog while its run loop turns, and only then")

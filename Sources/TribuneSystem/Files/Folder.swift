@@ -69,18 +69,32 @@ package enum Folder {
     }
   }
 
-  /// Runs `body` while no other process does so with the same folder. Waits for others without a time limit.
+  /// Runs `body` while no other process does so with the same folder.
+  ///
+  /// Other daemons hold the lock for moments. Everybody who may read the folder can hold it for ever, so after
+  /// `limit`, `body` runs without it.
   package static func withLock<Result>(
-    _ path: String, _ body: () throws(Errno) -> Result
+    _ path: String, within limit: Duration = .seconds(5), _ body: () throws(Errno) -> Result
   ) throws(Errno) -> Result {
     let folder = FileDescriptor(
       owning: try retrying { unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
     let descriptor = folder.rawValue
-    _ = try retrying { flock(descriptor, LOCK_EX) }
+    let end = SuspendingClock.now.advanced(by: limit)
+    while try !lock(descriptor), SuspendingClock.now < end { Thread.sleep(milliseconds: 1) }
     let result = try body()
     // The lock ends with its descriptor.
     folder.close()
     return result
+  }
+
+  /// - Returns: whether no other process holds the lock.
+  private static func lock(_ descriptor: CInt) throws(Errno) -> Bool {
+    do throws(Errno) {
+      _ = try retrying { flock(descriptor, LOCK_EX | LOCK_NB) }
+      return true
+    } catch  where error == .again {
+      return false
+    }
   }
 
   /// The path with C's zero at the end.

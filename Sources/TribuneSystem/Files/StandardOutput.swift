@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TribuneWire
 
 /// The standard output.
 package enum StandardOutput {
@@ -40,6 +41,24 @@ package enum StandardError {
   package static func writeLine(_ text: String) {
     let line = Array("\(text)\n".utf8)
     while unsafe Glibc.write(STDERR_FILENO, line, line.count) == -1, errno == EINTR {}
+  }
+}
+
+extension StandardError {
+  /// The most bytes that a pipe takes at once, or not at all: pipe(7).
+  private static let pipeLength = 4096
+
+  /// Writes the text, cut to what a pipe takes at once, and a line break, if nobody has to wait for that.
+  ///
+  /// - Returns: whether it was written.
+  package static func writeLineAtOnce(_ text: String) -> Bool {
+    do throws(Errno) {
+      guard try Poll.wait(for: STDERR_FILENO, forWriting: true, timeout: .zero) else { return false }
+    } catch {
+      return false
+    }
+    writeLine(text.prefix(utf8Length: pipeLength - 1))
+    return true
   }
 }
 

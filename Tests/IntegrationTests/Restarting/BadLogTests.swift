@@ -84,24 +84,20 @@ struct BadLogTests {
     #expect(try bus.withKept { $0.has(KeptItem(kind, 7)) } == false)
   }
 
-  /// Starts a daemon, and kills it once it has taken over. Its standard error is a pipe with space for one line only:
-  /// it blocks when it reports what it has taken over.
+  /// Starts a daemon, and kills it once it has taken over. Meanwhile it waits for the lock of the folder that it listens in.
   private func perish() throws {
     let state = try bus.withKept { try FileDescriptor.duplicate(of: $0.descriptor(.log)) }
     let before = try SavedLog(of: state.rawValue).recoveries
-    let (daemon, pipe) = (Process(), Pipe())
-    let length = try retrying { fcntl(pipe.fileHandleForWriting.fileDescriptor, 1031, 4096) }  // F_SETPIPE_SZ
-    try pipe.fileHandleForWriting.write(contentsOf: Data(count: Int(length) - 64))
-    daemon.executableURL = URL(fileURLWithPath: try Programs.path(of: "tribuned"))
-    daemon.arguments = [
-      "--config=\(bus.folder.path)/etc", "--listen=\(bus.path)", "--keeper=\(bus.keeper.path)",
-    ]
-    daemon.standardError = pipe
-    try daemon.run()
+    let listened = try TestFolder()
+    let folder = unsafe FileDescriptor(owning: open(listened.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
+    try #require(flock(folder.rawValue, LOCK_EX) == 0)
+    let daemon = try RunningProgram([
+      Programs.path(of: "tribuned"), "--config=\(bus.folder.path)/etc", "--listen=\(listened.path)/bus",
+      "--keeper=\(bus.keeper.path)",
+    ])
     while try SavedLog(of: state.rawValue).recoveries == before { sched_yield() }
-    kill(daemon.processIdentifier, SIGKILL)
-    daemon.waitUntilExit()
-    #expect(daemon.terminationStatus == SIGKILL)
+    #expect(daemon.end(SIGKILL) == -SIGKILL)
+    folder.close()
   }
 
   @Test("a log is dropped when three daemons in a row have died while they took it over, and not before")
