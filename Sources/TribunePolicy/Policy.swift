@@ -70,7 +70,8 @@ package struct Policy: Equatable, Sendable {
     switch decision {
     case .allowed(let index): "allowed by \(lines[index].origin)"
     case .denied(let index): "denied by \(lines[index].origin)"
-    case .notAllowed: "no line of the policy allows it"
+    case .notAllowed:
+      lines.isEmpty ? "the policy has no lines" : "no line of the policy allows it"
     }
   }
 

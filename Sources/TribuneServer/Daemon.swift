@@ -64,14 +64,21 @@ package final class Daemon {
       return status
     }
     let path = livePath(arguments)
+    let endings: [EndingEntry]
     do {
-      let endings = try LiveBus(at: path).endings(by: configuration.access)
-      for ending in endings { print("\(ending.connection) of \(ending.peer.summary): \(ending.why)") }
-      if endings.isEmpty { print("Nothing would end.") }
-      return status
+      endings = try LiveBus(at: path).endings(by: configuration.access)
     } catch {
       let why = (error as? WireError)?.message ?? "\(error)"
       StandardError.writeLine("tribuned: the bus at \(path) does not say what would end: \(why)")
+      return 1
+    }
+    var lines = endings.map { "\($0.connection) of \($0.peer.summary): \($0.why)\n" }
+    if lines.isEmpty { lines = ["Nothing would end.\n"] }
+    do throws(Errno) {
+      try StandardOutput.write(Array(lines.joined().utf8))
+      return status
+    } catch {
+      StandardError.writeLine("tribuned: cannot write to standard output: \(error)")
       return 1
     }
   }
