@@ -40,11 +40,12 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "TribuneSystem", dependencies: ["CTribuneLinux", "TribuneWire"], swiftSettings: strict),
     .target(name: "TribuneLog", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: strict),
+    .target(name: "TribuneVarlink", dependencies: ["TribuneJSON", "TribuneWire"], swiftSettings: strict),
     .target(
       name: "TribuneServer",
       dependencies: [
         "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribunePolicy",
-        "TribuneProtocols", "TribuneSystem", "TribuneWire",
+        "TribuneProtocols", "TribuneSystem", "TribuneVarlink", "TribuneWire",
       ],
       swiftSettings: mainActor),
     .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: caller),
@@ -88,6 +89,9 @@ let package = Package(
       name: "TribuneProtocolsTests", dependencies: ["TribuneProtocols", "TribuneWire"], swiftSettings: strict),
     .testTarget(
       name: "TribuneJSONTests", dependencies: ["TribuneJSON", "TribuneWire"], swiftSettings: strict),
+    .testTarget(
+      name: "TribuneVarlinkTests", dependencies: ["TribuneJSON", "TribuneVarlink", "TribuneWire"],
+      swiftSettings: strict),
     .testTarget(
       name: "TribuneSystemTests",
       dependencies: ["CTribuneLinux", "TribuneSystem", "TribuneTestSupport", "TribuneWire"],

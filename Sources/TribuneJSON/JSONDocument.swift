@@ -117,6 +117,42 @@ import TribuneWire
     return String(repairing: unsafe RawSpan(_unsafeStart: start, byteCount: json_string_length(value)))
   }
 
+  /// Nil for what is neither true nor false.
+  package var bool: Bool? {
+    switch unsafe value.pointee.type {
+    case JSON_TRUE: true
+    case JSON_FALSE: false
+    default: nil
+    }
+  }
+
+  /// The number, if it is an integer; nil for all else.
+  package var integer: Int? {
+    guard isInteger else { return nil }
+    if case JSON_INTEGER = unsafe value.pointee.type { return unsafe Int(json_integer_value(value)) }
+    return unsafe Int(json_real_value(value))
+  }
+
+  /// A number, rounded to 53 bits; nil for other kinds.
+  package var number: Double? { kind == .number ? unsafe json_number_value(value) : nil }
+
+  /// A copy that needs no document.
+  package var copy: JSONValue {
+    switch kind {
+    case .null: .null
+    case .bool: .bool(bool == true)
+    case .number:
+      if case JSON_INTEGER = unsafe value.pointee.type {
+        .integer(unsafe Int(json_integer_value(value)))
+      } else {
+        .number(unsafe json_real_value(value))
+      }
+    case .string: .string(string ?? "")
+    case .array: .array((0..<count).compactMap { self[$0]?.copy })
+    case .object: .object(members.map { ($0.name, $0.value.copy) })
+    }
+  }
+
   /// Whether it is a string with exactly this text.
   package func isString(_ text: String) -> Bool {
     guard kind == .string, let start = unsafe json_string_value(value) else { return false }

@@ -39,6 +39,12 @@ package struct JSONText: Equatable, Sendable {
     self.bytes = bytes
   }
 
+  /// Takes what a `JSONDocument` can be made of: other JSON takes too long to check.
+  package init(bounded bytes: [UInt8]) throws(SyntaxError) {
+    _ = try JSONDocument(bytes.rawBytes)
+    self.bytes = bytes
+  }
+
   /// The same value without white space between its parts. Characters that could act on a terminal are escaped.
   package var compact: String { JSONFormatter.format(bytes, isPretty: false) }
 }

@@ -8,6 +8,8 @@ package indirect enum JSONValue: Sendable {
   case bool(Bool)
   case integer(Int)
   case unsigned(UInt64)
+  /// Finite, and written with as few digits as it takes to read it back.
+  case number(Double)
   /// Seconds, to the microsecond.
   case seconds(Duration)
   case string(String)
@@ -32,6 +34,7 @@ package indirect enum JSONValue: Sendable {
     case .bool(let value): output += value ? "true" : "false"
     case .integer(let number): output += String(number)
     case .unsigned(let number): output += String(number)
+    case .number(let number): output += number.description
     case .seconds(let duration): output += duration.decimalSeconds
     case .string(let string): Self.write(string, to: &output)
     case .text(let text): output += text.compact

@@ -3,6 +3,7 @@
 import Dispatch
 import TribuneCore
 import TribuneSystem
+import TribuneVarlink
 import TribuneWire
 
 /// The process around the bus: command line, configuration, sockets, signals and the service manager.
@@ -190,27 +191,48 @@ package final class Daemon {
   }
 
   private func listen(mode: UInt32) throws {
-    let listening = bus.passed.takeListening()
-    for socket in listening {
+    let passed = bus.passed.takeListening()
+    for socket in passed {
       let descriptor = FileDescriptor(owning: socket.descriptor)
       let path = UnixSocket.path(of: descriptor)
-      try bus.listen(on: try Listener(passed: descriptor, path: path))
+      let isVarlink = socket.name == Self.varlinkName
+      try bus.listen(on: try Listener(passed: descriptor, path: path, isVarlink: isVarlink))
       log.info("listening on \(path), passed as \(socket.name)")
     }
-    if let first = listening.first {
-      server.lister.address = "unix:\(server.acceptor.listeners.first?.path ?? first.name)"
-      return
+    if let path = Self.varlinkPath(arguments), passed.isEmpty {
+      try listen(at: path, mode: mode, isVarlink: true)
     }
-    let path = Self.listenPath(arguments)
+    let first = server.acceptor.listeners.first { !$0.isVarlink }
+    let path = first?.path ?? Self.listenPath(arguments)
+    if first == nil { try listen(at: path, mode: mode) }
     server.lister.address = "unix:\(path)"
+  }
+
+  private func listen(at path: String, mode: UInt32, isVarlink: Bool = false) throws {
+    let what = isVarlink ? "listening for Varlink on" : "listening on"
     // The last daemon's socket, on which clients may have connected meanwhile.
     if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
-      try bus.listen(on: try Listener(takenOver: kept, path: path, file: file))
+      try bus.listen(on: try Listener(takenOver: kept, path: path, file: file, isVarlink: isVarlink))
       server.acceptor.setMode(mode)
-      log.info("listening on \(path), taken over from another daemon")
+      log.info("\(what) \(path), taken over from another daemon")
     } else {
-      try bus.listen(on: try Listener(path: path, mode: mode))
-      log.info("listening on \(path)")
+      try bus.listen(on: try Listener(path: path, mode: mode, isVarlink: isVarlink))
+      log.info("\(what) \(path)")
+    }
+  }
+
+  /// `FileDescriptorName=` of the socket on which clients speak Varlink.
+  private static let varlinkName = "varlink"
+
+  /// Where to listen for calls of Varlink: at the given path, or beside the bus's socket if that is where clients look for
+  /// it; nil for nowhere.
+  private static func varlinkPath(_ arguments: DaemonArguments) -> String? {
+    switch arguments.varlinkPath {
+    case "none": nil
+    case let path?: path
+    case nil:
+      arguments.listenPath == nil
+        ? "\(Folder.parent(of: listenPath(arguments)))/\(VarlinkInterface.bus)" : nil
     }
   }
 

@@ -20,6 +20,9 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   package var action = Action.serve
   /// The path of the socket, if systemd passes none.
   package var listenPath: String?
+  /// The path of the socket on which clients speak Varlink, if systemd passes none: `none` for none. Nil for one beside the
+  /// bus's socket, unless that has a path of its own.
+  package var varlinkPath: String?
   /// The path of the keeper's socket, if the bus has a keeper.
   package var keeperPath: String?
   package var configurationDirectory = Configuration.systemDirectory
@@ -40,13 +43,16 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = String(parts[0])
       // No value is silently ignored.
-      guard given.insert(name).inserted || !["--listen", "--keeper", "--config"].contains(name) else {
+      guard given.insert(name).inserted || !["--listen", "--varlink", "--keeper", "--config"].contains(name)
+      else {
         throw UsageError(description: "\(name) is given twice")
       }
       let attached = parts.count == 2 ? String(parts[1]) : nil
       switch name {
       case "--listen":
         listenPath = try Self.value(of: name, attached, &rest)
+      case "--varlink":
+        varlinkPath = try Self.value(of: name, attached, &rest)
       case "--keeper":
         keeperPath = try Self.value(of: name, attached, &rest)
       case "--config":
@@ -97,6 +103,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
     puts questions to their delegates.
 
       --listen=PATH    Listen on a socket at PATH, unless systemd passes one
+      --varlink=PATH   Take Varlink calls on a socket at PATH, unless systemd passes
+                       one named varlink; none for no such socket
       --keeper=PATH    Have connections kept by the keeper at PATH, so that they
                        outlast this process
       --replace        Take the place of the bus that the keeper serves
@@ -111,7 +119,8 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
       --version        Show the version and exit
 
     Without --listen the socket is $RUNTIME_DIRECTORY/bus,
-    $XDG_RUNTIME_DIR/tribune/bus or /run/tribune/bus, the first that applies.
+    $XDG_RUNTIME_DIR/tribune/bus or /run/tribune/bus, the first that applies, and
+    Varlink's is io.tribune.Bus beside it.
 
     SIGHUP reads the configuration again. SIGTERM leaves the bus to the next daemon
     if there is a keeper, and ends it otherwise; SIGINT ends it for good.

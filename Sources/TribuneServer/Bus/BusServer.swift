@@ -89,8 +89,10 @@ final class BusServer: EventLoopTarget {
       context)
     let router = Router(
       core, sessions, recorder, sender, monitor, replier, introducer, interpreter, timeShares, context)
+    let calls = VarlinkCalls(core, sessions, recorder, replier, router, dispatcher, context)
     reader = FrameReader(
-      router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, timeShares, pool, context)
+      router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, timeShares, pool, calls,
+      context)
     handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
     dueTimeouts = DueTimeouts(sessions, sender, interpreter, acceptor, gatekeeper, reader, context)
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
@@ -214,7 +216,7 @@ final class BusServer: EventLoopTarget {
     case .connection:
       guard let session = sessions[token] else { return }
       if readiness.isWritable, session.output.isBlocked { sender.scheduleFlush(session) }
-      if session.isClosing {
+      if session.isClosing || session.varlink != nil && !session.takesCalls {
         if readiness.isEnd { gatekeeper.close(session) }
       } else if readiness.isReadable, session.isServed {
         reader.read(session)
@@ -272,7 +274,15 @@ final class BusServer: EventLoopTarget {
   /// iteration.
   @inline(__always) private func flushScheduled() {
     if sender.scheduled.value.count > Self.fewClients, phase == .serving { return flushSharingTime() }
-    while let session = sender.takeScheduled() { sender.flush(session) }
+    while let session = sender.takeScheduled() {
+      if session.varlink != nil, phase == .serving,
+        !timeShares.hasTime(for: session.account, isMuchWork: true)
+      {
+        sender.postpone(session)
+      } else {
+        sender.flush(session)
+      }
+    }
   }
 
   private func flushSharingTime() {

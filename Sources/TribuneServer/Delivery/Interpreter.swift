@@ -256,7 +256,7 @@ final class Interpreter {
 
   /// What the bus still knows of a connection that may have gone.
   private func peer(of id: ConnectionID) -> PeerIdentity {
-    sessions.detached(id)?.peer ?? sessions.departed.value.connection(id, at: context.now)?.peer ?? .gone()
+    sessions.peer(of: id, at: context.now) ?? .gone()
   }
 
   /// Queues a retained notification. If its userInfo came as a file, a client that accepts files gets it as a file.

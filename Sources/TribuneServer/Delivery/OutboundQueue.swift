@@ -232,6 +232,22 @@ nonisolated struct OutboundQueue: ~Copyable {
     openEntry = .none
   }
 
+  /// The first frame, whole. The queue must not be empty, and no part of the frame may have been sent.
+  mutating func firstFrame() -> ByteSlice {
+    precondition(!isEmpty && !isMidFrame, "no whole frame comes first")
+    completeEntry()
+    let entry = entries[head].slice
+    let start = entry.range.lowerBound + headSent
+    let length = entry.buffer.frameLength(at: start)
+    let count = min(length, entry.range.upperBound - start)
+    if count == length { return ByteSlice(entry.buffer, start..<start + length) }
+    let joined = ByteBuffer(capacity: length)
+    joined.append(entry.buffer.bytes(in: start..<start + count))
+    let rest = entries[head + 1].slice
+    joined.append(rest.buffer.bytes(in: rest.range.lowerBound..<rest.range.lowerBound + length - count))
+    return ByteSlice(joined, 0..<length)
+  }
+
   /// Calls `body` with each range of bytes that can be sent at once, in order, until it returns false. An unsent
   /// attachment always belongs to the first of them.
   func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {

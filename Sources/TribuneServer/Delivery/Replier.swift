@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribuneVarlink
 import TribuneWire
 
 /// Queues frames of the bus's own, and shows them to monitors.
@@ -32,6 +33,11 @@ final class Replier {
 
   func refuse(_ session: Session, serial: Serial, _ error: WireError) {
     if error.code == .notPermitted { denials.note(error, of: session) }
+    // Whoever has answered for the session is told.
+    if let varlink = session.varlink, CallID(serial: serial)?.method == .takeBack {
+      varlink.refusal = error
+      return
+    }
     send(Refusal(error.code), to: session, serial: serial, text: error.message)
   }
 

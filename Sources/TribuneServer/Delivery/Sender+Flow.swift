@@ -191,7 +191,8 @@ extension Sender {
 
   /// Charges to a user what its connection has not read.
   @inline(__always) func chargeQueue(of session: Session) {
-    let change = session.output.queue.byteCount - session.output.chargedByteCount
+    let change =
+      session.output.queue.byteCount + (session.varlink?.unsentCount ?? 0) - session.output.chargedByteCount
     if change != 0 { chargeQueue(of: session, change) }
   }
 

@@ -45,7 +45,11 @@ extension Sender {
     var isRead = session.output.queue.isEmpty
     var writing: Output.Writing = session.output.writing == .closed ? .closed : .open
     if !session.output.queue.isEmpty { recorder.noteSending(to: session) }
-    while writing == .open, !session.output.queue.isEmpty { writing = sendPart(of: session, &isRead) }
+    if let varlink = session.varlink {
+      if writing == .open { writing = sendReplies(of: session, varlink, &isRead) }
+    } else {
+      while writing == .open, !session.output.queue.isEmpty { writing = sendPart(of: session, &isRead) }
+    }
     recorder.noteSent(to: session)
     chargeQueue(of: session)
     if writing == .stalled { scheduleRetry(of: session) }
@@ -102,7 +106,10 @@ extension Sender {
     }
   }
 
-  func removeQueue(of session: Session) { changeQueue(of: session) { queue in queue.removeAll() } }
+  func removeQueue(of session: Session) {
+    session.varlink?.reply = nil
+    changeQueue(of: session) { queue in queue.removeAll() }
+  }
 
   // MARK: Retrying
 

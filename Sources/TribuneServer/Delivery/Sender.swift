@@ -69,6 +69,8 @@ final class Sender {
   let overShare = Cell<[UserAccount]>([])
   var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
+  /// Clients that speak Varlink, have their last reply and have sent more.
+  let answered = Cell<[Session]>([])
 
   init(
     _ recorder: Recorder, _ files: UserInfoFiles, _ sessions: SessionTable, _ loop: EventLoop,

@@ -19,6 +19,8 @@ nonisolated struct ConnectionFacts {
   var isOpen: Bool
   var acceptsFiles: Bool
   var wantsPosters: Bool
+  /// The secret of a client that speaks Varlink (`VarlinkState`); nil for others.
+  var varlinkSecret: UInt64?
   /// The counts as of this entry, or of the last compaction that copied it.
   var postedCount: UInt64
   var lostCount: UInt64
@@ -28,6 +30,7 @@ nonisolated struct ConnectionFacts {
   private static let havingSubject: UInt8 = 2
   private static let wantingPosters: UInt8 = 4
   private static let havingSomeGroups: UInt8 = 8
+  private static let speakingVarlink: UInt8 = 16
 
   init(from reader: inout FieldReader) throws(WireError) {
     slot = Int(try reader.integer(UInt32.self))
@@ -50,6 +53,7 @@ nonisolated struct ConnectionFacts {
     } else {
       subject.unit = Subject.Unit(Subject.Unit.claimed("").number, peer.units.system)
     }
+    varlinkSecret = features & Self.speakingVarlink != 0 ? try reader.integer() : nil
     postedCount = try reader.integer(UInt64.self).countable
     lostCount = try reader.integer(UInt64.self).countable
   }
@@ -65,10 +69,12 @@ nonisolated struct ConnectionFacts {
     buffer.append(
       Self.havingSubject | (acceptsFiles ? Self.acceptingFiles : 0)
         | (wantsPosters ? Self.wantingPosters : 0)
-        | (subject.groups.lookedUp == nil ? 0 : Self.havingSomeGroups))
+        | (subject.groups.lookedUp == nil ? 0 : Self.havingSomeGroups)
+        | (varlinkSecret == nil ? 0 : Self.speakingVarlink))
     buffer.append(groups: subject.groups.members)
     if let lookedUp = subject.groups.lookedUp { buffer.append(groups: lookedUp) }
     buffer.append(subject.unit.number)
+    if let varlinkSecret { buffer.append(varlinkSecret) }
     buffer.append(postedCount)
     buffer.append(lostCount)
   }
@@ -92,6 +98,7 @@ extension ConnectionFacts {
     isOpen = session.isOpen
     acceptsFiles = session.output.acceptsFiles
     wantsPosters = session.output.wantsPosters
+    varlinkSecret = session.varlink?.secret
     postedCount = session.postedCount
     lostCount = session.output.queue.lostCount
   }

@@ -80,6 +80,7 @@ extension Recovery {
         let partial = try fields.byteArray()
         var waiting: [UInt64] = []
         for _ in 0..<(try fields.integer(UInt32.self)) { waiting.append(try fields.integer()) }
+        if let varlink = session.varlink { try restoreReply(from: &fields, of: varlink) }
         // Output comes first: an error in the rest is reported behind it, and not in the middle of a frame.
         while !fields.isAtEnd { try restorePart(from: &fields, of: session) }
         recorder.noteRestoredFrames(of: session)
@@ -91,6 +92,16 @@ extension Recovery {
       context.log.warning("cannot restore the in-flight I/O of connection \(session.id): \(error.message)")
       sessions.dismissLater(session, WireError(.restarted, "in-flight frames were lost in a restart"))
     }
+  }
+
+  /// The rest of a reply that was written in part.
+  private func restoreReply(
+    from reader: inout FieldReader, of varlink: VarlinkState
+  ) throws(WireError) {
+    let rest = try reader.byteArray()
+    if !rest.isEmpty { varlink.reply = ByteBuffer(holding: rest.rawBytes) }
+    varlink.isLast = try reader.flag()
+    varlink.endsConnection = try reader.flag()
   }
 
   private func restorePart(from reader: inout FieldReader, of session: Session) throws(WireError) {

@@ -140,7 +140,7 @@ final class Recovery {
       id: id, slot: ConnectionSlot(index: found.facts.slot), descriptor: socket, cookie: found.facts.cookie,
       peer: found.facts.peer, subject: found.facts.subject,
       account: sessions.accounts.account(of: found.facts.peer.uid), connected: found.facts.connected,
-      limits: found.facts.limits,
+      limits: found.facts.limits, varlink: found.facts.varlinkSecret.map(VarlinkState.init),
       state: found.facts.isOpen ? .open : .awaitingHello)
     session.output.acceptsFiles = found.facts.acceptsFiles
     session.output.queue.restore(lostCount: found.facts.lostCount)

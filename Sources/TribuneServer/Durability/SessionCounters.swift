@@ -38,6 +38,8 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
   package static let hasLast = SessionFlags(rawValue: 32)
   /// The client was sent files that it may not have received.
   package static let hasUnreadFiles = SessionFlags(rawValue: 64)
+  /// A call of a client that speaks Varlink is under way.
+  package static let inCall = SessionFlags(rawValue: 128)
 }
 
 /// The counters of one connection in the log.

@@ -20,18 +20,19 @@ final class FrameReader {
   private static let afterLast = WireError(
     .afterLast, "bytes came behind a hold that said that it was the last frame")
 
-  private let context: ServerContext
+  let context: ServerContext
   private let sessions: SessionTable
-  private let recorder: Recorder
-  private let sender: Sender
+  let recorder: Recorder
+  let sender: Sender
   private let router: Router
   private let dispatcher: FrameDispatcher
-  private let gatekeeper: Gatekeeper
-  private let partials: PartialFrames
+  let gatekeeper: Gatekeeper
+  let calls: VarlinkCalls
+  let partials: PartialFrames
   private let quota: DescriptorQuota
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
-  private let timeShares: TimeShares
+  let timeShares: TimeShares
   /// Connections that were left for the next iteration, in order: those that this one has not read, and those of whose
   /// frames it has handled some, which come after them. So a connection with many expensive frames does not always come
   /// first.
@@ -41,9 +42,9 @@ final class FrameReader {
   init(
     _ router: Router, _ dispatcher: FrameDispatcher, _ gatekeeper: Gatekeeper, _ sessions: SessionTable,
     _ recorder: Recorder, _ sender: Sender, _ partials: PartialFrames, _ quota: DescriptorQuota,
-    _ timeShares: TimeShares, _ pool: BufferPool, _ context: ServerContext
+    _ timeShares: TimeShares, _ pool: BufferPool, _ calls: VarlinkCalls, _ context: ServerContext
   ) {
-    (self.router, self.dispatcher, self.gatekeeper) = (router, dispatcher, gatekeeper)
+    (self.router, self.dispatcher, self.gatekeeper, self.calls) = (router, dispatcher, gatekeeper, calls)
     (self.recorder, self.sender, self.pool, self.context) = (recorder, sender, pool, context)
     (self.sessions, self.partials, self.quota, self.timeShares) = (sessions, partials, quota, timeShares)
     receiveBuffer = pool.take()
@@ -71,6 +72,7 @@ final class FrameReader {
   func read(_ session: Session, canWait: Bool = true) -> Bool {
     // Frames that were sent before are taken first.
     guard session.input.deferred == nil else { return true }
+    guard session.varlink == nil || session.takesCalls else { return false }
     if canWait, timeShares.isTight, !timeShares.hasTime(for: session.account, isMuchWork: false) {
       if !session.input.isWaiting {
         session.input.isWaiting = true
@@ -94,6 +96,8 @@ final class FrameReader {
     }
     switch received {
     case .nothing: buffer.truncate(to: buffer.count - partialCount)
+    case .end where session.varlink.map { noteEnd(of: session, $0) } == true:
+      buffer.truncate(to: buffer.count - partialCount)
     case .end:
       // The client may have closed only its sending side, and may still read.
       recorder.commit()
@@ -106,7 +110,11 @@ final class FrameReader {
       if partial == nil { session.input.partialSince = context.now }
       if long == nil { partials.release(session) }
       let start = long == nil ? buffer.count - count - partialCount : 0
-      handleFrames(of: session, in: buffer, from: start, canWait: canWait)
+      if let varlink = session.varlink {
+        handleCalls(of: session, varlink, in: buffer, from: start, canWait: canWait)
+      } else {
+        handleFrames(of: session, in: buffer, from: start, canWait: canWait)
+      }
     }
     recorder.noteReceived(from: session)
     if case .nothing = received { return false }
@@ -203,7 +211,9 @@ final class FrameReader {
     unfinished.value.append(session)
   }
 
-  var hasDeferred: Bool { !waiting.value.isEmpty || !unfinished.value.isEmpty }
+  var hasDeferred: Bool {
+    !waiting.value.isEmpty || !unfinished.value.isEmpty || !sender.answered.value.isEmpty
+  }
 
   /// Begins an iteration with what the last one left. What there is no time for now, either, is left for the next one.
   func beginIteration() {
@@ -221,6 +231,7 @@ final class FrameReader {
       }
     }
     for session in toFinish { handleDeferred(of: session) }
+    if !sender.answered.value.isEmpty { handleCallsOfAnswered() }
   }
 
   private func handleDeferred(of session: Session, canWait: Bool = true) {
@@ -240,8 +251,16 @@ final class FrameReader {
   private func keepPartial(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     try partials.keep(buffer, from: start, of: session)
     guard session.input.partial != nil else { return }
-    // The space of the partial frame is free again.
+    freeTail(of: buffer, from: start)
+    watchProgress(of: session)
+  }
+
+  /// The space of a partial frame is free again, once that is kept.
+  func freeTail(of buffer: ByteBuffer, from start: Int) {
     if buffer === receiveBuffer { buffer.truncate(to: start) }
+  }
+
+  func watchProgress(of session: Session) {
     guard !session.input.isWatchedForProgress else { return }
     session.input.isWatchedForProgress = true
     context.schedule(.frame, session.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
@@ -253,7 +272,12 @@ final class FrameReader {
     let buffer = ByteBuffer(holding: bytes.rawBytes)
     session.input.partialSince = context.now
     recorder.noteReceiving(from: session)
-    try keepPartial(buffer, from: 0, of: session)
+    if session.varlink != nil {
+      try partials.keepMessages(buffer, from: 0, of: session)
+      sender.answered.value.append(session)
+    } else {
+      try keepPartial(buffer, from: 0, of: session)
+    }
   }
 
   /// Closes a connection whose partial frame has been incomplete for too long.
@@ -261,7 +285,9 @@ final class FrameReader {
     session.input.isWatchedForProgress = false
     guard session.isOpen, session.input.partial != nil else { return }
     // The bus does not read from a paused poster, or one whose frames have to wait, so it cannot complete its frame.
-    if session.pacing.isPaused || session.input.deferred != nil { session.input.partialSince = context.now }
+    if session.pacing.isPaused || session.input.deferred != nil || session.isInCall {
+      session.input.partialSince = context.now
+    }
     let due = session.input.partialSince.advanced(
       byNanoseconds: context.configuration.frameTimeoutNanoseconds)
     if due <= context.now {

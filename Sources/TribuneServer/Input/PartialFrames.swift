@@ -2,6 +2,7 @@
 
 import TribuneCore
 import TribuneSystem
+import TribuneVarlink
 import TribuneWire
 
 /// Keeps the starts of frames until the rest comes.
@@ -48,6 +49,34 @@ final class PartialFrames {
     session.input.partialReserved = reserved
     accounts.charge(reserved, of: .partialFrames, to: session.account)
   }
+
+  /// Keeps the messages of a client that speaks Varlink from `start` on, if there are any: the last one can be incomplete.
+  /// Their length is not known before their end, so long ones get twice the space each time.
+  ///
+  /// - Throws: `outOfMemory`, or `frameTooLong`.
+  func keepMessages(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
+    let count = buffer.count - start
+    let isSame = session.input.partial === buffer
+    if isSame, start == 0, count < buffer.capacity { return }
+    guard count > 0 else { return release(session) }
+    guard count < Self.messagesMax else {
+      throw WireError(.frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
+    }
+    let reserved = count < Self.shortLength ? 0 : min(Self.messagesMax, 2 * count)
+    let before = isSame ? session.input.partialReserved : 0
+    if reserved > before {
+      try accounts.require(reserved - before, of: .partialFrames, for: session.account)
+    }
+    let partial = reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: count)
+    partial.append(buffer.bytes(in: start..<buffer.count))
+    release(session)
+    session.input.partial = partial
+    session.input.partialReserved = reserved
+    accounts.charge(reserved, of: .partialFrames, to: session.account)
+  }
+
+  /// A message, and what one read brings behind it.
+  private static let messagesMax = VarlinkCall.lengthMax + 65_536
 
   func release(_ session: Session) {
     guard let partial = session.input.partial else { return }

@@ -103,12 +103,20 @@ final class Handover {
     let partial = session.input.partial
     guard partial != nil || !session.output.queue.isEmpty || !session.input.descriptors.isEmpty
     else { return nil }
-    let buffer = ByteBuffer(capacity: 256 + (partial?.count ?? 0) + session.output.queue.byteCount)
+    let buffer = ByteBuffer(
+      capacity: 256 + (partial?.count ?? 0) + session.output.queue.byteCount
+        + (session.varlink?.unsentCount ?? 0))
     buffer.append(UInt32(partial?.count ?? 0))
     if let partial { buffer.append(partial.bytes) }
     let waiting = session.input.descriptors.rawValues
     buffer.append(UInt32(waiting.count))
     for descriptor in waiting { buffer.append(files.insert(waiting: descriptor)) }
+    if let varlink = session.varlink {
+      buffer.append(UInt32(varlink.unsentCount))
+      if let reply = varlink.reply { buffer.append(reply.bytes(in: varlink.sentCount..<reply.count)) }
+      buffer.append(varlink.isLast)
+      buffer.append(varlink.endsConnection)
+    }
     session.output.queue.forEachWaiting { part in
       buffer.append(part.kind.rawValue)
       buffer.append(UInt32(part.partialCount))

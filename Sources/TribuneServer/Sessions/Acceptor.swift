@@ -62,7 +62,7 @@ final class Acceptor {
   /// Accepts the backlog of a listener.
   ///
   /// - Parameter receive: takes a new connection; throws when there are no resources for it.
-  func accept(at index: Int, _ receive: (consuming FileDescriptor) throws(Errno) -> Void) {
+  func accept(at index: Int, _ receive: (consuming FileDescriptor, Listener) throws(Errno) -> Void) {
     do throws(Errno) {
       for _ in 0..<Self.perIteration {
         guard let descriptor = try UnixSocket.accept(listeners[index].descriptor) else {
@@ -72,7 +72,7 @@ final class Acceptor {
           }
           return
         }
-        try receive(descriptor)
+        try receive(descriptor, listeners[index])
       }
     } catch {
       noteFailure(error)

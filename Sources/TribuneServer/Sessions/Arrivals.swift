@@ -14,9 +14,13 @@ final class Arrivals {
     var socket: FileDescriptor?
     let credentials: PeerCredentials
     let account: UserAccount
+    let isVarlink: Bool
 
-    init(_ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount) {
-      (self.credentials, self.account) = (credentials, account)
+    init(
+      _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount,
+      isVarlink: Bool
+    ) {
+      (self.credentials, self.account, self.isVarlink) = (credentials, account, isVarlink)
       self.socket = .some(socket)
     }
   }
@@ -34,10 +38,11 @@ final class Arrivals {
 
   /// Adds a connection, which counts for its user from now on.
   func append(
-    _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount
+    _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount,
+    isVarlink: Bool
   ) {
     accounts.charge(1, of: .connections, to: account)
-    waiting.value.append(Arrival(socket, credentials, account))
+    waiting.value.append(Arrival(socket, credentials, account, isVarlink: isVarlink))
   }
 
   /// Calls `admit` with the connections whose users have time left in this iteration, or with all.
@@ -45,7 +50,7 @@ final class Arrivals {
   /// - Throws: what `admit` throws. The connections after that one still wait.
   func admit(
     all: Bool = false,
-    _ admit: (consuming FileDescriptor, PeerCredentials, UserAccount) throws(Errno) -> Void
+    _ admit: (consuming FileDescriptor, PeerCredentials, UserAccount, _ isVarlink: Bool) throws(Errno) -> Void
   ) throws(Errno) {
     guard !isEmpty else { return }
     var left: [Arrival] = []
@@ -64,7 +69,7 @@ final class Arrivals {
       }
       accounts.charge(-1, of: .connections, to: arrival.account)
       guard let socket = arrival.socket.take() else { preconditionFailure("an arrival has its socket") }
-      try admit(socket, arrival.credentials, arrival.account)
+      try admit(socket, arrival.credentials, arrival.account, arrival.isVarlink)
     }
   }
 }

@@ -3,6 +3,7 @@
 import TribuneCore
 import TribunePolicy
 import TribuneSystem
+import TribuneVarlink
 import TribuneWire
 
 /// Lets connections in, and ends them.
@@ -61,7 +62,7 @@ final class Gatekeeper {
   }
 
   /// Handles a connection that was just accepted.
-  private func receive(_ socket: consuming FileDescriptor) throws(Errno) {
+  private func receive(_ socket: consuming FileDescriptor, _ listener: Listener) throws(Errno) {
     let credentials = try UnixSocket.peer(of: socket)
     let account = sessions.accounts.account(of: credentials.uid)
     timeShares.count(for: account)
@@ -71,15 +72,16 @@ final class Gatekeeper {
       // While too many of the user's descriptors are not closed yet, nothing is read from the connection.
       try quota.requireClosed(of: account.descriptors)
     } catch {
-      refuse(socket, error)
+      if listener.isVarlink { refuseCall(socket, error) } else { refuse(socket, error) }
       logClosing(of: "a connection of process \(credentials.pid)", error)
       return close(socket, of: account, isCharged: false)
     }
-    arrivals.append(socket, credentials, account)
+    arrivals.append(socket, credentials, account, isVarlink: listener.isVarlink)
   }
 
   private func admit(
-    _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount
+    _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount,
+    isVarlink: Bool
   ) throws(Errno) {
     let slot = sessions.nextSlot
     // The log has no counter slot for another connection. As with descriptors, one may be free later.
@@ -90,12 +92,14 @@ final class Gatekeeper {
     try UnixSocket.setCanReceiveDescriptors(true, socket)
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: socket, cookie: cookie, peer: peer, subject: subject,
-      account: account, connected: context.now, limits: context.configuration.frameLimits)
+      account: account, connected: context.now, limits: context.configuration.frameLimits,
+      varlink: isVarlink ? VarlinkState(secret: UInt64.random(in: .min ... .max)) : nil)
     try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
     sessions.insert(session)
     recorder.admit(session)
     context.log.debug("connection \(session.id) from \(session.peer.summary)")
-    awaitHello(of: session)
+    // There is no hello in Varlink.
+    if isVarlink { welcome(session) } else { awaitHello(of: session) }
   }
 
   /// Needs a descriptor for a moment. The last one of this process may just have been accepted.
@@ -178,6 +182,17 @@ final class Gatekeeper {
     // After a hello, a client that was not greeted reads the refusal like any other.
     if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
     buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
+    do throws(Errno) {
+      try sender.write(buffer, to: socket)
+    } catch {
+      context.log.debug("cannot tell a client why its connection ends: \(error)")
+    }
+  }
+
+  /// The same for a client that speaks Varlink: it takes that for the reply to its first call.
+  private func refuseCall(_ socket: borrowing FileDescriptor, _ error: WireError) {
+    let buffer = ByteBuffer(capacity: 256)
+    buffer.append(message: VarlinkError.refused(error).reply)
     do throws(Errno) {
       try sender.write(buffer, to: socket)
     } catch {

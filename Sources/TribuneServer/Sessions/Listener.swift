@@ -26,20 +26,25 @@ package final class Listener {
   package let path: String
   /// The file that this process owns and removes; nil for a socket that was passed.
   private var file: SocketFile?
+  /// Whether clients speak Varlink here.
+  package let isVarlink: Bool
 
   /// Takes over a listening socket whose file another process made and removes.
-  package init(passed descriptor: consuming FileDescriptor, path: String) throws(Errno) {
+  package init(
+    passed descriptor: consuming FileDescriptor, path: String, isVarlink: Bool = false
+  ) throws(Errno) {
     try descriptor.setNonblocking()
     try UnixSocket.setCanReceiveDescriptors(false, descriptor)
     self.descriptor = descriptor
     self.path = path
+    self.isVarlink = isVarlink
   }
 
   /// Takes over a listening socket from another daemon. From then on, this process owns its file.
   package convenience init(
-    takenOver descriptor: consuming FileDescriptor, path: String, file: SocketFile
+    takenOver descriptor: consuming FileDescriptor, path: String, file: SocketFile, isVarlink: Bool = false
   ) throws(Errno) {
-    try self.init(passed: descriptor, path: path)
+    try self.init(passed: descriptor, path: path, isVarlink: isVarlink)
     self.file = file
     // From now on, clients that connect see this process as their peer.
     try UnixSocket.listen(self.descriptor)
@@ -49,8 +54,9 @@ package final class Listener {
   /// missing.
   ///
   /// - Parameter mode: the file's permission bits, which it has from the start.
-  package init(path: String, mode: UInt32) throws(Failure) {
+  package init(path: String, mode: UInt32, isVarlink: Bool = false) throws(Failure) {
     self.path = path
+    self.isVarlink = isVarlink
     let folder = Folder.parent(of: path)
     let failure: Failure?
     do throws(Errno) {

@@ -49,6 +49,8 @@ final class Session {
   let cookie: UInt64
   /// The limits of the client's frames, as its welcome states them.
   let limits: FrameLimits
+  /// What a client that speaks Varlink has beside; nil for others.
+  let varlink: VarlinkState?
 
   var state: State {
     didSet {
@@ -70,7 +72,7 @@ final class Session {
   init(
     id: ConnectionID, slot: ConnectionSlot, descriptor: consuming FileDescriptor, cookie: UInt64,
     peer: PeerIdentity, subject: Subject, account: UserAccount, connected: Instant, limits: FrameLimits,
-    state: State = .awaitingHello
+    varlink: VarlinkState? = nil, state: State = .awaitingHello
   ) {
     self.id = id
     self.slot = slot
@@ -81,6 +83,7 @@ final class Session {
     self.account = account
     self.connected = connected
     self.limits = limits
+    self.varlink = varlink
     self.state = state
   }
 
@@ -142,11 +145,19 @@ final class Session {
   /// The events for which the event loop watches the socket.
   var interest: Readiness {
     var interest: Readiness = []
-    if !pacing.isPaused, !isClosing { interest.insert(.readable) }
+    if !pacing.isPaused, !isClosing, varlink == nil || takesCalls { interest.insert(.readable) }
     // A socket stays writable, however many files wait in it.
     if case .full = output.writing { interest.insert(.writable) }
     return interest
   }
+
+  /// Whether a client that speaks Varlink is read: not while calls wait behind the one that is under way.
+  var takesCalls: Bool {
+    !isInCall || input.partial == nil && varlink?.isHalfClosed == false
+  }
+
+  /// Whether a call of a client that speaks Varlink is under way: its last reply is not written.
+  var isInCall: Bool { output.flags.contains(.inCall) }
 
   // MARK: The journal
 

@@ -71,6 +71,11 @@ final class SessionTable {
     self[id]?.account ?? detached(id).map { accounts.account(of: $0.peer.uid) }
   }
 
+  /// The process at the other end of a connection; nil if it is not known any more.
+  func peer(of id: ConnectionID, at now: Instant) -> PeerIdentity? {
+    self[id]?.peer ?? detached(id)?.peer ?? departed.value.connection(id, at: now)?.peer
+  }
+
   // MARK: Posters
 
   /// The client wants to know who posts.

@@ -15,6 +15,8 @@ final class RestartedBus: ServedBus {
   private(set) var bus: TestBus
   /// A command to which the command lines of later daemons are appended.
   var laterWrapper: [String] = []
+  /// Options of later daemons beside those that all have.
+  var laterOptions: [String] = []
   /// The files with the daemons' standard error.
   private var logs: [String] = []
 
@@ -48,7 +50,8 @@ final class RestartedBus: ServedBus {
   /// - Parameter options: options beside `--listen`, `--config` and `--keeper`.
   func start(_ options: [String] = [], configuration: String? = nil) throws {
     bus = try TestBus(
-      configuration: configuration, wrapper: laterWrapper, arguments: ["--listen=\(path)"] + options,
+      configuration: configuration, wrapper: laterWrapper,
+      arguments: ["--listen=\(path)"] + laterOptions + options,
       folder: folder, log: "log\(logs.count)", keeper: keeper.path, manager: manager)
     logs.append(bus.logPath)
   }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+import TribuneVarlink
+import TribuneWire
+
+/// Writes the queues of clients that speak Varlink.
+///
+/// Queues have frames, as for every client. Each becomes a reply when it is written, or nothing. A frame leaves the queue
+/// when its reply is written whole.
+extension Sender {
+  /// Bytes of frames that become replies in one iteration: what is longer takes long.
+  private static let translatedMax = 16_384
+
+  /// Writes replies until the socket takes no more.
+  ///
+  /// - Parameter isRead: becomes true if the kernel takes anything.
+  func sendReplies(
+    of session: Session, _ varlink: VarlinkState, _ isRead: inout Bool
+  ) -> Output.Writing {
+    var translated = 0
+    while !session.output.queue.isEmpty {
+      if varlink.reply == nil {
+        guard translated < Self.translatedMax else {
+          postpone(session)
+          return .open
+        }
+        translated += beginReply(of: session, varlink)
+        guard varlink.reply != nil else { continue }
+      }
+      guard let reply = varlink.reply else { preconditionFailure("a reply was begun") }
+      do throws(Errno) {
+        gather.append(varlink.sentCount..<reply.count, of: reply)
+        let sent = try gather.send(to: session.descriptor)
+        isRead = isRead || sent > 0
+        varlink.sentCount += sent
+        if varlink.sentCount < reply.count { return .full }
+        endReply(of: session, varlink)
+      } catch {
+        if error.isOutOfResources { return .stalled }
+        removeQueue(of: session)
+        if !error.isDisconnection {
+          context.log.warning("cannot write to connection \(session.id): \(error)")
+          sessions.closeLater(session)
+        }
+        return .closed
+      }
+    }
+    return .open
+  }
+
+  /// Makes a reply of the first frame, or removes the frame if it is none.
+  ///
+  /// - Returns: the frame's length.
+  private func beginReply(of session: Session, _ varlink: VarlinkState) -> Int {
+    let slice = session.output.queue.firstFrame()
+    guard let reply = reply(slice, of: session, varlink) else {
+      consume(slice.count, of: session)
+      return slice.count
+    }
+    if let message = reply.message {
+      let buffer = ByteBuffer(capacity: message.utf8.count + 1)
+      buffer.append(message: message)
+      (varlink.reply, varlink.sentCount) = (buffer, 0)
+      (varlink.isLast, varlink.endsConnection) = (reply.isLast, reply.endsConnection)
+      consume(1, of: session)
+    } else {
+      consume(slice.count, of: session)
+      if reply.isLast { endCall(of: session, varlink, endsConnection: reply.endsConnection) }
+    }
+    return slice.count
+  }
+
+  private func reply(_ slice: ByteSlice, of session: Session, _ varlink: VarlinkState) -> FrameReply? {
+    guard !slice.bytes.isHello(at: 0) else { return nil }
+    do throws(WireError) {
+      guard let header = try FrameHeader(slice.bytes, at: 0, limits: .fromBus) else {
+        preconditionFailure("a queue has whole frames")
+      }
+      let translation = FrameReply.Context(
+        connection: session.id, secret: varlink.secret, isInCall: session.isInCall,
+        peer: { [sessions, context] in sessions.peer(of: $0, at: context.now) })
+      return try FrameReply(FrameView(header, slice.bytes), in: translation)
+    } catch {
+      preconditionFailure("the bus has queued a frame that it cannot read: \(error.message)")
+    }
+  }
+
+  /// The kernel has taken the reply.
+  private func endReply(of session: Session, _ varlink: VarlinkState) {
+    varlink.reply = nil
+    consume(session.output.queue.partialLeft, of: session)
+    if varlink.isLast { endCall(of: session, varlink, endsConnection: varlink.endsConnection) }
+  }
+
+  private func consume(_ count: Int, of session: Session) {
+    session.output.queue.consume(count)
+    session.output.sentByteCount &+= UInt64(count)
+    queuedByteCount -= count
+  }
+
+  /// The next call can be taken.
+  private func endCall(of session: Session, _ varlink: VarlinkState, endsConnection: Bool) {
+    let wasRead = session.interest.contains(.readable)
+    recorder.removeFlag(.inCall, of: session)
+    if endsConnection || varlink.isHalfClosed { return sessions.closeLater(session) }
+    if session.input.partial != nil { answered.value.append(session) }
+    if !wasRead { loop.updateInterest(of: session) }
+  }
+}
+
+extension ByteBuffer {
+  /// Appends a message of Varlink, and the zero byte that ends it.
+  func append(message: String) {
+    append(message)
+    append(UInt8(0))
+  }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneSystem
+import TribuneVarlink
+import TribuneWire
+
+/// Finds the calls in the bytes of clients that speak Varlink.
+///
+/// A call is taken when the last reply to the one before is written. Those that wait are kept like an incomplete message,
+/// and the client is not read meanwhile.
+extension FrameReader {
+  /// Takes the whole messages from `start` on, and keeps the rest.
+  func handleCalls(
+    of session: Session, _ varlink: VarlinkState, in buffer: ByteBuffer, from start: Int, canWait: Bool
+  ) {
+    let couldRead = session.interest.contains(.readable)
+    var position = start
+    do throws(WireError) {
+      while session.isServed, !session.isInCall,
+        let end = buffer.bytes.firstZero(from: position + varlink.scannedCount)
+      {
+        if canWait, !timeShares.hasTime(for: session.account, isMuchWork: true) {
+          sender.answered.value.append(session)
+          break
+        }
+        varlink.scannedCount = 0
+        try calls.take(buffer.bytes(in: position..<end), of: session)
+        position = end + 1
+      }
+      if position > start { session.input.partialSince = context.now }
+      guard session.isServed else { return }
+      if !session.isInCall { varlink.scannedCount = buffer.count - position }
+      try keepMessages(buffer, from: position, of: session)
+      if session.interest.contains(.readable) != couldRead { sender.loop.updateInterest(of: session) }
+    } catch {
+      gatekeeper.dismiss(session, error)
+    }
+  }
+
+  /// Goes on with the calls that clients had sent before they had their last replies.
+  func handleCallsOfAnswered() {
+    while let session = sender.answered.value.popLast() { handleKeptCalls(of: session) }
+  }
+
+  private func handleKeptCalls(of session: Session, canWait: Bool = true) {
+    guard session.isServed, let varlink = session.varlink, let kept = session.input.partial else { return }
+    let buffer = ByteBuffer(holding: kept.bytes)
+    partials.release(session)
+    handleCalls(of: session, varlink, in: buffer, from: 0, canWait: canWait)
+    recorder.noteReceived(from: session)
+  }
+
+  /// The client sends nothing more. It may still wait for replies: if it has gone altogether, an event says so.
+  ///
+  /// - Returns: false if the connection is to be closed.
+  func noteEnd(of session: Session, _ varlink: VarlinkState) -> Bool {
+    guard session.isInCall else { return false }
+    varlink.isHalfClosed = true
+    sender.loop.updateInterest(of: session)
+    return true
+  }
+
+  private func keepMessages(
+    _ buffer: ByteBuffer, from start: Int, of session: Session
+  ) throws(WireError) {
+    try partials.keepMessages(buffer, from: start, of: session)
+    guard session.input.partial != nil else { return }
+    freeTail(of: buffer, from: start)
+    watchProgress(of: session)
+  }
+}
+
+extension RawSpan {
+  /// Where the first zero byte is, from `start` on.
+  fileprivate func firstZero(from start: Int) -> Int? {
+    unsafe withUnsafeBytes { bytes in
+      unsafe bytes[min(start, bytes.count)...].firstIndex(of: 0)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// What a call asks for, as the serial of the frames that it becomes.
+///
+/// Whatever the bus sends because of a frame carries its serial, also after a restart. So replies can be made from the
+/// frames alone, and nothing has to be remembered of a call. A connection has one call at a time.
+package struct CallID: Equatable, Sendable {
+  package enum Method: UInt8, Sendable {
+    /// The reply is made already, and is the payload of an `ok`.
+    case none = 1
+    case tell
+    case ask
+    case observe
+    case delegate
+    case hold
+    /// The reply is not sent: the frame takes back what belongs to a refused call.
+    case takeBack
+  }
+
+  package var method: Method
+  package var isOneway: Bool
+  /// Which of the call's frames this is, and how many there are.
+  package var index: UInt16
+  package var count: UInt16
+
+  package init(_ method: Method, isOneway: Bool = false, index: Int = 0, of count: Int = 1) {
+    self.method = method
+    self.isOneway = isOneway
+    self.index = UInt16(index)
+    self.count = UInt16(count)
+  }
+
+  /// Whether it is the last of the call's frames.
+  package var isLast: Bool { index + 1 == count }
+
+  package var serial: Serial {
+    Serial(method.rawValue) | (isOneway ? 1 << 8 : 0) | Serial(index) << 16 | Serial(count) << 32
+  }
+
+  /// Nil for a serial that no call has.
+  package init?(serial: Serial) {
+    guard let method = Method(rawValue: UInt8(truncatingIfNeeded: serial)) else { return nil }
+    self.method = method
+    isOneway = serial & 1 << 8 != 0
+    index = UInt16(truncatingIfNeeded: serial >> 16)
+    count = UInt16(truncatingIfNeeded: serial >> 32)
+  }
+}

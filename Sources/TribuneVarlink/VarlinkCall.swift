@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneJSON
+import TribuneWire
+
+/// A message that is no call, or one of the bus's own making. The connection ends: what follows cannot be trusted.
+package struct VarlinkFlaw: Error, Equatable, Sendable {
+  package let reason: String
+}
+
+/// One call of a client (https://varlink.org/Method-Call): a JSON object, ended by a zero byte.
+package struct VarlinkCall {
+  /// Bytes that a message may have, with the zero byte.
+  package static let lengthMax = JSONDocument.lengthMax + 1
+
+  package let method: String
+  /// The members of the parameters; nil if there are none: absent, null and empty ones mean the same.
+  package let parameters: JSONNode?
+  /// The client wants no reply at all, not even an error.
+  package let isOneway: Bool
+  /// The client takes several replies.
+  package let takesMore: Bool
+  /// The client wants to speak another protocol afterwards.
+  package let wantsUpgrade: Bool
+
+  /// - Parameter message: without its zero byte.
+  package init(_ message: RawSpan) throws(VarlinkFlaw) {
+    let document: JSONDocument
+    do throws(JSONText.SyntaxError) {
+      document = try JSONDocument(message)
+    } catch {
+      throw VarlinkFlaw(reason: "a message is no JSON: \(error)")
+    }
+    let call = document.root
+    guard call.kind == .object else { throw VarlinkFlaw(reason: "a message is no JSON object") }
+    guard let method = call["method"]?.string else {
+      throw VarlinkFlaw(reason: "a message names no method")
+    }
+    self.method = method
+    isOneway = try Self.flag("oneway", of: call)
+    takesMore = try Self.flag("more", of: call)
+    wantsUpgrade = try Self.flag("upgrade", of: call)
+    guard !isOneway || !takesMore else {
+      throw VarlinkFlaw(reason: "a call wants no reply, and several ones")
+    }
+    let parameters = call["parameters"]
+    switch parameters?.kind {
+    case nil, .null: self.parameters = nil
+    case .object: self.parameters = parameters
+    default: throw VarlinkFlaw(reason: "the parameters of a call are no JSON object")
+    }
+  }
+
+  private static func flag(_ name: String, of call: JSONNode) throws(VarlinkFlaw) -> Bool {
+    guard let value = call[name], value.kind != .null else { return false }
+    guard let flag = value.bool else { throw VarlinkFlaw(reason: "the member \(name) of a call is no bool") }
+    return flag
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CThreadUser
+import Foundation
+import Glibc
+import TribuneSystem
+import TribuneTestSupport
+import TribuneWire
+
+/// A client that sends and receives messages of Varlink, also such as no library would send.
+final class VarlinkClient {
+  /// A message of the bus.
+  struct Reply: CustomStringConvertible {
+    let text: String
+    let members: [String: Any]
+
+    init(_ text: String) throws {
+      self.text = text
+      let value = try JSONSerialization.jsonObject(with: Data(text.utf8))
+      guard let members = value as? [String: Any] else {
+        throw Programs.Missing(description: "\(text) is no object")
+      }
+      self.members = members
+    }
+
+    var description: String { text }
+    var error: String? { members["error"] as? String }
+    var continues: Bool { members["continues"] as? Bool ?? false }
+
+    /// A parameter of any type, as text; empty if there is none.
+    subscript(name: String) -> String {
+      guard let value = (members["parameters"] as? [String: Any])?[name] else { return "" }
+      return "\(value)"
+    }
+
+    /// The members of the first element of an array, as text.
+    func first(of name: String) -> [String: String] {
+      let all = (members["parameters"] as? [String: Any])?[name] as? [[String: Any]]
+      return (all?.first ?? [:]).mapValues { "\($0)" }
+    }
+  }
+
+  private let descriptor: FileDescriptor
+  private var received: [UInt8] = []
+
+  /// - Parameter user: who connects; nil for the user of this process, which has to be root otherwise.
+  init(path: String, user: UInt32? = nil) throws {
+    descriptor = try UnixSocket.make(nonblocking: false)
+    if let user { _ = try retrying { thread_user_set(user) } }
+    defer { if user != nil { precondition(thread_user_set(0) == 0) } }
+    try UnixSocket.connect(descriptor, to: path)
+    try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
+  }
+
+  func send(bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let buffer = ByteBuffer(holding: Array(rest))
+      rest = rest.dropFirst(try UnixSocket.send(buffer.bytes, passing: [], to: descriptor))
+    }
+  }
+
+  /// Sends a call of `io.tribune.Bus`, or of another interface if the method has one.
+  ///
+  /// - Parameters:
+  ///   - parameters: a JSON object.
+  ///   - flags: members of the call that are true.
+  func send(_ method: String, _ parameters: String = "{}", _ flags: String...) throws {
+    let name = method.contains(".") ? method : "io.tribune.Bus.\(method)"
+    let members = flags.map { ",\"\($0)\":true" }.joined()
+    try send(bytes: Array("{\"method\":\"\(name)\",\"parameters\":\(parameters)\(members)}\0".utf8))
+  }
+
+  /// The next message; nil at the end of the connection.
+  func nextIfAny() throws -> Reply? {
+    while true {
+      if let end = received.firstIndex(of: 0) {
+        defer { received.removeSubrange(...end) }
+        return try Reply(String(decoding: received[..<end], as: UTF8.self))
+      }
+      var bytes = [UInt8](repeating: 0, count: 65_536)
+      let number = descriptor.rawValue
+      let count = try retrying { unsafe recv(number, &bytes, bytes.count, 0) }
+      if count == 0 { return nil }
+      received += bytes[..<Int(count)]
+    }
+  }
+
+  func next() throws -> Reply {
+    guard let reply = try nextIfAny() else { throw Programs.Missing(description: "the connection ends") }
+    return reply
+  }
+
+  func call(_ method: String, _ parameters: String = "{}") throws -> Reply {
+    try send(method, parameters)
+    return try next()
+  }
+
+  /// Calls a method that replies more than once.
+  ///
+  /// - Returns: the first reply.
+  func start(_ method: String, _ parameters: String) throws -> Reply {
+    try send(method, parameters, "more")
+    return try next()
+  }
+
+  func endWriting() { UnixSocket.endWriting(descriptor) }
+}
+
+extension VarlinkClient {
+  convenience init(_ bus: some ServedBus, as user: UInt32? = nil) throws {
+    try self.init(path: "\(bus.path).varlink", user: user)
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneVarlink
+import TribuneWire
+
+/// Replies are made from frames alone.
+@Suite("Replies")
+struct FrameReplyTests {
+  private func reply<F: FrameFields>(
+    to fields: F, serial: Serial, isInCall: Bool = true, text: String = ""
+  ) throws -> FrameReply {
+    let buffer = ByteBuffer(capacity: 256)
+    buffer.appendFrame(fields, serial: serial, name: "a", text: text)
+    let header = try #require(try FrameHeader(buffer.bytes, at: 0, limits: .fromBus))
+    return try FrameReply(
+      FrameView(header, buffer.bytes),
+      in: FrameReply.Context(connection: .bus, secret: 1, isInCall: isInCall, peer: { _ in nil }))
+  }
+
+  @Test("a call of several frames is ready when the last one is")
+  func several() throws {
+    #expect(try reply(to: Okay(), serial: CallID(.observe, index: 0, of: 2).serial).message == nil)
+    let last = try reply(to: Okay(), serial: CallID(.observe, index: 1, of: 2).serial)
+    #expect(last.message?.contains("ready") == true && !last.isLast)
+  }
+
+  @Test("what is refused without a reply leaves the call that is under way alone")
+  func oneway() throws {
+    let refused = try reply(to: Refusal(.invalidName), serial: CallID(.tell, isOneway: true).serial)
+    #expect(refused.message == nil && !refused.isLast)
+  }
+
+  @Test("what comes behind a call's last reply is not sent")
+  func late() throws {
+    for isInCall in [true, false] {
+      let post = try reply(to: Post(), serial: 0, isInCall: isInCall)
+      let lost = try reply(to: Lost(count: 1), serial: 0, isInCall: isInCall)
+      let end = try reply(to: Refusal(.shuttingDown), serial: 0, isInCall: isInCall, text: "stops")
+      #expect((post.message != nil) == isInCall && (lost.message != nil) == isInCall)
+      #expect((end.message != nil) == isInCall)
+    }
+  }
+}
