@@ -216,7 +216,7 @@ final class BusServer: EventLoopTarget {
     case .connection:
       guard let session = sessions[token] else { return }
       if readiness.isWritable, session.output.isBlocked { sender.scheduleFlush(session) }
-      if session.isClosing || session.varlink != nil && !session.takesCalls {
+      if session.isClosing || session.speaksVarlink && !session.takesCalls {
         if readiness.isEnd { gatekeeper.close(session) }
       } else if readiness.isReadable, session.isServed {
         reader.read(session)
@@ -275,7 +275,7 @@ final class BusServer: EventLoopTarget {
   @inline(__always) private func flushScheduled() {
     if sender.scheduled.value.count > Self.fewClients, phase == .serving { return flushSharingTime() }
     while let session = sender.takeScheduled() {
-      if session.varlink != nil, phase == .serving,
+      if session.speaksVarlink, phase == .serving,
         !timeShares.hasTime(for: session.account, isMuchWork: true)
       {
         sender.postpone(session)

@@ -191,8 +191,8 @@ extension Sender {
 
   /// Charges to a user what its connection has not read.
   @inline(__always) func chargeQueue(of session: Session) {
-    let change =
-      session.output.queue.byteCount + (session.varlink?.unsentCount ?? 0) - session.output.chargedByteCount
+    var change = session.output.queue.byteCount - session.output.chargedByteCount
+    if session.speaksVarlink { change += session.varlink?.unsentCount ?? 0 }
     if change != 0 { chargeQueue(of: session, change) }
   }
 

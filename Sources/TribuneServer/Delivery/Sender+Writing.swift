@@ -45,7 +45,7 @@ extension Sender {
     var isRead = session.output.queue.isEmpty
     var writing: Output.Writing = session.output.writing == .closed ? .closed : .open
     if !session.output.queue.isEmpty { recorder.noteSending(to: session) }
-    if let varlink = session.varlink {
+    if session.speaksVarlink, let varlink = session.varlink {
       if writing == .open { writing = sendReplies(of: session, varlink, &isRead) }
     } else {
       while writing == .open, !session.output.queue.isEmpty { writing = sendPart(of: session, &isRead) }

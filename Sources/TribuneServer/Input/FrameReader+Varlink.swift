@@ -54,9 +54,9 @@ extension FrameReader {
   /// The client sends nothing more. It may still wait for replies: if it has gone altogether, an event says so.
   ///
   /// - Returns: false if the connection is to be closed.
-  func noteEnd(of session: Session, _ varlink: VarlinkState) -> Bool {
+  func noteEnd(of session: Session) -> Bool {
     guard session.isInCall else { return false }
-    varlink.isHalfClosed = true
+    session.varlink?.isHalfClosed = true
     sender.loop.updateInterest(of: session)
     return true
   }

@@ -72,7 +72,7 @@ final class FrameReader {
   func read(_ session: Session, canWait: Bool = true) -> Bool {
     // Frames that were sent before are taken first.
     guard session.input.deferred == nil else { return true }
-    guard session.varlink == nil || session.takesCalls else { return false }
+    guard !session.speaksVarlink || session.takesCalls else { return false }
     if canWait, timeShares.isTight, !timeShares.hasTime(for: session.account, isMuchWork: false) {
       if !session.input.isWaiting {
         session.input.isWaiting = true
@@ -96,7 +96,7 @@ final class FrameReader {
     }
     switch received {
     case .nothing: buffer.truncate(to: buffer.count - partialCount)
-    case .end where session.varlink.map { noteEnd(of: session, $0) } == true:
+    case .end where session.speaksVarlink && noteEnd(of: session):
       buffer.truncate(to: buffer.count - partialCount)
     case .end:
       // The client may have closed only its sending side, and may still read.
@@ -110,7 +110,7 @@ final class FrameReader {
       if partial == nil { session.input.partialSince = context.now }
       if long == nil { partials.release(session) }
       let start = long == nil ? buffer.count - count - partialCount : 0
-      if let varlink = session.varlink {
+      if session.speaksVarlink, let varlink = session.varlink {
         handleCalls(of: session, varlink, in: buffer, from: start, canWait: canWait)
       } else {
         handleFrames(of: session, in: buffer, from: start, canWait: canWait)
@@ -272,7 +272,7 @@ final class FrameReader {
     let buffer = ByteBuffer(holding: bytes.rawBytes)
     session.input.partialSince = context.now
     recorder.noteReceiving(from: session)
-    if session.varlink != nil {
+    if session.speaksVarlink {
       try partials.keepMessages(buffer, from: 0, of: session)
       sender.answered.value.append(session)
     } else {

@@ -51,6 +51,8 @@ final class Session {
   let limits: FrameLimits
   /// What a client that speaks Varlink has beside; nil for others.
   let varlink: VarlinkState?
+  /// Whether there is that. Reading this costs no reference count.
+  let speaksVarlink: Bool
 
   var state: State {
     didSet {
@@ -84,6 +86,7 @@ final class Session {
     self.connected = connected
     self.limits = limits
     self.varlink = varlink
+    speaksVarlink = varlink != nil
     self.state = state
   }
 
@@ -145,7 +148,7 @@ final class Session {
   /// The events for which the event loop watches the socket.
   var interest: Readiness {
     var interest: Readiness = []
-    if !pacing.isPaused, !isClosing, varlink == nil || takesCalls { interest.insert(.readable) }
+    if !pacing.isPaused, !isClosing, !speaksVarlink || takesCalls { interest.insert(.readable) }
     // A socket stays writable, however many files wait in it.
     if case .full = output.writing { interest.insert(.writable) }
     return interest
