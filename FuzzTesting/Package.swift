@@ -42,10 +42,12 @@ let package = Package(
       name: "TribuneLog", dependencies: ["TribuneSystem", "TribuneWire"],
       swiftSettings: instrumented + [.unsafeFlags(["-enable-testing"])]),
     .target(
+      name: "TribuneVarlink", dependencies: ["TribuneJSON", "TribuneWire"], swiftSettings: instrumented),
+    .target(
       name: "TribuneServer",
       dependencies: [
         "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribunePolicy",
-        "TribuneProtocols", "TribuneSystem", "TribuneWire",
+        "TribuneProtocols", "TribuneSystem", "TribuneVarlink", "TribuneWire",
       ],
       swiftSettings: mainActor),
     .executableTarget(
@@ -60,6 +62,9 @@ let package = Package(
     .executableTarget(
       name: "FuzzProtocols", dependencies: ["CLibFuzzer", "TribuneProtocols"], swiftSettings: instrumented,
       linkerSettings: linked),
+    .executableTarget(
+      name: "FuzzVarlink", dependencies: ["CLibFuzzer", "TribuneJSON", "TribuneVarlink", "TribuneWire"],
+      swiftSettings: instrumented, linkerSettings: linked),
     .executableTarget(
       name: "FuzzBus", dependencies: ["CLibFuzzer", "TribuneCore", "TribunePolicy", "TribuneWire"],
       swiftSettings: instrumented,

@@ -9,7 +9,7 @@ package import TribuneWire
 package struct CallID: Equatable, Sendable {
   package enum Method: UInt8, Sendable {
     /// The reply is made already, and is the payload of an `ok`.
-    case none = 1
+    case madeReply = 1
     case tell
     case ask
     case observe
@@ -33,7 +33,7 @@ package struct CallID: Equatable, Sendable {
   }
 
   /// Whether it is the last of the call's frames.
-  package var isLast: Bool { index + 1 == count }
+  package var isLast: Bool { Int(index) + 1 == Int(count) }
 
   package var serial: Serial {
     Serial(method.rawValue) | (isOneway ? 1 << 8 : 0) | Serial(index) << 16 | Serial(count) << 32

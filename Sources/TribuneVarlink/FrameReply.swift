@@ -79,7 +79,7 @@ package struct FrameReply {
   private static func okay(_ frame: FrameView, _ call: CallID?) throws(WireError) -> FrameReply {
     guard let call else { return .nothing }
     switch call.method {
-    case .none: return FrameReply(message: String(repairing: frame.payload), isLast: true)
+    case .madeReply: return FrameReply(message: String(repairing: frame.payload), isLast: true)
     case .tell: return FrameReply(last: [])
     case .observe, .delegate: return call.isLast ? FrameReply(more: [("kind", .string("ready"))]) : .nothing
     case .hold: return FrameReply(more: [("hold", .unsigned(try frame.decode(Okay.self).delegate))])

@@ -51,7 +51,7 @@ final class VarlinkCalls {
 
   private func send(_ reply: String, to session: Session) {
     recorder.setFlag(.inCall, of: session)
-    replier.send(Okay(), to: session, serial: CallID(.none).serial, text: reply)
+    replier.send(Okay(), to: session, serial: CallID(.madeReply).serial, text: reply)
   }
 
   /// Hands the frames of a call to the bus. If it refuses one, those before it are taken back.
