@@ -23,8 +23,8 @@ EXAMPLEDIR = $(DOCDIR)/examples
 CONFDIR = $(SYSCONFDIR)/tribune
 CONF_FOLDERS = $(CONFDIR)/tribuned.conf.d $(CONFDIR)/delegates.d $(CONFDIR)/protocols.d $(CONFDIR)/policy.d
 INSTALL_FOLDERS = $(BINDIR) $(SYSTEMUNITDIR) $(USERUNITDIR) $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR) \
-  $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man8 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(EXAMPLEDIR)/molly-guard $(CONF_FOLDERS)
-BUS_UNITS = tribuned.service tribuned.socket tribuned-keeper.service tribuned-keeper.socket
+  $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(MANDIR)/man8 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(EXAMPLEDIR)/molly-guard $(CONF_FOLDERS)
+BUS_UNITS = tribuned.service tribuned.socket tribuned-varlink.socket tribuned-keeper.service tribuned-keeper.socket
 UNITS = $(BUS_UNITS) tribune-delegates.service $(BUS_UNITS:%=user/%)
 EXAMPLE_UNITS = $(notdir $(wildcard $(addprefix systemd/examples/*.,service socket timer path target conf)))
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
@@ -40,7 +40,7 @@ FUZZ_TARGETS ?=
 RELEASE := .build/release
 # What is made of the table of options and the configuration, beside the programs.
 MANUAL := $(RELEASE)/manual.d
-PAGES := tribunectl.1 tribuned.8 tribuned.conf.5 tribune-policy.5
+PAGES := tribunectl.1 tribuned.8 tribuned.conf.5 tribune-policy.5 tribune-varlink.7
 SHELLS := bash zsh fish
 MADE := $(addprefix $(RELEASE)/,tribuned tribunectl) $(PAGES:%=$(MANUAL)/%) $(SHELLS:%=$(MANUAL)/tribunectl.%)
 # What keeps an idle daemon small: the parts of libstdc++ that are used instead of all of it, found first in

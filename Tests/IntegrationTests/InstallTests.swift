@@ -16,7 +16,9 @@ import Testing
     arguments: [
       "usr/bin/tribuned", "usr/bin/tribunectl", "usr/lib/systemd/system/tribuned.service",
       "usr/lib/systemd/system/tribuned.socket", "usr/lib/systemd/user/tribuned.service",
-      "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
+      "usr/lib/systemd/system/tribuned-varlink.socket", "usr/share/man/man7/tribune-varlink.7",
+      "usr/lib/systemd/user/tribuned-varlink.socket", "usr/lib/systemd/user/tribuned.socket",
+      "usr/lib/sysusers.d/tribune.conf",
       "usr/lib/systemd/catalog/tribune.catalog", "usr/lib/systemd/system/tribune-delegates.service",
       "etc/tribune/delegates.d", "etc/tribune/protocols.d", "etc/tribune/tribuned.conf",
       "etc/tribune/policy.d/50-default.policy", "usr/share/tribune/open.policy",

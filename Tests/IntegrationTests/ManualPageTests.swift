@@ -11,9 +11,8 @@ import Testing
     try await folder.make("install")
   }
 
-  private static let pages = [
-    "man1/tribunectl.1", "man8/tribuned.8", "man5/tribuned.conf.5", "man5/tribune-policy.5",
-  ]
+  private static let pages = ["man1/tribunectl.1", "man7/tribune-varlink.7"] + configured
+  private static let configured = ["man8/tribuned.8", "man5/tribuned.conf.5", "man5/tribune-policy.5"]
   private static let readable = ["LC_ALL": "C.UTF-8", "MANWIDTH": "1000", "MAN_KEEP_FORMATTING": ""]
 
   private func file(_ page: String) -> String { "\(folder.path)/root/usr/share/man/\(page)" }
@@ -56,7 +55,7 @@ import Testing
     }
   }
 
-  @Test("have the folder in which the configuration was installed", arguments: pages.dropFirst())
+  @Test("have the folder in which the configuration was installed", arguments: configured)
   func configurationFolder(page: String) async throws {
     #expect(try read(page).contains("\n       /etc/tribune\n"))
     try await folder.make("install", ["SYSCONFDIR=/opt/etc-of-mine"])

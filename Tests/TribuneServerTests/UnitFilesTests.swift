@@ -44,8 +44,9 @@ struct UnitFilesTests {
   private let folder: TemporaryFolder
 
   private static let units = [
-    "tribuned.service", "tribuned.socket", "tribuned-keeper.service", "tribuned-keeper.socket",
-    "tribune-delegates.service", "user/tribuned.service", "user/tribuned.socket",
+    "tribuned.service", "tribuned.socket", "tribuned-varlink.socket", "tribuned-keeper.service",
+    "tribuned-keeper.socket", "tribune-delegates.service", "user/tribuned.service", "user/tribuned.socket",
+    "user/tribuned-varlink.socket",
   ]
 
   /// The units as `make install` would write them, for programs that exist.
@@ -78,7 +79,7 @@ struct UnitFilesTests {
     let text = try String(contentsOfFile: folder.path + "/\(unit)", encoding: .utf8)
     let setting = try #require(text.split(separator: "\n").first { $0.hasPrefix("Documentation=") })
     for page in setting.dropFirst("Documentation=".count).split(separator: " ") {
-      let name = try #require(try /man:([a-z.]+)\(([0-9])\)/.wholeMatch(in: page), "\(page)")
+      let name = try #require(try /man:([a-z.-]+)\(([0-9])\)/.wholeMatch(in: page), "\(page)")
       #expect(try repositoryText("docs/man/\(name.1).\(name.2).in") != "")
     }
   }
@@ -164,6 +165,14 @@ struct UnitFilesTests {
       ),
       ("tribuned.socket", ["RuntimeDirectory=tribune"], []),
       ("user/tribuned.socket", ["RuntimeDirectory=tribune"], []),
+      (
+        "tribuned-varlink.socket",
+        [
+          "ListenStream=/run/tribune/io.tribune.Bus", "FileDescriptorName=varlink",
+          "Service=tribuned.service",
+        ],
+        ["RuntimeDirectory=tribune"]
+      ),
       ("tribuned-keeper.service", ["ExecStart=@bindir@/tribuned --keep"], []),
       (
         "tribuned-keeper.socket",
