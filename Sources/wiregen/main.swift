@@ -29,6 +29,7 @@ do {
     try write(file.text, to: "Sources/TribuneWire/Generated/\(file.name)")
   }
   try write(DissectorTables(description).text, to: "tools/tribune-frames.lua")
+  try write(PythonCodec(description).text, to: "Clients/Python/src/tribune/_wire.py")
   var tables = Tables(description)
   for document in ["docs/PROTOCOL.md", "docs/LISTING.md", "docs/ACCESS.md"] {
     try write(tables.filled(read(document)), to: document)

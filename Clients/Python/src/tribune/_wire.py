@@ -1,0 +1,2021 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Made by "make wire" from docs/tribune.wire. Change that instead.
+"""The frames of the protocol: docs/PROTOCOL.md says what they mean."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import ClassVar, Final
+
+from ._fields import FieldError, Reader, Writer
+
+# Bytes in a name or a pattern.
+NAME_LENGTH: Final = 255
+# Bytes in an object.
+OBJECT_LENGTH: Final = 255
+# Bytes of fields in one frame that the bus accepts.
+FIELDS_LENGTH: Final = 65536
+# Groups of one subject: as many as the kernel lets a process have.
+GROUPS: Final = 65537
+# Bytes in a label.
+LABEL_LENGTH: Final = 255
+# Bytes in a reason or a status. The bus cuts longer ones at a character's boundary.
+REASON_LENGTH: Final = 4096
+# Name patterns in one `attach`.
+PATTERNS_PER_DELEGATE: Final = 128
+# Patterns of the replacement delegate that an `ended` lists.
+PATTERNS_OF_REPLACEMENT: Final = 16
+# Protocols that one `attach` conforms to.
+PROTOCOLS_PER_DELEGATE: Final = 32
+# Bytes in the name of a protocol.
+PROTOCOL_NAME_LENGTH: Final = 255
+# Bytes of protocol definitions in one `declare`.
+DEFINITION_LENGTH: Final = 65536
+# Bytes of payload that every bus accepts, whatever its settings.
+PAYLOAD_LENGTH_FLOOR: Final = 65536
+# Bytes of userInfo from which on it may be sent as a memfd.
+DESCRIPTOR_PAYLOAD_LENGTH: Final = 65536
+# The largest payload limit that can be configured, in bytes.
+PAYLOAD_LENGTH_CEILING: Final = 1073741824
+
+
+class FrameKind(enum.IntEnum):
+    """The kinds of frames."""
+
+    # The bus's first frame: the client's id, and the bus's limits.
+    WELCOME = 1
+    # A refusal.
+    ERROR = 2
+    # The bus has done it.
+    OK = 3
+    # A notification.
+    POST = 4
+    # Notifications were dropped here.
+    LOST = 5
+    # An observation.
+    OBSERVE = 6
+    # Joins a delegate chain.
+    ATTACH = 7
+    # A query.
+    ASK = 8
+    # Asks one delegate.
+    QUESTION = 9
+    # The delegate's answer to a question.
+    ANSWER = 10
+    # The delegate needs more time.
+    DEFER = 11
+    # The state of a query with one delegate.
+    PROGRESS = 12
+    # The result of a query.
+    VERDICT = 13
+    # How a query ended, for the delegates that were asked.
+    CONCLUDED = 14
+    # Takes a registration or a query back.
+    CANCEL = 15
+    # Asks for a list.
+    LIST = 16
+    # One item of a list.
+    ENTRY = 17
+    # Asks for a copy of all frames that pass.
+    MONITOR = 18
+    # A frame that passed.
+    TRAFFIC = 19
+    # A standing veto.
+    HOLD = 20
+    # The bus has ended a registration.
+    ENDED = 21
+    # Names the protocol of an object's delegates, and defines protocols.
+    DECLARE = 22
+    # Suspends or resumes notifications.
+    SUSPEND = 23
+    # A notification that was retained.
+    RETAINED = 24
+    # An observer has handled an awaited notification, or could not.
+    DONE = 25
+    # Which observers have handled an awaited notification, and which have not.
+    AWAITED = 26
+    # This connection replaces one that ended.
+    SUCCEED = 27
+    # Who posts.
+    POSTER = 29
+
+
+class FrameFlags(enum.IntFlag):
+    """Flags of a frame."""
+
+    # The sender wants an `ok` when the bus has taken the frame.
+    ACKNOWLEDGE = 1
+    # The frame's userInfo is in a descriptor that comes with it; the payload is empty.
+    DESCRIPTOR = 2
+    # A receiver that does not know the frame's kind must close the connection.
+    CRITICAL = 128
+
+
+class ErrorCode(enum.IntEnum):
+    """Why a frame or a connection is refused."""
+
+    # the first bytes are not a Tribune hello
+    BAD_MAGIC = 1
+    # there is no version that both speak
+    UNSUPPORTED_VERSION = 2
+    # fields or payload over the limit
+    FRAME_TOO_LONG = 3
+    # lengths that do not fit each other; fields that end in the middle of one
+    MALFORMED_FRAME = 4
+    # a frame of a kind that the bus does not know, marked critical
+    UNKNOWN_CRITICAL_KIND = 5
+    # no hello came in time
+    HELLO_TIMEOUT = 6
+    # a frame began and did not end in time
+    FRAME_TIMEOUT = 7
+    # descriptors that belong to no frame
+    UNEXPECTED_DESCRIPTORS = 8
+    # the queued frames that cannot be dropped exceed the hard limit
+    TOO_SLOW = 9
+    # the bus has as many as its setting allows
+    TOO_MANY_CONNECTIONS = 10
+    # partial frames use too much memory or too many descriptors; the system gives the bus no memory
+    # for a long frame; or too many refused descriptors of this user are slow to close
+    OUT_OF_MEMORY = 11
+    # the bus ends
+    SHUTTING_DOWN = 12
+    # a frame says that a descriptor came with it, and none did
+    MISSING_DESCRIPTOR = 13
+    # the bus was restarted while something was under way on this connection (see *Restart*)
+    RESTARTED = 14
+    # bytes behind a `hold` that said that it was the last frame
+    AFTER_LAST = 15
+    # a kind that the bus does not know, or that clients do not send
+    UNKNOWN_KIND = 64
+    INVALID_NAME = 65
+    INVALID_PATTERN = 66
+    INVALID_OBJECT = 67
+    # a number that its field does not have, or that is over its limit
+    INVALID_VALUE = 68
+    # the name is reserved for the bus
+    RESERVED_NAME = 69
+    # the serial is still in use
+    DUPLICATE_SERIAL = 70
+    # no registration, query or awaited post has the target of a `cancel` as its serial; no such
+    # predecessor of a `succeed`
+    NOT_FOUND = 71
+    # the query does not wait for this answer, or the post for this `done`
+    NOT_ASKED = 72
+    # more than the connection may have, or than there is room for; an `attach`, `hold`, `declare`
+    # or `ask` that the bus cannot remember over a restart
+    LIMIT_EXCEEDED = 73
+    # the asker has cancelled the query, or the poster the wait
+    CANCELLED = 74
+    # the query is nested in one of the same name and object, or in too many
+    RECURSION = 75
+    # the policy does not allow it: the message has the line that denies it, or says that none
+    # allows it ([ACCESS.md](ACCESS.md))
+    NOT_PERMITTED = 76
+    # no protocol has this name
+    UNKNOWN_PROTOCOL = 77
+    # the text defines no protocols: the message has lines and columns
+    INVALID_PROTOCOL = 78
+    # the delegate does not conform to the object's protocol: the message has all reasons
+    NOT_CONFORMING = 79
+    # the object's protocol has no such method
+    UNKNOWN_NAME = 80
+    # userInfo does not fit the method: the message names the field
+    INVALID_PARAMETER = 81
+    # there is another definition or declaration already
+    CONFLICT = 82
+    # the descriptor is no sealed memfd, or not as long as the frame says
+    INVALID_DESCRIPTOR = 83
+
+
+@dataclass(slots=True, kw_only=True)
+class PeerIdentity:
+    """The process at the other end of a connection, as the kernel and systemd know it."""
+
+    # as the kernel noted them when the peer connected
+    pid: int
+    uid: int
+    gid: int
+    # the process's name (comm, 15 bytes at most); empty if it was gone too soon
+    process: str
+    # its systemd units: `SYSTEM`, the unit of the system's service manager, or `SYSTEM/USER` if it
+    # also has one of a user's service manager. SYSTEM is empty if there is none. The name of a unit
+    # has no slash
+    units: str
+
+    @classmethod
+    def read(cls, reader: Reader) -> PeerIdentity:
+        pid = reader.u32()
+        uid = reader.u32()
+        gid = reader.u32()
+        process = reader.text()
+        units = reader.text()
+        return cls(pid=pid, uid=uid, gid=gid, process=process, units=units)
+
+    def write(self, writer: Writer) -> None:
+        writer.u32(self.pid)
+        writer.u32(self.uid)
+        writer.u32(self.gid)
+        writer.text(self.process)
+        writer.text(self.units)
+
+
+@dataclass(slots=True, kw_only=True)
+class DelegateIdentity:
+    """A delegate, as others see it."""
+
+    # no other delegate gets it
+    id: int
+    label: str
+    # its process
+    peer: PeerIdentity
+
+    @classmethod
+    def read(cls, reader: Reader) -> DelegateIdentity:
+        id = reader.u64()
+        label = reader.text()
+        peer = PeerIdentity.read(reader)
+        return cls(id=id, label=label, peer=peer)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.id)
+        writer.text(self.label)
+        self.peer.write(writer)
+
+
+@dataclass(slots=True, kw_only=True)
+class Welcome:
+    """The bus's first frame: the client's id, and the bus's limits."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.WELCOME
+
+    # the client's own id, `:N` in print; no other connection gets it as long as the bus runs,
+    # including restarts that keep connections (see *Restart*)
+    connection: int
+    # bytes of payload that the bus accepts in one frame
+    payload_max: int
+    # live observations, monitors and declarations that this connection may have
+    observations_max: int
+    # live delegates and holds
+    delegates_max: int
+    # queries and awaited posts under way
+    queries_max: int
+    # milliseconds that a query or an awaited post may take at most
+    deadline_max: int
+    # milliseconds that it takes at most if its asker or poster does not say
+    deadline_default: int
+    # the daemon's process
+    bus_pid: int
+    # its version, for people
+    software: str
+
+    @classmethod
+    def read(cls, reader: Reader) -> Welcome:
+        connection = reader.u64()
+        payload_max = reader.u32()
+        observations_max = reader.u32()
+        delegates_max = reader.u32()
+        queries_max = reader.u32()
+        deadline_max = reader.u32()
+        deadline_default = reader.u32()
+        bus_pid = reader.u32()
+        software = reader.text()
+        return cls(
+            connection=connection,
+            payload_max=payload_max,
+            observations_max=observations_max,
+            delegates_max=delegates_max,
+            queries_max=queries_max,
+            deadline_max=deadline_max,
+            deadline_default=deadline_default,
+            bus_pid=bus_pid,
+            software=software,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.connection)
+        writer.u32(self.payload_max)
+        writer.u32(self.observations_max)
+        writer.u32(self.delegates_max)
+        writer.u32(self.queries_max)
+        writer.u32(self.deadline_max)
+        writer.u32(self.deadline_default)
+        writer.u32(self.bus_pid)
+        writer.text(self.software)
+
+
+@dataclass(slots=True, kw_only=True)
+class Refusal:
+    """A refusal."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.ERROR
+
+    # see *Errors*
+    code: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> Refusal:
+        code = reader.u16()
+        return cls(code=code)
+
+    def write(self, writer: Writer) -> None:
+        writer.u16(self.code)
+
+
+@dataclass(slots=True, kw_only=True)
+class Okay:
+    """The bus has done it."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.OK
+
+    # the serial that names the registration, if the frame made one; else 0
+    registration: int = 0
+    # the id of the delegate or the hold, for an `attach` or a `hold`; else 0
+    delegate: int = 0
+
+    @classmethod
+    def read(cls, reader: Reader) -> Okay:
+        registration = reader.u64()
+        delegate = reader.u64()
+        return cls(registration=registration, delegate=delegate)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.registration)
+        writer.u64(self.delegate)
+
+
+@dataclass(slots=True, kw_only=True)
+class Cancel:
+    """Takes a registration or a query back."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.CANCEL
+
+    # the serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of
+    # the same connection
+    target: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> Cancel:
+        target = reader.u64()
+        return cls(target=target)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.target)
+
+
+@dataclass(slots=True, kw_only=True)
+class Succeed:
+    """This connection replaces one that ended."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.SUCCEED
+
+    # the id of that connection
+    predecessor: int
+    # how many notifications it had received: each `post`, `retained` and `traffic`, and with each
+    # `lost` its count
+    received: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> Succeed:
+        predecessor = reader.u64()
+        received = reader.u64()
+        return cls(predecessor=predecessor, received=received)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.predecessor)
+        writer.u64(self.received)
+
+
+class PostOptions(enum.IntFlag):
+    """Options of a post beyond plain delivery."""
+
+    # Delivered to suspended connections too, after what is buffered for them.
+    IMMEDIATELY = 1
+    # Kept as the last of its name and object. Without userInfo, the kept one is removed.
+    RETAIN = 2
+    # Replaces waiting notifications of the same name.
+    COALESCE_BY_NAME = 4
+    # Replaces waiting notifications about the same object; with `coalesceByName`, of the same name
+    # and object.
+    COALESCE_BY_OBJECT = 8
+    # The poster waits until the awaited observers have acknowledged.
+    AWAITED = 16
+
+
+class PostingStyle(enum.IntEnum):
+    """When a notification is delivered; the styles of Cocoa's NSNotificationQueue."""
+
+    NOW = 0
+    # At the end of the bus's loop iteration in which it arrived.
+    AS_SOON_AS_POSSIBLE = 1
+    # When the bus has nothing else to do.
+    WHEN_IDLE = 2
+
+
+@dataclass(slots=True, kw_only=True)
+class Post:
+    """A notification."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.POST
+
+    options: PostOptions = PostOptions(0)
+    style: PostingStyle = PostingStyle.NOW
+    # awaited: milliseconds until the poster is answered; 0 is the bus's own setting for queries
+    deadline: int = 0
+    # bytes of userInfo in the descriptor; anything but 0 without one is `invalidValue`
+    length: int = 0
+
+    @classmethod
+    def read(cls, reader: Reader) -> Post:
+        if not reader.left:
+            return cls()
+        options = PostOptions(reader.u8())
+        style = PostingStyle(reader.u8())
+        deadline = reader.u32()
+        length = reader.u32()
+        return cls(options=options, style=style, deadline=deadline, length=length)
+
+    def write(self, writer: Writer) -> None:
+        if self == Post():
+            return
+        writer.u8(self.options)
+        writer.u8(self.style)
+        writer.u32(self.deadline)
+        writer.u32(self.length)
+
+
+@dataclass(slots=True, kw_only=True)
+class Lost:
+    """Notifications were dropped here."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.LOST
+
+    # notifications that were dropped for this connection at this place in its stream
+    count: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> Lost:
+        count = reader.u64()
+        return cls(count=count)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.count)
+
+
+class ObserveOptions(enum.IntFlag):
+    """Options of an observation."""
+
+    # Matching retained notifications are delivered first.
+    RETAINED = 1
+    # Posters of awaited notifications wait for this observer.
+    AWAITED = 2
+
+
+class SuspensionBehavior(enum.IntEnum):
+    """How notifications are handled while a connection is suspended; the behaviours of Cocoa's
+    NSDistributedNotificationCenter.
+    """
+
+    # The last of each name and object is delivered on resumption.
+    COALESCE = 0
+    # They are dropped.
+    DROP = 1
+    # All are delivered on resumption, as far as the buffer holds them.
+    HOLD = 2
+    # They are delivered at once, after what is buffered.
+    DELIVER_IMMEDIATELY = 3
+
+
+@dataclass(slots=True, kw_only=True)
+class Observe:
+    """An observation."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.OBSERVE
+
+    options: ObserveOptions = ObserveOptions(0)
+    # how notifications are treated while the connection is suspended
+    suspension: SuspensionBehavior = SuspensionBehavior.COALESCE
+
+    @classmethod
+    def read(cls, reader: Reader) -> Observe:
+        if not reader.left:
+            return cls()
+        options = ObserveOptions(reader.u8())
+        suspension = SuspensionBehavior(reader.u8())
+        return cls(options=options, suspension=suspension)
+
+    def write(self, writer: Writer) -> None:
+        if self == Observe():
+            return
+        writer.u8(self.options)
+        writer.u8(self.suspension)
+
+
+@dataclass(slots=True, kw_only=True)
+class Suspend:
+    """Suspends or resumes notifications."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.SUSPEND
+
+    is_suspended: bool
+
+    @classmethod
+    def read(cls, reader: Reader) -> Suspend:
+        is_suspended = reader.flag()
+        return cls(is_suspended=is_suspended)
+
+    def write(self, writer: Writer) -> None:
+        writer.flag(self.is_suspended)
+
+
+@dataclass(slots=True, kw_only=True)
+class Retained:
+    """A notification that was retained."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.RETAINED
+
+    # microseconds since it was posted
+    age: int
+    # bytes of userInfo in the descriptor; 0 without
+    length: int = 0
+
+    @classmethod
+    def read(cls, reader: Reader) -> Retained:
+        age = reader.u64()
+        length = reader.u32()
+        return cls(age=age, length=length)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.age)
+        writer.u32(self.length)
+
+
+@dataclass(slots=True, kw_only=True)
+class Done:
+    """An observer has handled an awaited notification, or could not."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.DONE
+
+    # the sender of the notification
+    poster: int
+    # its serial
+    post: int
+    has_failed: bool = False
+
+    @classmethod
+    def read(cls, reader: Reader) -> Done:
+        poster = reader.u64()
+        post = reader.u64()
+        has_failed = reader.flag()
+        return cls(poster=poster, post=post, has_failed=has_failed)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.poster)
+        writer.u64(self.post)
+        writer.flag(self.has_failed)
+
+
+class ObserverFailure(enum.IntEnum):
+    """Why an observer has not acknowledged."""
+
+    # It had not acknowledged at the deadline.
+    TIMED_OUT = 0
+    # Its connection ended before it acknowledged.
+    GONE = 1
+    # It reported a failure.
+    FAILED = 2
+
+
+@dataclass(slots=True, kw_only=True)
+class MissingObserver:
+    """An observer that has not acknowledged."""
+
+    connection: int
+    peer: PeerIdentity
+    # it is gone if its connection ended first
+    failure: ObserverFailure
+    # its reason; else empty
+    reason: str
+    # microseconds from the post to this failure
+    elapsed: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> MissingObserver:
+        connection = reader.u64()
+        peer = PeerIdentity.read(reader)
+        failure = ObserverFailure(reader.u8())
+        reason = reader.text()
+        elapsed = reader.u64()
+        return cls(
+            connection=connection,
+            peer=peer,
+            failure=failure,
+            reason=reason,
+            elapsed=elapsed,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.connection)
+        self.peer.write(writer)
+        writer.u8(self.failure)
+        writer.text(self.reason)
+        writer.u64(self.elapsed)
+
+
+@dataclass(slots=True, kw_only=True)
+class Awaited:
+    """Which observers have handled an awaited notification, and which have not."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.AWAITED
+
+    # how many connections have said `done`
+    acknowledged: int
+    # those that have not, by connection
+    missing: list[MissingObserver]
+
+    @classmethod
+    def read(cls, reader: Reader) -> Awaited:
+        acknowledged = reader.u32()
+        missing = [MissingObserver.read(record) for record in reader.records()]
+        return cls(acknowledged=acknowledged, missing=missing)
+
+    def write(self, writer: Writer) -> None:
+        writer.u32(self.acknowledged)
+        writer.records(self.missing)
+
+
+@dataclass(slots=True, kw_only=True)
+class PosterFacts:
+    """Who posts."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.POSTER
+
+    # the sender
+    connection: int
+    # where to remember it, until another sender gets the same slot
+    slot: int
+    # its process; pid 0, uid and gid 4,294,967,295 and empty texts are not known (any more)
+    peer: PeerIdentity
+
+    @classmethod
+    def read(cls, reader: Reader) -> PosterFacts:
+        connection = reader.u64()
+        slot = reader.u32()
+        peer = PeerIdentity.read(reader)
+        return cls(connection=connection, slot=slot, peer=peer)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.connection)
+        writer.u32(self.slot)
+        self.peer.write(writer)
+
+
+@dataclass(slots=True, kw_only=True)
+class Monitor:
+    """Asks for a copy of all frames that pass."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.MONITOR
+
+    @classmethod
+    def read(cls, reader: Reader) -> Monitor:
+        return cls()
+
+    def write(self, writer: Writer) -> None:
+        return
+
+
+@dataclass(slots=True, kw_only=True)
+class Traffic:
+    """A frame that passed."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.TRAFFIC
+
+    # microseconds since 1970, UTC
+    time: int
+    # the connection that it came from; 0 for the bus
+    from_: int
+    # the connection that it went to; 0 for a `post` that is delivered to its receivers, and for a
+    # frame to the bus
+    to: int
+    # how many received it; 0 for a frame to the bus alone
+    receivers: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> Traffic:
+        time = reader.u64()
+        from_ = reader.u64()
+        to = reader.u64()
+        receivers = reader.u32()
+        return cls(time=time, from_=from_, to=to, receivers=receivers)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.time)
+        writer.u64(self.from_)
+        writer.u64(self.to)
+        writer.u32(self.receivers)
+
+
+class FailurePolicy(enum.IntEnum):
+    """How a delegate counts that is `timedOut`, `gone` or `failed`."""
+
+    VETO = 0
+    ABSTAIN = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Attach:
+    """Joins a delegate chain."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.ATTACH
+
+    # place in the chain: lower is asked first; equals go by time of attaching
+    order: int = 0
+    # how it counts if it is `timedOut`, `gone` or `failed`
+    failure_policy: FailurePolicy = FailurePolicy.VETO
+    # milliseconds that it may be silent; 0 is the bus's own setting (5 s)
+    timeout: int = 0
+    # for people, in verdicts and lists
+    label: str = ""
+    # the names that it responds to: 1 to 128 patterns; none is `invalidPattern`. It is asked about
+    # no others
+    patterns: list[str]
+    # replaces the object's chain by this one delegate
+    is_set: bool = False
+    # up to 32 names of protocols that it conforms to (see *Protocols*)
+    protocols: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, reader: Reader) -> Attach:
+        order = reader.i32()
+        failure_policy = FailurePolicy(reader.u8())
+        timeout = reader.u32()
+        label = reader.text()
+        patterns = reader.texts()
+        is_set = reader.flag()
+        protocols = reader.texts()
+        return cls(
+            order=order,
+            failure_policy=failure_policy,
+            timeout=timeout,
+            label=label,
+            patterns=patterns,
+            is_set=is_set,
+            protocols=protocols,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.i32(self.order)
+        writer.u8(self.failure_policy)
+        writer.u32(self.timeout)
+        writer.text(self.label)
+        writer.texts(self.patterns)
+        writer.flag(self.is_set)
+        writer.texts(self.protocols)
+
+
+@dataclass(slots=True, kw_only=True)
+class Hold:
+    """A standing veto."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.HOLD
+
+    # nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`); 0 for none. A moment in the
+    # past is `invalidValue`, and so is one from 2^63 on, which the clock cannot show
+    expiry: int = 0
+    # who holds, for verdicts and lists; at most 255 bytes
+    label: str = ""
+    # whether this is the connection's last frame. If the bus takes the hold, all registrations
+    # stay, and any byte behind the frame closes the connection with `afterLast`, also after a
+    # restart: so another process may inherit the socket and keep the hold, but do nothing else.
+    is_last: bool = False
+
+    @classmethod
+    def read(cls, reader: Reader) -> Hold:
+        expiry = reader.u64()
+        label = reader.text() if reader.left else ""
+        is_last = reader.flag() if reader.left else False
+        return cls(expiry=expiry, label=label, is_last=is_last)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.expiry)
+        writer.text(self.label)
+        writer.flag(self.is_last)
+
+
+@dataclass(slots=True, kw_only=True)
+class Declare:
+    """Names the protocol of an object's delegates, and defines protocols."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.DECLARE
+
+    # the protocol's name
+    protocol_name: str = ""
+
+    @classmethod
+    def read(cls, reader: Reader) -> Declare:
+        protocol_name = reader.text()
+        return cls(protocol_name=protocol_name)
+
+    def write(self, writer: Writer) -> None:
+        writer.text(self.protocol_name)
+
+
+class QueryMode(enum.IntEnum):
+    """How a query is put to the delegate chain."""
+
+    # All delegates are asked at once; the first veto is the verdict.
+    PARALLEL = 0
+    # All delegates are asked at once, and all answers are awaited.
+    ALL = 1
+    # One delegate is asked at a time, until one vetoes.
+    ORDER = 2
+    # One delegate is asked at a time, until one has a value.
+    FIRST = 3
+    # All delegates are asked at once, and each may have a value.
+    COLLECT = 4
+
+
+class VerdictKind(enum.IntEnum):
+    """What a query decides."""
+
+    ALLOWED = 0
+    VETOED = 1
+
+
+class QueryFlags(enum.IntFlag):
+    """Options of a query."""
+
+    # The query decides nothing, and the question says so to the delegates.
+    IS_DRY_RUN = 1
+    # The asker overrides vetoes, and gives a reason.
+    OVERRIDES = 2
+    # The asker also wants `progress` when a delegate is asked, and when its outcome is known.
+    WANTS_PROGRESS = 4
+
+
+@dataclass(slots=True, kw_only=True)
+class Ask:
+    """A query."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.ASK
+
+    # milliseconds until there must be a verdict; 0 is the bus's own setting
+    deadline: int = 0
+    # see *Queries*
+    mode: QueryMode = QueryMode.PARALLEL
+    # the verdict if nobody approves or vetoes. For names with `Default=veto` in the configuration,
+    # it is always vetoed
+    fallback: VerdictKind = VerdictKind.ALLOWED
+    # the query that a delegate of the asker's user is answering; 0 if none
+    parent: int = 0
+    flags: QueryFlags = QueryFlags(0)
+    # why vetoes are overridden; ignored without that flag
+    override_reason: str = ""
+
+    @classmethod
+    def read(cls, reader: Reader) -> Ask:
+        deadline = reader.u32()
+        mode = QueryMode(reader.u8())
+        fallback = VerdictKind(reader.u8())
+        parent = reader.u64()
+        flags = QueryFlags(reader.u8())
+        override_reason = reader.text()
+        return cls(
+            deadline=deadline,
+            mode=mode,
+            fallback=fallback,
+            parent=parent,
+            flags=flags,
+            override_reason=override_reason,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u32(self.deadline)
+        writer.u8(self.mode)
+        writer.u8(self.fallback)
+        writer.u64(self.parent)
+        writer.u8(self.flags)
+        writer.text(self.override_reason)
+
+
+@dataclass(slots=True, kw_only=True)
+class Question:
+    """Asks one delegate."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.QUESTION
+
+    # the query's id, the same for all its delegates; no other query gets it
+    query: int
+    # the delegate's id
+    delegate: int
+    # milliseconds that the delegate has
+    timeout: int
+    # who asks
+    asker: PeerIdentity
+    # the query decides nothing: the asker only wants to know
+    is_dry_run: bool = False
+    # the asker wants a value, not permission
+    wants_value: bool = False
+
+    @classmethod
+    def read(cls, reader: Reader) -> Question:
+        query = reader.u64()
+        delegate = reader.u64()
+        timeout = reader.u32()
+        asker = PeerIdentity.read(reader)
+        is_dry_run = reader.flag()
+        wants_value = reader.flag()
+        return cls(
+            query=query,
+            delegate=delegate,
+            timeout=timeout,
+            asker=asker,
+            is_dry_run=is_dry_run,
+            wants_value=wants_value,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.query)
+        writer.u64(self.delegate)
+        writer.u32(self.timeout)
+        self.asker.write(writer)
+        writer.flag(self.is_dry_run)
+        writer.flag(self.wants_value)
+
+
+class AnswerKind(enum.IntEnum):
+    """A delegate's answer."""
+
+    APPROVE = 0
+    VETO = 1
+    ABSTAIN = 2
+    FAILED = 3
+    # The payload is a value, as a data source returns it.
+    VALUE = 4
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer:
+    """The delegate's answer to a question."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.ANSWER
+
+    # as in the question, like the delegate
+    query: int
+    delegate: int
+    answer: AnswerKind
+
+    @classmethod
+    def read(cls, reader: Reader) -> Answer:
+        query = reader.u64()
+        delegate = reader.u64()
+        answer = AnswerKind(reader.u8())
+        return cls(query=query, delegate=delegate, answer=answer)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.query)
+        writer.u64(self.delegate)
+        writer.u8(self.answer)
+
+
+@dataclass(slots=True, kw_only=True)
+class Defer:
+    """The delegate needs more time."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.DEFER
+
+    query: int
+    # as in the question; 0 is the only delegate of the sender's user that the query waits for
+    delegate: int
+    # milliseconds from now
+    extension: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> Defer:
+        query = reader.u64()
+        delegate = reader.u64()
+        extension = reader.u32()
+        return cls(query=query, delegate=delegate, extension=extension)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.query)
+        writer.u64(self.delegate)
+        writer.u32(self.extension)
+
+
+class ProgressStage(enum.IntEnum):
+    """The stage of a query with one delegate."""
+
+    DEFERRED = 0
+    ASKED = 1
+    SETTLED = 2
+
+
+class OutcomeKind(enum.IntEnum):
+    """The outcome of one delegate. `held` is for holds, `answered` for values."""
+
+    APPROVED = 0
+    VETOED = 1
+    ABSTAINED = 2
+    TIMED_OUT = 3
+    GONE = 4
+    FAILED = 5
+    HELD = 6
+    ANSWERED = 7
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """The state of a query with one delegate."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.PROGRESS
+
+    query: int
+    delegate: DelegateIdentity
+    # milliseconds that it now has; 0 once it has settled
+    timeout: int
+    stage: ProgressStage = ProgressStage.DEFERRED
+    # its outcome once it has settled, as in `verdict`; else ignored
+    outcome: OutcomeKind = OutcomeKind.APPROVED
+
+    @classmethod
+    def read(cls, reader: Reader) -> Progress:
+        query = reader.u64()
+        delegate = DelegateIdentity.read(reader)
+        timeout = reader.u32()
+        stage = ProgressStage(reader.u8())
+        outcome = OutcomeKind(reader.u8())
+        return cls(query=query, delegate=delegate, timeout=timeout, stage=stage, outcome=outcome)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.query)
+        self.delegate.write(writer)
+        writer.u32(self.timeout)
+        writer.u8(self.stage)
+        writer.u8(self.outcome)
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """The outcome of one delegate."""
+
+    # for a hold, its id, its label and its process; for a missing delegate, id 0 and what is
+    # required as its label: `unit:NAME` or `label:NAME`
+    delegate: DelegateIdentity
+    outcome: OutcomeKind
+    # why, or the error; empty if none was given
+    reason: str
+    # microseconds from the question to the outcome
+    elapsed: int
+    # the value of the answer
+    value: bytes = b""
+
+    @classmethod
+    def read(cls, reader: Reader) -> Outcome:
+        delegate = DelegateIdentity.read(reader)
+        outcome = OutcomeKind(reader.u8())
+        reason = reader.text()
+        elapsed = reader.u64()
+        value = reader.blob()
+        return cls(delegate=delegate, outcome=outcome, reason=reason, elapsed=elapsed, value=value)
+
+    def write(self, writer: Writer) -> None:
+        self.delegate.write(writer)
+        writer.u8(self.outcome)
+        writer.text(self.reason)
+        writer.u64(self.elapsed)
+        writer.blob(self.value)
+
+
+@dataclass(slots=True, kw_only=True)
+class Verdict:
+    """The result of a query."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.VERDICT
+
+    query: int
+    verdict: VerdictKind
+    # nobody approved or vetoed: the verdict is the fallback; for a value query: nobody had a value
+    is_unanswered: bool
+    # the holds, the oldest first; the required delegates that are missing; then one for each
+    # delegate that has an outcome, in the chain's order. Of what does not fit, reasons are cut
+    # first and end with `…`; then the last holds and, among the delegates, the last that are no
+    # vetoes are omitted. A veto is listed if there is any, and so is every value
+    outcomes: list[Outcome]
+    # there are vetoes among the outcomes, and the asker has overridden them
+    is_overridden: bool = False
+    # as asked
+    is_dry_run: bool = False
+    # further outcomes, which are not listed: see [limits](LIMITS.md)
+    omitted_count: int = 0
+
+    @classmethod
+    def read(cls, reader: Reader) -> Verdict:
+        query = reader.u64()
+        verdict = VerdictKind(reader.u8())
+        is_unanswered = reader.flag()
+        outcomes = [Outcome.read(record) for record in reader.records()]
+        is_overridden = reader.flag()
+        is_dry_run = reader.flag()
+        omitted_count = reader.u32() if reader.left else 0
+        return cls(
+            query=query,
+            verdict=verdict,
+            is_unanswered=is_unanswered,
+            outcomes=outcomes,
+            is_overridden=is_overridden,
+            is_dry_run=is_dry_run,
+            omitted_count=omitted_count,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.query)
+        writer.u8(self.verdict)
+        writer.flag(self.is_unanswered)
+        writer.records(self.outcomes)
+        writer.flag(self.is_overridden)
+        writer.flag(self.is_dry_run)
+        writer.u32(self.omitted_count)
+
+
+class ConclusionKind(enum.IntEnum):
+    """How a query ended, for the delegates that were asked."""
+
+    ALLOWED = 0
+    VETOED = 1
+    # The asker cancelled the query, or is gone.
+    CANCELLED = 2
+
+
+@dataclass(slots=True, kw_only=True)
+class Concluded:
+    """How a query ended, for the delegates that were asked."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.CONCLUDED
+
+    # as in the question, like the delegate
+    query: int
+    delegate: int
+    conclusion: ConclusionKind
+
+    @classmethod
+    def read(cls, reader: Reader) -> Concluded:
+        query = reader.u64()
+        delegate = reader.u64()
+        conclusion = ConclusionKind(reader.u8())
+        return cls(query=query, delegate=delegate, conclusion=conclusion)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.query)
+        writer.u64(self.delegate)
+        writer.u8(self.conclusion)
+
+
+@dataclass(slots=True, kw_only=True)
+class AccessSubject:
+    """Whom a policy decides about."""
+
+    # whom the decision is about
+    uid: int
+    # of a connection with more than 128, those that the policy named when it was made
+    groups: list[int]
+    # the unit of the system's service manager; empty for none that the kernel vouches for
+    unit: str
+
+    @classmethod
+    def read(cls, reader: Reader) -> AccessSubject:
+        uid = reader.u32()
+        groups = reader.integers()
+        unit = reader.text()
+        return cls(uid=uid, groups=groups, unit=unit)
+
+    def write(self, writer: Writer) -> None:
+        writer.u32(self.uid)
+        writer.integers(self.groups)
+        writer.text(self.unit)
+
+
+@dataclass(slots=True, kw_only=True)
+class AccessQuestion:
+    """What a `list` of the subject `access` asks: may somebody do something with the frame's name
+    and object?
+    """
+
+    # the name of an action, as in tribune-policy(5)
+    action: str
+    # whom it is about; nobody for the list's connection, or for the sender if the list names none
+    subject: AccessSubject | None
+
+    @classmethod
+    def read(cls, reader: Reader) -> AccessQuestion:
+        action = reader.text()
+        subject = AccessSubject.read(reader) if reader.flag() else None
+        return cls(action=action, subject=subject)
+
+    def write(self, writer: Writer) -> None:
+        writer.text(self.action)
+        writer.flag(self.subject is not None)
+        if self.subject is not None:
+            self.subject.write(writer)
+
+
+@dataclass(slots=True, kw_only=True)
+class AccessLine:
+    """A line of a policy, and where it is."""
+
+    # the file of the line; empty if there is none
+    file: str = ""
+    # its number there, counted from 1; 0 if there is none
+    number: int = 0
+    # the line, without its comment
+    text: str = ""
+
+    @classmethod
+    def read(cls, reader: Reader) -> AccessLine:
+        file = reader.text()
+        number = reader.u32()
+        text = reader.text()
+        return cls(file=file, number=number, text=text)
+
+    def write(self, writer: Writer) -> None:
+        writer.text(self.file)
+        writer.u32(self.number)
+        writer.text(self.text)
+
+
+class AccessDecision(enum.IntEnum):
+    """How a policy decides."""
+
+    ALLOWED = 0
+    DENIED = 1
+    # No line allows it.
+    NOT_ALLOWED = 2
+    # The subject may do everything: it runs the bus, or is root on a bus without a policy.
+    EXEMPT = 3
+
+
+@dataclass(slots=True, kw_only=True)
+class AccessEntry:
+    """How the policy decides, for the subject *access*."""
+
+    # not allowed means that no line allows it; exempt, that the subject may do everything, because
+    # it runs the bus, or is root on a bus without a policy
+    decision: AccessDecision
+    # the line that decides, if one does
+    line: AccessLine
+    # whom it is about
+    subject: AccessSubject
+
+    @classmethod
+    def read(cls, reader: Reader) -> AccessEntry:
+        decision = AccessDecision(reader.u8())
+        line = AccessLine.read(reader)
+        subject = AccessSubject.read(reader)
+        return cls(decision=decision, line=line, subject=subject)
+
+    def write(self, writer: Writer) -> None:
+        writer.u8(self.decision)
+        self.line.write(writer)
+        self.subject.write(writer)
+
+
+@dataclass(slots=True, kw_only=True)
+class NearMissEntry:
+    """A line that would allow what is refused if one thing were different, for the subject
+    *access*.
+    """
+
+    line: AccessLine
+    # what is missing, for people: `needs group:operators`
+    lacks: str
+
+    @classmethod
+    def read(cls, reader: Reader) -> NearMissEntry:
+        line = AccessLine.read(reader)
+        lacks = reader.text()
+        return cls(line=line, lacks=lacks)
+
+    def write(self, writer: Writer) -> None:
+        self.line.write(writer)
+        writer.text(self.lacks)
+
+
+class ListSubject(enum.IntEnum):
+    """The subjects of a `list`."""
+
+    BUS = 0
+    CONNECTIONS = 1
+    OBSERVATIONS = 2
+    DELEGATES = 3
+    # The entries that a query with the frame's name and object would meet: holds, required
+    # delegates that are missing, and the delegates that it would be put to, in order.
+    CHAIN = 4
+    HOLDS = 5
+    # Objects that are declared or have delegates of their own.
+    OBJECTS = 6
+    PROTOCOLS = 7
+    # The members of a protocol: that of the frame's object, or the protocol with this name.
+    MEMBERS = 8
+    # Retained notifications.
+    RETAINED = 9
+    # How the policy decides about an action with the frame's name, or pattern, and its object.
+    ACCESS = 10
+    # What ends if the policy in the frame's payload replaces the one in force.
+    ENDINGS = 11
+    # Connections that have gone lately.
+    DEPARTED = 12
+    # What users have, and may have, of what they share.
+    ACCOUNTS = 13
+
+
+@dataclass(slots=True, kw_only=True)
+class List:
+    """Asks for a list."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.LIST
+
+    subject: ListSubject
+    # only items of this connection; 0 for all
+    connection: int = 0
+    # see [ACCESS.md](ACCESS.md)
+    question: AccessQuestion | None = None
+
+    @classmethod
+    def read(cls, reader: Reader) -> List:
+        subject = ListSubject(reader.u8())
+        connection = reader.u64()
+        question = AccessQuestion.read(reader) if subject is ListSubject.ACCESS else None
+        return cls(subject=subject, connection=connection, question=question)
+
+    def write(self, writer: Writer) -> None:
+        writer.u8(self.subject)
+        writer.u64(self.connection)
+        if self.question is not None:
+            self.question.write(writer)
+
+
+@dataclass(slots=True, kw_only=True)
+class BusEntry:
+    """The bus as a whole."""
+
+    pid: int = 0
+    software: str = ""
+    address: str = ""
+    # microseconds
+    uptime: int = 0
+    # at the moment
+    connections: int = 0
+    observations: int = 0
+    delegates: int = 0
+    queries: int = 0
+    # notifications taken from posters, put into observers' queues, dropped there
+    posted: int = 0
+    delivered: int = 0
+    lost: int = 0
+    # queries for permission that have a verdict, without dry runs; and how many of them were vetoed
+    asked: int = 0
+    vetoed: int = 0
+    # at the moment
+    holds: int = 0
+    # frames that the policy refused; a counter
+    denied: int = 0
+
+    @classmethod
+    def read(cls, reader: Reader) -> BusEntry:
+        pid = reader.u32()
+        software = reader.text()
+        address = reader.text()
+        uptime = reader.u64()
+        connections = reader.u32()
+        observations = reader.u32()
+        delegates = reader.u32()
+        queries = reader.u32()
+        posted = reader.u64()
+        delivered = reader.u64()
+        lost = reader.u64()
+        asked = reader.u64()
+        vetoed = reader.u64()
+        holds = reader.u32()
+        denied = reader.u64() if reader.left else 0
+        return cls(
+            pid=pid,
+            software=software,
+            address=address,
+            uptime=uptime,
+            connections=connections,
+            observations=observations,
+            delegates=delegates,
+            queries=queries,
+            posted=posted,
+            delivered=delivered,
+            lost=lost,
+            asked=asked,
+            vetoed=vetoed,
+            holds=holds,
+            denied=denied,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u32(self.pid)
+        writer.text(self.software)
+        writer.text(self.address)
+        writer.u64(self.uptime)
+        writer.u32(self.connections)
+        writer.u32(self.observations)
+        writer.u32(self.delegates)
+        writer.u32(self.queries)
+        writer.u64(self.posted)
+        writer.u64(self.delivered)
+        writer.u64(self.lost)
+        writer.u64(self.asked)
+        writer.u64(self.vetoed)
+        writer.u32(self.holds)
+        writer.u64(self.denied)
+
+
+class ConnectionState(enum.IntFlag):
+    """What a connection is like at the moment."""
+
+    # the bus does not read from it, so that its observers can catch up
+    PAUSED = 1
+    # it does not read, and so loses notifications
+    LOSSY = 2
+    # it has suspended its notifications
+    SUSPENDED = 4
+    # it would end if the bus died now
+    NOT_SURVIVING = 8
+
+
+@dataclass(slots=True, kw_only=True)
+class ConnectionEntry:
+    """A connection."""
+
+    id: int
+    peer: PeerIdentity
+    # microseconds since it connected
+    age: int
+    # its registrations, without monitors and declarations, and its queries
+    observations: int
+    delegates: int
+    queries: int
+    # bytes that wait for it to read
+    queued: int
+    # notifications that it lost, and that it posted
+    lost: int
+    posted: int
+    # paused: the bus does not read from it at the moment; lossy: it does not read; notSurviving:
+    # the bus has a keeper and the connection has registered something, but it would end if the bus
+    # died now, because there is no copy of it or no room in the log
+    state: ConnectionState
+    # bytes that are buffered for it until it resumes
+    buffered: int = 0
+    # notifications that later ones have replaced since it was suspended
+    coalesced: int = 0
+
+    @classmethod
+    def read(cls, reader: Reader) -> ConnectionEntry:
+        id = reader.u64()
+        peer = PeerIdentity.read(reader)
+        age = reader.u64()
+        observations = reader.u32()
+        delegates = reader.u32()
+        queries = reader.u32()
+        queued = reader.u64()
+        lost = reader.u64()
+        posted = reader.u64()
+        state = ConnectionState(reader.u8())
+        buffered = reader.u64()
+        coalesced = reader.u64() if reader.left else 0
+        return cls(
+            id=id,
+            peer=peer,
+            age=age,
+            observations=observations,
+            delegates=delegates,
+            queries=queries,
+            queued=queued,
+            lost=lost,
+            posted=posted,
+            state=state,
+            buffered=buffered,
+            coalesced=coalesced,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.id)
+        self.peer.write(writer)
+        writer.u64(self.age)
+        writer.u32(self.observations)
+        writer.u32(self.delegates)
+        writer.u32(self.queries)
+        writer.u64(self.queued)
+        writer.u64(self.lost)
+        writer.u64(self.posted)
+        writer.u8(self.state)
+        writer.u64(self.buffered)
+        writer.u64(self.coalesced)
+
+
+@dataclass(slots=True, kw_only=True)
+class DepartedEntry:
+    """A connection that has gone, for the subject *departed*."""
+
+    id: int
+    peer: PeerIdentity
+    # microseconds for which it was connected
+    age: int
+    # microseconds since it has gone
+    elapsed: int
+    # the error with which the bus closed it; 0 if the client closed it, or its process ended
+    reason: int
+    # notifications that it lost, and that it posted
+    lost: int
+    posted: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> DepartedEntry:
+        id = reader.u64()
+        peer = PeerIdentity.read(reader)
+        age = reader.u64()
+        elapsed = reader.u64()
+        reason = reader.u16()
+        lost = reader.u64()
+        posted = reader.u64()
+        return cls(
+            id=id,
+            peer=peer,
+            age=age,
+            elapsed=elapsed,
+            reason=reason,
+            lost=lost,
+            posted=posted,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.id)
+        self.peer.write(writer)
+        writer.u64(self.age)
+        writer.u64(self.elapsed)
+        writer.u16(self.reason)
+        writer.u64(self.lost)
+        writer.u64(self.posted)
+
+
+@dataclass(slots=True, kw_only=True)
+class AccountEntry:
+    """What a user has, and may have, of a resource that all users share, for the subject
+    *accounts*. There is one for each user and resource.
+    """
+
+    uid: int
+    # as how many users this one counts
+    weight: int
+    # whether it is root, or the user that runs the bus
+    is_privileged: bool
+    # `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`,
+    # `protocols`, `queues`, `unread-files`; later versions can have more
+    resource: str
+    # what the user has, what it may have at the moment, and what all may have together: bytes of
+    # `partial-frames`, `log`, `retained` and `queues`, a number of the others
+    used: int
+    share: int
+    total: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> AccountEntry:
+        uid = reader.u32()
+        weight = reader.u32()
+        is_privileged = reader.flag()
+        resource = reader.text()
+        used = reader.u64()
+        share = reader.u64()
+        total = reader.u64()
+        return cls(
+            uid=uid,
+            weight=weight,
+            is_privileged=is_privileged,
+            resource=resource,
+            used=used,
+            share=share,
+            total=total,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u32(self.uid)
+        writer.u32(self.weight)
+        writer.flag(self.is_privileged)
+        writer.text(self.resource)
+        writer.u64(self.used)
+        writer.u64(self.share)
+        writer.u64(self.total)
+
+
+@dataclass(slots=True)
+class Entry:
+    """One item of a list."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.ENTRY
+    # What it is, one of `bus`, `connection`, `observation`, `delegate`, `hold`, `missing`,
+    # `object`, `protocol`, `member`, `retained`, `access`, `nearMiss`, `ending`, `departed`,
+    # `account`.
+    what: str
+    content: (
+        BusEntry
+        | ConnectionEntry
+        | ObservationEntry
+        | DelegateEntry
+        | HoldEntry
+        | MissingEntry
+        | ObjectEntry
+        | ProtocolEntry
+        | MemberEntry
+        | RetainedEntry
+        | AccessEntry
+        | NearMissEntry
+        | EndingEntry
+        | DepartedEntry
+        | AccountEntry
+    )
+
+    @classmethod
+    def read(cls, reader: Reader) -> Entry:
+        match reader.u8():
+            case 0:
+                return cls("bus", BusEntry.read(reader))
+            case 1:
+                return cls("connection", ConnectionEntry.read(reader))
+            case 2:
+                return cls("observation", ObservationEntry.read(reader))
+            case 3:
+                return cls("delegate", DelegateEntry.read(reader))
+            case 4:
+                return cls("hold", HoldEntry.read(reader))
+            case 5:
+                return cls("missing", MissingEntry.read(reader))
+            case 6:
+                return cls("object", ObjectEntry.read(reader))
+            case 7:
+                return cls("protocol", ProtocolEntry.read(reader))
+            case 8:
+                return cls("member", MemberEntry.read(reader))
+            case 9:
+                return cls("retained", RetainedEntry.read(reader))
+            case 10:
+                return cls("access", AccessEntry.read(reader))
+            case 11:
+                return cls("nearMiss", NearMissEntry.read(reader))
+            case 12:
+                return cls("ending", EndingEntry.read(reader))
+            case 13:
+                return cls("departed", DepartedEntry.read(reader))
+            case 14:
+                return cls("account", AccountEntry.read(reader))
+            case other:
+                raise FieldError(f"{cls.__name__} has no alternative {other}")
+
+
+@dataclass(slots=True, kw_only=True)
+class ObservationEntry:
+    """An observation."""
+
+    connection: int
+    # object empty for any
+    pattern: str
+    object: str
+    suspension: SuspensionBehavior = SuspensionBehavior.COALESCE
+    is_awaited: bool = False
+
+    @classmethod
+    def read(cls, reader: Reader) -> ObservationEntry:
+        connection = reader.u64()
+        pattern = reader.text()
+        object = reader.text()
+        suspension = SuspensionBehavior(reader.u8())
+        is_awaited = reader.flag()
+        return cls(
+            connection=connection,
+            pattern=pattern,
+            object=object,
+            suspension=suspension,
+            is_awaited=is_awaited,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.connection)
+        writer.text(self.pattern)
+        writer.text(self.object)
+        writer.u8(self.suspension)
+        writer.flag(self.is_awaited)
+
+
+@dataclass(slots=True, kw_only=True)
+class DelegateEntry:
+    """A delegate, for the subjects *delegates* and *chain*."""
+
+    connection: int
+    delegate: DelegateIdentity
+    # empty for any
+    object: str
+    order: int
+    failure_policy: FailurePolicy
+    # milliseconds
+    timeout: int
+    patterns: list[str]
+
+    @classmethod
+    def read(cls, reader: Reader) -> DelegateEntry:
+        connection = reader.u64()
+        delegate = DelegateIdentity.read(reader)
+        object = reader.text()
+        order = reader.i32()
+        failure_policy = FailurePolicy(reader.u8())
+        timeout = reader.u32()
+        patterns = reader.texts()
+        return cls(
+            connection=connection,
+            delegate=delegate,
+            object=object,
+            order=order,
+            failure_policy=failure_policy,
+            timeout=timeout,
+            patterns=patterns,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.connection)
+        self.delegate.write(writer)
+        writer.text(self.object)
+        writer.i32(self.order)
+        writer.u8(self.failure_policy)
+        writer.u32(self.timeout)
+        writer.texts(self.patterns)
+
+
+@dataclass(slots=True, kw_only=True)
+class HoldEntry:
+    """A hold, for the subjects *holds* and *chain*."""
+
+    connection: int
+    # its id, which no delegate has, its label, and its process
+    delegate: DelegateIdentity
+    # object empty for any
+    pattern: str
+    object: str
+    why: str
+    # microseconds since it was taken
+    age: int
+    # microseconds until it expires; 0 if it does not
+    remaining: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> HoldEntry:
+        connection = reader.u64()
+        delegate = DelegateIdentity.read(reader)
+        pattern = reader.text()
+        object = reader.text()
+        why = reader.text()
+        age = reader.u64()
+        remaining = reader.u64()
+        return cls(
+            connection=connection,
+            delegate=delegate,
+            pattern=pattern,
+            object=object,
+            why=why,
+            age=age,
+            remaining=remaining,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.connection)
+        self.delegate.write(writer)
+        writer.text(self.pattern)
+        writer.text(self.object)
+        writer.text(self.why)
+        writer.u64(self.age)
+        writer.u64(self.remaining)
+
+
+@dataclass(slots=True, kw_only=True)
+class MissingEntry:
+    """A delegate that is required and not attached, for the subject *chain*."""
+
+    # `unit:NAME` or `label:NAME`: the unit of the system's service manager, or the label, that it
+    # must have; `*` if there is no delegate, and the configuration vetoes then (`Default=veto`)
+    name: str
+
+    @classmethod
+    def read(cls, reader: Reader) -> MissingEntry:
+        name = reader.text()
+        return cls(name=name)
+
+    def write(self, writer: Writer) -> None:
+        writer.text(self.name)
+
+
+@dataclass(slots=True, kw_only=True)
+class RetainedEntry:
+    """A retained notification."""
+
+    # the connection that posted it
+    connection: int
+    # the user whose account it is in
+    uid: int
+    name: str
+    object: str
+    # bytes of userInfo
+    length: int
+    # microseconds since it was posted
+    age: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> RetainedEntry:
+        connection = reader.u64()
+        uid = reader.u32()
+        name = reader.text()
+        object = reader.text()
+        length = reader.u32()
+        age = reader.u64()
+        return cls(connection=connection, uid=uid, name=name, object=object, length=length, age=age)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.connection)
+        writer.u32(self.uid)
+        writer.text(self.name)
+        writer.text(self.object)
+        writer.u32(self.length)
+        writer.u64(self.age)
+
+
+@dataclass(slots=True, kw_only=True)
+class EndingEntry:
+    """A registration that would end, for the subject *endings*."""
+
+    connection: int
+    peer: PeerIdentity
+    # what is not allowed, and by which line, for people
+    why: str
+
+    @classmethod
+    def read(cls, reader: Reader) -> EndingEntry:
+        connection = reader.u64()
+        peer = PeerIdentity.read(reader)
+        why = reader.text()
+        return cls(connection=connection, peer=peer, why=why)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.connection)
+        self.peer.write(writer)
+        writer.text(self.why)
+
+
+@dataclass(slots=True)
+class Ended:
+    """The bus has ended a registration."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.ENDED
+    # What it is, one of `replaced`, `expired`, `notPermitted`.
+    what: str
+    content: (
+        DelegateEntry
+        | None
+        | str
+    )
+
+    @classmethod
+    def read(cls, reader: Reader) -> Ended:
+        match reader.u8():
+            case 0:
+                return cls("replaced", DelegateEntry.read(reader))
+            case 1:
+                return cls("expired", None)
+            case 2:
+                return cls("notPermitted", reader.text())
+            case other:
+                raise FieldError(f"{cls.__name__} has no alternative {other}")
+
+
+@dataclass(slots=True, kw_only=True)
+class ObjectEntry:
+    """An object."""
+
+    # a pattern of objects, if it comes from the configuration
+    object: str
+    # empty if it was not declared
+    protocol_name: str
+    # delegates of this object itself
+    delegates: int
+    # the connection that declared it; 0 if none did, or the configuration
+    connection: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> ObjectEntry:
+        object = reader.text()
+        protocol_name = reader.text()
+        delegates = reader.u32()
+        connection = reader.u64()
+        return cls(
+            object=object,
+            protocol_name=protocol_name,
+            delegates=delegates,
+            connection=connection,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.text(self.object)
+        writer.text(self.protocol_name)
+        writer.u32(self.delegates)
+        writer.u64(self.connection)
+
+
+@dataclass(slots=True, kw_only=True)
+class ProtocolEntry:
+    """A protocol."""
+
+    name: str
+    # the protocols that it inherits from
+    parents: list[str]
+    # methods, inherited ones included
+    members: int
+    # the connection that defined it; 0 if a file did
+    connection: int
+    documentation: str
+
+    @classmethod
+    def read(cls, reader: Reader) -> ProtocolEntry:
+        name = reader.text()
+        parents = reader.texts()
+        members = reader.u32()
+        connection = reader.u64()
+        documentation = reader.text()
+        return cls(
+            name=name,
+            parents=parents,
+            members=members,
+            connection=connection,
+            documentation=documentation,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.text(self.name)
+        writer.texts(self.parents)
+        writer.u32(self.members)
+        writer.u64(self.connection)
+        writer.text(self.documentation)
+
+
+class MethodKind(enum.IntEnum):
+    """How a method of a protocol is called."""
+
+    # A query, which can be vetoed.
+    SHOULD = 0
+    # A notification before something happens.
+    WILL = 1
+    # A notification after something happened.
+    DID = 2
+    # A query for a value.
+    VALUE = 3
+
+
+@dataclass(slots=True, kw_only=True)
+class MemberEntry:
+    """A method of a protocol."""
+
+    # the protocol that it comes from
+    origin: str
+    kind: MethodKind
+    is_required: bool
+    name: str
+    # in Varlink's type syntax, parentheses included; result is empty unless it gives a value
+    parameters: str
+    result: str
+    documentation: str
+
+    @classmethod
+    def read(cls, reader: Reader) -> MemberEntry:
+        origin = reader.text()
+        kind = MethodKind(reader.u8())
+        is_required = reader.flag()
+        name = reader.text()
+        parameters = reader.text()
+        result = reader.text()
+        documentation = reader.text()
+        return cls(
+            origin=origin,
+            kind=kind,
+            is_required=is_required,
+            name=name,
+            parameters=parameters,
+            result=result,
+            documentation=documentation,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.text(self.origin)
+        writer.u8(self.kind)
+        writer.flag(self.is_required)
+        writer.text(self.name)
+        writer.text(self.parameters)
+        writer.text(self.result)
+        writer.text(self.documentation)
