@@ -116,13 +116,34 @@ struct PythonCodec {
     lines += [
       "            case other:",
       "                raise FieldError(f\"{cls.__name__} has no alternative {other}\")", "",
+      "    def write(self, writer: Writer) -> None:",
+      "        match self.what:",
     ]
+    for one in alternatives {
+      lines += ["            case \"\(one.name)\":", "                writer.u8(\(one.value))"]
+    }
+    // Which branches there are follows from the types, so that a type checker finds none in vain.
+    let (hasText, hasNothing) = (types.contains("str"), types.contains("None"))
+    if hasText {
+      lines += ["        if isinstance(self.content, str):", "            writer.text(self.content)"]
+    }
+    if hasText || hasNothing {
+      lines += [
+        "        \(hasText ? "el" : "")if self.content is not None:",
+        "            self.content.write(writer)",
+      ]
+    } else {
+      lines.append("        self.content.write(writer)")
+    }
+    lines.append("")
     return lines.joined(separator: "\n")
   }
 
   private func call(_ opening: String, _ arguments: [String], isUnion: Bool = false) -> [String] {
     if isUnion {
       let parts = arguments.map { $0.filter { $0 != " " } }
+      let line = String(opening.dropLast()) + parts.joined(separator: " | ")
+      if line.count <= 100 { return [line] }
       return ["\(opening)"] + parts.enumerated().map { "        \($0 == 0 ? "" : "| ")\($1)" } + ["    )"]
     }
     let line = "        \(opening)(\(arguments.joined(separator: ", ")))"

@@ -1674,6 +1674,40 @@ class Entry:
             case other:
                 raise FieldError(f"{cls.__name__} has no alternative {other}")
 
+    def write(self, writer: Writer) -> None:
+        match self.what:
+            case "bus":
+                writer.u8(0)
+            case "connection":
+                writer.u8(1)
+            case "observation":
+                writer.u8(2)
+            case "delegate":
+                writer.u8(3)
+            case "hold":
+                writer.u8(4)
+            case "missing":
+                writer.u8(5)
+            case "object":
+                writer.u8(6)
+            case "protocol":
+                writer.u8(7)
+            case "member":
+                writer.u8(8)
+            case "retained":
+                writer.u8(9)
+            case "access":
+                writer.u8(10)
+            case "nearMiss":
+                writer.u8(11)
+            case "ending":
+                writer.u8(12)
+            case "departed":
+                writer.u8(13)
+            case "account":
+                writer.u8(14)
+        self.content.write(writer)
+
 
 @dataclass(slots=True, kw_only=True)
 class ObservationEntry:
@@ -1877,11 +1911,7 @@ class Ended:
     KIND: ClassVar[FrameKind] = FrameKind.ENDED
     # What it is, one of `replaced`, `expired`, `notPermitted`.
     what: str
-    content: (
-        DelegateEntry
-        | None
-        | str
-    )
+    content: DelegateEntry | None | str
 
     @classmethod
     def read(cls, reader: Reader) -> Ended:
@@ -1894,6 +1924,19 @@ class Ended:
                 return cls("notPermitted", reader.text())
             case other:
                 raise FieldError(f"{cls.__name__} has no alternative {other}")
+
+    def write(self, writer: Writer) -> None:
+        match self.what:
+            case "replaced":
+                writer.u8(0)
+            case "expired":
+                writer.u8(1)
+            case "notPermitted":
+                writer.u8(2)
+        if isinstance(self.content, str):
+            writer.text(self.content)
+        elif self.content is not None:
+            self.content.write(writer)
 
 
 @dataclass(slots=True, kw_only=True)

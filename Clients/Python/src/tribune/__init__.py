@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client of Tribune, a bus for one host."""

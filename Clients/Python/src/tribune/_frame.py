@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hellos, and frames as a whole: a header, fields, a name, an object and a payload."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from struct import Struct
+from typing import ClassVar, Final, Protocol, Self, TypeVar
+
+from . import _wire
+from ._fields import FieldError, Reader, Writer
+from ._wire import ErrorCode, FrameFlags, FrameKind
+
+HELLO_LENGTH: Final = 16
+HEADER_LENGTH: Final = 32
+# The one version of the protocol that this client speaks.
+VERSION: Final = 1
+
+_MAGIC: Final = b"\xf1TRIBUNE"
+_HELLO: Final = Struct("<8sHHI")
+# Length, kind, flags, lengths of name and object, sender, serial, length of the fields, zero.
+_HEADER: Final = Struct("<IBBBBQQII")
+
+
+class FrameError(FieldError):
+    """Bytes that are no frame or no hello, so that those behind them cannot be told apart."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Capabilities(enum.IntFlag):
+    """What the sender of a hello can do."""
+
+    # It accepts userInfo in a descriptor.
+    DESCRIPTORS = 1
+    # It wants to know who posts.
+    POSTERS = 2
+
+
+@dataclass(slots=True)
+class Hello:
+    """What each side opens with."""
+
+    version: int = VERSION
+    minimum: int = VERSION
+    capabilities: int = 0
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """Reads the first 16 bytes of `data`.
+
+        Raises `FrameError` if they are no hello, also if fewer have come and those are none.
+        """
+        if data[:8] != _MAGIC[: len(data)]:
+            raise FrameError(ErrorCode.BAD_MAGIC, "the first bytes are not a Tribune hello")
+        if len(data) < HELLO_LENGTH:
+            raise FrameError(ErrorCode.MALFORMED_FRAME, "the hello is not complete")
+        _, version, minimum, capabilities = _HELLO.unpack_from(data)
+        return cls(int(version), int(minimum), int(capabilities))
+
+    def encode(self) -> bytes:
+        return _HELLO.pack(_MAGIC, self.version, self.minimum, self.capabilities)
+
+    def require_common_version(self) -> None:
+        """Raises `FrameError` unless the sender speaks version 1."""
+        if not self.minimum <= VERSION <= self.version:
+            raise FrameError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"the bus speaks versions {self.minimum} to {self.version}, this client {VERSION}",
+            )
+
+
+@dataclass(slots=True)
+class Limits:
+    """The longest parts of a frame that a reader accepts, in bytes."""
+
+    fields: int
+    payload: int
+
+
+# Of the bus, once it has sent its welcome: verdicts can be long, and `traffic` has a whole frame.
+FROM_BUS: Final = Limits(fields=1 << 30, payload=(1 << 30) + 1_048_576)
+# Of a peer that has not shown yet that it is a bus.
+GREETING: Final = Limits(fields=65_536, payload=65_536)
+
+
+class Frame:
+    """A frame that has arrived whole. Its parts are cut out when they are asked for."""
+
+    __slots__ = (
+        "data",
+        "fields_length",
+        "flags",
+        "kind",
+        "length",
+        "name_length",
+        "object_length",
+        "sender",
+        "serial",
+        "start",
+    )
+
+    data: bytes
+    start: int
+    length: int
+    # A number, because later versions have kinds that this one does not know.
+    kind: int
+    flags: int
+    name_length: int
+    object_length: int
+    sender: int
+    serial: int
+    fields_length: int
+
+    @classmethod
+    def decode(cls, data: bytes, start: int = 0, limits: Limits = FROM_BUS) -> Self | int:
+        """Reads the frame that begins at `start`.
+
+        Returns the number of bytes that it has if they have not all come; 0 if that is not known
+        yet. Raises `FrameError` as soon as the header is there and its lengths cannot be right.
+        """
+        available = len(data) - start
+        if available < HEADER_LENGTH:
+            return 0
+        frame = cls()
+        (length, frame.kind, frame.flags, names, objects, frame.sender, frame.serial, fields, _) = (
+            _HEADER.unpack_from(data, start)
+        )
+        payload = length - HEADER_LENGTH - fields - names - objects
+        if payload < 0:
+            raise FrameError(
+                ErrorCode.MALFORMED_FRAME, "a frame is shorter than its parts together"
+            )
+        if fields > limits.fields or payload > limits.payload:
+            raise FrameError(ErrorCode.FRAME_TOO_LONG, f"a frame of {length} bytes is too long")
+        if length > available:
+            return int(length)
+        frame.data, frame.start, frame.length = data, start, length
+        frame.name_length, frame.object_length, frame.fields_length = names, objects, fields
+        return frame
+
+    def _part(self, offset: int, count: int) -> bytes:
+        start = self.start + HEADER_LENGTH + self.fields_length + offset
+        return self.data[start : start + count]
+
+    @property
+    def reader(self) -> Reader:
+        """Reads the fields."""
+        start = self.start + HEADER_LENGTH
+        return Reader(self.data, start, start + self.fields_length)
+
+    @property
+    def name(self) -> str:
+        return self._part(0, self.name_length).decode(errors="replace")
+
+    @property
+    def object(self) -> str:
+        return self._part(self.name_length, self.object_length).decode(errors="replace")
+
+    @property
+    def route(self) -> tuple[bytes, int]:
+        """The name and the object as they are in the frame, for use as a key."""
+        return self._part(0, self.name_length + self.object_length), self.name_length
+
+    @property
+    def payload(self) -> bytes:
+        offset = self.name_length + self.object_length
+        return self._part(offset, self.length - HEADER_LENGTH - self.fields_length - offset)
+
+    @property
+    def text(self) -> str:
+        """The payload as text."""
+        return self.payload.decode(errors="replace")
+
+
+class Fields(Protocol):
+    """The fields of one kind of frame."""
+
+    KIND: ClassVar[FrameKind]
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self: ...
+
+    def write(self, writer: Writer) -> None: ...
+
+
+_AnyFields = TypeVar("_AnyFields", bound=Fields)
+
+
+def decode_fields(fields: type[_AnyFields], frame: Frame) -> _AnyFields:
+    """Reads the fields of a frame. Raises `FrameError` if they are not complete or not valid."""
+    try:
+        return fields.read(frame.reader)
+    except ValueError as error:
+        raise FrameError(
+            ErrorCode.MALFORMED_FRAME, f"a frame of kind {frame.kind} is not valid: {error}"
+        ) from error
+
+
+def encode(
+    fields: Fields,
+    *,
+    name: bytes = b"",
+    object: bytes = b"",
+    payload: bytes | bytearray | memoryview = b"",
+    serial: int = 0,
+    flags: int = 0,
+    sender: int = 0,
+) -> bytes:
+    """A whole frame. Name and object have at most 255 bytes each."""
+    writer = Writer()
+    fields.write(writer)
+    length = HEADER_LENGTH + len(writer.data) + len(name) + len(object) + len(payload)
+    header = _HEADER.pack(
+        length, fields.KIND, flags, len(name), len(object), sender, serial, len(writer.data), 0
+    )
+    return b"".join((header, writer.data, name, object, payload))
+
+
+def encode_plain_post(tail: bytes, name_length: int, payload: bytes, serial: int) -> bytes:
+    """A post without fields: the one frame that must be cheap.
+
+    `tail` is the name and the object. The rest is as in `encode`.
+    """
+    header = _HEADER.pack(
+        HEADER_LENGTH + len(tail) + len(payload),
+        FrameKind.POST,
+        0,
+        name_length,
+        len(tail) - name_length,
+        0,
+        serial,
+        0,
+        0,
+    )
+    return header + tail + payload
+
+
+class SentFrame:
+    """What a frame that waits to be written says about itself."""
+
+    __slots__ = ("deadline", "flags", "kind", "serial")
+
+    def __init__(self, frame: bytes) -> None:
+        self.kind = frame[4]
+        self.flags = frame[5]
+        self.serial = int.from_bytes(frame[16:24], "little")
+        at = _DEADLINES.get(self.kind)
+        # In milliseconds; 0 for none. A post may have no fields.
+        self.deadline = 0
+        if at is not None and frame[24:28] != b"\0\0\0\0":
+            self.deadline = int.from_bytes(frame[at : at + 4], "little")
+
+    @property
+    def wants_reply(self) -> bool:
+        """Whether a caller waits for the bus's reply."""
+        if self.kind == FrameKind.POST:
+            return bool(self.flags & FrameFlags.ACKNOWLEDGE) or self.deadline > 0
+        return self.kind != FrameKind.DEFER or bool(self.flags & FrameFlags.ACKNOWLEDGE)
+
+
+# Where the deadline of a frame is, if its kind has one.
+_DEADLINES: Final[dict[int, int]] = {
+    FrameKind.POST: HEADER_LENGTH + 2,
+    FrameKind.ASK: HEADER_LENGTH,
+}
+
+
+def with_deadline(frame: bytes, milliseconds: int) -> bytes:
+    """The same `ask` or `post` with another deadline."""
+    at = _DEADLINES[frame[4]]
+    return frame[:at] + milliseconds.to_bytes(4, "little") + frame[at + 4 :]
+
+
+# The fields of each kind.
+FIELDS: Final[dict[FrameKind, type[Fields]]] = {
+    fields.KIND: fields
+    for fields in (
+        _wire.Welcome,
+        _wire.Refusal,
+        _wire.Okay,
+        _wire.Post,
+        _wire.Lost,
+        _wire.Observe,
+        _wire.Attach,
+        _wire.Ask,
+        _wire.Question,
+        _wire.Answer,
+        _wire.Defer,
+        _wire.Progress,
+        _wire.Verdict,
+        _wire.Concluded,
+        _wire.Cancel,
+        _wire.List,
+        _wire.Entry,
+        _wire.Monitor,
+        _wire.Traffic,
+        _wire.Hold,
+        _wire.Ended,
+        _wire.Declare,
+        _wire.Suspend,
+        _wire.Retained,
+        _wire.Done,
+        _wire.Awaited,
+        _wire.Succeed,
+        _wire.PosterFacts,
+    )
+}
