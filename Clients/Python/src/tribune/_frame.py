@@ -61,6 +61,11 @@ class Hello:
         _, version, minimum, capabilities = _HELLO.unpack_from(data)
         return cls(int(version), int(minimum), int(capabilities))
 
+    @classmethod
+    def is_partial(cls, data: bytes) -> bool:
+        """Whether these are the first bytes of a hello, whose rest has not come."""
+        return len(data) < HELLO_LENGTH and data[:8] == _MAGIC[: len(data)]
+
     def encode(self) -> bytes:
         return _HELLO.pack(_MAGIC, self.version, self.minimum, self.capabilities)
 
@@ -242,7 +247,7 @@ def encode_plain_post(tail: bytes, name_length: int, payload: bytes, serial: int
 class SentFrame:
     """What a frame that waits to be written says about itself."""
 
-    __slots__ = ("deadline", "flags", "kind", "serial")
+    __slots__ = ("deadline", "flags", "is_plain_post", "kind", "serial")
 
     def __init__(self, frame: bytes) -> None:
         self.kind = frame[4]
@@ -251,15 +256,16 @@ class SentFrame:
         at = _DEADLINES.get(self.kind)
         # In milliseconds; 0 for none. A post may have no fields.
         self.deadline = 0
-        if at is not None and frame[24:28] != b"\0\0\0\0":
+        has_fields = frame[24:28] != b"\0\0\0\0"
+        if at is not None and has_fields:
             self.deadline = int.from_bytes(frame[at : at + 4], "little")
 
-    @property
-    def wants_reply(self) -> bool:
-        """Whether a caller waits for the bus's reply."""
-        if self.kind == FrameKind.POST:
-            return bool(self.flags & FrameFlags.ACKNOWLEDGE) or self.deadline > 0
-        return self.kind != FrameKind.DEFER or bool(self.flags & FrameFlags.ACKNOWLEDGE)
+        #: Whether it is a post, and nobody waits for the bus's reply to it.
+        self.is_plain_post = (
+            self.kind == FrameKind.POST
+            and not self.flags & FrameFlags.ACKNOWLEDGE
+            and not (has_fields and frame[HEADER_LENGTH] & _wire.PostOptions.AWAITED)
+        )
 
 
 # Where the deadline of a frame is, if its kind has one.

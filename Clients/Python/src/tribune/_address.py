@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the bus is, and whose bus is accepted."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final
+
+from ._errors import Code, TribuneError
+
+_SCHEME: Final = "unix:"
+_SYSTEM: Final = "/run/tribune/bus"
+# What sun_path has, without the terminating zero.
+_PATH_MAX: Final = 107
+_CREDENTIALS: Final = Struct("3i")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The path of a bus's socket, and the users whose processes may serve it; `None` for all."""
+
+    path: str
+    servers: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        return f"{_SCHEME}{self.path}"
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """Parses ``unix:PATH``."""
+        if not text.startswith(_SCHEME):
+            raise TribuneError(
+                Code.INVALID_ADDRESS, f'"{text}" is not an address of the form unix:PATH'
+            )
+        path = text.removeprefix(_SCHEME)
+        length = len(os.fsencode(path))
+        if not 0 < length <= _PATH_MAX or "\0" in path:
+            raise TribuneError(
+                Code.INVALID_ADDRESS,
+                f"the path of a socket must have 1 to {_PATH_MAX} bytes, none of them zero; "
+                f"this one has {length}",
+            )
+        return cls(path)
+
+    @classmethod
+    def resolve(cls, environment: Mapping[str, str] = os.environ) -> Address:
+        """The default: what ``TRIBUNE_ADDRESS`` says, or else the first socket that exists.
+
+        A folder that the environment names has to be this user's own, and this user or root has to
+        serve the bus there: a program that runs as root with another user's environment must not
+        let that user's delegates decide.
+        """
+        if text := environment.get("TRIBUNE_ADDRESS"):
+            return cls.parse(text)
+        user = os.geteuid()
+        # systemd separates several runtime directories with colons.
+        folders = environment.get("RUNTIME_DIRECTORY", "").split(":")
+        paths = [f"{folder}/bus" for folder in folders if folder and _is_own(folder, user)]
+        if (folder := environment.get("XDG_RUNTIME_DIR", "")) and _is_own(folder, user):
+            paths.append(f"{folder}/tribune/bus")
+        for path in paths:
+            if os.path.exists(path):
+                return cls(path, servers=(0, user))
+        return cls(_SYSTEM)
+
+    def require_server(self, connected: socket.socket) -> None:
+        """Raises `TribuneError` unless the peer of a socket is a process of a user that may."""
+        if self.servers is None:
+            return
+        credentials = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _, user, _ = _CREDENTIALS.unpack(credentials)
+        if user not in self.servers:
+            raise TribuneError(
+                Code.UNREACHABLE,
+                f"the bus at {self} is served by another user (uid {user}), and cannot be trusted",
+            )
+
+    def unreachable(self, error: OSError) -> TribuneError:
+        """Nobody listens there."""
+        remedy = ""
+        if self.path == _SYSTEM and isinstance(error, FileNotFoundError | ConnectionRefusedError):
+            remedy = "; is tribuned.socket running?"
+        return TribuneError(
+            Code.UNREACHABLE, f"no bus at {self}: {error.strerror or error}{remedy}"
+        )
+
+
+def _is_own(folder: str, user: int) -> bool:
+    try:
+        return os.stat(folder).st_uid == user
+    except OSError:
+        return False

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delegates: what they are, how they are attached, and how they are asked."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from . import _wire
+from ._errors import Code, TribuneError
+from ._listing import DelegateInfo
+from ._messages import (
+    Delivery,
+    Interrupted,
+    Peer,
+    UserInfo,
+    _WithUserInfo,
+    encoded_user_info,
+    shortened,
+)
+from ._names import Matcher, can_match_will_or_did, encoded_object, encoded_pattern
+from ._registrations import Registration
+from ._stream import Stream
+
+if TYPE_CHECKING:
+    from ._link import Link
+
+# Deliveries that wait for a busy delegate.
+_DELIVERIES_MAX: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Veto:
+    """A delegate's answer: do not, and why; at most 4,096 bytes."""
+
+    reason: str
+
+
+class _Abstention(enum.Enum):
+    ABSTAIN = "Abstain"
+
+
+#: A delegate's answer: it has no opinion.
+Abstain: Final = _Abstention.ABSTAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A delegate's answer to a question that wants a value (`Question.wants_value`)."""
+
+    value: UserInfo
+
+
+#: What a delegate answers: True to approve, False to veto without a reason, `Veto`, `Abstain`, or a
+#: `Value`. An exception is a failure, with its text as the error.
+Answer = bool | Veto | _Abstention | Value
+
+
+class FailurePolicy(enum.Enum):
+    """What a delegate's failure counts as: a timeout, a lost connection or an error."""
+
+    VETO = "veto"
+    ABSTAIN = "abstain"
+
+
+class Ending(enum.Enum):
+    """How a query has ended."""
+
+    #: What was asked about may happen now.
+    ALLOWED = "allowed"
+    VETOED = "vetoed"
+    #: The asker took it back or is gone, or this delegate cannot learn how the query ended.
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """How a query ended, for a delegate that was asked in it."""
+
+    query: int
+    ending: Ending
+
+
+@dataclass(slots=True)
+class Question(_WithUserInfo):
+    """A query, as it is put to one delegate."""
+
+    #: The name of the query, such as ``window.shouldClose``.
+    name: str
+    #: The object that it is about; empty for none.
+    object: str = ""
+    #: The payload: by convention JSON, in UTF-8.
+    user_info: bytes = b""
+    #: The query's id. A query that the delegate asks while it answers names it as its `parent`.
+    query: int = 1
+    #: Seconds that the delegate has for its answer, unless it defers.
+    timeout: float = 5.0
+    #: The process that asks.
+    asker: Peer = Peer()
+    #: The connection that asks, ``:N``.
+    connection: str = ":0"
+    #: Whether no action follows, whatever the verdict.
+    is_dry_run: bool = False
+    #: Whether a value is wanted (`Value`), rather than permission.
+    wants_value: bool = False
+    #: The id of the attachment that is asked.
+    delegate: int = 1
+    _open: OpenQuestion | None = field(default=None, repr=False, compare=False)
+
+    def defer(self, extension: float, status: str = "") -> None:
+        """Asks for more time, and tells the asker why. Never waits.
+
+        The delegate then has `extension` seconds from now, but never less than it had, and never
+        more than the asker. The status has at most 4,096 bytes. Does nothing for a question that a
+        test has made. Raises `TribuneError` with `NOT_FOUND` when the question has been answered or
+        withdrawn.
+        """
+        if self._open is not None:
+            self._open.defer(extension, status)
+
+
+class Delegate:
+    """An object that is asked before something happens, and can veto it.
+
+    Override what you need. Questions to one delegate may overlap.
+    """
+
+    async def answer(self, question: Question) -> Answer:
+        """Answers a question; abstains unless overridden.
+
+        If the question is withdrawn before it is answered, or the connection is interrupted, the
+        task is cancelled, and its answer is discarded. An exception counts as a failure.
+        """
+        return Abstain
+
+    async def concluded(self, conclusion: Conclusion) -> None:
+        """Learns how a query ended in which it was asked, so that it can undo what it prepared.
+
+        Called after `answer` has returned, once for each question, except those that detaching has
+        dropped.
+        """
+
+    async def received(self, delivery: Delivery) -> None:
+        """Receives a notification that something is about to happen, or has happened.
+
+        These are notifications whose names it responds to and whose last token is `will` or `did`
+        and a verb, and reports of lost ones; one at a time, in the posters' order, and each after
+        `answer` has started for every question before it. At most 4,096 wait, of 64 MiB together;
+        beyond that, the oldest are dropped and reported as `Lost`.
+        """
+
+    async def replaced(self, delegate: DelegateInfo) -> None:
+        """Another delegate was set in this one's place, and this attachment is over."""
+
+
+@dataclass(frozen=True)
+class FunctionDelegate(Delegate):
+    """A coroutine function that answers questions."""
+
+    function: Callable[[Question], Awaitable[Answer]]
+
+    async def answer(self, question: Question) -> Answer:
+        return await self.function(question)
+
+
+@dataclass(frozen=True, slots=True)
+class _Replaced:
+    by: DelegateInfo
+
+
+class AttachedDelegate(Registration):
+    """A delegate's attachment on this side, with its deliveries that wait."""
+
+    def __init__(
+        self,
+        delegate: Delegate,
+        patterns: Sequence[str],
+        object: str,
+        *,
+        order: int,
+        on_failure: FailurePolicy,
+        timeout_ms: int,
+        label: str,
+        protocols: Sequence[str],
+        is_set: bool,
+    ) -> None:
+        if not patterns:
+            raise TribuneError(Code.INVALID_PATTERN, "a delegate must respond to at least one name")
+        for what, found, most in (
+            ("patterns in one attachment", len(patterns), _wire.PATTERNS_PER_DELEGATE),
+            ("protocols in one attachment", len(protocols), _wire.PROTOCOLS_PER_DELEGATE),
+            ("bytes in a label", len(label.encode(errors="replace")), _wire.LABEL_LENGTH),
+        ):
+            if found > most:
+                raise TribuneError(Code.LIMIT_EXCEEDED, f"{found} {what}, at most {most}")
+        for pattern in patterns:
+            encoded_pattern(pattern)
+        self._attach = _wire.Attach(
+            order=order,
+            failure_policy=_wire.FailurePolicy[on_failure.name],
+            timeout=timeout_ms,
+            label=label,
+            patterns=list(patterns),
+            is_set=is_set,
+            protocols=list(protocols),
+        )
+        super().__init__(self._attach, object=encoded_object(object))
+        self.delegate = delegate
+        #: The id that the bus has given it; 0 until then. It changes with the connection.
+        self.id = 0
+        #: Whether it gets notifications.
+        self.receives = any(can_match_will_or_did(pattern) for pattern in patterns)
+        self.matchers = [Matcher(pattern, object) for pattern in patterns]
+        self._deliveries: Stream[Any] = Stream(_DELIVERIES_MAX)
+        self._delivering: asyncio.Task[None] | None = None
+        #: Whether somebody learns of a refusal.
+        self.is_awaited = False
+
+    def confirm(self, okay: _wire.Okay, link: Link) -> None:
+        if okay.registration not in (0, self.serial):
+            self._yield_to(link.registrations.get(okay.registration), link)
+            return
+        self.id = okay.delegate
+        # A renewal attaches instead of setting, so that it does not replace others again.
+        self._attach.is_set = False
+        if self.receives and self._delivering is None:
+            self._delivering = link.start(self._deliver())
+        super().confirm(okay, link)
+
+    def _yield_to(self, existing: Registration | None, link: Link) -> None:
+        """The bus had such an attachment of this connection before, and this one is none."""
+        link.registrations.pop(self.serial, None)
+        if isinstance(existing, AttachedDelegate) and existing.delegate == self.delegate:
+            self.ready.set_result(existing)
+            return
+        error = TribuneError(
+            Code.REFUSED,
+            "another delegate of this connection responds to the same names of that object",
+        )
+        self.refuse(error, link)
+
+    def refuse(self, error: TribuneError, link: Link) -> None:
+        super().refuse(error, link)
+        if not self.is_awaited:
+            # A veto that is missing must not go unnoticed.
+            link.end(error)
+
+    def replace(self, by: DelegateInfo, link: Link) -> None:
+        """Reports that another delegate was set in this one's place, as the last delivery."""
+        if self._deliveries.is_reserved:
+            # It gets no later report of what was missed.
+            self._deliveries.fill_position([Interrupted()])
+        self._deliveries.deliver(_Replaced(by))
+        self._deliveries.finish(None)
+        if self._delivering is None:
+            self._delivering = link.start(self._deliver())
+
+    def end(self, error: TribuneError | None) -> None:
+        super().end(error)
+        self._deliveries.discard()
+
+    def streams(self) -> list[Stream[Any]]:
+        return [self._deliveries] if self.receives else []
+
+    async def _deliver(self) -> None:
+        while (item := await self._deliveries.next()) is not None:
+            # Tasks start in the order of their creation: after a turn of the loop, every question
+            # that came before has reached the delegate.
+            await asyncio.sleep(0)
+            try:
+                if isinstance(item, _Replaced):
+                    await self.delegate.replaced(item.by)
+                else:
+                    await self.delegate.received(item)
+            except Exception as error:
+                report("a delegate failed to receive a notification", error)
+
+
+class OpenQuestion:
+    """A question that the bus has not concluded yet, and its delegate's task."""
+
+    def __init__(self, question: Question, attached: AttachedDelegate, link: Link) -> None:
+        self.question = question
+        self.attached = attached
+        self._link = link
+        # How the query ended; cancelled if the delegate is not told.
+        self._ending: asyncio.Future[Ending] = link.loop.create_future()
+        self._is_answered = False
+        self._is_withdrawn = False
+        question._open = self
+        self._task = link.start(self._run())
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """The query and the delegate."""
+        return self.question.query, self.question.delegate
+
+    async def _run(self) -> None:
+        await self._answer()
+        try:
+            ending = await self._ending
+        except asyncio.CancelledError:
+            return
+        try:
+            await self.attached.delegate.concluded(Conclusion(self.question.query, ending))
+        except Exception as error:
+            report("a delegate failed to conclude a question", error)
+
+    async def _answer(self) -> None:
+        try:
+            answer = await self.attached.delegate.answer(self.question)
+            kind, payload = _encoded(answer)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not self._is_withdrawn or task is None:
+                raise
+            task.uncancel()
+            return
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            kind, payload = _wire.AnswerKind.FAILED, shortened(text)
+        if not self._is_withdrawn:
+            self._is_answered = True
+            self._link.answer(self, kind, payload)
+
+    def defer(self, extension: float, status: str) -> None:
+        """Asks for more time."""
+        if self._is_answered or self._is_withdrawn:
+            raise TribuneError(
+                Code.NOT_FOUND, f"query {self.question.query} does not wait for this answer"
+            )
+        self._link.defer(self, extension, status)
+
+    def conclude(self, ending: Ending | None) -> None:
+        """The query has ended; None if the delegate is not told how."""
+        if not self._is_answered and not self._is_withdrawn:
+            self._is_withdrawn = True
+            self._task.cancel()
+        if self._ending.done():
+            return
+        if ending is None:
+            self._ending.cancel()
+        else:
+            self._ending.set_result(ending)
+
+
+def report(message: str, error: Exception) -> None:
+    """Reports an exception that nobody else can receive, as asyncio reports those of callbacks."""
+    asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
+
+
+def _encoded(answer: Any) -> tuple[_wire.AnswerKind, bytes]:
+    match answer:
+        case True:
+            return _wire.AnswerKind.APPROVE, b""
+        case False:
+            return _wire.AnswerKind.VETO, b""
+        case Veto(reason):
+            return _wire.AnswerKind.VETO, shortened(reason)
+        case Value(value):
+            return _wire.AnswerKind.VALUE, encoded_user_info(value)
+        case _Abstention.ABSTAIN:
+            return _wire.AnswerKind.ABSTAIN, b""
+        case _:
+            raise TypeError(f"a delegate cannot answer {answer!r}")
+
+
+class Attachment:
+    """A delegate in the chain of an object, until it is detached or the connection ends.
+
+    After an interruption it is attached again, behind those of the same order, and has another id.
+    """
+
+    def __init__(self, attached: AttachedDelegate, link: Link) -> None:
+        self._attached = attached
+        self._link = link
+
+    @property
+    def id(self) -> int:
+        """The delegate's id in verdicts; 0 until the bus has confirmed it."""
+        return self._attached.id
+
+    async def ready(self) -> Self:
+        """Waits until the bus has attached the delegate. Raises `TribuneError` if it refuses."""
+        self._attached.is_awaited = True
+        self._attached = await self._attached.wait(self._link)
+        return self
+
+    async def detach(self) -> None:
+        """Leaves the chain. Does nothing if the attachment is over."""
+        await self._link.take_back(self._attached)
+
+    async def __aenter__(self) -> Self:
+        return await self.ready()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.detach()

@@ -1,0 +1,711 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A connection to the bus that outlives its sockets: requests, registrations, and its ends.
+
+Everything runs on one event loop, and no method waits while state is inconsistent. Serials continue
+over all connections of a link, and a registration keeps its own. So a serial stays valid when its
+registration is made again, and no frame of an old connection can be mistaken for a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final
+
+from . import _memory, _wire
+from ._address import Address
+from ._delegation import AttachedDelegate, Ending, OpenQuestion
+from ._errors import Code, TribuneError, closed, not_sent_in_time, refusal
+from ._frame import Capabilities, Fields, Frame, encode
+from ._listing import DelegateInfo
+from ._messages import BusInfo, ConnectionEvent, Progress, milliseconds, shortened
+from ._names import Matcher
+from ._outbox import Outbox
+from ._receiver import Receiver
+from ._registrations import HoldTerm, ObservationPart, Registration
+from ._renewal import Interruption, reconnect
+from ._stream import Stream
+from ._transport import Transport, UserInfoFile, not_greeted, open_socket
+from ._wire import ErrorCode, FrameFlags
+
+if TYPE_CHECKING:
+    from ._delegation import Question
+
+# How long closing waits for a bus that does not read.
+_CLOSING: Final = 5.0
+# The most attempts to connect if the bus closes the connection before its welcome: it may just have
+# been killed, and the next one already listens. And the first pause, which doubles each time.
+_ATTEMPTS_MAX: Final = 5
+_ATTEMPT_PAUSE: Final = 0.01
+# How soon to try again when the bus has not accepted those that connected before.
+_BACKLOG_PAUSE: Final = 0.005
+# After this much, a caller that posts without a pause lets the loop turn.
+_TURN: Final = 64 << 10
+
+
+class Phase(enum.Enum):
+    """Where a link is in its life."""
+
+    #: → OPEN, ENDED
+    CONNECTING = enum.auto()
+    #: → INTERRUPTED, CLOSING, ENDED
+    OPEN = enum.auto()
+    #: Looks for the bus. → OPEN, CLOSING, ENDED
+    INTERRUPTED = enum.auto()
+    #: Writes the rest of the outbox, then waits for the bus to close. → ENDED
+    CLOSING = enum.auto()
+    #: Final.
+    ENDED = enum.auto()
+
+
+class Request:
+    """A request that waits for the bus's reply."""
+
+    __slots__ = ("deadline", "entries", "future", "is_taking_back", "progress", "since", "timer")
+
+    def __init__(self, future: asyncio.Future[Any], deadline: int, since: float) -> None:
+        self.future = future
+        #: Milliseconds; 0 for none.
+        self.deadline = deadline
+        #: When its deadline began.
+        self.since = since
+        #: Fails it at its deadline, while it waits for a bus.
+        self.timer: asyncio.TimerHandle | None = None
+        self.progress: Callable[[Progress], object] | None = None
+        #: The items of a list that have come.
+        self.entries: list[_wire.Entry] | None = None
+        #: Whether it takes a registration back, which the end of the connection does, too.
+        self.is_taking_back = False
+
+    def settle(self, result: Any = None, error: TribuneError | None = None) -> None:
+        """Resumes the caller."""
+        if self.timer is not None:
+            self.timer.cancel()
+        if self.future.done():
+            return
+        if error is not None:
+            self.future.set_exception(error)
+        else:
+            self.future.set_result(result)
+
+
+class Link:
+    """See the module."""
+
+    def __init__(
+        self,
+        address: Address,
+        *,
+        reconnect_timeout: float,
+        capabilities: Capabilities,
+        on_event: Callable[[ConnectionEvent], object] | None,
+    ) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.address = address
+        self.reconnect_timeout = reconnect_timeout
+        self.capabilities = capabilities
+        self.on_event = on_event
+        self.phase = Phase.CONNECTING
+        #: Why it has ended; None after `close`.
+        self.error: TribuneError | None = None
+        #: Counts the connections that were lost. The bus's ids are valid for one of them only.
+        self.epoch = 0
+        self.outbox = Outbox()
+        self.transport: Transport | None = None
+        self.receiver = Receiver(self)
+        #: The last welcome. It outlives the connection, because the public ids do.
+        self.bus: BusInfo | None = None
+        self.connection = 0
+        self.payload_max = _wire.PAYLOAD_LENGTH_FLOOR
+        self.accepts_files = False
+        self.requests: dict[int, Request] = {}
+        #: In the order of their serials.
+        self.registrations: dict[int, Registration] = {}
+        #: Awaited observations that are being taken back, by the serial of the `cancel`.
+        self.retirements: dict[int, Matcher] = {}
+        self.questions: dict[tuple[int, int], OpenQuestion] = {}
+        #: As the bus last confirmed.
+        self.is_suspended = False
+        #: Suspensions that the bus has not confirmed.
+        self.suspensions: dict[int, bool] = {}
+        self.interruption: Interruption | None = None
+        #: When the link last reconnected, and the pause before that attempt.
+        self.last_reconnection: tuple[float, float] | None = None
+        self.last_serial = 0
+        self._greeting: asyncio.Future[None] | None = None
+        self._capacity_waiters: deque[asyncio.Future[None]] = deque()
+        self._idle: asyncio.Future[None] | None = None
+        self._ended: asyncio.Future[None] = self.loop.create_future()
+        self._reconnecting: asyncio.Task[None] | None = None
+        self._restart: TribuneError | None = None
+        self._flushes = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # Beginning.
+
+    async def connect(self, timeout: float) -> None:
+        """Connects, and waits for the welcome. Raises `TribuneError`."""
+        try:
+            async with asyncio.timeout(timeout):
+                for attempt in range(_ATTEMPTS_MAX):
+                    if await self._greet():
+                        return
+                    await asyncio.sleep(_ATTEMPT_PAUSE * (1 << attempt))
+            error = TribuneError(
+                Code.UNREACHABLE,
+                f"the listener at {self.address} closed the connection at once",
+            )
+        except TimeoutError:
+            error = TribuneError(
+                Code.UNREACHABLE, f"the bus at {self.address} accepts no connections"
+            )
+            if self.transport is not None:
+                error = not_greeted(self.address, self.transport.missing_greeting)
+        except BaseException:
+            self.end(None)
+            raise
+        self.end(error)
+        raise error
+
+    async def _greet(self) -> bool:
+        """Connects once. Returns whether the bus has sent its welcome."""
+        self._greeting = self.loop.create_future()
+        await self.open_transport()
+        try:
+            await self._greeting
+        except ConnectionResetError:
+            return False
+        return True
+
+    async def open_transport(self) -> None:
+        """Opens another socket. Raises `TribuneError` if nobody listens."""
+        while True:
+            try:
+                connected = open_socket(self.address)
+                break
+            except BlockingIOError:
+                # The backlog is full, and nothing reports when it has space.
+                await asyncio.sleep(_BACKLOG_PAUSE)
+        self.receiver = Receiver(self)
+        self.transport = Transport(self, connected, self.capabilities, self.loop)
+
+    def greeted(self, welcome: _wire.Welcome, accepts_files: bool) -> None:
+        """The bus has sent its welcome."""
+        self.bus = BusInfo._of(welcome)
+        self.connection = welcome.connection
+        self.payload_max = self.bus.payload_max
+        self.accepts_files = accepts_files
+        if self.phase is Phase.CONNECTING:
+            self.phase = Phase.OPEN
+            if self._greeting is not None and not self._greeting.done():
+                self._greeting.set_result(None)
+        elif self.interruption is not None and self.interruption.renewal is not None:
+            self.interruption.renewal.note_welcome()
+
+    # Sending.
+
+    def next_serial(self) -> int:
+        """A serial that was never used."""
+        self.last_serial += 1
+        return self.last_serial
+
+    def require_open(self) -> None:
+        """Raises `TribuneError` when no more requests are accepted."""
+        if self.phase is Phase.ENDED:
+            raise self.error or closed()
+        if self.phase is Phase.CLOSING or (self.interruption and self.interruption.is_closing):
+            raise closed()
+
+    def require_fitting(self, length: int) -> None:
+        """Raises `TribuneError` if userInfo is too long for the bus."""
+        if length > self.payload_max:
+            raise too_long(length, self.payload_max)
+
+    def send(self, frame: bytes) -> None:
+        """Sends a frame, or has it wait for the next connection."""
+        if self.phase is Phase.ENDED:
+            return
+        self.outbox.append(frame)
+        self._schedule_flush()
+
+    def _schedule_flush(self) -> None:
+        # All that is sent in one turn of the loop goes with one write.
+        if not self._flushes and self.phase is not Phase.INTERRUPTED:
+            self._flushes = True
+            self.loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushes = False
+        self.flush()
+
+    def flush(self) -> None:
+        """Writes what waits, unless there is no connection for it."""
+        if self.transport is not None and self.phase in (Phase.OPEN, Phase.CLOSING):
+            self.transport.write(self.outbox)
+            self.written()
+
+    def writable(self) -> None:
+        """The connection takes more bytes."""
+        if self.interruption is not None and self.interruption.renewal is not None:
+            self.interruption.renewal.send(self)
+        else:
+            self.flush()
+
+    def written(self) -> None:
+        """The outbox may have become shorter: resumes callers that wait for that."""
+        while self._capacity_waiters and not self.outbox.is_full:
+            waiter = self._capacity_waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                break
+        if self._idle is not None and not self.outbox and not self._idle.done():
+            self._idle.set_result(None)
+
+    async def wait_for_capacity(self, deadline: int = 0) -> None:
+        """Waits while too much waits to be written, for so many milliseconds if not 0.
+
+        Callers are resumed one after the other, each when there is room again.
+        """
+        waiter = self.loop.create_future()
+        self._capacity_waiters.append(waiter)
+        try:
+            async with asyncio.timeout(deadline / 1e3 if deadline else None):
+                await waiter
+        except TimeoutError:
+            raise not_sent_in_time() from None
+        finally:
+            # The next one may go if this one does not, or does not fill the outbox.
+            self.loop.call_soon(self.written)
+        self.require_open()
+
+    async def take_turn(self) -> None:
+        """Writes, and lets the loop turn, if a caller has sent much without waiting."""
+        if self.outbox.size >= _TURN:
+            self.flush()
+            await asyncio.sleep(0)
+
+    def append(
+        self, fields: Fields, name: bytes, object: bytes, payload: bytes, flags: int, serial: int
+    ) -> None:
+        """Sends a frame, with its userInfo in a file if it is long and the bus accepts files."""
+        may_be_file = isinstance(fields, _wire.Post) and self.accepts_files
+        if not may_be_file or len(payload) < _wire.DESCRIPTOR_PAYLOAD_LENGTH:
+            frame = encode(
+                fields, name=name, object=object, payload=payload, serial=serial, flags=flags
+            )
+            self.send(frame)
+            return
+        assert isinstance(fields, _wire.Post)
+        try:
+            descriptor = _memory.sealed(payload)
+        except OSError as error:
+            raise TribuneError(
+                Code.LIMIT_EXCEEDED, f"there is no file for userInfo: {error}"
+            ) from error
+        fields.length = len(payload)
+        flags |= FrameFlags.DESCRIPTOR
+        frame = encode(fields, name=name, object=object, serial=serial, flags=flags)
+        self.outbox.append_with_file(frame, serial, descriptor, len(payload))
+        self._schedule_flush()
+
+    # Requests.
+
+    async def request(
+        self,
+        fields: Fields,
+        *,
+        name: bytes = b"",
+        object: bytes = b"",
+        payload: bytes = b"",
+        flags: int = 0,
+        deadline: int = 0,
+        is_taken_back: bool = False,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Any:
+        """Sends a request, and returns the bus's reply to it. Raises `TribuneError`.
+
+        If the task is cancelled, `is_taken_back` has the bus forget the request.
+        """
+        self.require_open()
+        self.require_fitting(len(payload))
+        since = self.loop.time()
+        while self.outbox.is_full:
+            await self.wait_for_capacity(deadline)
+        serial = self.next_serial()
+        request = Request(self.loop.create_future(), deadline, since)
+        request.progress = progress
+        if isinstance(fields, _wire.List):
+            request.entries = []
+        self.append(fields, name, object, payload, flags, serial)
+        self.requests[serial] = request
+        if self.phase is Phase.INTERRUPTED:
+            self.bound_waiting(serial, request)
+        try:
+            return await request.future
+        except asyncio.CancelledError:
+            if self.requests.pop(serial, None) is not None and is_taken_back:
+                self._cancel(serial)
+            raise
+        finally:
+            if request.timer is not None:
+                request.timer.cancel()
+
+    def bound_waiting(self, serial: int, request: Request) -> None:
+        """Bounds the time that a request waits for a bus by its own deadline."""
+        if request.deadline and request.timer is None:
+            until = request.since + request.deadline / 1e3
+            request.timer = self.loop.call_at(until, self._fail_overdue, serial)
+
+    def fail_waiting(self, serial: int, length: int) -> None:
+        """A request has waited for a bus that does not accept its userInfo."""
+        if request := self.requests.pop(serial, None):
+            error = too_long(length, self.payload_max)
+            if length <= self.payload_max:
+                error = TribuneError(
+                    Code.PAYLOAD_TOO_LONG, "the new bus accepts no userInfo in a file"
+                )
+            request.settle(error=error)
+
+    def _fail_overdue(self, serial: int) -> None:
+        if request := self.requests.pop(serial, None):
+            request.settle(error=not_sent_in_time())
+
+    def _cancel(self, target: int) -> int:
+        """Takes a registration or a request back, without waiting for the reply."""
+        serial = self.next_serial()
+        self.send(encode(_wire.Cancel(target=target), serial=serial))
+        return serial
+
+    async def suspend(self, is_suspended: bool) -> None:
+        """Suspends the notifications of the connection, or resumes them."""
+        self.require_open()
+        serial = self.next_serial()
+        self.suspensions[serial] = is_suspended
+        request = self.requests[serial] = Request(self.loop.create_future(), 0, 0.0)
+        self.send(encode(_wire.Suspend(is_suspended=is_suspended), serial=serial))
+        await asyncio.shield(request.future)
+
+    # Registrations.
+
+    def register(self, registration: Registration) -> None:
+        """Makes a registration. Raises `TribuneError` if the connection has ended."""
+        self.require_open()
+        self.require_fitting(len(registration._payload))
+        registration.serial = self.next_serial()
+        self.registrations[registration.serial] = registration
+        self.send(registration.frame())
+
+    def _forget(self, registration: Registration) -> bool:
+        """Whether it was registered."""
+        if self.registrations.get(registration.serial) is not registration:
+            return False
+        del self.registrations[registration.serial]
+        registration.end(None)
+        self.receiver.forget_routes()
+        self._take_questions(registration, None)
+        return True
+
+    def drop(self, registration: Registration) -> None:
+        """Takes a registration back without waiting."""
+        if not self._forget(registration) or self.phase in (Phase.CLOSING, Phase.ENDED):
+            return
+        serial = self._cancel(registration.serial)
+        if isinstance(registration, ObservationPart) and registration.is_awaited:
+            # Until the bus has confirmed, it may wait for this observation.
+            self.retirements[serial] = registration.matcher
+
+    async def take_back(self, registration: Registration) -> None:
+        """Takes a registration back. Cancelling the task does not stop it."""
+        if not self._forget(registration) or self.phase in (Phase.CLOSING, Phase.ENDED):
+            return
+        serial = self.next_serial()
+        request = self.requests[serial] = Request(self.loop.create_future(), 0, 0.0)
+        request.is_taking_back = True
+        self.send(encode(_wire.Cancel(target=registration.serial), serial=serial))
+        try:
+            await asyncio.shield(request.future)
+        except TribuneError as error:
+            # If the bus does not know it any more, the purpose is achieved.
+            if error.code is not Code.NOT_FOUND:
+                raise
+
+    def _take_questions(self, registration: Registration, ending: Ending | None) -> None:
+        for key, question in list(self.questions.items()):
+            if question.attached is registration:
+                del self.questions[key]
+                question.conclude(ending)
+
+    def streams(self) -> dict[Stream[Any], None]:
+        """All streams that get notifications, each once."""
+        registrations = self.registrations.values()
+        return {stream: None for one in registrations for stream in one.streams()}
+
+    # Replies.
+
+    def receive(self, frame: Frame, file: UserInfoFile | None) -> None:
+        """A frame has come."""
+        self.receiver.receive(frame, file)
+
+    def okay(self, serial: int, okay: _wire.Okay) -> None:
+        """The bus has done it."""
+        self.retirements.pop(serial, None)
+        if registration := self.registrations.get(serial):
+            registration.confirm(okay, self)
+            self.receiver.forget_routes()
+        if serial in self.suspensions:
+            self.is_suspended = self.suspensions.pop(serial)
+        self.reply(serial, okay)
+        self._note_renewed(serial)
+
+    def reply(self, serial: int, result: Any) -> None:
+        """The bus has answered a request."""
+        if request := self.requests.pop(serial, None):
+            request.settle(result if request.entries is None else request.entries)
+
+    def refuse(self, serial: int, number: int, message: str) -> None:
+        """The bus has refused a frame or, with serial 0, closes the connection."""
+        error = refusal(number, message)
+        if serial == 0:
+            self._note_closing_error(error, number)
+            return
+        self.retirements.pop(serial, None)
+        self.suspensions.pop(serial, None)
+        if request := self.requests.pop(serial, None):
+            request.settle(error=error)
+        registration = self.registrations.get(serial)
+        renewal = self.interruption.renewal if self.interruption else None
+        if registration is not None:
+            if registration.ready.done() and not registration.is_over():
+                # The connection cannot be restored: a veto may be missing.
+                message = f"after an interruption, the bus refuses a registration: {error.message}"
+                self.end(TribuneError(error.code, message))
+                return
+            self.registrations.pop(serial)
+            registration.refuse(error, self)
+            self.receiver.forget_routes()
+        if renewal is not None and serial in renewal.successions:
+            assert self.interruption is not None
+            self.interruption.is_loss_known = False
+        self._note_renewed(serial)
+
+    def _note_renewed(self, serial: int) -> None:
+        if self.interruption is not None and self.interruption.renewal is not None:
+            self.interruption.renewal.note_reply(serial, self)
+
+    def _note_closing_error(self, error: TribuneError, number: int) -> None:
+        if self.interruption is not None:
+            if self.interruption.renewal is not None and number in _PASSING:
+                self.interruption.renewal.fail(error)
+                return
+        elif number == ErrorCode.RESTARTED and self.phase is Phase.OPEN and self.reconnect_timeout:
+            self._restart = error
+            self.stream_ended()
+            return
+        self.end(error)
+
+    def ended_registration(self, serial: int, ended: _wire.Ended) -> None:
+        """The bus has ended a registration."""
+        match ended:
+            case _wire.Ended("notPermitted", str(why)):
+                # A hold or a delegate that is not in force any more must not go unnoticed.
+                self.end(TribuneError(Code.NOT_PERMITTED, why))
+            case _wire.Ended("expired"):
+                term = self.registrations.pop(serial, None)
+                if isinstance(term, HoldTerm):
+                    term.expire()
+            case _wire.Ended("replaced", _wire.DelegateEntry() as entry):
+                attached = self.registrations.pop(serial, None)
+                self.receiver.forget_routes()
+                if isinstance(attached, AttachedDelegate):
+                    # The bus does not report to it any more how its queries end.
+                    self._take_questions(attached, Ending.CANCELLED)
+                    attached.replace(DelegateInfo._of(entry), self)
+
+    # Delegates.
+
+    def ask(self, question: Question, serial: int) -> None:
+        """The bus asks a delegate."""
+        attached = self.registrations.get(serial)
+        # The bus asks each delegate once in a query. If it asked again, the first would stand.
+        key = question.query, question.delegate
+        if isinstance(attached, AttachedDelegate) and key not in self.questions:
+            self.questions[key] = OpenQuestion(question, attached, self)
+
+    def answer(self, question: OpenQuestion, kind: _wire.AnswerKind, payload: bytes) -> None:
+        """A delegate has answered."""
+        if self.questions.get(question.key) is not question:
+            return
+        if len(payload) > self.payload_max:
+            text = str(too_long(len(payload), self.payload_max))
+            kind, payload = _wire.AnswerKind.FAILED, text.encode()
+        query, delegate = question.key
+        fields = _wire.Answer(query=query, delegate=delegate, answer=kind)
+        self.send(encode(fields, payload=payload, serial=self.next_serial()))
+
+    def defer(self, question: OpenQuestion, extension: float, status: str) -> None:
+        """A delegate needs more time."""
+        self.require_open()
+        query, delegate = question.key
+        fields = _wire.Defer(query=query, delegate=delegate, extension=milliseconds(extension))
+        self.send(encode(fields, payload=shortened(status), serial=self.next_serial()))
+
+    def conclude(self, concluded: _wire.Concluded) -> None:
+        """A query has ended in which a delegate was asked."""
+        question = self.questions.pop((concluded.query, concluded.delegate), None)
+        if question is not None:
+            question.conclude(Ending[concluded.conclusion.name])
+
+    def cancel_questions(self) -> None:
+        """The bus will not report how the open queries end."""
+        questions, self.questions = self.questions, {}
+        for question in questions.values():
+            question.conclude(Ending.CANCELLED)
+
+    def acknowledge(self, poster: int, post: int, failure: str | None, epoch: int) -> None:
+        """Reports to the poster of an awaited notification. None is success.
+
+        Sends nothing when the connection that it came over is over: to its poster, this one is
+        gone.
+        """
+        if epoch != self.epoch or self.phase not in (Phase.OPEN, Phase.INTERRUPTED):
+            return
+        fields = _wire.Done(poster=poster, post=post, has_failed=failure is not None)
+        payload = shortened(failure) if failure else b""
+        self.send(encode(fields, payload=payload, serial=self.next_serial()))
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Runs a delegate's work. Its exceptions go to the loop's handler."""
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # Ends.
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended. An interrupted one has not."""
+        return self.phase is Phase.ENDED
+
+    def stream_ended(self) -> None:
+        """The bus has closed the connection, or is gone."""
+        if self.transport is not None:
+            self.transport.close()
+        if self.phase is Phase.CONNECTING:
+            if self._greeting is not None and not self._greeting.done():
+                self._greeting.set_exception(ConnectionResetError())
+        elif self.phase is Phase.INTERRUPTED:
+            if self.interruption is not None and self.interruption.renewal is not None:
+                self.interruption.renewal.fail(
+                    TribuneError(
+                        Code.UNREACHABLE,
+                        f"the listener at {self.address} closed the connection at once",
+                    )
+                )
+        elif self.phase is Phase.CLOSING:
+            self.end(None)
+        elif self.phase is Phase.OPEN:
+            cause = self._restart or TribuneError(
+                Code.CONNECTION_LOST, "the bus closed the connection"
+            )
+            self._restart = None
+            if not self.reconnect_timeout:
+                self.end(cause)
+                return
+            received = self.receiver.received
+            self.phase = Phase.INTERRUPTED
+            self.interruption = Interruption(self.last_serial, cause)
+            self.interruption.begin(self, received)
+            self._reconnecting = self.loop.create_task(reconnect(self))
+            self._reconnecting.add_done_callback(self._note_reconnected)
+
+    def _note_reconnected(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()):
+            self.end(TribuneError(Code.CONNECTION_LOST, f"reconnecting failed: {error!r}"))
+            raise error
+
+    def reopened(self) -> None:
+        """The bus has everything that was registered before."""
+        self.interruption = None
+        self.phase = Phase.OPEN
+        self.flush()
+
+    def broken(self, error: TribuneError) -> None:
+        """What the bus sends cannot be understood."""
+        self.end(error)
+
+    async def close(self) -> None:
+        """Writes what was sent, and ends the connection."""
+        try:
+            async with asyncio.timeout(_CLOSING):
+                if self.interruption is not None:
+                    self.interruption.close(self)
+                    if self._reconnecting is not None:
+                        await asyncio.wait({self._reconnecting})
+                if self.phase is Phase.OPEN:
+                    self.phase = Phase.CLOSING
+                    self.flush()
+                    if self.outbox:
+                        self._idle = self.loop.create_future()
+                        await asyncio.wait({self._idle, self._ended}, return_when="FIRST_COMPLETED")
+                    if self.transport is not None:
+                        self.transport.end_writing()
+                    await asyncio.wait({self._ended})
+        except TimeoutError:
+            pass
+        finally:
+            self.end(None)
+
+    async def ended(self) -> TribuneError | None:
+        """Waits for the end, and returns its reason."""
+        await asyncio.shield(self._ended)
+        return self.error
+
+    def end(self, error: TribuneError | None) -> None:
+        """Ends the connection. Does nothing if it had ended before."""
+        if self.phase is Phase.ENDED:
+            return
+        self.phase = Phase.ENDED
+        self.error = error
+        failure = error or closed()
+        if self.transport is not None:
+            self.transport.close()
+        if self._greeting is not None and not self._greeting.done():
+            self._greeting.set_exception(failure)
+        if self._reconnecting is not None:
+            self._reconnecting.cancel()
+        requests, self.requests = self.requests, {}
+        for request in requests.values():
+            request.settle(error=failure)
+        for waiter in self._capacity_waiters:
+            if not waiter.done():
+                waiter.set_exception(failure)
+        self._capacity_waiters.clear()
+        self.outbox.clear()
+        registrations, self.registrations = self.registrations, {}
+        for registration in registrations.values():
+            registration.settle(failure)
+            registration.end(error)
+        self.receiver.forget_routes()
+        self.cancel_questions()
+        self._ended.set_result(None)
+
+
+# Errors of a bus that may accept the next attempt to connect.
+_PASSING: Final = (
+    ErrorCode.RESTARTED,
+    ErrorCode.SHUTTING_DOWN,
+    ErrorCode.TOO_MANY_CONNECTIONS,
+    ErrorCode.OUT_OF_MEMORY,
+    ErrorCode.HELLO_TIMEOUT,
+)
+
+
+def too_long(length: int, limit: int) -> TribuneError:
+    """userInfo is longer than the bus accepts."""
+    return TribuneError(
+        Code.PAYLOAD_TOO_LONG,
+        f"userInfo of {length} bytes is over the bus's limit of {limit} (PayloadMax=)",
+    )

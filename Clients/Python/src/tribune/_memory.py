@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""userInfo in sealed files in memory, which nobody can change any more."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from typing import Final
+
+from ._errors import violation
+from ._wire import DESCRIPTOR_PAYLOAD_LENGTH, PAYLOAD_LENGTH_CEILING
+
+_SEALS: Final = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+
+
+def sealed(payload: bytes) -> int:
+    """A descriptor of a sealed file that has the bytes. Raises `OSError` if there is none left."""
+    descriptor = os.memfd_create("tribune", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        left = memoryview(payload)
+        while left:
+            left = left[os.write(descriptor, left) :]
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def contents(descriptor: int, length: int) -> bytes | None:
+    """What a sealed file has that came from the bus, whose frame says that it is `length` long.
+
+    Returns None if this process has no memory for it. Raises `TribuneError` if it is no such file.
+    """
+    if not DESCRIPTOR_PAYLOAD_LENGTH <= length <= PAYLOAD_LENGTH_CEILING:
+        raise violation(f"userInfo of {length} bytes came in a descriptor")
+    try:
+        is_sealed = fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) & _SEALS == _SEALS
+    except OSError:
+        is_sealed = False
+    if not is_sealed or os.fstat(descriptor).st_size != length:
+        raise violation(f"userInfo of {length} bytes is not in a sealed file of that length")
+    try:
+        # One read takes at most 2 GiB, which is more than a file can have.
+        data = os.pread(descriptor, length, 0)
+    except (MemoryError, OSError):
+        return None
+    return data if len(data) == length else None

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names, patterns and objects: what they look like, and which match."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from ._errors import Code, TribuneError, escaped
+from ._wire import NAME_LENGTH, OBJECT_LENGTH
+
+_TOKEN: Final = r"[A-Za-z0-9_-]+"
+_NAME: Final = re.compile(rf"{_TOKEN}(?:\.{_TOKEN})*")
+_PATTERN: Final = re.compile(rf"(?:(?:{_TOKEN}|\*)\.)*(?:{_TOKEN}|\*|\*\*)")
+# A name that announces or reports an action: `will` or `did` and a verb.
+_WILL_OR_DID: Final = re.compile(r"(?:.*\.)?(?:will|did)[^a-z.][^.]*")
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
+_RESERVED: Final = "tribune."
+
+
+def encoded_name(name: str) -> bytes:
+    """A name of the sender's own. Raises `TribuneError`."""
+    if not _NAME.fullmatch(name) or len(name) > NAME_LENGTH:
+        raise TribuneError(
+            Code.INVALID_NAME,
+            f'"{escaped(name)}" is not a name: dot-separated tokens of A-Z a-z 0-9 _ -',
+        )
+    if name.startswith(_RESERVED):
+        raise TribuneError(Code.RESERVED_NAME, f"{name} is reserved for the bus")
+    return name.encode()
+
+
+def encoded_pattern(pattern: str) -> bytes:
+    """A pattern. Raises `TribuneError`."""
+    if not _PATTERN.fullmatch(pattern) or len(pattern) > NAME_LENGTH:
+        raise TribuneError(
+            Code.INVALID_PATTERN,
+            f'"{escaped(pattern)}" is not a pattern: a name with * for one token, '
+            "and ** at the end for one or more",
+        )
+    return pattern.encode()
+
+
+def encoded_object(object: str) -> bytes:
+    """An object; empty for none, or for any. Raises `TribuneError`."""
+    try:
+        encoded = object.encode()
+    except UnicodeEncodeError:
+        encoded = None
+    if encoded is None or len(encoded) > OBJECT_LENGTH or _CONTROL.search(object):
+        raise TribuneError(
+            Code.INVALID_OBJECT,
+            f'"{escaped(object)}" is not an object: UTF-8 without control characters, '
+            f"at most {OBJECT_LENGTH} bytes",
+        )
+    return encoded
+
+
+@lru_cache(maxsize=1024)
+def encoded_route(name: str, object: str) -> tuple[bytes, int]:
+    """Name and object as they are in a frame, and the length of the name. Raises `TribuneError`."""
+    encoded = encoded_name(name)
+    return encoded + encoded_object(object), len(encoded)
+
+
+def is_name(text: str) -> bool:
+    """Whether it is a name, perhaps one of the bus's own."""
+    return len(text) <= NAME_LENGTH and _NAME.fullmatch(text) is not None
+
+
+def is_object(text: str) -> bool:
+    """Whether it is an object or empty."""
+    return not _CONTROL.search(text)
+
+
+def is_will_or_did(name: str) -> bool:
+    """Whether a notification of this name also goes to delegates."""
+    return not name.startswith(_RESERVED) and _WILL_OR_DID.fullmatch(name) is not None
+
+
+def can_match_will_or_did(pattern: str) -> bool:
+    """Whether a delegate that responds to this pattern receives notifications."""
+    last = pattern.rpartition(".")[2]
+    return last.startswith("*") or _WILL_OR_DID.fullmatch(last) is not None
+
+
+class Matcher:
+    """Which names and objects a registration is about."""
+
+    def __init__(self, pattern: str, object: str) -> None:
+        """Both are valid; empty is any."""
+        self._object = object
+        self._is_of_bus = pattern.startswith(_RESERVED)
+        tokens = {"*": "[^.]+", "**": ".+"}
+        self._regex = re.compile(
+            r"\.".join(tokens.get(token) or re.escape(token) for token in pattern.split("."))
+            if pattern
+            else ".+"
+        )
+
+    def matches(self, name: str, object: str) -> bool:
+        """Whether the bus sends a notification for this registration."""
+        return (
+            (not self._object or self._object == object)
+            and (self._is_of_bus or not name.startswith(_RESERVED))
+            and self._regex.fullmatch(name) is not None
+        )
+
+
+class ActionNames:
+    """The names of one action: for `window.close`, these are `window.shouldClose` and so on."""
+
+    __slots__ = ("did", "did_fail", "should", "will")
+
+    def __init__(self, action: str) -> None:
+        """Raises `TribuneError` if `action` is no name, or is already one of these."""
+        encoded_name(action)
+        space, dot, verb = action.rpartition(".")
+        if re.match(r"(?:should|will|did)(?:[^a-z]|$)", verb):
+            raise TribuneError(
+                Code.INVALID_NAME,
+                f"{action} is a message about an action: the action's name is wanted",
+            )
+        verb = verb[:1].upper() + verb[1:]
+        self.should = f"{space}{dot}should{verb}"
+        self.will = f"{space}{dot}will{verb}"
+        self.did = f"{space}{dot}did{verb}"
+        self.did_fail = f"{space}{dot}didFailTo{verb}"
+        encoded_name(self.did_fail)

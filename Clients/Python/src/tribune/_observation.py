@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Observations and monitors: what a program iterates over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+from ._messages import Interrupted, Lost, Notification
+from ._monitoring import Traffic
+from ._registrations import Registration
+from ._stream import Stream
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from ._bus import Bus
+    from ._link import Link
+
+_Item = TypeVar("_Item")
+
+
+class Subscription(Generic[_Item]):
+    """An asynchronous iterator over what a connection receives.
+
+    **What it buffers.** The connection reads from the bus however slow its readers are. A
+    subscription buffers at most `limit` items (4,096 unless said otherwise) with 64 MiB of userInfo
+    together. Beyond either, the oldest are dropped, and `Lost` reports their number in their place.
+    An awaited notification that is dropped has failed, because it was not read in time.
+
+    **When a task is cancelled** while it waits for the next item, nothing is lost: the next reader
+    gets it.
+
+    **When the connection is interrupted**, the subscription continues over the next one. `Lost`, or
+    `Interrupted` if the number is not known, says what was missed. Retained notifications come
+    again.
+
+    **When it ends.** It raises `TribuneError` when the connection is lost for good, and stops after
+    `cancel` or `Bus.close`, behind what it has buffered. A subscription that nothing refers to any
+    more is taken back.
+
+    Used with ``async with``, it waits until the bus has confirmed it, and is taken back at the end.
+    """
+
+    def __init__(self, bus: Bus, stream: Stream[_Item], parts: Sequence[Registration]) -> None:
+        self._bus = bus
+        self._link = bus._link
+        self._stream = stream
+        self._parts = list(parts)
+        if self._parts[0].brings_snapshot:
+            stream.begin_snapshot()
+            _register_next(self._link, stream, self._parts, 0)
+            return
+        for part in self._parts:
+            self._link.register(part)
+
+    async def ready(self) -> Self:
+        """Waits until the bus has confirmed it.
+
+        It is in force for all that is sent after it was made, also without this. Raises
+        `TribuneError` if the bus refuses it, as reading from it does.
+        """
+        for part in self._parts:
+            try:
+                await part.wait(self._link)
+            except BaseException:
+                self.cancel()
+                raise
+        return self
+
+    def cancel(self) -> None:
+        """Takes it back. It stops behind what it has buffered."""
+        _take_back(self._link, self._stream, self._parts)
+
+    async def __aenter__(self) -> Self:
+        return await self.ready()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.cancel()
+        self._stream.discard()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> _Item | Lost | Interrupted:
+        item = await self._stream.next()
+        if item is None:
+            raise StopAsyncIteration
+        return item
+
+    def __del__(self) -> None:
+        # Not from here: the collector may run in any thread, and in the middle of anything.
+        if hasattr(self, "_link") and not self._link.loop.is_closed():
+            self._link.loop.call_soon_threadsafe(_discard, self._link, self._stream, self._parts)
+
+
+class Observation(Subscription[Notification]):
+    """The notifications of an observation; see `Bus.observe` and `Subscription`."""
+
+
+class TrafficMonitor(Subscription[Traffic]):
+    """The frames that a monitor is shown; see `Bus.monitor` and `Subscription`."""
+
+
+def _take_back(link: Link, stream: Stream[_Item], parts: Sequence[Registration]) -> None:
+    for part in parts:
+        link.drop(part)
+    stream.finish(None)
+
+
+def _discard(link: Link, stream: Stream[_Item], parts: Sequence[Registration]) -> None:
+    _take_back(link, stream, parts)
+    # A poster may wait for the acknowledgement of what nobody can read any more.
+    stream.discard()
+
+
+def _register_next(
+    link: Link, stream: Stream[_Item], parts: Sequence[Registration], place: int
+) -> None:
+    """Registers one part after the other, and completes the snapshot behind the last one.
+
+    The bus refuses retained notifications while much waits to be read, so that of each part is read
+    before the next one is asked for.
+    """
+    if place == len(parts):
+        stream.end_snapshot()
+        return
+
+    def go_on(ready: asyncio.Future[Registration]) -> None:
+        if ready.exception() is not None or stream.has_ended:
+            for part in parts[place + 1 :]:
+                part.settle(ready.exception())  # type: ignore[arg-type]
+            _take_back(link, stream, parts)
+        else:
+            _register_next(link, stream, parts, place + 1)
+
+    try:
+        link.register(parts[place])
+    except Exception as error:
+        if place == 0:
+            raise
+        parts[place].settle(error)  # type: ignore[arg-type]
+        return
+    parts[place].ready.add_done_callback(go_on)

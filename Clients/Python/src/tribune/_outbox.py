@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames that wait to be written."""
+
+from __future__ import annotations
+
+import array
+import enum
+import errno
+import fcntl
+import os
+import socket
+import termios
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+from typing import Final
+
+from ._frame import SentFrame
+from ._wire import FrameFlags
+
+# Beyond this, callers wait until the bus has read.
+HIGH_MARK: Final = 1 << 20
+# How much goes into one write.
+_BATCH: Final = 256 << 10
+_FRAMES_PER_BATCH: Final = 4096
+# Bytes of files that the bus may not have taken yet.
+_PASSED_MAX: Final = 64 << 20
+
+
+class Written(enum.Enum):
+    """How far a write has come."""
+
+    #: Nothing is left.
+    ALL = enum.auto()
+    #: The socket takes no more bytes at the moment.
+    STUCK = enum.auto()
+    #: The bus has to take files first, and no descriptor says when it has.
+    FULL_OF_FILES = enum.auto()
+
+
+class Outbox:
+    """Whole frames in the order of sending, so that those not written outlive a connection."""
+
+    def __init__(self) -> None:
+        self._frames: deque[bytes] = deque()
+        #: Bytes that wait, with those of files.
+        self.size = 0
+        # Bytes of the first frame that have been written.
+        self._offset = 0
+        # The descriptor and the length of the file that goes with a frame, by its serial.
+        self._files: dict[int, tuple[int, int]] = {}
+        self._passed = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._frames)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether callers wait before they append."""
+        return self.size >= HIGH_MARK
+
+    def append(self, frame: bytes) -> None:
+        """Adds a frame."""
+        self._frames.append(frame)
+        self.size += len(frame)
+
+    def append_with_file(self, frame: bytes, serial: int, descriptor: int, length: int) -> None:
+        """Adds a frame whose userInfo is in a file, and takes the descriptor over."""
+        self._files[serial] = (descriptor, length)
+        self.size += length
+        self.append(frame)
+
+    def write(self, connection: socket.socket) -> Written:
+        """Writes until nothing is left or the kernel takes no more. Raises `OSError`."""
+        while self._frames:
+            head = self._frames[0]
+            try:
+                if head[5] & FrameFlags.DESCRIPTOR and self._offset == 0:
+                    descriptor, length = self._files[SentFrame(head).serial]
+                    if not self._may_pass(length, connection):
+                        return Written.FULL_OF_FILES
+                    rights = array.array("i", [descriptor])
+                    count = connection.sendmsg(
+                        [head],
+                        [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)],
+                        socket.MSG_NOSIGNAL,
+                    )
+                    self._passed += length
+                else:
+                    count = connection.send(self._batch(), socket.MSG_NOSIGNAL)
+            except BlockingIOError:
+                return Written.STUCK
+            except OSError as error:
+                if error.errno == errno.ETOOMANYREFS:
+                    return Written.FULL_OF_FILES
+                raise
+            self._note_written(count)
+        return Written.ALL
+
+    def _may_pass(self, length: int, connection: socket.socket) -> bool:
+        if self._passed == 0 or self._passed + length <= _PASSED_MAX:
+            return True
+        unread = array.array("i", [0])
+        fcntl.ioctl(connection, termios.TIOCOUTQ, unread)
+        if unread[0]:
+            return False
+        self._passed = 0
+        return True
+
+    def _batch(self) -> bytes | memoryview:
+        """What is left of the first frame, and those behind it that go without a file."""
+        frames = self._frames
+        parts = [frames[0]]
+        size = len(parts[0])
+        for frame in islice(frames, 1, _FRAMES_PER_BATCH):
+            size += len(frame)
+            if size > _BATCH or frame[5] & FrameFlags.DESCRIPTOR:
+                break
+            parts.append(frame)
+        batch = parts[0] if len(parts) == 1 else b"".join(parts)
+        return memoryview(batch)[self._offset :] if self._offset else batch
+
+    def _note_written(self, count: int) -> None:
+        frames = self._frames
+        count += self._offset
+        while frames and len(frames[0]) <= count:
+            frame = frames.popleft()
+            count -= len(frame)
+            self._forget(frame)
+        self._offset = count
+
+    def _forget(self, frame: bytes) -> None:
+        self.size -= len(frame)
+        if frame[5] & FrameFlags.DESCRIPTOR:
+            descriptor, length = self._files.pop(SentFrame(frame).serial)
+            self.size -= length
+            os.close(descriptor)
+
+    def interrupt(self) -> None:
+        """The connection is gone. A frame that it took in part goes over the next one, whole."""
+        self._offset = 0
+        self._passed = 0
+
+    def sift(self, fate: Callable[[SentFrame, bytes, int], bytes | None]) -> None:
+        """Keeps, changes or drops each frame. Nothing of any may have been written.
+
+        `fate` gets the frame, and the length of its userInfo if that is in a file, else 0.
+        """
+        frames, self._frames = self._frames, deque()
+        for frame in frames:
+            sent = SentFrame(frame)
+            _, length = self._files.get(sent.serial, (-1, 0))
+            kept = fate(sent, frame, length)
+            if kept is None:
+                self._forget(frame)
+            else:
+                self._frames.append(kept)
+
+    def clear(self) -> None:
+        """Drops everything."""
+        while self._frames:
+            self._forget(self._frames.popleft())
+        self._offset = 0

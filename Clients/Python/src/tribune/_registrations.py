@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a connection registers: it is made with one bus, and made again with the next."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from . import _wire
+from ._errors import TribuneError
+from ._frame import Fields, encode
+from ._messages import Interrupted, Lost, Suspension, shortened
+from ._names import Matcher, encoded_object, encoded_pattern
+from ._stream import Stream
+
+if TYPE_CHECKING:
+    from ._link import Link
+
+
+class Registration:
+    """A registration, under way or confirmed. It keeps its serial over all connections.
+
+    New → registered with a link → confirmed (perhaps several times) → over.
+    """
+
+    #: Whether retained notifications come with its confirmation.
+    brings_snapshot = False
+
+    def __init__(
+        self, fields: Fields, *, name: bytes = b"", object: bytes = b"", payload: bytes = b""
+    ) -> None:
+        self._fields = fields
+        self._name, self._object, self._payload = name, object, payload
+        self.serial = 0
+        #: Whether the bus of the present connection has confirmed it.
+        self.is_live = False
+        #: Has the registration once it is confirmed for the first time, or the refusal.
+        self.ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        # A refusal may have nobody who waits for it.
+        self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
+
+    def frame(self) -> bytes:
+        """The frame that makes it."""
+        return encode(
+            self._fields,
+            name=self._name,
+            object=self._object,
+            payload=self._payload,
+            serial=self.serial,
+        )
+
+    def confirm(self, okay: _wire.Okay, link: Link) -> None:
+        """The bus has made it."""
+        self.is_live = True
+        self.settle()
+
+    def settle(self, error: TribuneError | None = None) -> None:
+        """Resumes those who wait for the first confirmation."""
+        if self.ready.done():
+            return
+        if error is None:
+            self.ready.set_result(self)
+        else:
+            self.ready.set_exception(error)
+
+    def refuse(self, error: TribuneError, link: Link) -> None:
+        """The bus does not make it."""
+        self.settle(error)
+
+    def is_over(self) -> bool:
+        """Whether it does no harm that the next bus does not make it again."""
+        return False
+
+    def end(self, error: TribuneError | None) -> None:
+        """It is over: taken back, or with the connection."""
+        self.settle(error)
+
+    def streams(self) -> list[Stream[Any]]:
+        """The streams that get notifications through it."""
+        return []
+
+    async def wait(self, link: Link) -> Self:
+        """Waits for the first confirmation. If the task is cancelled, the registration is over."""
+        try:
+            made: Self = await asyncio.shield(self.ready)
+        except asyncio.CancelledError:
+            link.drop(self)
+            raise
+        return made
+
+
+class ObservationPart(Registration):
+    """One pattern of an observation. Several parts of an observation share its stream."""
+
+    def __init__(
+        self,
+        stream: Stream[Any],
+        pattern: str,
+        object: str,
+        *,
+        suspension: Suspension = Suspension.COALESCE,
+        retained: bool = False,
+        awaited: bool = False,
+    ) -> None:
+        options = _wire.ObserveOptions(0)
+        if retained:
+            options |= _wire.ObserveOptions.RETAINED
+        if awaited:
+            options |= _wire.ObserveOptions.AWAITED
+        super().__init__(
+            _wire.Observe(options=options, suspension=_wire.SuspensionBehavior[suspension.name]),
+            name=encoded_pattern(pattern) if pattern else b"",
+            object=encoded_object(object),
+        )
+        self.stream = stream
+        self.matcher = Matcher(pattern, object)
+        self.brings_snapshot = retained
+        self.is_awaited = awaited
+
+    def refuse(self, error: TribuneError, link: Link) -> None:
+        super().refuse(error, link)
+        self.stream.finish(error)
+
+    def end(self, error: TribuneError | None) -> None:
+        super().end(error)
+        self.stream.finish(error)
+
+    def streams(self) -> list[Stream[Any]]:
+        return [self.stream]
+
+
+class MonitorPart(Registration):
+    """One pattern of a monitor."""
+
+    def __init__(self, stream: Stream[Any], pattern: str) -> None:
+        super().__init__(_wire.Monitor(), name=encoded_pattern(pattern) if pattern else b"")
+        self.stream = stream
+
+    def refuse(self, error: TribuneError, link: Link) -> None:
+        super().refuse(error, link)
+        self.stream.finish(error)
+
+    def end(self, error: TribuneError | None) -> None:
+        super().end(error)
+        self.stream.finish(error)
+
+    def streams(self) -> list[Stream[Any]]:
+        return [self.stream]
+
+
+class DeclarationTerm(Registration):
+    """A declaration, or definitions alone."""
+
+    def __init__(self, object: str, protocol: str, definitions: str) -> None:
+        super().__init__(
+            _wire.Declare(protocol_name=protocol),
+            object=encoded_object(object),
+            payload=definitions.encode(errors="replace"),
+        )
+
+
+class HoldTerm(Registration):
+    """A hold, from taking it to its end."""
+
+    def __init__(
+        self, pattern: str, object: str, why: str, label: str, expires_in: float | None
+    ) -> None:
+        expiry = 0 if expires_in is None else time.monotonic_ns() + int(expires_in * 1e9)
+        super().__init__(
+            _wire.Hold(expiry=expiry, label=label),
+            name=encoded_pattern(pattern) if pattern else b"",
+            object=encoded_object(object),
+            payload=shortened(why),
+        )
+        self._expiry = expiry
+        #: The id that the bus has given it; 0 until then.
+        self.id = 0
+        #: Whether it has expired, once it is over.
+        self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def confirm(self, okay: _wire.Okay, link: Link) -> None:
+        self.id = okay.delegate
+        super().confirm(okay, link)
+
+    def is_over(self) -> bool:
+        if self._expiry == 0 or self._expiry > time.monotonic_ns():
+            return False
+        self.expire()
+        return True
+
+    def refuse(self, error: TribuneError, link: Link) -> None:
+        super().refuse(error, link)
+        self.end(error)
+
+    def expire(self) -> None:
+        """Its time is over."""
+        if not self.ended.done():
+            self.ended.set_result(True)
+
+    def end(self, error: TribuneError | None) -> None:
+        super().end(error)
+        if not self.ended.done():
+            self.ended.set_result(False)
+
+
+#: What reports a gap in a stream.
+Reports = list[Lost | Interrupted]

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between two connections: looks for the bus, registers again, and accounts for what was missed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from . import _wire
+from ._errors import Code, TribuneError, unknown_outcome
+from ._frame import SentFrame, encode, with_deadline
+from ._messages import Disconnected, Interrupted, Lost, Reconnected
+from ._outbox import Outbox
+from ._registrations import Reports
+from ._transport import not_greeted
+from ._wire import FrameFlags, FrameKind
+
+if TYPE_CHECKING:
+    from ._link import Link
+
+# The pauses between attempts grow from the first to the second. The first attempt is made at once.
+_PAUSE_MIN: Final = 0.01
+_PAUSE_MAX: Final = 1.0
+# If a connection lasts for less than this, the pauses continue to grow.
+_SETTLING: Final = 1.0
+# The most predecessors to ask about. The losses of older ones remain unknown.
+_PREDECESSORS_MAX: Final = 4
+_REGISTERING: Final = (
+    FrameKind.OBSERVE,
+    FrameKind.ATTACH,
+    FrameKind.HOLD,
+    FrameKind.DECLARE,
+    FrameKind.MONITOR,
+)
+_ASKING: Final = (FrameKind.POST, FrameKind.ASK, FrameKind.LIST)
+
+
+class Renewal:
+    """The remaining steps until a new connection is equivalent to the last one."""
+
+    def __init__(self, link: Link, interruption: Interruption) -> None:
+        #: Frames to send: the serial, the frame, and whether a snapshot comes with its
+        #: confirmation.
+        self._frames: deque[tuple[int, bytes, bool]] = deque()
+        #: The serial that the bus must answer before more is sent.
+        self._awaited: int | None = None
+        #: Serials that ask about the loss of a predecessor, and are not answered.
+        self.successions: set[int] = set()
+        self._is_welcomed = False
+        self.done: asyncio.Future[None] = link.loop.create_future()
+        if link.is_suspended:
+            self._add(_wire.Suspend(is_suspended=True), link)
+        frames = [
+            (serial, registration.frame(), registration.brings_snapshot)
+            for serial, registration in link.registrations.items()
+            if serial <= interruption.last_serial
+        ]
+        frames += [
+            (serial, encode(_wire.Suspend(is_suspended=value), serial=serial), False)
+            for serial, value in link.suspensions.items()
+            if serial <= interruption.last_serial
+        ]
+        self._frames.extend(sorted(frames))
+        for predecessor in interruption.predecessors:
+            self.successions.add(self._add(predecessor, link))
+
+    def _add(self, fields: _wire.Suspend | _wire.Succeed, link: Link) -> int:
+        serial = link.next_serial()
+        self._frames.append((serial, encode(fields, serial=serial), False))
+        return serial
+
+    def send(self, link: Link) -> None:
+        """Sends what can be sent by now."""
+        if link.interruption is None or link.transport is None:
+            return
+        outbox = link.interruption.renewing
+        # Retained notifications are refused while much waits to be read, so they are read first.
+        while self._frames and self._awaited is None:
+            serial, frame, brings_snapshot = self._frames.popleft()
+            outbox.append(frame)
+            if brings_snapshot:
+                self._awaited = serial
+        link.transport.write(outbox)
+
+    def note_welcome(self) -> None:
+        """The bus has introduced itself, and so knows the connection."""
+        self._is_welcomed = True
+
+    @property
+    def is_welcomed(self) -> bool:
+        """Whether the bus has introduced itself."""
+        return self._is_welcomed
+
+    def note_reply(self, serial: int, link: Link) -> None:
+        """The bus has answered a frame, which may be one of these."""
+        self.successions.discard(serial)
+        if self._awaited == serial:
+            self._awaited = None
+            self.send(link)
+        if not self._frames and self._awaited is None and not self.successions:
+            self._finish()
+
+    def _finish(self) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+    def fail(self, error: TribuneError) -> None:
+        """The new connection has ended before it was equivalent to the last one."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
+
+class Interruption:
+    """What is known between two connections."""
+
+    def __init__(self, last_serial: int, cause: TribuneError) -> None:
+        #: The last serial that was given out before the connection was lost. Registrations with
+        #: later ones wait in the outbox, and are not renewed.
+        self.last_serial = last_serial
+        self.cause = cause
+        #: Connections that the next one succeeds, and what each had received.
+        self.predecessors: list[_wire.Succeed] = []
+        self.renewal: Renewal | None = None
+        #: What the renewal has not written.
+        self.renewing = Outbox()
+        #: Whether `missed` is complete: no predecessor's loss is unknown.
+        self.is_loss_known = True
+        self.missed = 0
+        #: Whether the connection is to close, and only posts still wait for a bus.
+        self.is_closing = False
+
+    def begin(self, link: Link, received: int) -> None:
+        """Fails the requests whose outcome nobody knows, and keeps those that were not sent."""
+        self._note_lost_connection(link)
+        self._note_predecessor(link, received)
+        link.outbox.interrupt()
+        unsent: set[int] = set()
+
+        def fate(sent: SentFrame, frame: bytes, _: int) -> bytes | None:
+            if sent.is_plain_post:
+                return frame
+            if sent.kind in _ASKING and sent.serial in link.requests:
+                unsent.add(sent.serial)
+                return frame
+            # Registrations are renewed, and the rest refers to ids of the old bus.
+            return None
+
+        link.outbox.sift(fate)
+        link.retirements.clear()
+        for serial, request in list(link.requests.items()):
+            if serial in unsent:
+                link.bound_waiting(serial, request)
+            elif request.is_taking_back:
+                # The registration is not renewed, so there is nothing to take back.
+                del link.requests[serial]
+                request.settle(None)
+            elif serial not in link.suspensions:
+                del link.requests[serial]
+                request.settle(error=unknown_outcome())
+        link.cancel_questions()
+        link.written()
+
+    @staticmethod
+    def _note_lost_connection(link: Link) -> None:
+        link.epoch += 1
+        for registration in link.registrations.values():
+            registration.is_live = False
+
+    def _note_predecessor(self, link: Link, received: int) -> None:
+        self.predecessors.append(_wire.Succeed(predecessor=link.connection, received=received))
+        if len(self.predecessors) > _PREDECESSORS_MAX:
+            self.predecessors.pop(0)
+            self.is_loss_known = False
+
+    def close(self, link: Link) -> None:
+        """The connection is to close. Only posts still wait for a bus."""
+        self.is_closing = True
+        link.outbox.sift(lambda sent, frame, _: frame if sent.kind == FrameKind.POST else None)
+        if not link.outbox:
+            link.end(None)
+
+    async def attempt(self, link: Link) -> None:
+        """Makes a connection that is equivalent to the last one. Raises `TribuneError`."""
+        await link.open_transport()
+        for stream in link.streams():
+            stream.restart_snapshot()
+            stream.reserve_position()
+        self.renewing = Outbox()
+        self.renewal = Renewal(link, self)
+        self.renewal.send(link)
+        await self.renewal.done
+
+    def abandon(self, link: Link) -> None:
+        """The new connection has ended before it was equivalent to the last one."""
+        if self.renewal is None:
+            return
+        if link.transport is not None:
+            link.transport.close()
+        self._note_lost_connection(link)
+        # Its deliveries are behind the reserved positions, and are dropped with them. So it has
+        # received nothing, and has missed everything.
+        if self.renewal.is_welcomed:
+            self._note_predecessor(link, 0)
+        for serial in self.renewal.successions:
+            link.requests.pop(serial, None)
+        # What it reported as missed counts as missed by it.
+        self.missed = 0
+        self.renewal = None
+        stale = (FrameKind.ANSWER, FrameKind.DONE, FrameKind.DEFER)
+        link.outbox.sift(lambda sent, frame, _: None if sent.kind in stale else frame)
+        link.cancel_questions()
+
+    def finish(self, link: Link) -> None:
+        """Everything is registered again: frames that waited and are still wanted are sent now."""
+        now = link.loop.time()
+        dropped: set[int] = set()
+        refused: list[tuple[int, int]] = []
+
+        def fate(sent: SentFrame, frame: bytes, file_length: int) -> bytes | None:
+            serial = sent.serial
+            request = link.requests.get(serial)
+            length = file_length or _payload_length(frame)
+            if length > link.payload_max or (
+                sent.flags & FrameFlags.DESCRIPTOR and not link.accepts_files
+            ):
+                refused.append((serial, length))
+            elif sent.kind in _REGISTERING:
+                if serial in link.registrations:
+                    return frame
+            elif sent.kind == FrameKind.CANCEL:
+                if serial in link.requests or _target(frame) not in dropped:
+                    return frame
+            elif sent.kind not in _ASKING or sent.is_plain_post:
+                return frame
+            elif request is not None and sent.deadline:
+                spent = int((now - request.since) * 1000)
+                return with_deadline(frame, max(sent.deadline - spent, 1))
+            elif request is not None:
+                return frame
+            dropped.add(serial)
+            return None
+
+        link.outbox.sift(fate)
+        for request in link.requests.values():
+            if request.timer is not None:
+                request.timer.cancel()
+                request.timer = None
+        for serial, length in refused:
+            link.fail_waiting(serial, length)
+        reports: Reports = [Lost(self.missed)] if self.missed else []
+        if not self.is_loss_known:
+            reports.append(Interrupted())
+        for stream in link.streams():
+            stream.fill_position(reports)
+
+
+def _payload_length(frame: bytes) -> int:
+    fields = int.from_bytes(frame[24:28], "little")
+    return len(frame) - 32 - fields - frame[6] - frame[7]
+
+
+def _target(frame: bytes) -> int:
+    """The serial that a `cancel` takes back."""
+    return int.from_bytes(frame[32:40], "little")
+
+
+async def reconnect(link: Link) -> None:
+    """Looks for the bus, until the link is equivalent to what it was or its time is over."""
+    interruption = link.interruption
+    assert interruption is not None
+    started = link.loop.time()
+    deadline = started + link.reconnect_timeout
+    pause = 0.0
+    if link.last_reconnection is not None:
+        moment, last_pause = link.last_reconnection
+        if started - moment < _SETTLING:
+            # A connection that is lost as soon as it is made must not lead to a busy loop.
+            pause = _longer(last_pause)
+    if link.on_event is not None:
+        link.on_event(Disconnected(interruption.cause.message))
+    failure: TribuneError | None = None
+    while True:
+        await asyncio.sleep(max(min(pause, deadline - link.loop.time()), 0))
+        try:
+            async with asyncio.timeout_at(deadline):
+                await interruption.attempt(link)
+            break
+        except TimeoutError:
+            failure = TribuneError(
+                Code.UNREACHABLE,
+                f"the listener at {link.address} has not confirmed all registrations",
+            )
+            if link.transport is not None and not link.transport.is_greeted:
+                failure = not_greeted(link.address, link.transport.missing_greeting)
+        except TribuneError as error:
+            failure = error
+        interruption.abandon(link)
+        if link.loop.time() >= deadline:
+            link.end(_not_found(link, interruption, failure))
+            return
+        pause = _longer(pause)
+    link.last_reconnection = (link.loop.time(), pause)
+    interruption.finish(link)
+    link.reopened()
+    if link.on_event is not None:
+        lost = interruption.missed if interruption.is_loss_known else None
+        link.on_event(Reconnected(lost))
+
+
+def _longer(pause: float) -> float:
+    return min(max(pause * 2, _PAUSE_MIN), _PAUSE_MAX)
+
+
+def _not_found(
+    link: Link, interruption: Interruption, failure: TribuneError | None
+) -> TribuneError:
+    why = f": {failure.message}" if failure else ""
+    return TribuneError(
+        Code.CONNECTION_LOST,
+        f"{interruption.cause.message}, and no bus was found "
+        f"within {link.reconnect_timeout:g} s{why}",
+    )

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Registrations that a program enters and leaves: holds and declarations."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Generic, Self, TypeVar
+
+from ._link import Link
+from ._registrations import DeclarationTerm, HoldTerm, Registration
+
+_Term = TypeVar("_Term", bound=Registration)
+
+
+class _Scope(Generic[_Term]):
+    """A registration that lasts while it is entered; once."""
+
+    def __init__(self, term: _Term, link: Link) -> None:
+        self._term = term
+        self._link = link
+
+    async def _begin(self) -> None:
+        self._link.register(self._term)
+        await self._term.wait(self._link)
+
+    async def _finish(self) -> None:
+        await self._link.take_back(self._term)
+
+    async def __aenter__(self) -> Self:
+        await self._begin()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._finish()
+
+
+class Hold(_Scope[HoldTerm]):
+    """A standing veto; see `Bus.hold`. Used with ``async with``, or with `take` and `release`.
+
+    After an interruption, the hold is taken again. A bus that was restarted with its state has kept
+    it until then. A bus that was restarted without state vetoes nothing from its start until this
+    process has connected and taken the hold again, usually some milliseconds later. If the veto
+    must be certain during that time too, have the bus's configuration require a delegate
+    (``RequireDelegate=``): its absence is a veto.
+    """
+
+    @property
+    def id(self) -> int:
+        """The hold's id in verdicts; 0 until it is taken. It changes after an interruption."""
+        return self._term.id
+
+    async def take(self) -> Self:
+        """Takes the hold, and waits until the bus has it. Raises `TribuneError`."""
+        await self._begin()
+        return self
+
+    async def release(self) -> None:
+        """Ends the hold. Releasing twice, or after it has expired, changes nothing.
+
+        Cancelling the task does not stop it. Raises `TribuneError` with `CONNECTION_LOST`, after
+        which it has ended, too.
+        """
+        await self._finish()
+
+    async def expired(self) -> bool:
+        """Waits until the hold has ended, and returns whether it has expired."""
+        return await asyncio.shield(self._term.ended)
+
+
+class Declaration(_Scope[DeclarationTerm]):
+    """A declaration; see `Bus.declare`. Used with ``async with``, or `make` and `withdraw`."""
+
+    async def make(self) -> Self:
+        """Declares, and waits until the bus has it. Raises `TribuneError`."""
+        await self._begin()
+        return self
+
+    async def withdraw(self) -> None:
+        """Ends the declaration. What declared objects use stays valid until they end."""
+        await self._finish()

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One connection: a socket, the greeting, and the frames that come over it."""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import os
+import socket
+from collections import deque
+from typing import Final, Protocol
+
+from . import _memory, _wire
+from ._address import Address
+from ._errors import Code, TribuneError, from_frame_error, violation
+from ._frame import (
+    FROM_BUS,
+    GREETING,
+    HELLO_LENGTH,
+    Capabilities,
+    Frame,
+    FrameError,
+    Hello,
+    decode_fields,
+)
+from ._outbox import Outbox, Written
+from ._wire import FrameFlags, FrameKind
+
+_RECEIVED: Final = 65_536
+# Descriptors that may wait for the rest of their frames.
+_DESCRIPTORS_MAX: Final = 16
+_ANCILLARY: Final = socket.CMSG_SPACE((_DESCRIPTORS_MAX + 1) * 4)
+# How soon to check again whether the bus has taken the files that were passed to it.
+_PASS_RETRY: Final = 0.01
+
+
+class UserInfoFile:
+    """userInfo that came in a file; `data` is None if this process could not receive it."""
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: bytes | None) -> None:
+        self.data = data
+
+
+class TransportUser(Protocol):
+    """What a transport reports to. Nothing is reported after `close`."""
+
+    def greeted(self, welcome: _wire.Welcome, accepts_files: bool) -> None:
+        """The bus has sent its welcome."""
+
+    def receive(self, frame: Frame, file: UserInfoFile | None) -> None:
+        """A frame has come behind the welcome, or a refusal instead of it. Raises `FrameError`."""
+
+    def writable(self) -> None:
+        """The connection takes more bytes."""
+
+    def stream_ended(self) -> None:
+        """The bus has closed the connection, or is gone."""
+
+    def broken(self, error: TribuneError) -> None:
+        """What the bus sends cannot be understood."""
+
+
+def open_socket(address: Address) -> socket.socket:
+    """A socket that is connected to a bus.
+
+    Raises `TribuneError` if nobody listens or if it is not served by a user that may;
+    `BlockingIOError` if the bus has not accepted those that connected before.
+    """
+    connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        connected.setblocking(False)
+        connected.connect(address.path)
+        address.require_server(connected)
+    except BlockingIOError:
+        connected.close()
+        raise
+    except OSError as error:
+        connected.close()
+        raise address.unreachable(error) from error
+    except TribuneError:
+        connected.close()
+        raise
+    return connected
+
+
+class Transport:
+    """Reads and writes one connection.
+
+    It takes memory for the bytes that have arrived, never for a length that was announced.
+    """
+
+    def __init__(
+        self,
+        user: TransportUser,
+        connected: socket.socket,
+        capabilities: Capabilities,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self._user = user
+        self._socket = connected
+        self._loop = loop
+        self._partial = bytearray()
+        # The length of the frame that `_partial` begins with; 0 while unknown.
+        self._awaited = 0
+        # Descriptors that no frame has taken yet; None for one that this process could not receive.
+        self._descriptors: deque[int | None] = deque()
+        self._hello: Hello | None = None
+        self.is_greeted = False
+        self._is_open = True
+        self._may_write = True
+        self._retry: asyncio.TimerHandle | None = None
+        loop.add_reader(connected.fileno(), self._read)
+        # A new socket has space for it. If the write fails nevertheless, the next read reports it.
+        with_hello = Hello(capabilities=capabilities).encode()
+        try:
+            connected.send(with_hello, socket.MSG_NOSIGNAL)
+        except OSError:
+            self._loop.call_soon(self._end)
+
+    @property
+    def missing_greeting(self) -> str:
+        """What the bus has not sent yet."""
+        return "welcome" if self._hello else "hello"
+
+    # Writing.
+
+    def write(self, outbox: Outbox) -> None:
+        """Writes what the kernel takes now. Reports when it takes more."""
+        if not self._may_write:
+            return
+        try:
+            written = outbox.write(self._socket)
+        except OSError:
+            # What the bus has sent before it closed the connection says why.
+            self._may_write = False
+            return
+        if written is Written.STUCK:
+            self._may_write = False
+            self._loop.add_writer(self._socket.fileno(), self._note_writable)
+        elif written is Written.FULL_OF_FILES:
+            self._may_write = False
+            self._retry = self._loop.call_later(_PASS_RETRY, self._note_writable)
+
+    def _note_writable(self) -> None:
+        self._loop.remove_writer(self._socket.fileno())
+        self._may_write = True
+        self._user.writable()
+
+    def end_writing(self) -> None:
+        """Tells the bus that nothing more is sent."""
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            # The bus is gone, and the next read says so.
+            return
+
+    # Reading.
+
+    def _read(self) -> None:
+        try:
+            data, ancillary, flags, _ = self._socket.recvmsg(
+                _RECEIVED, _ANCILLARY, socket.MSG_CMSG_CLOEXEC
+            )
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self._end()
+            return
+        for level, kind, content in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                received = array.array("i")
+                received.frombytes(content[: len(content) // 4 * 4])
+                self._descriptors.extend(received)
+        if flags & socket.MSG_CTRUNC:
+            # This process is at its limit on descriptors: the bus sends one with each frame.
+            self._descriptors.append(None)
+        if not data:
+            self._end()
+            return
+        try:
+            self._take_frames(data)
+            if self._is_open and self._descriptors:
+                self._require_expected_descriptors()
+        except FrameError as error:
+            self._break(from_frame_error(error))
+        except TribuneError as error:
+            self._break(error)
+
+    def _end(self) -> None:
+        if self._is_open:
+            self._user.stream_ended()
+
+    def _break(self, error: TribuneError) -> None:
+        if self._is_open:
+            self._user.broken(error)
+
+    def _take_frames(self, data: bytes) -> None:
+        if self._partial:
+            self._partial += data
+            if len(self._partial) < self._awaited:
+                return
+            data = bytes(self._partial)
+        position = 0
+        if self._hello is None:
+            if Hello.is_partial(data):
+                self._partial = bytearray(data)
+                return
+            hello = Hello.decode(data)
+            hello.require_common_version()
+            self._hello = hello
+            position = HELLO_LENGTH
+        end = len(data)
+        self._awaited = 0
+        while position < end:
+            frame = Frame.decode(data, position, FROM_BUS if self.is_greeted else GREETING)
+            if isinstance(frame, int):
+                self._awaited = frame
+                break
+            position += frame.length
+            self._receive(frame)
+            if not self._is_open:
+                return
+        self._partial = bytearray(data[position:])
+
+    def _receive(self, frame: Frame) -> None:
+        if self.is_greeted:
+            file = self._file(frame) if frame.flags & FrameFlags.DESCRIPTOR else None
+            self._user.receive(frame, file)
+        elif frame.kind == FrameKind.WELCOME:
+            welcome = decode_fields(_wire.Welcome, frame)
+            self.is_greeted = True
+            accepts = self._hello is not None and bool(
+                self._hello.capabilities & Capabilities.DESCRIPTORS
+            )
+            self._user.greeted(welcome, accepts)
+        elif frame.kind == FrameKind.ERROR:
+            self._user.receive(frame, None)
+        else:
+            raise violation(f"the bus's first frame is of kind {frame.kind}, not a welcome")
+
+    def _file(self, frame: Frame) -> UserInfoFile:
+        """Takes the userInfo out of the file that came with the frame."""
+        if frame.kind == FrameKind.POST:
+            length = decode_fields(_wire.Post, frame).length
+        elif frame.kind == FrameKind.RETAINED:
+            length = decode_fields(_wire.Retained, frame).length
+        else:
+            raise violation(f"a frame of kind {frame.kind} cannot have a descriptor")
+        if not self._descriptors:
+            raise violation("a frame came without the descriptor that it announces")
+        descriptor = self._descriptors.popleft()
+        if descriptor is None:
+            return UserInfoFile(None)
+        try:
+            return UserInfoFile(_memory.contents(descriptor, length))
+        finally:
+            os.close(descriptor)
+
+    def _require_expected_descriptors(self) -> None:
+        if not self._partial or not self.is_greeted or len(self._descriptors) > _DESCRIPTORS_MAX:
+            raise violation("the bus sent descriptors without a frame that announces them")
+
+    def close(self) -> None:
+        """Ends the connection, and reports nothing more."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._may_write = False
+        number = self._socket.fileno()
+        self._loop.remove_reader(number)
+        self._loop.remove_writer(number)
+        if self._retry is not None:
+            self._retry.cancel()
+        self._socket.close()
+        for descriptor in self._descriptors:
+            if descriptor is not None:
+                os.close(descriptor)
+        self._descriptors.clear()
+
+
+def not_greeted(address: Address, missing: str) -> TribuneError:
+    """What listens has not introduced itself in time."""
+    return TribuneError(Code.UNREACHABLE, f"the listener at {address} did not send a {missing}")

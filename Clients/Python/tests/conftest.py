@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real buses, each with its socket in a fresh folder."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tribune
+
+# What only guards against hanging.
+DEADLINE = 30.0
+PROGRAMS = Path(
+    os.environ.get("TRIBUNE_BIN_DIR", Path(__file__).parents[3] / ".build/release")
+).absolute()
+
+
+def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> None:
+    """Runs coroutine functions as tests."""
+    if name.startswith("test_") and inspect.iscoroutinefunction(obj):
+        setattr(collector.obj, name, _run(obj))
+
+
+def _run(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    @functools.wraps(function)
+    def run(*arguments: Any, **named: Any) -> None:
+        async def bounded() -> None:
+            async with asyncio.timeout(DEADLINE):
+                await function(*arguments, **named)
+
+        asyncio.run(bounded())
+
+    return run
+
+
+class Readiness:
+    """Where a program says that it is ready."""
+
+    def __init__(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+        self.address = str(path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self._socket.bind(self.address)
+        self._socket.settimeout(DEADLINE)
+
+    def wait(self) -> None:
+        while b"READY=1" not in self._socket.recv(65_536):
+            continue
+        self._socket.close()
+
+
+class Program:
+    """A process that ends with the test at the latest."""
+
+    def __init__(self, arguments: list[str], folder: Path, notify: bool) -> None:
+        environment = {key: value for key, value in os.environ.items() if key != "NOTIFY_SOCKET"}
+        self.log = folder / f"log-{len(list(folder.glob('log-*')))}"
+        readiness = Readiness(folder / "notify") if notify else None
+        if readiness is not None:
+            environment["NOTIFY_SOCKET"] = readiness.address
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [str(PROGRAMS / "tribuned"), *arguments],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        if readiness is not None:
+            readiness.wait()
+
+    def end(self, number: int = signal.SIGKILL) -> int:
+        """Sends a signal, and waits for the end."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.process.wait(DEADLINE)
+
+
+class RunningBus:
+    """A bus, and perhaps its keeper, whose daemon can be followed by another."""
+
+    def __init__(self, configuration: str = "", has_keeper: bool = False) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="tribune-"))
+        (self.folder / "etc").mkdir()
+        (self.folder / "etc/tribuned.conf").write_text(configuration)
+        self.path = self.folder / "bus"
+        self.address = f"unix:{self.path}"
+        self.keeper = self._keeper() if has_keeper else None
+        self.daemon: Program | None = None
+        self.start()
+
+    def _keeper(self) -> Program:
+        arguments = ["--keep", f"--listen={self.folder}/keeper"]
+        return Program(arguments, self.folder, notify=True)
+
+    def start(self, *options: str, is_ready: bool = True) -> None:
+        """Starts a daemon."""
+        arguments = [f"--config={self.folder}/etc", f"--listen={self.path}", *options]
+        if self.keeper is not None:
+            arguments.append(f"--keeper={self.folder}/keeper")
+        self.daemon = Program(arguments, self.folder, notify=is_ready)
+
+    def end(self, number: int = signal.SIGKILL) -> int:
+        """Ends the daemon."""
+        assert self.daemon is not None
+        return self.daemon.end(number)
+
+    def restart(self, number: int = signal.SIGKILL) -> None:
+        """Ends the daemon, and starts another."""
+        self.end(number)
+        self.start()
+
+    def connect(self, **options: Any) -> Any:
+        return tribune.connect(self.address, **options)
+
+    def ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs tribunectl."""
+        return subprocess.run(
+            [str(PROGRAMS / "tribunectl"), *arguments],
+            env={**os.environ, "TRIBUNE_ADDRESS": self.address},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+            check=False,
+        )
+
+    def close(self) -> None:
+        for program in (self.daemon, self.keeper):
+            if program is not None:
+                program.end()
+        shutil.rmtree(self.folder)
+
+
+@pytest.fixture(scope="session")
+def shared_bus() -> Iterator[RunningBus]:
+    bus = RunningBus()
+    yield bus
+    bus.close()
+
+
+@pytest.fixture
+def bus(shared_bus: RunningBus) -> RunningBus:
+    """A bus that every test may use, and none may end."""
+    return shared_bus
+
+
+@pytest.fixture
+def make_bus() -> Iterator[Callable[..., RunningBus]]:
+    """Makes buses that a test may do anything with."""
+    made: list[RunningBus] = []
+
+    def make(**options: Any) -> RunningBus:
+        made.append(RunningBus(**options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
