@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asking, answering, holding and guarding, with a real bus."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+from conftest import RunningBus
+
+import tribune
+from tribune import (
+    Abstain,
+    Answer,
+    Code,
+    Conclusion,
+    Delegate,
+    DelegateInfo,
+    Delivery,
+    Ending,
+    FailurePolicy,
+    Lost,
+    Mode,
+    Notification,
+    OutcomeKind,
+    Progress,
+    Question,
+    Stage,
+    TribuneError,
+    Value,
+    Veto,
+    Vetoed,
+)
+
+
+def answering(answer: Answer) -> tribune.Delegate:
+    class Fixed(Delegate):
+        async def answer(self, question: Question) -> Answer:
+            return answer
+
+    return Fixed()
+
+
+class Recorder(Delegate):
+    """Approves, and notes what it learns."""
+
+    def __init__(self) -> None:
+        self.events: asyncio.Queue[object] = asyncio.Queue()
+
+    async def answer(self, question: Question) -> Answer:
+        self.events.put_nowait(question)
+        return True
+
+    async def concluded(self, conclusion: Conclusion) -> None:
+        self.events.put_nowait(conclusion)
+
+    async def received(self, delivery: Delivery) -> None:
+        self.events.put_nowait(delivery)
+
+    async def replaced(self, delegate: DelegateInfo) -> None:
+        self.events.put_nowait(delegate)
+
+
+async def test_nobody_is_asked(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+        verdict = await one.ask("nobody.shouldAct")
+        assert verdict
+        assert verdict.is_unanswered
+        assert not await one.ask("nobody.shouldAct", default=False)
+
+
+async def test_a_decorated_function_vetoes(bus: RunningBus) -> None:
+    async with bus.connect() as one, bus.connect() as other:
+
+        @one.delegate("deco.shouldReboot", label="backup")
+        async def may_reboot(question: Question) -> Answer:
+            assert question.name == "deco.shouldReboot"
+            assert question.object == "host/1"
+            assert question.json() == {"why": "kernel"}
+            assert question.asker.pid == os.getpid()
+            assert question.connection == other.id
+            return Veto("the backup is at 40 %")
+
+        await may_reboot.ready()
+        verdict = await other.ask("deco.shouldReboot", {"why": "kernel"}, object="host/1")
+        assert not verdict
+        (outcome,) = verdict.outcomes
+        assert outcome.kind is OutcomeKind.VETOED
+        assert (outcome.label, outcome.reason) == ("backup", "the backup is at 40 %")
+        assert outcome.delegate == may_reboot.id
+        assert outcome.peer.pid == os.getpid()
+        assert verdict.vetoes == (outcome,)
+        await may_reboot.detach()
+        assert await other.ask("deco.shouldReboot", object="host/1")
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_allowed", "kind", "reason"),
+    [
+        (True, True, OutcomeKind.APPROVED, ""),
+        (False, False, OutcomeKind.VETOED, ""),
+        (Veto("no"), False, OutcomeKind.VETOED, "no"),
+        (Veto("ä" * 3000), False, OutcomeKind.VETOED, "ä" * 2048),
+        (Abstain, True, OutcomeKind.ABSTAINED, ""),
+        (None, False, OutcomeKind.FAILED, "TypeError: a delegate cannot answer None"),
+        (1, False, OutcomeKind.FAILED, "TypeError: a delegate cannot answer 1"),
+        ("yes", False, OutcomeKind.FAILED, "TypeError: a delegate cannot answer 'yes'"),
+    ],
+)
+async def test_each_answer_has_its_outcome(
+    bus: RunningBus, answer: Answer, is_allowed: bool, kind: OutcomeKind, reason: str
+) -> None:
+    async with bus.connect() as one:
+        async with await one.attach(answering(answer), "each.shouldAct"):
+            verdict = await one.ask("each.shouldAct")
+        assert verdict.is_allowed is is_allowed
+        assert (verdict.outcomes[0].kind, verdict.outcomes[0].reason) == (kind, reason)
+
+
+async def test_an_exception_is_a_failure(bus: RunningBus) -> None:
+    async def failing(question: Question) -> Answer:
+        raise OSError("no disk")
+
+    async with bus.connect() as one:
+        async with await one.attach(failing, "fail.*", on_failure=FailurePolicy.ABSTAIN):
+            verdict = await one.ask("fail.shouldAct")
+        assert verdict
+        assert verdict.outcomes[0].kind is OutcomeKind.FAILED
+        assert verdict.outcomes[0].reason == "OSError: no disk"
+
+
+async def test_a_delegate_learns_how_the_query_ended(bus: RunningBus) -> None:
+    recorder = Recorder()
+    async with bus.connect() as one:
+        async with (
+            await one.attach(recorder, "end.*"),
+            await one.attach(answering(Veto("no")), "end.*", label="other"),
+        ):
+            verdict = await one.ask("end.shouldAct", mode=Mode.ALL)
+            assert [outcome.kind for outcome in verdict.outcomes] == [
+                OutcomeKind.APPROVED,
+                OutcomeKind.VETOED,
+            ]
+            question = await recorder.events.get()
+            assert isinstance(question, Question)
+            assert question.query == verdict.query
+            assert await recorder.events.get() == Conclusion(verdict.query, Ending.VETOED)
+
+
+async def test_a_query_that_is_cancelled_is_taken_back(bus: RunningBus) -> None:
+    is_asked, is_cancelled = asyncio.Event(), asyncio.Event()
+
+    class Slow(Recorder):
+        async def answer(self, question: Question) -> Answer:
+            is_asked.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                is_cancelled.set()
+                raise
+            return True
+
+    slow = Slow()
+    async with bus.connect() as one, bus.connect() as other:
+        await one.attach(slow, "slow.*")
+        asking = asyncio.create_task(other.ask("slow.shouldAct"))
+        await is_asked.wait()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await is_cancelled.wait()
+        conclusion = await slow.events.get()
+        assert isinstance(conclusion, Conclusion)
+        assert conclusion.ending is Ending.CANCELLED
+        # The connection goes on.
+        assert (await other.own()).queries == 0
+
+
+async def test_a_delegate_that_defers_is_waited_for(bus: RunningBus) -> None:
+    goes_on = asyncio.Event()
+    seen: list[Progress] = []
+
+    def note(progress: Progress) -> None:
+        seen.append(progress)
+        if progress.stage is Stage.DEFERRED:
+            goes_on.set()
+
+    questions: list[Question] = []
+
+    async def answer(question: Question) -> Answer:
+        questions.append(question)
+        question.defer(20, "saving")
+        await goes_on.wait()
+        return True
+
+    async with bus.connect() as one, bus.connect() as other:
+        await one.attach(answer, "defer.*", timeout=5, label="editor")
+        assert await other.ask("defer.shouldClose", progress=note)
+        assert [progress.stage for progress in seen] == [
+            Stage.ASKED,
+            Stage.DEFERRED,
+            Stage.SETTLED,
+        ]
+        assert (seen[1].status, seen[1].label, seen[1].timeout) == ("saving", "editor", 20)
+        assert seen[2].outcome is OutcomeKind.APPROVED
+        with pytest.raises(TribuneError) as caught:
+            questions[0].defer(1)
+        assert caught.value.code is Code.NOT_FOUND
+
+
+async def test_another_process_of_the_user_may_defer(bus: RunningBus) -> None:
+    goes_on, is_asked = asyncio.Event(), asyncio.Queue[Question]()
+
+    async def answer(question: Question) -> Answer:
+        is_asked.put_nowait(question)
+        await goes_on.wait()
+        return True
+
+    async with bus.connect() as one, bus.connect() as other:
+        await one.attach(answer, "helper.*")
+        asking = asyncio.create_task(other.ask("helper.shouldAct"))
+        question = await is_asked.get()
+        await other.defer(question.query, 10, status="still at it")
+        goes_on.set()
+        assert await asking
+        with pytest.raises(TribuneError) as caught:
+            await other.defer(question.query, 10)
+        assert caught.value.code is Code.NOT_FOUND
+
+
+async def test_a_silent_delegate_times_out(bus: RunningBus) -> None:
+    async def silent(question: Question) -> Answer:
+        await asyncio.Event().wait()
+        return True
+
+    async with bus.connect() as one:
+        await one.attach(silent, "silent.*", timeout=0.01)
+        verdict = await one.ask("silent.shouldAct")
+        assert verdict.outcomes[0].kind is OutcomeKind.TIMED_OUT
+        assert not verdict
+
+
+async def test_values_are_queried_and_collected(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+        for label, answer in [("a", Abstain), ("b", Value({"rows": 3})), ("c", Value(b"\xff"))]:
+            await one.attach(answering(answer), "rows.count", label=label)
+        reply = await one.query("rows.count")
+        assert reply.value == b'{"rows": 3}'
+        assert reply.outcomes[-1].json() == {"rows": 3}
+        assert (await one.collect("rows.count")).values == [b'{"rows": 3}', b"\xff"]
+        assert (await one.query("rows.none")).value is None
+
+
+async def test_a_value_that_is_too_long_is_a_failure(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+        await one.attach(answering(Value(bytes(one.info.payload_max + 1))), "huge.value")
+        reply = await one.query("huge.value")
+        assert reply.value is None
+        assert "over the bus's limit" in reply.outcomes[0].reason
+
+
+async def test_a_nested_query_names_its_parent(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+
+        @one.delegate("nest.*")
+        async def ask_again(question: Question) -> Answer:
+            await one.ask(question.name, parent=question.query)
+            return True
+
+        verdict = await one.ask("nest.shouldAct")
+        assert verdict.outcomes[0].kind is OutcomeKind.FAILED
+        assert "(recursion)" in verdict.outcomes[0].reason
+
+
+async def test_a_delegate_receives_wills_and_dids_in_order(bus: RunningBus) -> None:
+    recorder = Recorder()
+    async with bus.connect() as one, bus.connect() as other:
+        await one.attach(recorder, "window.*", object="window/1")
+        await other.ask("window.shouldClose", object="window/1")
+        await other.post("window.willClose", object="window/1")
+        await other.post("window.didClose", object="window/2")
+        await other.post("window.moved", object="window/1")
+        await other.post("window.didClose", object="window/1")
+        found = [await recorder.events.get() for _ in range(4)]
+        names = [one.name for one in found if isinstance(one, Question | Notification)]
+        assert names == ["window.shouldClose", "window.willClose", "window.didClose"]
+
+
+async def test_questions_reach_a_delegate_before_later_notifications(bus: RunningBus) -> None:
+    recorder = Recorder()
+    async with bus.connect() as one, bus.connect() as other:
+        await one.attach(recorder, "pair.*", "pair.didAct")
+        asking = []
+        for number in range(50):
+            asking.append(asyncio.create_task(other.ask("pair.shouldAct", str(number))))
+            await asyncio.sleep(0)
+            await other.post("pair.didAct", str(number))
+        await asyncio.gather(*asking)
+        order: list[tuple[str, str]] = []
+        while len(order) < 100:
+            event = await recorder.events.get()
+            assert not isinstance(event, Lost)
+            if isinstance(event, Question | Notification):
+                order.append((event.name, event.text))
+        for number in range(50):
+            should, did = ("pair.shouldAct", str(number)), ("pair.didAct", str(number))
+            assert order.index(should) < order.index(did)
+
+
+async def test_setting_a_delegate_replaces_the_others(bus: RunningBus) -> None:
+    first = Recorder()
+    async with bus.connect() as one, bus.connect() as other:
+        await one.attach(first, "set.*", object="window/7")
+        new = await other.attach(
+            answering(Veto("mine")), "set.*", object="window/7", label="new", replace=True
+        )
+        info = await first.events.get()
+        assert isinstance(info, DelegateInfo)
+        assert (info.id, info.label, info.connection) == (new.id, "new", other.id)
+        chain = await one.explain("set.shouldAct", "window/7")
+        assert [delegate.id for delegate in chain.delegates] == [new.id]
+
+
+async def test_attaching_the_same_twice_changes_nothing(bus: RunningBus) -> None:
+    recorder = Recorder()
+    async with bus.connect() as one:
+        first = await one.attach(recorder, "twice.*")
+        second = await one.attach(recorder, "twice.*")
+        assert first.id == second.id
+        with pytest.raises(TribuneError) as caught:
+            await one.attach(Recorder(), "twice.*")
+        assert caught.value.code is Code.REFUSED
+        await second.detach()
+        assert (await one.own()).delegates == 0
+
+
+async def test_a_refused_delegate_does_not_go_unnoticed(bus: RunningBus) -> None:
+    async with (
+        bus.connect() as one,
+        one.declare("view/9", "P9", "protocol P9 { required should a.shouldB () }"),
+    ):
+        with pytest.raises(TribuneError) as caught:
+            await one.attach(answering(True), "a.shouldC", object="view/9")
+        assert caught.value.code is Code.NOT_CONFORMING
+
+        @one.delegate("a.shouldC", object="view/9")
+        async def nobody_waits(question: Question) -> Answer:
+            return True
+
+        error = await one.closed()
+        assert error is not None
+        assert error.code is Code.NOT_CONFORMING
+
+
+async def test_a_hold_vetoes_while_it_is_entered(bus: RunningBus) -> None:
+    async with bus.connect() as one, bus.connect() as other:
+        async with one.hold(
+            "hold.shouldReboot", why="a restore is running", label="restore"
+        ) as hold:
+            verdict = await other.ask("hold.shouldReboot")
+            (outcome,) = verdict.outcomes
+            assert outcome.kind is OutcomeKind.HELD
+            assert outcome.delegate == hold.id
+            assert (outcome.label, outcome.reason) == ("restore", "a restore is running")
+            assert [info.why for info in await other.holds()] == ["a restore is running"]
+            overridden = await other.ask("hold.shouldReboot", override="it burns")
+            assert overridden
+            assert overridden.is_overridden
+        assert await other.ask("hold.shouldReboot")
+        assert not await hold.expired()
+
+
+async def test_a_hold_expires(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+        hold = await one.hold("expire.*", why="soon", expires_in=0.05).take()
+        assert await hold.expired()
+        assert await one.ask("expire.shouldAct")
+        await hold.release()
+
+
+@pytest.mark.parametrize(("why", "expires_in"), [("", None), ("x", 0), ("x", -1)])
+async def test_a_hold_needs_a_reason_and_a_future(
+    bus: RunningBus, why: str, expires_in: float | None
+) -> None:
+    async with bus.connect() as one:
+        with pytest.raises(TribuneError) as caught:
+            one.hold("a", why=why, expires_in=expires_in)
+        assert caught.value.code is Code.REFUSED
+
+
+async def test_guard_asks_announces_and_reports(bus: RunningBus) -> None:
+    async with bus.connect() as one, bus.connect() as other:
+        async with one.observe("door.*", object="door/1") as observation:
+            async with other.guard("door.open", {"by": "me"}, object="door/1") as verdict:
+                assert verdict
+            with pytest.raises(OSError, match="stuck"):
+                async with other.guard("door.open", object="door/1"):
+                    raise OSError("it is stuck")
+            found = [await anext(observation) for _ in range(4)]
+        told = [(n.name, n.json()) for n in found if isinstance(n, Notification)]
+        assert told == [
+            ("door.willOpen", {"by": "me"}),
+            ("door.didOpen", {"by": "me"}),
+            ("door.willOpen", None),
+            ("door.didFailToOpen", {"error": "OSError: it is stuck"}),
+        ]
+
+
+async def test_guard_does_not_run_what_is_vetoed(bus: RunningBus) -> None:
+    async with bus.connect() as one, one.observe("gate.*") as observation:
+        async with one.hold("gate.shouldOpen", why="closed today", label="guardian"):
+            with pytest.raises(Vetoed) as caught:
+                async with one.guard("gate.open"):
+                    pytest.fail("the body runs")
+        assert str(caught.value) == "gate.open was vetoed by guardian: closed today"
+        await one.post("gate.last")
+        delivery = await anext(observation)
+        assert isinstance(delivery, Notification)
+        assert delivery.name == "gate.last"
+
+
+async def test_guard_announces_a_cancelled_action(bus: RunningBus) -> None:
+    runs = asyncio.Event()
+    async with bus.connect() as one, one.observe("long.didFailToRun") as observation:
+
+        @one.guard("long.run")
+        async def run() -> None:
+            runs.set()
+            await asyncio.Event().wait()
+
+        task = asyncio.create_task(run())
+        await runs.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        delivery = await anext(observation)
+        assert isinstance(delivery, Notification)
+        assert "CancelledError" in delivery.text
+
+
+async def test_guard_waits_for_awaited_observers(bus: RunningBus) -> None:
+    missing: list[tribune.AwaitedReply] = []
+    async with bus.connect() as one, bus.connect() as other:
+        observation = other.observe("flush.willStop", awaited=True)
+        await observation.ready()
+
+        async def handle() -> None:
+            delivery = await anext(observation)
+            assert isinstance(delivery, Notification)
+            delivery.failed("not today")
+
+        handling = asyncio.create_task(handle())
+        async with one.guard("flush.stop", wait=10, on_missing=missing.append):
+            assert [reply.missing[0].reason for reply in missing] == ["not today"]
+        await handling
+
+
+@pytest.mark.parametrize("action", ["window.shouldClose", "did", "a..b", ""])
+async def test_guard_wants_the_name_of_an_action(bus: RunningBus, action: str) -> None:
+    async with bus.connect() as one:
+        with pytest.raises(TribuneError) as caught:
+            async with one.guard(action):
+                pytest.fail("the body runs")
+        assert caught.value.code is Code.INVALID_NAME
+
+
+async def test_a_deadline_that_is_too_long_is_refused(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+        with pytest.raises(TribuneError) as caught:
+            await one.ask("a.shouldB", deadline=one.info.deadline_max + 1)
+        assert caught.value.code is Code.REFUSED
