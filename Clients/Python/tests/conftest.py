@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 
 import tribune
+from tribune._bus import Connecting
 
 # What only guards against hanging.
 DEADLINE = 30.0
@@ -64,22 +66,31 @@ class Readiness:
 class Program:
     """A process that ends with the test at the latest."""
 
-    def __init__(self, arguments: list[str], folder: Path, notify: bool) -> None:
+    def __init__(self, arguments: list[str], folder: Path, *, is_managed: bool) -> None:
         environment = {key: value for key, value in os.environ.items() if key != "NOTIFY_SOCKET"}
-        self.log = folder / f"log-{len(list(folder.glob('log-*')))}"
-        readiness = Readiness(folder / "notify") if notify else None
+        readiness = Readiness(folder / "notify") if is_managed else None
         if readiness is not None:
             environment["NOTIFY_SOCKET"] = readiness.address
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [str(PROGRAMS / "tribuned"), *arguments],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+        self.process = subprocess.Popen(
+            [str(PROGRAMS / "tribuned"), *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        self._is_listening = threading.Event()
+        threading.Thread(target=self._read_log, daemon=True).start()
         if readiness is not None:
             readiness.wait()
+
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            if line.startswith(b"tribuned: listening on "):
+                self._is_listening.set()
+
+    def wait_until_listening(self) -> None:
+        assert self._is_listening.wait(DEADLINE)
 
     def end(self, number: int = signal.SIGKILL) -> int:
         """Sends a signal, and waits for the end."""
@@ -103,14 +114,17 @@ class RunningBus:
 
     def _keeper(self) -> Program:
         arguments = ["--keep", f"--listen={self.folder}/keeper"]
-        return Program(arguments, self.folder, notify=True)
+        return Program(arguments, self.folder, is_managed=True)
 
     def start(self, *options: str, is_ready: bool = True) -> None:
         """Starts a daemon."""
         arguments = [f"--config={self.folder}/etc", f"--listen={self.path}", *options]
+        # With a keeper, no service manager starts the daemon.
         if self.keeper is not None:
             arguments.append(f"--keeper={self.folder}/keeper")
-        self.daemon = Program(arguments, self.folder, notify=is_ready)
+        self.daemon = Program(arguments, self.folder, is_managed=self.keeper is None)
+        if is_ready:
+            self.daemon.wait_until_listening()
 
     def end(self, number: int = signal.SIGKILL) -> int:
         """Ends the daemon."""
@@ -122,7 +136,7 @@ class RunningBus:
         self.end(number)
         self.start()
 
-    def connect(self, **options: Any) -> Any:
+    def connect(self, **options: Any) -> Connecting:
         return tribune.connect(self.address, **options)
 
     def ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -242,8 +242,13 @@ async def test_a_silent_delegate_times_out(bus: RunningBus) -> None:
 
 
 async def test_values_are_queried_and_collected(bus: RunningBus) -> None:
+    answers: list[tuple[str, Answer]] = [
+        ("a", Abstain),
+        ("b", Value({"rows": 3})),
+        ("c", Value(b"\xff")),
+    ]
     async with bus.connect() as one:
-        for label, answer in [("a", Abstain), ("b", Value({"rows": 3})), ("c", Value(b"\xff"))]:
+        for label, answer in answers:
             await one.attach(answering(answer), "rows.count", label=label)
         reply = await one.query("rows.count")
         assert reply.value == b'{"rows": 3}'

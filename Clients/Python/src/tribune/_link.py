@@ -437,10 +437,14 @@ class Link:
                 del self.questions[key]
                 question.conclude(ending)
 
-    def streams(self) -> dict[Stream[Any], None]:
-        """All streams that get notifications, each once."""
-        registrations = self.registrations.values()
-        return {stream: None for one in registrations for stream in one.streams()}
+    def streams(self, last_serial: int | None = None) -> dict[Stream[Any], None]:
+        """All streams that get notifications, each once; or those of serials up to that."""
+        return {
+            stream: None
+            for serial, registration in self.registrations.items()
+            if last_serial is None or serial <= last_serial
+            for stream in registration.streams()
+        }
 
     # Replies.
 

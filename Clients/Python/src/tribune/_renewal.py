@@ -183,7 +183,7 @@ class Interruption:
     async def attempt(self, link: Link) -> None:
         """Makes a connection that is equivalent to the last one. Raises `TribuneError`."""
         await link.open_transport()
-        for stream in link.streams():
+        for stream in link.streams(self.last_serial):
             stream.restart_snapshot()
             stream.reserve_position()
         self.renewing = Outbox()
@@ -252,7 +252,9 @@ class Interruption:
         if not self.is_loss_known:
             reports.append(Interrupted())
         for stream in link.streams():
-            stream.fill_position(reports)
+            # Others were added meanwhile, and have missed nothing.
+            if stream.is_reserved:
+                stream.fill_position(reports)
 
 
 def _payload_length(frame: bytes) -> int:

@@ -144,7 +144,7 @@ class Stream(Generic[_Item]):
         return self._behind is not None
 
     def fill_position(self, reports: Sequence[Lost | Interrupted]) -> None:
-        """Adds reports at the reserved position, or at the end if none is reserved."""
+        """Adds reports at the reserved position, and then what waits behind it."""
         behind, self._behind = self._behind, None
         for report in reports:
             self.deliver(report)
