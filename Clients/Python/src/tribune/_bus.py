@@ -22,7 +22,7 @@ from ._delegation import (
     Question,
 )
 from ._errors import Code, TribuneError, violation
-from ._frame import Capabilities, encode_plain_post
+from ._frame import HEADER_LENGTH, PLAIN_HEADER, Capabilities
 from ._link import Link
 from ._lists import Lists
 from ._messages import (
@@ -43,7 +43,7 @@ from ._messages import (
     shortened,
 )
 from ._monitoring import Traffic
-from ._names import ActionNames, encoded_name, encoded_object, encoded_route
+from ._names import ActionNames, encoded_name, encoded_object, plain_route
 from ._observation import Observation, TrafficMonitor
 from ._registrations import DeclarationTerm, HoldTerm, MonitorPart, ObservationPart
 from ._stream import Stream
@@ -53,6 +53,9 @@ from ._wire import FrameFlags
 _log: Final = logging.getLogger("tribune")
 # Seconds in which the end of a guarded action must be announced.
 _ANNOUNCING: Final = 5.0
+# Bytes of userInfo that need not travel as a file.
+_SHORT: Final = _wire.DESCRIPTOR_PAYLOAD_LENGTH
+_NOW: Final = Style.NOW
 
 _STYLES: Final = {
     Style.NOW: _wire.PostingStyle.NOW,
@@ -243,19 +246,22 @@ class Bus(Lists):
         `PAYLOAD_TOO_LONG`, `CONNECTION_LOST`.
         """
         link = self._link
-        payload = encoded_user_info(user_info)
-        route, name_length = encoded_route(name, object)
+        payload = user_info if type(user_info) is bytes else encoded_user_info(user_info)
+        word, route = plain_route(name, object)
+        is_plain = not (coalesce_name or coalesce_object or retain or immediate)
+        if is_plain and style is _NOW and len(payload) < _SHORT and link.takes_plain_posts:
+            # Every bus accepts so much, and there is room: this is the way of nearly all posts.
+            link.last_serial = serial = link.last_serial + 1
+            header = PLAIN_HEADER.pack(HEADER_LENGTH + len(route) + len(payload), word, serial)
+            link.send_plain_post(header + route + payload)
+            return
         link.require_open()
         link.require_fitting(len(payload))
         while link.outbox.is_full:
             await link.wait_for_capacity()
-        is_plain = not (coalesce_name or coalesce_object or retain or immediate)
-        if is_plain and style is Style.NOW and len(payload) < _wire.DESCRIPTOR_PAYLOAD_LENGTH:
-            link.send(encode_plain_post(route, name_length, payload, link.next_serial()))
-        else:
-            fields = _post(style, coalesce_name, coalesce_object, retain, immediate)
-            encoded = route[:name_length], route[name_length:]
-            link.append(fields, *encoded, payload, 0, link.next_serial())
+        fields = _post(style, coalesce_name, coalesce_object, retain, immediate)
+        encoded = encoded_name(name), encoded_object(object)
+        link.append(fields, *encoded, payload, 0, link.next_serial())
         await link.take_turn()
 
     async def post_acknowledged(

@@ -14,6 +14,10 @@ from ._wire import ErrorCode, FrameFlags, FrameKind
 
 HELLO_LENGTH: Final = 16
 HEADER_LENGTH: Final = 32
+# The flags as plain numbers, because calculating with those of an enumeration is slow.
+ACKNOWLEDGE: Final = int(FrameFlags.ACKNOWLEDGE)
+DESCRIPTOR: Final = int(FrameFlags.DESCRIPTOR)
+CRITICAL: Final = int(FrameFlags.CRITICAL)
 # The one version of the protocol that this client speaks.
 VERSION: Final = 1
 
@@ -225,23 +229,13 @@ def encode(
     return b"".join((header, writer.data, name, object, payload))
 
 
-def encode_plain_post(tail: bytes, name_length: int, payload: bytes, serial: int) -> bytes:
-    """A post without fields: the one frame that must be cheap.
+# A header without fields: the length, a `route_word`, and the serial.
+PLAIN_HEADER: Final = Struct("<II8xQ8x")
 
-    `tail` is the name and the object. The rest is as in `encode`.
-    """
-    header = _HEADER.pack(
-        HEADER_LENGTH + len(tail) + len(payload),
-        FrameKind.POST,
-        0,
-        name_length,
-        len(tail) - name_length,
-        0,
-        serial,
-        0,
-        0,
-    )
-    return header + tail + payload
+
+def route_word(name_length: int, object_length: int) -> int:
+    """The second word of a header: a post without flags, and the lengths of name and object."""
+    return FrameKind.POST | name_length << 16 | object_length << 24
 
 
 class SentFrame:
@@ -263,7 +257,7 @@ class SentFrame:
         #: Whether it is a post, and nobody waits for the bus's reply to it.
         self.is_plain_post = (
             self.kind == FrameKind.POST
-            and not self.flags & FrameFlags.ACKNOWLEDGE
+            and not self.flags & ACKNOWLEDGE
             and not (has_fields and frame[HEADER_LENGTH] & _wire.PostOptions.AWAITED)
         )
 

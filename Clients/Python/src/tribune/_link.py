@@ -18,7 +18,7 @@ from . import _memory, _wire
 from ._address import Address
 from ._delegation import AttachedDelegate, Ending, OpenQuestion
 from ._errors import Code, TribuneError, closed, not_sent_in_time, refusal
-from ._frame import Capabilities, Fields, Frame, encode
+from ._frame import DESCRIPTOR, Capabilities, Fields, Frame, encode
 from ._listing import DelegateInfo
 from ._messages import BusInfo, ConnectionEvent, Progress, milliseconds, shortened
 from ._names import Matcher
@@ -28,7 +28,7 @@ from ._registrations import HoldTerm, ObservationPart, Registration
 from ._renewal import Interruption, reconnect
 from ._stream import Stream
 from ._transport import Transport, UserInfoFile, not_greeted, open_socket
-from ._wire import ErrorCode, FrameFlags
+from ._wire import ErrorCode
 
 if TYPE_CHECKING:
     from ._delegation import Question
@@ -108,6 +108,8 @@ class Link:
         self.capabilities = capabilities
         self.on_event = on_event
         self.phase = Phase.CONNECTING
+        #: Whether a post may be appended without a thought: the link is open, and little waits.
+        self.takes_plain_posts = False
         #: Why it has ended; None after `close`.
         self.error: TribuneError | None = None
         #: Counts the connections that were lost. The bus's ids are valid for one of them only.
@@ -199,6 +201,7 @@ class Link:
         self.accepts_files = accepts_files
         if self.phase is Phase.CONNECTING:
             self.phase = Phase.OPEN
+            self.takes_plain_posts = True
             if self._greeting is not None and not self._greeting.done():
                 self._greeting.set_result(None)
         elif self.interruption is not None and self.interruption.renewal is not None:
@@ -244,6 +247,7 @@ class Link:
         """Writes what waits, unless there is no connection for it."""
         if self.transport is not None and self.phase in (Phase.OPEN, Phase.CLOSING):
             self.transport.write(self.outbox)
+            self.takes_plain_posts = self.phase is Phase.OPEN and self.outbox.size < _TURN
             self.written()
 
     def writable(self) -> None:
@@ -280,8 +284,19 @@ class Link:
             self.loop.call_soon(self.written)
         self.require_open()
 
+    def send_plain_post(self, frame: bytes) -> None:
+        """Sends a frame, as long as `takes_plain_posts`."""
+        outbox = self.outbox
+        outbox.frames.append(frame)
+        outbox.size += len(frame)
+        if outbox.size >= _TURN:
+            # The next caller writes, and lets the loop turn.
+            self.takes_plain_posts = False
+        if not self._flushes:
+            self._schedule_flush()
+
     async def take_turn(self) -> None:
-        """Writes, and lets the loop turn, if a caller has sent much without waiting."""
+        """Writes, and lets the loop turn, if callers have sent much without waiting."""
         if self.outbox.size >= _TURN:
             self.flush()
             await asyncio.sleep(0)
@@ -305,7 +320,7 @@ class Link:
                 Code.LIMIT_EXCEEDED, f"there is no file for userInfo: {error}"
             ) from error
         fields.length = len(payload)
-        flags |= FrameFlags.DESCRIPTOR
+        flags |= DESCRIPTOR
         frame = encode(fields, name=name, object=object, serial=serial, flags=flags)
         self.outbox.append_with_file(frame, serial, descriptor, len(payload))
         self._schedule_flush()
@@ -620,6 +635,7 @@ class Link:
                 return
             received = self.receiver.received
             self.phase = Phase.INTERRUPTED
+            self.takes_plain_posts = False
             self.interruption = Interruption(self.last_serial, cause)
             self.interruption.begin(self, received)
             self._reconnecting = self.loop.create_task(reconnect(self))
@@ -650,6 +666,7 @@ class Link:
                         await asyncio.wait({self._reconnecting})
                 if self.phase is Phase.OPEN:
                     self.phase = Phase.CLOSING
+                    self.takes_plain_posts = False
                     self.flush()
                     if self.outbox:
                         self._idle = self.loop.create_future()
@@ -672,6 +689,7 @@ class Link:
         if self.phase is Phase.ENDED:
             return
         self.phase = Phase.ENDED
+        self.takes_plain_posts = False
         self.error = error
         failure = error or closed()
         if self.transport is not None:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from ._errors import Code, TribuneError, escaped
+from ._frame import route_word
 from ._wire import NAME_LENGTH, OBJECT_LENGTH
 
 _TOKEN: Final = r"[A-Za-z0-9_-]+"
@@ -58,10 +59,10 @@ def encoded_object(object: str) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def encoded_route(name: str, object: str) -> tuple[bytes, int]:
-    """Name and object as they are in a frame, and the length of the name. Raises `TribuneError`."""
-    encoded = encoded_name(name)
-    return encoded + encoded_object(object), len(encoded)
+def plain_route(name: str, object: str) -> tuple[int, bytes]:
+    """The `route_word` of a plain post, and name and object. Raises `TribuneError`."""
+    encoded = encoded_name(name), encoded_object(object)
+    return route_word(len(encoded[0]), len(encoded[1])), b"".join(encoded)
 
 
 def is_name(text: str) -> bool:

@@ -15,14 +15,15 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Final
 
-from ._frame import SentFrame
-from ._wire import FrameFlags
+from ._frame import DESCRIPTOR, SentFrame
 
 # Beyond this, callers wait until the bus has read.
 HIGH_MARK: Final = 1 << 20
 # How much goes into one write.
 _BATCH: Final = 256 << 10
 _FRAMES_PER_BATCH: Final = 4096
+# What is joined as a whole: nearly always, all that waits is written at once.
+_SIMPLE: Final = _BATCH
 # Bytes of files that the bus may not have taken yet.
 _PASSED_MAX: Final = 64 << 20
 
@@ -42,7 +43,7 @@ class Outbox:
     """Whole frames in the order of sending, so that those not written outlive a connection."""
 
     def __init__(self) -> None:
-        self._frames: deque[bytes] = deque()
+        self.frames: deque[bytes] = deque()
         #: Bytes that wait, with those of files.
         self.size = 0
         # Bytes of the first frame that have been written.
@@ -52,7 +53,7 @@ class Outbox:
         self._passed = 0
 
     def __bool__(self) -> bool:
-        return bool(self._frames)
+        return bool(self.frames)
 
     @property
     def is_full(self) -> bool:
@@ -61,7 +62,7 @@ class Outbox:
 
     def append(self, frame: bytes) -> None:
         """Adds a frame."""
-        self._frames.append(frame)
+        self.frames.append(frame)
         self.size += len(frame)
 
     def append_with_file(self, frame: bytes, serial: int, descriptor: int, length: int) -> None:
@@ -72,10 +73,10 @@ class Outbox:
 
     def write(self, connection: socket.socket) -> Written:
         """Writes until nothing is left or the kernel takes no more. Raises `OSError`."""
-        while self._frames:
-            head = self._frames[0]
+        while self.frames:
+            head = self.frames[0]
             try:
-                if head[5] & FrameFlags.DESCRIPTOR and self._offset == 0:
+                if head[5] & DESCRIPTOR and self._offset == 0:
                     descriptor, length = self._files[SentFrame(head).serial]
                     if not self._may_pass(length, connection):
                         return Written.FULL_OF_FILES
@@ -86,6 +87,12 @@ class Outbox:
                         socket.MSG_NOSIGNAL,
                     )
                     self._passed += length
+                elif not self._files and self._offset == 0 and self.size <= _SIMPLE:
+                    count = connection.send(b"".join(self.frames), socket.MSG_NOSIGNAL)
+                    if count == self.size:
+                        self.frames.clear()
+                        self.size = 0
+                        return Written.ALL
                 else:
                     count = connection.send(self._batch(), socket.MSG_NOSIGNAL)
             except BlockingIOError:
@@ -109,19 +116,19 @@ class Outbox:
 
     def _batch(self) -> bytes | memoryview:
         """What is left of the first frame, and those behind it that go without a file."""
-        frames = self._frames
+        frames = self.frames
         parts = [frames[0]]
         size = len(parts[0])
         for frame in islice(frames, 1, _FRAMES_PER_BATCH):
             size += len(frame)
-            if size > _BATCH or frame[5] & FrameFlags.DESCRIPTOR:
+            if size > _BATCH or frame[5] & DESCRIPTOR:
                 break
             parts.append(frame)
         batch = parts[0] if len(parts) == 1 else b"".join(parts)
         return memoryview(batch)[self._offset :] if self._offset else batch
 
     def _note_written(self, count: int) -> None:
-        frames = self._frames
+        frames = self.frames
         count += self._offset
         while frames and len(frames[0]) <= count:
             frame = frames.popleft()
@@ -131,7 +138,7 @@ class Outbox:
 
     def _forget(self, frame: bytes) -> None:
         self.size -= len(frame)
-        if frame[5] & FrameFlags.DESCRIPTOR:
+        if frame[5] & DESCRIPTOR:
             descriptor, length = self._files.pop(SentFrame(frame).serial)
             self.size -= length
             os.close(descriptor)
@@ -146,7 +153,7 @@ class Outbox:
 
         `fate` gets the frame, and the length of its userInfo if that is in a file, else 0.
         """
-        frames, self._frames = self._frames, deque()
+        frames, self.frames = self.frames, deque()
         for frame in frames:
             sent = SentFrame(frame)
             _, length = self._files.get(sent.serial, (-1, 0))
@@ -154,10 +161,10 @@ class Outbox:
             if kept is None:
                 self._forget(frame)
             else:
-                self._frames.append(kept)
+                self.frames.append(kept)
 
     def clear(self) -> None:
         """Drops everything."""
-        while self._frames:
-            self._forget(self._frames.popleft())
+        while self.frames:
+            self._forget(self.frames.popleft())
         self._offset = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import _wire
 from ._delegation import AttachedDelegate, Question
 from ._errors import violation
-from ._frame import Frame, FrameError, decode_fields
+from ._frame import CRITICAL, Frame, FrameError, decode_fields
 from ._messages import (
     Acknowledgement,
     AwaitedNotification,
@@ -25,7 +25,7 @@ from ._names import is_name, is_object, is_will_or_did
 from ._registrations import MonitorPart, ObservationPart
 from ._stream import Stream
 from ._transport import UserInfoFile
-from ._wire import ErrorCode, FrameFlags, FrameKind
+from ._wire import ErrorCode, FrameKind
 
 if TYPE_CHECKING:
     from ._link import Link
@@ -144,7 +144,7 @@ class Receiver:
                 link.ended_registration(serial, decode_fields(_wire.Ended, frame))
             case kind if kind in FrameKind.__members__.values():
                 raise violation(f"the bus sent a frame of kind {kind}, which it never sends")
-            case kind if frame.flags & FrameFlags.CRITICAL:
+            case kind if frame.flags & CRITICAL:
                 raise violation(
                     f"the bus sent a critical frame of kind {kind}, which this side does not know"
                 )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 from . import _wire
 from ._errors import Code, TribuneError, unknown_outcome
-from ._frame import SentFrame, encode, with_deadline
+from ._frame import DESCRIPTOR, SentFrame, encode, with_deadline
 from ._messages import Disconnected, Interrupted, Lost, Reconnected
 from ._outbox import Outbox
 from ._registrations import Reports
 from ._transport import not_greeted
-from ._wire import FrameFlags, FrameKind
+from ._wire import FrameKind
 
 if TYPE_CHECKING:
     from ._link import Link
@@ -221,9 +221,7 @@ class Interruption:
             serial = sent.serial
             request = link.requests.get(serial)
             length = file_length or _payload_length(frame)
-            if length > link.payload_max or (
-                sent.flags & FrameFlags.DESCRIPTOR and not link.accepts_files
-            ):
+            if length > link.payload_max or (sent.flags & DESCRIPTOR and not link.accepts_files):
                 refused.append((serial, length))
             elif sent.kind in _REGISTERING:
                 if serial in link.registrations:

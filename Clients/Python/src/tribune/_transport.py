@@ -14,6 +14,7 @@ from . import _memory, _wire
 from ._address import Address
 from ._errors import Code, TribuneError, from_frame_error, violation
 from ._frame import (
+    DESCRIPTOR,
     FROM_BUS,
     GREETING,
     HELLO_LENGTH,
@@ -24,7 +25,7 @@ from ._frame import (
     decode_fields,
 )
 from ._outbox import Outbox, Written
-from ._wire import FrameFlags, FrameKind
+from ._wire import FrameKind
 
 _RECEIVED: Final = 65_536
 # Descriptors that may wait for the rest of their frames.
@@ -226,7 +227,7 @@ class Transport:
 
     def _receive(self, frame: Frame) -> None:
         if self.is_greeted:
-            file = self._file(frame) if frame.flags & FrameFlags.DESCRIPTOR else None
+            file = self._file(frame) if frame.flags & DESCRIPTOR else None
             self._user.receive(frame, file)
         elif frame.kind == FrameKind.WELCOME:
             welcome = decode_fields(_wire.Welcome, frame)
