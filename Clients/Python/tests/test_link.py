@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a connection does with bytes that a bus would not send, and how it begins and ends."""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import contextlib
+import gc
+import os
+import socket
+import tempfile
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import RunningBus
+from test_vectors import vector
+
+import tribune
+from tribune import Address, Code, Lost, Notification, TribuneError, _memory, _wire
+from tribune._frame import DESCRIPTOR, HEADER_LENGTH, HELLO_LENGTH, Hello, encode
+
+WELCOME = encode(
+    _wire.Welcome(
+        connection=7,
+        payload_max=1 << 24,
+        observations_max=16,
+        delegates_max=16,
+        queries_max=16,
+        deadline_max=60_000,
+        deadline_default=30_000,
+        bus_pid=1,
+        software="made up",
+    )
+)
+# A welcome whose fields end after the first.
+SHORT_WELCOME = bytes([40, 0, 0, 0, 1]) + bytes(19) + bytes([8, 0, 0, 0]) + bytes(12)
+GREETING = Hello(capabilities=1).encode() + WELCOME
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tribune-") as name:
+        yield Path(name)
+
+
+class MadeBus:
+    """Listens, and sends whatever a test wants."""
+
+    def __init__(self, folder: Path) -> None:
+        self.address = f"unix:{folder}/bus"
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(f"{folder}/bus")
+        self._listener.listen()
+        self._listener.setblocking(False)
+
+    async def accept(self) -> socket.socket:
+        loop = asyncio.get_running_loop()
+        accepted, _ = await loop.sock_accept(self._listener)
+        await loop.sock_recv(accepted, HELLO_LENGTH)
+        return accepted
+
+    @contextlib.asynccontextmanager
+    async def connected(self) -> AsyncIterator[tuple[tribune.Bus, socket.socket]]:
+        """A client that was greeted, and the other end of its connection."""
+        connecting = asyncio.create_task(_connect(self.address))
+        peer = await self.accept()
+        peer.send(GREETING)
+        bus = await connecting
+        try:
+            yield bus, peer
+        finally:
+            peer.close()
+            await bus.close()
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+async def _connect(address: str) -> tribune.Bus:
+    return await tribune.connect(address, reconnect_timeout=0)
+
+
+@pytest.fixture
+def made_bus(folder: Path) -> Iterator[MadeBus]:
+    bus = MadeBus(folder)
+    yield bus
+    bus.close()
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        (b"HTTP/1.1 400 Bad Request", Code.PROTOCOL_VIOLATION),
+        (b"H", Code.PROTOCOL_VIOLATION),
+        (Hello(version=9, minimum=2).encode(), Code.UNSUPPORTED_VERSION),
+        (Hello().encode() + vector("post"), Code.PROTOCOL_VIOLATION),
+        (Hello().encode() + SHORT_WELCOME, Code.PROTOCOL_VIOLATION),
+        (Hello().encode() + b"\xff\xff\xff\xff" + bytes(28), Code.PROTOCOL_VIOLATION),
+    ],
+)
+async def test_a_peer_that_is_no_bus_is_refused(made_bus: MadeBus, sent: bytes, code: Code) -> None:
+    connecting = asyncio.create_task(_connect(made_bus.address))
+    peer = await made_bus.accept()
+    peer.send(sent)
+    with pytest.raises(TribuneError) as caught:
+        await connecting
+    assert caught.value.code is code
+    peer.close()
+
+
+def refusal_of_connection(number: int) -> bytes:
+    return encode(_wire.Refusal(code=number), payload=b"a reason")
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (10, Code.LIMIT_EXCEEDED),
+        (12, Code.SHUTTING_DOWN),
+        (6, Code.TOO_SLOW),
+        (14, Code.CONNECTION_LOST),
+        (4097, Code.REFUSED),
+    ],
+)
+async def test_a_bus_that_refuses_the_connection_says_why(
+    made_bus: MadeBus, number: int, code: Code
+) -> None:
+    connecting = asyncio.create_task(_connect(made_bus.address))
+    peer = await made_bus.accept()
+    peer.send(Hello().encode() + refusal_of_connection(number))
+    with pytest.raises(TribuneError) as caught:
+        await connecting
+    assert (caught.value.code, caught.value.message) == (code, "a reason")
+    peer.close()
+
+
+@pytest.mark.parametrize(("sent", "missing"), [(b"\xf1TRI", "hello"), (GREETING[:20], "welcome")])
+async def test_a_peer_that_is_silent_is_given_up(
+    made_bus: MadeBus, sent: bytes, missing: str
+) -> None:
+    async def connect() -> tribune.Bus:
+        return await tribune.connect(made_bus.address, timeout=0.1)
+
+    connecting = asyncio.create_task(connect())
+    peer = await made_bus.accept()
+    peer.send(sent)
+    with pytest.raises(TribuneError) as caught:
+        await connecting
+    assert caught.value.code is Code.UNREACHABLE
+    assert missing in caught.value.message
+    peer.close()
+
+
+async def test_a_peer_that_closes_at_once_is_tried_again(made_bus: MadeBus) -> None:
+    connecting = asyncio.create_task(_connect(made_bus.address))
+    for _ in range(4):
+        (await made_bus.accept()).close()
+    peer = await made_bus.accept()
+    peer.send(GREETING)
+    await (await connecting).close()
+    peer.close()
+
+
+async def test_nobody_listens(folder: Path) -> None:
+    with pytest.raises(TribuneError) as caught:
+        await tribune.connect(f"unix:{folder}/bus")
+    assert caught.value.code is Code.UNREACHABLE
+
+
+async def test_connecting_can_be_cancelled(made_bus: MadeBus) -> None:
+    connecting = asyncio.create_task(_connect(made_bus.address))
+    peer = await made_bus.accept()
+    connecting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await connecting
+    assert await asyncio.get_running_loop().sock_recv(peer, 1) == b""
+    peer.close()
+
+
+def header(length: int, kind: int = 4, flags: int = 0, fields: int = 0, name: int = 0) -> bytes:
+    made = bytearray(HEADER_LENGTH)
+    made[0:4] = length.to_bytes(4, "little")
+    made[4:8] = bytes([kind, flags, name, 0])
+    made[24:28] = fields.to_bytes(4, "little")
+    return bytes(made)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        header(0),
+        header(31),
+        header(0xFFFFFFFF),
+        header(40, fields=9),
+        header(33, name=1) + b".",
+        header(32),
+        header(32, kind=99, flags=0x80),
+        header(32, kind=6),
+        header(32, kind=1),
+        header(32, kind=3),
+        header(36, kind=2, fields=4)[:24] + bytes([1, 0, 0, 0]) + bytes(8),
+        encode(_wire.Post(length=65_536), name=b"a", flags=DESCRIPTOR),
+        encode(_wire.Okay(), flags=DESCRIPTOR),
+    ],
+)
+async def test_what_cannot_be_understood_ends_the_connection(
+    made_bus: MadeBus, sent: bytes
+) -> None:
+    async with made_bus.connected() as (bus, peer):
+        observation = bus.observe("a")
+        peer.send(sent)
+        error = await bus.closed()
+        assert error is not None
+        assert error.code is Code.PROTOCOL_VIOLATION
+        with pytest.raises(TribuneError):
+            await anext(observation)
+
+
+async def test_an_announced_length_takes_no_memory(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        peer.send(header((1 << 30) + HEADER_LENGTH) + b"x" * 10)
+        transport = bus._link.transport
+        assert transport is not None
+        transport._read()
+        assert len(transport._partial) == HEADER_LENGTH + 10
+
+
+async def test_kinds_and_replies_that_nobody_knows_are_skipped(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        observation = bus.observe("a")
+        okay = encode(_wire.Okay(registration=1), serial=1)
+        strange = header(32, kind=99) + encode(_wire.Okay(), serial=4711)
+        strange += encode(_wire.Refusal(code=71), serial=4712)
+        for byte in strange + okay + encode(_wire.Post(), name=b"a", payload=b"!"):
+            peer.send(bytes([byte]))
+            await asyncio.sleep(0)
+        delivery = await anext(observation)
+        assert isinstance(delivery, Notification)
+        assert delivery.text == "!"
+
+
+def plain_file(payload: bytes) -> int:
+    descriptor = os.memfd_create("unsealed")
+    os.write(descriptor, payload)
+    return descriptor
+
+
+@pytest.mark.parametrize(
+    ("make", "size"),
+    [(plain_file, 65_536), (_memory.sealed, 65_537), (_memory.sealed, 65_535)],
+)
+async def test_a_file_must_be_sealed_and_as_long_as_announced(
+    made_bus: MadeBus, make: Callable[[bytes], int], size: int
+) -> None:
+    async with made_bus.connected() as (bus, peer):
+        bus.observe("a")
+        descriptor = make(bytes(size))
+        frame = encode(_wire.Post(length=65_536), name=b"a", flags=DESCRIPTOR)
+        socket.send_fds(peer, [frame], [descriptor])
+        os.close(descriptor)
+        error = await bus.closed()
+        assert error is not None
+        assert error.code is Code.PROTOCOL_VIOLATION
+
+
+async def test_descriptors_without_a_frame_end_the_connection(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        before = len(os.listdir("/proc/self/fd"))
+        socket.send_fds(peer, [encode(_wire.Okay())], [0])
+        error = await bus.closed()
+        assert error is not None
+        assert error.code is Code.PROTOCOL_VIOLATION
+        assert len(os.listdir("/proc/self/fd")) == before - 1
+
+
+async def test_files_go_to_frames_in_order(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        observation = bus.observe("a")
+        peer.send(encode(_wire.Okay(registration=1), serial=1))
+        for content in (b"x", b"y"):
+            descriptor = _memory.sealed(content * 65_536)
+            frame = encode(_wire.Post(length=65_536), name=b"a", flags=DESCRIPTOR)
+            peer.sendmsg(
+                [frame[:10]],
+                [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [descriptor]))],
+            )
+            peer.send(frame[10:])
+            os.close(descriptor)
+        found = [await anext(observation) for _ in "xy"]
+        assert [n.user_info[:1] for n in found if isinstance(n, Notification)] == [b"x", b"y"]
+
+
+async def test_a_loss_that_the_bus_reports_is_delivered_in_its_place(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        observation = bus.observe("a")
+        post = encode(_wire.Post(), name=b"a")
+        okay = encode(_wire.Okay(registration=1), serial=1)
+        peer.send(okay + post + encode(_wire.Lost(count=3)) + post)
+        found = [await anext(observation) for _ in range(3)]
+        assert found[1] == Lost(3)
+        assert isinstance(found[0], Notification)
+        assert isinstance(found[2], Notification)
+
+
+async def test_texts_from_the_bus_cannot_act_on_a_terminal(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        asking = asyncio.create_task(bus.ask("a.shouldB"))
+        await asyncio.sleep(0)
+        peer.send(encode(_wire.Refusal(code=76), serial=1, payload=b"\x1b[2J\xff\n"))
+        with pytest.raises(TribuneError) as caught:
+            await asking
+        assert caught.value.code is Code.NOT_PERMITTED
+        assert caught.value.message == "\\x1b[2J\N{REPLACEMENT CHARACTER}\\n"
+
+
+async def test_closing_writes_what_was_posted(bus: RunningBus) -> None:
+    async with bus.connect() as other, other.observe("closing.*", limit=20_000) as observation:
+        one = await bus.connect()
+        for number in range(10_000):
+            await one.post("closing.post", str(number))
+        await one.close()
+        assert one.has_ended
+        for number in range(10_000):
+            delivery = await anext(observation)
+            assert isinstance(delivery, Notification)
+            assert delivery.text == str(number)
+        with pytest.raises(TribuneError) as caught:
+            await one.post("closing.post")
+        assert caught.value.code is Code.CONNECTION_LOST
+        assert await one.closed() is None
+
+
+async def test_closing_ends_observations_and_requests(bus: RunningBus) -> None:
+    one = await bus.connect()
+    observation = one.observe("never.*")
+    held = one.hold("held.*", why="x")
+    await held.take()
+    reading = asyncio.create_task(anext(observation, None))
+    await asyncio.sleep(0)
+    await one.close()
+    assert await reading is None
+    assert not await held.expired()
+    await held.release()
+
+
+async def test_a_forgotten_connection_is_closed(bus: RunningBus) -> None:
+    one = await bus.connect()
+    link = one._link
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        del one
+        gc.collect()
+    assert any("was not closed" in str(warning.message) for warning in caught)
+    await link.ended()
+
+
+def test_the_address_is_found_as_documented(folder: Path) -> None:
+    assert Address.resolve({}) == Address("/run/tribune/bus")
+    assert Address.resolve({"TRIBUNE_ADDRESS": "unix:/x/y"}) == Address("/x/y")
+    runtime = {"XDG_RUNTIME_DIR": str(folder), "RUNTIME_DIRECTORY": f"/:{folder}/r"}
+    assert Address.resolve(runtime).path == "/run/tribune/bus"
+    (folder / "tribune").mkdir()
+    (folder / "tribune/bus").touch()
+    found = Address.resolve(runtime)
+    assert found == Address(f"{folder}/tribune/bus", servers=(0, os.geteuid()))
+    (folder / "r").mkdir()
+    (folder / "r/bus").touch()
+    assert Address.resolve(runtime).path == f"{folder}/r/bus"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_is_not_trusted(folder: Path) -> None:
+    (folder / "tribune").mkdir()
+    (folder / "tribune/bus").touch()
+    os.chown(folder, 65_534, 65_534)
+    assert Address.resolve({"XDG_RUNTIME_DIR": str(folder)}).path == "/run/tribune/bus"
+
+
+def test_a_server_of_another_user_is_not_trusted() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        Address("x", servers=(os.geteuid(),)).require_server(ours)
+        with pytest.raises(TribuneError) as caught:
+            Address("x", servers=(os.geteuid() + 1,)).require_server(ours)
+    assert caught.value.code is Code.UNREACHABLE
+
+
+@pytest.mark.parametrize("text", ["", "unix:", "tcp:x", "/run/x", "unix:" + "x" * 108, "unix:a\0b"])
+def test_an_address_has_one_form(text: str) -> None:
+    with pytest.raises(TribuneError) as caught:
+        Address.parse(text)
+    assert caught.value.code is Code.INVALID_ADDRESS
