@@ -55,7 +55,7 @@ OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo test simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo test test-python wheel bench-python simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -79,6 +79,16 @@ test: build examples
 	@tools/setup test bench deb
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --quick
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
+
+## test-python  lint, types and tests of the Python client, against the release programs
+test-python: build
+	@tools/setup python
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-python
+
+## wheel      the Python client as a wheel, in .build/python/dist
+wheel:
+	@tools/setup python
+	tools/build-wheel .build/python/dist
 
 ## test-threads  the client library's tests, and those of its system calls, with the thread sanitizer
 test-threads:
@@ -130,6 +140,12 @@ fmt:
 bench: build
 	@tools/setup bench
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --output=docs/benchmarks $(BENCH_OPTIONS)
+
+## bench-python  compares posts a second of the Python client with nats-py and dbus-fast
+bench-python: build
+	@tools/setup bench python
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' PYTHONPATH=Clients/Python/src \
+	  .build/python/bin/python Clients/Python/benchmarks/compare.py
 
 ## fuzz       feeds decoders, parsers and the bus with what nobody would send, and checks every access (FUZZ_SECONDS=60)
 fuzz:

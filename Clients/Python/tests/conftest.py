@@ -79,15 +79,17 @@ class Program:
             stderr=subprocess.PIPE,
         )
         self._is_listening = threading.Event()
-        threading.Thread(target=self._read_log, daemon=True).start()
+        self._reader = threading.Thread(target=self._read_log, daemon=True)
+        self._reader.start()
         if readiness is not None:
             readiness.wait()
 
     def _read_log(self) -> None:
         assert self.process.stderr is not None
-        for line in self.process.stderr:
-            if line.startswith(b"tribuned: listening on "):
-                self._is_listening.set()
+        with self.process.stderr:
+            for line in self.process.stderr:
+                if line.startswith(b"tribuned: listening on "):
+                    self._is_listening.set()
 
     def wait_until_listening(self) -> None:
         assert self._is_listening.wait(DEADLINE)
@@ -96,7 +98,9 @@ class Program:
         """Sends a signal, and waits for the end."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(DEADLINE)
+        status = self.process.wait(DEADLINE)
+        self._reader.join(DEADLINE)
+        return status
 
 
 class RunningBus:
