@@ -209,6 +209,23 @@ async def test_a_delegate_that_defers_is_waited_for(bus: RunningBus) -> None:
         assert caught.value.code is Code.NOT_FOUND
 
 
+async def test_a_callback_that_fails_harms_nobody(bus: RunningBus) -> None:
+    failures: list[object] = []
+
+    def note(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        failures.append(context["exception"])
+
+    def fail(progress: Progress) -> None:
+        raise OSError("no screen")
+
+    asyncio.get_running_loop().set_exception_handler(note)
+    async with bus.connect() as one:
+        await one.attach(answering(True), "careless.*")
+        for _ in range(3):
+            assert await one.ask("careless.shouldAct", progress=fail)
+    assert len(failures) == 6
+
+
 async def test_another_process_of_the_user_may_defer(bus: RunningBus) -> None:
     goes_on, is_asked = asyncio.Event(), asyncio.Queue[Question]()
 

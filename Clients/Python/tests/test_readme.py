@@ -18,6 +18,13 @@ PROGRAMS = re.findall(
 )
 
 
+def test_the_package_has_the_version_of_the_programs() -> None:
+    version = (FOLDER / "../../Sources/TribuneWire/Version.swift").read_text()
+    found = re.search(r'static let current = "(.*)"', version)
+    assert found is not None
+    assert f'version = "{found[1]}"' in (FOLDER / "pyproject.toml").read_text()
+
+
 def test_there_are_programs() -> None:
     assert len(PROGRAMS) == 3
 

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import json
 import re
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -211,6 +213,22 @@ def test_lengths_are_checked_before_the_frame_is_whole(
     with pytest.raises(FrameError) as caught:
         Frame.decode(bytes(header))
     assert caught.value.code is code
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_damaged_fields_are_read_or_refused(name: str) -> None:
+    data = vector(name)
+    frame = frame_of(data)
+    codec = FIELDS[FrameKind(frame.kind)]
+    # The same on each run.
+    random = Random(name)
+    for _ in range(300):
+        fields = bytearray(data[HEADER_LENGTH : HEADER_LENGTH + frame.fields_length])
+        for _ in range(random.randrange(1, 4)):
+            if fields:
+                fields[random.randrange(len(fields))] = random.randrange(256)
+        with contextlib.suppress(FrameError):
+            decode_fields(codec, frame_of(with_fields(data, bytes(fields))))
 
 
 def test_a_list_cannot_have_more_records_than_bytes() -> None:

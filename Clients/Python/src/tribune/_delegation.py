@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from . import _wire
+from ._callbacks import report
 from ._errors import Code, TribuneError
 from ._listing import DelegateInfo
 from ._messages import (
@@ -345,11 +346,6 @@ class OpenQuestion:
             self._ending.cancel()
         else:
             self._ending.set_result(ending)
-
-
-def report(message: str, error: Exception) -> None:
-    """Reports an exception that nobody else can receive, as asyncio reports those of callbacks."""
-    asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
 
 
 def _encoded(answer: Any) -> tuple[_wire.AnswerKind, bytes]:

@@ -155,10 +155,7 @@ class Link:
                     if await self._greet():
                         return
                     await asyncio.sleep(_ATTEMPT_PAUSE * (1 << attempt))
-            error = TribuneError(
-                Code.UNREACHABLE,
-                f"the listener at {self.address} closed the connection at once",
-            )
+            error = self.closed_at_once()
         except TimeoutError:
             error = TribuneError(
                 Code.UNREACHABLE, f"the bus at {self.address} accepts no connections"
@@ -617,12 +614,7 @@ class Link:
                 self._greeting.set_exception(ConnectionResetError())
         elif self.phase is Phase.INTERRUPTED:
             if self.interruption is not None and self.interruption.renewal is not None:
-                self.interruption.renewal.fail(
-                    TribuneError(
-                        Code.UNREACHABLE,
-                        f"the listener at {self.address} closed the connection at once",
-                    )
-                )
+                self.interruption.renewal.fail(self.closed_at_once())
         elif self.phase is Phase.CLOSING:
             self.end(None)
         elif self.phase is Phase.OPEN:
@@ -640,6 +632,12 @@ class Link:
             self.interruption.begin(self, received)
             self._reconnecting = self.loop.create_task(reconnect(self))
             self._reconnecting.add_done_callback(self._note_reconnected)
+
+    def closed_at_once(self) -> TribuneError:
+        """What listens does not want to speak."""
+        return TribuneError(
+            Code.UNREACHABLE, f"the listener at {self.address} closed the connection at once"
+        )
 
     def _note_reconnected(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()):

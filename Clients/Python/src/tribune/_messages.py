@@ -123,7 +123,10 @@ class Acknowledgement:
             awaited.settle(failure)
 
     def __del__(self) -> None:
-        self.settle("the observer released the notification without an acknowledgement")
+        if self._awaited is not None:
+            self._awaited.abandon(
+                "the observer released the notification without an acknowledgement"
+            )
 
 
 class AwaitedNotification:
@@ -131,6 +134,10 @@ class AwaitedNotification:
 
     def settle(self, failure: str | None) -> None:
         """One observation has reported."""
+        raise NotImplementedError
+
+    def abandon(self, failure: str) -> None:
+        """One observation cannot report any more. The collector calls this, in any thread."""
         raise NotImplementedError
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _wire
+from ._callbacks import call
 from ._delegation import AttachedDelegate, Question
 from ._errors import violation
 from ._frame import CRITICAL, Frame, FrameError, decode_fields
@@ -47,6 +48,11 @@ class _Awaited(AwaitedNotification):
         self._failure: str | None = None
         self._link = link
         self._epoch = link.epoch
+
+    def abandon(self, failure: str) -> None:
+        loop = self._link.loop
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(self.settle, failure)
 
     def settle(self, failure: str | None) -> None:
         self._open -= 1
@@ -119,8 +125,8 @@ class Receiver:
             case FrameKind.PROGRESS:
                 progress = Progress._of(decode_fields(_wire.Progress, frame), frame.text)
                 request = link.requests.get(serial)
-                if request is not None and request.progress is not None:
-                    request.progress(progress)
+                if request is not None:
+                    call(request.progress, progress)
             case FrameKind.QUESTION:
                 self._ask(frame)
             case FrameKind.CONCLUDED:

@@ -8,6 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from . import _wire
+from ._callbacks import call
 from ._errors import Code, TribuneError, unknown_outcome
 from ._frame import DESCRIPTOR, SentFrame, encode, with_deadline
 from ._messages import Disconnected, Interrupted, Lost, Reconnected
@@ -190,6 +191,9 @@ class Interruption:
         self.renewal = Renewal(link, self)
         self.renewal.send(link)
         await self.renewal.done
+        if link.transport is None or not link.transport.is_open:
+            # It has ended in the turn of the loop in which it was complete.
+            raise link.closed_at_once()
 
     def abandon(self, link: Link) -> None:
         """The new connection has ended before it was equivalent to the last one."""
@@ -277,8 +281,7 @@ async def reconnect(link: Link) -> None:
         if started - moment < _SETTLING:
             # A connection that is lost as soon as it is made must not lead to a busy loop.
             pause = _longer(last_pause)
-    if link.on_event is not None:
-        link.on_event(Disconnected(interruption.cause.message))
+    call(link.on_event, Disconnected(interruption.cause.message))
     failure: TribuneError | None = None
     while True:
         await asyncio.sleep(max(min(pause, deadline - link.loop.time()), 0))
@@ -303,9 +306,7 @@ async def reconnect(link: Link) -> None:
     link.last_reconnection = (link.loop.time(), pause)
     interruption.finish(link)
     link.reopened()
-    if link.on_event is not None:
-        lost = interruption.missed if interruption.is_loss_known else None
-        link.on_event(Reconnected(lost))
+    call(link.on_event, Reconnected(interruption.missed if interruption.is_loss_known else None))
 
 
 def _longer(pause: float) -> float:

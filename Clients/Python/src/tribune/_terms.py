@@ -20,6 +20,8 @@ class _Scope(Generic[_Term]):
         self._link = link
 
     async def _begin(self) -> None:
+        if self._term.serial:
+            raise RuntimeError("it can be entered once")
         self._link.register(self._term)
         await self._term.wait(self._link)
 

@@ -69,7 +69,12 @@ def open_socket(address: Address) -> socket.socket:
     Raises `TribuneError` if nobody listens or if it is not served by a user that may;
     `BlockingIOError` if the bus has not accepted those that connected before.
     """
-    connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        connected = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    except OSError as error:
+        raise TribuneError(
+            Code.UNREACHABLE, f"cannot make a connection: {error.strerror}"
+        ) from error
     try:
         connected.setblocking(False)
         connected.connect(address.path)
@@ -109,7 +114,7 @@ class Transport:
         self._descriptors: deque[int | None] = deque()
         self._hello: Hello | None = None
         self.is_greeted = False
-        self._is_open = True
+        self.is_open = True
         self._may_write = True
         self._retry: asyncio.TimerHandle | None = None
         loop.add_reader(connected.fileno(), self._read)
@@ -133,9 +138,14 @@ class Transport:
             return
         try:
             written = outbox.write(self._socket)
-        except OSError:
+        except ConnectionError:
             # What the bus has sent before it closed the connection says why.
             self._may_write = False
+            return
+        except OSError as error:
+            self._may_write = False
+            text = f"writing to the bus failed: {error.strerror}"
+            self._loop.call_soon(self._break, TribuneError(Code.CONNECTION_LOST, text))
             return
         if written is Written.STUCK:
             self._may_write = False
@@ -182,19 +192,23 @@ class Transport:
             return
         try:
             self._take_frames(data)
-            if self._is_open and self._descriptors:
+            if self.is_open and self._descriptors:
                 self._require_expected_descriptors()
         except FrameError as error:
             self._break(from_frame_error(error))
         except TribuneError as error:
             self._break(error)
+        except BaseException:
+            # The bytes behind this frame would be read in the middle of it.
+            self._break(violation("a frame of the bus could not be handled"))
+            raise
 
     def _end(self) -> None:
-        if self._is_open:
+        if self.is_open:
             self._user.stream_ended()
 
     def _break(self, error: TribuneError) -> None:
-        if self._is_open:
+        if self.is_open:
             self._user.broken(error)
 
     def _take_frames(self, data: bytes) -> None:
@@ -221,7 +235,7 @@ class Transport:
                 break
             position += frame.length
             self._receive(frame)
-            if not self._is_open:
+            if not self.is_open:
                 return
         self._partial = bytearray(data[position:])
 
@@ -265,9 +279,9 @@ class Transport:
 
     def close(self) -> None:
         """Ends the connection, and reports nothing more."""
-        if not self._is_open:
+        if not self.is_open:
             return
-        self._is_open = False
+        self.is_open = False
         self._may_write = False
         number = self._socket.fileno()
         self._loop.remove_reader(number)
