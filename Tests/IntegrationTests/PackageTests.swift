@@ -13,7 +13,7 @@ import Testing
       // Compression takes long, and is not tested.
       try await TestFolder().make("deb", ["DEB=\(folder)"], environment: ["DPKG_DEB_COMPRESSOR_LEVEL": "0"])
       let files = try FileManager.default.contentsOfDirectory(atPath: folder)
-      let name = try #require(files.first { $0.hasSuffix(".deb") })
+      let name = try #require(files.first { $0.hasPrefix("tribune_") && $0.hasSuffix(".deb") })
       file = "\(folder)/\(name)"
       try Self.run("dpkg-deb", "--extract", file, "\(folder)/contents")
       try Self.run("dpkg-deb", "--control", file, "\(folder)/control")
@@ -91,6 +91,16 @@ import Testing
   func conffiles() async throws {
     let files = try await Self.built.value.read("control/conffiles").split(separator: "\n").sorted()
     #expect(files == ["/etc/tribune/policy.d/50-default.policy", "/etc/tribune/tribuned.conf"])
+  }
+
+  @Test("has the Python client in a package of its own") func pythonPackage() async throws {
+    let folder = try await Self.built.value.folder
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+    let name = try #require(files.first { $0.hasPrefix("python3-tribune_") && $0.hasSuffix(".deb") })
+    let contents = try Package.run("dpkg-deb", "--contents", "\(folder)/\(name)")
+    for file in ["__init__.py", "_wire.py", "py.typed"] {
+      #expect(contents.contains("./usr/lib/python3/dist-packages/tribune/\(file)"))
+    }
   }
 
   @Test("causes no complaints of lintian") func lintian() async throws {

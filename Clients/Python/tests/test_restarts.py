@@ -207,7 +207,8 @@ async def test_many_kills_lose_nothing_without_a_report(
         for _ in range(4):
             seen = len(acknowledged)
             while len(acknowledged) < seen + 50:
-                await poster.status() if not poster.has_ended else None
+                with contextlib.suppress(TribuneError):
+                    await poster.status()
             await in_thread(bus.restart)
         is_over = True
         await posting
@@ -227,7 +228,7 @@ async def test_many_kills_lose_nothing_without_a_report(
         assert received == sorted(set(received))
         missed = set(acknowledged) - set(received)
         assert is_unknown or len(missed) <= lost
-        assert is_unknown is not has_keeper or has_keeper
+        assert is_unknown or has_keeper
 
 
 async def test_a_request_that_was_sent_fails_and_one_that_was_not_waits(
@@ -394,7 +395,7 @@ async def test_a_hold_that_expired_meanwhile_is_simply_over(make_bus: MakeBus) -
         hold = await one.hold("a.shouldAct", why="soon over", expires_in=0.3).take()
         await in_thread(bus.end)
         await events.disconnected()
-        # It is over before the next bus is there.
+        # Its time is over before the next bus is there.
         await asyncio.sleep(0.3)
         await in_thread(bus.start)
         await events.reconnected()
