@@ -404,7 +404,7 @@ class Link:
     def register(self, registration: Registration) -> None:
         """Makes a registration. Raises `TribuneError` if the connection has ended."""
         self.require_open()
-        self.require_fitting(len(registration._payload))
+        self.require_fitting(len(registration.payload))
         registration.serial = self.next_serial()
         self.registrations[registration.serial] = registration
         self.send(registration.frame())

@@ -31,7 +31,7 @@ class Registration:
         self, fields: Fields, *, name: bytes = b"", object: bytes = b"", payload: bytes = b""
     ) -> None:
         self._fields = fields
-        self._name, self._object, self._payload = name, object, payload
+        self._name, self._object, self.payload = name, object, payload
         self.serial = 0
         #: Whether the bus of the present connection has confirmed it.
         self.is_live = False
@@ -46,7 +46,7 @@ class Registration:
             self._fields,
             name=self._name,
             object=self._object,
-            payload=self._payload,
+            payload=self.payload,
             serial=self.serial,
         )
 
