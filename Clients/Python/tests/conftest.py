@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import os
@@ -13,14 +14,16 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tribune
+from tribune import _wire
 from tribune._bus import Connecting
+from tribune._frame import HELLO_LENGTH, Hello, encode
 
 # What only guards against hanging.
 DEADLINE = 30.0
@@ -160,6 +163,72 @@ class RunningBus:
             if program is not None:
                 program.end()
         shutil.rmtree(self.folder)
+
+
+WELCOME = encode(
+    _wire.Welcome(
+        connection=7,
+        payload_max=1 << 24,
+        observations_max=16,
+        delegates_max=16,
+        queries_max=16,
+        deadline_max=60_000,
+        deadline_default=30_000,
+        bus_pid=1,
+        software="made up",
+    )
+)
+GREETING = Hello(capabilities=1).encode() + WELCOME
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tribune-") as name:
+        yield Path(name)
+
+
+class MadeBus:
+    """Listens, and sends whatever a test wants."""
+
+    def __init__(self, folder: Path) -> None:
+        self.address = f"unix:{folder}/bus"
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(f"{folder}/bus")
+        self._listener.listen()
+        self._listener.setblocking(False)
+
+    async def accept(self) -> socket.socket:
+        loop = asyncio.get_running_loop()
+        accepted, _ = await loop.sock_accept(self._listener)
+        await loop.sock_recv(accepted, HELLO_LENGTH)
+        return accepted
+
+    @contextlib.asynccontextmanager
+    async def connected(self) -> AsyncIterator[tuple[tribune.Bus, socket.socket]]:
+        """A client that was greeted, and the other end of its connection."""
+        connecting = asyncio.create_task(connect_once(self.address))
+        peer = await self.accept()
+        peer.send(GREETING)
+        bus = await connecting
+        try:
+            yield bus, peer
+        finally:
+            peer.close()
+            await bus.close()
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+async def connect_once(address: str) -> tribune.Bus:
+    return await tribune.connect(address, reconnect_timeout=0)
+
+
+@pytest.fixture
+def made_bus(folder: Path) -> Iterator[MadeBus]:
+    bus = MadeBus(folder)
+    yield bus
+    bus.close()
 
 
 @pytest.fixture(scope="session")

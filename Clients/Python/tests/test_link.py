@@ -5,89 +5,23 @@ from __future__ import annotations
 
 import array
 import asyncio
-import contextlib
 import gc
 import os
 import socket
-import tempfile
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import RunningBus
+from conftest import GREETING, MadeBus, RunningBus, connect_once
 from test_vectors import vector
 
 import tribune
 from tribune import Address, Code, Lost, Notification, TribuneError, _memory, _wire
-from tribune._frame import DESCRIPTOR, HEADER_LENGTH, HELLO_LENGTH, Hello, encode
+from tribune._frame import DESCRIPTOR, HEADER_LENGTH, Hello, encode
 
-WELCOME = encode(
-    _wire.Welcome(
-        connection=7,
-        payload_max=1 << 24,
-        observations_max=16,
-        delegates_max=16,
-        queries_max=16,
-        deadline_max=60_000,
-        deadline_default=30_000,
-        bus_pid=1,
-        software="made up",
-    )
-)
 # A welcome whose fields end after the first.
 SHORT_WELCOME = bytes([40, 0, 0, 0, 1]) + bytes(19) + bytes([8, 0, 0, 0]) + bytes(12)
-GREETING = Hello(capabilities=1).encode() + WELCOME
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="tribune-") as name:
-        yield Path(name)
-
-
-class MadeBus:
-    """Listens, and sends whatever a test wants."""
-
-    def __init__(self, folder: Path) -> None:
-        self.address = f"unix:{folder}/bus"
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(f"{folder}/bus")
-        self._listener.listen()
-        self._listener.setblocking(False)
-
-    async def accept(self) -> socket.socket:
-        loop = asyncio.get_running_loop()
-        accepted, _ = await loop.sock_accept(self._listener)
-        await loop.sock_recv(accepted, HELLO_LENGTH)
-        return accepted
-
-    @contextlib.asynccontextmanager
-    async def connected(self) -> AsyncIterator[tuple[tribune.Bus, socket.socket]]:
-        """A client that was greeted, and the other end of its connection."""
-        connecting = asyncio.create_task(_connect(self.address))
-        peer = await self.accept()
-        peer.send(GREETING)
-        bus = await connecting
-        try:
-            yield bus, peer
-        finally:
-            peer.close()
-            await bus.close()
-
-    def close(self) -> None:
-        self._listener.close()
-
-
-async def _connect(address: str) -> tribune.Bus:
-    return await tribune.connect(address, reconnect_timeout=0)
-
-
-@pytest.fixture
-def made_bus(folder: Path) -> Iterator[MadeBus]:
-    bus = MadeBus(folder)
-    yield bus
-    bus.close()
 
 
 @pytest.mark.parametrize(
@@ -102,7 +36,7 @@ def made_bus(folder: Path) -> Iterator[MadeBus]:
     ],
 )
 async def test_a_peer_that_is_no_bus_is_refused(made_bus: MadeBus, sent: bytes, code: Code) -> None:
-    connecting = asyncio.create_task(_connect(made_bus.address))
+    connecting = asyncio.create_task(connect_once(made_bus.address))
     peer = await made_bus.accept()
     peer.send(sent)
     with pytest.raises(TribuneError) as caught:
@@ -128,7 +62,7 @@ def refusal_of_connection(number: int) -> bytes:
 async def test_a_bus_that_refuses_the_connection_says_why(
     made_bus: MadeBus, number: int, code: Code
 ) -> None:
-    connecting = asyncio.create_task(_connect(made_bus.address))
+    connecting = asyncio.create_task(connect_once(made_bus.address))
     peer = await made_bus.accept()
     peer.send(Hello().encode() + refusal_of_connection(number))
     with pytest.raises(TribuneError) as caught:
@@ -155,7 +89,7 @@ async def test_a_peer_that_is_silent_is_given_up(
 
 
 async def test_a_peer_that_closes_at_once_is_tried_again(made_bus: MadeBus) -> None:
-    connecting = asyncio.create_task(_connect(made_bus.address))
+    connecting = asyncio.create_task(connect_once(made_bus.address))
     for _ in range(4):
         (await made_bus.accept()).close()
     peer = await made_bus.accept()
@@ -171,7 +105,7 @@ async def test_nobody_listens(folder: Path) -> None:
 
 
 async def test_connecting_can_be_cancelled(made_bus: MadeBus) -> None:
-    connecting = asyncio.create_task(_connect(made_bus.address))
+    connecting = asyncio.create_task(connect_once(made_bus.address))
     peer = await made_bus.accept()
     connecting.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -126,6 +126,7 @@ async def test_everything_is_registered_again(make_bus: MakeBus, has_keeper: boo
             reconnected = await events.reconnected()
             assert reconnected.lost == (0 if has_keeper else None)
             assert one.is_suspended
+            assert (await one.own()).is_suspended
             async with bus.connect() as other:
                 await other.post_acknowledged("a.b", "buffered")
                 held = await other.ask("c.shouldAct")
