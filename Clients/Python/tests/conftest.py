@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import gc
 import inspect
 import os
 import shutil
@@ -41,11 +42,17 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> None:
 def _run(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(*arguments: Any, **named: Any) -> None:
+        # Exceptions that nobody retrieves, which asyncio would only log.
+        unnoticed: list[dict[str, Any]] = []
+
         async def bounded() -> None:
+            asyncio.get_running_loop().set_exception_handler(lambda _, it: unnoticed.append(it))
             async with asyncio.timeout(DEADLINE):
                 await function(*arguments, **named)
 
         asyncio.run(bounded())
+        gc.collect()
+        assert not unnoticed
 
     return run
 

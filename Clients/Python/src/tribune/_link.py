@@ -170,8 +170,8 @@ class Link:
 
     async def _greet(self) -> bool:
         """Connects once. Returns whether the bus has sent its welcome."""
-        self._greeting = self.loop.create_future()
         await self.open_transport()
+        self._greeting = self.loop.create_future()
         try:
             await self._greeting
         except ConnectionResetError:
