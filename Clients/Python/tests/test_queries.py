@@ -375,6 +375,19 @@ async def test_a_refused_delegate_does_not_go_unnoticed(bus: RunningBus) -> None
         assert error.code is Code.NOT_CONFORMING
 
 
+async def test_a_decorator_without_names_is_an_error(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+
+        async def never(question: Question) -> Answer:
+            return False
+
+        with pytest.raises(TypeError, match="patterns are text"):
+            one.delegate(never)  # type: ignore[arg-type]
+        with pytest.raises(TribuneError) as caught:
+            one.delegate()(never)
+        assert caught.value.code is Code.INVALID_PATTERN
+
+
 async def test_a_hold_vetoes_while_it_is_entered(bus: RunningBus) -> None:
     async with bus.connect() as one, bus.connect() as other:
         async with one.hold(

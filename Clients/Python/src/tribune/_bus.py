@@ -606,8 +606,11 @@ class Bus(Lists):
         force for all that is sent behind it over this connection; `Attachment.ready` waits until it
         is in force for everybody. If the bus refuses it and nobody waits, the connection ends with
         the reason: a veto that is missing must not go unnoticed. The parameters are those of
-        `attach`.
+        `attach`, and so are the errors of wrong ones.
         """
+        if not all(isinstance(pattern, str) for pattern in patterns):
+            # Without parentheses, nothing would be attached, and no veto would come.
+            raise TypeError('patterns are text: @bus.delegate("host.shouldReboot")')
 
         def attach(function: Callable[[Question], Awaitable[Answer]]) -> Attachment:
             attached = AttachedDelegate(
