@@ -10,7 +10,7 @@ import fcntl
 import signal
 import subprocess
 import termios
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -387,6 +387,27 @@ async def test_a_refused_registration_ends_the_connection(make_bus: MakeBus) -> 
             assert error is not None
             assert error.code is Code.CONFLICT
             assert "after an interruption" in error.message
+
+
+async def test_what_does_not_fit_is_refused_and_forgotten(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    async with bus.connect() as one:
+        refused: list[Awaitable[object]] = [
+            one.attach(Delegate(), "a.*", order=1 << 40),
+            one.attach(Delegate(), "a.*", protocols=["x" * 70_000]),
+            one.hold("a.*", why="x", label="x" * 70_000).take(),
+            one.declare("o", "x" * 70_000).make(),
+            one.ask("a.shouldB", parent=-1),
+            one.defer(-1, 1.0),
+        ]
+        for request in refused:
+            with pytest.raises(TribuneError) as caught:
+                await request
+            assert caught.value.code is Code.LIMIT_EXCEEDED
+        # None of it is registered with the next bus.
+        bus.restart()
+        await one.post_acknowledged("a.b")
+        assert await one.delegates() == []
 
 
 async def test_a_hold_that_expired_meanwhile_is_simply_over(make_bus: MakeBus) -> None:

@@ -714,7 +714,7 @@ class Bus(Lists):
         """
         if not why:
             raise TribuneError(Code.REFUSED, "a hold needs a reason")
-        if expires_in is not None and expires_in <= 0:
+        if expires_in is not None and not expires_in > 0:
             raise TribuneError(Code.REFUSED, "a hold must expire in the future")
         return Hold(HoldTerm(pattern, object, why, label, expires_in), self._link)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-from ._frame import FrameError
 from ._wire import ErrorCode
 
 
@@ -119,13 +118,6 @@ def refusal(number: int, message: str) -> TribuneError:
 def violation(message: str) -> TribuneError:
     """The bus has broken the protocol."""
     return TribuneError(Code.PROTOCOL_VIOLATION, message)
-
-
-def from_frame_error(error: FrameError) -> TribuneError:
-    """What is wrong with bytes from the bus."""
-    if error.code is ErrorCode.UNSUPPORTED_VERSION:
-        return TribuneError(Code.UNSUPPORTED_VERSION, str(error))
-    return violation(f"the bus breaks the protocol: {error}")
 
 
 def closed() -> TribuneError:

@@ -6,9 +6,11 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from struct import Struct
+from struct import error as struct_error
 from typing import ClassVar, Final, Protocol, Self, TypeVar
 
 from . import _wire
+from ._errors import Code, TribuneError
 from ._fields import FieldError, Reader, Writer
 from ._wire import ErrorCode, FrameFlags, FrameKind
 
@@ -219,9 +221,18 @@ def encode(
     flags: int = 0,
     sender: int = 0,
 ) -> bytes:
-    """A whole frame. Name and object have at most 255 bytes each."""
+    """A whole frame. Name and object have at most 255 bytes each.
+
+    Raises `TribuneError` with `LIMIT_EXCEEDED` for a number or a text that does not fit its field.
+    """
     writer = Writer()
-    fields.write(writer)
+    try:
+        fields.write(writer)
+    except struct_error as error:
+        kind = fields.KIND.name.lower()
+        raise TribuneError(
+            Code.LIMIT_EXCEEDED, f"a value of this {kind} does not fit: {error}"
+        ) from error
     length = HEADER_LENGTH + len(writer.data) + len(name) + len(object) + len(payload)
     header = _HEADER.pack(
         length, fields.KIND, flags, len(name), len(object), sender, serial, len(writer.data), 0

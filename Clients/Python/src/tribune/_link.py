@@ -402,12 +402,13 @@ class Link:
     # Registrations.
 
     def register(self, registration: Registration) -> None:
-        """Makes a registration. Raises `TribuneError` if the connection has ended."""
+        """Makes a registration. Raises `TribuneError` if it cannot be sent."""
         self.require_open()
         self.require_fitting(len(registration.payload))
         registration.serial = self.next_serial()
+        frame = registration.frame()
         self.registrations[registration.serial] = registration
-        self.send(registration.frame())
+        self.send(frame)
 
     def _forget(self, registration: Registration) -> bool:
         """Whether it was registered."""

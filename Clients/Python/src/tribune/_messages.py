@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from . import _wire
+from ._errors import Code, TribuneError
 
 #: What can be sent as userInfo: bytes as they are, text as UTF-8, None for nothing, and anything
 #: else that `json.dumps` takes as JSON.
@@ -33,10 +34,15 @@ def encoded_user_info(value: UserInfo) -> bytes:
 
 
 def milliseconds(seconds: float | None) -> int:
-    """A time in the protocol's unit, rounded up and at least 1; 0 for None."""
+    """A time in the protocol's unit, rounded up and at least 1; 0 for None.
+
+    Raises `TribuneError` with `REFUSED` if it is not a number.
+    """
     if seconds is None:
         return 0
-    return min(max(math.ceil(seconds * 1000), 1), 0xFFFFFFFF)
+    if math.isnan(seconds):
+        raise TribuneError(Code.REFUSED, "a time must be a number")
+    return math.ceil(max(min(seconds * 1000, 0xFFFFFFFF), 1))
 
 
 def connection_name(number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from . import _wire
 from ._errors import TribuneError
@@ -16,6 +16,9 @@ from ._stream import Stream
 
 if TYPE_CHECKING:
     from ._link import Link
+
+# Nanoseconds until a hold expires: over a hundred years, which with the clock fit into 64 bits.
+_EXPIRY_MAX: Final = 1 << 62
 
 
 class Registration:
@@ -166,7 +169,9 @@ class HoldTerm(Registration):
     def __init__(
         self, pattern: str, object: str, why: str, label: str, expires_in: float | None
     ) -> None:
-        expiry = 0 if expires_in is None else time.monotonic_ns() + int(expires_in * 1e9)
+        expiry = 0
+        if expires_in is not None:
+            expiry = time.monotonic_ns() + int(min(expires_in * 1e9, _EXPIRY_MAX))
         super().__init__(
             _wire.Hold(expiry=expiry, label=label),
             name=encoded_pattern(pattern) if pattern else b"",

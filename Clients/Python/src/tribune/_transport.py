@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from . import _memory, _wire
 from ._address import Address
-from ._errors import Code, TribuneError, from_frame_error, violation
+from ._errors import Code, TribuneError, violation
 from ._frame import (
     DESCRIPTOR,
     FROM_BUS,
@@ -25,7 +25,7 @@ from ._frame import (
     decode_fields,
 )
 from ._outbox import Outbox, Written
-from ._wire import FrameKind
+from ._wire import ErrorCode, FrameKind
 
 _RECEIVED: Final = 65_536
 # Descriptors that may wait for the rest of their frames.
@@ -195,7 +195,10 @@ class Transport:
             if self.is_open and self._descriptors:
                 self._require_expected_descriptors()
         except FrameError as error:
-            self._break(from_frame_error(error))
+            if error.code is ErrorCode.UNSUPPORTED_VERSION:
+                self._break(TribuneError(Code.UNSUPPORTED_VERSION, str(error)))
+            else:
+                self._break(violation(f"the bus breaks the protocol: {error}"))
         except TribuneError as error:
             self._break(error)
         except BaseException:
