@@ -280,6 +280,22 @@ async def test_closing_ends_observations_and_requests(bus: RunningBus) -> None:
     await held.release()
 
 
+async def test_an_error_that_lasts_is_raised_afresh(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        observation = bus.observe("a")
+        asking = asyncio.create_task(bus.ask("a.shouldB"))
+        await asyncio.sleep(0)
+        peer.close()
+        await bus.closed()
+        errors = [
+            *await asyncio.gather(asking, return_exceptions=True),
+            *await asyncio.gather(*(bus.post("a") for _ in "xy"), return_exceptions=True),
+            *await asyncio.gather(*(anext(observation) for _ in "xy"), return_exceptions=True),
+        ]
+        assert all(isinstance(error, TribuneError) for error in errors)
+        assert len({id(error) for error in errors}) == len(errors)
+
+
 async def test_a_forgotten_connection_is_closed(bus: RunningBus) -> None:
     one = await bus.connect()
     link = one._link

@@ -120,6 +120,14 @@ def violation(message: str) -> TribuneError:
     return TribuneError(Code.PROTOCOL_VIOLATION, message)
 
 
+def repeated(error: TribuneError) -> TribuneError:
+    """The same error, to be raised once more.
+
+    An exception that is raised several times keeps the traceback of each time.
+    """
+    return TribuneError(error.code, error.message)
+
+
 def closed() -> TribuneError:
     """The connection was closed by this side."""
     return TribuneError(Code.CONNECTION_LOST, "the connection was closed")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import _memory, _wire
 from ._address import Address
 from ._delegation import AttachedDelegate, Ending, OpenQuestion
-from ._errors import Code, TribuneError, closed, not_sent_in_time, refusal
+from ._errors import Code, TribuneError, closed, not_sent_in_time, refusal, repeated
 from ._frame import DESCRIPTOR, Capabilities, Fields, Frame, encode
 from ._listing import DelegateInfo
 from ._messages import BusInfo, ConnectionEvent, Progress, milliseconds, shortened
@@ -214,7 +214,7 @@ class Link:
     def require_open(self) -> None:
         """Raises `TribuneError` when no more requests are accepted."""
         if self.phase is Phase.ENDED:
-            raise self.error or closed()
+            raise repeated(self.error) if self.error else closed()
         if self.phase is Phase.CLOSING or (self.interruption and self.interruption.is_closing):
             raise closed()
 
@@ -699,15 +699,15 @@ class Link:
             self._reconnecting.cancel()
         requests, self.requests = self.requests, {}
         for request in requests.values():
-            request.settle(error=failure)
+            request.settle(error=repeated(failure))
         for waiter in self._capacity_waiters:
             if not waiter.done():
-                waiter.set_exception(failure)
+                waiter.set_exception(repeated(failure))
         self._capacity_waiters.clear()
         self.outbox.clear()
         registrations, self.registrations = self.registrations, {}
         for registration in registrations.values():
-            registration.settle(failure)
+            registration.settle(repeated(failure))
             registration.end(error)
         self.receiver.forget_routes()
         self.cancel_questions()

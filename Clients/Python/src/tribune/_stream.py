@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final, Generic, TypeVar
 
-from ._errors import TribuneError
+from ._errors import TribuneError, repeated
 from ._messages import Interrupted, Lost, Notification
 
 _Item = TypeVar("_Item")
@@ -185,7 +185,7 @@ class Stream(Generic[_Item]):
         while not self._queue or (self._changes is not None and not self._has_ended):
             if self._has_ended:
                 if self._error is not None:
-                    raise self._error
+                    raise repeated(self._error)
                 return None
             self._wakeup.clear()
             await self._wakeup.wait()
