@@ -8,7 +8,7 @@ import math
 import os
 
 import pytest
-from conftest import RunningBus
+from conftest import DEADLINE, RunningBus
 
 import tribune
 from tribune import (
@@ -129,6 +129,27 @@ async def test_an_exception_is_a_failure(bus: RunningBus) -> None:
         assert verdict
         assert verdict.outcomes[0].kind is OutcomeKind.FAILED
         assert verdict.outcomes[0].reason == "OSError: no disk"
+
+
+async def test_a_delegate_that_awaits_what_is_cancelled_has_failed(bus: RunningBus) -> None:
+    endings: asyncio.Queue[Conclusion] = asyncio.Queue()
+
+    class Awaiting(Delegate):
+        async def answer(self, question: Question) -> Answer:
+            inner = asyncio.create_task(asyncio.sleep(DEADLINE))
+            inner.cancel()
+            await inner
+            return True
+
+        async def concluded(self, conclusion: Conclusion) -> None:
+            endings.put_nowait(conclusion)
+
+    async with bus.connect() as one:
+        async with await one.attach(Awaiting(), "awaiting.*", timeout=DEADLINE):
+            verdict = await one.ask("awaiting.shouldAct")
+            assert verdict.outcomes[0].kind is OutcomeKind.FAILED
+            assert verdict.outcomes[0].reason == "CancelledError"
+            assert await endings.get() == Conclusion(verdict.query, Ending.VETOED)
 
 
 async def test_a_delegate_learns_how_the_query_ended(bus: RunningBus) -> None:
@@ -448,6 +469,17 @@ async def test_guard_asks_announces_and_reports(bus: RunningBus) -> None:
             ("door.willOpen", None),
             ("door.didFailToOpen", {"error": "OSError: it is stuck"}),
         ]
+
+
+async def test_guard_reports_a_long_exception(bus: RunningBus) -> None:
+    async with bus.connect() as one, one.observe("lid.didFailToOpen") as observation:
+        with pytest.raises(OSError, match="stuck"):
+            async with one.guard("lid.open"):
+                raise OSError("stuck" + "!" * one.info.payload_max)
+        found = await anext(observation)
+        assert isinstance(found, Notification)
+        assert found.name == "lid.didFailToOpen"
+        assert len(found.json()["error"]) == 4_096
 
 
 async def test_guard_does_not_run_what_is_vetoed(bus: RunningBus) -> None:

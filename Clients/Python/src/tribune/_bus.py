@@ -38,6 +38,7 @@ from ._messages import (
     Verdict,
     Vetoed,
     connection_name,
+    described,
     encoded_user_info,
     milliseconds,
     shortened,
@@ -543,9 +544,9 @@ class Bus(Lists):
 
         ``async with bus.guard("window.close"): ...`` asks ``window.shouldClose``, and raises
         `Vetoed` without running the body if that is vetoed. Else it posts ``window.willClose``,
-        runs the body, and posts ``window.didClose``; or ``window.didFailToClose``, with the
-        exception under ``error``, if the body raises one. It can decorate a coroutine function,
-        too.
+        runs the body, and posts ``window.didClose``; or ``window.didFailToClose``, with at most
+        4,096 bytes of the exception under ``error``, if the body raises one. It can decorate a
+        coroutine function, too.
 
         With `wait`, it waits so many seconds at most for the awaited observers of ``will``; it goes
         on in any case, and `on_missing` is called with a reply in which some are missing. The rest
@@ -570,7 +571,7 @@ class Bus(Lists):
             yield verdict
         except BaseException as error:
             # Also if nobody knows whether ``will`` was announced.
-            failure = {"error": f"{type(error).__name__}: {error}"}
+            failure = {"error": shortened(described(error)).decode()}
             await self._announce(names.did_fail, failure, object)
             raise
         await self._announce(names.did, payload, object)

@@ -19,6 +19,7 @@ from ._messages import (
     Peer,
     UserInfo,
     _WithUserInfo,
+    described,
     encoded_user_info,
     shortened,
 )
@@ -133,7 +134,8 @@ class Delegate:
         """Answers a question; abstains unless overridden.
 
         If the question is withdrawn before it is answered, or the connection is interrupted, the
-        task is cancelled, and its answer is discarded. An exception counts as a failure.
+        task is cancelled, and its answer is discarded. An exception counts as a failure, and so
+        does a `CancelledError` of something that it awaits.
         """
         return Abstain
 
@@ -314,15 +316,20 @@ class OpenQuestion:
         try:
             answer = await self.attached.delegate.answer(self.question)
             kind, payload = _encoded(answer)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not self._is_withdrawn or task is None:
+        except asyncio.CancelledError as error:
+            if self._is_withdrawn:
+                self._task.uncancel()
+                return
+            # Something that the delegate has awaited was cancelled, or the program cancels all.
+            self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
+            if self._task.cancelling():
                 raise
-            task.uncancel()
-            return
         except Exception as error:
-            text = f"{type(error).__name__}: {error}"
-            kind, payload = _wire.AnswerKind.FAILED, shortened(text)
+            self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
+        else:
+            self._send(kind, payload)
+
+    def _send(self, kind: _wire.AnswerKind, payload: bytes) -> None:
         if not self._is_withdrawn:
             self._is_answered = True
             self._link.answer(self, kind, payload)

@@ -56,6 +56,11 @@ def shortened(text: str, length: int = _wire.REASON_LENGTH) -> bytes:
     return encoded if len(encoded) <= length else encoded[:length].decode(errors="ignore").encode()
 
 
+def described(error: BaseException) -> str:
+    """What others learn about an exception, as Python's last line of a traceback has it."""
+    return f"{type(error).__name__}: {error}".removesuffix(": ")
+
+
 class _WithUserInfo:
     __slots__ = ()
 
@@ -191,7 +196,7 @@ class Notification(_WithUserInfo):
         try:
             yield
         except BaseException as error:
-            self.failed(f"{type(error).__name__}: {error}")
+            self.failed(described(error))
             raise
         self.done()
 
