@@ -495,6 +495,27 @@ async def test_guard_does_not_run_what_is_vetoed(bus: RunningBus) -> None:
         assert delivery.name == "gate.last"
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [(False, ""), (Veto("no"), ": no"), (Value(1), ": the answer is a value, but"), (None, ": it")],
+)
+async def test_vetoed_says_who_objects_and_why(
+    bus: RunningBus, answer: Answer | None, reason: str
+) -> None:
+    async def answer_or_hang(question: Question) -> Answer:
+        if answer is None:
+            await asyncio.sleep(DEADLINE)
+            return True
+        return answer
+
+    async with bus.connect() as one:
+        async with await one.attach(answer_or_hang, "gap.*", label="me", timeout=0.01):
+            with pytest.raises(Vetoed) as caught:
+                async with one.guard("gap.close"):
+                    raise AssertionError
+    assert str(caught.value).startswith(f"gap.close was vetoed by me{reason}")
+
+
 async def test_guard_announces_a_cancelled_action(bus: RunningBus) -> None:
     runs = asyncio.Event()
     async with bus.connect() as one, one.observe("long.didFailToRun") as observation:

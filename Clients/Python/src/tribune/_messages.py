@@ -346,11 +346,24 @@ class Vetoed(Exception):
         self.verdict = verdict
 
     def __str__(self) -> str:
-        reasons = "; ".join(
-            f"{outcome.label or outcome.peer.process or 'a delegate'}: {outcome.reason}"
-            for outcome in self.verdict.vetoes
-        )
-        return f"{self.action} was vetoed" + (f" by {reasons}" if reasons else "")
+        # Without a veto among the outcomes, a failure has counted as one.
+        objecting = self.verdict.vetoes or [
+            outcome for outcome in self.verdict.outcomes if outcome.kind in _FAILURES
+        ]
+        reasons = []
+        for outcome in objecting:
+            reason = outcome.reason or _FAILURES.get(outcome.kind)
+            who = outcome.label or outcome.peer.process or "a delegate"
+            reasons.append(f"{who}: {reason}" if reason else who)
+        return f"{self.action} was vetoed" + (f" by {'; '.join(reasons)}" if reasons else "")
+
+
+# Outcomes that can count as a veto, and what they are if no reason was given.
+_FAILURES: Final = {
+    OutcomeKind.TIMED_OUT: "it did not answer in time",
+    OutcomeKind.GONE: "it is gone",
+    OutcomeKind.FAILED: "it failed",
+}
 
 
 @dataclass(frozen=True, slots=True)
