@@ -307,6 +307,25 @@ async def test_a_forgotten_connection_is_closed(bus: RunningBus) -> None:
     await link.ended()
 
 
+async def test_another_event_loop_cannot_use_a_connection(bus: RunningBus) -> None:
+    def use() -> list[object]:
+        async def try_all() -> list[object]:
+            return [
+                *await asyncio.gather(
+                    one.post("a.b"), one.ask("a.shouldB"), one.close(), return_exceptions=True
+                )
+            ]
+
+        return asyncio.run(try_all())
+
+    async with bus.connect() as one:
+        found = await asyncio.to_thread(use)
+        assert [type(error) for error in found] == [RuntimeError] * 3
+        assert "belongs to the event loop" in str(found[0])
+        assert not one._link.outbox
+        await one.post_acknowledged("a.b")
+
+
 def test_the_address_is_found_as_documented(folder: Path) -> None:
     assert Address.resolve({}) == Address("/run/tribune/bus")
     assert Address.resolve({"TRIBUNE_ADDRESS": "unix:/x/y"}) == Address("/x/y")

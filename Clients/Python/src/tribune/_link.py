@@ -213,10 +213,16 @@ class Link:
 
     def require_open(self) -> None:
         """Raises `TribuneError` when no more requests are accepted."""
+        self.require_own_loop()
         if self.phase is Phase.ENDED:
             raise repeated(self.error) if self.error else closed()
         if self.phase is Phase.CLOSING or (self.interruption and self.interruption.is_closing):
             raise closed()
+
+    def require_own_loop(self) -> None:
+        """Raises `RuntimeError` in another event loop, which would wait for ever."""
+        if asyncio.get_running_loop() is not self.loop:
+            raise RuntimeError("a Bus belongs to the event loop in which it was connected")
 
     def require_fitting(self, length: int) -> None:
         """Raises `TribuneError` if userInfo is too long for the bus."""
@@ -283,14 +289,15 @@ class Link:
 
     def send_plain_post(self, frame: bytes) -> None:
         """Sends a frame, as long as `takes_plain_posts`."""
+        if not self._flushes:
+            self.require_own_loop()
+            self._schedule_flush()
         outbox = self.outbox
         outbox.frames.append(frame)
         outbox.size += len(frame)
         if outbox.size >= _TURN:
             # The next caller writes, and lets the loop turn.
             self.takes_plain_posts = False
-        if not self._flushes:
-            self._schedule_flush()
 
     async def take_turn(self) -> None:
         """Writes, and lets the loop turn, if callers have sent much without waiting."""
@@ -657,6 +664,9 @@ class Link:
 
     async def close(self) -> None:
         """Writes what was sent, and ends the connection."""
+        if self.phase is Phase.ENDED:
+            return
+        self.require_own_loop()
         try:
             async with asyncio.timeout(_CLOSING):
                 if self.interruption is not None:
