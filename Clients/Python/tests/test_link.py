@@ -326,6 +326,37 @@ async def test_another_event_loop_cannot_use_a_connection(bus: RunningBus) -> No
         await one.post_acknowledged("a.b")
 
 
+async def test_a_forked_process_leaves_the_connection_to_its_parent(bus: RunningBus) -> None:
+    def use_in_child(one: tribune.Bus, held: tribune.Hold) -> None:
+        """Exits with 0 if everything is refused."""
+
+        async def use() -> None:
+            for request in (one.post("a.b"), one.ask("a.shouldB")):
+                with pytest.raises(TribuneError, match="the process that forked this one"):
+                    await request
+            await held.release()
+            await one.close()
+
+        status = 1
+        try:
+            transport = one._link.transport
+            assert transport is not None
+            # The bus must see the end of the connection when the parent is killed.
+            assert transport._socket.fileno() == -1
+            asyncio.run(use())
+            status = 0
+        finally:
+            os._exit(status)
+
+    async with bus.connect() as one, one.hold("forked.*", why="x") as held:
+        child = os.fork()
+        if child == 0:
+            use_in_child(one, held)
+        assert await asyncio.to_thread(os.waitpid, child, 0) == (child, 0)
+        # The loop of this process still polls the connection, which was not shut down.
+        assert not await one.ask("forked.shouldB")
+
+
 def test_the_address_is_found_as_documented(folder: Path) -> None:
     assert Address.resolve({}) == Address("/run/tribune/bus")
     assert Address.resolve({"TRIBUNE_ADDRESS": "unix:/x/y"}) == Address("/x/y")

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import os
+import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
@@ -144,6 +146,7 @@ class Link:
         self._restart: TribuneError | None = None
         self._flushes = False
         self._tasks: set[asyncio.Task[None]] = set()
+        _links.add(self)
 
     # Beginning.
 
@@ -213,9 +216,9 @@ class Link:
 
     def require_open(self) -> None:
         """Raises `TribuneError` when no more requests are accepted."""
-        self.require_own_loop()
         if self.phase is Phase.ENDED:
             raise repeated(self.error) if self.error else closed()
+        self.require_own_loop()
         if self.phase is Phase.CLOSING or (self.interruption and self.interruption.is_closing):
             raise closed()
 
@@ -693,6 +696,21 @@ class Link:
         await asyncio.shield(self._ended)
         return self.error
 
+    def leave_to_parent(self) -> None:
+        """This process was forked: ends its copy of the connection without touching the other.
+
+        The event loop is a copy as well, and shares what it polls with that of the parent. So it
+        is not used, and nobody is resumed.
+        """
+        self.phase = Phase.ENDED
+        self.takes_plain_posts = False
+        self.error = TribuneError(
+            Code.CONNECTION_LOST, "the connection belongs to the process that forked this one"
+        )
+        self.outbox.clear()
+        if self.transport is not None:
+            self.transport.leave_to_parent()
+
     def end(self, error: TribuneError | None) -> None:
         """Ends the connection. Does nothing if it had ended before."""
         if self.phase is Phase.ENDED:
@@ -723,6 +741,17 @@ class Link:
         self.cancel_questions()
         self._ended.set_result(None)
 
+
+# Those of this process.
+_links: Final[weakref.WeakSet[Link]] = weakref.WeakSet()
+
+
+def _leave_all_to_parent() -> None:
+    for link in _links:
+        link.leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_leave_all_to_parent)
 
 # Errors of a bus that may accept the next attempt to connect.
 _PASSING: Final = (

@@ -90,7 +90,8 @@ class Subscription(Generic[_Item]):
 
     def __del__(self) -> None:
         # Not from here: the collector may run in any thread, and in the middle of anything.
-        if hasattr(self, "_link") and not self._link.loop.is_closed():
+        link = getattr(self, "_link", None)
+        if link is not None and not link.has_ended and not link.loop.is_closed():
             self._link.loop.call_soon_threadsafe(_discard, self._link, self._stream, self._parts)
 
 

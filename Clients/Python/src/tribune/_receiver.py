@@ -50,9 +50,9 @@ class _Awaited(AwaitedNotification):
         self._epoch = link.epoch
 
     def abandon(self, failure: str) -> None:
-        loop = self._link.loop
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(self.settle, failure)
+        link = self._link
+        if not link.has_ended and not link.loop.is_closed():
+            link.loop.call_soon_threadsafe(self.settle, failure)
 
     def settle(self, failure: str | None) -> None:
         self._open -= 1

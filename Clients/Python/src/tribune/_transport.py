@@ -284,13 +284,24 @@ class Transport:
         """Ends the connection, and reports nothing more."""
         if not self.is_open:
             return
-        self.is_open = False
-        self._may_write = False
         number = self._socket.fileno()
         self._loop.remove_reader(number)
         self._loop.remove_writer(number)
         if self._retry is not None:
             self._retry.cancel()
+        self._close_descriptors()
+
+    def leave_to_parent(self) -> None:
+        """Closes this process's copies of the descriptors: the loop that has them is the parent's.
+
+        The connection ends with the parent, however long this process lives.
+        """
+        if self.is_open:
+            self._close_descriptors()
+
+    def _close_descriptors(self) -> None:
+        self.is_open = False
+        self._may_write = False
         self._socket.close()
         for descriptor in self._descriptors:
             if descriptor is not None:
