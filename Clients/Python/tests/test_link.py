@@ -296,6 +296,40 @@ async def test_an_error_that_lasts_is_raised_afresh(made_bus: MadeBus) -> None:
         assert len({id(error) for error in errors}) == len(errors)
 
 
+async def test_who_gives_up_waiting_keeps_delegate_and_observation(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        observation = bus.observe("a")
+
+        @bus.delegate("a.*")
+        async def veto(question: tribune.Question) -> tribune.Answer:
+            return False
+
+        for waiting in (observation.ready(), veto.ready()):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(waiting, 0.01)
+        peer.send(encode(_wire.Okay(), serial=1) + encode(_wire.Post(), name=b"a"))
+        assert isinstance(await anext(observation), Notification)
+        # Nobody waits for the refusal of a veto any more, so it must end the connection.
+        peer.send(encode(_wire.Refusal(code=76), serial=2))
+        error = await bus.closed()
+        assert error is not None
+        assert error.code is Code.NOT_PERMITTED
+
+
+async def test_who_gives_up_entering_takes_it_back(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, _):
+
+        async def veto(question: tribune.Question) -> tribune.Answer:
+            return False
+
+        for entering in (bus.observe("a"), bus.delegate("a.*")(veto), bus.hold("a.*", why="x")):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(entering.__aenter__(), 0.01)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(bus.attach(veto, "a.*"), 0.01)
+        assert not bus._link.registrations
+
+
 async def test_a_forgotten_connection_is_closed(bus: RunningBus) -> None:
     one = await bus.connect()
     link = one._link

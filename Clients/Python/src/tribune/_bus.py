@@ -673,9 +673,8 @@ class Bus(Lists):
             protocols=protocols,
             is_set=replace,
         )
-        attached.is_awaited = True
         self._link.register(attached)
-        return await Attachment(attached, self._link).ready()
+        return await Attachment(attached, self._link).__aenter__()
 
     async def defer(
         self, query: int, extension: float, *, delegate: int = 0, status: str = ""

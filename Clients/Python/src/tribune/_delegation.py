@@ -387,9 +387,16 @@ class Attachment:
         return self._attached.id
 
     async def ready(self) -> Self:
-        """Waits until the bus has attached the delegate. Raises `TribuneError` if it refuses."""
+        """Waits until the bus has attached the delegate. Raises `TribuneError` if it refuses.
+
+        Cancelling the task ends only the waiting: the delegate stays.
+        """
         self._attached.is_awaited = True
-        self._attached = await self._attached.wait(self._link)
+        try:
+            self._attached = await asyncio.shield(self._attached.ready)
+        except asyncio.CancelledError:
+            self._attached.is_awaited = False
+            raise
         return self
 
     async def detach(self) -> None:
@@ -397,7 +404,9 @@ class Attachment:
         await self._link.take_back(self._attached)
 
     async def __aenter__(self) -> Self:
-        return await self.ready()
+        self._attached.is_awaited = True
+        self._attached = await self._attached.wait(self._link)
+        return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.detach()

@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
+from ._errors import TribuneError
 from ._messages import Interrupted, Lost, Notification
 from ._monitoring import Traffic
 from ._registrations import Registration
 from ._stream import Stream
 
 if TYPE_CHECKING:
-    import asyncio
-
     from ._bus import Bus
     from ._link import Link
 
@@ -57,13 +57,14 @@ class Subscription(Generic[_Item]):
     async def ready(self) -> Self:
         """Waits until the bus has confirmed it.
 
-        It is in force for all that is sent after it was made, also without this. Raises
-        `TribuneError` if the bus refuses it, as reading from it does.
+        It is in force for all that is sent after it was made, also without this. Cancelling the
+        task ends only the waiting. Raises `TribuneError` if the bus refuses it, as reading from it
+        does.
         """
         for part in self._parts:
             try:
-                await part.wait(self._link)
-            except BaseException:
+                await asyncio.shield(part.ready)
+            except TribuneError:
                 self.cancel()
                 raise
         return self
@@ -73,7 +74,11 @@ class Subscription(Generic[_Item]):
         _take_back(self._link, self._stream, self._parts)
 
     async def __aenter__(self) -> Self:
-        return await self.ready()
+        try:
+            return await self.ready()
+        except asyncio.CancelledError:
+            self.cancel()
+            raise
 
     async def __aexit__(self, *_: object) -> None:
         self.cancel()
