@@ -19,9 +19,6 @@ from ._messages import (
     Peer,
     UserInfo,
     _WithUserInfo,
-    described,
-    encoded_user_info,
-    shortened,
 )
 from ._names import Matcher, can_match_will_or_did, encoded_object, encoded_pattern
 from ._registrations import Registration
@@ -29,6 +26,7 @@ from ._stream import Stream
 
 if TYPE_CHECKING:
     from ._link import Link
+    from ._questions import OpenQuestion
 
 # Deliveries that wait for a busy delegate.
 _DELIVERIES_MAX: Final = 4096
@@ -280,95 +278,6 @@ class AttachedDelegate(Registration):
                     await self.delegate.received(item)
             except Exception as error:
                 report("a delegate failed to receive a notification", error)
-
-
-class OpenQuestion:
-    """A question that the bus has not concluded yet, and its delegate's task."""
-
-    def __init__(self, question: Question, attached: AttachedDelegate, link: Link) -> None:
-        self.question = question
-        self.attached = attached
-        self._link = link
-        # How the query ended; cancelled if the delegate is not told.
-        self._ending: asyncio.Future[Ending] = link.loop.create_future()
-        self._is_answered = False
-        self._is_withdrawn = False
-        question._open = self
-        self._task = link.start(self._run())
-
-    @property
-    def key(self) -> tuple[int, int]:
-        """The query and the delegate."""
-        return self.question.query, self.question.delegate
-
-    async def _run(self) -> None:
-        await self._answer()
-        try:
-            ending = await self._ending
-        except asyncio.CancelledError:
-            return
-        try:
-            await self.attached.delegate.concluded(Conclusion(self.question.query, ending))
-        except Exception as error:
-            report("a delegate failed to conclude a question", error)
-
-    async def _answer(self) -> None:
-        try:
-            answer = await self.attached.delegate.answer(self.question)
-            kind, payload = _encoded(answer)
-        except asyncio.CancelledError as error:
-            if self._is_withdrawn:
-                self._task.uncancel()
-                return
-            # Something that the delegate has awaited was cancelled, or the program cancels all.
-            self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
-            if self._task.cancelling():
-                raise
-        except Exception as error:
-            self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
-        else:
-            self._send(kind, payload)
-
-    def _send(self, kind: _wire.AnswerKind, payload: bytes) -> None:
-        if not self._is_withdrawn:
-            self._is_answered = True
-            self._link.answer(self, kind, payload)
-
-    def defer(self, extension: float, status: str) -> None:
-        """Asks for more time."""
-        if self._is_answered or self._is_withdrawn:
-            raise TribuneError(
-                Code.NOT_FOUND, f"query {self.question.query} does not wait for this answer"
-            )
-        self._link.defer(self, extension, status)
-
-    def conclude(self, ending: Ending | None) -> None:
-        """The query has ended; None if the delegate is not told how."""
-        if not self._is_answered and not self._is_withdrawn:
-            self._is_withdrawn = True
-            self._task.cancel()
-        if self._ending.done():
-            return
-        if ending is None:
-            self._ending.cancel()
-        else:
-            self._ending.set_result(ending)
-
-
-def _encoded(answer: Any) -> tuple[_wire.AnswerKind, bytes]:
-    match answer:
-        case True:
-            return _wire.AnswerKind.APPROVE, b""
-        case False:
-            return _wire.AnswerKind.VETO, b""
-        case Veto(reason):
-            return _wire.AnswerKind.VETO, shortened(reason)
-        case Value(value):
-            return _wire.AnswerKind.VALUE, encoded_user_info(value)
-        case _Abstention.ABSTAIN:
-            return _wire.AnswerKind.ABSTAIN, b""
-        case _:
-            raise TypeError(f"a delegate cannot answer {answer!r}")
 
 
 class Attachment:

@@ -141,6 +141,14 @@ def unknown_outcome() -> TribuneError:
     )
 
 
+def too_long(length: int, limit: int) -> TribuneError:
+    """userInfo is longer than the bus accepts."""
+    return TribuneError(
+        Code.PAYLOAD_TOO_LONG,
+        f"userInfo of {length} bytes is over the bus's limit of {limit} (PayloadMax=)",
+    )
+
+
 def not_sent_in_time() -> TribuneError:
     """The request has waited for the bus until its deadline."""
     return TribuneError(

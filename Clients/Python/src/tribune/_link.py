@@ -14,26 +14,25 @@ import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from . import _memory, _wire
 from ._address import Address
-from ._delegation import AttachedDelegate, Ending, OpenQuestion
-from ._errors import Code, TribuneError, closed, not_sent_in_time, refusal, repeated
+from ._delegation import AttachedDelegate, Ending
+from ._errors import Code, TribuneError, closed, not_sent_in_time, refusal, repeated, too_long
 from ._frame import DESCRIPTOR, Capabilities, Fields, Frame, encode
 from ._listing import DelegateInfo
-from ._messages import BusInfo, ConnectionEvent, Progress, milliseconds, shortened
+from ._messages import BusInfo, ConnectionEvent, Progress, shortened
 from ._names import Matcher
 from ._outbox import Outbox
+from ._questions import Questions
 from ._receiver import Receiver
 from ._registrations import HoldTerm, ObservationPart, Registration
 from ._renewal import Interruption, reconnect
+from ._requests import Request
 from ._stream import Stream
 from ._transport import Transport, UserInfoFile, not_greeted, open_socket
 from ._wire import ErrorCode
-
-if TYPE_CHECKING:
-    from ._delegation import Question
 
 # How long closing waits for a bus that does not read.
 _CLOSING: Final = 5.0
@@ -60,37 +59,6 @@ class Phase(enum.Enum):
     CLOSING = enum.auto()
     #: Final.
     ENDED = enum.auto()
-
-
-class Request:
-    """A request that waits for the bus's reply."""
-
-    __slots__ = ("deadline", "entries", "future", "is_taking_back", "progress", "since", "timer")
-
-    def __init__(self, future: asyncio.Future[Any], deadline: int, since: float) -> None:
-        self.future = future
-        #: Milliseconds; 0 for none.
-        self.deadline = deadline
-        #: When its deadline began.
-        self.since = since
-        #: Fails it at its deadline, while it waits for a bus.
-        self.timer: asyncio.TimerHandle | None = None
-        self.progress: Callable[[Progress], object] | None = None
-        #: The items of a list that have come.
-        self.entries: list[_wire.Entry] | None = None
-        #: Whether it takes a registration back, which the end of the connection does, too.
-        self.is_taking_back = False
-
-    def settle(self, result: Any = None, error: TribuneError | None = None) -> None:
-        """Resumes the caller."""
-        if self.timer is not None:
-            self.timer.cancel()
-        if self.future.done():
-            return
-        if error is not None:
-            self.future.set_exception(error)
-        else:
-            self.future.set_result(result)
 
 
 class Link:
@@ -129,7 +97,7 @@ class Link:
         self.registrations: dict[int, Registration] = {}
         #: Awaited observations that are being taken back, by the serial of the `cancel`.
         self.retirements: dict[int, Matcher] = {}
-        self.questions: dict[tuple[int, int], OpenQuestion] = {}
+        self.questions = Questions(self)
         #: As the bus last confirmed.
         self.is_suspended = False
         #: Suspensions that the bus has not confirmed.
@@ -427,7 +395,8 @@ class Link:
         del self.registrations[registration.serial]
         registration.end(None)
         self.receiver.forget_routes()
-        self._take_questions(registration, None)
+        if isinstance(registration, AttachedDelegate):
+            self.questions.withdraw(registration, None)
         return True
 
     def drop(self, registration: Registration) -> None:
@@ -453,12 +422,6 @@ class Link:
             # If the bus does not know it any more, the purpose is achieved.
             if error.code is not Code.NOT_FOUND:
                 raise
-
-    def _take_questions(self, registration: Registration, ending: Ending | None) -> None:
-        for key, question in list(self.questions.items()):
-            if question.attached is registration:
-                del self.questions[key]
-                question.conclude(ending)
 
     def streams(self, last_serial: int | None = None) -> dict[Stream[Any], None]:
         """All streams that get notifications, each once; or those of serials up to that."""
@@ -547,48 +510,8 @@ class Link:
                 self.receiver.forget_routes()
                 if isinstance(attached, AttachedDelegate):
                     # The bus does not report to it any more how its queries end.
-                    self._take_questions(attached, Ending.CANCELLED)
+                    self.questions.withdraw(attached, Ending.CANCELLED)
                     attached.replace(DelegateInfo._of(entry), self)
-
-    # Delegates.
-
-    def ask(self, question: Question, serial: int) -> None:
-        """The bus asks a delegate."""
-        attached = self.registrations.get(serial)
-        # The bus asks each delegate once in a query. If it asked again, the first would stand.
-        key = question.query, question.delegate
-        if isinstance(attached, AttachedDelegate) and key not in self.questions:
-            self.questions[key] = OpenQuestion(question, attached, self)
-
-    def answer(self, question: OpenQuestion, kind: _wire.AnswerKind, payload: bytes) -> None:
-        """A delegate has answered."""
-        if self.questions.get(question.key) is not question:
-            return
-        if len(payload) > self.payload_max:
-            text = str(too_long(len(payload), self.payload_max))
-            kind, payload = _wire.AnswerKind.FAILED, text.encode()
-        query, delegate = question.key
-        fields = _wire.Answer(query=query, delegate=delegate, answer=kind)
-        self.send(encode(fields, payload=payload, serial=self.next_serial()))
-
-    def defer(self, question: OpenQuestion, extension: float, status: str) -> None:
-        """A delegate needs more time."""
-        self.require_open()
-        query, delegate = question.key
-        fields = _wire.Defer(query=query, delegate=delegate, extension=milliseconds(extension))
-        self.send(encode(fields, payload=shortened(status), serial=self.next_serial()))
-
-    def conclude(self, concluded: _wire.Concluded) -> None:
-        """A query has ended in which a delegate was asked."""
-        question = self.questions.pop((concluded.query, concluded.delegate), None)
-        if question is not None:
-            question.conclude(Ending[concluded.conclusion.name])
-
-    def cancel_questions(self) -> None:
-        """The bus will not report how the open queries end."""
-        questions, self.questions = self.questions, {}
-        for question in questions.values():
-            question.conclude(Ending.CANCELLED)
 
     def acknowledge(self, poster: int, post: int, failure: str | None, epoch: int) -> None:
         """Reports to the poster of an awaited notification. None is success.
@@ -738,7 +661,7 @@ class Link:
             registration.settle(repeated(failure))
             registration.end(error)
         self.receiver.forget_routes()
-        self.cancel_questions()
+        self.questions.cancel()
         self._ended.set_result(None)
 
 
@@ -761,11 +684,3 @@ _PASSING: Final = (
     ErrorCode.OUT_OF_MEMORY,
     ErrorCode.HELLO_TIMEOUT,
 )
-
-
-def too_long(length: int, limit: int) -> TribuneError:
-    """userInfo is longer than the bus accepts."""
-    return TribuneError(
-        Code.PAYLOAD_TOO_LONG,
-        f"userInfo of {length} bytes is over the bus's limit of {limit} (PayloadMax=)",
-    )

@@ -130,7 +130,7 @@ class Receiver:
             case FrameKind.QUESTION:
                 self._ask(frame)
             case FrameKind.CONCLUDED:
-                link.conclude(decode_fields(_wire.Concluded, frame))
+                link.questions.conclude(decode_fields(_wire.Concluded, frame))
             case FrameKind.ENTRY:
                 entry = decode_fields(_wire.Entry, frame)
                 request = link.requests.get(serial)
@@ -282,7 +282,9 @@ class Receiver:
             fields.wants_value,
             fields.delegate,
         )
-        self._link.ask(question, frame.serial)
+        attached = self._link.registrations.get(frame.serial)
+        if isinstance(attached, AttachedDelegate):
+            self._link.questions.ask(question, attached)
 
 
 def require_valid(name: str, object: str) -> None:

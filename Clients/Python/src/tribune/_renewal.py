@@ -159,7 +159,7 @@ class Interruption:
             elif serial not in link.suspensions:
                 del link.requests[serial]
                 request.settle(error=unknown_outcome())
-        link.cancel_questions()
+        link.questions.cancel()
         link.written()
 
     @staticmethod
@@ -213,7 +213,7 @@ class Interruption:
         self.renewal = None
         stale = (FrameKind.ANSWER, FrameKind.DONE, FrameKind.DEFER)
         link.outbox.sift(lambda sent, frame, _: None if sent.kind in stale else frame)
-        link.cancel_questions()
+        link.questions.cancel()
 
     def finish(self, link: Link) -> None:
         """Everything is registered again: frames that waited and are still wanted are sent now."""

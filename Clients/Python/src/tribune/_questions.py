@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The questions that the delegates of a connection are answering."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from . import _wire
+from ._callbacks import report
+from ._delegation import (
+    AttachedDelegate,
+    Conclusion,
+    Ending,
+    Question,
+    Value,
+    Veto,
+    _Abstention,
+)
+from ._errors import Code, TribuneError, too_long
+from ._frame import encode
+from ._messages import described, encoded_user_info, milliseconds, shortened
+
+if TYPE_CHECKING:
+    from ._link import Link
+
+
+class OpenQuestion:
+    """A question that the bus has not concluded yet, and its delegate's task."""
+
+    def __init__(
+        self, question: Question, attached: AttachedDelegate, questions: Questions, link: Link
+    ) -> None:
+        self.question = question
+        self.attached = attached
+        self._questions = questions
+        # How the query ended; cancelled if the delegate is not told.
+        self._ending: asyncio.Future[Ending] = link.loop.create_future()
+        self._is_answered = False
+        self._is_withdrawn = False
+        question._open = self
+        self._task = link.start(self._run())
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """The query and the delegate."""
+        return self.question.query, self.question.delegate
+
+    async def _run(self) -> None:
+        await self._answer()
+        try:
+            ending = await self._ending
+        except asyncio.CancelledError:
+            return
+        try:
+            await self.attached.delegate.concluded(Conclusion(self.question.query, ending))
+        except Exception as error:
+            report("a delegate failed to conclude a question", error)
+
+    async def _answer(self) -> None:
+        try:
+            answer = await self.attached.delegate.answer(self.question)
+            kind, payload = _encoded(answer)
+        except asyncio.CancelledError as error:
+            if self._is_withdrawn:
+                self._task.uncancel()
+                return
+            # Something that the delegate has awaited was cancelled, or the program cancels all.
+            self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
+            if self._task.cancelling():
+                raise
+        except Exception as error:
+            self._send(_wire.AnswerKind.FAILED, shortened(described(error)))
+        else:
+            self._send(kind, payload)
+
+    def _send(self, kind: _wire.AnswerKind, payload: bytes) -> None:
+        if not self._is_withdrawn:
+            self._is_answered = True
+            self._questions.answer(self, kind, payload)
+
+    def defer(self, extension: float, status: str) -> None:
+        """Asks for more time."""
+        if self._is_answered or self._is_withdrawn:
+            raise TribuneError(
+                Code.NOT_FOUND, f"query {self.question.query} does not wait for this answer"
+            )
+        self._questions.defer(self, extension, status)
+
+    def conclude(self, ending: Ending | None) -> None:
+        """The query has ended; None if the delegate is not told how."""
+        if not self._is_answered and not self._is_withdrawn:
+            self._is_withdrawn = True
+            self._task.cancel()
+        if self._ending.done():
+            return
+        if ending is None:
+            self._ending.cancel()
+        else:
+            self._ending.set_result(ending)
+
+
+class Questions:
+    """The open questions of a link, by query and delegate."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._open: dict[tuple[int, int], OpenQuestion] = {}
+
+    def ask(self, question: Question, attached: AttachedDelegate) -> None:
+        """The bus asks a delegate."""
+        # The bus asks each delegate once in a query. If it asked again, the first would stand.
+        key = question.query, question.delegate
+        if key not in self._open:
+            self._open[key] = OpenQuestion(question, attached, self, self._link)
+
+    def answer(self, question: OpenQuestion, kind: _wire.AnswerKind, payload: bytes) -> None:
+        """A delegate has answered."""
+        if self._open.get(question.key) is not question:
+            return
+        limit = self._link.payload_max
+        if len(payload) > limit:
+            kind, payload = _wire.AnswerKind.FAILED, str(too_long(len(payload), limit)).encode()
+        query, delegate = question.key
+        fields = _wire.Answer(query=query, delegate=delegate, answer=kind)
+        self._link.send(encode(fields, payload=payload, serial=self._link.next_serial()))
+
+    def defer(self, question: OpenQuestion, extension: float, status: str) -> None:
+        """A delegate needs more time."""
+        self._link.require_open()
+        query, delegate = question.key
+        fields = _wire.Defer(query=query, delegate=delegate, extension=milliseconds(extension))
+        frame = encode(fields, payload=shortened(status), serial=self._link.next_serial())
+        self._link.send(frame)
+
+    def conclude(self, concluded: _wire.Concluded) -> None:
+        """A query has ended in which a delegate was asked."""
+        question = self._open.pop((concluded.query, concluded.delegate), None)
+        if question is not None:
+            question.conclude(Ending[concluded.conclusion.name])
+
+    def withdraw(self, attached: AttachedDelegate, ending: Ending | None) -> None:
+        """A delegate is not attached any more; with None, it does not learn how they end."""
+        for key, question in list(self._open.items()):
+            if question.attached is attached:
+                del self._open[key]
+                question.conclude(ending)
+
+    def cancel(self) -> None:
+        """The bus will not report how the open queries end."""
+        questions, self._open = self._open, {}
+        for question in questions.values():
+            question.conclude(Ending.CANCELLED)
+
+
+def _encoded(answer: Any) -> tuple[_wire.AnswerKind, bytes]:
+    match answer:
+        case True:
+            return _wire.AnswerKind.APPROVE, b""
+        case False:
+            return _wire.AnswerKind.VETO, b""
+        case Veto(reason):
+            return _wire.AnswerKind.VETO, shortened(reason)
+        case Value(value):
+            return _wire.AnswerKind.VALUE, encoded_user_info(value)
+        case _Abstention.ABSTAIN:
+            return _wire.AnswerKind.ABSTAIN, b""
+        case _:
+            raise TypeError(f"a delegate cannot answer {answer!r}")
