@@ -13,12 +13,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import GREETING, MadeBus, RunningBus, connect_once
+from conftest import DEADLINE, GREETING, MadeBus, RunningBus, connect_once
 from test_vectors import vector
 
 import tribune
-from tribune import Address, Code, Lost, Notification, TribuneError, _memory, _wire
-from tribune._frame import DESCRIPTOR, HEADER_LENGTH, Hello, encode
+from tribune import (
+    Address,
+    Code,
+    Lost,
+    Notification,
+    TribuneError,
+    _memory,
+    _questions,
+    _requests,
+    _wire,
+)
+from tribune._frame import DESCRIPTOR, HEADER_LENGTH, Frame, Hello, decode_fields, encode
 
 # A welcome whose fields end after the first.
 SHORT_WELCOME = bytes([40, 0, 0, 0, 1]) + bytes(19) + bytes([8, 0, 0, 0]) + bytes(12)
@@ -160,6 +170,66 @@ async def test_an_announced_length_takes_no_memory(made_bus: MadeBus) -> None:
         assert transport is not None
         transport._read()
         assert len(transport._partial) == HEADER_LENGTH + 10
+
+
+async def test_a_list_without_an_end_ends_the_connection(
+    made_bus: MadeBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_requests, "LIST_MAX", 1_000)
+    async with made_bus.connected() as (bus, peer):
+        listing = asyncio.create_task(bus.connections())
+        await asyncio.sleep(0)
+        peer.send(encode(_wire.Entry("missing", _wire.MissingEntry(name="x" * 200)), serial=1) * 5)
+        with pytest.raises(TribuneError) as caught:
+            await listing
+        assert caught.value.code is Code.PROTOCOL_VIOLATION
+
+
+async def test_questions_beyond_a_limit_fail_at_once(
+    made_bus: MadeBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_questions, "QUESTIONS_MAX", 2)
+    async with made_bus.connected() as (bus, peer):
+
+        @bus.delegate("a.*")
+        async def hanging(question: tribune.Question) -> tribune.Answer:
+            await asyncio.sleep(DEADLINE)
+            return True
+
+        loop = asyncio.get_running_loop()
+        await loop.sock_recv(peer, 1 << 16)
+        asker = _wire.PeerIdentity(pid=1, uid=1, gid=1, process="p", units="")
+        for query in (1, 2, 3):
+            fields = _wire.Question(
+                query=query,
+                delegate=1,
+                timeout=1,
+                asker=asker,
+                is_dry_run=False,
+                wants_value=False,
+            )
+            peer.send(encode(fields, name=b"a.b", serial=1))
+        answer = Frame.decode(await loop.sock_recv(peer, 1 << 16))
+        assert isinstance(answer, Frame)
+        fields_of_answer = decode_fields(_wire.Answer, answer)
+        assert fields_of_answer.query == 3
+        assert fields_of_answer.answer is _wire.AnswerKind.FAILED
+
+
+async def test_only_a_hold_expires(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+
+        @bus.delegate("a.*")
+        async def veto(question: tribune.Question) -> tribune.Answer:
+            return False
+
+        peer.send(
+            encode(_wire.Okay(delegate=1), serial=1)
+            + encode(_wire.Ended("expired", None), serial=1)
+        )
+        await veto.ready()
+        await asyncio.sleep(0)
+        assert list(bus._link.registrations) == [1]
 
 
 async def test_kinds_and_replies_that_nobody_knows_are_skipped(made_bus: MadeBus) -> None:

@@ -502,13 +502,15 @@ class Link:
                 # A hold or a delegate that is not in force any more must not go unnoticed.
                 self.end(TribuneError(Code.NOT_PERMITTED, why))
             case _wire.Ended("expired"):
-                term = self.registrations.pop(serial, None)
+                term = self.registrations.get(serial)
                 if isinstance(term, HoldTerm):
+                    del self.registrations[serial]
                     term.expire()
             case _wire.Ended("replaced", _wire.DelegateEntry() as entry):
-                attached = self.registrations.pop(serial, None)
-                self.receiver.forget_routes()
+                attached = self.registrations.get(serial)
                 if isinstance(attached, AttachedDelegate):
+                    del self.registrations[serial]
+                    self.receiver.forget_routes()
                     # The bus does not report to it any more how its queries end.
                     self.questions.withdraw(attached, Ending.CANCELLED)
                     attached.replace(DelegateInfo._of(entry), self)

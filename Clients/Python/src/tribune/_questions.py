@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from . import _wire
 from ._callbacks import report
@@ -23,6 +23,9 @@ from ._messages import described, encoded_user_info, milliseconds, shortened
 
 if TYPE_CHECKING:
     from ._link import Link
+
+# Beyond this, questions fail at once: each takes a task.
+QUESTIONS_MAX: Final = 65_536
 
 
 class OpenQuestion:
@@ -111,8 +114,13 @@ class Questions:
         """The bus asks a delegate."""
         # The bus asks each delegate once in a query. If it asked again, the first would stand.
         key = question.query, question.delegate
-        if key not in self._open:
+        if key in self._open:
+            return
+        if len(self._open) < QUESTIONS_MAX:
             self._open[key] = OpenQuestion(question, attached, self, self._link)
+        else:
+            reason = f"{QUESTIONS_MAX} questions wait for answers of this process"
+            self._send(key, _wire.AnswerKind.FAILED, reason.encode())
 
     def answer(self, question: OpenQuestion, kind: _wire.AnswerKind, payload: bytes) -> None:
         """A delegate has answered."""
@@ -121,7 +129,10 @@ class Questions:
         limit = self._link.payload_max
         if len(payload) > limit:
             kind, payload = _wire.AnswerKind.FAILED, str(too_long(len(payload), limit)).encode()
-        query, delegate = question.key
+        self._send(question.key, kind, payload)
+
+    def _send(self, key: tuple[int, int], kind: _wire.AnswerKind, payload: bytes) -> None:
+        query, delegate = key
         fields = _wire.Answer(query=query, delegate=delegate, answer=kind)
         self._link.send(encode(fields, payload=payload, serial=self._link.next_serial()))
 

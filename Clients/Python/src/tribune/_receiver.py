@@ -134,8 +134,8 @@ class Receiver:
             case FrameKind.ENTRY:
                 entry = decode_fields(_wire.Entry, frame)
                 request = link.requests.get(serial)
-                if request is not None and request.entries is not None:
-                    request.entries.append(entry)
+                if request is not None:
+                    request.add(entry, frame.length)
             case FrameKind.RETAINED:
                 self.received += 1
                 self._deliver_retained(frame, file)

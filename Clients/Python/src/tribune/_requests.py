@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from . import _wire
-from ._errors import TribuneError
+from ._errors import TribuneError, violation
 from ._messages import Progress
+
+# Bytes of one list, which the bus sends in as many frames as it likes.
+LIST_MAX: Final = 256 << 20
 
 
 class Request:
     """A request that waits for the bus's reply."""
 
     __slots__ = (
+        "_length",
         "deadline",
         "entries",
         "future",
@@ -36,8 +40,21 @@ class Request:
         self.progress: Callable[[Progress], object] | None = None
         #: The items of a list that have come.
         self.entries: list[_wire.Entry] | None = None
+        self._length = 0
         #: Whether it takes a registration back, which the end of the connection does, too.
         self.is_taking_back = False
+
+    def add(self, entry: _wire.Entry, length: int) -> None:
+        """An item of a list has come, in a frame of that length.
+
+        Raises `TribuneError` if the bus does not come to an end.
+        """
+        if self.entries is None:
+            return
+        self._length += length
+        if self._length > LIST_MAX:
+            raise violation(f"the bus sends a list of over {LIST_MAX} bytes")
+        self.entries.append(entry)
 
     def settle(self, result: Any = None, error: TribuneError | None = None) -> None:
         """Resumes the caller."""
