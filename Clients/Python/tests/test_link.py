@@ -350,6 +350,11 @@ async def test_closing_ends_observations_and_requests(bus: RunningBus) -> None:
     await held.release()
 
 
+def test_an_address_that_is_refused_cannot_act_on_a_terminal() -> None:
+    with pytest.raises(TribuneError, match=r'"\\x1b\[2J" is not an address'):
+        Address.parse("\x1b[2J")
+
+
 async def test_an_error_that_lasts_is_raised_afresh(made_bus: MadeBus) -> None:
     async with made_bus.connected() as (bus, peer):
         observation = bus.observe("a")

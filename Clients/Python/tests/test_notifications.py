@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import os
 
 import pytest
@@ -56,6 +57,15 @@ async def test_user_info_is_bytes_text_or_json(
         observation = one.observe("info.*")
         await one.post("info.kind", user_info)
         assert (await next_notification(observation)).user_info == payload
+
+
+@pytest.mark.parametrize(("user_info", "error"), [({1}, TypeError), ([math.nan], ValueError)])
+async def test_what_is_no_json_is_not_posted(
+    bus: RunningBus, user_info: object, error: type[Exception]
+) -> None:
+    async with bus.connect() as one:
+        with pytest.raises(error):
+            await one.post("info.kind", user_info)
 
 
 async def test_long_user_info_travels_as_a_file(bus: RunningBus) -> None:

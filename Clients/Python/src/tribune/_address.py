@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
-from ._errors import Code, TribuneError
+from ._errors import Code, TribuneError, escaped
 
 _SCHEME: Final = "unix:"
 _SYSTEM: Final = "/run/tribune/bus"
@@ -34,7 +34,7 @@ class Address:
         """Parses ``unix:PATH``."""
         if not text.startswith(_SCHEME):
             raise TribuneError(
-                Code.INVALID_ADDRESS, f'"{text}" is not an address of the form unix:PATH'
+                Code.INVALID_ADDRESS, f'"{escaped(text)}" is not an address of the form unix:PATH'
             )
         path = text.removeprefix(_SCHEME)
         length = len(os.fsencode(path))

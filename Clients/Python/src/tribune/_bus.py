@@ -245,7 +245,8 @@ class Bus(Lists):
         - `immediate`: suspended connections receive it, too.
 
         Raises `TribuneError`: `INVALID_NAME`, `RESERVED_NAME`, `INVALID_OBJECT`,
-        `PAYLOAD_TOO_LONG`, `CONNECTION_LOST`.
+        `PAYLOAD_TOO_LONG`, `CONNECTION_LOST`; `TypeError` or `ValueError` for userInfo that cannot
+        be JSON.
         """
         link = self._link
         payload = user_info if type(user_info) is bytes else encoded_user_info(user_info)

@@ -29,7 +29,8 @@ def encoded_user_info(value: UserInfo) -> bytes:
         return value
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    is_text = isinstance(value, str)
+    text: str = value if is_text else json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text.encode(errors="replace")
 
 

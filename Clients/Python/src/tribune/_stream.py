@@ -64,7 +64,10 @@ class BoundedQueue(Generic[_Item]):
         """Drops all items without a report."""
         for item, _ in self._items:
             drop(item)
-        self.__init__(self._limit)  # type: ignore[misc]
+        self._items.clear()
+        self._bytes = 0
+        self._lost = 0
+        self._is_loss_unknown = False
 
 
 def drop(item: object) -> None:
