@@ -379,6 +379,19 @@ async def test_attaching_the_same_twice_changes_nothing(bus: RunningBus) -> None
         assert (await one.own()).delegates == 0
 
 
+async def test_decorating_the_same_twice_changes_nothing(bus: RunningBus) -> None:
+    async def veto(question: Question) -> Answer:
+        return False
+
+    async with bus.connect() as one:
+        first = one.delegate("twice.*")(veto)
+        second = one.delegate("twice.*")(veto)
+        assert (await one.own()).delegates == 1
+        assert first.id == second.id > 0
+        await second.detach()
+        assert (await one.own()).delegates == 0
+
+
 async def test_a_refused_delegate_does_not_go_unnoticed(bus: RunningBus) -> None:
     async with (
         bus.connect() as one,

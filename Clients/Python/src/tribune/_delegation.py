@@ -291,9 +291,16 @@ class Attachment:
         self._link = link
 
     @property
+    def _in_chain(self) -> AttachedDelegate:
+        """What the bus has: an earlier attachment, if this delegate was attached twice alike."""
+        ready = self._attached.ready
+        has_succeeded = ready.done() and not ready.cancelled() and ready.exception() is None
+        return ready.result() if has_succeeded else self._attached
+
+    @property
     def id(self) -> int:
         """The delegate's id in verdicts; 0 until the bus has confirmed it."""
-        return self._attached.id
+        return self._in_chain.id
 
     async def ready(self) -> Self:
         """Waits until the bus has attached the delegate. Raises `TribuneError` if it refuses.
@@ -302,7 +309,7 @@ class Attachment:
         """
         self._attached.is_awaited = True
         try:
-            self._attached = await asyncio.shield(self._attached.ready)
+            await asyncio.shield(self._attached.ready)
         except asyncio.CancelledError:
             self._attached.is_awaited = False
             raise
@@ -310,11 +317,11 @@ class Attachment:
 
     async def detach(self) -> None:
         """Leaves the chain. Does nothing if the attachment is over."""
-        await self._link.take_back(self._attached)
+        await self._link.take_back(self._in_chain)
 
     async def __aenter__(self) -> Self:
         self._attached.is_awaited = True
-        self._attached = await self._attached.wait(self._link)
+        await self._attached.wait(self._link)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from . import _wire
 from ._errors import TribuneError
@@ -83,14 +83,13 @@ class Registration:
         """The streams that get notifications through it."""
         return []
 
-    async def wait(self, link: Link) -> Self:
+    async def wait(self, link: Link) -> None:
         """Waits for the first confirmation. If the task is cancelled, the registration is over."""
         try:
-            made: Self = await asyncio.shield(self.ready)
+            await asyncio.shield(self.ready)
         except asyncio.CancelledError:
             link.drop(self)
             raise
-        return made
 
 
 class ObservationPart(Registration):
