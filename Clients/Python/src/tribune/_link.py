@@ -528,8 +528,9 @@ class Link:
         self.send(encode(fields, payload=payload, serial=self.next_serial()))
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Runs a delegate's work. Its exceptions go to the loop's handler."""
-        task = self.loop.create_task(work)
+        """Runs work in a later turn of the loop. Its exceptions go to the loop's handler."""
+        # With its own factory, a loop may start a task at once, in the middle of a transition.
+        task = asyncio.Task(work, loop=self.loop)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -566,7 +567,7 @@ class Link:
             self.takes_plain_posts = False
             self.interruption = Interruption(self.last_serial, cause)
             self.interruption.begin(self, received)
-            self._reconnecting = self.loop.create_task(reconnect(self))
+            self._reconnecting = self.start(reconnect(self))
             self._reconnecting.add_done_callback(self._note_reconnected)
 
     def closed_at_once(self) -> TribuneError:
