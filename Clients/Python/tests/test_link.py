@@ -337,6 +337,24 @@ async def test_closing_writes_what_was_posted(bus: RunningBus) -> None:
         assert await one.closed() is None
 
 
+async def test_closing_twice_at_once_writes_what_was_posted(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        count = 0
+        while not bus._link.outbox.is_full:
+            await bus.post("a", b"x" * 60_000)
+            count += 1
+        closing = [asyncio.create_task(bus.close()) for _ in "xy"]
+        await asyncio.sleep(0.01)
+        assert not bus.has_ended
+        received = 0
+        loop = asyncio.get_running_loop()
+        while data := await loop.sock_recv(peer, 1 << 20):
+            received += len(data)
+        assert received == count * (HEADER_LENGTH + 1 + 60_000)
+        peer.close()
+        await asyncio.gather(*closing)
+
+
 async def test_closing_ends_observations_and_requests(bus: RunningBus) -> None:
     one = await bus.connect()
     observation = one.observe("never.*")

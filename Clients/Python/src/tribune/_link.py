@@ -611,9 +611,11 @@ class Link:
                         await asyncio.wait({self._idle, self._ended}, return_when="FIRST_COMPLETED")
                     if self.transport is not None:
                         self.transport.end_writing()
-                    await asyncio.wait({self._ended})
+                # Perhaps another task closes it, and still writes.
+                await asyncio.wait({self._ended})
         except TimeoutError:
-            pass
+            # The bus does not read, or there is none: what is left is lost.
+            return
         finally:
             self.end(None)
 
