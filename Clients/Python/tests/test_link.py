@@ -373,6 +373,26 @@ def test_an_address_that_is_refused_cannot_act_on_a_terminal() -> None:
         Address.parse("\x1b[2J")
 
 
+@pytest.mark.parametrize("is_awaited", [True, False])
+async def test_vetoes_do_not_end_without_a_word(
+    made_bus: MadeBus, caplog: pytest.LogCaptureFixture, is_awaited: bool
+) -> None:
+    async with made_bus.connected() as (bus, peer):
+
+        @bus.delegate("a.*")
+        async def veto(question: tribune.Question) -> tribune.Answer:
+            return False
+
+        closed = asyncio.create_task(bus.closed()) if is_awaited else None
+        await asyncio.sleep(0)
+        peer.close()
+        await asyncio.shield(bus._link._ended)
+        if closed is not None:
+            await closed
+    expected = [] if is_awaited else ["1 delegates and holds are not in force any more"]
+    assert [message.partition(":")[0] for message in caplog.messages] == expected
+
+
 async def test_an_error_that_lasts_is_raised_afresh(made_bus: MadeBus) -> None:
     async with made_bus.connected() as (bus, peer):
         observation = bus.observe("a")

@@ -198,7 +198,11 @@ class Bus(Lists):
         return self._link.has_ended
 
     async def closed(self) -> TribuneError | None:
-        """Waits until the connection has ended, and returns the reason; None after `close`."""
+        """Waits until the connection has ended, and returns the reason; None after `close`.
+
+        If a connection with delegates or holds is lost for good, and nothing has called this, the
+        log says that they are not in force any more.
+        """
         return await self._link.ended()
 
     async def close(self) -> None:

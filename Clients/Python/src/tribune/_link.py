@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import logging
 import os
 import weakref
 from collections import deque
@@ -34,6 +35,7 @@ from ._stream import Stream
 from ._transport import Transport, UserInfoFile, not_greeted, open_socket
 from ._wire import ErrorCode
 
+_log: Final = logging.getLogger("tribune")
 # How long closing waits for a bus that does not read.
 _CLOSING: Final = 5.0
 # The most attempts to connect if the bus closes the connection before its welcome: it may just have
@@ -110,6 +112,7 @@ class Link:
         self._capacity_waiters: deque[asyncio.Future[None]] = deque()
         self._idle: asyncio.Future[None] | None = None
         self._ended: asyncio.Future[None] = self.loop.create_future()
+        self._is_end_awaited = False
         self._reconnecting: asyncio.Task[None] | None = None
         self._restart: TribuneError | None = None
         self._flushes = False
@@ -621,8 +624,19 @@ class Link:
 
     async def ended(self) -> TribuneError | None:
         """Waits for the end, and returns its reason."""
+        self._is_end_awaited = True
         await asyncio.shield(self._ended)
         return self.error
+
+    def _report_missing_vetoes(self, error: TribuneError) -> None:
+        """Logs that nothing vetoes for this program any more, unless it learns of the end."""
+        if self._is_end_awaited:
+            return
+        count = sum(
+            isinstance(one, AttachedDelegate | HoldTerm) for one in self.registrations.values()
+        )
+        if count:
+            _log.error("%d delegates and holds are not in force any more: %s", count, error)
 
     def leave_to_parent(self) -> None:
         """This process was forked: ends its copy of the connection without touching the other.
@@ -646,6 +660,8 @@ class Link:
         self.phase = Phase.ENDED
         self.takes_plain_posts = False
         self.error = error
+        if error is not None:
+            self._report_missing_vetoes(error)
         failure = error or closed()
         if self.transport is not None:
             self.transport.close()
