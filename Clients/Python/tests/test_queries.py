@@ -7,6 +7,7 @@ import asyncio
 import math
 import os
 import sys
+from dataclasses import dataclass
 
 import pytest
 from conftest import DEADLINE, RunningBus
@@ -390,6 +391,18 @@ async def test_attaching_the_same_twice_changes_nothing(bus: RunningBus) -> None
         assert caught.value.code is Code.REFUSED
         await second.detach()
         assert (await one.own()).delegates == 0
+
+
+async def test_equal_delegates_are_not_the_same(bus: RunningBus) -> None:
+    @dataclass
+    class Counting(Delegate):
+        asked: int = 0
+
+    async with bus.connect() as one:
+        await one.attach(Counting(), "equal.*")
+        with pytest.raises(TribuneError) as caught:
+            await one.attach(Counting(), "equal.*")
+        assert caught.value.code is Code.REFUSED
 
 
 async def test_decorating_the_same_twice_changes_nothing(bus: RunningBus) -> None:

@@ -234,7 +234,7 @@ class AttachedDelegate(Registration):
     def _yield_to(self, existing: Registration | None, link: Link) -> None:
         """The bus had such an attachment of this connection before, and this one is none."""
         link.registrations.pop(self.serial, None)
-        if isinstance(existing, AttachedDelegate) and existing.delegate == self.delegate:
+        if isinstance(existing, AttachedDelegate) and self._has_same_delegate(existing):
             self.ready.set_result(existing)
             return
         error = TribuneError(
@@ -242,6 +242,12 @@ class AttachedDelegate(Registration):
             "another delegate of this connection responds to the same names of that object",
         )
         self.refuse(error, link)
+
+    def _has_same_delegate(self, other: AttachedDelegate) -> bool:
+        # Two objects can be equal and answer differently later; a function is what it is.
+        if isinstance(self.delegate, FunctionDelegate):
+            return self.delegate == other.delegate
+        return self.delegate is other.delegate
 
     def refuse(self, error: TribuneError, link: Link) -> None:
         super().refuse(error, link)
