@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks delegates, and does what they allow."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+from . import _wire
+from ._errors import Code, TribuneError, violation
+from ._messages import (
+    AwaitedReply,
+    Mode,
+    Progress,
+    QueryReply,
+    UserInfo,
+    Verdict,
+    Vetoed,
+    described,
+    encoded_user_info,
+    milliseconds,
+    shortened,
+)
+from ._names import ActionNames, encoded_name, encoded_object
+from ._posting import Posting
+
+_log: Final = logging.getLogger("tribune")
+# Seconds in which the end of a guarded action must be announced.
+_ANNOUNCING: Final = 5.0
+
+
+class Asking(Posting):
+    """What `Bus` can ask. A guarded action is announced, too."""
+
+    async def ask(
+        self,
+        name: str,
+        user_info: UserInfo = None,
+        *,
+        object: str = "",
+        deadline: float | None = None,
+        mode: Mode = Mode.PARALLEL,
+        default: bool = True,
+        override: str | None = None,
+        dry_run: bool = False,
+        parent: int | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Verdict:
+        """Asks the delegates of an object, and those of any object, before something is done.
+
+        If no delegate responds, the verdict is the default, at once. A matching hold is a veto, and
+        so is a delegate that the configuration requires and that is not attached. Cancelling the
+        task cancels the query on the bus.
+
+        - `name`: such as ``window.shouldClose``.
+        - `object`: whose delegates are asked; if it is empty, only those of any object.
+        - `deadline`: seconds until the verdict; by default the bus's (30 s unless configured
+          otherwise), and at most `BusInfo.deadline_max`.
+        - `mode`: how the query goes through the chain.
+        - `default`: whether it is allowed when no delegate approves or vetoes.
+        - `override`: the reason for overriding vetoes, at most 4,096 bytes; None to respect them.
+        - `dry_run`: whether to tell the delegates that no action will follow.
+        - `parent`: the query that the caller is answering meanwhile (`Question.query`).
+        - `progress`: called when a delegate is asked, when it defers, and with its outcome. It must
+          not wait.
+
+        Raises `TribuneError`: `INVALID_NAME`, `RESERVED_NAME`, `INVALID_OBJECT`,
+        `PAYLOAD_TOO_LONG`, `LIMIT_EXCEEDED`, `RECURSION`, `NOT_PERMITTED`, `UNKNOWN_NAME`,
+        `INVALID_PARAMETER`, `CONNECTION_LOST`; `REFUSED` for an override without a reason or a
+        deadline that is too long.
+        """
+        if override == "":
+            raise TribuneError(Code.REFUSED, "an override needs a reason")
+        flags = _wire.QueryFlags(0)
+        if dry_run:
+            flags |= _wire.QueryFlags.IS_DRY_RUN
+        if override is not None:
+            flags |= _wire.QueryFlags.OVERRIDES
+        fields = _wire.Ask(
+            deadline=milliseconds(deadline),
+            mode=_wire.QueryMode[mode.name],
+            fallback=_wire.VerdictKind.ALLOWED if default else _wire.VerdictKind.VETOED,
+            parent=parent or 0,
+            flags=flags,
+            override_reason=shortened(override).decode() if override else "",
+        )
+        return await self._ask(fields, name, user_info, object, progress)
+
+    async def query(
+        self,
+        name: str,
+        user_info: UserInfo = None,
+        *,
+        object: str = "",
+        deadline: float | None = None,
+        parent: int | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> QueryReply:
+        """Asks the delegates for a value, one after the other until one gives it.
+
+        A missing value is no error: `QueryReply.value` is None then, and the outcomes say why.
+        Holds do not matter. The parameters and the errors are those of `ask`.
+        """
+        fields = self._value_query(_wire.QueryMode.FIRST, deadline, parent)
+        return await self._query(fields, name, user_info, object, progress)
+
+    async def collect(
+        self,
+        name: str,
+        user_info: UserInfo = None,
+        *,
+        object: str = "",
+        deadline: float | None = None,
+        parent: int | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> QueryReply:
+        """Asks the delegates for a value, all at once, and collects every value.
+
+        All else is as with `query`.
+        """
+        fields = self._value_query(_wire.QueryMode.COLLECT, deadline, parent)
+        return await self._query(fields, name, user_info, object, progress)
+
+    @staticmethod
+    def _value_query(
+        mode: _wire.QueryMode, deadline: float | None, parent: int | None
+    ) -> _wire.Ask:
+        return _wire.Ask(deadline=milliseconds(deadline), mode=mode, parent=parent or 0)
+
+    async def _query(
+        self,
+        fields: _wire.Ask,
+        name: str,
+        user_info: UserInfo,
+        object: str,
+        progress: Callable[[Progress], object] | None,
+    ) -> QueryReply:
+        verdict = await self._ask(fields, name, user_info, object, progress)
+        return QueryReply(verdict.query, verdict.outcomes, verdict.omitted_count)
+
+    async def _ask(
+        self,
+        fields: _wire.Ask,
+        name: str,
+        user_info: UserInfo,
+        object: str,
+        progress: Callable[[Progress], object] | None,
+    ) -> Verdict:
+        if progress is not None:
+            fields.flags |= _wire.QueryFlags.WANTS_PROGRESS
+        verdict = await self._link.request(
+            fields,
+            name=encoded_name(name),
+            object=encoded_object(object),
+            payload=encoded_user_info(user_info),
+            deadline=fields.deadline,
+            is_taken_back=True,
+            progress=progress,
+        )
+        if not isinstance(verdict, Verdict):
+            raise violation("the bus answered a query without a verdict")
+        return verdict
+
+    @contextlib.asynccontextmanager
+    async def guard(
+        self,
+        action: str,
+        user_info: UserInfo = None,
+        *,
+        object: str = "",
+        deadline: float | None = None,
+        mode: Mode = Mode.ALL,
+        default: bool = True,
+        wait: float | None = None,
+        on_missing: Callable[[AwaitedReply], object] | None = None,
+    ) -> AsyncIterator[Verdict]:
+        """Does an action as Cocoa does: should, will, the body, did.
+
+        ``async with bus.guard("window.close"): ...`` asks ``window.shouldClose``, and raises
+        `Vetoed` without running the body if that is vetoed. Else it posts ``window.willClose``,
+        runs the body, and posts ``window.didClose``; or ``window.didFailToClose``, with at most
+        4,096 bytes of the exception under ``error``, if the body raises one. It can decorate a
+        coroutine function, too.
+
+        With `wait`, it waits so many seconds at most for the awaited observers of ``will``; it goes
+        on in any case, and `on_missing` is called with a reply in which some are missing. The rest
+        is as for `ask`. If the end cannot be announced within 5 s, the log says so.
+
+        Raises `Vetoed`, and `TribuneError` as `ask` and `post_awaited` do.
+        """
+        names = ActionNames(action)
+        payload = encoded_user_info(user_info)
+        verdict = await self.ask(
+            names.should, payload, object=object, deadline=deadline, mode=mode, default=default
+        )
+        if not verdict:
+            raise Vetoed(action, verdict)
+        try:
+            if wait is None:
+                await self.post_acknowledged(names.will, payload, object=object)
+            else:
+                reply = await self.post_awaited(names.will, payload, object=object, deadline=wait)
+                if not reply and on_missing is not None:
+                    on_missing(reply)
+            yield verdict
+        except BaseException as error:
+            # Also if nobody knows whether ``will`` was announced.
+            failure = {"error": shortened(described(error)).decode()}
+            await self._announce(names.did_fail, failure, object)
+            raise
+        await self._announce(names.did, payload, object)
+
+    async def _announce(self, name: str, user_info: UserInfo, object: str) -> None:
+        try:
+            async with asyncio.timeout(_ANNOUNCING):
+                try:
+                    await self.post_acknowledged(name, user_info, object=object)
+                except TribuneError as error:
+                    # If the bus was killed before it confirmed, the announcement is repeated.
+                    if error.code is not Code.CONNECTION_LOST or self._link.has_ended:
+                        raise
+                    await self.post_acknowledged(name, user_info, object=object)
+        except (TribuneError, TimeoutError) as error:
+            _log.warning("%s could not be posted: %s", name, error or "the bus did not answer")
