@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
+from tribune import _wire
 from tribune._fields import FieldError
 from tribune._frame import (
-    FIELDS,
     HEADER_LENGTH,
     HELLO_LENGTH,
+    Fields,
     Frame,
     FrameError,
     Hello,
@@ -30,6 +31,10 @@ from tribune._wire import Ended, Entry, ErrorCode, FrameKind
 VECTORS = Path(__file__).parents[3] / "Tests/TribuneWireTests/Vectors"
 INDEX: dict[str, dict[str, Any]] = json.loads((VECTORS / "index.json").read_text())
 FRAMES = sorted(INDEX)
+# The fields of each kind.
+FIELDS: dict[FrameKind, type[Fields]] = {
+    fields.KIND: fields for fields in vars(_wire).values() if hasattr(fields, "KIND")
+}
 # The index has frames alone.
 HELLOS = {
     "hello": Hello(),

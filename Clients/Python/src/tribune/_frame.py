@@ -284,39 +284,3 @@ def with_deadline(frame: bytes, milliseconds: int) -> bytes:
     """The same `ask` or `post` with another deadline."""
     at = _DEADLINES[frame[4]]
     return frame[:at] + milliseconds.to_bytes(4, "little") + frame[at + 4 :]
-
-
-# The fields of each kind.
-FIELDS: Final[dict[FrameKind, type[Fields]]] = {
-    fields.KIND: fields
-    for fields in (
-        _wire.Welcome,
-        _wire.Refusal,
-        _wire.Okay,
-        _wire.Post,
-        _wire.Lost,
-        _wire.Observe,
-        _wire.Attach,
-        _wire.Ask,
-        _wire.Question,
-        _wire.Answer,
-        _wire.Defer,
-        _wire.Progress,
-        _wire.Verdict,
-        _wire.Concluded,
-        _wire.Cancel,
-        _wire.List,
-        _wire.Entry,
-        _wire.Monitor,
-        _wire.Traffic,
-        _wire.Hold,
-        _wire.Ended,
-        _wire.Declare,
-        _wire.Suspend,
-        _wire.Retained,
-        _wire.Done,
-        _wire.Awaited,
-        _wire.Succeed,
-        _wire.PosterFacts,
-    )
-}

@@ -176,7 +176,7 @@ class Link:
             if self._greeting is not None and not self._greeting.done():
                 self._greeting.set_result(None)
         elif self.interruption is not None and self.interruption.renewal is not None:
-            self.interruption.renewal.note_welcome()
+            self.interruption.renewal.is_welcomed = True
 
     # Sending.
 

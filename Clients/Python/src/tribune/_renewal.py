@@ -48,7 +48,8 @@ class Renewal:
         self._awaited: int | None = None
         #: Serials that ask about the loss of a predecessor, and are not answered.
         self.successions: set[int] = set()
-        self._is_welcomed = False
+        #: Whether the bus has introduced itself, and so knows the connection.
+        self.is_welcomed = False
         self.done: asyncio.Future[None] = link.loop.create_future()
         if link.is_suspended:
             self._add(_wire.Suspend(is_suspended=True), link)
@@ -83,15 +84,6 @@ class Renewal:
             if brings_snapshot:
                 self._awaited = serial
         link.transport.write(outbox)
-
-    def note_welcome(self) -> None:
-        """The bus has introduced itself, and so knows the connection."""
-        self._is_welcomed = True
-
-    @property
-    def is_welcomed(self) -> bool:
-        """Whether the bus has introduced itself."""
-        return self._is_welcomed
 
     def note_reply(self, serial: int, link: Link) -> None:
         """The bus has answered a frame, which may be one of these."""
