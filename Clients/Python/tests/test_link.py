@@ -216,6 +216,27 @@ async def test_questions_beyond_a_limit_fail_at_once(
         assert fields_of_answer.answer is _wire.AnswerKind.FAILED
 
 
+async def test_what_ends_before_it_is_confirmed_is_not_waited_for(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        taking = asyncio.create_task(bus.hold("a.*", why="x").take())
+        attaching = asyncio.create_task(bus.attach(tribune.Delegate(), "a.*"))
+        await asyncio.sleep(0)
+        replacement = _wire.DelegateEntry(
+            delegate=_wire.DelegateIdentity(
+                id=1, peer=_wire.PeerIdentity(pid=1, uid=1, gid=1, process="p", units=""), label=""
+            ),
+            connection=1,
+            object="",
+            order=0,
+            failure_policy=_wire.FailurePolicy.VETO,
+            timeout=1,
+            patterns=[],
+        )
+        peer.send(encode(_wire.Ended("expired", None), serial=1))
+        peer.send(encode(_wire.Ended("replaced", replacement), serial=2))
+        await asyncio.gather(taking, attaching)
+
+
 async def test_only_a_hold_expires(made_bus: MadeBus) -> None:
     async with made_bus.connected() as (bus, peer):
 

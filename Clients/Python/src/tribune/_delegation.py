@@ -257,6 +257,7 @@ class AttachedDelegate(Registration):
 
     def replace(self, by: DelegateInfo, link: Link) -> None:
         """Reports that another delegate was set in this one's place, as the last delivery."""
+        self.settle()
         if self._deliveries.is_reserved:
             # It gets no later report of what was missed.
             self._deliveries.fill_position([Interrupted()])

@@ -198,7 +198,8 @@ class HoldTerm(Registration):
         self.end(error)
 
     def expire(self) -> None:
-        """Its time is over."""
+        """Its time is over, perhaps before the bus has confirmed it."""
+        self.settle()
         if not self.ended.done():
             self.ended.set_result(True)
 
