@@ -450,6 +450,18 @@ async def test_who_gives_up_waiting_keeps_delegate_and_observation(made_bus: Mad
         assert error.code is Code.NOT_PERMITTED
 
 
+async def test_what_outlasts_its_caller_fails_without_noise(made_bus: MadeBus) -> None:
+    async with made_bus.connected() as (bus, peer):
+        held = bus.hold("a.*", why="x")
+        peer.send(encode(_wire.Okay(delegate=1), serial=1))
+        await held.take()
+        for waiting in (held.release(), bus.suspend()):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(waiting, 0.01)
+        peer.close()
+        await bus.closed()
+
+
 async def test_who_gives_up_entering_takes_it_back(made_bus: MadeBus) -> None:
     async with made_bus.connected() as (bus, _):
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _Argument = TypeVar("_Argument")
 
@@ -13,6 +13,12 @@ _Argument = TypeVar("_Argument")
 def report(message: str, error: Exception) -> None:
     """Reports an exception that nobody else can receive, as asyncio reports those of callbacks."""
     asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
+
+
+def ignore(future: asyncio.Future[Any]) -> None:
+    """Takes the exception of a future that perhaps nobody waits for, which asyncio would log."""
+    if not future.cancelled():
+        future.exception()
 
 
 def call(callback: Callable[[_Argument], object] | None, argument: _Argument) -> None:

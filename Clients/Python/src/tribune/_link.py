@@ -378,7 +378,7 @@ class Link:
         self.suspensions[serial] = is_suspended
         request = self.requests[serial] = Request(self.loop.create_future(), 0, 0.0)
         self.send(encode(_wire.Suspend(is_suspended=is_suspended), serial=serial))
-        await asyncio.shield(request.future)
+        await request.outlasting_caller()
 
     # Registrations.
 
@@ -420,7 +420,7 @@ class Link:
         request.is_taking_back = True
         self.send(encode(_wire.Cancel(target=registration.serial), serial=serial))
         try:
-            await asyncio.shield(request.future)
+            await request.outlasting_caller()
         except TribuneError as error:
             # If the bus does not know it any more, the purpose is achieved.
             if error.code is not Code.NOT_FOUND:

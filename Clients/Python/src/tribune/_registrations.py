@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from . import _wire
+from ._callbacks import ignore
 from ._errors import TribuneError
 from ._frame import Fields, encode
 from ._messages import Interrupted, Lost, Suspension, shortened
@@ -40,8 +41,7 @@ class Registration:
         self.is_live = False
         #: Has the registration once it is confirmed for the first time, or the refusal.
         self.ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        # A refusal may have nobody who waits for it.
-        self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
+        self.ready.add_done_callback(ignore)
 
     def frame(self) -> bytes:
         """The frame that makes it."""

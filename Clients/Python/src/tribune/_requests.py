@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from . import _wire
+from ._callbacks import ignore
 from ._errors import TribuneError, violation
 from ._messages import Progress
 
@@ -55,6 +56,11 @@ class Request:
         if self._length > LIST_MAX:
             raise violation(f"the bus sends a list of over {LIST_MAX} bytes")
         self.entries.append(entry)
+
+    async def outlasting_caller(self) -> None:
+        """Waits for the reply. If the task is cancelled, the request goes on."""
+        self.future.add_done_callback(ignore)
+        await asyncio.shield(self.future)
 
     def settle(self, result: Any = None, error: TribuneError | None = None) -> None:
         """Resumes the caller."""
