@@ -96,8 +96,8 @@ class Bus(Asking, Answering, Lists):
     """A connection to the bus: posts, asks, observes and answers.
 
     Any number of tasks of one event loop may use it at the same time. It belongs to that loop, and
-    is not for other threads. A process that is forked from this one connects itself: there, this
-    connection has ended, and its registrations stay this process's.
+    is not for other threads: elsewhere, its methods raise `RuntimeError`. In a child that this
+    process forks, the connection has ended, and everything that is registered stays the parent's.
 
     **When the bus is restarted.** A planned restart keeps connections open, and nothing is noticed.
     If the connection is lost nevertheless, because the bus is gone or was killed at a bad moment,

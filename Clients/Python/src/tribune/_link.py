@@ -686,7 +686,7 @@ class Link:
         self._ended.set_result(None)
 
 
-# Those of this process.
+# All links of this process, because a child that it forks has copies of them.
 _links: Final[weakref.WeakSet[Link]] = weakref.WeakSet()
 
 
