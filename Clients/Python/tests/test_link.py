@@ -85,8 +85,20 @@ async def test_vetoes_do_not_end_without_a_word(
         await asyncio.shield(bus._link._ended)
         if closed is not None:
             await closed
-    expected = [] if is_awaited else ["1 delegates and holds are not in force any more"]
+    expected = [] if is_awaited else ["delegates and holds (1) are not in force any more"]
     assert [message.partition(":")[0] for message in caplog.messages] == expected
+
+
+async def test_vetoes_that_are_given_up_are_not_missed(
+    made_bus: MadeBus, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with made_bus.connected() as (bus, peer):
+        bus.delegate("a.*")(tribune.Delegate().answer)
+        closing = asyncio.create_task(bus.close())
+        await asyncio.sleep(0)
+        peer.send(encode(_wire.Refusal(code=12), payload=b"stopping"))
+        await closing
+    assert not caplog.messages
 
 
 async def test_an_error_that_lasts_is_raised_afresh(made_bus: MadeBus) -> None:

@@ -636,7 +636,7 @@ class Link:
             isinstance(one, AttachedDelegate | HoldTerm) for one in self.registrations.values()
         )
         if count:
-            _log.error("%d delegates and holds are not in force any more: %s", count, error)
+            _log.error("delegates and holds (%d) are not in force any more: %s", count, error)
 
     def leave_to_parent(self) -> None:
         """This process was forked: ends its copy of the connection without touching the other.
@@ -657,11 +657,11 @@ class Link:
         """Ends the connection. Does nothing if it had ended before."""
         if self.phase is Phase.ENDED:
             return
+        if error is not None and self.phase is not Phase.CLOSING:
+            self._report_missing_vetoes(error)
         self.phase = Phase.ENDED
         self.takes_plain_posts = False
         self.error = error
-        if error is not None:
-            self._report_missing_vetoes(error)
         failure = error or closed()
         if self.transport is not None:
             self.transport.close()
