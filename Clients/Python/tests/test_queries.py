@@ -344,6 +344,28 @@ async def test_a_delegate_receives_wills_and_dids_in_order(bus: RunningBus) -> N
         assert names == ["window.shouldClose", "window.willClose", "window.didClose"]
 
 
+async def test_a_delegate_that_fails_to_receive_gets_the_next_one(bus: RunningBus) -> None:
+    received: asyncio.Queue[Delivery] = asyncio.Queue()
+    reports: list[object] = []
+
+    class Failing(Delegate):
+        async def received(self, delivery: Delivery) -> None:
+            received.put_nowait(delivery)
+            if received.qsize() == 1:
+                inner = asyncio.create_task(asyncio.sleep(DEADLINE))
+                inner.cancel()
+                await inner
+            raise OSError("no disk")
+
+    asyncio.get_running_loop().set_exception_handler(lambda _, it: reports.append(it["exception"]))
+    async with bus.connect() as one, await one.attach(Failing(), "failing.*"):
+        for _ in range(3):
+            await one.post_acknowledged("failing.willAct")
+        while received.qsize() < 3:
+            await one.status()
+    assert [type(error) for error in reports[:2]] == [asyncio.CancelledError, OSError]
+
+
 async def test_questions_reach_a_delegate_before_later_notifications(bus: RunningBus) -> None:
     recorder = Recorder()
     async with bus.connect() as one, bus.connect() as other:

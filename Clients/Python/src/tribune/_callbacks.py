@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 _Argument = TypeVar("_Argument")
 
 
-def report(message: str, error: Exception) -> None:
+def report(message: str, error: BaseException) -> None:
     """Reports an exception that nobody else can receive, as asyncio reports those of callbacks."""
     asyncio.get_running_loop().call_exception_handler({"message": message, "exception": error})
 

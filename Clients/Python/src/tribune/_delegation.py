@@ -283,7 +283,10 @@ class AttachedDelegate(Registration):
                     await self.delegate.replaced(item.by)
                 else:
                     await self.delegate.received(item)
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:
+                if self._delivering is not None and self._delivering.cancelling():
+                    # The program cancels all tasks, and not only something that this one awaited.
+                    raise
                 report("a delegate failed to receive a notification", error)
 
 
