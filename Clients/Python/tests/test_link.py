@@ -179,15 +179,20 @@ async def test_another_event_loop_cannot_use_a_connection(bus: RunningBus) -> No
         async def try_all() -> list[object]:
             return [
                 *await asyncio.gather(
-                    one.post("a.b"), one.ask("a.shouldB"), one.close(), return_exceptions=True
+                    one.post("a.b"),
+                    one.ask("a.shouldB"),
+                    anext(observation),
+                    one.close(),
+                    return_exceptions=True,
                 )
             ]
 
         return asyncio.run(try_all())
 
     async with bus.connect() as one:
+        observation = await one.observe("nothing.here").ready()
         found = await asyncio.to_thread(use)
-        assert [type(error) for error in found] == [RuntimeError] * 3
+        assert [type(error) for error in found] == [RuntimeError] * 4
         assert "belongs to the event loop" in str(found[0])
         assert not one._link.outbox
         await one.post_acknowledged("a.b")

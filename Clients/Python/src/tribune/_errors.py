@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 from typing import Final
 
@@ -126,6 +127,12 @@ def repeated(error: TribuneError) -> TribuneError:
     An exception that is raised several times keeps the traceback of each time.
     """
     return TribuneError(error.code, error.message)
+
+
+def require_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Raises `RuntimeError` in another event loop, which would wait for ever."""
+    if asyncio.get_running_loop() is not loop:
+        raise RuntimeError("a Bus belongs to the event loop in which it was connected")
 
 
 def closed() -> TribuneError:

@@ -20,7 +20,16 @@ from typing import Any, Final
 from . import _memory, _wire
 from ._address import Address
 from ._delegation import AttachedDelegate, Ending
-from ._errors import Code, TribuneError, closed, not_sent_in_time, refusal, repeated, too_long
+from ._errors import (
+    Code,
+    TribuneError,
+    closed,
+    not_sent_in_time,
+    refusal,
+    repeated,
+    require_loop,
+    too_long,
+)
 from ._frame import DESCRIPTOR, Capabilities, Fields, Frame, encode
 from ._listing import DelegateInfo
 from ._messages import BusInfo, ConnectionEvent, Progress, shortened
@@ -189,14 +198,9 @@ class Link:
         """Raises `TribuneError` when no more requests are accepted."""
         if self.phase is Phase.ENDED:
             raise repeated(self.error) if self.error else closed()
-        self.require_own_loop()
+        require_loop(self.loop)
         if self.phase is Phase.CLOSING or (self.interruption and self.interruption.is_closing):
             raise closed()
-
-    def require_own_loop(self) -> None:
-        """Raises `RuntimeError` in another event loop, which would wait for ever."""
-        if asyncio.get_running_loop() is not self.loop:
-            raise RuntimeError("a Bus belongs to the event loop in which it was connected")
 
     def require_fitting(self, length: int) -> None:
         """Raises `TribuneError` if userInfo is too long for the bus."""
@@ -264,7 +268,7 @@ class Link:
     def send_plain_post(self, frame: bytes) -> None:
         """Sends a frame, as long as `takes_plain_posts`."""
         if not self._flushes:
-            self.require_own_loop()
+            require_loop(self.loop)
             self._schedule_flush()
         outbox = self.outbox
         outbox.frames.append(frame)
@@ -598,7 +602,7 @@ class Link:
         """Writes what was sent, and ends the connection."""
         if self.phase is Phase.ENDED:
             return
-        self.require_own_loop()
+        require_loop(self.loop)
         try:
             async with asyncio.timeout(_CLOSING):
                 if self.interruption is not None:

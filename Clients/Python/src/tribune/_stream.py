@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final, Generic, TypeVar
 
-from ._errors import TribuneError, repeated
+from ._errors import TribuneError, repeated, require_loop
 from ._messages import Interrupted, Lost, Notification
 
 _Item = TypeVar("_Item")
@@ -93,6 +93,7 @@ class Stream(Generic[_Item]):
         self._has_ended = False
         self._error: TribuneError | None = None
         self._wakeup = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
     # The link's side.
 
@@ -190,6 +191,7 @@ class Stream(Generic[_Item]):
                 if self._error is not None:
                     raise repeated(self._error)
                 return None
+            require_loop(self._loop)
             self._wakeup.clear()
             await self._wakeup.wait()
         return self._queue.popleft()[0]
