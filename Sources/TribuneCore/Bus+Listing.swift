@@ -54,8 +54,9 @@ extension Bus {
     connections.all(of: connection)
       .sorted { $0.id < $1.id }
       .flatMap { connection in
-        connection.observations.entries.sorted { $0.key < $1.key }
+        connection.observations.entries
           .filter { mayList($1.pattern, object: $1.object ?? "", of: connection.id, for: slot) }
+          .sorted { $0.key < $1.key }
           .map { _, observation in
             ObservationEntry(
               connection: connection.id, pattern: observation.pattern.text,

@@ -89,7 +89,8 @@ struct ConnectionTable: ~Copyable {
 
   /// All connections, in the order of their slots; only the one with that number unless it is 0.
   func all(of number: UInt64) -> some Sequence<Connection> {
-    places.lazy.filter { !$0.isFree && (number == 0 || $0.id.rawValue == number) }
+    let found = number == 0 ? places[...] : slots[number].map { places[$0.index...$0.index] } ?? []
+    return found.lazy.filter { !$0.isFree }
   }
 
   var takenSlots: [ConnectionSlot] {

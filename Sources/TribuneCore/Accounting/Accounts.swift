@@ -73,6 +73,11 @@ package final class Accounts {
   package func total(of resource: SharedResource) -> Int { sums.value.totals[resource] }
   package func used(_ resource: SharedResource) -> Int { sums.value.used[resource] }
 
+  /// What privileged users have.
+  package func usedByPrivileged(_ resource: SharedResource) -> Int {
+    privileged.reduce(0) { $0 + (accounts[$1]?.uses[resource] ?? 0) }
+  }
+
   /// What all users but privileged ones may have together of a resource: the last sixteenth is root's.
   package func totalBesideRoot(of resource: SharedResource) -> Int {
     total(of: resource) - total(of: resource) / 16

@@ -92,7 +92,7 @@ final class BusServer: EventLoopTarget {
     let calls = VarlinkCalls(core, sessions, recorder, replier, router, dispatcher, context)
     reader = FrameReader(
       router, dispatcher, gatekeeper, sessions, recorder, sender, partials, quota, timeShares, pool, calls,
-      context)
+      lister, context)
     handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
     dueTimeouts = DueTimeouts(sessions, sender, interpreter, acceptor, gatekeeper, reader, context)
     timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }

@@ -155,7 +155,7 @@ extension Sender {
 
   /// Whether queues are over a limit that `relieve` brings them below.
   @inline(__always) var isOverLimits: Bool {
-    queuedByteCount > relievedAbove || !overSoftLimit.value.isEmpty || !overShare.value.isEmpty
+    queuedByteCount > relievedAbove || !overSoftLimit.value.isEmpty || !overShare.value.isEmpty || isOverTotal
   }
 
   /// Flushes the queues over the soft limit, and drops notifications for users with more unread bytes than their share. No
@@ -168,6 +168,7 @@ extension Sender {
     }
     if queuedByteCount > relievedAbove { flushAll() }
     while let account = overShare.value.popLast() { relieve(account) }
+    if isOverTotal { relieveTotal() }
   }
 
   /// Flushes all queues when they take more memory than is configured: frames that the kernel takes at once need not be
@@ -208,7 +209,18 @@ extension Sender {
     {
       overShare.value.append(account)
     }
+    if change < 0 {
+      totalRelievedAbove = min(totalRelievedAbove, accounts.used(.queues) + reliefStep)
+    } else if accounts.used(.queues) > max(totalMax, totalRelievedAbove), unreadByteCountOfUsers > totalMax {
+      isOverTotal = true
+    }
   }
+
+  /// Unread bytes of all users but privileged ones, above which some of their connections are closed: seven eighths of the
+  /// memory.
+  private var totalMax: Int { accounts.total(of: .queues) / 8 * 7 }
+
+  private var unreadByteCountOfUsers: Int { accounts.used(.queues) - accounts.usedByPrivileged(.queues) }
 
   /// By how much a user's unread bytes grow until its queues are examined again.
   private var reliefStep: Int { context.configuration.queue.memoryMaxBytes / 64 }
@@ -218,8 +230,7 @@ extension Sender {
   ///
   /// Control frames stay; their limit is that of each connection. If they alone are over the share, the bus does not read
   /// from the user's connections that have many of them, so that they cause no more. If its other connections cause more all
-  /// the same, some with many of them are closed: from an eighth of the memory above what it could have alone, or when
-  /// all users together leave root nothing.
+  /// the same, some with many of them are closed, from an eighth of the memory above what it could have alone.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
@@ -232,27 +243,49 @@ extension Sender {
       pauseReading(session)
     }
     let alone = accounts.loneShare(of: .queues, for: account)
-    if !account.isPrivileged, accounts.used(.queues) > accounts.totalBesideRoot(of: .queues) {
-      closeLargest(of: slow, account, downTo: share)
-    } else if account.use(of: .queues) > alone + accounts.total(of: .queues) / 8 {
-      closeLargest(of: slow, account, downTo: alone)
+    guard account.use(of: .queues) > alone + accounts.total(of: .queues) / 8 else { return }
+    // The one with most of all stays: it has its own limit, and may be reading a long list.
+    let most = slow.reduce(0) { max($0, $1.output.queue.byteCount) }
+    closeLargest(of: slow, account, downTo: alone + most, skipping: 1)
+  }
+
+  /// Closes connections that do not read, of the users with the most unread bytes, until users have left something to
+  /// others: each has a share, but many users can have something that does not count in it.
+  private func relieveTotal() {
+    isOverTotal = false
+    totalRelievedAbove = accounts.used(.queues) + reliefStep
+    let target = accounts.total(of: .queues) / 16 * 13
+    let users = accounts.nonEmpty.filter { !$0.isPrivileged }.sorted {
+      $0.use(of: .queues) > $1.use(of: .queues)
+    }
+    var left = unreadByteCountOfUsers
+    for account in users where left > target && accounts.isOverShare(of: .queues, account) {
+      let slow = sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
+      left -= closeLargest(of: slow, account, downTo: max(0, account.use(of: .queues) - (left - target)))
     }
   }
 
-  /// Closes connections of a user, those with the most unread bytes first, until no more than `target` is left. The one with
-  /// most of all stays: it has its own limit, and may be reading a long list.
-  private func closeLargest(of slow: [Session], _ account: UserAccount, downTo target: Int) {
+  /// Closes connections of a user, those with the most unread bytes first, until no more than `target` is left.
+  ///
+  /// - Parameter skipped: how many of those with most are not closed.
+  /// - Returns: the unread bytes of those that are closed.
+  @discardableResult
+  private func closeLargest(
+    of slow: [Session], _ account: UserAccount, downTo target: Int, skipping skipped: Int = 0
+  ) -> Int {
     let byLength = slow.sorted { $0.output.queue.byteCount > $1.output.queue.byteCount }
-    var left = account.use(of: .queues) - (byLength.first?.output.queue.byteCount ?? 0)
-    for session in byLength.dropFirst() where left > target {
+    let use = account.use(of: .queues)
+    var left = use
+    for session in byLength.dropFirst(skipped) where left > target {
       let length = session.output.queue.byteCount
       left -= length
       sessions.closeLater(session)
       guard context.mayLog(.losses, about: session.peer.uid) else { continue }
       context.log.warning(
         "connection \(session.id) of \(session.peer.summary) is closed: \(length) bytes are unread there, and its user has "
-          + "far more than its share (MemoryMax=)", session.journalFields)
+          + "more than its share (MemoryMax=)", session.journalFields)
     }
+    return use - left
   }
 
   /// Reads again from a client that has read everything, or whose user has.

@@ -67,6 +67,10 @@ final class Sender {
   let overSoftLimit = Cell<[Session]>([])
   /// Users with more unread bytes than their share.
   let overShare = Cell<[UserAccount]>([])
+  /// Whether all users together leave too little to others.
+  var isOverTotal = false
+  /// Unread bytes of all users above which that is examined next.
+  var totalRelievedAbove = 0
   var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
   /// Clients that speak Varlink, have their last reply and have sent more.

@@ -28,6 +28,8 @@ final class Compactor {
   private let bus: Cell<Bus>.Reference
   private let sessions: SessionTable
   private let live: LiveEntries
+  /// What users log from one compaction to the next.
+  let turnover = LogTurnover()
   private let context: ServerContext
   /// Separate from the recorder's: `Recorder.record` may compact while the recorder's has an entry in it.
   private let buffer = ByteBuffer(capacity: 256)
@@ -119,6 +121,8 @@ final class Compactor {
     if !hasEnded { backoffUntil = retryFrom }
     lengthAtLastEnd = wal.usedLength
     noteSpace()
+    // A log that is full of what is still needed makes nobody wait: it refuses.
+    turnover.begin(space: max(wal.admissionLimit / 16 * 15 - wal.usedLength, wal.admissionLimit / 8))
   }
 
   /// - Returns: whether there was space for all of it.
@@ -218,7 +222,7 @@ final class Compactor {
   }
 
   private func takeReason(at now: Instant) -> Bool {
-    if wal.isCompactionDue, now >= backoffUntil { return true }
+    if wal.isCompactionDue || turnover.isAwaited, now >= backoffUntil { return true }
     guard isWanted, now >= retryFrom else { return false }
     isWanted = false
     return true

@@ -118,6 +118,7 @@ final class Recorder {
     } catch {
       return error
     }
+    if position != nil { compactor.turnover.note(frame.bytes.byteCount, of: session.account) }
     beginTransaction()
     defer { endTransaction() }
     // The next daemon must not take a frame that this one refused.

@@ -20,7 +20,9 @@ extension FrameReader {
       while session.isServed, !session.isInCall,
         let end = buffer.bytes.firstZero(from: position + varlink.scannedCount)
       {
-        if canWait, !timeShares.hasTime(for: session.account, isMuchWork: true) {
+        if canWait,
+          session.account.waitsForCompaction || !timeShares.hasTime(for: session.account, isMuchWork: true)
+        {
           sender.answered.value.append(session)
           break
         }

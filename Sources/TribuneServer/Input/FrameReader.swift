@@ -28,6 +28,7 @@ final class FrameReader {
   private let dispatcher: FrameDispatcher
   let gatekeeper: Gatekeeper
   let calls: VarlinkCalls
+  private let lister: Lister
   let partials: PartialFrames
   private let quota: DescriptorQuota
   private let pool: BufferPool
@@ -38,13 +39,17 @@ final class FrameReader {
   /// first.
   private let waiting = Cell<[Session]>([])
   private let unfinished = Cell<[Session]>([])
+  /// Connections that get a list, in the order of their turns.
+  private let listing = Cell<[Session]>([])
 
   init(
     _ router: Router, _ dispatcher: FrameDispatcher, _ gatekeeper: Gatekeeper, _ sessions: SessionTable,
     _ recorder: Recorder, _ sender: Sender, _ partials: PartialFrames, _ quota: DescriptorQuota,
-    _ timeShares: TimeShares, _ pool: BufferPool, _ calls: VarlinkCalls, _ context: ServerContext
+    _ timeShares: TimeShares, _ pool: BufferPool, _ calls: VarlinkCalls, _ lister: Lister,
+    _ context: ServerContext
   ) {
     (self.router, self.dispatcher, self.gatekeeper, self.calls) = (router, dispatcher, gatekeeper, calls)
+    self.lister = lister
     (self.recorder, self.sender, self.pool, self.context) = (recorder, sender, pool, context)
     (self.sessions, self.partials, self.quota, self.timeShares) = (sessions, partials, quota, timeShares)
     receiveBuffer = pool.take()
@@ -162,7 +167,10 @@ final class FrameReader {
         let header = try FrameHeader(buffer.bytes, at: position, limits: session.limits),
         buffer.count - position >= header.frameLength
       {
-        if canWait, !timeShares.hasTime(for: session.account, isMuchWork: header.canBeMuchWork) {
+        if canWait,
+          session.account.waitsForCompaction
+            || !timeShares.hasTime(for: session.account, isMuchWork: header.canBeMuchWork)
+        {
           isDone = false
           break
         }
@@ -180,6 +188,10 @@ final class FrameReader {
             try dispatcher.dispatch(frame, in: slice, of: session)
           }
           position = slice.range.upperBound
+          if session.listing != nil, !finishListing(of: session, canWait: canWait) {
+            isDone = false
+            break
+          }
           if session.input.hasLast, position < buffer.count, session.isServed { throw Self.afterLast }
         }
       }
@@ -208,11 +220,12 @@ final class FrameReader {
     } else {
       (session.input.deferred, session.input.deferredStart) = (buffer, start)
     }
-    unfinished.value.append(session)
+    if session.listing == nil { unfinished.value.append(session) } else { listing.value.append(session) }
   }
 
   var hasDeferred: Bool {
-    !waiting.value.isEmpty || !unfinished.value.isEmpty || !sender.answered.value.isEmpty
+    !listing.value.isEmpty || !waiting.value.isEmpty || !unfinished.value.isEmpty
+      || !sender.answered.value.isEmpty
   }
 
   /// Begins an iteration with what the last one left. What there is no time for now, either, is left for the next one.
@@ -232,6 +245,8 @@ final class FrameReader {
     }
     for session in toFinish { handleDeferred(of: session) }
     if !sender.answered.value.isEmpty { handleCallsOfAnswered() }
+    // After these, or a list would keep other connections of its user waiting.
+    if !listing.value.isEmpty { goOnListing() }
   }
 
   private func handleDeferred(of session: Session, canWait: Bool = true) {
@@ -243,7 +258,32 @@ final class FrameReader {
 
   /// Handles all deferred frames of a connection, however long that takes.
   func handleAllDeferred(of session: Session) {
-    while session.isServed, session.input.deferred != nil { handleDeferred(of: session, canWait: false) }
+    while session.isServed, session.input.deferred != nil {
+      if session.listing != nil { _ = finishListing(of: session, canWait: false) }
+      handleDeferred(of: session, canWait: false)
+    }
+  }
+
+  // MARK: Lists
+
+  /// Goes on with the list whose turn it is. So lists make others wait for one part of one of them in an iteration.
+  private func goOnListing() {
+    let session = listing.value.removeFirst()
+    guard session.isServed, let list = session.listing else { return }
+    let hasEnded = lister.goOn(list, for: session) { [timeShares] in
+      timeShares.hasTime(for: session.account, isMuchWork: true)
+    }
+    guard hasEnded else { return listing.value.append(session) }
+    session.listing = nil
+    handleDeferred(of: session)
+  }
+
+  /// - Returns: false if the list goes on in another iteration.
+  private func finishListing(of session: Session, canWait: Bool) -> Bool {
+    guard !canWait, let list = session.listing else { return false }
+    _ = lister.goOn(list, for: session) { true }
+    session.listing = nil
+    return true
   }
 
   // MARK: Partial frames

@@ -44,42 +44,27 @@ final class Lister {
 
   // MARK: Lists
 
-  /// Answers a `list`.
+  /// Answers a `list`, or begins a `Listing`.
   ///
   /// - Throws: an error that ends the connection.
   func list(_ frame: FrameView, for session: Session) throws(WireError) {
     // One read can hold more than a thousand of these, from a peer that did not wait for the first answer.
     guard session.output.accepts else { return }
     let serial = frame.header.serial
-    /// Sends the entries, until one gets the connection closed.
-    func send(_ entries: some Sequence<Entry>) {
-      for entry in entries {
-        guard session.isServed else { return }
-        replier.send(entry, to: session, serial: serial, isRecorded: false)
-        interpreter.settle()
-      }
-    }
+    func send(_ entries: some Sequence<Entry>) { self.send(entries, serial, to: session) }
     do throws(WireError) {
       let list = try frame.decode(List.self)
       let visible = bus.value.visibleUsers(for: session.slot)
       switch list.subject {
       case .bus: replier.send(Entry.bus(busEntry), to: session, serial: serial)
-      case .connections:
-        let ids = (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
-          .filter { list.connection == 0 || $0.rawValue == list.connection }
-          .filter { visible.contains(user(of: $0)) }
-        // Slots are reused, so their order means nothing.
-        send(ids.sorted().lazy.compactMap { self.entry(of: $0) })
+      case .connections, .observations, .delegates, .holds:
+        session.listing = Listing(list.subject, serial: serial, connections: connections(list.connection))
+        return
       case .departed:
         let departed = sessions.departed.value.all(at: context.now)
           .filter { list.connection == 0 || $0.id.rawValue == list.connection }
           .filter { visible.contains($0.peer.uid) }
         send(departed.map { .departed(entry(of: $0)) })
-      case .observations:
-        send(
-          bus.value.observationEntries(of: list.connection, for: session.slot).lazy.map { .observation($0) })
-      case .delegates:
-        send(bus.value.delegateEntries(of: list.connection, for: session.slot).lazy.map { .delegate($0) })
       case .chain:
         send(try bus.value.explain(frame, for: session.slot, at: context.now))
       case .endings:
@@ -88,11 +73,6 @@ final class Lister {
       case .access:
         guard let question = list.question else { preconditionFailure("a list of access has no question") }
         send(try bus.value.explainAccess(frame, question, of: list.connection, for: session.slot))
-      case .holds:
-        send(
-          bus.value.holdEntries(of: list.connection, for: session.slot, at: context.now).lazy.map {
-            .hold($0)
-          })
       case .objects:
         try bus.value.requireListing(from: session.slot)
         send(bus.value.objectEntries(of: list.connection).lazy.map { .object($0) })
@@ -115,6 +95,74 @@ final class Lister {
     } catch {
       guard !error.code.closesConnection else { throw error }
       replier.refuse(session, serial: serial, error)
+    }
+  }
+
+  /// Sends entries, until one gets the connection closed.
+  private func send(_ entries: some Sequence<Entry>, _ serial: Serial, to session: Session) {
+    for entry in entries {
+      guard session.isServed else { return }
+      replier.send(entry, to: session, serial: serial, isRecorded: false)
+      interpreter.settle()
+    }
+  }
+
+  // MARK: Lists under way
+
+  /// All connections, or the one with that number, the oldest last.
+  private func connections(_ number: UInt64) -> [ConnectionID] {
+    // Slots are reused, so their order means nothing.
+    (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
+      .filter { number == 0 || $0.rawValue == number }
+      .sorted { $0 > $1 }
+  }
+
+  /// Goes on with a connection's list.
+  ///
+  /// - Parameter hasTime: asked after each part, which takes some milliseconds at most.
+  /// - Returns: whether it is sent.
+  func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) -> Bool {
+    while let id = listing.connections.popLast() {
+      look(at: id, for: listing, of: session)
+      guard session.isServed else { return true }
+      if !hasTime() { return false }
+    }
+    if !listing.isSorted {
+      listing.isSorted = true
+      listing.entries.sort { $0.delegateID < $1.delegateID }
+    }
+    while listing.sentCount < listing.entries.count {
+      let part = listing.entries[listing.sentCount...].prefix(Self.partCount)
+      send(part, listing.serial, to: session)
+      guard session.isServed else { return true }
+      listing.sentCount += part.count
+      if !hasTime() { return false }
+    }
+    replier.send(Okay(), to: session, serial: listing.serial)
+    return true
+  }
+
+  /// Entries that are sent at once.
+  private static let partCount = 512
+
+  private func look(at id: ConnectionID, for listing: Listing, of session: Session) {
+    switch listing.subject {
+    case .observations:
+      let entries = bus.value.observationEntries(of: id.rawValue, for: session.slot)
+      send(entries.lazy.map { .observation($0) }, listing.serial, to: session)
+    case .delegates:
+      listing.entries += bus.value.delegateEntries(of: id.rawValue, for: session.slot).lazy.map {
+        .delegate($0)
+      }
+    case .holds:
+      listing.entries += bus.value.holdEntries(of: id.rawValue, for: session.slot, at: context.now).lazy.map {
+        .hold($0)
+      }
+    default:
+      guard bus.value.visibleUsers(for: session.slot).contains(user(of: id)), let entry = entry(of: id) else {
+        return
+      }
+      send([entry], listing.serial, to: session)
     }
   }
 
@@ -189,5 +237,16 @@ final class Lister {
       queries: UInt32(clamping: counts.queries), queued: 0, lost: 0, posted: 0,
       state: buffered == nil ? .notSurviving : [.suspended, .notSurviving], buffered: UInt64(buffered ?? 0),
       coalesced: bus.value.coalescedCount(at: slot))
+  }
+}
+
+extension Entry {
+  /// Of a delegate or a hold; their numbers follow the time of their registration.
+  fileprivate nonisolated var delegateID: DelegateID {
+    switch self {
+    case .delegate(let entry): entry.delegate.id
+    case .hold(let entry): entry.delegate.id
+    default: DelegateID(rawValue: 0)
+    }
   }
 }

@@ -66,6 +66,8 @@ final class Session {
   private let pacingCell = Cell(Pacing())
   var positions = LogPositions()
   var postedCount: UInt64 = 0
+  /// The list that the client gets. Its further frames wait for the end.
+  var listing: Listing?
   /// Whether any observer was told that this session posts.
   var isKnownPoster = false
   /// Whether the keeper has a copy of the socket, or is to get one.

@@ -38,6 +38,45 @@ struct FullLogTests {
     #expect(try client.next().name == "load.unit")
   }
 
+  @Test("cannot be the work of frames that leave nothing in it")
+  func deferrals() throws {
+    let folder = try TestFolder()
+    try folder.write("allow * user.65534.** user:65534\n", to: "etc/policy.d/user.policy")
+    let bus = try RestartedBus(folder: folder)
+    let client = try RawClient.greeted(bus)
+    let delegate = try RawClient.greeted(bus, as: 65_534)
+    try delegate.attach(Attach(timeout: 60_000, patterns: ["user.65534.a"]), serial: 1)
+    // They do not read what they are told of each deferral, and that fills half of the log.
+    let askers = try (0..<100).map { _ in try RawClient.greeted(bus, as: 65_534) }
+    var questions: [Question] = []
+    for asker in askers {
+      try asker.send(Ask(deadline: 60_000), serial: 1, name: "user.65534.a")
+      let question = try delegate.nextQuestion().question
+      try delegate.send(
+        Defer(query: question.query, delegate: question.delegate, extension: 60_000), serial: 0)
+      questions.append(question)
+    }
+    func deferAll(_ count: Int) throws {
+      try delegate.send { buffer in
+        for _ in 0..<count {
+          for question in questions {
+            let fields = Defer(query: question.query, delegate: question.delegate, extension: 60_000)
+            buffer.appendFrame(fields, serial: 0)
+          }
+        }
+      }
+    }
+    for serial in 1...25 as ClosedRange<Serial> {
+      try deferAll(1000)
+      try client.send(Hold(), serial: serial, name: "host.*", text: "busy")
+      #expect(try client.next().kind == .ok)
+      try client.send(Cancel(target: serial), serial: 5000)
+      #expect(try client.next().kind == .ok)
+    }
+    #expect(try !bus.log().contains(Self.isFull))
+    withExtendedLifetime(askers) {}
+  }
+
   @Test("cannot be the work of one user, who has a share of it")
   func share() throws {
     let name = "share.n%." + String(repeating: "x", count: 240)

@@ -25,8 +25,13 @@ final class SteppedBus {
   ///
   /// The log's segments are as long as `configuration` needs them.
   ///
-  /// - Parameter keeperPath: where its keeper listens; without a path, the bus has no keeper.
-  init(_ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil) throws {
+  /// - Parameters:
+  ///   - keeperPath: where its keeper listens; without a path, the bus has no keeper.
+  ///   - timeShares: without one, nothing takes time.
+  init(
+    _ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil,
+    timeShares: TimeShares = TimeShares(clock: nil)
+  ) throws {
     folder = try TemporaryFolder()
     let state = try WriteAheadLog(
       slotCount: Self.slotCount, segmentCapacity: configuration.segmentLength)
@@ -34,7 +39,7 @@ final class SteppedBus {
     keeper = KeeperLink(path: keeperPath ?? "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
       configuration: configuration, log: Self.log, loop: loop, wal: state, keeper: keeper,
-      timeShares: TimeShares(clock: nil))
+      timeShares: timeShares)
     try server.acceptor.listen(on: try Listener(path: "\(folder.path)/bus", mode: 0o600))
   }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneCore
+
+@testable import TribuneServer
+
+@MainActor
+@Suite("What users log between two compactions")
+struct LogTurnoverTests {
+  private let turnover = LogTurnover()
+  private let accounts = Accounts(privileged: [0])
+
+  private func user(_ uid: UInt32) -> UserAccount { accounts.account(of: uid) }
+
+  /// Logs frames of a user until it has to wait.
+  private func fill(_ uid: UInt32) -> Int {
+    for count in 0..<1_000_000 {
+      if user(uid).waitsForCompaction { return count }
+      turnover.note(744, of: user(uid))
+    }
+    return 1_000_000
+  }
+
+  @Test("is half of the space, whoever comes, and each user leaves something to the next")
+  func shares() {
+    turnover.begin(space: 8_000_000)
+    let counts = (1...20 as ClosedRange<UInt32>).map { fill($0) }
+    #expect(counts[0] >= 2000 && counts[0] <= 2002)
+    #expect(counts.allSatisfy { $0 > 0 })
+    #expect(counts.reduce(0, +) * 1000 < 4_100_000)
+    #expect(turnover.isAwaited)
+  }
+
+  @Test("is no matter for privileged users, and begins anew with each compaction")
+  func anew() {
+    turnover.begin(space: 8_000_000)
+    #expect(fill(0) == 1_000_000)
+    #expect(fill(1) > 0 && fill(1) == 0)
+    turnover.begin(space: 8_000_000)
+    #expect(!turnover.isAwaited && fill(1) > 1000)
+  }
+}
