@@ -75,6 +75,7 @@ final class BusServer: EventLoopTarget {
     let monitor = TrafficMonitor(core, sessions, sender)
     let replier = Replier(sender, monitor, DenialLog(context))
     let partials = PartialFrames(accounts)
+    timeShares.heedsLog = !isStepped
     self.timeShares = timeShares
     let introducer = Introducer(sessions, sender, replier, context)
     interpreter = Interpreter(core, sessions, recorder, sender, monitor, replier, introducer, context)

@@ -21,7 +21,8 @@ extension FrameReader {
         let end = buffer.bytes.firstZero(from: position + varlink.scannedCount)
       {
         if canWait,
-          session.account.waitsForCompaction || !timeShares.hasTime(for: session.account, isMuchWork: true)
+          timeShares.waitsForCompaction(session.account)
+            || !timeShares.hasTime(for: session.account, isMuchWork: true)
         {
           sender.answered.value.append(session)
           break

@@ -168,7 +168,7 @@ final class FrameReader {
         buffer.count - position >= header.frameLength
       {
         if canWait,
-          session.account.waitsForCompaction
+          timeShares.waitsForCompaction(session.account)
             || !timeShares.hasTime(for: session.account, isMuchWork: header.canBeMuchWork)
         {
           isDone = false
@@ -266,24 +266,31 @@ final class FrameReader {
 
   // MARK: Lists
 
-  /// Goes on with the list whose turn it is. So lists make others wait for one part of one of them in an iteration.
+  /// Goes on with the lists whose turn it is: with a part of one, and with more while others wait only briefly for that.
   private func goOnListing() {
-    let session = listing.value.removeFirst()
-    guard session.isServed, let list = session.listing else { return }
-    let hasEnded = lister.goOn(list, for: session) { [timeShares] in
-      timeShares.hasTime(for: session.account, isMuchWork: true)
-    }
-    guard hasEnded else { return listing.value.append(session) }
-    session.listing = nil
-    handleDeferred(of: session)
+    repeat {
+      let session = listing.value.removeFirst()
+      guard session.isServed, let list = session.listing else { continue }
+      let hasEnded = lister.goOn(list, for: session) { [timeShares] in
+        timeShares.hasTime(for: session.account, isMuchWork: true)
+      }
+      guard hasEnded else {
+        listing.value.append(session)
+        continue
+      }
+      session.listing = nil
+      handleDeferred(of: session)
+    } while !listing.value.isEmpty && timeShares.isEarly
   }
 
   /// - Returns: false if the list goes on in another iteration.
   private func finishListing(of session: Session, canWait: Bool) -> Bool {
-    guard !canWait, let list = session.listing else { return false }
-    _ = lister.goOn(list, for: session) { true }
-    session.listing = nil
-    return true
+    guard let list = session.listing, !canWait || timeShares.isEarly else { return false }
+    let hasEnded = lister.goOn(list, for: session) { [timeShares] in
+      !canWait || timeShares.hasTime(for: session.account, isMuchWork: true)
+    }
+    if hasEnded { session.listing = nil }
+    return hasEnded
   }
 
   // MARK: Partial frames

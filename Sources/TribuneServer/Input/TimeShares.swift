@@ -45,6 +45,18 @@ final class TimeShares {
     return look(account, isMuchWork)
   }
 
+  /// Whether frames wait for a compaction of the log, too. A caller that makes the iterations counts on every frame to be
+  /// handled in the one that reads it.
+  var heedsLog = true
+
+  /// Whether a user's frames wait for a compaction of the log.
+  @inline(__always) func waitsForCompaction(_ account: UserAccount) -> Bool {
+    account.waitsForCompaction && heedsLog
+  }
+
+  /// Whether not even half of the iteration's time is over.
+  var isEarly: Bool { (clock?() ?? lastLook) - began < Self.iterationNanosecondsMax / 2 }
+
   /// Counts the time from now on for a user.
   func count(for account: UserAccount) {
     _ = look(account, true)
