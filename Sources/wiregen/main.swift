@@ -30,6 +30,10 @@ do {
   }
   try write(DissectorTables(description).text, to: "tools/tribune-frames.lua")
   try write(PythonCodec(description).text, to: "Clients/Python/src/tribune/_wire.py")
+  let c = CCodec(description)
+  try write(c.header, to: "Clients/C/src/wire.h")
+  try write(c.source, to: "Clients/C/src/wire.c")
+  try write(CVectors(description).source, to: "Clients/C/tests/wire-vectors.c")
   var tables = Tables(description)
   for document in ["docs/PROTOCOL.md", "docs/LISTING.md", "docs/ACCESS.md"] {
     try write(tables.filled(read(document)), to: document)

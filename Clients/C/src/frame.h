@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TRIBUNE_FRAME_H
+#define TRIBUNE_FRAME_H
+
+/* Hellos, and frames as a whole: a header, fields, a name, an object and a payload. */
+
+#include "wire.h"
+
+#define HELLO_LENGTH 16u
+#define HEADER_LENGTH 32u
+/* The one version of the protocol that this client speaks. */
+#define PROTOCOL_VERSION 1u
+/* Capabilities in a hello. */
+#define ACCEPTS_DESCRIPTORS 1u
+#define WANTS_POSTERS 2u
+
+struct hello {
+  uint16_t version;
+  uint16_t minimum;
+  uint32_t capabilities;
+};
+
+void hello_encode(uint8_t data[HELLO_LENGTH], const struct hello *hello);
+/* Whether `length` bytes, at most those of a hello, begin like one. */
+bool hello_begins(const uint8_t *data, size_t length);
+/* -EBADMSG if it is no hello. */
+int hello_decode(const uint8_t data[HELLO_LENGTH], struct hello *hello);
+
+struct header {
+  uint32_t length; /* Of the whole frame. */
+  uint8_t kind;
+  uint8_t flags;
+  uint8_t name_length;
+  uint8_t object_length;
+  uint64_t sender;
+  uint64_t serial;
+  uint32_t fields_length;
+};
+
+/* The longest parts of a frame that a reader accepts. */
+struct frame_limits {
+  uint32_t fields;
+  uint32_t payload;
+};
+
+/* Of a bus, since verdicts can be long; and of a peer that has not shown yet that it is one. */
+extern const struct frame_limits frame_limits_of_bus;
+extern const struct frame_limits frame_limits_of_greeting;
+
+/* -EBADMSG if the lengths do not fit each other, -EMSGSIZE if a part is too long. */
+int header_decode(const uint8_t data[HEADER_LENGTH], const struct frame_limits *limits, struct header *header);
+uint32_t header_payload_length(const struct header *header);
+
+/* A frame that is being written: begin it, write its fields, and end it. */
+void frame_begin(struct wire_writer *writer, uint8_t kind, uint8_t flags, uint64_t serial);
+/* The texts may be NULL; neither is longer than 255 bytes. */
+void frame_end(struct wire_writer *writer, const char *name, const char *object, const void *payload, size_t length);
+
+#endif

@@ -1,0 +1,1094 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Made by "make wire" from docs/tribune.wire. Change that instead.
+ *
+ * The frames of the protocol: docs/PROTOCOL.md says what they mean. */
+
+#ifndef TRIBUNE_WIRE_H
+#define TRIBUNE_WIRE_H
+
+#include "fields.h"
+
+/* Bytes in a name or a pattern. */
+#define WIRE_NAME_LENGTH 255u
+/* Bytes in an object. */
+#define WIRE_OBJECT_LENGTH 255u
+/* Bytes of fields in one frame that the bus accepts. */
+#define WIRE_FIELDS_LENGTH 65536u
+/* Groups of one subject: as many as the kernel lets a process have. */
+#define WIRE_GROUPS 65537u
+/* Bytes in a label. */
+#define WIRE_LABEL_LENGTH 255u
+/* Bytes in a reason or a status. The bus cuts longer ones at a character's boundary. */
+#define WIRE_REASON_LENGTH 4096u
+/* Name patterns in one `attach`. */
+#define WIRE_PATTERNS_PER_DELEGATE 128u
+/* Patterns of the replacement delegate that an `ended` lists. */
+#define WIRE_PATTERNS_OF_REPLACEMENT 16u
+/* Protocols that one `attach` conforms to. */
+#define WIRE_PROTOCOLS_PER_DELEGATE 32u
+/* Bytes in the name of a protocol. */
+#define WIRE_PROTOCOL_NAME_LENGTH 255u
+/* Bytes of protocol definitions in one `declare`. */
+#define WIRE_DEFINITION_LENGTH 65536u
+/* Bytes of payload that every bus accepts, whatever its settings. */
+#define WIRE_PAYLOAD_LENGTH_FLOOR 65536u
+/* Bytes of userInfo from which on it may be sent as a memfd. */
+#define WIRE_DESCRIPTOR_PAYLOAD_LENGTH 65536u
+/* The largest payload limit that can be configured, in bytes. */
+#define WIRE_PAYLOAD_LENGTH_CEILING 1073741824u
+
+/* The kinds of frames. */
+enum wire_kind {
+  /* The bus's first frame: the client's id, and the bus's limits. */
+  WIRE_KIND_WELCOME = 1,
+  /* A refusal. */
+  WIRE_KIND_ERROR = 2,
+  /* The bus has done it. */
+  WIRE_KIND_OK = 3,
+  /* A notification. */
+  WIRE_KIND_POST = 4,
+  /* Notifications were dropped here. */
+  WIRE_KIND_LOST = 5,
+  /* An observation. */
+  WIRE_KIND_OBSERVE = 6,
+  /* Joins a delegate chain. */
+  WIRE_KIND_ATTACH = 7,
+  /* A query. */
+  WIRE_KIND_ASK = 8,
+  /* Asks one delegate. */
+  WIRE_KIND_QUESTION = 9,
+  /* The delegate's answer to a question. */
+  WIRE_KIND_ANSWER = 10,
+  /* The delegate needs more time. */
+  WIRE_KIND_DEFER = 11,
+  /* The state of a query with one delegate. */
+  WIRE_KIND_PROGRESS = 12,
+  /* The result of a query. */
+  WIRE_KIND_VERDICT = 13,
+  /* How a query ended, for the delegates that were asked. */
+  WIRE_KIND_CONCLUDED = 14,
+  /* Takes a registration or a query back. */
+  WIRE_KIND_CANCEL = 15,
+  /* Asks for a list. */
+  WIRE_KIND_LIST = 16,
+  /* One item of a list. */
+  WIRE_KIND_ENTRY = 17,
+  /* Asks for a copy of all frames that pass. */
+  WIRE_KIND_MONITOR = 18,
+  /* A frame that passed. */
+  WIRE_KIND_TRAFFIC = 19,
+  /* A standing veto. */
+  WIRE_KIND_HOLD = 20,
+  /* The bus has ended a registration. */
+  WIRE_KIND_ENDED = 21,
+  /* Names the protocol of an object's delegates, and defines protocols. */
+  WIRE_KIND_DECLARE = 22,
+  /* Suspends or resumes notifications. */
+  WIRE_KIND_SUSPEND = 23,
+  /* A notification that was retained. */
+  WIRE_KIND_RETAINED = 24,
+  /* An observer has handled an awaited notification, or could not. */
+  WIRE_KIND_DONE = 25,
+  /* Which observers have handled an awaited notification, and which have not. */
+  WIRE_KIND_AWAITED = 26,
+  /* This connection replaces one that ended. */
+  WIRE_KIND_SUCCEED = 27,
+  /* Who posts. */
+  WIRE_KIND_POSTER = 29,
+};
+
+/* Flags of a frame. */
+enum wire_frame_flags {
+  /* The sender wants an `ok` when the bus has taken the frame. */
+  WIRE_FRAME_FLAGS_ACKNOWLEDGE = 1,
+  /* The frame's userInfo is in a descriptor that comes with it; the payload is empty. */
+  WIRE_FRAME_FLAGS_DESCRIPTOR = 2,
+  /* A receiver that does not know the frame's kind must close the connection. */
+  WIRE_FRAME_FLAGS_CRITICAL = 128,
+};
+
+/* Why a frame or a connection is refused. */
+enum wire_error_code {
+  /* the first bytes are not a Tribune hello */
+  WIRE_ERROR_CODE_BAD_MAGIC = 1,
+  /* there is no version that both speak */
+  WIRE_ERROR_CODE_UNSUPPORTED_VERSION = 2,
+  /* fields or payload over the limit */
+  WIRE_ERROR_CODE_FRAME_TOO_LONG = 3,
+  /* lengths that do not fit each other; fields that end in the middle of one */
+  WIRE_ERROR_CODE_MALFORMED_FRAME = 4,
+  /* a frame of a kind that the bus does not know, marked critical */
+  WIRE_ERROR_CODE_UNKNOWN_CRITICAL_KIND = 5,
+  /* no hello came in time */
+  WIRE_ERROR_CODE_HELLO_TIMEOUT = 6,
+  /* a frame began and did not end in time */
+  WIRE_ERROR_CODE_FRAME_TIMEOUT = 7,
+  /* descriptors that belong to no frame */
+  WIRE_ERROR_CODE_UNEXPECTED_DESCRIPTORS = 8,
+  /* the queued frames that cannot be dropped exceed the hard limit */
+  WIRE_ERROR_CODE_TOO_SLOW = 9,
+  /* the bus has as many as its setting allows */
+  WIRE_ERROR_CODE_TOO_MANY_CONNECTIONS = 10,
+  /* partial frames use too much memory or too many descriptors; the system gives the bus no memory for a
+     long frame; or too many refused descriptors of this user are slow to close */
+  WIRE_ERROR_CODE_OUT_OF_MEMORY = 11,
+  /* the bus ends */
+  WIRE_ERROR_CODE_SHUTTING_DOWN = 12,
+  /* a frame says that a descriptor came with it, and none did */
+  WIRE_ERROR_CODE_MISSING_DESCRIPTOR = 13,
+  /* the bus was restarted while something was under way on this connection (see *Restart*) */
+  WIRE_ERROR_CODE_RESTARTED = 14,
+  /* bytes behind a `hold` that said that it was the last frame */
+  WIRE_ERROR_CODE_AFTER_LAST = 15,
+  /* a kind that the bus does not know, or that clients do not send */
+  WIRE_ERROR_CODE_UNKNOWN_KIND = 64,
+  WIRE_ERROR_CODE_INVALID_NAME = 65,
+  WIRE_ERROR_CODE_INVALID_PATTERN = 66,
+  WIRE_ERROR_CODE_INVALID_OBJECT = 67,
+  /* a number that its field does not have, or that is over its limit */
+  WIRE_ERROR_CODE_INVALID_VALUE = 68,
+  /* the name is reserved for the bus */
+  WIRE_ERROR_CODE_RESERVED_NAME = 69,
+  /* the serial is still in use */
+  WIRE_ERROR_CODE_DUPLICATE_SERIAL = 70,
+  /* no registration, query or awaited post has the target of a `cancel` as its serial; no such predecessor
+     of a `succeed` */
+  WIRE_ERROR_CODE_NOT_FOUND = 71,
+  /* the query does not wait for this answer, or the post for this `done` */
+  WIRE_ERROR_CODE_NOT_ASKED = 72,
+  /* more than the connection may have, or than there is room for; an `attach`, `hold`, `declare` or `ask`
+     that the bus cannot remember over a restart */
+  WIRE_ERROR_CODE_LIMIT_EXCEEDED = 73,
+  /* the asker has cancelled the query, or the poster the wait */
+  WIRE_ERROR_CODE_CANCELLED = 74,
+  /* the query is nested in one of the same name and object, or in too many */
+  WIRE_ERROR_CODE_RECURSION = 75,
+  /* the policy does not allow it: the message has the line that denies it, or says that none allows it
+     ([ACCESS.md](ACCESS.md)) */
+  WIRE_ERROR_CODE_NOT_PERMITTED = 76,
+  /* no protocol has this name */
+  WIRE_ERROR_CODE_UNKNOWN_PROTOCOL = 77,
+  /* the text defines no protocols: the message has lines and columns */
+  WIRE_ERROR_CODE_INVALID_PROTOCOL = 78,
+  /* the delegate does not conform to the object's protocol: the message has all reasons */
+  WIRE_ERROR_CODE_NOT_CONFORMING = 79,
+  /* the object's protocol has no such method */
+  WIRE_ERROR_CODE_UNKNOWN_NAME = 80,
+  /* userInfo does not fit the method: the message names the field */
+  WIRE_ERROR_CODE_INVALID_PARAMETER = 81,
+  /* there is another definition or declaration already */
+  WIRE_ERROR_CODE_CONFLICT = 82,
+  /* the descriptor is no sealed memfd, or not as long as the frame says */
+  WIRE_ERROR_CODE_INVALID_DESCRIPTOR = 83,
+};
+
+/* The process at the other end of a connection, as the kernel and systemd know it. */
+struct wire_peer_identity {
+  /* as the kernel noted them when the peer connected */
+  uint32_t pid;
+  uint32_t uid;
+  uint32_t gid;
+  /* the process's name (comm, 15 bytes at most); empty if it was gone too soon */
+  struct wire_text process;
+  /* its systemd units: `SYSTEM`, the unit of the system's service manager, or `SYSTEM/USER` if it also has
+     one of a user's service manager. SYSTEM is empty if there is none. The name of a unit has no slash */
+  struct wire_text units;
+};
+void wire_read_peer_identity(struct wire_reader *reader, struct wire_peer_identity *value);
+void wire_write_peer_identity(struct wire_writer *writer, const struct wire_peer_identity *value);
+
+/* A delegate, as others see it. */
+struct wire_delegate_identity {
+  /* no other delegate gets it */
+  uint64_t id;
+  struct wire_text label;
+  /* its process */
+  struct wire_peer_identity peer;
+};
+void wire_read_delegate_identity(struct wire_reader *reader, struct wire_delegate_identity *value);
+void wire_write_delegate_identity(struct wire_writer *writer, const struct wire_delegate_identity *value);
+
+/* The bus's first frame: the client's id, and the bus's limits. */
+struct wire_welcome {
+  /* the client's own id, `:N` in print; no other connection gets it as long as the bus runs, including
+     restarts that keep connections (see *Restart*) */
+  uint64_t connection;
+  /* bytes of payload that the bus accepts in one frame */
+  uint32_t payload_max;
+  /* live observations, monitors and declarations that this connection may have */
+  uint32_t observations_max;
+  /* live delegates and holds */
+  uint32_t delegates_max;
+  /* queries and awaited posts under way */
+  uint32_t queries_max;
+  /* milliseconds that a query or an awaited post may take at most */
+  uint32_t deadline_max;
+  /* milliseconds that it takes at most if its asker or poster does not say */
+  uint32_t deadline_default;
+  /* the daemon's process */
+  uint32_t bus_pid;
+  /* its version, for people */
+  struct wire_text software;
+};
+void wire_read_welcome(struct wire_reader *reader, struct wire_welcome *value);
+void wire_write_welcome(struct wire_writer *writer, const struct wire_welcome *value);
+
+/* A refusal. */
+struct wire_refusal {
+  /* see *Errors* */
+  uint16_t code;
+};
+void wire_read_refusal(struct wire_reader *reader, struct wire_refusal *value);
+void wire_write_refusal(struct wire_writer *writer, const struct wire_refusal *value);
+
+/* The bus has done it. */
+struct wire_okay {
+  /* the serial that names the registration, if the frame made one; else 0 */
+  uint64_t registration;
+  /* the id of the delegate or the hold, for an `attach` or a `hold`; else 0 */
+  uint64_t delegate;
+};
+void wire_read_okay(struct wire_reader *reader, struct wire_okay *value);
+void wire_write_okay(struct wire_writer *writer, const struct wire_okay *value);
+
+/* Takes a registration or a query back. */
+struct wire_cancel {
+  /* the serial of an `observe`, `attach`, `hold`, `declare`, `monitor`, `ask` or awaited `post` of the
+     same connection */
+  uint64_t target;
+};
+void wire_read_cancel(struct wire_reader *reader, struct wire_cancel *value);
+void wire_write_cancel(struct wire_writer *writer, const struct wire_cancel *value);
+
+/* This connection replaces one that ended. */
+struct wire_succeed {
+  /* the id of that connection */
+  uint64_t predecessor;
+  /* how many notifications it had received: each `post`, `retained` and `traffic`, and with each `lost`
+     its count */
+  uint64_t received;
+};
+void wire_read_succeed(struct wire_reader *reader, struct wire_succeed *value);
+void wire_write_succeed(struct wire_writer *writer, const struct wire_succeed *value);
+
+/* Options of a post beyond plain delivery. */
+enum wire_post_options {
+  /* Delivered to suspended connections too, after what is buffered for them. */
+  WIRE_POST_OPTIONS_IMMEDIATELY = 1,
+  /* Kept as the last of its name and object. Without userInfo, the kept one is removed. */
+  WIRE_POST_OPTIONS_RETAIN = 2,
+  /* Replaces waiting notifications of the same name. */
+  WIRE_POST_OPTIONS_COALESCE_BY_NAME = 4,
+  /* Replaces waiting notifications about the same object; with `coalesceByName`, of the same name and
+     object. */
+  WIRE_POST_OPTIONS_COALESCE_BY_OBJECT = 8,
+  /* The poster waits until the awaited observers have acknowledged. */
+  WIRE_POST_OPTIONS_AWAITED = 16,
+};
+
+/* When a notification is delivered; the styles of Cocoa's NSNotificationQueue. */
+enum wire_posting_style {
+  WIRE_POSTING_STYLE_NOW = 0,
+  /* At the end of the bus's loop iteration in which it arrived. */
+  WIRE_POSTING_STYLE_AS_SOON_AS_POSSIBLE = 1,
+  /* When the bus has nothing else to do. */
+  WIRE_POSTING_STYLE_WHEN_IDLE = 2,
+};
+
+/* A notification. */
+struct wire_post {
+  uint8_t options;
+  enum wire_posting_style style;
+  /* awaited: milliseconds until the poster is answered; 0 is the bus's own setting for queries */
+  uint32_t deadline;
+  /* bytes of userInfo in the descriptor; anything but 0 without one is `invalidValue` */
+  uint32_t length;
+};
+void wire_read_post(struct wire_reader *reader, struct wire_post *value);
+void wire_write_post(struct wire_writer *writer, const struct wire_post *value);
+
+/* Notifications were dropped here. */
+struct wire_lost {
+  /* notifications that were dropped for this connection at this place in its stream */
+  uint64_t count;
+};
+void wire_read_lost(struct wire_reader *reader, struct wire_lost *value);
+void wire_write_lost(struct wire_writer *writer, const struct wire_lost *value);
+
+/* Options of an observation. */
+enum wire_observe_options {
+  /* Matching retained notifications are delivered first. */
+  WIRE_OBSERVE_OPTIONS_RETAINED = 1,
+  /* Posters of awaited notifications wait for this observer. */
+  WIRE_OBSERVE_OPTIONS_AWAITED = 2,
+};
+
+/* How notifications are handled while a connection is suspended; the behaviours of Cocoa's
+   NSDistributedNotificationCenter. */
+enum wire_suspension_behavior {
+  /* The last of each name and object is delivered on resumption. */
+  WIRE_SUSPENSION_BEHAVIOR_COALESCE = 0,
+  /* They are dropped. */
+  WIRE_SUSPENSION_BEHAVIOR_DROP = 1,
+  /* All are delivered on resumption, as far as the buffer holds them. */
+  WIRE_SUSPENSION_BEHAVIOR_HOLD = 2,
+  /* They are delivered at once, after what is buffered. */
+  WIRE_SUSPENSION_BEHAVIOR_DELIVER_IMMEDIATELY = 3,
+};
+
+/* An observation. */
+struct wire_observe {
+  uint8_t options;
+  /* how notifications are treated while the connection is suspended */
+  enum wire_suspension_behavior suspension;
+};
+void wire_read_observe(struct wire_reader *reader, struct wire_observe *value);
+void wire_write_observe(struct wire_writer *writer, const struct wire_observe *value);
+
+/* Suspends or resumes notifications. */
+struct wire_suspend {
+  bool is_suspended;
+};
+void wire_read_suspend(struct wire_reader *reader, struct wire_suspend *value);
+void wire_write_suspend(struct wire_writer *writer, const struct wire_suspend *value);
+
+/* A notification that was retained. */
+struct wire_retained {
+  /* microseconds since it was posted */
+  uint64_t age;
+  /* bytes of userInfo in the descriptor; 0 without */
+  uint32_t length;
+};
+void wire_read_retained(struct wire_reader *reader, struct wire_retained *value);
+void wire_write_retained(struct wire_writer *writer, const struct wire_retained *value);
+
+/* An observer has handled an awaited notification, or could not. */
+struct wire_done {
+  /* the sender of the notification */
+  uint64_t poster;
+  /* its serial */
+  uint64_t post;
+  bool has_failed;
+};
+void wire_read_done(struct wire_reader *reader, struct wire_done *value);
+void wire_write_done(struct wire_writer *writer, const struct wire_done *value);
+
+/* Why an observer has not acknowledged. */
+enum wire_observer_failure {
+  /* It had not acknowledged at the deadline. */
+  WIRE_OBSERVER_FAILURE_TIMED_OUT = 0,
+  /* Its connection ended before it acknowledged. */
+  WIRE_OBSERVER_FAILURE_GONE = 1,
+  /* It reported a failure. */
+  WIRE_OBSERVER_FAILURE_FAILED = 2,
+};
+
+/* An observer that has not acknowledged. */
+struct wire_missing_observer {
+  uint64_t connection;
+  struct wire_peer_identity peer;
+  /* it is gone if its connection ended first */
+  enum wire_observer_failure failure;
+  /* its reason; else empty */
+  struct wire_text reason;
+  /* microseconds from the post to this failure */
+  uint64_t elapsed;
+};
+void wire_read_missing_observer(struct wire_reader *reader, struct wire_missing_observer *value);
+void wire_write_missing_observer(struct wire_writer *writer, const struct wire_missing_observer *value);
+
+/* Takes the first off a list that was read. False if there is none. */
+bool wire_next_missing_observer(struct wire_elements *list, struct wire_missing_observer *value);
+
+/* Which observers have handled an awaited notification, and which have not. */
+struct wire_awaited {
+  /* how many connections have said `done` */
+  uint32_t acknowledged;
+  /* those that have not, by connection */
+  struct wire_elements missing;
+};
+void wire_read_awaited(struct wire_reader *reader, struct wire_awaited *value);
+void wire_write_awaited(struct wire_writer *writer, const struct wire_awaited *value);
+
+/* Who posts. */
+struct wire_poster_facts {
+  /* the sender */
+  uint64_t connection;
+  /* where to remember it, until another sender gets the same slot */
+  uint32_t slot;
+  /* its process; pid 0, uid and gid 4,294,967,295 and empty texts are not known (any more) */
+  struct wire_peer_identity peer;
+};
+void wire_read_poster_facts(struct wire_reader *reader, struct wire_poster_facts *value);
+void wire_write_poster_facts(struct wire_writer *writer, const struct wire_poster_facts *value);
+
+/* Asks for a copy of all frames that pass. */
+struct wire_monitor {
+  char nothing;
+};
+void wire_read_monitor(struct wire_reader *reader, struct wire_monitor *value);
+void wire_write_monitor(struct wire_writer *writer, const struct wire_monitor *value);
+
+/* A frame that passed. */
+struct wire_traffic {
+  /* microseconds since 1970, UTC */
+  uint64_t time;
+  /* the connection that it came from; 0 for the bus */
+  uint64_t from;
+  /* the connection that it went to; 0 for a `post` that is delivered to its receivers, and for a frame to
+     the bus */
+  uint64_t to;
+  /* how many received it; 0 for a frame to the bus alone */
+  uint32_t receivers;
+};
+void wire_read_traffic(struct wire_reader *reader, struct wire_traffic *value);
+void wire_write_traffic(struct wire_writer *writer, const struct wire_traffic *value);
+
+/* How a delegate counts that is `timedOut`, `gone` or `failed`. */
+enum wire_failure_policy {
+  WIRE_FAILURE_POLICY_VETO = 0,
+  WIRE_FAILURE_POLICY_ABSTAIN = 1,
+};
+
+/* Joins a delegate chain. */
+struct wire_attach {
+  /* place in the chain: lower is asked first; equals go by time of attaching */
+  int32_t order;
+  /* how it counts if it is `timedOut`, `gone` or `failed` */
+  enum wire_failure_policy failure_policy;
+  /* milliseconds that it may be silent; 0 is the bus's own setting (5 s) */
+  uint32_t timeout;
+  /* for people, in verdicts and lists */
+  struct wire_text label;
+  /* the names that it responds to: 1 to 128 patterns; none is `invalidPattern`. It is asked about no
+     others */
+  struct wire_elements patterns;
+  /* replaces the object's chain by this one delegate */
+  bool is_set;
+  /* up to 32 names of protocols that it conforms to (see *Protocols*) */
+  struct wire_elements protocols;
+};
+void wire_read_attach(struct wire_reader *reader, struct wire_attach *value);
+void wire_write_attach(struct wire_writer *writer, const struct wire_attach *value);
+
+/* A standing veto. */
+struct wire_hold {
+  /* nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`); 0 for none. A moment in the past is
+     `invalidValue`, and so is one from 2^63 on, which the clock cannot show */
+  uint64_t expiry;
+  /* who holds, for verdicts and lists; at most 255 bytes */
+  struct wire_text label;
+  /* whether this is the connection's last frame. If the bus takes the hold, all registrations stay, and
+     any byte behind the frame closes the connection with `afterLast`, also after a restart: so another
+     process may inherit the socket and keep the hold, but do nothing else. */
+  bool is_last;
+};
+void wire_read_hold(struct wire_reader *reader, struct wire_hold *value);
+void wire_write_hold(struct wire_writer *writer, const struct wire_hold *value);
+
+/* Names the protocol of an object's delegates, and defines protocols. */
+struct wire_declare {
+  /* the protocol's name */
+  struct wire_text protocol_name;
+};
+void wire_read_declare(struct wire_reader *reader, struct wire_declare *value);
+void wire_write_declare(struct wire_writer *writer, const struct wire_declare *value);
+
+/* How a query is put to the delegate chain. */
+enum wire_query_mode {
+  /* All delegates are asked at once; the first veto is the verdict. */
+  WIRE_QUERY_MODE_PARALLEL = 0,
+  /* All delegates are asked at once, and all answers are awaited. */
+  WIRE_QUERY_MODE_ALL = 1,
+  /* One delegate is asked at a time, until one vetoes. */
+  WIRE_QUERY_MODE_ORDER = 2,
+  /* One delegate is asked at a time, until one has a value. */
+  WIRE_QUERY_MODE_FIRST = 3,
+  /* All delegates are asked at once, and each may have a value. */
+  WIRE_QUERY_MODE_COLLECT = 4,
+};
+
+/* What a query decides. */
+enum wire_verdict_kind {
+  WIRE_VERDICT_KIND_ALLOWED = 0,
+  WIRE_VERDICT_KIND_VETOED = 1,
+};
+
+/* Options of a query. */
+enum wire_query_flags {
+  /* The query decides nothing, and the question says so to the delegates. */
+  WIRE_QUERY_FLAGS_IS_DRY_RUN = 1,
+  /* The asker overrides vetoes, and gives a reason. */
+  WIRE_QUERY_FLAGS_OVERRIDES = 2,
+  /* The asker also wants `progress` when a delegate is asked, and when its outcome is known. */
+  WIRE_QUERY_FLAGS_WANTS_PROGRESS = 4,
+};
+
+/* A query. */
+struct wire_ask {
+  /* milliseconds until there must be a verdict; 0 is the bus's own setting */
+  uint32_t deadline;
+  /* see *Queries* */
+  enum wire_query_mode mode;
+  /* the verdict if nobody approves or vetoes. For names with `Default=veto` in the configuration, it is
+     always vetoed */
+  enum wire_verdict_kind fallback;
+  /* the query that a delegate of the asker's user is answering; 0 if none */
+  uint64_t parent;
+  uint8_t flags;
+  /* why vetoes are overridden; ignored without that flag */
+  struct wire_text override_reason;
+};
+void wire_read_ask(struct wire_reader *reader, struct wire_ask *value);
+void wire_write_ask(struct wire_writer *writer, const struct wire_ask *value);
+
+/* Asks one delegate. */
+struct wire_question {
+  /* the query's id, the same for all its delegates; no other query gets it */
+  uint64_t query;
+  /* the delegate's id */
+  uint64_t delegate;
+  /* milliseconds that the delegate has */
+  uint32_t timeout;
+  /* who asks */
+  struct wire_peer_identity asker;
+  /* the query decides nothing: the asker only wants to know */
+  bool is_dry_run;
+  /* the asker wants a value, not permission */
+  bool wants_value;
+};
+void wire_read_question(struct wire_reader *reader, struct wire_question *value);
+void wire_write_question(struct wire_writer *writer, const struct wire_question *value);
+
+/* A delegate's answer. */
+enum wire_answer_kind {
+  WIRE_ANSWER_KIND_APPROVE = 0,
+  WIRE_ANSWER_KIND_VETO = 1,
+  WIRE_ANSWER_KIND_ABSTAIN = 2,
+  WIRE_ANSWER_KIND_FAILED = 3,
+  /* The payload is a value, as a data source returns it. */
+  WIRE_ANSWER_KIND_VALUE = 4,
+};
+
+/* The delegate's answer to a question. */
+struct wire_answer {
+  /* as in the question, like the delegate */
+  uint64_t query;
+  uint64_t delegate;
+  enum wire_answer_kind answer;
+};
+void wire_read_answer(struct wire_reader *reader, struct wire_answer *value);
+void wire_write_answer(struct wire_writer *writer, const struct wire_answer *value);
+
+/* The delegate needs more time. */
+struct wire_defer {
+  uint64_t query;
+  /* as in the question; 0 is the only delegate of the sender's user that the query waits for */
+  uint64_t delegate;
+  /* milliseconds from now */
+  uint32_t extension;
+};
+void wire_read_defer(struct wire_reader *reader, struct wire_defer *value);
+void wire_write_defer(struct wire_writer *writer, const struct wire_defer *value);
+
+/* The stage of a query with one delegate. */
+enum wire_progress_stage {
+  WIRE_PROGRESS_STAGE_DEFERRED = 0,
+  WIRE_PROGRESS_STAGE_ASKED = 1,
+  WIRE_PROGRESS_STAGE_SETTLED = 2,
+};
+
+/* The outcome of one delegate. `held` is for holds, `answered` for values. */
+enum wire_outcome_kind {
+  WIRE_OUTCOME_KIND_APPROVED = 0,
+  WIRE_OUTCOME_KIND_VETOED = 1,
+  WIRE_OUTCOME_KIND_ABSTAINED = 2,
+  WIRE_OUTCOME_KIND_TIMED_OUT = 3,
+  WIRE_OUTCOME_KIND_GONE = 4,
+  WIRE_OUTCOME_KIND_FAILED = 5,
+  WIRE_OUTCOME_KIND_HELD = 6,
+  WIRE_OUTCOME_KIND_ANSWERED = 7,
+};
+
+/* The state of a query with one delegate. */
+struct wire_progress {
+  uint64_t query;
+  struct wire_delegate_identity delegate;
+  /* milliseconds that it now has; 0 once it has settled */
+  uint32_t timeout;
+  enum wire_progress_stage stage;
+  /* its outcome once it has settled, as in `verdict`; else ignored */
+  enum wire_outcome_kind outcome;
+};
+void wire_read_progress(struct wire_reader *reader, struct wire_progress *value);
+void wire_write_progress(struct wire_writer *writer, const struct wire_progress *value);
+
+/* The outcome of one delegate. */
+struct wire_outcome {
+  /* for a hold, its id, its label and its process; for a missing delegate, id 0 and what is required as
+     its label: `unit:NAME` or `label:NAME` */
+  struct wire_delegate_identity delegate;
+  enum wire_outcome_kind outcome;
+  /* why, or the error; empty if none was given */
+  struct wire_text reason;
+  /* microseconds from the question to the outcome */
+  uint64_t elapsed;
+  /* the value of the answer */
+  struct wire_bytes value;
+};
+void wire_read_outcome(struct wire_reader *reader, struct wire_outcome *value);
+void wire_write_outcome(struct wire_writer *writer, const struct wire_outcome *value);
+
+/* Takes the first off a list that was read. False if there is none. */
+bool wire_next_outcome(struct wire_elements *list, struct wire_outcome *value);
+
+/* The result of a query. */
+struct wire_verdict {
+  uint64_t query;
+  enum wire_verdict_kind verdict;
+  /* nobody approved or vetoed: the verdict is the fallback; for a value query: nobody had a value */
+  bool is_unanswered;
+  /* the holds, the oldest first; the required delegates that are missing; then one for each delegate that
+     has an outcome, in the chain's order. Of what does not fit, reasons are cut first and end with `…`;
+     then the last holds and, among the delegates, the last that are no vetoes are omitted. A veto is
+     listed if there is any, and so is every value */
+  struct wire_elements outcomes;
+  /* there are vetoes among the outcomes, and the asker has overridden them */
+  bool is_overridden;
+  /* as asked */
+  bool is_dry_run;
+  /* further outcomes, which are not listed: see [limits](LIMITS.md) */
+  uint32_t omitted_count;
+};
+void wire_read_verdict(struct wire_reader *reader, struct wire_verdict *value);
+void wire_write_verdict(struct wire_writer *writer, const struct wire_verdict *value);
+
+/* How a query ended, for the delegates that were asked. */
+enum wire_conclusion_kind {
+  WIRE_CONCLUSION_KIND_ALLOWED = 0,
+  WIRE_CONCLUSION_KIND_VETOED = 1,
+  /* The asker cancelled the query, or is gone. */
+  WIRE_CONCLUSION_KIND_CANCELLED = 2,
+};
+
+/* How a query ended, for the delegates that were asked. */
+struct wire_concluded {
+  /* as in the question, like the delegate */
+  uint64_t query;
+  uint64_t delegate;
+  enum wire_conclusion_kind conclusion;
+};
+void wire_read_concluded(struct wire_reader *reader, struct wire_concluded *value);
+void wire_write_concluded(struct wire_writer *writer, const struct wire_concluded *value);
+
+/* Whom a policy decides about. */
+struct wire_access_subject {
+  /* whom the decision is about */
+  uint32_t uid;
+  /* of a connection with more than 128, those that the policy named when it was made */
+  struct wire_elements groups;
+  /* the unit of the system's service manager; empty for none that the kernel vouches for */
+  struct wire_text unit;
+};
+void wire_read_access_subject(struct wire_reader *reader, struct wire_access_subject *value);
+void wire_write_access_subject(struct wire_writer *writer, const struct wire_access_subject *value);
+
+/* What a `list` of the subject `access` asks: may somebody do something with the frame's name and object? */
+struct wire_access_question {
+  /* the name of an action, as in tribune-policy(5) */
+  struct wire_text action;
+  /* whom it is about; nobody for the list's connection, or for the sender if the list names none */
+  bool has_subject;
+  struct wire_access_subject subject;
+};
+void wire_read_access_question(struct wire_reader *reader, struct wire_access_question *value);
+void wire_write_access_question(struct wire_writer *writer, const struct wire_access_question *value);
+
+/* A line of a policy, and where it is. */
+struct wire_access_line {
+  /* the file of the line; empty if there is none */
+  struct wire_text file;
+  /* its number there, counted from 1; 0 if there is none */
+  uint32_t number;
+  /* the line, without its comment */
+  struct wire_text text;
+};
+void wire_read_access_line(struct wire_reader *reader, struct wire_access_line *value);
+void wire_write_access_line(struct wire_writer *writer, const struct wire_access_line *value);
+
+/* How a policy decides. */
+enum wire_access_decision {
+  WIRE_ACCESS_DECISION_ALLOWED = 0,
+  WIRE_ACCESS_DECISION_DENIED = 1,
+  /* No line allows it. */
+  WIRE_ACCESS_DECISION_NOT_ALLOWED = 2,
+  /* The subject may do everything: it runs the bus, or is root on a bus without a policy. */
+  WIRE_ACCESS_DECISION_EXEMPT = 3,
+};
+
+/* How the policy decides, for the subject *access*. */
+struct wire_access_entry {
+  /* not allowed means that no line allows it; exempt, that the subject may do everything, because it runs
+     the bus, or is root on a bus without a policy */
+  enum wire_access_decision decision;
+  /* the line that decides, if one does */
+  struct wire_access_line line;
+  /* whom it is about */
+  struct wire_access_subject subject;
+};
+void wire_read_access_entry(struct wire_reader *reader, struct wire_access_entry *value);
+void wire_write_access_entry(struct wire_writer *writer, const struct wire_access_entry *value);
+
+/* A line that would allow what is refused if one thing were different, for the subject *access*. */
+struct wire_near_miss_entry {
+  struct wire_access_line line;
+  /* what is missing, for people: `needs group:operators` */
+  struct wire_text lacks;
+};
+void wire_read_near_miss_entry(struct wire_reader *reader, struct wire_near_miss_entry *value);
+void wire_write_near_miss_entry(struct wire_writer *writer, const struct wire_near_miss_entry *value);
+
+/* The subjects of a `list`. */
+enum wire_list_subject {
+  WIRE_LIST_SUBJECT_BUS = 0,
+  WIRE_LIST_SUBJECT_CONNECTIONS = 1,
+  WIRE_LIST_SUBJECT_OBSERVATIONS = 2,
+  WIRE_LIST_SUBJECT_DELEGATES = 3,
+  /* The entries that a query with the frame's name and object would meet: holds, required delegates that
+     are missing, and the delegates that it would be put to, in order. */
+  WIRE_LIST_SUBJECT_CHAIN = 4,
+  WIRE_LIST_SUBJECT_HOLDS = 5,
+  /* Objects that are declared or have delegates of their own. */
+  WIRE_LIST_SUBJECT_OBJECTS = 6,
+  WIRE_LIST_SUBJECT_PROTOCOLS = 7,
+  /* The members of a protocol: that of the frame's object, or the protocol with this name. */
+  WIRE_LIST_SUBJECT_MEMBERS = 8,
+  /* Retained notifications. */
+  WIRE_LIST_SUBJECT_RETAINED = 9,
+  /* How the policy decides about an action with the frame's name, or pattern, and its object. */
+  WIRE_LIST_SUBJECT_ACCESS = 10,
+  /* What ends if the policy in the frame's payload replaces the one in force. */
+  WIRE_LIST_SUBJECT_ENDINGS = 11,
+  /* Connections that have gone lately. */
+  WIRE_LIST_SUBJECT_DEPARTED = 12,
+  /* What users have, and may have, of what they share. */
+  WIRE_LIST_SUBJECT_ACCOUNTS = 13,
+};
+
+/* Asks for a list. */
+struct wire_list {
+  enum wire_list_subject subject;
+  /* only items of this connection; 0 for all */
+  uint64_t connection;
+  /* see [ACCESS.md](ACCESS.md) */
+  struct wire_access_question question;
+};
+void wire_read_list(struct wire_reader *reader, struct wire_list *value);
+void wire_write_list(struct wire_writer *writer, const struct wire_list *value);
+
+/* The bus as a whole. */
+struct wire_bus_entry {
+  uint32_t pid;
+  struct wire_text software;
+  struct wire_text address;
+  /* microseconds */
+  uint64_t uptime;
+  /* at the moment */
+  uint32_t connections;
+  uint32_t observations;
+  uint32_t delegates;
+  uint32_t queries;
+  /* notifications taken from posters, put into observers' queues, dropped there */
+  uint64_t posted;
+  uint64_t delivered;
+  uint64_t lost;
+  /* queries for permission that have a verdict, without dry runs; and how many of them were vetoed */
+  uint64_t asked;
+  uint64_t vetoed;
+  /* at the moment */
+  uint32_t holds;
+  /* frames that the policy refused; a counter */
+  uint64_t denied;
+};
+void wire_read_bus_entry(struct wire_reader *reader, struct wire_bus_entry *value);
+void wire_write_bus_entry(struct wire_writer *writer, const struct wire_bus_entry *value);
+
+/* What a connection is like at the moment. */
+enum wire_connection_state {
+  /* the bus does not read from it, so that its observers can catch up */
+  WIRE_CONNECTION_STATE_PAUSED = 1,
+  /* it does not read, and so loses notifications */
+  WIRE_CONNECTION_STATE_LOSSY = 2,
+  /* it has suspended its notifications */
+  WIRE_CONNECTION_STATE_SUSPENDED = 4,
+  /* it would end if the bus died now */
+  WIRE_CONNECTION_STATE_NOT_SURVIVING = 8,
+};
+
+/* A connection. */
+struct wire_connection_entry {
+  uint64_t id;
+  struct wire_peer_identity peer;
+  /* microseconds since it connected */
+  uint64_t age;
+  /* its registrations, without monitors and declarations, and its queries */
+  uint32_t observations;
+  uint32_t delegates;
+  uint32_t queries;
+  /* bytes that wait for it to read */
+  uint64_t queued;
+  /* notifications that it lost, and that it posted */
+  uint64_t lost;
+  uint64_t posted;
+  /* paused: the bus does not read from it at the moment; lossy: it does not read; notSurviving: the bus
+     has a keeper and the connection has registered something, but it would end if the bus died now,
+     because there is no copy of it or no room in the log */
+  uint8_t state;
+  /* bytes that are buffered for it until it resumes */
+  uint64_t buffered;
+  /* notifications that later ones have replaced since it was suspended */
+  uint64_t coalesced;
+};
+void wire_read_connection_entry(struct wire_reader *reader, struct wire_connection_entry *value);
+void wire_write_connection_entry(struct wire_writer *writer, const struct wire_connection_entry *value);
+
+/* A connection that has gone, for the subject *departed*. */
+struct wire_departed_entry {
+  uint64_t id;
+  struct wire_peer_identity peer;
+  /* microseconds for which it was connected */
+  uint64_t age;
+  /* microseconds since it has gone */
+  uint64_t elapsed;
+  /* the error with which the bus closed it; 0 if the client closed it, or its process ended */
+  uint16_t reason;
+  /* notifications that it lost, and that it posted */
+  uint64_t lost;
+  uint64_t posted;
+};
+void wire_read_departed_entry(struct wire_reader *reader, struct wire_departed_entry *value);
+void wire_write_departed_entry(struct wire_writer *writer, const struct wire_departed_entry *value);
+
+/* What a user has, and may have, of a resource that all users share, for the subject *accounts*. There is
+   one for each user and resource. */
+struct wire_account_entry {
+  uint32_t uid;
+  /* as how many users this one counts */
+  uint32_t weight;
+  /* whether it is root, or the user that runs the bus */
+  bool is_privileged;
+  /* `connections`, `descriptors`, `partial-frames`, `log`, `retained`, `registrations`, `protocols`,
+     `queues`, `unread-files`; later versions can have more */
+  struct wire_text resource;
+  /* what the user has, what it may have at the moment, and what all may have together: bytes of
+     `partial-frames`, `log`, `retained` and `queues`, a number of the others */
+  uint64_t used;
+  uint64_t share;
+  uint64_t total;
+};
+void wire_read_account_entry(struct wire_reader *reader, struct wire_account_entry *value);
+void wire_write_account_entry(struct wire_writer *writer, const struct wire_account_entry *value);
+
+/* An observation. */
+struct wire_observation_entry {
+  uint64_t connection;
+  /* object empty for any */
+  struct wire_text pattern;
+  struct wire_text object;
+  enum wire_suspension_behavior suspension;
+  bool is_awaited;
+};
+void wire_read_observation_entry(struct wire_reader *reader, struct wire_observation_entry *value);
+void wire_write_observation_entry(struct wire_writer *writer, const struct wire_observation_entry *value);
+
+/* A delegate, for the subjects *delegates* and *chain*. */
+struct wire_delegate_entry {
+  uint64_t connection;
+  struct wire_delegate_identity delegate;
+  /* empty for any */
+  struct wire_text object;
+  int32_t order;
+  enum wire_failure_policy failure_policy;
+  /* milliseconds */
+  uint32_t timeout;
+  struct wire_elements patterns;
+};
+void wire_read_delegate_entry(struct wire_reader *reader, struct wire_delegate_entry *value);
+void wire_write_delegate_entry(struct wire_writer *writer, const struct wire_delegate_entry *value);
+
+/* A hold, for the subjects *holds* and *chain*. */
+struct wire_hold_entry {
+  uint64_t connection;
+  /* its id, which no delegate has, its label, and its process */
+  struct wire_delegate_identity delegate;
+  /* object empty for any */
+  struct wire_text pattern;
+  struct wire_text object;
+  struct wire_text why;
+  /* microseconds since it was taken */
+  uint64_t age;
+  /* microseconds until it expires; 0 if it does not */
+  uint64_t remaining;
+};
+void wire_read_hold_entry(struct wire_reader *reader, struct wire_hold_entry *value);
+void wire_write_hold_entry(struct wire_writer *writer, const struct wire_hold_entry *value);
+
+/* A delegate that is required and not attached, for the subject *chain*. */
+struct wire_missing_entry {
+  /* `unit:NAME` or `label:NAME`: the unit of the system's service manager, or the label, that it must
+     have; `*` if there is no delegate, and the configuration vetoes then (`Default=veto`) */
+  struct wire_text name;
+};
+void wire_read_missing_entry(struct wire_reader *reader, struct wire_missing_entry *value);
+void wire_write_missing_entry(struct wire_writer *writer, const struct wire_missing_entry *value);
+
+/* A retained notification. */
+struct wire_retained_entry {
+  /* the connection that posted it */
+  uint64_t connection;
+  /* the user whose account it is in */
+  uint32_t uid;
+  struct wire_text name;
+  struct wire_text object;
+  /* bytes of userInfo */
+  uint32_t length;
+  /* microseconds since it was posted */
+  uint64_t age;
+};
+void wire_read_retained_entry(struct wire_reader *reader, struct wire_retained_entry *value);
+void wire_write_retained_entry(struct wire_writer *writer, const struct wire_retained_entry *value);
+
+/* A registration that would end, for the subject *endings*. */
+struct wire_ending_entry {
+  uint64_t connection;
+  struct wire_peer_identity peer;
+  /* what is not allowed, and by which line, for people */
+  struct wire_text why;
+};
+void wire_read_ending_entry(struct wire_reader *reader, struct wire_ending_entry *value);
+void wire_write_ending_entry(struct wire_writer *writer, const struct wire_ending_entry *value);
+
+/* An object. */
+struct wire_object_entry {
+  /* a pattern of objects, if it comes from the configuration */
+  struct wire_text object;
+  /* empty if it was not declared */
+  struct wire_text protocol_name;
+  /* delegates of this object itself */
+  uint32_t delegates;
+  /* the connection that declared it; 0 if none did, or the configuration */
+  uint64_t connection;
+};
+void wire_read_object_entry(struct wire_reader *reader, struct wire_object_entry *value);
+void wire_write_object_entry(struct wire_writer *writer, const struct wire_object_entry *value);
+
+/* A protocol. */
+struct wire_protocol_entry {
+  struct wire_text name;
+  /* the protocols that it inherits from */
+  struct wire_elements parents;
+  /* methods, inherited ones included */
+  uint32_t members;
+  /* the connection that defined it; 0 if a file did */
+  uint64_t connection;
+  struct wire_text documentation;
+};
+void wire_read_protocol_entry(struct wire_reader *reader, struct wire_protocol_entry *value);
+void wire_write_protocol_entry(struct wire_writer *writer, const struct wire_protocol_entry *value);
+
+/* How a method of a protocol is called. */
+enum wire_method_kind {
+  /* A query, which can be vetoed. */
+  WIRE_METHOD_KIND_SHOULD = 0,
+  /* A notification before something happens. */
+  WIRE_METHOD_KIND_WILL = 1,
+  /* A notification after something happened. */
+  WIRE_METHOD_KIND_DID = 2,
+  /* A query for a value. */
+  WIRE_METHOD_KIND_VALUE = 3,
+};
+
+/* A method of a protocol. */
+struct wire_member_entry {
+  /* the protocol that it comes from */
+  struct wire_text origin;
+  enum wire_method_kind kind;
+  bool is_required;
+  struct wire_text name;
+  /* in Varlink's type syntax, parentheses included; result is empty unless it gives a value */
+  struct wire_text parameters;
+  struct wire_text result;
+  struct wire_text documentation;
+};
+void wire_read_member_entry(struct wire_reader *reader, struct wire_member_entry *value);
+void wire_write_member_entry(struct wire_writer *writer, const struct wire_member_entry *value);
+
+/* What the fields of `entry` are. */
+enum wire_entry_what {
+  WIRE_ENTRY_WHAT_BUS = 0,
+  WIRE_ENTRY_WHAT_CONNECTION = 1,
+  WIRE_ENTRY_WHAT_OBSERVATION = 2,
+  WIRE_ENTRY_WHAT_DELEGATE = 3,
+  WIRE_ENTRY_WHAT_HOLD = 4,
+  WIRE_ENTRY_WHAT_MISSING = 5,
+  WIRE_ENTRY_WHAT_OBJECT = 6,
+  WIRE_ENTRY_WHAT_PROTOCOL = 7,
+  WIRE_ENTRY_WHAT_MEMBER = 8,
+  WIRE_ENTRY_WHAT_RETAINED = 9,
+  /* since 0.2 */
+  WIRE_ENTRY_WHAT_ACCESS = 10,
+  /* since 0.2 */
+  WIRE_ENTRY_WHAT_NEAR_MISS = 11,
+  /* since 0.2 */
+  WIRE_ENTRY_WHAT_ENDING = 12,
+  /* since 0.2 */
+  WIRE_ENTRY_WHAT_DEPARTED = 13,
+  /* since 0.2 */
+  WIRE_ENTRY_WHAT_ACCOUNT = 14,
+};
+/* One item of a list. */
+struct wire_entry {
+  enum wire_entry_what what;
+  union {
+    struct wire_bus_entry bus;
+    struct wire_connection_entry connection;
+    struct wire_observation_entry observation;
+    struct wire_delegate_entry delegate;
+    struct wire_hold_entry hold;
+    struct wire_missing_entry missing;
+    struct wire_object_entry object;
+    struct wire_protocol_entry protocol;
+    struct wire_member_entry member;
+    struct wire_retained_entry retained;
+    struct wire_access_entry access;
+    struct wire_near_miss_entry near_miss;
+    struct wire_ending_entry ending;
+    struct wire_departed_entry departed;
+    struct wire_account_entry account;
+  };
+};
+void wire_read_entry(struct wire_reader *reader, struct wire_entry *value);
+void wire_write_entry(struct wire_writer *writer, const struct wire_entry *value);
+
+/* What the fields of `ended` are. */
+enum wire_ended_what {
+  /* Another delegate was set in this one's place: the new one, with its first 16 patterns at most. */
+  WIRE_ENDED_WHAT_REPLACED = 0,
+  /* A hold's time is over. */
+  WIRE_ENDED_WHAT_EXPIRED = 1,
+  /* The policy does not allow it any more: why, as a refusal says it. Since 0.2. */
+  WIRE_ENDED_WHAT_NOT_PERMITTED = 2,
+};
+/* The bus has ended a registration. */
+struct wire_ended {
+  enum wire_ended_what what;
+  union {
+    struct wire_delegate_entry replaced;
+    struct wire_text not_permitted;
+  };
+};
+void wire_read_ended(struct wire_reader *reader, struct wire_ended *value);
+void wire_write_ended(struct wire_writer *writer, const struct wire_ended *value);
+
+#endif

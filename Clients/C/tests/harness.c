@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "harness.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What only guards against hanging; valgrind makes everything slow. */
+#define DEADLINE_MS 60000
+
+void fail(const char *file, int line, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  fprintf(stderr, "%s:%d: ", file, line);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  va_end(arguments);
+  exit(1);
+}
+
+void check_text(const char *file, int line, const char *what, const char *found, const char *expected)
+{
+  if (found == NULL || strcmp(found, expected) != 0) {
+    fail(file, line, "%s is \"%s\", not \"%s\"", what, found == NULL ? "(null)" : found, expected);
+  }
+}
+
+static bool passes(const struct test *test)
+{
+  fflush(NULL);
+  pid_t child = fork();
+  if (child < 0) {
+    perror("fork");
+    return false;
+  }
+  if (child == 0) {
+    test->run();
+    exit(0);
+  }
+  int handle = (int)syscall(SYS_pidfd_open, child, 0);
+  struct pollfd waiting = {.fd = handle, .events = POLLIN};
+  bool is_late = handle >= 0 && poll(&waiting, 1, DEADLINE_MS) == 0;
+  if (is_late) {
+    kill(child, SIGKILL);
+  }
+  close(handle);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (is_late) {
+    fprintf(stderr, "%s: not done in %d s\n", test->name, DEADLINE_MS / 1000);
+  } else if (status != 0) {
+    fprintf(stderr, "%s: failed with wait status %d\n", test->name, status);
+  }
+  return status == 0 && !is_late;
+}
+
+int run_tests(const struct test *tests, size_t count, int argc, char **argv)
+{
+  size_t ran = 0;
+  size_t failed = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (argc > 1 && strstr(tests[i].name, argv[1]) == NULL) {
+      continue;
+    }
+    ran++;
+    failed += !passes(&tests[i]);
+  }
+  printf("%s: %zu tests, %zu failed\n", argv[0], ran, failed);
+  return ran == 0 || failed > 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TRIBUNE_HARNESS_H
+#define TRIBUNE_HARNESS_H
+
+/* Tests: each runs in a process of its own, with a deadline. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct test {
+  const char *name;
+  void (*run)(void);
+};
+
+/* Runs them all, or those whose names contain the first argument. Returns what main() returns. */
+int run_tests(const struct test *tests, size_t count, int argc, char **argv);
+
+/* Ends the test with this message. */
+_Noreturn void fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#define CHECK(condition) ((condition) ? (void)0 : fail(__FILE__, __LINE__, "%s", #condition))
+#define CHECK_EQUAL(found, expected)                                                                                   \
+  do {                                                                                                                 \
+    long long found_ = (long long)(found), expected_ = (long long)(expected);                                          \
+    if (found_ != expected_) {                                                                                         \
+      fail(__FILE__, __LINE__, "%s is %lld, not %lld", #found, found_, expected_);                                     \
+    }                                                                                                                  \
+  } while (0)
+#define CHECK_TEXT(found, expected) check_text(__FILE__, __LINE__, #found, (found), (expected))
+
+void check_text(const char *file, int line, const char *what, const char *found, const char *expected);
+
+#endif
