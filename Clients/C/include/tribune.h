@@ -33,6 +33,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 /* A connection to a bus. */
 typedef struct tribune tribune;
 /* What a program has registered on a connection, or a request that is under way. */
@@ -227,7 +229,7 @@ const tribune_peer *tribune_message_get_peer(const tribune_message *message);
 
 /* Of notifications. */
 bool tribune_message_is_retained(const tribune_message *message);
-/* Whether its poster waits for tribune_done() or tribune_failed(). */
+/* Whether its poster waits for tribune_done() or tribune_fail(). */
 bool tribune_message_is_awaited(const tribune_message *message);
 /* How many were dropped, for the connection as a whole: not all need have been for this slot. */
 uint64_t tribune_message_get_lost(const tribune_message *message);
@@ -312,10 +314,10 @@ int tribune_post_awaited_async(tribune *bus, tribune_slot **ret, const char *nam
 /* Observes notifications whose name matches the pattern, NULL for any, about the object, NULL for any. */
 int tribune_observe(tribune *bus, tribune_slot **ret, const char *pattern, const char *object, unsigned flags,
                     tribune_callback callback, void *userdata);
-/* Tells the poster of an awaited notification that this observer is done, or that it failed, and why. Only the first of
-   them counts; -ESTALE else. A notification whose last reference is dropped without any has failed. */
+/* Tells the poster of an awaited notification that this observer is done. Once for each: -ESTALE else. With
+   tribune_fail() it says that it is not, and why. If the last reference is dropped without either, it has failed. */
 int tribune_done(tribune_message *notification);
-int tribune_failed(tribune_message *notification, const char *reason);
+int tribune_fail(tribune_message *notification_or_question, const char *reason);
 
 /* ---- Queries: tribune_ask(3) ---- */
 
@@ -369,13 +371,12 @@ typedef struct tribune_delegate_options {
 int tribune_delegate(tribune *bus, tribune_slot **ret, const char *const *patterns, const char *object,
                      const tribune_delegate_options *options, tribune_callback callback, void *userdata);
 
-/* Each question is answered once, in the callback, or later if the program keeps a reference. -ESTALE if it was answered
-   or withdrawn. A question whose last reference is dropped without an answer has failed. */
+/* Each question is answered once, in the callback, or later if the program keeps a reference: with one of these, or with
+   tribune_fail(). -ESTALE if it was answered or withdrawn. If the last reference is dropped without an answer, the
+   delegate has failed. Reasons may be NULL; what is longer than 4,096 bytes is cut. */
 int tribune_approve(tribune_message *question);
-/* The reason may be NULL; what is longer than 4,096 bytes is cut. */
 int tribune_veto(tribune_message *question, const char *reason);
 int tribune_abstain(tribune_message *question);
-int tribune_fail(tribune_message *question, const char *reason);
 int tribune_answer_value(tribune_message *question, const void *value, size_t size);
 /* Asks for more time from now on, and tells the asker why; the status may be NULL. */
 int tribune_defer(tribune_message *question, uint32_t extension_ms, const char *status);
@@ -391,6 +392,8 @@ typedef struct tribune_hold_options {
    TRIBUNE_READY or tribune_slot_wait() on, and not before. */
 int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const char *object, const char *why,
                  const tribune_hold_options *options, tribune_callback callback, void *userdata);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

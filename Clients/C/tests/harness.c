@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "harness.h"
 
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,14 @@
 
 /* What only guards against hanging; valgrind makes everything slow. */
 #define DEADLINE_MS 60000
+
+char test_folder[64];
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+  (void)status, (void)type, (void)place;
+  return remove(path);
+}
 
 void fail(const char *file, int line, const char *format, ...)
 {
@@ -34,6 +43,11 @@ void check_text(const char *file, int line, const char *what, const char *found,
 
 static bool passes(const struct test *test)
 {
+  strcpy(test_folder, "/tmp/tribune-test-XXXXXX");
+  if (mkdtemp(test_folder) == NULL) {
+    perror(test_folder);
+    return false;
+  }
   fflush(NULL);
   pid_t child = fork();
   if (child < 0) {
@@ -53,6 +67,7 @@ static bool passes(const struct test *test)
   close(handle);
   int status = 0;
   waitpid(child, &status, 0);
+  nftw(test_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
   if (is_late) {
     fprintf(stderr, "%s: not done in %d s\n", test->name, DEADLINE_MS / 1000);
   } else if (status != 0) {

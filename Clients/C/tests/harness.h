@@ -12,6 +12,9 @@ struct test {
   void (*run)(void);
 };
 
+/* A folder of the test's own, which is removed behind it. */
+extern char test_folder[];
+
 /* Runs them all, or those whose names contain the first argument. Returns what main() returns. */
 int run_tests(const struct test *tests, size_t count, int argc, char **argv);
 

@@ -25,9 +25,9 @@ static size_t count;
 
 static int digit(char letter)
 {
-  const char *digits = "0123456789abcdef";
+  const char *digits = "0123456789abcdef0123456789ABCDEF";
   const char *found = letter == '\0' ? NULL : strchr(digits, letter);
-  return found == NULL ? -1 : (int)(found - digits);
+  return found == NULL ? -1 : (int)(found - digits) % 16;
 }
 
 /* The bytes of a vector: what stands before each #, two digits a byte. */

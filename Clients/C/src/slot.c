@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bus.h"
+#include "clock.h"
+#include "error.h"
+#include "names.h"
+
+tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *userdata)
+{
+  tribune_slot *slot = calloc(1, sizeof *slot);
+  if (slot != NULL) {
+    slot->kind = kind;
+    slot->state = SLOT_PENDING;
+    slot->callback = callback;
+    slot->userdata = userdata;
+  }
+  return slot;
+}
+
+void slot_free(tribune_slot *slot)
+{
+  if (slot != NULL) {
+    free(slot->terms);
+    free(slot);
+  }
+}
+
+int slot_set_terms(tribune_slot *slot, const char *const *patterns, size_t count, const char *object)
+{
+  size_t length = (object == NULL ? 0 : strlen(object)) + 1;
+  for (size_t i = 0; i < count; i++) {
+    length += strlen(patterns[i]) + 1;
+  }
+  char *at = slot->terms = malloc(length);
+  if (at == NULL) {
+    return -ENOMEM;
+  }
+  for (size_t i = 0; i < count; i++) {
+    at = stpcpy(at, patterns[i]) + 1;
+  }
+  strcpy(at, object == NULL ? "" : object);
+  slot->object = at;
+  slot->pattern_count = count;
+  return 0;
+}
+
+static bool is_registration(const tribune_slot *slot)
+{
+  return slot->kind == SLOT_OBSERVATION || slot->kind == SLOT_DELEGATE || slot->kind == SLOT_HOLD;
+}
+
+static void append(struct slot_list *list, tribune_slot *slot)
+{
+  slot->list = list;
+  slot->previous = list->last;
+  slot->next = NULL;
+  *(list->last == NULL ? &list->first : &list->last->next) = slot;
+  list->last = slot;
+}
+
+static void unlist(tribune_slot *slot)
+{
+  struct slot_list *list = slot->list;
+  *(slot->previous == NULL ? &list->first : &slot->previous->next) = slot->next;
+  *(slot->next == NULL ? &list->last : &slot->next->previous) = slot->previous;
+  slot->list = NULL;
+}
+
+void slot_begin(tribune_slot *slot, tribune *bus, tribune_slot **ret)
+{
+  slot->bus = bus;
+  append(is_registration(slot) ? &bus->registrations : &bus->requests, slot);
+  if (ret != NULL) {
+    slot->refs = 1;
+    *ret = slot;
+  } else {
+    slot->is_floating = true;
+  }
+}
+
+static void free_if_unused(tribune_slot *slot)
+{
+  if (slot->refs == 0 && slot->pins == 0 && slot->state == SLOT_OVER) {
+    slot_free(slot);
+  }
+}
+
+/* The questions of a delegate cannot be answered any more. */
+static void withdraw_questions(tribune_slot *slot)
+{
+  tribune_message *next;
+  for (tribune_message *message = slot->bus->messages; message != NULL; message = next) {
+    next = message->next;
+    if (message->slot == slot) {
+      message_unlist(message);
+    }
+  }
+}
+
+void slot_finish(tribune_slot *slot)
+{
+  if (slot->state != SLOT_OVER) {
+    withdraw_questions(slot);
+    unlist(slot);
+    slot->state = SLOT_OVER;
+    slot->bus = NULL;
+  }
+  free_if_unused(slot);
+}
+
+void slot_pin(tribune_slot *slot)
+{
+  slot->pins++;
+}
+
+void slot_unpin(tribune_slot *slot)
+{
+  slot->pins--;
+  free_if_unused(slot);
+}
+
+void slot_deliver(tribune_slot *slot, tribune_message *message)
+{
+  if (slot->callback != NULL && slot->state != SLOT_RETIRING) {
+    slot_pin(slot);
+    slot->callback(slot, message, slot->userdata);
+    slot_unpin(slot);
+  }
+}
+
+bool slot_matches(const tribune_slot *slot, const char *name, const char *object)
+{
+  if (slot->kind == SLOT_HOLD || (slot->kind == SLOT_DELEGATE && !name_is_will_or_did(name))
+      || (slot->object[0] != '\0' && strcmp(slot->object, object) != 0)) {
+    return false;
+  }
+  const char *pattern = slot->terms;
+  for (size_t i = 0; i < slot->pattern_count; i++) {
+    if (pattern_matches(pattern, name)) {
+      return true;
+    }
+    pattern += strlen(pattern) + 1;
+  }
+  return false;
+}
+
+bool slot_receives(const tribune_slot *slot)
+{
+  if (slot->kind != SLOT_DELEGATE) {
+    return slot->kind == SLOT_OBSERVATION;
+  }
+  const char *pattern = slot->terms;
+  for (size_t i = 0; i < slot->pattern_count; i++) {
+    if (pattern_can_match_will_or_did(pattern)) {
+      return true;
+    }
+    pattern += strlen(pattern) + 1;
+  }
+  return false;
+}
+
+tribune_slot *slot_find(const struct slot_list *list, uint64_t serial)
+{
+  for (tribune_slot *slot = list->first; slot != NULL; slot = slot->next) {
+    if (slot->serial == serial) {
+      return slot;
+    }
+  }
+  return NULL;
+}
+
+/* Has the bus forget the registration or the request. */
+static void retire(tribune_slot *slot)
+{
+  tribune *bus = slot->bus;
+  if (bus_check(bus) < 0 || slot->kind == SLOT_POST || slot->kind == SLOT_FLUSH) {
+    slot_finish(slot);
+    return;
+  }
+  withdraw_questions(slot);
+  unlist(slot);
+  append(&bus->retiring, slot);
+  slot->state = SLOT_RETIRING;
+  slot->cancel_serial = bus_next_serial(bus);
+  struct wire_writer writer = {0};
+  frame_begin(&writer, WIRE_KIND_CANCEL, 0, slot->cancel_serial);
+  wire_write_cancel(&writer, &(struct wire_cancel){.target = slot->serial});
+  frame_end(&writer, NULL, NULL, NULL, 0);
+  int result = bus_send(bus, &writer, -1, 0);
+  if (result < 0) {
+    /* A hold that nobody wants any more must not stay in force. */
+    tribune_error error;
+    error_system(&error, result, "a registration could not be taken back");
+    bus_break(bus, &error);
+  }
+}
+
+tribune_slot *tribune_slot_ref(tribune_slot *slot)
+{
+  if (slot != NULL) {
+    slot->refs++;
+  }
+  return slot;
+}
+
+tribune_slot *tribune_slot_unref(tribune_slot *slot)
+{
+  if (slot == NULL || --slot->refs > 0) {
+    return NULL;
+  }
+  if (slot->state == SLOT_OVER) {
+    free_if_unused(slot);
+  } else if (!slot->is_floating) {
+    retire(slot);
+  }
+  return NULL;
+}
+
+int tribune_slot_is_in_force(tribune_slot *slot)
+{
+  if (slot == NULL) {
+    return -EINVAL;
+  }
+  int result = slot->bus == NULL ? -ENOTCONN : bus_check(slot->bus);
+  return result < 0 ? result : slot->state == SLOT_IN_FORCE;
+}
+
+uint64_t tribune_slot_get_id(tribune_slot *slot)
+{
+  return slot == NULL ? 0 : slot->id;
+}
+
+tribune *tribune_slot_get_bus(tribune_slot *slot)
+{
+  return slot == NULL ? NULL : slot->bus;
+}
+
+int tribune_slot_wait(tribune_slot *slot, uint64_t timeout_usec, tribune_error *error)
+{
+  if (slot == NULL || !is_registration(slot)) {
+    return error_number(error, -EINVAL);
+  }
+  int result = tribune_slot_is_in_force(slot);
+  if (result != 0) {
+    return result < 0 ? error_number(error, result) : 0;
+  }
+  struct frame **link;
+  result = bus_await_reply(slot->bus, slot->serial, usec_from_now(timeout_usec), &link, error);
+  if (result < 0) {
+    return result;
+  }
+  /* The frame stays in the inbox, so that the callback receives what it says. */
+  tribune_message *message = NULL;
+  result = dispatch_reply(slot, *link, &message, error);
+  if (result == 0) {
+    slot->state = SLOT_IN_FORCE;
+    slot->live_since = (*link)->sequence;
+    slot->id = message->delegate;
+  }
+  tribune_message_unref(message);
+  return result;
+}
