@@ -104,20 +104,28 @@ static int take_welcome(tribune *bus, const struct frame *frame, tribune_error *
   return 0;
 }
 
+bool bus_is_closed_by(const struct frame *frame, tribune_error *error)
+{
+  struct wire_reader reader = frame_fields(frame);
+  struct wire_refusal refusal;
+  if (frame->header.kind != WIRE_KIND_ERROR || frame->header.serial != 0) {
+    return false;
+  }
+  wire_read_refusal(&reader, &refusal);
+  /* The codes up to 63 are about the connection. */
+  if (reader.failed || refusal.code > 63) {
+    return false;
+  }
+  error_refusal(error, refusal.code, frame_payload(frame));
+  return true;
+}
+
 /* The bus has closed the connection. What it sent last says why. */
 static void find_reason(tribune *bus, tribune_error *error)
 {
   error_set(error, -ECONNRESET, TRIBUNE_ERROR_CONNECTION_LOST, "the bus closed the connection");
   for (const struct frame *frame = bus->inbox.first; frame != NULL; frame = frame->next) {
-    struct wire_reader reader = frame_fields(frame);
-    struct wire_refusal refusal;
-    if (frame->header.kind == WIRE_KIND_ERROR && frame->header.serial == 0) {
-      wire_read_refusal(&reader, &refusal);
-      /* The codes up to 63 are about the connection. */
-      if (!reader.failed && refusal.code < 64) {
-        error_refusal(error, refusal.code, frame_payload(frame));
-      }
-    }
+    bus_is_closed_by(frame, error);
   }
 }
 

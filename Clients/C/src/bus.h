@@ -61,6 +61,8 @@ int bus_require_capacity(const tribune *bus, size_t payload);
 int bus_send(tribune *bus, struct wire_writer *writer, int file, size_t file_length);
 /* Ends the input, with `ending` saying why; the first reason stands. */
 void bus_break(tribune *bus, const tribune_error *error);
+/* Whether a frame says that the bus closes the connection, and why. */
+bool bus_is_closed_by(const struct frame *frame, tribune_error *error);
 /* Writes, waits until then and reads once. -ETIMEDOUT. */
 int bus_pump(tribune *bus, uint64_t until_usec);
 /* Until when a function waits for a reply that the bus gives after so many milliseconds at most; 0 is the bus's own

@@ -309,6 +309,11 @@ static int end_slot(tribune_slot *slot, const tribune_error *error)
 
 static int handle_reply(tribune *bus, struct frame *frame)
 {
+  tribune_error error;
+  if (bus_is_closed_by(frame, &error)) {
+    bus_break(bus, &error);
+    return 0;
+  }
   for (tribune_slot *slot = bus->retiring.first; slot != NULL; slot = slot->next) {
     if (slot->cancel_serial == frame->header.serial) {
       slot_finish(slot);
@@ -324,7 +329,6 @@ static int handle_reply(tribune *bus, struct frame *frame)
     return 0;
   }
   tribune_message *message = NULL;
-  tribune_error error;
   int result = dispatch_reply(slot, frame, &message, &error);
   if (result < 0) {
     bool is_of_slot = frame->header.kind == WIRE_KIND_ERROR || error.code == TRIBUNE_ERROR_DUPLICATE;

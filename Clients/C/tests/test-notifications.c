@@ -22,8 +22,15 @@ static tribune *connected(void)
   return connect_to(&daemon_);
 }
 
-/* Observes, and waits until that is in force. */
-static tribune_slot *observe(tribune *bus, const char *pattern, unsigned flags, struct record *record)
+/* Observes as long as the connection lasts. Returns once that is in force. */
+static void observe(tribune *bus, const char *pattern, unsigned flags, struct record *record)
+{
+  SUCCEED(tribune_observe(bus, NULL, pattern, NULL, flags, record_message, record), NULL);
+  await_message(bus, record, TRIBUNE_READY, 1);
+}
+
+/* Observes until the slot is dropped, and handles nothing else meanwhile. */
+static tribune_slot *observe_for_now(tribune *bus, const char *pattern, unsigned flags, struct record *record)
 {
   tribune_slot *slot;
   tribune_error error;
@@ -51,7 +58,7 @@ static void test_an_observer_receives_what_matches(void)
   tribune *one = connected();
   tribune *other = connected();
   struct record record = {0};
-  tribune_slot *slot = observe(one, "window.*", 0, &record);
+  tribune_slot *slot = observe_for_now(one, "window.*", 0, &record);
   post(other, "door.didOpen", "door/1", "{}", 0);
   post(other, "window.didOpen", "window/7", "{\"x\": 1}", 0);
   tribune_message *message = await_message(one, &record, TRIBUNE_NOTIFICATION, 1);
@@ -97,7 +104,7 @@ static void test_an_observation_that_was_dropped_receives_nothing(void)
   tribune *bus = connected();
   struct record dropped = {0};
   struct record kept = {0};
-  tribune_slot *slot = observe(bus, "a.*", 0, &dropped);
+  tribune_slot *slot = observe_for_now(bus, "a.*", 0, &dropped);
   SUCCEED(tribune_observe(bus, NULL, "a.*", NULL, 0, record_message, &kept), NULL);
   post(bus, "a.b", NULL, NULL, 0);
   tribune_slot_unref(slot);
@@ -136,10 +143,12 @@ static void test_a_notification_that_waits_is_not_for_a_later_observation(void)
                                     &(tribune_post_options){.flags = TRIBUNE_POST_RETAIN}, &error),
           &error);
   /* Waiting for it reads the first notification, which then waits. */
-  observe(bus, "a.*", TRIBUNE_OBSERVE_RETAINED, &second);
+  tribune_slot *slot = observe_for_now(bus, "a.*", TRIBUNE_OBSERVE_RETAINED, &second);
+  CHECK_EQUAL(first.counts[TRIBUNE_NOTIFICATION], 0);
   post(bus, "a.c", NULL, "2", 0);
   await_message(bus, &first, TRIBUNE_NOTIFICATION, 2);
   CHECK_EQUAL(second.counts[TRIBUNE_NOTIFICATION], 2);
+  tribune_slot_unref(slot);
   record_end(&first);
   record_end(&second);
   tribune_unref(bus);
@@ -359,7 +368,7 @@ static void test_an_observation_that_is_taken_back_is_not_waited_for(void)
 {
   tribune *bus = connected();
   struct record record = {0};
-  tribune_slot *slot = observe(bus, "disk.*", TRIBUNE_OBSERVE_AWAITED, &record);
+  tribune_slot *slot = observe_for_now(bus, "disk.*", TRIBUNE_OBSERVE_AWAITED, &record);
   tribune *poster = connected();
   struct record reply = {0};
   SUCCEED(tribune_post_awaited_async(poster, NULL, "disk.willUnmount", NULL, NULL, 0, NULL, record_message, &reply),
@@ -373,6 +382,7 @@ static void test_an_observation_that_is_taken_back_is_not_waited_for(void)
     SUCCEED(tribune_process(poster, NULL), NULL);
   }
   CHECK_TEXT(tribune_message_get_missing(reply.messages[TRIBUNE_AWAITED], 0)->reason, "the observation was taken back");
+  record_end(&record);
   record_end(&reply);
   tribune_unref(bus);
   tribune_unref(poster);
