@@ -55,7 +55,7 @@ OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo test test-python wheel bench-python simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo test test-python test-c wheel bench-python simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -84,6 +84,11 @@ test: build examples
 test-python: build
 	@tools/setup python
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-python
+
+## test-c     the tests of the C client, against the release programs, also with the sanitizers and under valgrind
+test-c: build
+	@tools/setup c
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' $(MAKE) -C Clients/C test
 
 ## wheel      the Python client as a wheel, in .build/python/dist
 wheel:
@@ -129,6 +134,7 @@ check:
 	swift format lint --strict --recursive $(SWIFT_SOURCES)
 	tools/check-house --self-test
 	tools/check-house
+	$(MAKE) -C Clients/C check
 	tools/build-docs .build/docs
 
 ## fmt        puts the sources into the format that check demands
@@ -149,8 +155,9 @@ bench-python: build
 
 ## fuzz       feeds decoders, parsers and the bus with what nobody would send, and checks every access (FUZZ_SECONDS=60)
 fuzz:
-	@tools/setup build sanitizers
+	@tools/setup build sanitizers c
 	FuzzTesting/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+	$(if $(FUZZ_TARGETS),,$(MAKE) -C Clients/C fuzz FUZZ_SECONDS=$(FUZZ_SECONDS))
 
 ## fuzz-corpus  the same, and keeps what it finds in FuzzTesting/Corpus, to be committed
 fuzz-corpus:
@@ -209,7 +216,7 @@ uninstall:
 	$(foreach folder,$(CONF_FOLDERS) $(CONFDIR),! test -d '$(DESTDIR)$(folder)' \
 	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(folder)' &&) true
 
-## deb        a Debian package of what install would put there, in .build/deb
+## deb        Debian packages of what install would put there, and of the clients, in .build/deb
 deb: $(MADE)
 	@tools/setup deb
 	tools/build-deb $(RELEASE) $(DEB)
