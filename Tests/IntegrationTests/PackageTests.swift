@@ -30,6 +30,13 @@ import Testing
       try Self.run("dpkg-deb", "--field", file, name).trimmingCharacters(in: .newlines)
     }
 
+    /// The file of another package, which is built with this one.
+    func other(_ name: String) throws -> String {
+      let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+      let file = try #require(files.first { $0.hasPrefix("\(name)_") && $0.hasSuffix(".deb") })
+      return "\(folder)/\(file)"
+    }
+
     func contains(_ path: String) -> Bool { FileManager.default.fileExists(atPath: "\(folder)/\(path)") }
 
     func read(_ path: String) throws -> String {
@@ -94,19 +101,44 @@ import Testing
   }
 
   @Test("has the Python client in a package of its own") func pythonPackage() async throws {
-    let folder = try await Self.built.value.folder
-    let files = try FileManager.default.contentsOfDirectory(atPath: folder)
-    let name = try #require(files.first { $0.hasPrefix("python3-tribune_") && $0.hasSuffix(".deb") })
-    let contents = try Package.run("dpkg-deb", "--contents", "\(folder)/\(name)")
+    let contents = try await Package.run("dpkg-deb", "--contents", Self.built.value.other("python3-tribune"))
     for file in ["__init__.py", "_wire.py", "py.typed"] {
       #expect(contents.contains("./usr/lib/python3/dist-packages/tribune/\(file)"))
     }
   }
 
-  @Test("causes no complaints of lintian") func lintian() async throws {
+  @Test("has the C library in packages of its own") func cPackages() async throws {
+    let package = try await Self.built.value
+    let root = "\(package.folder)/c"
+    let program = "\(package.folder)/program"
+    try Package.run("dpkg-deb", "--extract", package.other("libtribune0"), "\(root)/run")
+    try Package.run("dpkg-deb", "--extract", package.other("libtribune-dev"), root)
+    try Package.run("cp", "--archive", "\(root)/run/usr/lib", "\(root)/usr/")
+    let source = Script.repository.appending(path: "Clients/C/man/tribune_open.c").path
+    let build = """
+      folder=$(echo '\(root)'/usr/lib/*/pkgconfig)
+      export PKG_CONFIG_LIBDIR="$folder" PKG_CONFIG_SYSROOT_DIR='\(root)'
+      cc -Wall -Wextra -Werror -o '\(program)' '\(source)' $(pkg-config --cflags --libs tribune)
+      """
+    try Package.run("bash", "-ec", build)
+    let ran = try FinishedProgram(
+      ["bash", "-c", "LD_LIBRARY_PATH=$(echo '\(root)'/run/usr/lib/*) exec '\(program)'"],
+      environment: ["TRIBUNE_ADDRESS": "unix:\(root)/bus"])
+    #expect(ran.output == "no bus at unix:/nowhere/bus: No such file or directory\n")
+    #expect(ran.errors == "no bus at unix:\(root)/bus: No such file or directory\n")
+    let contents = try Package.run("dpkg-deb", "--contents", package.other("libtribune-dev"))
+    for page in ["tribune.3.gz", "tribune_ask_async.3.gz"] {
+      #expect(contents.contains("./usr/share/man/man3/\(page)"))
+    }
+    try Package.run("dpkg-deb", "--control", package.other("libtribune0"), "\(package.folder)/c-control")
+    #expect(try package.read("c-control/symbols").contains("(symver)LIBTRIBUNE_0 0.1.0"))
+  }
+
+  @Test("causes no complaints of lintian", arguments: ["tribune", "libtribune0", "libtribune-dev"])
+  func lintian(_ name: String) async throws {
     let package = try await Self.built.value
     let checked = try FinishedProgram(
-      ["lintian", "--allow-root", "--pedantic", "--fail-on=error,warning,pedantic", package.file],
+      ["lintian", "--allow-root", "--pedantic", "--fail-on=error,warning,pedantic", package.other(name)],
       environment: ["LC_ALL": "C.UTF-8"])
     #expect(checked.status == 0)
     #expect(checked.output == "", "\(checked.errors)")
