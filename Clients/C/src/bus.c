@@ -3,16 +3,12 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "error.h"
 
-/* How long a bus may take for its welcome if nobody waits for it. */
-#define GREETING_USEC 30000000u
 /* How much longer a function waits than the bus may take. */
 #define GRACE_USEC 5000000u
 
@@ -38,9 +34,17 @@ uint64_t bus_deadline_usec(const tribune *bus, uint32_t deadline_ms)
   return usec_from_now(milliseconds * 1000 + GRACE_USEC);
 }
 
-int bus_require_capacity(const tribune *bus, size_t payload)
+int bus_require_capacity(const tribune *bus)
 {
-  return payload > bus->payload_max ? -EMSGSIZE : outbox_is_full(&bus->outbox) ? -ENOBUFS : 0;
+  return outbox_is_full(&bus->outbox) ? -ENOBUFS : 0;
+}
+
+int bus_require_payload(const tribune *bus, const void *data, size_t *size)
+{
+  if (*size == TRIBUNE_STRING) {
+    *size = data == NULL ? 0 : strlen(data);
+  }
+  return data == NULL && *size > 0 ? -EINVAL : *size > bus->payload_max ? -EMSGSIZE : 0;
 }
 
 void bus_break(tribune *bus, const tribune_error *error)
@@ -51,7 +55,7 @@ void bus_break(tribune *bus, const tribune_error *error)
   }
 }
 
-static void write_outbox(tribune *bus)
+void bus_write(tribune *bus)
 {
   int result = outbox_write(&bus->outbox, bus->fd);
   if (result < 0) {
@@ -75,7 +79,7 @@ int bus_send(tribune *bus, struct wire_writer *writer, int file, size_t file_len
   *writer = (struct wire_writer){0};
   /* What waits already waits for the kernel. */
   if (result == 0 && !was_waiting) {
-    write_outbox(bus);
+    bus_write(bus);
   }
   return result;
 }
@@ -129,8 +133,7 @@ static void find_reason(tribune *bus, tribune_error *error)
   }
 }
 
-/* Reads once. Returns whether anything has come, or the end. */
-static bool read_inbox(tribune *bus)
+bool bus_read(tribune *bus)
 {
   if (bus->is_input_over) {
     return false;
@@ -167,7 +170,7 @@ static bool read_inbox(tribune *bus)
 
 int bus_pump(tribune *bus, uint64_t until_usec)
 {
-  write_outbox(bus);
+  bus_write(bus);
   uint64_t now = now_usec();
   uint64_t wake = bus->outbox.retry_usec > 0 && bus->outbox.retry_usec < until_usec ? bus->outbox.retry_usec : until_usec;
   uint64_t span = wake > now ? wake - now : 0;
@@ -180,7 +183,7 @@ int bus_pump(tribune *bus, uint64_t until_usec)
     return -errno;
   }
   if (count > 0) {
-    read_inbox(bus);
+    bus_read(bus);
   }
   return count == 0 && now_usec() >= until_usec ? -ETIMEDOUT : 0;
 }
@@ -220,322 +223,20 @@ int bus_await_result(tribune *bus, tribune_slot *slot, uint64_t until_usec, trib
                      tribune_error *error)
 {
   struct frame **link;
-  int result = bus_await_reply(bus, slot->serial, until_usec, &link, error);
+  tribune_error why;
+  int result = bus_await_reply(bus, slot->serial, until_usec, &link, &why);
   if (result == 0) {
     struct frame *frame = inbox_take_at(&bus->inbox, link);
-    result = dispatch_reply(slot, frame, ret, error);
+    result = dispatch_reply(slot, frame, ret, &why);
     frame_unref(frame);
-    slot_pin(slot);
     slot_finish(slot);
-    slot_unpin(slot);
+    if (result < 0 && why.code == TRIBUNE_ERROR_PROTOCOL_VIOLATION) {
+      bus_break(bus, &why);
+    }
   }
   tribune_slot_unref(slot);
-  return result;
-}
-
-/* ---- Beginning and end ---- */
-
-static void bus_free(tribune *bus)
-{
-  posters_free(bus);
-  inbox_end(&bus->inbox);
-  outbox_end(&bus->outbox);
-  if (bus->fd >= 0) {
-    close(bus->fd);
-  }
-  tribune_message_unref(bus->ending);
-  free(bus);
-}
-
-static int bus_new(tribune **ret, unsigned flags)
-{
-  tribune *bus = calloc(1, sizeof *bus);
-  tribune_message *ending = message_of_error(&(tribune_error){0});
-  if (bus == NULL || ending == NULL) {
-    free(bus);
-    tribune_message_unref(ending);
-    return -ENOMEM;
-  }
-  bus->refs = 1;
-  bus->process = getpid();
-  bus->fd = -1;
-  bus->payload_max = WIRE_PAYLOAD_LENGTH_FLOOR;
-  bus->deadline_default_ms = 30000;
-  bus->ending = ending;
-  bus->greeting_until_usec = usec_from_now(GREETING_USEC);
-  outbox_begin(&bus->outbox);
-  inbox_begin(&bus->inbox);
-  *ret = bus;
-  struct hello hello = {PROTOCOL_VERSION, PROTOCOL_VERSION,
-                        ACCEPTS_DESCRIPTORS | ((flags & TRIBUNE_OPEN_POSTERS) != 0 ? WANTS_POSTERS : 0)};
-  uint8_t *bytes = malloc(HELLO_LENGTH);
-  if (bytes == NULL) {
-    bus_free(bus);
-    return -ENOMEM;
-  }
-  hello_encode(bytes, &hello);
-  int result = outbox_add(&bus->outbox, bytes, HELLO_LENGTH, -1, 0);
-  if (result < 0) {
-    bus_free(bus);
+  if (result < 0 && error != NULL) {
+    *error = why;
   }
   return result;
-}
-
-/* Connects, and waits for the welcome unless `until_usec` is 0. */
-static int try_open(tribune **ret, const struct address *address, unsigned flags, uint64_t until_usec,
-                    tribune_error *error)
-{
-  tribune *bus;
-  int result = bus_new(&bus, flags);
-  if (result < 0) {
-    return error_system(error, result, "cannot make a connection");
-  }
-  result = bus->fd = address_connect(address, error);
-  if (result >= 0) {
-    result = 0;
-    write_outbox(bus);
-  }
-  while (until_usec > 0 && result == 0 && bus->phase == PHASE_GREETING) {
-    result = bus_pump(bus, until_usec);
-    if (result < 0) {
-      error_set(error, result, TRIBUNE_ERROR_UNREACHABLE, "the listener at unix:%s did not send a welcome",
-                address->path);
-    } else if (bus->is_input_over) {
-      result = bus->ending->error->number;
-      if (error != NULL) {
-        *error = *bus->ending->error;
-      }
-    }
-  }
-  if (result < 0) {
-    bus_free(bus);
-    return result;
-  }
-  *ret = bus;
-  return 0;
-}
-
-int tribune_open(tribune **ret, const char *address, unsigned flags, uint64_t timeout_usec, tribune_error *error)
-{
-  struct address found;
-  if (ret == NULL || (flags & ~TRIBUNE_OPEN_POSTERS) != 0) {
-    return error_number(error, -EINVAL);
-  }
-  int result = address_find(&found, address, error);
-  if (result < 0) {
-    return result;
-  }
-  uint64_t until_usec = timeout_usec == 0 ? 0 : usec_from_now(timeout_usec);
-  /* A bus whose backlog is full does not say when it has a place again, and one that closes the connection before its
-     welcome may just have been killed, with the next one listening already. */
-  for (uint64_t pause_usec = 5000;; pause_usec = pause_usec < 80000 ? pause_usec * 2 : pause_usec) {
-    result = try_open(ret, &found, flags, until_usec, error);
-    bool is_passing = result == -EAGAIN || (result == -ECONNRESET && pause_usec < 80000);
-    if (!is_passing || until_usec == 0 || usec_from_now(pause_usec) >= until_usec) {
-      return result;
-    }
-    struct timespec pause = {.tv_nsec = (long)pause_usec * 1000};
-    nanosleep(&pause, NULL);
-  }
-}
-
-tribune *tribune_ref(tribune *bus)
-{
-  if (bus != NULL) {
-    bus->refs++;
-  }
-  return bus;
-}
-
-/* Nobody wants the connection any more: it ends without a word to its slots. */
-static void abandon(tribune *bus)
-{
-  if (bus->process == getpid() && bus->phase != PHASE_ENDED) {
-    write_outbox(bus);
-  }
-  bus->phase = PHASE_ENDED;
-  struct slot_list *lists[] = {&bus->requests, &bus->registrations, &bus->retiring};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-    while (lists[i]->first != NULL) {
-      slot_finish(lists[i]->first);
-    }
-  }
-  while (bus->messages != NULL) {
-    message_unlist(bus->messages);
-  }
-}
-
-tribune *tribune_unref(tribune *bus)
-{
-  if (bus == NULL || --bus->refs > 0) {
-    return NULL;
-  }
-  abandon(bus);
-  close(bus->fd);
-  bus->fd = -1;
-  if (bus->pins == 0) {
-    bus_free(bus);
-  }
-  return NULL;
-}
-
-/* The input is over and handled: every slot learns it. */
-static void end_connection(tribune *bus)
-{
-  bus->phase = PHASE_ENDED;
-  /* So that the bus does not keep in force what nobody here handles any more. The number of the descriptor stays taken,
-     since the program may still poll it. */
-  shutdown(bus->fd, SHUT_RDWR);
-  outbox_end(&bus->outbox);
-  inbox_end(&bus->inbox);
-  dispatch_ending(bus);
-}
-
-/* ---- What programs call ---- */
-
-int tribune_flush(tribune *bus, uint64_t timeout_usec, tribune_error *error)
-{
-  int result = bus_check(bus);
-  tribune_slot *slot = result < 0 ? NULL : slot_new(SLOT_FLUSH, NULL, NULL);
-  if (slot == NULL) {
-    return error_number(error, result < 0 ? result : -ENOMEM);
-  }
-  /* Frames are handled in their order: the reply to the last one says that the bus has handled all. */
-  slot->serial = bus_next_serial(bus);
-  struct wire_writer writer = {0};
-  frame_begin(&writer, WIRE_KIND_CANCEL, 0, slot->serial);
-  wire_write_cancel(&writer, &(struct wire_cancel){.target = 0});
-  frame_end(&writer, NULL, NULL, NULL, 0);
-  result = bus_send(bus, &writer, -1, 0);
-  if (result < 0) {
-    slot_free(slot);
-    return error_number(error, result);
-  }
-  slot_begin(slot, bus, &slot);
-  tribune_message *message;
-  result = bus_await_result(bus, slot, usec_from_now(timeout_usec), &message, error);
-  if (result == 0) {
-    tribune_message_unref(message);
-  }
-  return result;
-}
-
-int tribune_get_id(tribune *bus, uint64_t *ret)
-{
-  if (bus == NULL || ret == NULL) {
-    return -EINVAL;
-  }
-  if (bus->id == 0) {
-    return -EAGAIN;
-  }
-  *ret = bus->id;
-  return 0;
-}
-
-size_t tribune_get_payload_max(tribune *bus)
-{
-  return bus == NULL ? 0 : bus->payload_max;
-}
-
-int tribune_get_fd(tribune *bus)
-{
-  int result = bus_check(bus);
-  return result < 0 ? result : bus->fd;
-}
-
-int tribune_get_events(tribune *bus)
-{
-  int result = bus_check(bus);
-  return result < 0 ? result : POLLIN | (bus->outbox.is_stuck ? POLLOUT : 0);
-}
-
-int tribune_get_timeout(tribune *bus, uint64_t *ret_usec)
-{
-  int result = bus_check(bus);
-  if (result < 0 || ret_usec == NULL) {
-    return result < 0 ? result : -EINVAL;
-  }
-  *ret_usec = UINT64_MAX;
-  if (bus->inbox.first != NULL || bus->is_input_over) {
-    *ret_usec = 0;
-  } else if (bus->outbox.retry_usec > 0) {
-    *ret_usec = bus->outbox.retry_usec;
-  } else if (bus->phase == PHASE_GREETING) {
-    *ret_usec = bus->greeting_until_usec;
-  }
-  return 0;
-}
-
-/* Handles what waits, but not what arrives while callbacks wait. Returns whether there was anything. */
-static bool handle_inbox(tribune *bus)
-{
-  bool has_handled = false;
-  uint64_t last = bus->inbox.sequence;
-  while (bus->phase != PHASE_ENDED && bus->inbox.first != NULL && bus->inbox.first->sequence <= last) {
-    struct frame *frame = inbox_take(&bus->inbox);
-    int result = dispatch(bus, frame);
-    frame_unref(frame);
-    has_handled = true;
-    if (result < 0) {
-      tribune_error error;
-      error_number(&error, result == -EPROTO ? -EBADMSG : result);
-      bus_break(bus, &error);
-      /* What stands behind it would be handled in the wrong state. */
-      inbox_end(&bus->inbox);
-      break;
-    }
-  }
-  return has_handled;
-}
-
-int tribune_process(tribune *bus, tribune_error *error)
-{
-  int result = bus_check(bus);
-  if (result < 0) {
-    return error_number(error, result);
-  }
-  if (bus->is_processing) {
-    return error_set(error, -EBUSY, TRIBUNE_ERROR_INVALID_ARGUMENT, "tribune_process() is running already");
-  }
-  bus->is_processing = true;
-  bus->pins++;
-  write_outbox(bus);
-  bool is_something = bus->inbox.first == NULL && read_inbox(bus);
-  if (bus->phase == PHASE_GREETING && now_usec() >= bus->greeting_until_usec) {
-    tribune_error late;
-    error_set(&late, -ETIMEDOUT, TRIBUNE_ERROR_UNREACHABLE, "the bus did not send a welcome");
-    bus_break(bus, &late);
-  }
-  is_something = handle_inbox(bus) || is_something;
-  result = is_something;
-  if (bus->phase != PHASE_ENDED && bus->is_input_over && bus->inbox.first == NULL) {
-    result = bus->ending->error->number;
-    if (error != NULL) {
-      *error = *bus->ending->error;
-    }
-    end_connection(bus);
-  }
-  bus->is_processing = false;
-  if (--bus->pins == 0 && bus->refs == 0) {
-    bus_free(bus);
-  }
-  return result;
-}
-
-int tribune_wait(tribune *bus, uint64_t timeout_usec)
-{
-  uint64_t wake;
-  int result = tribune_get_timeout(bus, &wake);
-  if (result < 0) {
-    return result;
-  }
-  uint64_t now = now_usec();
-  uint64_t until = usec_from_now(timeout_usec);
-  bool is_ours = wake <= until && wake != UINT64_MAX;
-  until = is_ours ? wake : until;
-  uint64_t span = until > now ? until - now : 0;
-  struct timespec timeout = {.tv_sec = (time_t)(span / 1000000), .tv_nsec = (long)(span % 1000000) * 1000};
-  struct pollfd waiting = {.fd = bus->fd, .events = (short)tribune_get_events(bus)};
-  int count = ppoll(&waiting, 1, until == UINT64_MAX ? NULL : &timeout, NULL);
-  return count < 0 ? -errno : count > 0 || is_ours;
 }

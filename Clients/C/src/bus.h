@@ -55,8 +55,14 @@ struct tribune {
 /* 0 if requests can be made: -EINVAL without a connection, -ECHILD in a child process, -ENOTCONN after the end. */
 int bus_check(const tribune *bus);
 uint64_t bus_next_serial(tribune *bus);
-/* Whether a request with so much userInfo can be sent: -EMSGSIZE if not, -ENOBUFS if too much waits. */
-int bus_require_capacity(const tribune *bus, size_t payload);
+/* -ENOBUFS if so much waits that no further request should be added. */
+int bus_require_capacity(const tribune *bus);
+/* Finds out the size of a text. -EMSGSIZE if the bus does not accept so much, -EINVAL if there is nothing. */
+int bus_require_payload(const tribune *bus, const void *data, size_t *size);
+/* Writes what the kernel takes now. */
+void bus_write(tribune *bus);
+/* Reads once. Returns whether anything has come, or the end. */
+bool bus_read(tribune *bus);
 /* Sends a frame, and takes the bytes over whether or not that succeeds. The file is -1 for none. */
 int bus_send(tribune *bus, struct wire_writer *writer, int file, size_t file_length);
 /* Ends the input, with `ending` saying why; the first reason stands. */

@@ -70,7 +70,7 @@ static int require_delegate(const tribune *bus, const char *const *patterns, con
     }
   }
   result = require_object(object, NULL);
-  return result < 0 ? result : bus_require_capacity(bus, 0);
+  return result < 0 ? result : bus_require_capacity(bus);
 }
 
 int tribune_delegate(tribune *bus, tribune_slot **ret, const char *const *patterns, const char *object,
@@ -163,11 +163,8 @@ int tribune_fail(tribune_message *question, const char *reason)
 int tribune_answer_value(tribune_message *question, const void *value, size_t size)
 {
   int result = require_open(question);
-  if (size == TRIBUNE_STRING) {
-    size = value == NULL ? 0 : strlen(value);
-  }
-  if (result == 0 && size > question->bus->payload_max) {
-    result = -EMSGSIZE;
+  if (result == 0) {
+    result = bus_require_payload(question->bus, value, &size);
   }
   return result < 0 ? result : answer(question, WIRE_ANSWER_KIND_VALUE, value, size);
 }
@@ -206,7 +203,7 @@ int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const ch
     return -EINVAL;
   }
   if ((pattern[0] != '\0' && (result = require_pattern(pattern, NULL)) < 0)
-      || (result = require_object(object, NULL)) < 0 || (result = bus_require_capacity(bus, 0)) < 0) {
+      || (result = require_object(object, NULL)) < 0 || (result = bus_require_capacity(bus)) < 0) {
     return result;
   }
   tribune_slot *slot = slot_new(SLOT_HOLD, callback, userdata);

@@ -45,13 +45,12 @@ static int require_posting(const tribune *bus, struct posting *posting, tribune_
       || options->reserved[0] != 0 || options->reserved[1] != 0) {
     return error_set(error, -EINVAL, TRIBUNE_ERROR_INVALID_ARGUMENT, "options that this version does not have");
   }
-  if (posting->size == TRIBUNE_STRING) {
-    posting->size = posting->user_info == NULL ? 0 : strlen(posting->user_info);
-  }
   if ((result = require_name(posting->name, error)) < 0 || (result = require_object(posting->object, error)) < 0) {
     return result;
   }
-  result = bus_require_capacity(bus, posting->size);
+  if ((result = bus_require_payload(bus, posting->user_info, &posting->size)) == 0) {
+    result = bus_require_capacity(bus);
+  }
   return result < 0 ? error_number(error, result) : 0;
 }
 
@@ -64,10 +63,10 @@ static int send_post(tribune *bus, const struct posting *posting, uint64_t seria
   };
   int file = -1;
   if (bus->accepts_files && posting->size >= WIRE_DESCRIPTOR_PAYLOAD_LENGTH) {
+    /* Without a file, because this process has as many as it may, the userInfo goes into the frame. */
     file = memory_seal(posting->user_info, posting->size);
-    if (file < 0) {
-      return file;
-    }
+  }
+  if (file >= 0) {
     post.length = (uint32_t)posting->size;
     flags |= WIRE_FRAME_FLAGS_DESCRIPTOR;
   }
@@ -175,7 +174,7 @@ int tribune_observe(tribune *bus, tribune_slot **ret, const char *pattern, const
   }
   pattern = pattern == NULL ? "" : pattern;
   if ((pattern[0] != '\0' && (result = require_pattern(pattern, NULL)) < 0)
-      || (result = require_object(object, NULL)) < 0 || (result = bus_require_capacity(bus, 0)) < 0) {
+      || (result = require_object(object, NULL)) < 0 || (result = bus_require_capacity(bus)) < 0) {
     return result;
   }
   tribune_slot *slot = slot_new(SLOT_OBSERVATION, callback, userdata);

@@ -35,13 +35,10 @@ static int begin_ask(tribune *bus, const char *name, const char *object, const v
   if (wire_text_of(options->override_reason).length > WIRE_REASON_LENGTH) {
     return error_set(error, -EINVAL, TRIBUNE_ERROR_INVALID_ARGUMENT, "the reason of an override is too long");
   }
-  if (size == TRIBUNE_STRING) {
-    size = user_info == NULL ? 0 : strlen(user_info);
-  }
   if ((result = require_name(name, error)) < 0 || (result = require_object(object, error)) < 0) {
     return result;
   }
-  if ((result = bus_require_capacity(bus, size)) < 0) {
+  if ((result = bus_require_payload(bus, user_info, &size)) < 0 || (result = bus_require_capacity(bus)) < 0) {
     return error_number(error, result);
   }
   tribune_slot *slot = slot_new(SLOT_ASK, callback, userdata);

@@ -229,6 +229,9 @@ static void test_what_is_no_name_is_refused(void)
     CHECK(error.message[0] != '\0' && strpbrk(error.message, "\x1b\xff") == NULL);
     CHECK_EQUAL(tribune_post(bus, table[i].name, table[i].object, NULL, 0, NULL), table[i].result);
   }
+  CHECK_EQUAL(tribune_post(bus, "a.b", NULL, NULL, 1, NULL), -EINVAL);
+  SUCCEED(tribune_post(bus, "a.b", NULL, NULL, TRIBUNE_STRING, NULL), NULL);
+  CHECK_EQUAL(tribune_post(bus, "a.b", NULL, NULL, 0, &(tribune_post_options){.flags = 16}), -EINVAL);
   CHECK_EQUAL(tribune_observe(bus, NULL, "a.b*", NULL, 0, record_message, NULL), -EINVAL);
   CHECK_EQUAL(tribune_observe(bus, NULL, "a.b", NULL, 0, NULL, NULL), -EINVAL);
   tribune_unref(bus);

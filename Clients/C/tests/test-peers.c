@@ -668,6 +668,129 @@ static void test_a_bus_that_does_not_read_costs_bounded_memory(void)
   end();
 }
 
+/* Receives all that waits, with its files, and closes these. */
+static void receive_everything(void)
+{
+  char data[4096];
+  union {
+    struct cmsghdr header;
+    char space[CMSG_SPACE(32 * sizeof(int))];
+  } control;
+  struct iovec part = {data, sizeof data};
+  for (;;) {
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    if (recvmsg(peer, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0) {
+      return;
+    }
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (header != NULL) {
+      int fd;
+      memcpy(&fd, CMSG_DATA(header), sizeof fd);
+      close(fd);
+    }
+  }
+}
+
+static uint64_t timeout_of(tribune *one)
+{
+  uint64_t usec;
+  SUCCEED(tribune_get_timeout(one, &usec), NULL);
+  return usec;
+}
+
+static void test_a_bus_that_does_not_receive_files_costs_bounded_memory(void)
+{
+  begin();
+  greet();
+  size_t size = (size_t)1 << 24;
+  char *data = calloc(1, size);
+  CHECK(data != NULL);
+  for (unsigned i = 0; i < 4; i++) {
+    SUCCEED(tribune_post(bus, "a.b", NULL, data, size, NULL), NULL);
+    CHECK_EQUAL(timeout_of(bus), -1);
+  }
+  /* The next one waits until the bus has received the others, which no descriptor tells. */
+  SUCCEED(tribune_post(bus, "a.b", NULL, data, size, NULL), NULL);
+  CHECK(timeout_of(bus) != UINT64_MAX);
+  CHECK_EQUAL(tribune_get_events(bus), POLLIN);
+  CHECK_EQUAL(tribune_post(bus, "a.b", NULL, NULL, 0, NULL), -ENOBUFS);
+  receive_everything();
+  while (timeout_of(bus) != UINT64_MAX) {
+    CHECK_EQUAL(tribune_wait(bus, UINT64_MAX), 1);
+    SUCCEED(tribune_process(bus, NULL), NULL);
+  }
+  receive_everything();
+  free(data);
+  end();
+}
+
+static void test_more_files_than_the_kernel_lets_pass_wait(void)
+{
+  if (getenv("TRIBUNE_UNDER_VALGRIND") != NULL) {
+    printf("test-peers: valgrind keeps limits on descriptors from the kernel\n");
+    return;
+  }
+  begin();
+  greet();
+  /* The limit is that of users without privileges. */
+  CHECK(geteuid() != 0 || seteuid(65534) == 0);
+  struct rlimit limit;
+  CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = 256;
+  CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  char *data = calloc(1, 65536);
+  CHECK(data != NULL);
+  unsigned sent = 0;
+  while (timeout_of(bus) == UINT64_MAX) {
+    SUCCEED(tribune_post(bus, "a.b", NULL, data, 65536, NULL), NULL);
+    CHECK(++sent < 1000);
+  }
+  while (timeout_of(bus) != UINT64_MAX) {
+    receive_everything();
+    SUCCEED(tribune_wait(bus, UINT64_MAX), NULL);
+    SUCCEED(tribune_process(bus, NULL), NULL);
+  }
+  free(data);
+  end();
+}
+
+static void test_user_info_goes_into_the_frame_without_a_file(void)
+{
+  if (getenv("TRIBUNE_UNDER_VALGRIND") != NULL) {
+    printf("test-peers: valgrind keeps limits on descriptors from the kernel\n");
+    return;
+  }
+  begin();
+  greet();
+  char *data = calloc(1, 65536);
+  CHECK(data != NULL);
+  struct rlimit limit;
+  CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = 0;
+  CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  SUCCEED(tribune_post(bus, "a.b", NULL, data, 65536, NULL), NULL);
+  uint8_t header[HEADER_LENGTH];
+  CHECK_EQUAL(recv(peer, header, sizeof header, MSG_WAITALL), sizeof header);
+  struct header decoded;
+  CHECK_EQUAL(header_decode(header, &frame_limits_of_bus, &decoded), 0);
+  CHECK_EQUAL(header_payload_length(&decoded), 65536);
+  CHECK_EQUAL(decoded.flags, 0);
+  free(data);
+  end();
+}
+
+static void test_a_reply_that_is_not_valid_ends_the_connection(void)
+{
+  begin();
+  greet();
+  put_frame(WIRE_KIND_VERDICT, 0, 1, "abc", 3, NULL, NULL);
+  tribune_error error;
+  CHECK_EQUAL(tribune_ask(bus, "a.shouldB", NULL, NULL, 0, NULL, NULL, &error), -EPROTO);
+  CHECK_EQUAL(error.code, TRIBUNE_ERROR_PROTOCOL_VIOLATION);
+  expect_end(TRIBUNE_ERROR_PROTOCOL_VIOLATION);
+  end();
+}
+
 static void test_a_bus_that_has_gone_is_no_signal(void)
 {
   begin();
@@ -747,6 +870,11 @@ static const struct test tests[] = {
   {"a file that cannot be received is lost", test_a_file_that_cannot_be_received_is_lost},
   {"descriptors are closed on exec", test_descriptors_are_closed_on_exec},
   {"a bus that does not read costs bounded memory", test_a_bus_that_does_not_read_costs_bounded_memory},
+  {"a bus that does not receive files costs bounded memory",
+   test_a_bus_that_does_not_receive_files_costs_bounded_memory},
+  {"more files than the kernel lets pass wait", test_more_files_than_the_kernel_lets_pass_wait},
+  {"userInfo goes into the frame without a file", test_user_info_goes_into_the_frame_without_a_file},
+  {"a reply that is not valid ends the connection", test_a_reply_that_is_not_valid_ends_the_connection},
   {"a bus that has gone is no signal", test_a_bus_that_has_gone_is_no_signal},
   {"a bus that is silent is not waited for without end", test_a_bus_that_is_silent_is_not_waited_for_without_end},
   {"signals do not disturb", test_signals_do_not_disturb},
