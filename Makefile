@@ -141,6 +141,7 @@ check:
 fmt:
 	@tools/setup check
 	swift format format --in-place --recursive $(SWIFT_SOURCES)
+	$(MAKE) -C Clients/C fmt
 
 ## bench      measures the bus beside others, into docs/benchmarks (BENCH_OPTIONS=)
 bench: build

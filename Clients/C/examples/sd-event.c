@@ -95,7 +95,8 @@ int main(int argc, char **argv)
   if ((r = sd_event_default(&loop)) < 0 || (r = sd_event_add_signal(loop, NULL, SIGINT, NULL, NULL)) < 0
       || (r = sd_event_add_signal(loop, NULL, SIGTERM, NULL, NULL)) < 0
       || (r = sd_event_add_io(loop, &connection.io, tribune_get_fd(connection.bus),
-                              (uint32_t)tribune_get_events(connection.bus), handle_io, &connection)) < 0
+                              (uint32_t)tribune_get_events(connection.bus), handle_io, &connection))
+             < 0
       || (r = sd_event_add_time(loop, &connection.timer, CLOCK_MONOTONIC, UINT64_MAX, 1, handle_timer, &connection)) < 0
       || (r = sd_event_source_set_prepare(connection.io, prepare)) < 0
       || (r = tribune_observe(connection.bus, NULL, argc > 1 ? argv[1] : NULL, NULL, 0, handle, NULL)) < 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Feeds the decoders with any bytes: as a stream that comes in two pieces into the inbox, and as the fields of each kind
- * of frame. What was read is written and read again, and must be the same bytes then. Run by fuzz/run.
+ * Feeds the decoders with any bytes: as a stream that comes in two pieces into the inbox, and as the fields of each
+ * kind of frame. What was read is written and read again, and must be the same bytes then. Run by fuzz/run.
  */
 
 #include <stdlib.h>

@@ -9,18 +9,18 @@
  *
  * - A function that can fail returns a negative errno. Many also fill a tribune_error, which says why, for programs
  *   (`code`) and for people (`message`). It may be NULL, and is written on failure alone.
- * - The library has no threads, no global state, and sets no signal handlers. A connection, with all that comes from it,
- *   belongs to one thread at a time.
+ * - The library has no threads, no global state, and sets no signal handlers. A connection, with all that comes from
+ * it, belongs to one thread at a time.
  * - Callbacks run inside tribune_process() alone, one at a time. They may call every function here but
  *   tribune_process(), and may drop any reference, also that of their own slot and of the connection.
  * - Only functions that say so wait. While one waits, whatever else arrives is kept for the next tribune_process().
  * - Everything is registered in order: an observation or a delegate is in force for each frame that is sent behind it.
- * - The bus can be restarted, and even be killed, while connections stay: then nothing here notices. If the connection is
- *   lost nevertheless, the library does not connect again. tribune_process() returns the reason once, after every slot
+ * - The bus can be restarted, and even be killed, while connections stay: then nothing here notices. If the connection
+ * is lost nevertheless, the library does not connect again. tribune_process() returns the reason once, after every slot
  *   has received TRIBUNE_ENDED, and nothing is in force any more: no delegate, no hold, no observation. The program
  *   decides what that means to it, and opens another connection if it wants one.
- * - In a child after fork(), every function with a connection fails with -ECHILD, except that references can be dropped,
- *   which sends nothing.
+ * - In a child after fork(), every function with a connection fails with -ECHILD, except that references can be
+ * dropped, which sends nothing.
  * - Texts are UTF-8 with a terminating zero. userInfo is bytes, by convention JSON; the library does not look into it.
  * - In the structures of options, zero is the default for each member, and what is reserved has to be zero.
  */
@@ -94,7 +94,8 @@ typedef struct tribune_error {
 #define TRIBUNE_OPEN_POSTERS 1u
 
 /* Connects to the bus at `address`, or if that is NULL, where tribune(3) says. Waits for the bus's welcome, for
-   `timeout_usec`. With 0 it does not wait: requests can be made at once, and tribune_process() reports what goes wrong. */
+   `timeout_usec`. With 0 it does not wait: requests can be made at once, and tribune_process() reports what goes wrong.
+ */
 int tribune_open(tribune **ret, const char *address, unsigned flags, uint64_t timeout_usec, tribune_error *error);
 tribune *tribune_ref(tribune *bus);
 /* Closes the connection with the last reference, without waiting. Returns NULL. */
@@ -111,7 +112,8 @@ size_t tribune_get_payload_max(tribune *bus);
 int tribune_get_fd(tribune *bus);
 /* What to poll the descriptor for: POLLIN, perhaps with POLLOUT. It can change with every call. */
 int tribune_get_events(tribune *bus);
-/* When to call tribune_process() at the latest: microseconds of CLOCK_MONOTONIC, 0 for at once, UINT64_MAX for never. */
+/* When to call tribune_process() at the latest: microseconds of CLOCK_MONOTONIC, 0 for at once, UINT64_MAX for never.
+ */
 int tribune_get_timeout(tribune *bus, uint64_t *ret_usec);
 /* Sends what waits, reads what has arrived, and runs callbacks. Never waits. Returns whether there was anything; or the
    reason, once the connection has ended, and then -ENOTCONN. */
@@ -132,7 +134,7 @@ typedef enum tribune_type {
   TRIBUNE_ACKNOWLEDGED, /* The bus has taken the post. The request is over. */
   TRIBUNE_AWAITED,      /* All awaited observers are done, or the deadline is over. The request is over. */
   TRIBUNE_VERDICT,      /* The query has its verdict, or its values. The request is over. */
-  TRIBUNE_ENDED,        /* Nothing is in force any more, and the slot receives nothing else: tribune_message_get_error(). */
+  TRIBUNE_ENDED, /* Nothing is in force any more, and the slot receives nothing else: tribune_message_get_error(). */
 } tribune_type;
 
 /* Receives what happens to a slot. Ignore types that you do not know: later versions have more. */
@@ -142,8 +144,8 @@ typedef void (*tribune_callback)(tribune_slot *slot, tribune_message *message, v
    request back, and the callback is not run again. With NULL, it lasts as long as the connection. */
 tribune_slot *tribune_slot_ref(tribune_slot *slot);
 tribune_slot *tribune_slot_unref(tribune_slot *slot);
-/* 1 while the registration is in force, 0 as long as the bus has not confirmed it, or while a request is under way; once
-   it is over, -ENOTCONN. */
+/* 1 while the registration is in force, 0 as long as the bus has not confirmed it, or while a request is under way;
+   once it is over, -ENOTCONN. */
 int tribune_slot_is_in_force(tribune_slot *slot);
 /* Waits until the registration is in force. Fails with the bus's reason if it is refused. */
 int tribune_slot_wait(tribune_slot *slot, uint64_t timeout_usec, tribune_error *error);
@@ -296,8 +298,8 @@ int tribune_post(tribune *bus, const char *name, const char *object, const void 
 /* Waits until the bus has taken the post, or has refused it. */
 int tribune_post_acknowledged(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
                               const tribune_post_options *options, tribune_error *error);
-/* Waits until all awaited observers are done, or the deadline is over. Returns whether all of them are done. `ret`, which
-   may be NULL, gets the TRIBUNE_AWAITED. */
+/* Waits until all awaited observers are done, or the deadline is over. Returns whether all of them are done. `ret`,
+   which may be NULL, gets the TRIBUNE_AWAITED. */
 int tribune_post_awaited(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
                          const tribune_post_options *options, tribune_message **ret, tribune_error *error);
 /* The same two without waiting: the callback receives TRIBUNE_ACKNOWLEDGED, TRIBUNE_AWAITED or TRIBUNE_ENDED. */
@@ -343,8 +345,8 @@ typedef struct tribune_ask_options {
   uint64_t reserved[2];
 } tribune_ask_options;
 
-/* Asks, and waits for the verdict. Returns 1 if it is allowed, or if there is a value; 0 if it is vetoed, or if there is
-   none. So only a positive result allows anything. `ret`, which may be NULL, gets the TRIBUNE_VERDICT. */
+/* Asks, and waits for the verdict. Returns 1 if it is allowed, or if there is a value; 0 if it is vetoed, or if there
+   is none. So only a positive result allows anything. `ret`, which may be NULL, gets the TRIBUNE_VERDICT. */
 int tribune_ask(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
                 const tribune_ask_options *options, tribune_message **ret, tribune_error *error);
 /* The same without waiting: the callback receives TRIBUNE_PROGRESS, then TRIBUNE_VERDICT or TRIBUNE_ENDED. */
@@ -353,26 +355,26 @@ int tribune_ask_async(tribune *bus, tribune_slot **ret, const char *name, const 
 
 /* ---- Delegates and holds: tribune_delegate(3), tribune_hold(3) ---- */
 
-#define TRIBUNE_DELEGATE_SET 1u              /* Replaces the other delegates of the object. */
+#define TRIBUNE_DELEGATE_SET 1u                /* Replaces the other delegates of the object. */
 #define TRIBUNE_DELEGATE_ABSTAIN_ON_FAILURE 2u /* A failure or a timeout counts as no opinion, and not as a veto. */
 
 typedef struct tribune_delegate_options {
-  unsigned flags;               /* TRIBUNE_DELEGATE_… */
-  int32_t order;                /* Its place in the chain: lower is asked first. */
-  uint32_t timeout_ms;          /* How long it may be silent; 0 is the bus's own setting. */
+  unsigned flags;      /* TRIBUNE_DELEGATE_… */
+  int32_t order;       /* Its place in the chain: lower is asked first. */
+  uint32_t timeout_ms; /* How long it may be silent; 0 is the bus's own setting. */
   uint32_t reserved32;
   const char *label;            /* For people, in verdicts and lists. */
   const char *const *protocols; /* Those that it conforms to; the last is NULL. */
   uint64_t reserved[2];
 } tribune_delegate_options;
 
-/* Joins the delegate chain of the object, NULL for any object, for questions whose name matches one of the patterns, the
-   last of which is NULL. It also receives the will and did notifications that match. */
+/* Joins the delegate chain of the object, NULL for any object, for questions whose name matches one of the patterns,
+   the last of which is NULL. It also receives the will and did notifications that match. */
 int tribune_delegate(tribune *bus, tribune_slot **ret, const char *const *patterns, const char *object,
                      const tribune_delegate_options *options, tribune_callback callback, void *userdata);
 
-/* Each question is answered once, in the callback, or later if the program keeps a reference: with one of these, or with
-   tribune_fail(). -ESTALE if it was answered or withdrawn. If the last reference is dropped without an answer, the
+/* Each question is answered once, in the callback, or later if the program keeps a reference: with one of these, or
+   with tribune_fail(). -ESTALE if it was answered or withdrawn. If the last reference is dropped without an answer, the
    delegate has failed. Reasons may be NULL; what is longer than 4,096 bytes is cut. */
 int tribune_approve(tribune_message *question);
 int tribune_veto(tribune_message *question, const char *reason);

@@ -12,8 +12,9 @@ int main(void)
   }
   /* Later observers see it, too. */
   tribune_post_options options = {.flags = TRIBUNE_POST_RETAIN};
-  if (tribune_post_acknowledged(bus, "weather.didChange", "city/rome", "{\"sky\": \"clear\"}", TRIBUNE_STRING,
-                                &options, &error) < 0) {
+  if (tribune_post_acknowledged(bus, "weather.didChange", "city/rome", "{\"sky\": \"clear\"}", TRIBUNE_STRING, &options,
+                                &error)
+      < 0) {
     fprintf(stderr, "refused: %s\n", error.message);
   }
   /* Others get time to write what they have in memory. */

@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "error.h"
 
-/* How much longer a function waits than the bus may take. */
+/* How much longer than the bus's deadline a function waits. */
 #define GRACE_USEC 5000000u
 
 int bus_check(const tribune *bus)
@@ -77,7 +77,7 @@ int bus_send(tribune *bus, struct wire_writer *writer, int file, size_t file_len
   bool was_waiting = bus->outbox.first != NULL;
   int result = outbox_add(&bus->outbox, writer->data, writer->length, file, file_length);
   *writer = (struct wire_writer){0};
-  /* What waits already waits for the kernel. */
+  /* If frames are queued, the kernel has refused more. */
   if (result == 0 && !was_waiting) {
     bus_write(bus);
   }
@@ -101,8 +101,8 @@ static int take_welcome(tribune *bus, const struct frame *frame, tribune_error *
   }
   bus->phase = PHASE_OPEN;
   bus->id = welcome.connection;
-  bus->payload_max = welcome.payload_max < WIRE_PAYLOAD_LENGTH_CEILING ? welcome.payload_max
-                                                                       : WIRE_PAYLOAD_LENGTH_CEILING;
+  bus->payload_max =
+      welcome.payload_max < WIRE_PAYLOAD_LENGTH_CEILING ? welcome.payload_max : WIRE_PAYLOAD_LENGTH_CEILING;
   bus->deadline_default_ms = welcome.deadline_default;
   bus->accepts_files = (bus->inbox.hello.capabilities & ACCEPTS_DESCRIPTORS) != 0;
   return 0;
@@ -172,9 +172,10 @@ int bus_pump(tribune *bus, uint64_t until_usec)
 {
   bus_write(bus);
   uint64_t now = now_usec();
-  uint64_t wake = bus->outbox.retry_usec > 0 && bus->outbox.retry_usec < until_usec ? bus->outbox.retry_usec : until_usec;
+  uint64_t wake =
+      bus->outbox.retry_usec > 0 && bus->outbox.retry_usec < until_usec ? bus->outbox.retry_usec : until_usec;
   uint64_t span = wake > now ? wake - now : 0;
-  /* Of a long time, the caller makes several. */
+  /* The caller calls again after an hour. */
   struct timespec timeout = {.tv_sec = (time_t)(span / 1000000 < 3600 ? span / 1000000 : 3600),
                              .tv_nsec = (long)(span % 1000000) * 1000};
   struct pollfd waiting = {.fd = bus->fd, .events = (short)(POLLIN | (bus->outbox.is_stuck ? POLLOUT : 0))};
@@ -197,7 +198,7 @@ static bool is_reply(const struct frame *frame, uint64_t serial)
 
 int bus_await_reply(tribune *bus, uint64_t serial, uint64_t until_usec, struct frame ***ret, tribune_error *error)
 {
-  /* Nothing else takes frames out meanwhile, so each is looked at once. */
+  /* Nothing else removes frames meanwhile, so each is examined once. */
   struct frame **link = &bus->inbox.first;
   for (;;) {
     for (; *link != NULL; link = &(*link)->next) {
@@ -219,8 +220,7 @@ int bus_await_reply(tribune *bus, uint64_t serial, uint64_t until_usec, struct f
   }
 }
 
-int bus_await_result(tribune *bus, tribune_slot *slot, uint64_t until_usec, tribune_message **ret,
-                     tribune_error *error)
+int bus_await_result(tribune *bus, tribune_slot *slot, uint64_t until_usec, tribune_message **ret, tribune_error *error)
 {
   struct frame **link;
   tribune_error why;

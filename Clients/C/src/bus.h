@@ -5,9 +5,9 @@
 /*
  * A connection: its socket, its slots, and how it ends.
  *
- * What arrives goes into the inbox, and from there to slots in tribune_process() alone. Functions that wait read, too, and
- * pick the frame that they wait for out of the inbox. The input is over when the bus has closed the connection, or has
- * sent what cannot be read; what has arrived before is handled first, then the connection ends.
+ * What arrives goes into the inbox, and from there to slots in tribune_process() alone. Functions that wait read, too,
+ * and pick the frame that they wait for out of the inbox. The input is over when the bus has closed the connection, or
+ * has sent what cannot be read; what has arrived before is handled first, then the connection ends.
  */
 
 #include "address.h"
@@ -24,7 +24,7 @@ enum phase {
 struct tribune {
   unsigned refs; /* The program's. */
   unsigned pins; /* The library's own. */
-  pid_t process; /* The connection belongs to it, and to no child of it. */
+  pid_t process; /* The process that opened the connection. */
   int fd;
   enum phase phase;
   bool is_processing;
@@ -42,22 +42,22 @@ struct tribune {
   struct slot_list registrations;
   struct slot_list requests;
   struct slot_list retiring;
-  tribune_message *messages; /* Those that can be answered or concluded. */
+  tribune_message *messages; /* Open questions, and awaited notifications without an acknowledgement. */
 
-  /* Those of which the bus has told, by their slots. */
+  /* Known posters, indexed by the slot that the bus gives them. */
   struct poster **posters;
   size_t poster_count;
 
-  /* What every slot receives at the end. Made at the beginning, so that no lack of memory can prevent it. */
+  /* The message that ends all slots. Allocated with the connection, so that it cannot fail for lack of memory. */
   tribune_message *ending;
 };
 
 /* 0 if requests can be made: -EINVAL without a connection, -ECHILD in a child process, -ENOTCONN after the end. */
 int bus_check(const tribune *bus);
 uint64_t bus_next_serial(tribune *bus);
-/* -ENOBUFS if so much waits that no further request should be added. */
+/* -ENOBUFS while the outbox is full. */
 int bus_require_capacity(const tribune *bus);
-/* Finds out the size of a text. -EMSGSIZE if the bus does not accept so much, -EINVAL if there is nothing. */
+/* Resolves TRIBUNE_STRING. -EMSGSIZE if userInfo is too long for the bus, -EINVAL if it is NULL and not empty. */
 int bus_require_payload(const tribune *bus, const void *data, size_t *size);
 /* Writes what the kernel takes now. */
 void bus_write(tribune *bus);
@@ -65,16 +65,16 @@ void bus_write(tribune *bus);
 bool bus_read(tribune *bus);
 /* Sends a frame, and takes the bytes over whether or not that succeeds. The file is -1 for none. */
 int bus_send(tribune *bus, struct wire_writer *writer, int file, size_t file_length);
-/* Ends the input, with `ending` saying why; the first reason stands. */
+/* Ends the input with this reason, unless it has ended already. */
 void bus_break(tribune *bus, const tribune_error *error);
 /* Whether a frame says that the bus closes the connection, and why. */
 bool bus_is_closed_by(const struct frame *frame, tribune_error *error);
-/* Writes, waits until then and reads once. -ETIMEDOUT. */
+/* Writes, waits until something arrives, and reads once. -ETIMEDOUT at the given time. */
 int bus_pump(tribune *bus, uint64_t until_usec);
 /* Until when a function waits for a reply that the bus gives after so many milliseconds at most; 0 is the bus's own
    setting. */
 uint64_t bus_deadline_usec(const tribune *bus, uint32_t deadline_ms);
-/* Waits for the reply with this serial, and leaves it in the inbox, where `*ret` leads to it. */
+/* Waits for the reply with this serial. It stays in the inbox, and `*ret` is the link to it. */
 int bus_await_reply(tribune *bus, uint64_t serial, uint64_t until_usec, struct frame ***ret, tribune_error *error);
 /* Waits for the reply to a slot's request, and ends the slot. A refusal is an error. */
 int bus_await_result(tribune *bus, tribune_slot *slot, uint64_t until_usec, tribune_message **ret,

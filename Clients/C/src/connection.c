@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "error.h"
 
-/* How long a bus may take for its welcome if nobody waits for it. */
+/* Time limit for the welcome if tribune_open() does not wait for it. */
 #define GREETING_USEC 30000000u
 
 /* ---- Beginning and end ---- */
@@ -130,7 +130,7 @@ tribune *tribune_ref(tribune *bus)
   return bus;
 }
 
-/* Nobody wants the connection any more: it ends without a word to its slots. */
+/* The last reference was dropped: the connection ends, and no callback runs. */
 static void abandon(tribune *bus)
 {
   if (bus->process == getpid() && bus->phase != PHASE_ENDED) {
@@ -162,11 +162,11 @@ tribune *tribune_unref(tribune *bus)
   return NULL;
 }
 
-/* The input is over and handled: every slot learns it. */
+/* The input is over and handled: tells every slot. */
 static void end_connection(tribune *bus)
 {
   bus->phase = PHASE_ENDED;
-  /* So that the bus does not keep in force what nobody here handles any more. The number of the descriptor stays taken,
+  /* The bus must not keep in force what nobody here handles any more. The number of the descriptor stays taken,
      since the program may still poll it. */
   shutdown(bus->fd, SHUT_RDWR);
   outbox_end(&bus->outbox);
@@ -249,7 +249,7 @@ int tribune_get_timeout(tribune *bus, uint64_t *ret_usec)
   return 0;
 }
 
-/* Handles what waits, but not what arrives while callbacks wait. Returns whether there was anything. */
+/* Handles the queued frames, but none that arrive while callbacks wait. Returns whether there were any. */
 static bool handle_inbox(tribune *bus)
 {
   bool has_handled = false;
@@ -263,7 +263,7 @@ static bool handle_inbox(tribune *bus)
       tribune_error error;
       error_number(&error, result == -EPROTO ? -EBADMSG : result);
       bus_break(bus, &error);
-      /* What stands behind it would be handled in the wrong state. */
+      /* The frames behind it would be handled in the wrong state. */
       inbox_end(&bus->inbox);
       break;
     }

@@ -23,7 +23,7 @@ static size_t count_of(const char *const *texts)
   return count;
 }
 
-/* A list of texts, whose bytes the caller frees. */
+/* Encodes a list of texts. The caller frees the writer. */
 static struct wire_elements elements_of(const char *const *texts, size_t count, struct wire_writer *writer)
 {
   for (size_t i = 0; i < count; i++) {
@@ -90,14 +90,14 @@ int tribune_delegate(tribune *bus, tribune_slot **ret, const char *const *patter
   slot->serial = bus_next_serial(bus);
   struct wire_writer texts[2] = {{0}, {0}};
   struct wire_attach attach = {
-    .order = options->order,
-    .failure_policy = (options->flags & TRIBUNE_DELEGATE_ABSTAIN_ON_FAILURE) != 0 ? WIRE_FAILURE_POLICY_ABSTAIN
-                                                                                  : WIRE_FAILURE_POLICY_VETO,
-    .timeout = options->timeout_ms,
-    .label = wire_text_of(options->label),
-    .patterns = elements_of(patterns, count_of(patterns), &texts[0]),
-    .is_set = (options->flags & TRIBUNE_DELEGATE_SET) != 0,
-    .protocols = elements_of(options->protocols, count_of(options->protocols), &texts[1]),
+      .order = options->order,
+      .failure_policy = (options->flags & TRIBUNE_DELEGATE_ABSTAIN_ON_FAILURE) != 0 ? WIRE_FAILURE_POLICY_ABSTAIN
+                                                                                    : WIRE_FAILURE_POLICY_VETO,
+      .timeout = options->timeout_ms,
+      .label = wire_text_of(options->label),
+      .patterns = elements_of(patterns, count_of(patterns), &texts[0]),
+      .is_set = (options->flags & TRIBUNE_DELEGATE_SET) != 0,
+      .protocols = elements_of(options->protocols, count_of(options->protocols), &texts[1]),
   };
   struct wire_writer writer = {0};
   frame_begin(&writer, WIRE_KIND_ATTACH, 0, slot->serial);
@@ -175,8 +175,7 @@ int tribune_defer(tribune_message *question, uint32_t extension_ms, const char *
   if (result < 0) {
     return result;
   }
-  struct wire_defer fields = {
-    .query = question->query, .delegate = question->delegate, .extension = extension_ms};
+  struct wire_defer fields = {.query = question->query, .delegate = question->delegate, .extension = extension_ms};
   struct wire_writer writer = {0};
   frame_begin(&writer, WIRE_KIND_DEFER, 0, bus_next_serial(question->bus));
   wire_write_defer(&writer, &fields);
@@ -213,8 +212,8 @@ int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const ch
   }
   slot->serial = bus_next_serial(bus);
   struct wire_hold hold = {
-    .expiry = options->lifetime_ms == 0 ? 0 : now * 1000 + options->lifetime_ms * 1000000,
-    .label = wire_text_of(options->label),
+      .expiry = options->lifetime_ms == 0 ? 0 : now * 1000 + options->lifetime_ms * 1000000,
+      .label = wire_text_of(options->label),
   };
   struct wire_writer writer = {0};
   frame_begin(&writer, WIRE_KIND_HOLD, 0, slot->serial);

@@ -69,7 +69,7 @@ void posters_free(tribune *bus)
 
 /* ---- Notifications ---- */
 
-/* The slots that a frame is for, each pinned. A callback can take back any of them. */
+/* The slots that receive a frame. They are pinned, since a callback can drop any of them. */
 struct receivers {
   tribune_slot **slots;
   size_t count;
@@ -80,7 +80,7 @@ static bool is_for(const tribune_slot *slot, const struct frame *frame)
 {
   return slot->state == SLOT_IN_FORCE && frame->sequence > slot->live_since
          && (frame->header.kind == WIRE_KIND_POST ? slot_matches(slot, frame_name(frame), frame_object(frame))
-                                                   : slot_receives(slot));
+                                                  : slot_receives(slot));
 }
 
 static int collect(const tribune *bus, const struct frame *frame, struct receivers *receivers)
@@ -152,7 +152,7 @@ static int deliver_awaited(tribune *bus, struct frame *frame, const struct recei
     if (!slot->is_awaited) {
       continue;
     }
-    /* After the end of the connection, and for an observer that was taken back, there is nobody to report. */
+    /* An earlier callback may have dropped the slot, or the connection. */
     tribune_message *message = bus->phase == PHASE_ENDED ? NULL : message_new(TRIBUNE_NOTIFICATION, frame);
     if (message == NULL || slot->state != SLOT_IN_FORCE) {
       acknowledgement_settle(bus, acknowledgement, "the observation was taken back");
@@ -207,7 +207,8 @@ int deliver_post(tribune *bus, struct frame *frame)
   if (result < 0) {
     return result;
   }
-  if (is_awaited && (frame->is_unreadable ? receivers.awaited > 0 : receivers.awaited == 0 && is_retiring(bus, frame))) {
+  if (is_awaited
+      && (frame->is_unreadable ? receivers.awaited > 0 : receivers.awaited == 0 && is_retiring(bus, frame))) {
     const char *why = frame->is_unreadable ? "its userInfo could not be received" : "the observation was taken back";
     result = send_done(bus, frame->header.sender, frame->header.serial, true, why);
   }
@@ -241,8 +242,7 @@ int deliver_retained(tribune *bus, struct frame *frame)
   if (slot == NULL) {
     return 0;
   }
-  tribune_message *message =
-    frame->is_unreadable ? message_new(TRIBUNE_LOST, NULL) : notification_of(bus, frame);
+  tribune_message *message = frame->is_unreadable ? message_new(TRIBUNE_LOST, NULL) : notification_of(bus, frame);
   if (message == NULL) {
     return -ENOMEM;
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Brings each frame to the slots that it is for. A frame for none is no error: a `cancel` and a reply can cross. */
+/* Routes each frame to its slots. A frame without a slot is no error, since a `cancel` and a reply can cross. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ int dispatch_reply(const tribune_slot *slot, struct frame *frame, tribune_messag
   return result < 0 ? error_number(error, result) : 0;
 }
 
-/* The slot is over, and its callback receives why. */
+/* Ends a slot, and tells its callback why. */
 static int end_slot(tribune_slot *slot, const tribune_error *error)
 {
   tribune_message *message = message_of_error(error);
@@ -152,7 +152,7 @@ static int handle_concluded(tribune *bus, struct frame *frame)
   return 0;
 }
 
-/* Delegates that cannot learn how their queries end are told that these are cancelled. */
+/* Concludes open questions as cancelled: of one delegate, or of all if `slot` is NULL. */
 static void cancel_questions(tribune *bus, const tribune_slot *slot)
 {
   tribune_message *question = bus->messages;

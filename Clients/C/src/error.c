@@ -9,7 +9,7 @@
 #include "names.h"
 #include "wire.h"
 
-/* What is cut ends at a character's boundary, and nothing acts on a terminal. */
+/* Replaces control characters and invalid UTF-8, and drops a character that was cut in half. */
 static void make_printable(char *text, bool is_cut)
 {
   unsigned char *at = (unsigned char *)text;

@@ -6,7 +6,7 @@
 
 struct wire_reader wire_reader_of(const uint8_t *data, size_t length)
 {
-  /* Nothing has no address, with which C lets nobody calculate. */
+  /* Arithmetic on NULL is undefined, even with 0. */
   static const uint8_t nothing;
   const uint8_t *start = data == NULL ? &nothing : data;
   return (struct wire_reader){.at = start, .end = start + length};
@@ -91,7 +91,7 @@ struct wire_bytes wire_read_bytes(struct wire_reader *reader)
   return (struct wire_bytes){data, data == NULL ? 0 : length};
 }
 
-/* A list from `start` to where the reader is. */
+/* The list between `start` and the reader's position. */
 static struct wire_elements list_from(const struct wire_reader *reader, const uint8_t *start, uint32_t count)
 {
   if (reader->failed) {
@@ -114,7 +114,7 @@ struct wire_elements wire_read_integers(struct wire_reader *reader)
 {
   uint32_t count = wire_read_u32(reader);
   const uint8_t *start = reader->at;
-  /* A count of 32 bits times 4 fits into a size_t of 64; where that has 32, the division is what holds. */
+  /* The division cannot overflow where size_t has 32 bits. */
   if (count > wire_left(reader) / 4) {
     reader->failed = true;
     return (struct wire_elements){0};
@@ -133,7 +133,7 @@ struct wire_elements wire_read_records(struct wire_reader *reader)
   return list_from(reader, start, count);
 }
 
-/* A reader of the list's first element; the caller steps over it with `step`. */
+/* Positions a reader at the first element. `step` then removes what was read. */
 static bool first(const struct wire_elements *list, struct wire_reader *reader)
 {
   *reader = wire_reader_of(list->data, list->length);

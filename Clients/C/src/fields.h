@@ -65,7 +65,7 @@ struct wire_writer {
   bool failed;
 };
 
-/* Makes place for `length` bytes, and returns where; NULL if it has failed. */
+/* Appends `length` bytes without a value, and returns where they begin; NULL if it has failed. */
 uint8_t *wire_extend(struct wire_writer *writer, size_t length);
 void wire_writer_free(struct wire_writer *writer);
 void wire_write(struct wire_writer *writer, const void *data, size_t length);

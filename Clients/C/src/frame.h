@@ -43,7 +43,7 @@ struct frame_limits {
   uint32_t payload;
 };
 
-/* Of a bus, since verdicts can be long; and of a peer that has not shown yet that it is one. */
+/* For a bus, whose verdicts can be long, and for a peer before its welcome. */
 extern const struct frame_limits frame_limits_of_bus;
 extern const struct frame_limits frame_limits_of_greeting;
 
@@ -51,7 +51,7 @@ extern const struct frame_limits frame_limits_of_greeting;
 int header_decode(const uint8_t data[HEADER_LENGTH], const struct frame_limits *limits, struct header *header);
 uint32_t header_payload_length(const struct header *header);
 
-/* A frame that is being written: begin it, write its fields, and end it. */
+/* To encode a frame, begin it, write its fields, and end it. */
 void frame_begin(struct wire_writer *writer, uint8_t kind, uint8_t flags, uint64_t serial);
 /* The texts may be NULL; neither is longer than 255 bytes. */
 void frame_end(struct wire_writer *writer, const char *name, const char *object, const void *payload, size_t length);

@@ -10,10 +10,10 @@
 
 #include "memory.h"
 
-/* Bytes of notifications that may wait for the program, and bytes of all that may. */
+/* Limits of the queue in bytes: beyond the first, notifications are dropped; beyond the second, the connection ends. */
 #define NOTIFICATIONS_MAX ((size_t)16 << 20)
 #define EVERYTHING_MAX ((size_t)128 << 20)
-/* The memory that a partial frame begins with. */
+/* Initial capacity of a partial frame, in bytes. */
 #define PARTIAL_MIN 4096u
 /* The zeros behind name, object and payload. */
 #define ZEROS 3u
@@ -101,7 +101,7 @@ struct frame *inbox_take(struct inbox *inbox)
   return inbox_take_at(inbox, &inbox->first);
 }
 
-/* The last frame that waits, if it stands for dropped ones. */
+/* The last queued frame, if it is of KIND_DROPPED. */
 static struct frame *dropped_at_end(struct inbox *inbox)
 {
   /* `next` is a frame's first member, so what `last` points to is the last frame, unless there is none. */
@@ -194,7 +194,7 @@ static int finish(struct inbox *inbox)
   return 0;
 }
 
-/* Makes memory for what arrives next of the partial frame: `wanted` bytes of its data in all. */
+/* Grows the partial frame to a capacity of at least `wanted` bytes. */
 static int reserve(struct inbox *inbox, size_t wanted)
 {
   if (wanted <= inbox->capacity) {
@@ -216,7 +216,7 @@ static int begin_frame(struct inbox *inbox)
 {
   struct header header;
   int result =
-    header_decode(inbox->head, inbox->is_greeted ? &frame_limits_of_bus : &frame_limits_of_greeting, &header);
+      header_decode(inbox->head, inbox->is_greeted ? &frame_limits_of_bus : &frame_limits_of_greeting, &header);
   if (result < 0) {
     return result;
   }
@@ -231,7 +231,7 @@ static int begin_frame(struct inbox *inbox)
   return 0;
 }
 
-/* Appends bytes to the partial frame: each of its parts where it belongs, with a zero behind. Returns how many it took. */
+/* Appends bytes to the partial frame, with a zero behind each of its parts. Returns how many it consumed. */
 static ssize_t fill(struct inbox *inbox, const uint8_t *data, size_t length)
 {
   const struct header *header = &inbox->partial->header;
@@ -303,14 +303,14 @@ int inbox_feed(struct inbox *inbox, const uint8_t *data, size_t length)
       if (result < 0) {
         return result;
       }
-      /* A long frame comes only once the first one has shown that this is a bus. */
+      /* Only a peer that has sent a valid first frame may send long ones. */
       inbox->is_greeted = inbox->is_greeted || inbox->sequence > 0;
     }
   }
   return 0;
 }
 
-/* Keeps the descriptors that came with some bytes. -EBADMSG if there are more than may wait. */
+/* Queues received descriptors. -EBADMSG if there are too many. */
 static int take_descriptors(struct inbox *inbox, struct msghdr *message)
 {
   int result = 0;
@@ -330,7 +330,7 @@ static int take_descriptors(struct inbox *inbox, struct msghdr *message)
       }
     }
   }
-  /* This process has as many descriptors as it may: the bus sends one with each frame, and that one is missing. */
+  /* The process is at its limit (EMFILE). The bus passes one descriptor with each frame, and that one is missing. */
   if ((message->msg_flags & MSG_CTRUNC) != 0) {
     if (inbox->descriptor_count == DESCRIPTORS_MAX) {
       return -EBADMSG;
@@ -348,7 +348,7 @@ ssize_t inbox_read(struct inbox *inbox, int fd)
   } control;
   struct iovec part = {inbox->buffer, sizeof inbox->buffer};
   struct msghdr message = {
-    .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
   ssize_t count;
   do {
     count = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
@@ -360,7 +360,7 @@ ssize_t inbox_read(struct inbox *inbox, int fd)
   if (result == 0) {
     result = inbox_feed(inbox, inbox->buffer, (size_t)count);
   }
-  /* Descriptors wait for a frame that has begun. */
+  /* A descriptor belongs to a frame that has begun. */
   if (result == 0 && inbox->descriptor_count > 0 && inbox->partial == NULL && inbox->head_length == 0) {
     result = -EBADMSG;
   }

@@ -14,7 +14,7 @@
 
 #include "frame.h"
 
-/* Of what the inbox has dropped. The protocol has no kind 0. */
+/* The kind of a frame that stands for dropped notifications. The protocol has no kind 0. */
 #define KIND_DROPPED 0u
 /* Descriptors that may wait for the rest of their frames. */
 #define DESCRIPTORS_MAX 16u
@@ -25,7 +25,7 @@ struct frame {
   unsigned refs;
   uint64_t sequence; /* Frames are counted as they arrive. */
   struct header header;
-  void *mapping;      /* userInfo that came in a file, and its length; else NULL. */
+  void *mapping; /* userInfo that came in a file, and its length; else NULL. */
   size_t mapping_length;
   bool is_unreadable; /* userInfo came in a file that this process could not receive. */
   uint64_t dropped;   /* Of KIND_DROPPED: how many notifications. */
@@ -37,9 +37,9 @@ void frame_unref(struct frame *frame);
 struct wire_reader frame_fields(const struct frame *frame);
 const char *frame_name(const struct frame *frame);
 const char *frame_object(const struct frame *frame);
-/* With a zero behind it. */
+/* Ends with a zero. */
 const char *frame_payload(const struct frame *frame);
-/* The sum of what it takes. */
+/* Bytes of memory, for the limits of the inbox. */
 size_t frame_size(const struct frame *frame);
 
 struct inbox {
@@ -55,7 +55,7 @@ struct inbox {
   struct hello hello;
   /* Whether the bus has sent its welcome, so that it may send long frames. */
   bool is_greeted;
-  /* A frame of which a part has arrived, and how much behind its header. */
+  /* The partial frame, how many of its bytes have arrived behind the header, and its capacity. */
   struct frame *partial;
   size_t filled;
   size_t capacity;

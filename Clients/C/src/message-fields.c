@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What programs read of messages. What a message does not have is NULL, 0 or false. */
+/* The accessors of messages. They return NULL, 0 or false for what a message does not have. */
 
 #include "message.h"
 

@@ -32,7 +32,7 @@ tribune_message *message_of_error(const tribune_error *error)
   return message;
 }
 
-/* What the message has, apart from what says that it can be answered. */
+/* Frees the content, but keeps the state of an open question. */
 static void drop_content(tribune_message *message)
 {
   frame_unref(message->frame);
@@ -62,7 +62,7 @@ void message_unlist(tribune_message *message)
   if (message->bus == NULL) {
     return;
   }
-  /* Nobody reports any more for an observer whose connection has ended. */
+  /* The connection has ended: there is nobody to report to. */
   if (message->acknowledgement != NULL) {
     acknowledgement_settle(NULL, message->acknowledgement, NULL);
     message->acknowledgement = NULL;
@@ -92,7 +92,7 @@ tribune_message *tribune_message_unref(tribune_message *message)
   if (message == NULL || --message->refs > 0) {
     return NULL;
   }
-  /* So that `message_unlist`, which an answer can lead to, does not free it under our hands. */
+  /* Keeps `message_unlist`, which an answer can call, from freeing it. */
   message->refs = 1;
   if (message->is_open) {
     tribune_fail(message, message->is_awaited ? "the observer released the notification without an acknowledgement"
@@ -167,7 +167,7 @@ void poster_unref(struct poster *poster)
   }
 }
 
-/* A message of the frame whose fields were read. */
+/* Makes the message of a frame, unless reading its fields has failed. */
 static int begin(tribune_type type, struct frame *frame, const struct wire_reader *reader, tribune_message **ret)
 {
   if (reader->failed) {

@@ -5,9 +5,9 @@
 /*
  * What callbacks receive: a frame, read, with what can be done about it.
  *
- * A message borrows from its frame, and holds a reference to it. Texts in a frame have their length in front of them and
- * nothing behind: each is moved over the second byte of its length, so that a zero fits behind it. That changes the frame,
- * so each is read once, and only frames without texts in their fields have several messages.
+ * A message borrows from its frame, and holds a reference to it. Texts in a frame have their length in front of them
+ * and nothing behind: each is moved over the second byte of its length, so that a zero fits behind it. That changes the
+ * frame, so each is read once, and only frames without texts in their fields have several messages.
  *
  * Questions and awaited notifications can be answered as long as they are listed by their connection. A question stays
  * listed until it is concluded, an awaited notification until it is acknowledged.
@@ -25,7 +25,7 @@ struct acknowledgement {
   char *reason; /* Of the first that failed; NULL for none. */
 };
 
-/* Who posts, for as long as a message or the connection needs it. */
+/* A poster, shared by its messages and the connection. */
 struct poster {
   unsigned refs;
   uint64_t connection;
@@ -38,7 +38,7 @@ struct tribune_message {
   tribune_type type;
   struct frame *frame; /* NULL if the library has made the message. */
 
-  /* In the list of a connection, which is NULL for all others. */
+  /* The list of the connection. `bus` is NULL for a message that is not listed. */
   tribune *bus;
   tribune_message *previous;
   tribune_message *next;
@@ -83,7 +83,7 @@ int message_of_concluded(struct frame *frame, tribune_message **ret);
 int poster_new(struct frame *frame, struct poster **ret, uint32_t *ret_slot);
 void poster_unref(struct poster *poster);
 
-/* The connection can bring the end of what can be done about the message. */
+/* Adds a message that can be answered to the list of its connection. */
 void message_list(tribune_message *message, tribune *bus);
 /* The message is not listed any more: nobody can answer it. */
 void message_unlist(tribune_message *message);

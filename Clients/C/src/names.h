@@ -27,7 +27,7 @@ bool name_is_will_or_did(const char *name);
 /* Whether a delegate that responds to this pattern can receive notifications. */
 bool pattern_can_match_will_or_did(const char *pattern);
 
-/* Check what a program gives; 0, or -EINVAL or -EACCES with the reason. */
+/* Check an argument of the program: 0, or -EINVAL or -EACCES with the reason. */
 int require_name(const char *name, tribune_error *error);
 int require_pattern(const char *pattern, tribune_error *error);
 int require_object(const char *object, tribune_error *error);

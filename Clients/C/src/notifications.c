@@ -10,7 +10,7 @@
 #include "memory.h"
 #include "names.h"
 
-#define POST_FLAGS                                                                                                     \
+#define POST_FLAGS \
   (TRIBUNE_POST_IMMEDIATELY | TRIBUNE_POST_RETAIN | TRIBUNE_POST_COALESCE_BY_NAME | TRIBUNE_POST_COALESCE_BY_OBJECT)
 
 _Static_assert((int)TRIBUNE_POST_IMMEDIATELY == (int)WIRE_POST_OPTIONS_IMMEDIATELY, "");
@@ -57,13 +57,13 @@ static int require_posting(const tribune *bus, struct posting *posting, tribune_
 static int send_post(tribune *bus, const struct posting *posting, uint64_t serial, uint8_t flags, bool is_awaited)
 {
   struct wire_post post = {
-    .options = (uint8_t)(posting->options->flags | (is_awaited ? WIRE_POST_OPTIONS_AWAITED : 0u)),
-    .style = (enum wire_posting_style)posting->options->style,
-    .deadline = is_awaited ? posting->options->deadline_ms : 0,
+      .options = (uint8_t)(posting->options->flags | (is_awaited ? WIRE_POST_OPTIONS_AWAITED : 0u)),
+      .style = (enum wire_posting_style)posting->options->style,
+      .deadline = is_awaited ? posting->options->deadline_ms : 0,
   };
   int file = -1;
   if (bus->accepts_files && posting->size >= WIRE_DESCRIPTOR_PAYLOAD_LENGTH) {
-    /* Without a file, because this process has as many as it may, the userInfo goes into the frame. */
+    /* If there is no descriptor left, the userInfo goes into the frame. */
     file = memory_seal(posting->user_info, posting->size);
   }
   if (file >= 0) {
@@ -250,9 +250,9 @@ int acknowledgement_settle(tribune *bus, struct acknowledgement *acknowledgement
     return 0;
   }
   int result = bus == NULL || bus->phase == PHASE_ENDED
-                 ? -ENOTCONN
-                 : send_done(bus, acknowledgement->poster, acknowledgement->post, acknowledgement->has_failed,
-                             acknowledgement->reason);
+                   ? -ENOTCONN
+                   : send_done(bus, acknowledgement->poster, acknowledgement->post, acknowledgement->has_failed,
+                               acknowledgement->reason);
   free(acknowledgement->reason);
   free(acknowledgement);
   return result;

@@ -14,7 +14,7 @@ int acknowledgement_settle(tribune *bus, struct acknowledgement *acknowledgement
 /* The observer of an awaited notification reports: NULL is success. */
 int acknowledge(tribune_message *message, const char *failure);
 int send_done(tribune *bus, uint64_t poster, uint64_t post, bool has_failed, const char *reason);
-/* The bytes of a text for people that the bus takes, without part of a character at the end. */
+/* The length of a reason, cut at a character's boundary to what the bus accepts. NULL is empty. */
 size_t reason_length(const char *text);
 
 #endif

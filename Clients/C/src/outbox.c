@@ -12,9 +12,9 @@
 
 #include "clock.h"
 
-/* Beyond this, requests are refused. */
+/* Beyond this many bytes, requests are refused. */
 #define HIGH_MARK ((size_t)4 << 20)
-/* How many frames go into one call. */
+/* Frames in one system call. */
 #define FRAMES_MAX 64
 #define PASSED_MAX ((size_t)64 << 20)
 #define RETRY_USEC 10000u
@@ -80,7 +80,7 @@ int outbox_add(struct outbox *outbox, uint8_t *data, size_t length, int file, si
   return 0;
 }
 
-/* Whether the bus may be passed another file: it has received the earlier ones once it has read everything. */
+/* Whether another file may be passed. Once the bus has read everything, it has received the earlier ones. */
 static bool may_pass(struct outbox *outbox, size_t length, int fd)
 {
   int unread = 0;
@@ -94,7 +94,7 @@ static bool may_pass(struct outbox *outbox, size_t length, int fd)
   return true;
 }
 
-/* One call for the first frame and those behind it that go without a file. */
+/* Sends the first frame, and those behind it that have no file. */
 static ssize_t send_some(struct outbox *outbox, int fd)
 {
   struct iovec parts[FRAMES_MAX];
@@ -110,8 +110,8 @@ static ssize_t send_some(struct outbox *outbox, int fd)
     memset(&control, 0, sizeof control);
     message.msg_control = &control;
     message.msg_controllen = sizeof control;
-    control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
-                                      .cmsg_type = SCM_RIGHTS};
+    control.header =
+        (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
     memcpy(CMSG_DATA(&control.header), &frame->file, sizeof frame->file);
   } else {
     for (frame = frame->next; frame != NULL && frame->file < 0 && count < FRAMES_MAX; frame = frame->next) {
@@ -157,7 +157,7 @@ int outbox_write(struct outbox *outbox, int fd)
     case EAGAIN:
       outbox->is_stuck = true;
       return 0;
-    case ETOOMANYREFS: /* As many of this user's files are on their way as may be. */
+    case ETOOMANYREFS: /* This user has too many files in flight. */
     case ENOBUFS:
     case ENOMEM:
       outbox->retry_usec = now_usec() + RETRY_USEC;

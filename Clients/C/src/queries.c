@@ -20,8 +20,8 @@ _Static_assert((int)TRIBUNE_CONCLUSION_CANCELLED == (int)WIRE_CONCLUSION_KIND_CA
 static const tribune_ask_options defaults;
 
 static int begin_ask(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
-                     const tribune_ask_options *options, tribune_callback callback, void *userdata,
-                     tribune_slot **ret, tribune_error *error)
+                     const tribune_ask_options *options, tribune_callback callback, void *userdata, tribune_slot **ret,
+                     tribune_error *error)
 {
   options = options == NULL ? &defaults : options;
   int result = bus_check(bus);
@@ -50,13 +50,13 @@ static int begin_ask(tribune *bus, const char *name, const char *object, const v
                    | ((options->flags & TRIBUNE_ASK_PROGRESS) != 0 ? WIRE_QUERY_FLAGS_WANTS_PROGRESS : 0u)
                    | (options->override_reason != NULL ? WIRE_QUERY_FLAGS_OVERRIDES : 0u);
   struct wire_ask ask = {
-    .deadline = options->deadline_ms,
-    .mode = (enum wire_query_mode)options->mode,
-    .fallback = (options->flags & TRIBUNE_ASK_VETO_BY_DEFAULT) != 0 ? WIRE_VERDICT_KIND_VETOED
-                                                                    : WIRE_VERDICT_KIND_ALLOWED,
-    .parent = options->parent,
-    .flags = (uint8_t)flags,
-    .override_reason = wire_text_of(options->override_reason),
+      .deadline = options->deadline_ms,
+      .mode = (enum wire_query_mode)options->mode,
+      .fallback =
+          (options->flags & TRIBUNE_ASK_VETO_BY_DEFAULT) != 0 ? WIRE_VERDICT_KIND_VETOED : WIRE_VERDICT_KIND_ALLOWED,
+      .parent = options->parent,
+      .flags = (uint8_t)flags,
+      .override_reason = wire_text_of(options->override_reason),
   };
   struct wire_writer writer = {0};
   frame_begin(&writer, WIRE_KIND_ASK, 0, slot->serial);
@@ -86,7 +86,8 @@ int tribune_ask(tribune *bus, const char *name, const char *object, const void *
   if (result < 0) {
     return result;
   }
-  result = bus_await_result(bus, slot, bus_deadline_usec(bus, options == NULL ? 0 : options->deadline_ms), &message, error);
+  result =
+      bus_await_result(bus, slot, bus_deadline_usec(bus, options == NULL ? 0 : options->deadline_ms), &message, error);
   if (result < 0) {
     return result;
   }

@@ -91,7 +91,7 @@ static void free_if_unused(tribune_slot *slot)
   }
 }
 
-/* The questions of a delegate cannot be answered any more. */
+/* Makes the open questions of a delegate stale. */
 static void withdraw_questions(tribune_slot *slot)
 {
   tribune_message *next;
@@ -127,7 +127,7 @@ void slot_unpin(tribune_slot *slot)
 
 void slot_deliver(tribune_slot *slot, tribune_message *message)
 {
-  if (slot->callback != NULL && slot->state != SLOT_RETIRING) {
+  if (slot->callback != NULL) {
     slot_pin(slot);
     slot->callback(slot, message, slot->userdata);
     slot_unpin(slot);
@@ -175,7 +175,7 @@ tribune_slot *slot_find(const struct slot_list *list, uint64_t serial)
   return NULL;
 }
 
-/* Has the bus forget the registration or the request. */
+/* Cancels the registration or the request. */
 static void retire(tribune_slot *slot)
 {
   tribune *bus = slot->bus;
@@ -194,7 +194,7 @@ static void retire(tribune_slot *slot)
   frame_end(&writer, NULL, NULL, NULL, 0);
   int result = bus_send(bus, &writer, -1, 0);
   if (result < 0) {
-    /* A hold that nobody wants any more must not stay in force. */
+    /* A dropped hold must not stay in force. */
     tribune_error error;
     error_system(&error, result, "a registration could not be taken back");
     bus_break(bus, &error);
@@ -255,7 +255,7 @@ int tribune_slot_wait(tribune_slot *slot, uint64_t timeout_usec, tribune_error *
   if (result < 0) {
     return result;
   }
-  /* The frame stays in the inbox, so that the callback receives what it says. */
+  /* The frame stays in the inbox for the callback. */
   tribune_message *message = NULL;
   result = dispatch_reply(slot, *link, &message, error);
   if (result == 0) {

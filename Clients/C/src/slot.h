@@ -5,10 +5,10 @@
 /*
  * Registrations, and requests that are under way.
  *
- * A slot is in one list of its connection until it is over. The program's references say whether it wants the slot: with
- * the last, a slot that is not over is taken back, and stays listed, retiring, until the bus has confirmed that. Until
- * then the bus can send what is meant for it. The memory goes once the slot is over, nobody refers to it, and no callback
- * of it runs.
+ * A slot is in one list of its connection until it is over. The program's references say whether it wants the slot:
+ * with the last, a slot that is not over is taken back, and stays listed, retiring, until the bus has confirmed that.
+ * Until then the bus can send what is meant for it. The memory goes once the slot is over, nobody refers to it, and no
+ * callback of it runs.
  */
 
 #include "message.h"
@@ -36,9 +36,9 @@ struct slot_list {
 };
 
 struct tribune_slot {
-  unsigned refs; /* The program's. */
-  unsigned pins; /* The library's own. */
-  bool is_floating; /* Nobody had a reference to begin with: it lasts as long as the connection. */
+  unsigned refs;    /* The program's. */
+  unsigned pins;    /* The library's own. */
+  bool is_floating; /* Made without a reference: it lasts as long as the connection. */
   enum slot_kind kind;
   enum slot_state state;
 
@@ -65,19 +65,19 @@ struct tribune_slot {
 tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *userdata);
 /* For a slot that was never listed. */
 void slot_free(tribune_slot *slot);
-/* Says what the slot is about. NULL is any. */
+/* Sets the patterns and the object. */
 int slot_set_terms(tribune_slot *slot, const char *const *patterns, size_t count, const char *object);
 /* Lists a slot. `ret`, if it is not NULL, gets a reference, and else the slot floats. */
 void slot_begin(tribune_slot *slot, tribune *bus, tribune_slot **ret);
-/* It is over, without a word to anybody. It may be freed, unless it is pinned. */
+/* Ends a slot without a callback. Frees it, unless it is pinned or the program has a reference. */
 void slot_finish(tribune_slot *slot);
 void slot_pin(tribune_slot *slot);
 void slot_unpin(tribune_slot *slot);
-/* Runs the callback, unless the slot retires. */
+/* Runs the callback. */
 void slot_deliver(tribune_slot *slot, tribune_message *message);
 /* Whether a notification is for a registration. */
 bool slot_matches(const tribune_slot *slot, const char *name, const char *object);
-/* Whether notifications can be for it, so that it should be told of losses. */
+/* Whether it can receive notifications, so that losses concern it. */
 bool slot_receives(const tribune_slot *slot);
 tribune_slot *slot_find(const struct slot_list *list, uint64_t serial);
 

@@ -15,7 +15,7 @@
 
 #include "harness.h"
 
-#define SECONDS(n) ((uint64_t)(n) * 1000000)
+#define SECONDS(n) ((uint64_t)(n)*1000000)
 
 static void path_in_folder(char *path, size_t size, const char *name)
 {
@@ -141,8 +141,7 @@ tribune_message *await_message(tribune *bus, struct record *record, tribune_type
       SUCCEED(tribune_wait(bus, UINT64_MAX), NULL);
     }
     if (type != TRIBUNE_ENDED && record->counts[TRIBUNE_ENDED] > 0) {
-      fail(__FILE__, __LINE__, "ended: %s",
-           tribune_message_get_error(record->messages[TRIBUNE_ENDED])->message);
+      fail(__FILE__, __LINE__, "ended: %s", tribune_message_get_error(record->messages[TRIBUNE_ENDED])->message);
     }
   }
   return record->messages[type];

@@ -210,14 +210,14 @@ static void test_what_is_no_name_is_refused(void)
     int result;
     int code;
   } table[] = {
-    {NULL, NULL, -EINVAL, TRIBUNE_ERROR_INVALID_NAME},
-    {"", NULL, -EINVAL, TRIBUNE_ERROR_INVALID_NAME},
-    {"a..b", NULL, -EINVAL, TRIBUNE_ERROR_INVALID_NAME},
-    {"a.*", NULL, -EINVAL, TRIBUNE_ERROR_INVALID_NAME},
-    {"a.b\n", NULL, -EINVAL, TRIBUNE_ERROR_INVALID_NAME},
-    {"tribune.bus.willStop", NULL, -EACCES, TRIBUNE_ERROR_RESERVED_NAME},
-    {"a.b", "x\x1b", -EINVAL, TRIBUNE_ERROR_INVALID_OBJECT},
-    {"a.b", "x\xff", -EINVAL, TRIBUNE_ERROR_INVALID_OBJECT},
+      {NULL, NULL, -EINVAL, TRIBUNE_ERROR_INVALID_NAME},
+      {"", NULL, -EINVAL, TRIBUNE_ERROR_INVALID_NAME},
+      {"a..b", NULL, -EINVAL, TRIBUNE_ERROR_INVALID_NAME},
+      {"a.*", NULL, -EINVAL, TRIBUNE_ERROR_INVALID_NAME},
+      {"a.b\n", NULL, -EINVAL, TRIBUNE_ERROR_INVALID_NAME},
+      {"tribune.bus.willStop", NULL, -EACCES, TRIBUNE_ERROR_RESERVED_NAME},
+      {"a.b", "x\x1b", -EINVAL, TRIBUNE_ERROR_INVALID_OBJECT},
+      {"a.b", "x\xff", -EINVAL, TRIBUNE_ERROR_INVALID_OBJECT},
   };
   tribune *bus = connected();
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -520,25 +520,25 @@ static void test_a_connection_that_nobody_waited_for_works(void)
 }
 
 static const struct test tests[] = {
-  {"an observer receives what matches", test_an_observer_receives_what_matches},
-  {"each observation has its own pattern and object", test_each_observation_has_its_own_pattern_and_object},
-  {"an observation that was dropped receives nothing", test_an_observation_that_was_dropped_receives_nothing},
-  {"retained notifications come first", test_retained_notifications_come_first},
-  {"a notification that waits is not for a later observation",
-   test_a_notification_that_waits_is_not_for_a_later_observation},
-  {"userInfo of each length arrives", test_user_info_of_each_length_arrives},
-  {"userInfo that is too long is refused", test_user_info_that_is_too_long_is_refused},
-  {"what is no name is refused", test_what_is_no_name_is_refused},
-  {"a poster waits until observers are done", test_a_poster_waits_until_observers_are_done},
-  {"an observer says why it failed", test_an_observer_says_why_it_failed},
-  {"a notification that is forgotten has failed", test_a_notification_that_is_forgotten_has_failed},
-  {"an observation that is taken back is not waited for", test_an_observation_that_is_taken_back_is_not_waited_for},
-  {"a post is acknowledged in a callback", test_a_post_is_acknowledged_in_a_callback},
-  {"losses are told", test_losses_are_told},
-  {"what a waiting program cannot keep is told as lost", test_what_a_waiting_program_cannot_keep_is_told_as_lost},
-  {"a poster is known if that is wanted", test_a_poster_is_known_if_that_is_wanted},
-  {"a flush waits until the bus has everything", test_a_flush_waits_until_the_bus_has_everything},
-  {"a connection that nobody waited for works", test_a_connection_that_nobody_waited_for_works},
+    {"an observer receives what matches", test_an_observer_receives_what_matches},
+    {"each observation has its own pattern and object", test_each_observation_has_its_own_pattern_and_object},
+    {"an observation that was dropped receives nothing", test_an_observation_that_was_dropped_receives_nothing},
+    {"retained notifications come first", test_retained_notifications_come_first},
+    {"a notification that waits is not for a later observation",
+     test_a_notification_that_waits_is_not_for_a_later_observation},
+    {"userInfo of each length arrives", test_user_info_of_each_length_arrives},
+    {"userInfo that is too long is refused", test_user_info_that_is_too_long_is_refused},
+    {"what is no name is refused", test_what_is_no_name_is_refused},
+    {"a poster waits until observers are done", test_a_poster_waits_until_observers_are_done},
+    {"an observer says why it failed", test_an_observer_says_why_it_failed},
+    {"a notification that is forgotten has failed", test_a_notification_that_is_forgotten_has_failed},
+    {"an observation that is taken back is not waited for", test_an_observation_that_is_taken_back_is_not_waited_for},
+    {"a post is acknowledged in a callback", test_a_post_is_acknowledged_in_a_callback},
+    {"losses are told", test_losses_are_told},
+    {"what a waiting program cannot keep is told as lost", test_what_a_waiting_program_cannot_keep_is_told_as_lost},
+    {"a poster is known if that is wanted", test_a_poster_is_known_if_that_is_wanted},
+    {"a flush waits until the bus has everything", test_a_flush_waits_until_the_bus_has_everything},
+    {"a connection that nobody waited for works", test_a_connection_that_nobody_waited_for_works},
 };
 
 int main(int argc, char **argv)

@@ -278,12 +278,12 @@ static void test_a_child_of_fork_can_do_nothing(void)
 }
 
 static const struct test tests[] = {
-  {"a planned restart is not noticed", test_a_planned_restart_is_not_noticed},
-  {"a kill is not noticed with a keeper", test_a_kill_is_not_noticed_with_a_keeper},
-  {"the end is told to everybody", test_the_end_is_told_to_everybody},
-  {"a function that waits fails at the end", test_a_function_that_waits_fails_at_the_end},
-  {"a program can connect again", test_a_program_can_connect_again},
-  {"a child of fork can do nothing", test_a_child_of_fork_can_do_nothing},
+    {"a planned restart is not noticed", test_a_planned_restart_is_not_noticed},
+    {"a kill is not noticed with a keeper", test_a_kill_is_not_noticed_with_a_keeper},
+    {"the end is told to everybody", test_the_end_is_told_to_everybody},
+    {"a function that waits fails at the end", test_a_function_that_waits_fails_at_the_end},
+    {"a program can connect again", test_a_program_can_connect_again},
+    {"a child of fork can do nothing", test_a_child_of_fork_can_do_nothing},
 };
 
 int main(int argc, char **argv)

@@ -243,10 +243,10 @@ static void test_hellos_are_read_and_written(void)
     const char *name;
     struct hello hello;
   } hellos[] = {
-    {"hello", {1, 1, 0}},
-    {"hello-descriptors", {1, 1, ACCEPTS_DESCRIPTORS}},
-    {"hello-newer", {3, 1, 0}},
-    {"hello-posters", {1, 1, ACCEPTS_DESCRIPTORS | WANTS_POSTERS}},
+      {"hello", {1, 1, 0}},
+      {"hello-descriptors", {1, 1, ACCEPTS_DESCRIPTORS}},
+      {"hello-newer", {3, 1, 0}},
+      {"hello-posters", {1, 1, ACCEPTS_DESCRIPTORS | WANTS_POSTERS}},
   };
   read_vectors();
   size_t found = 0;
@@ -290,12 +290,12 @@ static void test_lengths_that_do_not_fit_are_refused(void)
 }
 
 static const struct test tests[] = {
-  {"every frame says what the index says", test_every_frame_says_what_the_index_says},
-  {"every frame is written as it was", test_every_frame_is_written_as_it_was},
-  {"fields that end early are refused", test_fields_that_end_early_are_refused},
-  {"fields of later versions are ignored", test_fields_of_later_versions_are_ignored},
-  {"hellos are read and written", test_hellos_are_read_and_written},
-  {"lengths that do not fit are refused", test_lengths_that_do_not_fit_are_refused},
+    {"every frame says what the index says", test_every_frame_says_what_the_index_says},
+    {"every frame is written as it was", test_every_frame_is_written_as_it_was},
+    {"fields that end early are refused", test_fields_that_end_early_are_refused},
+    {"fields of later versions are ignored", test_fields_of_later_versions_are_ignored},
+    {"hellos are read and written", test_hellos_are_read_and_written},
+    {"lengths that do not fit are refused", test_lengths_that_do_not_fit_are_refused},
 };
 
 int main(int argc, char **argv)
