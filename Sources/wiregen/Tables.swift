@@ -146,7 +146,10 @@ struct Tables {
     return text
   }
 
-  private func join(_ text: String, _ more: String) -> String { text.isEmpty ? more : "\(text). \(more)" }
+  private func join(_ text: String, _ more: String) -> String {
+    if text.isEmpty { return more }
+    return text.hasSuffix(".") ? "\(text) \(more)" : "\(text). \(more)"
+  }
 }
 
 extension String {
