@@ -43,11 +43,9 @@ static bool is_own(struct address *address, const char *folder, size_t length, c
 
 int address_find(struct address *address, const char *text, tribune_error *error)
 {
-  if (text == NULL) {
-    text = secure_getenv("TRIBUNE_ADDRESS");
-  }
-  if (text != NULL && text[0] != '\0') {
-    return parse(address, text, error);
+  const char *preset = secure_getenv("TRIBUNE_ADDRESS");
+  if (text != NULL || (preset != NULL && preset[0] != '\0')) {
+    return parse(address, text != NULL ? text : preset, error);
   }
   /* systemd separates several runtime directories with colons. */
   const char *folders = secure_getenv("RUNTIME_DIRECTORY");

@@ -11,6 +11,9 @@
 #include "error.h"
 #include "names.h"
 
+/* How often one call reads, so that no flood keeps it. */
+#define READS_MAX 64u
+
 tribune_slot *slot_new(enum slot_kind kind, tribune_callback callback, void *userdata)
 {
   tribune_slot *slot = calloc(1, sizeof *slot);
@@ -222,13 +225,29 @@ tribune_slot *tribune_slot_unref(tribune_slot *slot)
   return NULL;
 }
 
+/* Whether the bus has ended a registration, or the connection, without the program having heard of it. */
+static bool has_ended_unheard(const tribune_slot *slot)
+{
+  for (unsigned i = 0; i < READS_MAX && bus_read(slot->bus); i++) {
+  }
+  for (const struct frame *frame = slot->bus->inbox.first; frame != NULL; frame = frame->next) {
+    if (frame->header.kind == WIRE_KIND_ENDED && frame->header.serial == slot->serial) {
+      return true;
+    }
+  }
+  return slot->bus->is_input_over;
+}
+
 int tribune_slot_is_in_force(tribune_slot *slot)
 {
   if (slot == NULL) {
     return -EINVAL;
   }
   int result = slot->bus == NULL ? -ENOTCONN : bus_check(slot->bus);
-  return result < 0 ? result : slot->state == SLOT_IN_FORCE;
+  if (result < 0 || slot->state != SLOT_IN_FORCE) {
+    return result;
+  }
+  return has_ended_unheard(slot) ? -ENOTCONN : 1;
 }
 
 uint64_t tribune_slot_get_id(tribune_slot *slot)

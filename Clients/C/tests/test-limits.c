@@ -141,7 +141,7 @@ static void test_descriptors_that_belong_to_no_frame_end_the_connection(void)
 static void test_a_file_that_cannot_be_received_is_lost(void)
 {
   if (getenv("TRIBUNE_UNDER_VALGRIND") != NULL) {
-    printf("test-peers: valgrind keeps limits on descriptors from the kernel\n");
+    printf("test-limits: valgrind keeps limits on descriptors from the kernel\n");
     return;
   }
   begin();
@@ -314,15 +314,17 @@ static void test_a_bus_that_does_not_receive_files_costs_bounded_memory(void)
 static void test_more_files_than_the_kernel_lets_pass_wait(void)
 {
   if (getenv("TRIBUNE_UNDER_VALGRIND") != NULL) {
-    printf("test-peers: valgrind keeps limits on descriptors from the kernel\n");
+    printf("test-limits: valgrind keeps limits on descriptors from the kernel\n");
     return;
   }
   begin();
   greet();
   /* The limit is that of users without privileges. */
-  CHECK(geteuid() != 0 || seteuid(65534) == 0);
+  uid_t user = geteuid();
+  CHECK(user != 0 || seteuid(65534) == 0);
   struct rlimit limit;
   CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  rlim_t before = limit.rlim_cur;
   limit.rlim_cur = 256;
   CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
   char *data = calloc(1, 65536);
@@ -337,6 +339,9 @@ static void test_more_files_than_the_kernel_lets_pass_wait(void)
     SUCCEED(tribune_wait(bus, UINT64_MAX), NULL);
     SUCCEED(tribune_process(bus, NULL), NULL);
   }
+  limit.rlim_cur = before;
+  CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  CHECK_EQUAL(seteuid(user), 0);
   free(data);
   end();
 }
@@ -344,7 +349,7 @@ static void test_more_files_than_the_kernel_lets_pass_wait(void)
 static void test_user_info_goes_into_the_frame_without_a_file(void)
 {
   if (getenv("TRIBUNE_UNDER_VALGRIND") != NULL) {
-    printf("test-peers: valgrind keeps limits on descriptors from the kernel\n");
+    printf("test-limits: valgrind keeps limits on descriptors from the kernel\n");
     return;
   }
   begin();
@@ -353,9 +358,12 @@ static void test_user_info_goes_into_the_frame_without_a_file(void)
   CHECK(data != NULL);
   struct rlimit limit;
   CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  rlim_t before = limit.rlim_cur;
   limit.rlim_cur = 0;
   CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
   SUCCEED(tribune_post(bus, "a.b", NULL, data, 65536, NULL), NULL);
+  limit.rlim_cur = before;
+  CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
   uint8_t header[HEADER_LENGTH];
   CHECK_EQUAL(recv(peer, header, sizeof header, MSG_WAITALL), sizeof header);
   struct header decoded;

@@ -99,6 +99,7 @@ static void test_addresses_are_found(void)
   CHECK_EQUAL(tribune_open(&bus, NULL, 0, 0, &error), -EINVAL);
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_INVALID_ADDRESS);
   CHECK_EQUAL(tribune_open(&bus, "unix:", 0, 0, &error), -EINVAL);
+  CHECK_EQUAL(tribune_open(&bus, "", 0, 0, &error), -EINVAL);
   memset(path, 'x', sizeof path - 1);
   memcpy(path, "unix:", 5);
   path[sizeof path - 1] = '\0';

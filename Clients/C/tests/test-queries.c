@@ -455,6 +455,23 @@ static void test_a_hold_expires(void)
   tribune_unref(bus);
 }
 
+static void test_a_hold_that_has_expired_is_not_in_force(void)
+{
+  tribune *bus = connected();
+  tribune_slot *hold;
+  tribune_error error;
+  tribune_hold_options options = {.lifetime_ms = 50};
+  SUCCEED(tribune_hold(bus, &hold, "host.**", NULL, "for a moment", &options, NULL, NULL), NULL);
+  SUCCEED(tribune_slot_wait(hold, UINT64_MAX, &error), &error);
+  /* The bus tells it, and nothing is processed. */
+  while (tribune_slot_is_in_force(hold) == 1) {
+    SUCCEED(tribune_wait(bus, UINT64_MAX), NULL);
+  }
+  CHECK_EQUAL(tribune_slot_is_in_force(hold), -ENOTCONN);
+  tribune_slot_unref(hold);
+  tribune_unref(bus);
+}
+
 static void test_what_is_no_hold_is_refused(void)
 {
   tribune *bus = connected();
@@ -588,6 +605,7 @@ static const struct test tests[] = {
     {"what is no delegate is refused", test_what_is_no_delegate_is_refused},
     {"a hold vetoes until it is released", test_a_hold_vetoes_until_it_is_released},
     {"a hold expires", test_a_hold_expires},
+    {"a hold that has expired is not in force", test_a_hold_that_has_expired_is_not_in_force},
     {"what is no hold is refused", test_what_is_no_hold_is_refused},
     {"the bus says why it refuses", test_the_bus_says_why_it_refuses},
     {"a delegate can ask within its callback", test_a_delegate_can_ask_within_its_callback},

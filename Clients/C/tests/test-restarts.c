@@ -204,6 +204,22 @@ static void test_a_function_that_waits_fails_at_the_end(void)
   drop(&client);
 }
 
+static void test_a_hold_does_not_seem_to_be_in_force(void)
+{
+  struct daemon daemon;
+  struct client client;
+  daemon_start(&daemon, false);
+  register_everything(&client, &daemon);
+  CHECK_EQUAL(tribune_slot_is_in_force(client.held), 1);
+  daemon_stop(&daemon, SIGKILL);
+  /* Nothing has been processed since. */
+  CHECK_EQUAL(tribune_slot_is_in_force(client.held), -ENOTCONN);
+  CHECK_EQUAL(client.hold.counts[TRIBUNE_ENDED], 0);
+  await_end(client.bus);
+  CHECK_EQUAL(client.hold.counts[TRIBUNE_ENDED], 1);
+  drop(&client);
+}
+
 static void test_a_program_can_connect_again(void)
 {
   struct daemon daemon;
@@ -282,6 +298,7 @@ static const struct test tests[] = {
     {"a kill is not noticed with a keeper", test_a_kill_is_not_noticed_with_a_keeper},
     {"the end is told to everybody", test_the_end_is_told_to_everybody},
     {"a function that waits fails at the end", test_a_function_that_waits_fails_at_the_end},
+    {"a hold does not seem to be in force", test_a_hold_does_not_seem_to_be_in_force},
     {"a program can connect again", test_a_program_can_connect_again},
     {"a child of fork can do nothing", test_a_child_of_fork_can_do_nothing},
 };
