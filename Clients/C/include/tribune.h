@@ -291,8 +291,9 @@ typedef struct tribune_post_options {
   uint64_t reserved[2];
 } tribune_post_options;
 
-/* Posts, and does not wait. A post that the bus refuses is not reported. -ENOBUFS while too much waits for the bus to
-   read it: tribune_flush(), or wait until tribune_get_events() has no POLLOUT. */
+/* Posts, and does not wait. A post that the bus refuses is not reported. -ENOBUFS, as for all functions that do not
+   wait, while too much waits for the bus to read it: tribune_flush(), or wait until tribune_get_events() has no
+   POLLOUT. */
 int tribune_post(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
                  const tribune_post_options *options);
 /* Waits until the bus has taken the post, or has refused it. */

@@ -189,6 +189,15 @@ int bus_pump(tribune *bus, uint64_t until_usec)
   return count == 0 && now_usec() >= until_usec ? -ETIMEDOUT : 0;
 }
 
+void bus_await_capacity(tribune *bus, uint64_t until_usec)
+{
+  while (bus_check(bus) == 0 && outbox_is_full(&bus->outbox) && !bus->is_input_over) {
+    if (bus_pump(bus, until_usec) < 0) {
+      return;
+    }
+  }
+}
+
 static bool is_reply(const struct frame *frame, uint64_t serial)
 {
   return frame->header.serial == serial

@@ -57,6 +57,8 @@ int bus_check(const tribune *bus);
 uint64_t bus_next_serial(tribune *bus);
 /* -ENOBUFS while the outbox is full. */
 int bus_require_capacity(const tribune *bus);
+/* Waits until the outbox is not full, but not longer than to the given time. */
+void bus_await_capacity(tribune *bus, uint64_t until_usec);
 /* Resolves TRIBUNE_STRING. -EMSGSIZE if userInfo is too long for the bus, -EINVAL if it is NULL and not empty. */
 int bus_require_payload(const tribune *bus, const void *data, size_t *size);
 /* Writes what the kernel takes now. */

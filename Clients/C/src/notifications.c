@@ -130,9 +130,11 @@ int tribune_post_acknowledged(tribune *bus, const char *name, const char *object
   struct posting posting = {name, object, user_info, size, options};
   tribune_slot *slot;
   tribune_message *message;
+  uint64_t until_usec = bus == NULL ? 0 : bus_deadline_usec(bus, 0);
+  bus_await_capacity(bus, until_usec);
   int result = begin_post(bus, SLOT_POST, &posting, NULL, NULL, &slot, error);
   if (result == 0) {
-    result = bus_await_result(bus, slot, bus_deadline_usec(bus, 0), &message, error);
+    result = bus_await_result(bus, slot, until_usec, &message, error);
   }
   if (result == 0) {
     tribune_message_unref(message);
@@ -146,11 +148,13 @@ int tribune_post_awaited(tribune *bus, const char *name, const char *object, con
   struct posting posting = {name, object, user_info, size, options};
   tribune_slot *slot;
   tribune_message *message;
+  uint64_t until_usec = bus == NULL ? 0 : bus_deadline_usec(bus, options == NULL ? 0 : options->deadline_ms);
+  bus_await_capacity(bus, until_usec);
   int result = begin_post(bus, SLOT_AWAITED, &posting, NULL, NULL, &slot, error);
   if (result < 0) {
     return result;
   }
-  result = bus_await_result(bus, slot, bus_deadline_usec(bus, posting.options->deadline_ms), &message, error);
+  result = bus_await_result(bus, slot, until_usec, &message, error);
   if (result < 0) {
     return result;
   }

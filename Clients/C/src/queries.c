@@ -82,12 +82,13 @@ int tribune_ask(tribune *bus, const char *name, const char *object, const void *
 {
   tribune_slot *slot;
   tribune_message *message;
+  uint64_t until_usec = bus == NULL ? 0 : bus_deadline_usec(bus, options == NULL ? 0 : options->deadline_ms);
+  bus_await_capacity(bus, until_usec);
   int result = begin_ask(bus, name, object, user_info, size, options, NULL, NULL, &slot, error);
   if (result < 0) {
     return result;
   }
-  result =
-      bus_await_result(bus, slot, bus_deadline_usec(bus, options == NULL ? 0 : options->deadline_ms), &message, error);
+  result = bus_await_result(bus, slot, until_usec, &message, error);
   if (result < 0) {
     return result;
   }

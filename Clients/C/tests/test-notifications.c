@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -465,6 +466,22 @@ static void test_what_a_waiting_program_cannot_keep_is_told_as_lost(void)
   tribune_unref(poster);
 }
 
+static void test_a_function_that_waits_also_waits_for_space(void)
+{
+  tribune *bus = connected();
+  char data[60000];
+  memset(data, 'x', sizeof data);
+  CHECK_EQUAL(kill(daemon_.bus, SIGSTOP), 0);
+  while (tribune_post(bus, "a.b", NULL, data, sizeof data, NULL) == 0) {
+  }
+  CHECK_EQUAL(tribune_post(bus, "a.b", NULL, NULL, 0, NULL), -ENOBUFS);
+  CHECK_EQUAL(kill(daemon_.bus, SIGCONT), 0);
+  tribune_error error;
+  SUCCEED(tribune_post_acknowledged(bus, "a.b", NULL, NULL, 0, NULL, &error), &error);
+  SUCCEED(tribune_post(bus, "a.b", NULL, NULL, 0, NULL), NULL);
+  tribune_unref(bus);
+}
+
 static void test_a_poster_is_known_if_that_is_wanted(void)
 {
   tribune *poster = connected();
@@ -536,6 +553,7 @@ static const struct test tests[] = {
     {"a post is acknowledged in a callback", test_a_post_is_acknowledged_in_a_callback},
     {"losses are told", test_losses_are_told},
     {"what a waiting program cannot keep is told as lost", test_what_a_waiting_program_cannot_keep_is_told_as_lost},
+    {"a function that waits also waits for space", test_a_function_that_waits_also_waits_for_space},
     {"a poster is known if that is wanted", test_a_poster_is_known_if_that_is_wanted},
     {"a flush waits until the bus has everything", test_a_flush_waits_until_the_bus_has_everything},
     {"a connection that nobody waited for works", test_a_connection_that_nobody_waited_for_works},
