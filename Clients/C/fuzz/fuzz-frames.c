@@ -41,14 +41,14 @@ static void read_message(tribune_message *message)
   const tribune_missing *missing;
   size_t sum = 0;
   for (size_t i = 0; (outcome = tribune_message_get_outcome(message, i)) != NULL; i++) {
-    sum += strlen(outcome->label) + strlen(outcome->reason) + strlen(outcome->peer.process)
-           + strlen(outcome->peer.system_unit) + strlen(outcome->peer.user_unit);
+    sum += strlen(outcome->label) + strlen(outcome->reason) + strlen(outcome->peer->process)
+           + strlen(outcome->peer->system_unit) + strlen(outcome->peer->user_unit);
     for (size_t j = 0; j < outcome->value_size; j++) {
       sum += ((const uint8_t *)outcome->value)[j];
     }
   }
   for (size_t i = 0; (missing = tribune_message_get_missing(message, i)) != NULL; i++) {
-    sum += strlen(missing->reason) + strlen(missing->peer.process) + strlen(missing->peer.user_unit);
+    sum += strlen(missing->reason) + strlen(missing->peer->process) + strlen(missing->peer->user_unit);
   }
   const tribune_peer *peer = tribune_message_get_peer(message);
   sum += peer == NULL ? 0 : strlen(peer->process) + strlen(peer->system_unit) + strlen(peer->user_unit);

@@ -179,7 +179,7 @@ typedef struct tribune_outcome {
   uint64_t delegate; /* The id of the delegate or the hold; 0 if it is required and not attached. */
   const char *label; /* Empty if none, like the reason. */
   const char *reason;
-  tribune_peer peer;
+  const tribune_peer *peer;
   uint64_t elapsed_usec;
   const void *value; /* What an ANSWERED one gave; else NULL. */
   size_t value_size;
@@ -196,7 +196,7 @@ typedef struct tribune_missing {
   tribune_failure failure;
   uint64_t connection;
   const char *reason;
-  tribune_peer peer;
+  const tribune_peer *peer;
   uint64_t elapsed_usec;
 } tribune_missing;
 

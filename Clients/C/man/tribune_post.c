@@ -23,7 +23,7 @@ int main(void)
   if (done >= 0) {
     const tribune_missing *missing;
     for (size_t i = 0; (missing = tribune_message_get_missing(reply, i)) != NULL; i++) {
-      printf("%s (%u) is not ready: %s\n", missing->peer.process, missing->peer.pid, missing->reason);
+      printf("%s (%u) is not ready: %s\n", missing->peer->process, missing->peer->pid, missing->reason);
     }
     printf("%u observers are ready\n", tribune_message_get_acknowledged(reply));
     tribune_message_unref(reply);

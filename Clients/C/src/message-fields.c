@@ -126,7 +126,7 @@ bool tribune_message_is_overridden(const tribune_message *message)
 
 const tribune_outcome *tribune_message_get_outcome(const tribune_message *message, size_t index)
 {
-  return message != NULL && index < message->outcome_count ? &message->outcomes[index] : NULL;
+  return message != NULL && index < message->outcome_count ? &message->outcomes[index].fields : NULL;
 }
 
 uint32_t tribune_message_get_omitted(const tribune_message *message)
@@ -141,7 +141,7 @@ uint32_t tribune_message_get_acknowledged(const tribune_message *message)
 
 const tribune_missing *tribune_message_get_missing(const tribune_message *message, size_t index)
 {
-  return message != NULL && index < message->missing_count ? &message->missing[index] : NULL;
+  return message != NULL && index < message->missing_count ? &message->missing[index].fields : NULL;
 }
 
 const tribune_error *tribune_message_get_error(const tribune_message *message)

@@ -196,12 +196,17 @@ int message_of_question(struct frame *frame, tribune_message **ret)
   return 0;
 }
 
+static void read_delegate(struct frame *frame, const struct wire_delegate_identity *from, struct outcome *to)
+{
+  to->fields.delegate = from->id;
+  to->fields.label = terminated(frame, from->label);
+  read_peer(frame, &from->peer, &to->peer);
+  to->fields.peer = &to->peer;
+}
+
 static void read_outcome(struct frame *frame, const struct wire_outcome *from, tribune_outcome *to)
 {
   to->kind = (tribune_outcome_kind)from->outcome;
-  to->delegate = from->delegate.id;
-  to->label = terminated(frame, from->delegate.label);
-  read_peer(frame, &from->delegate.peer, &to->peer);
   to->reason = terminated(frame, from->reason);
   to->elapsed_usec = from->elapsed;
   if (to->kind == TRIBUNE_OUTCOME_ANSWERED) {
@@ -232,7 +237,9 @@ int message_of_verdict(struct frame *frame, tribune_message **ret)
   }
   struct wire_outcome outcome;
   while (wire_next_outcome(&verdict.outcomes, &outcome)) {
-    read_outcome(frame, &outcome, &(*ret)->outcomes[(*ret)->outcome_count++]);
+    struct outcome *to = &(*ret)->outcomes[(*ret)->outcome_count++];
+    read_delegate(frame, &outcome.delegate, to);
+    read_outcome(frame, &outcome, &to->fields);
   }
   return 0;
 }
@@ -246,7 +253,7 @@ int message_of_progress(struct frame *frame, tribune_message **ret)
   if (result < 0) {
     return result;
   }
-  tribune_outcome *outcome = calloc(1, sizeof *outcome);
+  struct outcome *outcome = calloc(1, sizeof *outcome);
   if (outcome == NULL) {
     *ret = tribune_message_unref(*ret);
     return -ENOMEM;
@@ -256,11 +263,9 @@ int message_of_progress(struct frame *frame, tribune_message **ret)
   (*ret)->query = progress.query;
   (*ret)->timeout_ms = progress.timeout;
   (*ret)->stage = (tribune_stage)progress.stage;
-  outcome->kind = (tribune_outcome_kind)progress.outcome;
-  outcome->delegate = progress.delegate.id;
-  outcome->label = terminated(frame, progress.delegate.label);
-  read_peer(frame, &progress.delegate.peer, &outcome->peer);
-  outcome->reason = frame_payload(frame);
+  outcome->fields.kind = (tribune_outcome_kind)progress.outcome;
+  outcome->fields.reason = frame_payload(frame);
+  read_delegate(frame, &progress.delegate, outcome);
   (*ret)->peer = outcome->peer;
   (*ret)->has_peer = true;
   return 0;
@@ -283,12 +288,13 @@ int message_of_awaited(struct frame *frame, tribune_message **ret)
   }
   struct wire_missing_observer from;
   while (wire_next_missing_observer(&awaited.missing, &from)) {
-    tribune_missing *to = &(*ret)->missing[(*ret)->missing_count++];
-    to->failure = (tribune_failure)from.failure;
-    to->connection = from.connection;
-    to->elapsed_usec = from.elapsed;
+    struct missing *to = &(*ret)->missing[(*ret)->missing_count++];
+    to->fields.failure = (tribune_failure)from.failure;
+    to->fields.connection = from.connection;
+    to->fields.elapsed_usec = from.elapsed;
     read_peer(frame, &from.peer, &to->peer);
-    to->reason = terminated(frame, from.reason);
+    to->fields.peer = &to->peer;
+    to->fields.reason = terminated(frame, from.reason);
   }
   return 0;
 }

@@ -33,6 +33,17 @@ struct poster {
   char texts[];
 };
 
+/* What programs see, with the peer that it points to. */
+struct outcome {
+  tribune_outcome fields;
+  tribune_peer peer;
+};
+
+struct missing {
+  tribune_missing fields;
+  tribune_peer peer;
+};
+
 struct tribune_message {
   unsigned refs; /* The program's, and those of callbacks. */
   tribune_type type;
@@ -63,9 +74,9 @@ struct tribune_message {
   tribune_stage stage;
   bool has_peer;
   tribune_peer peer;
-  tribune_outcome *outcomes;
+  struct outcome *outcomes;
   size_t outcome_count;
-  tribune_missing *missing;
+  struct missing *missing;
   size_t missing_count;
   tribune_error *error;
 };

@@ -264,9 +264,9 @@ static int post_awaited_elsewhere(const char *expected_reason, unsigned acknowle
     CHECK(missing != NULL);
     CHECK_EQUAL(missing->failure, TRIBUNE_FAILURE_FAILED);
     CHECK_TEXT(missing->reason, expected_reason);
-    CHECK_EQUAL(missing->peer.pid, getppid());
-    CHECK_EQUAL(missing->peer.uid, getuid());
-    CHECK(missing->peer.process[0] != '\0');
+    CHECK_EQUAL(missing->peer->pid, getppid());
+    CHECK_EQUAL(missing->peer->uid, getuid());
+    CHECK(missing->peer->process[0] != '\0');
   } else {
     CHECK(missing == NULL);
   }

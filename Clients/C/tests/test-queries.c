@@ -152,7 +152,7 @@ static void test_a_delegate_answers(void)
     CHECK_EQUAL(outcome->delegate, tribune_slot_get_id(slot));
     CHECK_TEXT(outcome->label, "backup");
     CHECK_TEXT(outcome->reason, table[i].reason);
-    CHECK_EQUAL(outcome->peer.pid, getpid());
+    CHECK_EQUAL(outcome->peer->pid, getpid());
     CHECK(outcome->value == NULL && outcome->value_size == 0);
     await_message(bus, &record, TRIBUNE_CONCLUDED, 1);
     CHECK_EQUAL(tribune_message_get_query(record.messages[TRIBUNE_CONCLUDED]), tribune_message_get_query(verdict));
