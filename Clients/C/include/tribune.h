@@ -19,8 +19,8 @@
  * is lost nevertheless, the library does not connect again. tribune_process() returns the reason once, after every slot
  *   has received TRIBUNE_ENDED, and nothing is in force any more: no delegate, no hold, no observation. The program
  *   decides what that means to it, and opens another connection if it wants one.
- * - In a child after fork(), every function with a connection fails with -ECHILD, except that references can be
- * dropped, which sends nothing.
+ * - In a child after fork(), what would send, read or wait fails with -ECHILD. References can be dropped, which sends
+ *   nothing.
  * - Texts are UTF-8 with a terminating zero. userInfo is bytes, by convention JSON; the library does not look into it.
  * - In the structures of options, zero is the default for each member, and what is reserved has to be zero.
  */

@@ -234,9 +234,9 @@ static int begin_frame(struct inbox *inbox)
 /* Appends bytes to the partial frame, with a zero behind each of its parts. Returns how many it consumed. */
 static ssize_t fill(struct inbox *inbox, const uint8_t *data, size_t length)
 {
-  const struct header *header = &inbox->partial->header;
-  size_t ends[3] = {(size_t)header->fields_length + header->name_length, 0, header->length - HEADER_LENGTH};
-  ends[1] = ends[0] + header->object_length;
+  const struct header header = inbox->partial->header;
+  size_t ends[3] = {(size_t)header.fields_length + header.name_length, 0, header.length - HEADER_LENGTH};
+  ends[1] = ends[0] + header.object_length;
   size_t taken = 0;
   for (size_t part = 0; part < 3; part++) {
     size_t left = inbox->filled < ends[part] ? ends[part] - inbox->filled : 0;
@@ -253,7 +253,6 @@ static ssize_t fill(struct inbox *inbox, const uint8_t *data, size_t length)
     if (count < left) {
       break;
     }
-    header = &inbox->partial->header;
     inbox->partial->data[ends[part] + part] = '\0';
   }
   return (ssize_t)taken;
