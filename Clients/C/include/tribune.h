@@ -10,15 +10,15 @@
  * - A function that can fail returns a negative errno. Many also fill a tribune_error, which says why, for programs
  *   (`code`) and for people (`message`). It may be NULL, and is written on failure alone.
  * - The library has no threads, no global state, and sets no signal handlers. A connection, with all that comes from
- * it, belongs to one thread at a time.
+ *   it, belongs to one thread at a time.
  * - Callbacks run inside tribune_process() alone, one at a time. They may call every function here but
  *   tribune_process(), and may drop any reference, also that of their own slot and of the connection.
  * - Only functions that say so wait. While one waits, whatever else arrives is kept for the next tribune_process().
  * - Everything is registered in order: an observation or a delegate is in force for each frame that is sent behind it.
  * - The bus can be restarted, and even be killed, while connections stay: then nothing here notices. If the connection
- * is lost nevertheless, the library does not connect again. tribune_process() returns the reason once, after every slot
- *   has received TRIBUNE_ENDED, and nothing is in force any more: no delegate, no hold, no observation. The program
- *   decides what that means to it, and opens another connection if it wants one.
+ *   is lost nevertheless, the library does not connect again. tribune_process() returns the reason once, after every
+ *   slot has received TRIBUNE_ENDED, and nothing is in force any more: no delegate, no hold, no observation. The
+ *   program decides what that means to it, and opens another connection if it wants one.
  * - In a child after fork(), what would send, read or wait fails with -ECHILD. References can be dropped, which sends
  *   nothing.
  * - Texts are UTF-8 with a terminating zero. userInfo is bytes, by convention JSON; the library does not look into it.
