@@ -94,13 +94,13 @@ typedef struct tribune_error {
 #define TRIBUNE_OPEN_POSTERS 1u
 
 /* Connects to the bus at `address`, or if that is NULL, where tribune(3) says. Waits for the bus's welcome, for
-   `timeout_usec`. With 0 it does not wait: requests can be made at once, and tribune_process() reports what goes wrong.
- */
+   `timeout_usec`. With 0 it does not wait: requests can be made at once, and tribune_process() reports what goes
+   wrong. */
 int tribune_open(tribune **ret, const char *address, unsigned flags, uint64_t timeout_usec, tribune_error *error);
 tribune *tribune_ref(tribune *bus);
 /* Closes the connection with the last reference, without waiting. Returns NULL. */
 tribune *tribune_unref(tribune *bus);
-/* Waits until the kernel has all that was sent. */
+/* Waits until the bus has handled all that was sent before. */
 int tribune_flush(tribune *bus, uint64_t timeout_usec, tribune_error *error);
 /* The connection's id, `:N` in print. -EAGAIN until the bus has welcomed it. */
 int tribune_get_id(tribune *bus, uint64_t *ret);
@@ -112,8 +112,8 @@ size_t tribune_get_payload_max(tribune *bus);
 int tribune_get_fd(tribune *bus);
 /* What to poll the descriptor for: POLLIN, perhaps with POLLOUT. It can change with every call. */
 int tribune_get_events(tribune *bus);
-/* When to call tribune_process() at the latest: microseconds of CLOCK_MONOTONIC, 0 for at once, UINT64_MAX for never.
- */
+/* When to call tribune_process() at the latest: microseconds of CLOCK_MONOTONIC, 0 for at once, UINT64_MAX for
+   never. */
 int tribune_get_timeout(tribune *bus, uint64_t *ret_usec);
 /* Sends what waits, reads what has arrived, and runs callbacks. Never waits. Returns whether there was anything; or the
    reason, once the connection has ended, and then -ENOTCONN. */
