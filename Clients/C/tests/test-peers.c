@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../src/bus.h"
 #include "harness.h"
 #include "peer.h"
 
@@ -66,6 +67,22 @@ static void test_a_listener_that_is_silent_is_not_waited_for(void)
   close(listener);
 }
 
+static void test_a_welcome_that_does_not_come_ends_the_connection(void)
+{
+  begin();
+  uint64_t until;
+  SUCCEED(tribune_get_timeout(bus, &until), NULL);
+  CHECK(until > 0 && until != UINT64_MAX);
+  CHECK_EQUAL(tribune_process(bus, NULL), 0);
+  /* The time is over. */
+  bus->greeting_until_usec = 1;
+  CHECK_EQUAL(tribune_wait(bus, UINT64_MAX), 1);
+  tribune_error error;
+  CHECK_EQUAL(tribune_process(bus, &error), -ETIMEDOUT);
+  CHECK_EQUAL(error.code, TRIBUNE_ERROR_UNREACHABLE);
+  end();
+}
+
 static void test_a_full_backlog_is_waited_for(void)
 {
   char path[100];
@@ -99,7 +116,6 @@ static void test_addresses_are_found(void)
   CHECK_EQUAL(tribune_open(&bus, NULL, 0, 0, &error), -EINVAL);
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_INVALID_ADDRESS);
   CHECK_EQUAL(tribune_open(&bus, "unix:", 0, 0, &error), -EINVAL);
-  CHECK_EQUAL(tribune_open(&bus, "", 0, 0, &error), -EINVAL);
   memset(path, 'x', sizeof path - 1);
   memcpy(path, "unix:", 5);
   path[sizeof path - 1] = '\0';
@@ -107,6 +123,7 @@ static void test_addresses_are_found(void)
   snprintf(path, sizeof path, "unix:%s/nobody", test_folder);
   setenv("TRIBUNE_ADDRESS", path, 1);
   CHECK_EQUAL(tribune_open(&bus, NULL, 0, 0, &error), -ENOENT);
+  CHECK_EQUAL(tribune_open(&bus, "", 0, 0, NULL), -EINVAL);
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_UNREACHABLE);
   CHECK(strstr(error.message, path) != NULL);
   unsetenv("TRIBUNE_ADDRESS");
@@ -348,6 +365,7 @@ static const struct test tests[] = {
     {"what does not greet is no bus", test_what_does_not_greet_is_no_bus},
     {"the first frame is a welcome or a refusal", test_the_first_frame_is_a_welcome_or_a_refusal},
     {"a listener that is silent is not waited for", test_a_listener_that_is_silent_is_not_waited_for},
+    {"a welcome that does not come ends the connection", test_a_welcome_that_does_not_come_ends_the_connection},
     {"a full backlog is waited for", test_a_full_backlog_is_waited_for},
     {"addresses are found", test_addresses_are_found},
     {"a bus of another user is not believed", test_a_bus_of_another_user_is_not_believed},
