@@ -109,8 +109,8 @@ int tribune_open(tribune **ret, const char *address, unsigned flags, uint64_t ti
     return result;
   }
   uint64_t until_usec = timeout_usec == 0 ? 0 : usec_from_now(timeout_usec);
-  /* A bus whose backlog is full does not say when it has a place again, and one that closes the connection before its
-     welcome may just have been killed, with the next one listening already. */
+  /* No event says when a full backlog has space again. A bus that closes the connection before its welcome may just have
+     been killed, with the next one listening already. */
   for (uint64_t pause_usec = 5000;; pause_usec = pause_usec < 80000 ? pause_usec * 2 : pause_usec) {
     result = try_open(ret, &found, flags, until_usec, error);
     bool is_passing = result == -EAGAIN || (result == -ECONNRESET && pause_usec < 80000);
