@@ -26,7 +26,7 @@ int main(void)
   if (tribune_open(&bus, NULL, 0, 5000000, &error) < 0) {
     return 1;
   }
-  tribune_hold_options options = {.label = "restore", .lifetime_ms = 100};
+  tribune_hold_options options = {.label = "restore", .lifetime_ms = 500};
   tribune_hold(bus, NULL, "host.shouldReboot", NULL, "a restore is running", &options, handle, &done);
   while (!done && tribune_process(bus, &error) >= 0) {
     if (!done) {

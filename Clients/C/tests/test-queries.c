@@ -443,7 +443,7 @@ static void test_a_hold_expires(void)
   struct record record = {0};
   tribune_slot *hold;
   tribune_error error;
-  tribune_hold_options options = {.lifetime_ms = 50};
+  tribune_hold_options options = {.lifetime_ms = 300};
   SUCCEED(tribune_hold(bus, &hold, "host.**", NULL, "for a moment", &options, record_message, &record), NULL);
   await_message(bus, &record, TRIBUNE_READY, 1);
   const tribune_error *why = tribune_message_get_error(await_message(bus, &record, TRIBUNE_ENDED, 1));
@@ -460,7 +460,7 @@ static void test_a_hold_that_has_expired_is_not_in_force(void)
   tribune *bus = connected();
   tribune_slot *hold;
   tribune_error error;
-  tribune_hold_options options = {.lifetime_ms = 50};
+  tribune_hold_options options = {.lifetime_ms = 300};
   SUCCEED(tribune_hold(bus, &hold, "host.**", NULL, "for a moment", &options, NULL, NULL), NULL);
   SUCCEED(tribune_slot_wait(hold, UINT64_MAX, &error), &error);
   /* The bus tells it, and nothing is processed. */
