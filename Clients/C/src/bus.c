@@ -168,9 +168,9 @@ bool bus_read(tribune *bus)
   return true;
 }
 
-int bus_pump(tribune *bus, uint64_t until_usec)
+/* Waits until something arrives, or can be written, and reads once. */
+static int wait_once(tribune *bus, uint64_t until_usec)
 {
-  bus_write(bus);
   uint64_t now = now_usec();
   uint64_t wake =
       bus->outbox.retry_usec > 0 && bus->outbox.retry_usec < until_usec ? bus->outbox.retry_usec : until_usec;
@@ -189,10 +189,18 @@ int bus_pump(tribune *bus, uint64_t until_usec)
   return count == 0 && now_usec() >= until_usec ? -ETIMEDOUT : 0;
 }
 
+int bus_pump(tribune *bus, uint64_t until_usec)
+{
+  bus_write(bus);
+  return wait_once(bus, until_usec);
+}
+
 void bus_await_capacity(tribune *bus, uint64_t until_usec)
 {
   while (bus_check(bus) == 0 && outbox_is_full(&bus->outbox) && !bus->is_input_over) {
-    if (bus_pump(bus, until_usec) < 0) {
+    /* If this empties the outbox, there is nothing to wait for. */
+    bus_write(bus);
+    if (outbox_is_full(&bus->outbox) && wait_once(bus, until_usec) < 0) {
       return;
     }
   }
