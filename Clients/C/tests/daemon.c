@@ -22,6 +22,20 @@ static void path_in_folder(char *path, size_t size, const char *name)
   CHECK((size_t)snprintf(path, size, "%s/%s", test_folder, name) < size);
 }
 
+pid_t fork_child(void)
+{
+  pid_t parent = getpid();
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+      _exit(1);
+    }
+  }
+  return child;
+}
+
 /* Starts tribuned, and waits until it says that it is ready. */
 static pid_t spawn(char *const arguments[])
 {
@@ -39,14 +53,8 @@ static pid_t spawn(char *const arguments[])
   if (access(program, X_OK) < 0) {
     fail(__FILE__, __LINE__, "there is no %s: TRIBUNE_BIN_DIR says where the programs are", program);
   }
-  pid_t parent = getpid();
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = fork_child();
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-      _exit(1);
-    }
     setenv("NOTIFY_SOCKET", notify, 1);
     char log[128];
     path_in_folder(log, sizeof log, "log");

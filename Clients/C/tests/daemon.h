@@ -15,6 +15,9 @@ struct daemon {
   pid_t keeper; /* 0 for none. */
 };
 
+/* Forks a process that ends with the test at the latest. */
+pid_t fork_child(void);
+
 void daemon_start(struct daemon *daemon, bool has_keeper);
 /* Ends the bus with a signal, and waits for its end. */
 void daemon_stop(struct daemon *daemon, int signal);

@@ -245,8 +245,7 @@ static int post_awaited_elsewhere(const char *expected_reason, unsigned acknowle
 {
   int ends[2];
   CHECK_EQUAL(pipe2(ends, O_CLOEXEC), 0);
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = fork_child();
   if (child > 0) {
     close(ends[1]);
     return ends[0];

@@ -175,8 +175,7 @@ static void test_a_function_that_waits_fails_at_the_end(void)
   daemon_start(&daemon, false);
   register_everything(&client, &daemon);
   client.delegate.handle = NULL;
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = fork_child();
   if (child == 0) {
     /* Kills the bus when the delegate of the parent is asked, which the parent cannot answer while it waits. */
     tribune *bus = connect_to(&daemon);
@@ -270,8 +269,7 @@ static void test_a_child_of_fork_can_do_nothing(void)
   struct record reply = {0};
   SUCCEED(tribune_ask_async(asker, NULL, "disk.shouldEject", NULL, NULL, 0, NULL, record_message, &reply), NULL);
   tribune_message *question = await_message(client.bus, &client.delegate, TRIBUNE_QUESTION, 1);
-  pid_t child = fork();
-  CHECK(child >= 0);
+  pid_t child = fork_child();
   if (child == 0) {
     expect_all_fail(&client, question);
     /* It may drop everything, and the parent's connection stays. */
