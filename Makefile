@@ -80,7 +80,7 @@ test: build examples
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --quick
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
 
-## test-python  lint, types and tests of the Python client, against the release programs
+## test-python  lint, types and tests of the Python client, and Varlink with others' clients, against the release programs
 test-python: build
 	@tools/setup python
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-python
