@@ -16,7 +16,7 @@ struct CommandTurnsTests {
   private static func turns(total: Int = 64, waitingMax: Int = 1_000, byteCountMax: Int = 100) -> CommandTurns
   {
     CommandTurns(
-      total: total, waitingMax: waitingMax, waitingByteCountMax: byteCountMax, isPrivileged: { $0 == own })
+      total: total, waitingMax: waitingMax, byteCountMax: byteCountMax, isPrivileged: { $0 == own })
   }
 
   /// Has a user ask `count` questions.
@@ -48,7 +48,7 @@ struct CommandTurnsTests {
   func manyUsers() {
     var turns = Self.turns()
     #expect((1...100).count { ask(1, of: $0, from: Int($0), &turns) == 1 } == 64)
-    #expect(turns.end(of: 7) == [65])
+    #expect(turns.end(of: 7, byteCount: 0) == [65])
   }
 
   @Test("a user starts no more while it has more than its share of what is left since")
@@ -57,9 +57,9 @@ struct CommandTurnsTests {
     #expect(ask(6, of: 1, from: 0, &turns) == 4)
     #expect(ask(6, of: 2, from: 10, &turns) == 1)
     // Of seven that the second leaves, a third is two.
-    #expect(turns.end(of: 1) == [])
-    #expect(turns.end(of: 1) == [11])
-    #expect(turns.end(of: 1) == [4])
+    #expect(turns.end(of: 1, byteCount: 0) == [])
+    #expect(turns.end(of: 1, byteCount: 0) == [11])
+    #expect(turns.end(of: 1, byteCount: 0) == [4])
   }
 
   @Test("a question waits behind those of its user, and users take turns")
@@ -69,26 +69,28 @@ struct CommandTurnsTests {
     #expect(ask(3, of: 1, from: 10, &turns) == 0)
     #expect(ask(3, of: 2, from: 20, &turns) == 0)
     #expect(ask(1, of: Self.own, from: 30, &turns) == 0)
-    #expect((0..<4).map { _ in turns.end(of: Self.own) } == [[10], [20], [30], []])
-    #expect(turns.end(of: 2) == [21])
-    #expect(turns.end(of: 1) == [11])
-    #expect(turns.end(of: 1) == [12])
-    #expect(turns.end(of: 2) == [22])
+    #expect((0..<4).map { _ in turns.end(of: Self.own, byteCount: 0) } == [[10], [20], [30], []])
+    #expect(turns.end(of: 2, byteCount: 0) == [21])
+    #expect(turns.end(of: 1, byteCount: 0) == [11])
+    #expect(turns.end(of: 1, byteCount: 0) == [12])
+    #expect(turns.end(of: 2, byteCount: 0) == [22])
   }
 
-  @Test("a user has a limit of questions that wait, and of bytes in them, which one alone may pass")
+  @Test("a user has a limit of questions that wait, and of bytes in all of them, which one alone may pass")
   func limits() {
     var turns = Self.turns(total: 2, waitingMax: 3)
     #expect(turns.ask(0, of: 1, byteCount: 1_000) == .start)
-    #expect(turns.ask(1, of: 1, byteCount: 101) == .wait)
-    #expect(turns.ask(2, of: 1, byteCount: 1) == .refuseLong)
-    turns.leave(1, of: 1)
-    for ticket in 3...4 { #expect(turns.ask(ticket, of: 1, byteCount: 50) == .wait) }
-    #expect(turns.ask(5, of: 1, byteCount: 1) == .refuseLong)
+    #expect(turns.ask(1, of: 1, byteCount: 1) == .refuseLong)
+    #expect(turns.end(of: 1, byteCount: 1_000) == [])
+    #expect(turns.ask(2, of: 1, byteCount: 50) == .start)
+    #expect(turns.ask(3, of: 1, byteCount: 30) == .wait)
+    #expect(turns.ask(4, of: 1, byteCount: 21) == .refuseLong)
+    #expect(turns.ask(5, of: 1, byteCount: 20) == .wait)
     #expect(turns.ask(6, of: 1, byteCount: 0) == .wait)
     #expect(turns.ask(7, of: 1, byteCount: 0) == .refuse(waiting: 3))
-    #expect(turns.end(of: 1) == [3])
-    #expect(turns.ask(8, of: 1, byteCount: 50) == .wait)
+    #expect(turns.end(of: 1, byteCount: 50) == [3])
+    turns.leave(5, of: 1)
+    #expect(turns.ask(8, of: 1, byteCount: 70) == .wait)
     #expect(turns.ask(9, of: Self.own, byteCount: 1_000) == .start)
   }
 
@@ -99,9 +101,9 @@ struct CommandTurnsTests {
     turns.leave(1, of: 1)
     turns.leave(0, of: 1)
     turns.leave(9, of: 9)
-    #expect(turns.end(of: 1) == [2])
+    #expect(turns.end(of: 1, byteCount: 0) == [2])
     turns.leave(3, of: 1)
-    #expect(turns.end(of: 1) == [])
+    #expect(turns.end(of: 1, byteCount: 0) == [])
     #expect(ask(1, of: 2, from: 10, &turns) == 1)
   }
 }

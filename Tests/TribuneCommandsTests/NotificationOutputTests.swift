@@ -33,6 +33,18 @@ struct NotificationOutputTests {
     #expect(Self.reply.missingLines(of: "a", object: "").first == "2 of 4 did not acknowledge a:")
   }
 
+  @Test("of many observers the first hundred are printed, with the beginnings of their reasons")
+  func manyMissing() {
+    let one = AwaitedReply.Missing(
+      connection: ":7", pid: 42, uid: 1000, process: "a", units: Units(), kind: .failed,
+      reason: String(repeating: "x", count: 4_000), elapsed: .seconds(5))
+    let lines = AwaitedReply(acknowledged: 0, missing: Array(repeating: one, count: 5_000)).missingLines(
+      of: "a", object: "")
+    #expect(lines.count == 102 && lines[0].hasPrefix("5000 of 5000"))
+    #expect(lines.last == "  … and 4900 more")
+    #expect(lines.joined().utf8.count < 40_000 && lines[1].contains("x…  ["))
+  }
+
   @Test("nothing is reported when all have acknowledged, or nobody was awaited", arguments: [0, 3])
   func nobodyMissing(acknowledged: Int) {
     let reply = AwaitedReply(acknowledged: acknowledged)

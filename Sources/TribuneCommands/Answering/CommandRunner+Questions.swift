@@ -24,7 +24,8 @@ extension CommandRunner {
       return .failed("\(count) questions of user \(question.asker.uid) wait for commands, which is the limit")
     case .tooLong:
       return .failed(
-        "the questions of user \(question.asker.uid) that wait for commands are too long together")
+        "the questions of user \(question.asker.uid) that have commands or wait for them are too long together"
+      )
     // The answer is discarded.
     case .withdrawn: return .failed("the question was withdrawn")
     case .cannotStart(let error):

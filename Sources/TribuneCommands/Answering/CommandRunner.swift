@@ -34,9 +34,10 @@ actor CommandRunner {
   /// Commands that run at a time.
   private static let commandsMax = 64
   private static let reportedMax = 64
-  /// Questions of one user that wait, and bytes of userInfo in them.
+  /// Questions of one user that wait.
   private static let waitingMax = 256
-  private static let waitingByteCountMax = 64 << 20
+  /// Bytes of userInfo that a user's commands and waiting questions have together. What runs has it twice.
+  private static let byteCountMax = 64 << 20
   /// The bound of `valueLength`, because 64 commands may write a value at the same time.
   private static let valueLengthMax = 16 << 20
 
@@ -50,7 +51,7 @@ actor CommandRunner {
     self.context = context
     self.valueLength = min(valueLength, Self.valueLengthMax)
     turns = CommandTurns(
-      total: Self.commandsMax, waitingMax: Self.waitingMax, waitingByteCountMax: Self.waitingByteCountMax,
+      total: Self.commandsMax, waitingMax: Self.waitingMax, byteCountMax: Self.byteCountMax,
       isPrivileged: isPrivileged)
   }
 
@@ -77,7 +78,9 @@ actor CommandRunner {
     case .start, .wait: break
     }
     let run = await start(command, setting: variables, input: input, output: output)
-    for next in turns.end(of: user) { waiting.removeValue(forKey: next)?.resume(returning: true) }
+    for next in turns.end(of: user, byteCount: input.count) {
+      waiting.removeValue(forKey: next)?.resume(returning: true)
+    }
     return run
   }
 

@@ -19,7 +19,7 @@ struct CommandTurns: Sendable {
     case wait
     /// The user has this many that wait, which is the limit.
     case refuse(waiting: Int)
-    /// The user has so much userInfo that waits, which is the limit.
+    /// The user's questions have so much userInfo together, which is the limit.
     case refuseLong
   }
 
@@ -32,15 +32,17 @@ struct CommandTurns: Sendable {
     let isPrivileged: Bool
     var running = 0
     var waiting: [Waiting] = []
-    var waitingByteCount = 0
+    /// Bytes of userInfo of its commands and of its waiting questions.
+    var byteCount = 0
   }
 
   /// Commands that run at a time.
   let total: Int
   /// Questions of one user that wait.
   let waitingMax: Int
-  /// Bytes of userInfo in them. One question may have more, if it waits alone.
-  let waitingByteCountMax: Int
+  /// Bytes of userInfo that a user's commands and waiting questions have together. One question may have more, if it is
+  /// alone.
+  let byteCountMax: Int
   private let isPrivileged: @Sendable (UInt32) -> Bool
   /// Users who have commands or waiting questions.
   private var users: [UInt32: User] = [:]
@@ -51,10 +53,10 @@ struct CommandTurns: Sendable {
   private var runningUsers = 0
 
   init(
-    total: Int, waitingMax: Int, waitingByteCountMax: Int, isPrivileged: @escaping @Sendable (UInt32) -> Bool
+    total: Int, waitingMax: Int, byteCountMax: Int, isPrivileged: @escaping @Sendable (UInt32) -> Bool
   ) {
     (self.total, self.waitingMax) = (total, waitingMax)
-    (self.waitingByteCountMax, self.isPrivileged) = (waitingByteCountMax, isPrivileged)
+    (self.byteCountMax, self.isPrivileged) = (byteCountMax, isPrivileged)
   }
 
   /// Takes a question.
@@ -62,29 +64,30 @@ struct CommandTurns: Sendable {
   /// - Parameter byteCount: bytes of its userInfo.
   mutating func ask(_ ticket: Ticket, of uid: UInt32, byteCount: Int) -> Decision {
     var user = users[uid] ?? User(isPrivileged: isPrivileged(uid))
-    guard !user.waiting.isEmpty || !mayStart(user) else {
+    let starts = user.waiting.isEmpty && mayStart(user)
+    guard starts || user.waiting.count < waitingMax else { return .refuse(waiting: user.waiting.count) }
+    guard user.byteCount == 0 || user.byteCount + byteCount <= byteCountMax else { return .refuseLong }
+    user.byteCount += byteCount
+    if starts {
       start(uid, &user)
       return .start
     }
-    guard user.waiting.count < waitingMax else { return .refuse(waiting: user.waiting.count) }
-    guard user.waiting.isEmpty || user.waitingByteCount + byteCount <= waitingByteCountMax else {
-      return .refuseLong
-    }
     if user.waiting.isEmpty { turns.append(uid) }
     user.waiting.append(Waiting(ticket: ticket, byteCount: byteCount))
-    user.waitingByteCount += byteCount
     users[uid] = user
     return .wait
   }
 
   /// A command of a user has ended.
   ///
+  /// - Parameter byteCount: bytes of the userInfo that it was started with.
   /// - Returns: the questions whose commands start now.
-  mutating func end(of uid: UInt32) -> [Ticket] {
+  mutating func end(of uid: UInt32, byteCount: Int) -> [Ticket] {
     guard var user = users[uid], user.running > 0 else {
       preconditionFailure("a command ends of user \(uid), who has none")
     }
     user.running -= 1
+    user.byteCount -= byteCount
     running -= 1
     if user.running == 0 { runningUsers -= 1 }
     store(user, uid)
@@ -98,7 +101,7 @@ struct CommandTurns: Sendable {
     guard var user = users[uid], let place = user.waiting.firstIndex(where: { $0.ticket == ticket }) else {
       return
     }
-    user.waitingByteCount -= user.waiting.remove(at: place).byteCount
+    user.byteCount -= user.waiting.remove(at: place).byteCount
     if user.waiting.isEmpty { turns.removeAll { $0 == uid } }
     store(user, uid)
   }
@@ -109,7 +112,6 @@ struct CommandTurns: Sendable {
     let uid = turns.remove(at: place)
     guard var user = users[uid] else { preconditionFailure("a user who is in turn has no question") }
     let first = user.waiting.removeFirst()
-    user.waitingByteCount -= first.byteCount
     if !user.waiting.isEmpty { turns.append(uid) }
     start(uid, &user)
     return first.ticket

@@ -2,18 +2,25 @@
 
 import Tribune
 import TribuneJSON
+import TribuneWire
 
 extension AwaitedReply {
   var json: JSONValue {
     .object([("acknowledged", .integer(acknowledged)), ("missing", .array(missing.map(\.json)))])
   }
 
-  /// A headline with the number of observers that have not acknowledged, then a line for each. Empty if all have.
+  /// Observers that are printed, and bytes of the reason of each. Every user can have many that give long reasons.
+  private static let printedMax = 100
+  private static let printedReasonLength = 256
+
+  /// A headline with the number of observers that have not acknowledged, then a line for each of the first ones. Empty if
+  /// all have.
   func missingLines(of name: String, object: String) -> [String] {
     if missing.isEmpty { return [] }
     let all = acknowledged + missing.count
     return ["\(missing.count) of \(all) did not acknowledge \(subjectText(name, object)):"]
-      + missing.map { "  " + $0.line }
+      + missing.prefix(Self.printedMax).map { "  " + $0.line(reasonLength: Self.printedReasonLength) }
+      + (missing.count > Self.printedMax ? ["  … and \(missing.count - Self.printedMax) more"] : [])
   }
 }
 
@@ -29,10 +36,11 @@ extension AwaitedReply.Missing {
   }
 
   /// `failed    flush.sh (:7, pid 42, uid 0, backup.service): exited with 1  [1ms]`.
-  fileprivate var line: String {
+  fileprivate func line(reasonLength: Int) -> String {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
     let parts = [connection, "pid \(pid)", "uid \(uid)", units.description].filter { !$0.isEmpty }
     let participant = (process.isEmpty ? "connection" : process) + " (" + parts.joined(separator: ", ") + ")"
+    let reason = reason.utf8.count > reasonLength ? reason.prefix(utf8Length: reasonLength) + "…" : reason
     return "\(word) \(participant.terminalSafe)\(reason.terminalSafe.afterColon)  [\(elapsed.formatted)]"
   }
 }

@@ -220,7 +220,8 @@ private let allVerbs = [
         + "when the query is over. In the command, \"tribunectl defer\" asks for more time than --timeout.",
       "At most 64 commands run at a time. A user who asks much leaves some to others, and root and the user that "
         + "runs the delegate may have all that is left. Beyond that, questions wait, and users take turns. Of a user, "
-        + "256 questions may wait, with 64 MiB of userInfo; any other has failed.",
+        + "256 questions may wait, and all may have 64 MiB of userInfo together, which running commands have twice; any "
+        + "other has failed.",
       "Prints each answer with the question, and the length of its userInfo if that has more than 1,024 bytes. "
         + "Of each user but root and its own, it prints at most 20 lines a second, and then how many it left out. "
         + "Prints will- and did-notifications under these names, as observe does.",

@@ -156,9 +156,10 @@ final class Session {
     return interest
   }
 
-  /// Whether a client that speaks Varlink is read: not while calls wait behind the one that is under way.
+  /// Whether a client that speaks Varlink is read: not while calls wait.
   var takesCalls: Bool {
-    !isInCall || input.partial == nil && varlink?.isHalfClosed == false
+    guard let varlink, !varlink.hasWaitingCalls else { return false }
+    return !isInCall || input.partial == nil && !varlink.isHalfClosed
   }
 
   /// Whether a call of a client that speaks Varlink is under way: its last reply is not written.

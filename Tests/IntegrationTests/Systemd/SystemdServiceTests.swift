@@ -106,6 +106,24 @@ struct SystemdServiceTests {
     #expect(try client.next().name == "disk.didMount")
   }
 
+  @Test("a client that speaks Varlink starts it, too, at a socket that comes and goes with the other")
+  func varlink() throws {
+    let machine = try Container()
+    let folder = machine.path.split(separator: "/").dropLast().joined(separator: "/")
+    let client = try VarlinkClient(path: "/\(folder)/io.tribune.Bus")
+    #expect(try client.call("Tell", "{\"name\":\"disk.didMount\"}").error == nil)
+    #expect(try machine.property("ActiveState") == "active")
+    #expect(try machine.does("stat", "--format=%U %a", "/run/tribune/io.tribune.Bus") == "root 666")
+    // A restart keeps both sockets.
+    try machine.does("systemctl", "restart", Self.service)
+    #expect(try client.call("Tell", "{\"name\":\"disk.didMount\"}").error == nil)
+    try machine.does("systemctl", "stop", "tribuned.socket")
+    #expect(try machine.property("ActiveState", of: "tribuned-varlink.socket") == "inactive")
+    #expect(try machine.run("stat", "/run/tribune").status != 0)
+    try machine.does("systemctl", "start", "tribuned.socket")
+    #expect(try machine.property("ActiveState", of: "tribuned-varlink.socket") == "active")
+  }
+
   // MARK: Reloading
 
   @Test("a reload puts a new configuration into force, unless it has errors")
