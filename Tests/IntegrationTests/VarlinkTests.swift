@@ -109,20 +109,6 @@ struct VarlinkTests {
     for number in 0..<100 { #expect(try client.next()["method"] == "io.tribune.Bus.\(number)") }
   }
 
-  @Test("calls for which an iteration has no time are taken in the next ones, in order")
-  func many() throws {
-    let observer = try VarlinkClient(bus)
-    #expect(try observer.start("Observe", "{\"patterns\":[\"a.*\"]}")["kind"] == "ready")
-    let calls = (0..<5_000).map {
-      "{\"method\":\"io.tribune.Bus.Tell\",\"parameters\":{\"name\":\"a.n\($0)\"},\"oneway\":true}\0"
-    }
-    var poster: VarlinkClient? = try VarlinkClient(bus)
-    try poster?.send(bytes: Array(calls.joined().utf8))
-    // What it has sent counts, even though it goes.
-    poster = nil
-    for number in 0..<5_000 { #expect(try observer.next()["name"] == "a.n\(number)") }
-  }
-
   @Test("an upgrade is refused, and a call without a reply gets none, not even an error")
   func flags() throws {
     try client.send("Tell", "{\"name\":\"a\"}", "upgrade")

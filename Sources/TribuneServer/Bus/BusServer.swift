@@ -218,7 +218,7 @@ final class BusServer: EventLoopTarget {
       guard let session = sessions[token] else { return }
       if readiness.isWritable, session.output.isBlocked { sender.scheduleFlush(session) }
       if session.isClosing || session.speaksVarlink && !session.takesCalls {
-        if readiness.isEnd, session.varlink?.hasWaitingCalls != true { gatekeeper.close(session) }
+        if readiness.isEnd { gatekeeper.close(session) }
       } else if readiness.isReadable, session.isServed {
         reader.read(session)
       }

@@ -22,7 +22,7 @@ extension Sender {
     while !session.output.queue.isEmpty {
       if varlink.reply == nil {
         guard translated < Self.translatedMax else {
-          if session.output.flush != .scheduled { postpone(session) }
+          postpone(session)
           return .open
         }
         translated += beginReply(of: session, varlink)

@@ -17,25 +17,23 @@ extension FrameReader {
     let couldRead = session.interest.contains(.readable)
     var position = start
     do throws(WireError) {
-      while session.isServed, !session.isInCall {
-        guard let end = buffer.bytes.firstZero(from: position + varlink.scannedCount) else {
-          varlink.scannedCount = buffer.count - position
-          break
-        }
-        varlink.scannedCount = 0
+      while session.isServed, !session.isInCall,
+        let end = buffer.bytes.firstZero(from: position + varlink.scannedCount)
+      {
         if canWait,
           timeShares.waitsForCompaction(session.account)
             || !timeShares.hasTime(for: session.account, isMuchWork: true)
         {
-          varlink.hasWaitingCalls = true
           sender.answered.value.append(session)
           break
         }
+        varlink.scannedCount = 0
         try calls.take(buffer.bytes(in: position..<end), of: session)
         position = end + 1
       }
       if position > start { session.input.partialSince = context.now }
       guard session.isServed else { return }
+      if !session.isInCall { varlink.scannedCount = buffer.count - position }
       try keepMessages(buffer, from: position, of: session)
       if session.interest.contains(.readable) != couldRead { sender.loop.updateInterest(of: session) }
     } catch {
@@ -45,19 +43,14 @@ extension FrameReader {
 
   /// Goes on with the calls that clients had sent before they had their last replies.
   func handleCallsOfAnswered() {
-    // Some of them may have to wait once more.
-    let sessions = sender.answered.value
-    sender.answered.value = []
-    for session in sessions { handleKeptCalls(of: session) }
+    while let session = sender.answered.value.popLast() { handleKeptCalls(of: session) }
   }
 
-  func handleKeptCalls(of session: Session, canWait: Bool = true) {
+  private func handleKeptCalls(of session: Session, canWait: Bool = true) {
     guard session.isServed, let varlink = session.varlink, let kept = session.input.partial else { return }
-    varlink.hasWaitingCalls = false
     let buffer = ByteBuffer(holding: kept.bytes)
     partials.release(session)
     handleCalls(of: session, varlink, in: buffer, from: 0, canWait: canWait)
-    if !session.isClosed { sender.loop.updateInterest(of: session) }
     recorder.noteReceived(from: session)
   }
 

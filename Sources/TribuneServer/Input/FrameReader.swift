@@ -258,7 +258,6 @@ final class FrameReader {
 
   /// Handles all deferred frames of a connection, however long that takes.
   func handleAllDeferred(of session: Session) {
-    if session.varlink?.hasWaitingCalls == true { handleKeptCalls(of: session, canWait: false) }
     while session.isServed, session.input.deferred != nil {
       if session.listing != nil { _ = finishListing(of: session, canWait: false) }
       handleDeferred(of: session, canWait: false)

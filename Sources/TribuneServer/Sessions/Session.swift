@@ -156,10 +156,9 @@ final class Session {
     return interest
   }
 
-  /// Whether a client that speaks Varlink is read: not while calls wait.
+  /// Whether a client that speaks Varlink is read: not while calls wait behind the one that is under way.
   var takesCalls: Bool {
-    guard let varlink, !varlink.hasWaitingCalls else { return false }
-    return !isInCall || input.partial == nil && !varlink.isHalfClosed
+    !isInCall || input.partial == nil && varlink?.isHalfClosed == false
   }
 
   /// Whether a call of a client that speaks Varlink is under way: its last reply is not written.

@@ -7,8 +7,6 @@ import TribuneWire
 final class VarlinkState {
   /// Makes the tickets of this connection hard to guess.
   let secret: UInt64
-  /// Whether calls are left for the next iteration, because the user has had its time.
-  var hasWaitingCalls = false
   /// The bytes of the incomplete message that are known to have no zero byte.
   var scannedCount = 0
   /// The reply that is being written, and how much of it the kernel has taken. Its frame is the first of the queue, of
