@@ -21,13 +21,18 @@ package struct CallID: Equatable, Sendable {
 
   package var method: Method
   package var isOneway: Bool
+  /// Whether the client takes replies before the last one.
+  package var takesMore: Bool
   /// Which of the call's frames this is, and how many there are.
   package var index: UInt16
   package var count: UInt16
 
-  package init(_ method: Method, isOneway: Bool = false, index: Int = 0, of count: Int = 1) {
+  package init(
+    _ method: Method, isOneway: Bool = false, takesMore: Bool = false, index: Int = 0, of count: Int = 1
+  ) {
     self.method = method
     self.isOneway = isOneway
+    self.takesMore = takesMore
     self.index = UInt16(index)
     self.count = UInt16(count)
   }
@@ -36,7 +41,8 @@ package struct CallID: Equatable, Sendable {
   package var isLast: Bool { Int(index) + 1 == Int(count) }
 
   package var serial: Serial {
-    Serial(method.rawValue) | (isOneway ? 1 << 8 : 0) | Serial(index) << 16 | Serial(count) << 32
+    Serial(method.rawValue) | (isOneway ? 1 << 8 : 0) | (takesMore ? 1 << 9 : 0) | Serial(index) << 16
+      | Serial(count) << 32
   }
 
   /// Nil for a serial that no call has.
@@ -44,6 +50,7 @@ package struct CallID: Equatable, Sendable {
     guard let method = Method(rawValue: UInt8(truncatingIfNeeded: serial)) else { return nil }
     self.method = method
     isOneway = serial & 1 << 8 != 0
+    takesMore = serial & 1 << 9 != 0
     index = UInt16(truncatingIfNeeded: serial >> 16)
     count = UInt16(truncatingIfNeeded: serial >> 32)
   }

@@ -125,7 +125,8 @@ extension VarlinkCall {
     guard !isOneway else { return .reply(nil) }
     let frame = ByteBuffer(capacity: 64 + userInfo.count)
     frame.appendFrame(
-      ask, serial: CallID(.ask).serial, name: name, object: object, payload: userInfo.rawBytes)
+      ask, serial: CallID(.ask, takesMore: takesMore).serial, name: name, object: object,
+      payload: userInfo.rawBytes)
     return .frames(frame)
   }
 

@@ -61,7 +61,7 @@ package struct FrameReply {
       case .ok: try Self.okay(frame, call)
       case .error: try Self.refusal(frame, call, in: context)
       case .verdict: try Self.verdict(frame)
-      case .progress: try Self.progress(frame)
+      case .progress: try Self.progress(frame, call)
       case .awaited: try Self.awaited(frame)
       case _ where !context.isInCall: .nothing
       case .post, .retained: try Self.notification(frame, in: context)
@@ -124,7 +124,9 @@ package struct FrameReply {
     return members
   }
 
-  private static func progress(_ frame: FrameView) throws(WireError) -> FrameReply {
+  private static func progress(_ frame: FrameView, _ call: CallID?) throws(WireError) -> FrameReply {
+    // The bus tells every asker of a delegate that takes more time.
+    guard call?.takesMore == true else { return .nothing }
     let progress = try frame.decode(Progress.self)
     let outcome = progress.stage == .settled ? "\(progress.outcome)" : "\(progress.stage)"
     var members: Members = [("label", .string(progress.delegate.label)), ("outcome", .string(outcome))]

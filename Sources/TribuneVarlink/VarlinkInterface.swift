@@ -118,7 +118,7 @@ package enum VarlinkInterface {
       value: ?object
     ) -> ()
 
-    # Takes more time for an answer. The asker is told the status.
+    # Takes more time for an answer. An asker whose call has "more" is told the status.
     method Defer(ticket: string, extensionSec: float, status: ?string) -> ()
 
     # Vetoes what matches until the call ends; needs "more". There is a second reply only if the bus ends the hold: why says

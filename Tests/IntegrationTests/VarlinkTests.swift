@@ -224,6 +224,20 @@ struct VarlinkTests {
     #expect(try other.call("Answer", veto)["code"] == "notAsked")
   }
 
+  @Test("a delegate that takes more time does not add a reply to a call that takes only one")
+  func deferralWithoutMore() throws {
+    let delegate = try VarlinkClient(bus)
+    _ = try delegate.start("Delegate", "{\"names\":[\"a.shouldB\"]}")
+    try client.send("Ask", "{\"name\":\"a.shouldB\"}")
+    let ticket = try delegate.next()["ticket"]
+    let other = try VarlinkClient(bus)
+    #expect(try other.call("Defer", "{\"ticket\":\"\(ticket)\",\"extensionSec\":5}").error == nil)
+    #expect(try other.call("Answer", "{\"ticket\":\"\(ticket)\",\"answer\":\"veto\"}").error == nil)
+    let verdict = try client.next()
+    #expect(!verdict.continues && verdict["verdict"] == "vetoed")
+    #expect(try client.call("org.varlink.service.GetInfo")["product"] == "tribuned")
+  }
+
   @Test("a value comes with its outcome")
   func values() throws {
     let delegate = try VarlinkClient(bus)

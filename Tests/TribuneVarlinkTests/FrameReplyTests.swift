@@ -7,6 +7,9 @@ import TribuneWire
 /// Replies are made from frames alone.
 @Suite("Replies")
 struct FrameReplyTests {
+  private static let peer = PeerIdentity(
+    pid: 1, uid: 2, gid: 3, process: "backup", units: PeerUnits(system: ""))
+
   private func reply<F: FrameFields>(
     to fields: F, serial: Serial, isInCall: Bool = true, text: String = ""
   ) throws -> FrameReply {
@@ -29,6 +32,14 @@ struct FrameReplyTests {
   func oneway() throws {
     let refused = try reply(to: Refusal(.invalidName), serial: CallID(.tell, isOneway: true).serial)
     #expect(refused.message == nil && !refused.isLast)
+  }
+
+  @Test("a query's progress is sent only to a client that takes several replies", arguments: [true, false])
+  func progress(_ takesMore: Bool) throws {
+    let delegate = DelegateIdentity(id: DelegateID(rawValue: 1), label: "backup", peer: Self.peer)
+    let progress = Progress(query: QueryID(rawValue: 1), delegate: delegate, timeout: 1)
+    let reply = try reply(to: progress, serial: CallID(.ask, takesMore: takesMore).serial)
+    #expect((reply.message != nil) == takesMore && !reply.isLast)
   }
 
   @Test("what comes behind a call's last reply is not sent")
