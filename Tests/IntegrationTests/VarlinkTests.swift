@@ -109,6 +109,22 @@ struct VarlinkTests {
     for number in 0..<100 { #expect(try client.next()["method"] == "io.tribune.Bus.\(number)") }
   }
 
+  @Test("calls for which there is no time yet are taken later, also if the client then ends its side")
+  func muchWork() throws {
+    let observer = try VarlinkClient(bus)
+    #expect(try observer.start("Observe", "{\"patterns\":[\"a\"]}")["kind"] == "ready")
+    let values = Array(repeating: "1", count: 3_500).joined(separator: ",")
+    let parameters = "{\"name\":\"a\",\"userInfo\":{\"n\":[\(values)]}}"
+    let tell = "{\"method\":\"io.tribune.Bus.Tell\",\"parameters\":\(parameters),\"oneway\":true}\0"
+    // A read brings several of them.
+    let tells = Array(String(repeating: tell, count: 30).utf8)
+    try client.send(bytes: tells)
+    #expect(try client.call("org.varlink.service.GetInfo")["product"] == "tribuned")
+    try client.send(bytes: tells)
+    client.endWriting()
+    for _ in 0..<60 { #expect(try observer.next()["name"] == "a") }
+  }
+
   @Test("an upgrade is refused, and a call without a reply gets none, not even an error")
   func flags() throws {
     try client.send("Tell", "{\"name\":\"a\"}", "upgrade")

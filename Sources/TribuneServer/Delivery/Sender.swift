@@ -73,7 +73,7 @@ final class Sender {
   var totalRelievedAbove = 0
   var accounts: Accounts { sessions.accounts }
   let events = Cell<[Event]>([])
-  /// Clients that speak Varlink, have their last reply and have sent more.
+  /// Clients that speak Varlink, and whose next call can be taken in the next iteration.
   let answered = Cell<[Session]>([])
 
   init(

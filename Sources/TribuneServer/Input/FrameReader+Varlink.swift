@@ -16,6 +16,7 @@ extension FrameReader {
   ) {
     let couldRead = session.interest.contains(.readable)
     var position = start
+    varlink.waitsForTime = false
     do throws(WireError) {
       while session.isServed, !session.isInCall,
         let end = buffer.bytes.firstZero(from: position + varlink.scannedCount)
@@ -24,6 +25,7 @@ extension FrameReader {
           timeShares.waitsForCompaction(session.account)
             || !timeShares.hasTime(for: session.account, isMuchWork: true)
         {
+          varlink.waitsForTime = true
           sender.answered.value.append(session)
           break
         }
@@ -33,7 +35,7 @@ extension FrameReader {
       }
       if position > start { session.input.partialSince = context.now }
       guard session.isServed else { return }
-      if !session.isInCall { varlink.scannedCount = buffer.count - position }
+      if !session.isInCall, !varlink.waitsForTime { varlink.scannedCount = buffer.count - position }
       try keepMessages(buffer, from: position, of: session)
       if session.interest.contains(.readable) != couldRead { sender.loop.updateInterest(of: session) }
     } catch {
@@ -41,12 +43,15 @@ extension FrameReader {
     }
   }
 
-  /// Goes on with the calls that clients had sent before they had their last replies.
+  /// Goes on with the calls that clients had sent before they had their last replies, or for which there was no time.
+  /// Those for which there is none now either are left for the next iteration.
   func handleCallsOfAnswered() {
-    while let session = sender.answered.value.popLast() { handleKeptCalls(of: session) }
+    let answered = sender.answered.value
+    sender.answered.value = []
+    for session in answered { handleKeptCalls(of: session) }
   }
 
-  private func handleKeptCalls(of session: Session, canWait: Bool = true) {
+  func handleKeptCalls(of session: Session, canWait: Bool = true) {
     guard session.isServed, let varlink = session.varlink, let kept = session.input.partial else { return }
     let buffer = ByteBuffer(holding: kept.bytes)
     partials.release(session)

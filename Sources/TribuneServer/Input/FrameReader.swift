@@ -77,7 +77,10 @@ final class FrameReader {
   func read(_ session: Session, canWait: Bool = true) -> Bool {
     // Frames that were sent before are taken first.
     guard session.input.deferred == nil else { return true }
-    guard !session.speaksVarlink || session.takesCalls else { return false }
+    if session.speaksVarlink, let varlink = session.varlink {
+      guard !varlink.waitsForTime else { return true }
+      guard session.takesCalls else { return false }
+    }
     if canWait, timeShares.isTight, !timeShares.hasTime(for: session.account, isMuchWork: false) {
       if !session.input.isWaiting {
         session.input.isWaiting = true
@@ -258,6 +261,7 @@ final class FrameReader {
 
   /// Handles all deferred frames of a connection, however long that takes.
   func handleAllDeferred(of session: Session) {
+    if session.varlink?.waitsForTime == true { handleKeptCalls(of: session, canWait: false) }
     while session.isServed, session.input.deferred != nil {
       if session.listing != nil { _ = finishListing(of: session, canWait: false) }
       handleDeferred(of: session, canWait: false)
@@ -332,7 +336,9 @@ final class FrameReader {
     session.input.isWatchedForProgress = false
     guard session.isOpen, session.input.partial != nil else { return }
     // The bus does not read from a paused poster, or one whose frames have to wait, so it cannot complete its frame.
-    if session.pacing.isPaused || session.input.deferred != nil || session.isInCall {
+    if session.pacing.isPaused || session.input.deferred != nil || session.isInCall
+      || session.varlink?.waitsForTime == true
+    {
       session.input.partialSince = context.now
     }
     let due = session.input.partialSince.advanced(

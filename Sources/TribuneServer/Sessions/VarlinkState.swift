@@ -9,6 +9,8 @@ final class VarlinkState {
   let secret: UInt64
   /// The bytes of the incomplete message that are known to have no zero byte.
   var scannedCount = 0
+  /// Whether whole calls wait for the next iteration, because there was no time for them in this one.
+  var waitsForTime = false
   /// The reply that is being written, and how much of it the kernel has taken. Its frame is the first of the queue, of
   /// which one byte counts as sent: so it is not dropped.
   var reply: ByteBuffer?
