@@ -39,8 +39,14 @@ extension FrameReader {
       try keepMessages(buffer, from: position, of: session)
       if session.interest.contains(.readable) != couldRead { sender.loop.updateInterest(of: session) }
     } catch {
-      gatekeeper.dismiss(session, error)
+      dismissCaller(session, error)
     }
+  }
+
+  /// Ends a connection because of what the client has sent. The reason is the reply to that.
+  func dismissCaller(_ session: Session, _ error: WireError) {
+    recorder.setFlag(.inCall, of: session)
+    gatekeeper.dismiss(session, error)
   }
 
   /// Goes on with the calls that clients had sent before they had their last replies, or for which there was no time.

@@ -32,8 +32,6 @@ final class VarlinkCalls {
     do throws(VarlinkFlaw) {
       call = try VarlinkCall(message)
     } catch {
-      // The refusal is its reply.
-      recorder.setFlag(.inCall, of: session)
       throw WireError(.malformedFrame, error.reason)
     }
     switch call.translated(at: context.now.nanoseconds) {
