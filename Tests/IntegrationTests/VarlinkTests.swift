@@ -3,6 +3,7 @@
 import Foundation
 import Glibc
 import Testing
+import TribuneSystem
 import TribuneWire
 
 /// Clients that speak Varlink are clients like others.
@@ -97,6 +98,20 @@ struct VarlinkTests {
     }
     let reply = try endless.next()
     #expect(reply["code"] == "frameTooLong" && reply["message"] == "a message is longer than 1048577 bytes")
+  }
+
+  @Test("descriptors are not taken: a call has none")
+  func descriptors() throws {
+    // Only then, the connection is certainly admitted.
+    _ = try client.call("org.varlink.service.GetInfo")
+    do throws(Errno) {
+      try client.send(bytes: [0x20], passing: [0])
+    } catch {
+      // Linux from 6.16 on.
+      #expect(error == .notPermitted)
+      return
+    }
+    #expect(try client.next()["code"] == "unexpectedDescriptors")
   }
 
   @Test("a call may come byte by byte, and several in one piece are answered in order")

@@ -113,6 +113,9 @@ final class FrameReader {
       close(session)
     case .descriptors:
       gatekeeper.dismiss(session, WireError(.unexpectedDescriptors, "too many descriptors came at once"))
+    case .bytes where session.speaksVarlink && !session.input.descriptors.isEmpty:
+      // Linux before 6.16 delivers them in any case.
+      dismissCaller(session, WireError(.unexpectedDescriptors, "a call has no descriptors"))
     case .bytes where session.input.hasLast: gatekeeper.dismiss(session, Self.afterLast)
     case .bytes(let count):
       if partial == nil { session.input.partialSince = context.now }

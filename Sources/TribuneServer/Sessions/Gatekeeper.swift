@@ -89,7 +89,8 @@ final class Gatekeeper {
     let cookie = try UnixSocket.cookie(of: socket)
     let (peer, subject) = try identify(socket, credentials)
     try UnixSocket.receiveUrgentDataInPlace(on: socket)
-    try UnixSocket.setCanReceiveDescriptors(true, socket)
+    // No call has a descriptor.
+    try UnixSocket.setCanReceiveDescriptors(!isVarlink, socket)
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: socket, cookie: cookie, peer: peer, subject: subject,
       account: account, connected: context.now, limits: context.configuration.frameLimits,

@@ -52,11 +52,13 @@ final class VarlinkClient {
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
 
-  func send(bytes: [UInt8]) throws {
+  /// - Parameter passed: descriptors that go with the first byte.
+  func send(bytes: [UInt8], passing passed: [CInt] = []) throws(Errno) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let buffer = ByteBuffer(holding: Array(rest))
-      rest = rest.dropFirst(try UnixSocket.send(buffer.bytes, passing: [], to: descriptor))
+      let isFirst = rest.count == bytes.count
+      rest = rest.dropFirst(try UnixSocket.send(buffer.bytes, passing: isFirst ? passed : [], to: descriptor))
     }
   }
 
