@@ -379,6 +379,25 @@ struct VarlinkTests {
     #expect(try asker.call("Tell", "{\"name\":\"a.told\"}").error == nil)
   }
 
+  @Test("a client whose calls waited behind another one when the daemon died is told so as a reply")
+  func lostCalls() throws {
+    let folder = try TestFolder()
+    let options = ["--varlink=\(folder.path)/bus.varlink"]
+    let bus = try RestartedBus(arguments: ["--listen=\(folder.path)/bus"] + options, folder: folder)
+    bus.laterOptions = options
+    let (client, delegate) = (try VarlinkClient(bus), try RawClient.greeted(bus))
+    try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
+    try client.send("Ask", "{\"name\":\"a.shouldB\",\"deadlineSec\":60}")
+    _ = try delegate.nextQuestion()
+    try client.send("org.varlink.service.GetInfo")
+    // The bus reads the connections that are ready in the order in which they became so.
+    try delegate.settle()
+    try bus.restart(.crash)
+    let reply = try client.next()
+    #expect(reply.error == "io.tribune.Bus.Refused" && reply["code"] == "restarted")
+    #expect(try client.nextIfAny() == nil)
+  }
+
   @Test("the rest of a reply comes from the next daemon, and calls that wait are taken there")
   func partialReply() throws {
     let folder = try TestFolder()

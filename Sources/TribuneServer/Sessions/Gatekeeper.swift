@@ -190,8 +190,8 @@ final class Gatekeeper {
     }
   }
 
-  /// The same for a client that speaks Varlink: it takes that for the reply to its first call.
-  private func refuseCall(_ socket: borrowing FileDescriptor, _ error: WireError) {
+  /// The same for a client that speaks Varlink: it takes that for the reply to its call, or to its first one.
+  func refuseCall(_ socket: borrowing FileDescriptor, _ error: WireError) {
     let buffer = ByteBuffer(capacity: 256)
     buffer.append(message: VarlinkError.refused(error).reply)
     do throws(Errno) {
