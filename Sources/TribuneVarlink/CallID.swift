@@ -24,17 +24,23 @@ package struct CallID: Equatable, Sendable {
   /// Whether the client takes replies before the last one.
   package var takesMore: Bool
   /// Which of the call's frames this is, and how many there are.
-  package var index: UInt16
-  package var count: UInt16
+  package var index: UInt8
+  package var count: UInt8
+  /// When the call was taken: the low bits of the microseconds. Tickets have the serial of a notification, so a late answer
+  /// to one does not count for the next one.
+  package var moment: UInt32
 
+  /// - Parameter now: in nanoseconds.
   package init(
-    _ method: Method, isOneway: Bool = false, takesMore: Bool = false, index: Int = 0, of count: Int = 1
+    _ method: Method, isOneway: Bool = false, takesMore: Bool = false, index: Int = 0, of count: Int = 1,
+    at now: UInt64 = 0
   ) {
     self.method = method
     self.isOneway = isOneway
     self.takesMore = takesMore
-    self.index = UInt16(index)
-    self.count = UInt16(count)
+    self.index = UInt8(index)
+    self.count = UInt8(count)
+    moment = UInt32(truncatingIfNeeded: now / 1000)
   }
 
   /// Whether it is the last of the call's frames.
@@ -42,7 +48,7 @@ package struct CallID: Equatable, Sendable {
 
   package var serial: Serial {
     Serial(method.rawValue) | (isOneway ? 1 << 8 : 0) | (takesMore ? 1 << 9 : 0) | Serial(index) << 16
-      | Serial(count) << 32
+      | Serial(count) << 24 | Serial(moment) << 32
   }
 
   /// Nil for a serial that no call has.
@@ -51,7 +57,8 @@ package struct CallID: Equatable, Sendable {
     self.method = method
     isOneway = serial & 1 << 8 != 0
     takesMore = serial & 1 << 9 != 0
-    index = UInt16(truncatingIfNeeded: serial >> 16)
-    count = UInt16(truncatingIfNeeded: serial >> 32)
+    index = UInt8(truncatingIfNeeded: serial >> 16)
+    count = UInt8(truncatingIfNeeded: serial >> 24)
+    moment = UInt32(truncatingIfNeeded: serial >> 32)
   }
 }

@@ -19,7 +19,7 @@ extension VarlinkCall {
 
   /// What the call becomes.
   ///
-  /// - Parameter now: in nanoseconds, on the clock of a hold's expiry.
+  /// - Parameter now: in nanoseconds, on the clock of a hold's expiry, and other than at the connection's last call.
   package func translated(at now: UInt64) -> TranslatedCall {
     do throws(VarlinkError) {
       guard !wantsUpgrade else { throw .methodNotImplemented(method) }
@@ -41,7 +41,7 @@ extension VarlinkCall {
       try parameters.requireNoOthers()
       guard let text = VarlinkInterface.description(of: name) else { throw .interfaceNotFound(name) }
       return reply(.object([("description", .string(text))]))
-    case (VarlinkInterface.bus[...], "Tell"): return try tell(&parameters)
+    case (VarlinkInterface.bus[...], "Tell"): return try tell(&parameters, at: now)
     case (VarlinkInterface.bus[...], "Ask"): return try ask(&parameters)
     case (VarlinkInterface.bus[...], "Observe"): return try observe(&parameters)
     case (VarlinkInterface.bus[...], "Delegate"): return try delegate(&parameters)
@@ -59,7 +59,7 @@ extension VarlinkCall {
 
   // MARK: Notifications
 
-  private func tell(_ parameters: inout Parameters) throws(VarlinkError) -> TranslatedCall {
+  private func tell(_ parameters: inout Parameters, at now: UInt64) throws(VarlinkError) -> TranslatedCall {
     let (name, object) = (try parameters.name(), try parameters.object())
     let userInfo = try parameters.userInfo("userInfo")
     var post = Post()
@@ -73,7 +73,8 @@ extension VarlinkCall {
     let frame = ByteBuffer(capacity: 64 + userInfo.count)
     frame.appendFrame(
       post, flags: isOneway || post.options.contains(.awaited) ? [] : .acknowledge,
-      serial: CallID(.tell, isOneway: isOneway).serial, name: name, object: object, payload: userInfo.rawBytes
+      serial: CallID(.tell, isOneway: isOneway, at: now).serial, name: name, object: object,
+      payload: userInfo.rawBytes
     )
     return .frames(frame)
   }
@@ -98,7 +99,7 @@ extension VarlinkCall {
     return .frames(frames)
   }
 
-  /// Patterns of one Observe.
+  /// Patterns of one Observe. A call's id counts its frames in 8 bits.
   private static let patternsMax = 128
 
   /// What such a call registers would end with its one reply.

@@ -211,6 +211,21 @@ struct VarlinkTests {
     }
   }
 
+  @Test("a late answer to one notification does not count for the next one")
+  func lateAnswer() throws {
+    let observer = try VarlinkClient(bus)
+    _ = try observer.start("Observe", "{\"patterns\":[\"a\"],\"awaited\":true}")
+    try client.send("Tell", "{\"name\":\"a\",\"awaitSec\":0.001}")
+    let late = try observer.next()["ticket"]
+    #expect(try client.next().first(of: "missing")["outcome"] == "timedOut")
+    try client.send("Tell", "{\"name\":\"a\",\"awaitSec\":60}")
+    let ticket = try observer.next()["ticket"]
+    let other = try VarlinkClient(bus)
+    #expect(try other.call("Answer", "{\"ticket\":\"\(late)\",\"answer\":\"done\"}")["code"] == "notAsked")
+    #expect(try other.call("Answer", "{\"ticket\":\"\(ticket)\",\"answer\":\"done\"}").error == nil)
+    #expect(try client.next().text == "{\"parameters\":{\"missing\":[]}}")
+  }
+
   @Test("an observer that does not read loses notifications, and is told how many")
   func losses() throws {
     let observer = try VarlinkClient(bus)
