@@ -145,7 +145,7 @@ typedef void (*tribune_callback)(tribune_slot *slot, tribune_message *message, v
 tribune_slot *tribune_slot_ref(tribune_slot *slot);
 tribune_slot *tribune_slot_unref(tribune_slot *slot);
 /* 1 while the registration is in force, 0 as long as the bus has not confirmed it, or while a request is under way;
-   once it is over, -ENOTCONN. Reads what has arrived, so it also knows of an end that no callback has received yet. */
+   once it is refused or over, -ENOTCONN. Reads what has arrived, so it also knows what no callback has received yet. */
 int tribune_slot_is_in_force(tribune_slot *slot);
 /* Waits until the registration is in force. Fails with the bus's reason if it is refused. */
 int tribune_slot_wait(tribune_slot *slot, uint64_t timeout_usec, tribune_error *error);

@@ -225,17 +225,23 @@ tribune_slot *tribune_slot_unref(tribune_slot *slot)
   return NULL;
 }
 
-/* Whether the bus has ended a registration, or the connection, without the program having heard of it. */
-static bool has_ended_unheard(const tribune_slot *slot)
+static int check(const tribune_slot *slot)
 {
-  for (unsigned i = 0; i < READS_MAX && bus_read(slot->bus); i++) {
+  return slot->bus == NULL ? -ENOTCONN : bus_check(slot->bus);
+}
+
+/* Reads the reply to a registration: it is in force, or refused. The frame stays in the inbox for the callback. */
+static int confirm(tribune_slot *slot, struct frame *frame, tribune_error *error)
+{
+  tribune_message *message = NULL;
+  int result = dispatch_reply(slot, frame, &message, error);
+  if (result == 0) {
+    slot->state = SLOT_IN_FORCE;
+    slot->live_since = frame->sequence;
+    slot->id = message->delegate;
   }
-  for (const struct frame *frame = slot->bus->inbox.first; frame != NULL; frame = frame->next) {
-    if (frame->header.kind == WIRE_KIND_ENDED && frame->header.serial == slot->serial) {
-      return true;
-    }
-  }
-  return slot->bus->is_input_over;
+  tribune_message_unref(message);
+  return result;
 }
 
 int tribune_slot_is_in_force(tribune_slot *slot)
@@ -243,11 +249,25 @@ int tribune_slot_is_in_force(tribune_slot *slot)
   if (slot == NULL) {
     return -EINVAL;
   }
-  int result = slot->bus == NULL ? -ENOTCONN : bus_check(slot->bus);
-  if (result < 0 || slot->state != SLOT_IN_FORCE) {
+  int result = check(slot);
+  if (result < 0 || !is_registration(slot)) {
     return result;
   }
-  return has_ended_unheard(slot) ? -ENOTCONN : 1;
+  for (unsigned i = 0; i < READS_MAX && bus_read(slot->bus); i++) {
+  }
+  for (struct frame *frame = slot->bus->inbox.first; frame != NULL; frame = frame->next) {
+    uint8_t kind = frame->header.kind;
+    if (frame->header.serial != slot->serial) {
+      continue;
+    }
+    if (slot->state == SLOT_PENDING && (kind == WIRE_KIND_OK || kind == WIRE_KIND_ERROR)) {
+      result = confirm(slot, frame, NULL);
+    }
+    if (kind == WIRE_KIND_ENDED || (result < 0 && result != -ENOMEM)) {
+      return -ENOTCONN;
+    }
+  }
+  return slot->bus->is_input_over ? -ENOTCONN : slot->state == SLOT_IN_FORCE;
 }
 
 uint64_t tribune_slot_get_id(tribune_slot *slot)
@@ -265,23 +285,14 @@ int tribune_slot_wait(tribune_slot *slot, uint64_t timeout_usec, tribune_error *
   if (slot == NULL || !is_registration(slot)) {
     return error_number(error, -EINVAL);
   }
-  int result = tribune_slot_is_in_force(slot);
-  if (result != 0) {
-    return result < 0 ? error_number(error, result) : 0;
+  int result = check(slot);
+  if (result == 0 && slot->state == SLOT_PENDING) {
+    struct frame **link;
+    result = bus_await_reply(slot->bus, slot->serial, usec_from_now(timeout_usec), &link, error);
+    return result < 0 ? result : confirm(slot, *link, error);
   }
-  struct frame **link;
-  result = bus_await_reply(slot->bus, slot->serial, usec_from_now(timeout_usec), &link, error);
-  if (result < 0) {
-    return result;
-  }
-  /* The frame stays in the inbox for the callback. */
-  tribune_message *message = NULL;
-  result = dispatch_reply(slot, *link, &message, error);
   if (result == 0) {
-    slot->state = SLOT_IN_FORCE;
-    slot->live_since = (*link)->sequence;
-    slot->id = message->delegate;
+    result = tribune_slot_is_in_force(slot);
   }
-  tribune_message_unref(message);
-  return result;
+  return result < 0 ? error_number(error, result) : 0;
 }

@@ -333,6 +333,16 @@ static void test_a_delegate_can_be_replaced(void)
   tribune_unref(asker);
 }
 
+/* Until the bus has confirmed or refused it. Nothing is processed. */
+static int await_decision(tribune *bus, tribune_slot *slot)
+{
+  int result;
+  while ((result = tribune_slot_is_in_force(slot)) == 0) {
+    SUCCEED(tribune_wait(bus, UINT64_MAX), NULL);
+  }
+  return result;
+}
+
 static void test_the_same_delegate_again_is_an_error(void)
 {
   tribune *bus = connected();
@@ -342,6 +352,7 @@ static void test_the_same_delegate_again_is_an_error(void)
   static const char *const names[] = {"host.*", "page.*", NULL};
   tribune_error error;
   SUCCEED(tribune_delegate(bus, &again, names, NULL, NULL, record_message, &record), NULL);
+  CHECK_EQUAL(await_decision(bus, again), -ENOTCONN);
   CHECK_EQUAL(tribune_slot_wait(again, UINT64_MAX, &error), -EEXIST);
   CHECK_EQUAL(error.code, TRIBUNE_ERROR_DUPLICATE);
   await_message(bus, &record, TRIBUNE_ENDED, 1);
@@ -418,7 +429,6 @@ static void test_a_hold_vetoes_until_it_is_released(void)
   tribune_error error;
   tribune_hold_options options = {.label = "restore"};
   SUCCEED(tribune_hold(bus, &hold, "host.shouldReboot", NULL, "a restore is running", &options, NULL, NULL), NULL);
-  CHECK_EQUAL(tribune_slot_is_in_force(hold), 0);
   SUCCEED(tribune_slot_wait(hold, UINT64_MAX, &error), &error);
   CHECK_EQUAL(tribune_slot_is_in_force(hold), 1);
   CHECK_EQUAL(tribune_ask(bus, "host.shouldReboot", NULL, NULL, 0, NULL, &verdict, &error), 0);
@@ -434,6 +444,21 @@ static void test_a_hold_vetoes_until_it_is_released(void)
   tribune_message_unref(verdict);
   tribune_slot_unref(hold);
   CHECK_EQUAL(tribune_ask(bus, "host.shouldReboot", NULL, NULL, 0, NULL, NULL, &error), 1);
+  tribune_unref(bus);
+}
+
+static void test_a_hold_is_known_to_be_in_force_before_a_callback(void)
+{
+  tribune *bus = connected();
+  struct record record = {0};
+  tribune_slot *hold;
+  SUCCEED(tribune_hold(bus, &hold, "host.**", NULL, "why", NULL, record_message, &record), NULL);
+  CHECK_EQUAL(await_decision(bus, hold), 1);
+  CHECK(tribune_slot_get_id(hold) != 0);
+  CHECK_EQUAL(record.counts[TRIBUNE_READY], 0);
+  await_message(bus, &record, TRIBUNE_READY, 1);
+  tribune_slot_unref(hold);
+  record_end(&record);
   tribune_unref(bus);
 }
 
@@ -604,6 +629,7 @@ static const struct test tests[] = {
     {"a delegate receives will and did", test_a_delegate_receives_will_and_did},
     {"what is no delegate is refused", test_what_is_no_delegate_is_refused},
     {"a hold vetoes until it is released", test_a_hold_vetoes_until_it_is_released},
+    {"a hold is known to be in force before a callback", test_a_hold_is_known_to_be_in_force_before_a_callback},
     {"a hold expires", test_a_hold_expires},
     {"a hold that has expired is not in force", test_a_hold_that_has_expired_is_not_in_force},
     {"what is no hold is refused", test_what_is_no_hold_is_refused},
