@@ -380,6 +380,7 @@ int tribune_delegate(tribune *bus, tribune_slot **ret, const char *const *patter
 int tribune_approve(tribune_message *question);
 int tribune_veto(tribune_message *question, const char *reason);
 int tribune_abstain(tribune_message *question);
+/* -EINVAL unless tribune_message_wants_value(). */
 int tribune_answer_value(tribune_message *question, const void *value, size_t size);
 /* Asks for more time from now on, and tells the asker why; the status may be NULL. */
 int tribune_defer(tribune_message *question, uint32_t extension_ms, const char *status);

@@ -164,7 +164,7 @@ int tribune_answer_value(tribune_message *question, const void *value, size_t si
 {
   int result = require_open(question);
   if (result == 0) {
-    result = bus_require_payload(question->bus, value, &size);
+    result = question->wants_value ? bus_require_payload(question->bus, value, &size) : -EINVAL;
   }
   return result < 0 ? result : answer(question, WIRE_ANSWER_KIND_VALUE, value, size);
 }

@@ -231,6 +231,29 @@ static void test_values_are_collected(void)
   tribune_unref(asker);
 }
 
+static void answer_value_and_veto(tribune_slot *slot, tribune_message *message, struct record *record)
+{
+  (void)slot, (void)record;
+  if (tribune_message_get_type(message) == TRIBUNE_QUESTION) {
+    CHECK_EQUAL(tribune_answer_value(message, "1", 1), -EINVAL);
+    SUCCEED(tribune_veto(message, "no"), NULL);
+  }
+}
+
+static void test_permission_is_no_value(void)
+{
+  tribune *bus = connected();
+  tribune *asker = connected();
+  struct record record = {.handle = answer_value_and_veto};
+  attach(bus, &record, NULL);
+  tribune_message *verdict = ask(asker, bus, "host.shouldReboot", NULL);
+  CHECK_TEXT(tribune_message_get_outcome(verdict, 0)->reason, "no");
+  tribune_message_unref(verdict);
+  record_end(&record);
+  tribune_unref(bus);
+  tribune_unref(asker);
+}
+
 static void test_progress_is_told(void)
 {
   tribune *bus = connected();
@@ -621,6 +644,7 @@ static const struct test tests[] = {
     {"a delegate answers", test_a_delegate_answers},
     {"a question says what is asked", test_a_question_says_what_is_asked},
     {"values are collected", test_values_are_collected},
+    {"permission is no value", test_permission_is_no_value},
     {"progress is told", test_progress_is_told},
     {"a query that is dropped is cancelled", test_a_query_that_is_dropped_is_cancelled},
     {"a delegate that leaves is gone", test_a_delegate_that_leaves_is_gone},
