@@ -376,7 +376,8 @@ int tribune_delegate(tribune *bus, tribune_slot **ret, const char *const *patter
 
 /* Each question is answered once, in the callback, or later if the program keeps a reference: with one of these, or
    with tribune_fail(). -ESTALE if it was answered or withdrawn. If the last reference is dropped without an answer, the
-   delegate has failed. Reasons may be NULL; what is longer than 4,096 bytes is cut. */
+   delegate has failed. An answer that reaches the bus too late does not count, which TRIBUNE_CONCLUDED shows alone.
+   Reasons may be NULL; what is longer than 4,096 bytes is cut. */
 int tribune_approve(tribune_message *question);
 int tribune_veto(tribune_message *question, const char *reason);
 int tribune_abstain(tribune_message *question);
