@@ -226,6 +226,20 @@ struct VarlinkTests {
     #expect(try client.next().text == "{\"parameters\":{\"missing\":[]}}")
   }
 
+  @Test("more retained notifications than a queue may have before it is flushed at once all come")
+  func manyRetained() throws {
+    let poster = try RawClient.greeted(bus)
+    let text = "{\"x\":\"\(String(repeating: "x", count: 20_000))\"}"
+    var post = Post()
+    post.options.insert(.retain)
+    for number in 0..<500 { try poster.send(post, serial: 0, name: "a.n\(number)", text: text) }
+    try poster.settle()
+    let observer = try VarlinkClient(bus)
+    try observer.send("Observe", "{\"patterns\":[\"a.*\"],\"retained\":true}", "more")
+    for _ in 0..<500 { #expect(try observer.next()["kind"] == "notification") }
+    #expect(try observer.next()["kind"] == "ready")
+  }
+
   @Test("an observer that does not read loses notifications, and is told how many")
   func losses() throws {
     let observer = try VarlinkClient(bus)

@@ -22,7 +22,8 @@ extension Sender {
     while !session.output.queue.isEmpty {
       if varlink.reply == nil {
         guard translated < Self.translatedMax else {
-          postpone(session)
+          // A long queue is also flushed while its next flush is scheduled.
+          if session.output.flush == .none { postpone(session) }
           return .open
         }
         translated += beginReply(of: session, varlink)
