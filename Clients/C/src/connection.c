@@ -189,12 +189,10 @@ int tribune_flush(tribune *bus, uint64_t timeout_usec, tribune_error *error)
   frame_begin(&writer, WIRE_KIND_CANCEL, 0, slot->serial);
   wire_write_cancel(&writer, &(struct wire_cancel){.target = 0});
   frame_end(&writer, NULL, NULL, NULL, 0);
-  result = bus_send(bus, &writer, -1, 0);
+  result = slot_send(slot, bus, &writer, &slot);
   if (result < 0) {
-    slot_free(slot);
     return error_number(error, result);
   }
-  slot_begin(slot, bus, &slot);
   tribune_message *message;
   result = bus_await_result(bus, slot, usec_from_now(timeout_usec), &message, error);
   if (result == 0) {

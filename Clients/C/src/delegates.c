@@ -32,18 +32,6 @@ static struct wire_elements elements_of(const char *const *texts, size_t count, 
   return (struct wire_elements){writer->data, writer->length, (uint32_t)count};
 }
 
-/* Sends a registration, and lists its slot; frees that if it cannot be sent. */
-static int begin_registration(tribune *bus, tribune_slot *slot, struct wire_writer *writer, tribune_slot **ret)
-{
-  int result = bus_send(bus, writer, -1, 0);
-  if (result < 0) {
-    slot_free(slot);
-    return result;
-  }
-  slot_begin(slot, bus, ret);
-  return 0;
-}
-
 static int require_delegate(const tribune *bus, const char *const *patterns, const char *object,
                             const tribune_delegate_options *options)
 {
@@ -106,7 +94,7 @@ int tribune_delegate(tribune *bus, tribune_slot **ret, const char *const *patter
   writer.failed = writer.failed || texts[0].failed || texts[1].failed;
   wire_writer_free(&texts[0]);
   wire_writer_free(&texts[1]);
-  return begin_registration(bus, slot, &writer, ret);
+  return slot_send(slot, bus, &writer, ret);
 }
 
 /* ---- Answering ---- */
@@ -219,5 +207,5 @@ int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const ch
   frame_begin(&writer, WIRE_KIND_HOLD, 0, slot->serial);
   wire_write_hold(&writer, &hold);
   frame_end(&writer, pattern, object, why, reason_length(why));
-  return begin_registration(bus, slot, &writer, ret);
+  return slot_send(slot, bus, &writer, ret);
 }

@@ -192,12 +192,7 @@ int tribune_observe(tribune *bus, tribune_slot **ret, const char *pattern, const
   frame_begin(&writer, WIRE_KIND_OBSERVE, 0, slot->serial);
   wire_write_observe(&writer, &(struct wire_observe){.options = (uint8_t)flags});
   frame_end(&writer, pattern, object, NULL, 0);
-  if ((result = bus_send(bus, &writer, -1, 0)) < 0) {
-    slot_free(slot);
-    return result;
-  }
-  slot_begin(slot, bus, ret);
-  return 0;
+  return slot_send(slot, bus, &writer, ret);
 }
 
 /* ---- Acknowledging ---- */

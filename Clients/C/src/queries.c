@@ -62,13 +62,8 @@ static int begin_ask(tribune *bus, const char *name, const char *object, const v
   frame_begin(&writer, WIRE_KIND_ASK, 0, slot->serial);
   wire_write_ask(&writer, &ask);
   frame_end(&writer, name, object, user_info, size);
-  result = bus_send(bus, &writer, -1, 0);
-  if (result < 0) {
-    slot_free(slot);
-    return error_number(error, result);
-  }
-  slot_begin(slot, bus, ret);
-  return 0;
+  result = slot_send(slot, bus, &writer, ret);
+  return result < 0 ? error_number(error, result) : 0;
 }
 
 int tribune_ask_async(tribune *bus, tribune_slot **ret, const char *name, const char *object, const void *user_info,

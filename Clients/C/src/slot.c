@@ -87,6 +87,17 @@ void slot_begin(tribune_slot *slot, tribune *bus, tribune_slot **ret)
   }
 }
 
+int slot_send(tribune_slot *slot, tribune *bus, struct wire_writer *writer, tribune_slot **ret)
+{
+  int result = bus_send(bus, writer, -1, 0);
+  if (result < 0) {
+    slot_free(slot);
+    return result;
+  }
+  slot_begin(slot, bus, ret);
+  return 0;
+}
+
 static void free_if_unused(tribune_slot *slot)
 {
   if (slot->refs == 0 && slot->pins == 0 && slot->state == SLOT_OVER) {

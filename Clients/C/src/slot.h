@@ -69,6 +69,8 @@ void slot_free(tribune_slot *slot);
 int slot_set_terms(tribune_slot *slot, const char *const *patterns, size_t count, const char *object);
 /* Lists a slot. `ret`, if it is not NULL, gets a reference, and else the slot floats. */
 void slot_begin(tribune_slot *slot, tribune *bus, tribune_slot **ret);
+/* Sends the frame of a slot, and lists it; frees it if that fails. */
+int slot_send(tribune_slot *slot, tribune *bus, struct wire_writer *writer, tribune_slot **ret);
 /* Ends a slot without a callback. Frees it, unless it is pinned or the program has a reference. */
 void slot_finish(tribune_slot *slot);
 void slot_pin(tribune_slot *slot);
