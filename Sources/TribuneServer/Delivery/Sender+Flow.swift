@@ -233,7 +233,7 @@ extension Sender {
   /// the same, some with many of them are closed, from an eighth of the memory above what it could have alone.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
-    let slow = sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
+    let slow = slowSessions(of: account)
     let target = min(context.configuration.queue.lowMarkBytes, share / 2 / max(1, slow.count))
     for session in slow where session.output.queue.byteCount > target { drop(from: session, downTo: target) }
     account.relievedAbove = account.use(of: .queues) + reliefStep
@@ -249,6 +249,11 @@ extension Sender {
     closeLargest(of: slow, account, downTo: alone + most, skipping: 1)
   }
 
+  /// The connections of a user that do not read.
+  private func slowSessions(of account: UserAccount) -> [Session] {
+    sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
+  }
+
   /// Closes connections that do not read, of the users with the most unread bytes, until users have left something to
   /// others: each has a share, but many users can have something that does not count in it.
   private func relieveTotal() {
@@ -260,7 +265,7 @@ extension Sender {
     }
     var left = unreadByteCountOfUsers
     for account in users where left > target && accounts.isOverShare(of: .queues, account) {
-      let slow = sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
+      let slow = slowSessions(of: account)
       left -= closeLargest(of: slow, account, downTo: max(0, account.use(of: .queues) - (left - target)))
     }
   }

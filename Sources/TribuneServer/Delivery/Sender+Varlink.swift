@@ -29,7 +29,7 @@ extension Sender {
         translated += beginReply(of: session, varlink)
         guard varlink.reply != nil else { continue }
       }
-      guard let reply = varlink.reply else { preconditionFailure("a reply was begun") }
+      guard let reply = varlink.reply else { preconditionFailure("a reply is under way") }
       do throws(Errno) {
         gather.append(varlink.sentCount..<reply.count, of: reply)
         let sent = try gather.send(to: session.descriptor)
@@ -38,13 +38,7 @@ extension Sender {
         if varlink.sentCount < reply.count { return .full }
         endReply(of: session, varlink)
       } catch {
-        if error.isOutOfResources { return .stalled }
-        removeQueue(of: session)
-        if !error.isDisconnection {
-          context.log.warning("cannot write to connection \(session.id): \(error)")
-          sessions.closeLater(session)
-        }
-        return .closed
+        return writing(after: error, to: session)
       }
     }
     return .open

@@ -95,15 +95,20 @@ extension Sender {
       }
       return sent < offered ? .full : .open
     } catch {
-      if error == .tooManyPassed || error.isOutOfResources { return .stalled }
-      removeQueue(of: session)
-      // The frames that a client sent before it went are still to be read; its end follows.
-      if !error.isDisconnection {
-        context.log.warning("cannot write to connection \(session.id): \(error)")
-        sessions.closeLater(session)
-      }
-      return .closed
+      return writing(after: error, to: session)
     }
+  }
+
+  /// What becomes of the writing to a client after an error. If the client cannot be written to any more, its queue goes.
+  func writing(after error: Errno, to session: Session) -> Output.Writing {
+    if error == .tooManyPassed || error.isOutOfResources { return .stalled }
+    removeQueue(of: session)
+    // The frames that a client sent before it went are still to be read; its end follows.
+    if !error.isDisconnection {
+      context.log.warning("cannot write to connection \(session.id): \(error)")
+      sessions.closeLater(session)
+    }
+    return .closed
   }
 
   func removeQueue(of session: Session) {

@@ -215,11 +215,8 @@ final class Recovery {
     guard let socket = ended[id]?.descriptor.take() else { return }
     if isNotified {
       let error = WireError(.restarted, "the bus was restarted while a frame was under way")
-      if found.facts.varlinkSecret == nil {
-        gatekeeper.refuse(socket, error, isGreeted: found.controlSent > 0)
-      } else {
-        gatekeeper.refuseCall(socket, error)
-      }
+      gatekeeper.refuse(
+        socket, error, isGreeted: found.controlSent > 0, isVarlink: found.facts.varlinkSecret != nil)
     }
     let account = sessions.accounts.account(of: found.facts.peer.uid)
     guard !found.flags.contains(.hasUnreadFiles) else {

@@ -36,7 +36,7 @@ extension FrameReader {
       if position > start { session.input.partialSince = context.now }
       guard session.isServed else { return }
       if !session.isInCall, !varlink.waitsForTime { varlink.scannedCount = buffer.count - position }
-      try keepMessages(buffer, from: position, of: session)
+      try keepPartial(buffer, from: position, of: session)
       if session.interest.contains(.readable) != couldRead { sender.loop.updateInterest(of: session) }
     } catch {
       dismissCaller(session, error)
@@ -73,15 +73,6 @@ extension FrameReader {
     session.varlink?.isHalfClosed = true
     sender.loop.updateInterest(of: session)
     return true
-  }
-
-  private func keepMessages(
-    _ buffer: ByteBuffer, from start: Int, of session: Session
-  ) throws(WireError) {
-    try partials.keepMessages(buffer, from: start, of: session)
-    guard session.input.partial != nil else { return }
-    freeTail(of: buffer, from: start)
-    watchProgress(of: session)
   }
 }
 

@@ -194,7 +194,9 @@ final class FrameReader {
             try dispatcher.dispatch(frame, in: slice, of: session)
           }
           position = slice.range.upperBound
-          if session.listing != nil, !finishListing(of: session, canWait: canWait) {
+          if session.listing != nil,
+            canWait && !timeShares.isEarly || !goOnListing(for: session, canWait: canWait)
+          {
             isDone = false
             break
           }
@@ -266,7 +268,7 @@ final class FrameReader {
   func handleAllDeferred(of session: Session) {
     if session.varlink?.waitsForTime == true { handleKeptCalls(of: session, canWait: false) }
     while session.isServed, session.input.deferred != nil {
-      if session.listing != nil { _ = finishListing(of: session, canWait: false) }
+      _ = goOnListing(for: session, canWait: false)
       handleDeferred(of: session, canWait: false)
     }
   }
@@ -277,22 +279,18 @@ final class FrameReader {
   private func goOnListing() {
     repeat {
       let session = listing.value.removeFirst()
-      guard session.isServed, let list = session.listing else { continue }
-      let hasEnded = lister.goOn(list, for: session) { [timeShares] in
-        timeShares.hasTime(for: session.account, isMuchWork: true)
-      }
-      guard hasEnded else {
+      guard session.isServed, session.listing != nil else { continue }
+      guard goOnListing(for: session, canWait: true) else {
         listing.value.append(session)
         continue
       }
-      session.listing = nil
       handleDeferred(of: session)
     } while !listing.value.isEmpty && timeShares.isEarly
   }
 
-  /// - Returns: false if the list goes on in another iteration.
-  private func finishListing(of session: Session, canWait: Bool) -> Bool {
-    guard let list = session.listing, !canWait || timeShares.isEarly else { return false }
+  /// - Returns: whether the list is sent. If not, it goes on in another iteration.
+  private func goOnListing(for session: Session, canWait: Bool) -> Bool {
+    guard let list = session.listing else { return true }
     let hasEnded = lister.goOn(list, for: session) { [timeShares] in
       !canWait || timeShares.hasTime(for: session.account, isMuchWork: true)
     }
@@ -302,19 +300,16 @@ final class FrameReader {
 
   // MARK: Partial frames
 
-  private func keepPartial(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
-    try partials.keep(buffer, from: start, of: session)
+  /// Keeps what is left of the input from `start` on: an incomplete frame or, of a client that speaks Varlink, messages.
+  func keepPartial(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
+    if session.speaksVarlink {
+      try partials.keepMessages(buffer, from: start, of: session)
+    } else {
+      try partials.keep(buffer, from: start, of: session)
+    }
     guard session.input.partial != nil else { return }
-    freeTail(of: buffer, from: start)
-    watchProgress(of: session)
-  }
-
-  /// The space of a partial frame is free again, once that is kept.
-  func freeTail(of buffer: ByteBuffer, from start: Int) {
+    // The space of the partial frame is free again.
     if buffer === receiveBuffer { buffer.truncate(to: start) }
-  }
-
-  func watchProgress(of session: Session) {
     guard !session.input.isWatchedForProgress else { return }
     session.input.isWatchedForProgress = true
     context.schedule(.frame, session.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
@@ -326,12 +321,8 @@ final class FrameReader {
     let buffer = ByteBuffer(holding: bytes.rawBytes)
     session.input.partialSince = context.now
     recorder.noteReceiving(from: session)
-    if session.speaksVarlink {
-      try partials.keepMessages(buffer, from: 0, of: session)
-      sender.answered.value.append(session)
-    } else {
-      try keepPartial(buffer, from: 0, of: session)
-    }
+    try keepPartial(buffer, from: 0, of: session)
+    if session.speaksVarlink { sender.answered.value.append(session) }
   }
 
   /// Closes a connection whose partial frame has been incomplete for too long.

@@ -42,12 +42,7 @@ final class PartialFrames {
     let frameLength = try FrameHeader(buffer.bytes, at: start, limits: session.limits)?.frameLength ?? count
     let reserved = frameLength > Self.shortLength ? frameLength : 0
     if reserved > 0 { try accounts.require(reserved, of: .partialFrames, for: session.account) }
-    let partial = reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: count)
-    partial.append(buffer.bytes(in: start..<buffer.count))
-    release(session)
-    session.input.partial = partial
-    session.input.partialReserved = reserved
-    accounts.charge(reserved, of: .partialFrames, to: session.account)
+    try copy(buffer.bytes(in: start..<buffer.count), reserving: reserved, for: session)
   }
 
   /// Keeps the messages of a client that speaks Varlink from `start` on, if there are any: the last one can be incomplete.
@@ -67,8 +62,14 @@ final class PartialFrames {
     if reserved > before {
       try accounts.require(reserved - before, of: .partialFrames, for: session.account)
     }
-    let partial = reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: count)
-    partial.append(buffer.bytes(in: start..<buffer.count))
+    try copy(buffer.bytes(in: start..<buffer.count), reserving: reserved, for: session)
+  }
+
+  /// - Parameter reserved: bytes that are charged; 0 for what is short.
+  private func copy(_ bytes: RawSpan, reserving reserved: Int, for session: Session) throws(WireError) {
+    let partial =
+      reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: bytes.byteCount)
+    partial.append(bytes)
     release(session)
     session.input.partial = partial
     session.input.partialReserved = reserved

@@ -72,7 +72,7 @@ final class Gatekeeper {
       // While too many of the user's descriptors are not closed yet, nothing is read from the connection.
       try quota.requireClosed(of: account.descriptors)
     } catch {
-      if listener.isVarlink { refuseCall(socket, error) } else { refuse(socket, error) }
+      refuse(socket, error, isVarlink: listener.isVarlink)
       logClosing(of: "a connection of process \(credentials.pid)", error)
       return close(socket, of: account, isCharged: false)
     }
@@ -178,22 +178,19 @@ final class Gatekeeper {
   }
 
   /// Tells a client that has no session why its connection ends, if the kernel takes that at once.
-  func refuse(_ socket: borrowing FileDescriptor, _ error: WireError, isGreeted: Bool = false) {
+  ///
+  /// - Parameter isVarlink: the client takes the refusal for the reply to its call, or to its first one.
+  func refuse(
+    _ socket: borrowing FileDescriptor, _ error: WireError, isGreeted: Bool = false, isVarlink: Bool = false
+  ) {
     let buffer = ByteBuffer(capacity: 256)
-    // After a hello, a client that was not greeted reads the refusal like any other.
-    if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
-    buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
-    do throws(Errno) {
-      try sender.write(buffer, to: socket)
-    } catch {
-      context.log.debug("cannot tell a client why its connection ends: \(error)")
+    if isVarlink {
+      buffer.append(message: VarlinkError.refused(error).reply)
+    } else {
+      // After a hello, a client that was not greeted reads the refusal like any other.
+      if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
+      buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
     }
-  }
-
-  /// The same for a client that speaks Varlink: it takes that for the reply to its call, or to its first one.
-  func refuseCall(_ socket: borrowing FileDescriptor, _ error: WireError) {
-    let buffer = ByteBuffer(capacity: 256)
-    buffer.append(message: VarlinkError.refused(error).reply)
     do throws(Errno) {
       try sender.write(buffer, to: socket)
     } catch {
