@@ -15,6 +15,11 @@ extension JSONText {
     guard bytes.byteCount > 0 else {
       throw Failure(error: SyntaxError(line: 1, column: 0, reason: "the text is empty"), isOverflow: false)
     }
+    // No JSON has a zero byte. jansson overlooks one that ends a number or a word.
+    if let zero = unsafe bytes.withUnsafeBytes({ unsafe $0.firstIndex(of: 0) }) {
+      throw Failure(
+        error: SyntaxError(line: 1, column: 0, reason: "byte \(zero + 1) is zero"), isOverflow: false)
+    }
     var error = json_error_t()
     let parsed = unsafe bytes.withUnsafeBytes { bytes in
       unsafe json_loadb(bytes.baseAddress, bytes.count, Int(flags), &error)

@@ -76,6 +76,14 @@ struct JSONDocumentTests {
     #expect(error?.reason.isEmpty == false)
   }
 
+  @Test(
+    "a zero byte is refused wherever it stands",
+    arguments: ["\0", "1\0", "[1\0]", "{\"a\":1.5\0}", "[true\0]", "\"\0\"", "{}\0", "\01"])
+  func zeroByte(text: String) {
+    #expect(throws: JSONText.SyntaxError.self) { _ = try JSONDocument(text.utf8Bytes) }
+    #expect(throws: JSONText.SyntaxError.self) { _ = try JSONText(Array(text.utf8)) }
+  }
+
   @Test("invalid UTF-8 is refused")
   func notUTF8() {
     #expect(throws: JSONText.SyntaxError.self) { _ = try JSONDocument([0x22, 0xFF, 0x22].rawBytes) }
