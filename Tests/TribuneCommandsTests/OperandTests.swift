@@ -26,7 +26,8 @@ struct OperandTests {
     (["post", "a", "--object=\(String(repeating: "x", count: 256))"], "255 bytes"),
     (["status", "x"], "not the id of a connection"), (["status", ":"], "not the id of a connection"),
     (["status", "-1"], "unknown option"), (["delegate", "a", "--approve", "--veto=x"], "one of --approve"),
-    (["delegate", "a", "--veto="], "needs a reason"), (["delegate"], "needs NAME…, or --directory"),
+    (["delegate", "a", "--veto="], "needs a reason"), (["delegate", "a", "--veto= "], "needs a reason"),
+    (["delegate"], "needs NAME…, or --directory"),
     (["delegate", "--approve"], "needs NAME…"),
     (["delegate", "--directory=d", "--approve"], "one of --approve"),
     (["delegate", "a", "--directory=d"], "cannot be combined with NAME, --order, --label or --set"),
@@ -48,8 +49,10 @@ struct OperandTests {
 
   private static let delegationMistakes: [(line: [String], reason: String)] = [
     (["query", "a..b"], "is not a valid name"), (["query", "a", "{"], "not JSON"),
-    (["ask", "a", "--override="], "needs a reason"), (["hold", "shouldA"], "needs --why"),
-    (["hold", "shouldA", "--why="], "needs --why"), (["hold", "a*", "--why=b"], "not a valid name pattern"),
+    (["ask", "a", "--override="], "needs a reason"), (["ask", "a", "--override= \t"], "needs a reason"),
+    (["hold", "shouldA"], "needs --why"),
+    (["hold", "shouldA", "--why="], "needs --why"), (["hold", "shouldA", "--why= "], "needs --why"),
+    (["hold", "a*", "--why=b"], "not a valid name pattern"),
     (["hold", "shouldA", "--why=b", "--expires=0"], "more than 0"),
     (["hold", "shouldA", "--why=b", "--"], "needs a command"),
     (["hold", "--why=b"], "needs a NAME, or --action=ACTION"),

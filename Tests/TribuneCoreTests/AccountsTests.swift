@@ -19,11 +19,12 @@ struct AccountsTests {
 
   private func use(of user: UInt32) -> Int { accounts.account(of: user).uses[.connections] }
 
-  private func refusal(_ amount: Int = 1, of resource: SharedResource = .connections, to user: UInt32)
-    -> WireError?
-  {
+  private func refusal(
+    _ amount: Int = 1, of resource: SharedResource = .connections, to user: UInt32,
+    leavingOut uncounted: Int = 0
+  ) -> WireError? {
     do throws(WireError) {
-      try accounts.require(amount, of: resource, for: accounts.account(of: user))
+      try accounts.require(amount, of: resource, for: accounts.account(of: user), leavingOut: uncounted)
       return nil
     } catch {
       return error
@@ -59,6 +60,16 @@ struct AccountsTests {
     accounts.charge(-use(of: 1000), of: .connections, to: 1000)
     takeAll(0)
     #expect(use(of: 0) == total)
+  }
+
+  @Test("says what is in use, where what does not count in the share takes the last room")
+  func uncounted() {
+    setTotal(1600, .log)
+    accounts.charge(1440, of: .log, to: 1)
+    #expect(
+      refusal(10, of: .log, to: 1, leavingOut: 1440)?.message
+        == "user 1 has 1440 and wants 10 more, and 1440 of 1600 bytes of the log (LogMax=) are in use, the rest is kept for others; user 1 has most, 1440"
+    )
   }
 
   @Test("shrinks when others come; nothing is taken away")

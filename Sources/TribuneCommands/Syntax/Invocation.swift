@@ -26,6 +26,9 @@ struct Invocation: Equatable, Sendable {
     return text
   }
 
+  /// Whether the option was given with nothing but white space, as `--why="$REASON"` is where the variable is unset.
+  func isBlank(_ option: Option) -> Bool { text(option)?.allSatisfy(\.isWhitespace) == true }
+
   /// The words that were given, repetitions included.
   func words(_ option: Option) -> [String] {
     guard case .words(let words) = values[option] else { return [] }

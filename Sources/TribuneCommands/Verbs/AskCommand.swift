@@ -138,7 +138,7 @@ extension Query {
       mode: invocation.text(.mode).flatMap { Mode(rawValue: $0) } ?? mode,
       fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed,
       override: invocation.text(.override), isDryRun: invocation.has(.dryRun))
-    if override?.isEmpty == true { throw .usage("--override needs a reason") }
+    guard !invocation.isBlank(.override) else { throw .usage("--override needs a reason") }
   }
 }
 

@@ -36,7 +36,7 @@ struct DelegateCommand: Command {
     guard !invocation.has(.conforms) || !protocols.isEmpty else {
       throw .usage("--conforms needs the names of protocols, with commas between")
     }
-    guard invocation.text(.veto) != "" else { throw .usage("--veto needs a reason") }
+    guard !invocation.isBlank(.veto) else { throw .usage("--veto needs a reason") }
     let sources: [AnswerSource] = [
       invocation.has(.approve) ? .answer(.approve) : nil,
       invocation.text(.veto).map { .answer(.veto($0)) },

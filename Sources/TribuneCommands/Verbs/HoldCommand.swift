@@ -22,7 +22,9 @@ struct HoldCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {
     patterns = try Self.patterns(invocation)
     object = try invocation.object()
-    guard let why = invocation.text(.why), !why.isEmpty else { throw .usage("hold needs --why=REASON") }
+    guard let why = invocation.text(.why), !invocation.isBlank(.why) else {
+      throw .usage("hold needs --why=REASON")
+    }
     guard why.utf8.count <= WireLimits.reasonLength else {
       throw .usage("--why must have at most \(WireLimits.reasonLength) bytes")
     }

@@ -139,21 +139,25 @@ package final class Accounts {
     // What does not count in the share takes room all the same.
     let hasRoom = uncounted == 0 || account.isPrivileged || leaves(16, amount, of: resource)
     if hasRoom, use + amount <= share(of: resource, for: account) { return }
-    throw refusal(of: amount, resource, to: account, having: use)
+    throw refusal(
+      of: amount, resource, to: account, having: hasRoom ? use : account.uses[resource], hasRoom: hasRoom)
   }
 
   private func refusal(
-    of amount: Int, _ resource: SharedResource, to account: UserAccount, having use: Int
+    of amount: Int, _ resource: SharedResource, to account: UserAccount, having use: Int, hasRoom: Bool
   ) -> WireError {
     let total = "\(total(of: resource)) \(resource.unit)\(resource.remedy)"
-    let share = share(of: resource, for: account)
+    let bound =
+      hasRoom
+      ? "its share is \(share(of: resource, for: account)) of \(total)"
+      : "\(used(resource)) of \(total) are in use, the rest is kept for others"
     let more = amount > 1 ? " and wants \(amount) more" : ""
     let users = accounts.values.filter { $0.uses[resource] > 0 }
     let most = users.max { ($0.uses[resource], $1.uid) < ($1.uses[resource], $0.uid) }
     let largest = most.map { "; user \($0.uid) has most, \($0.uses[resource])" } ?? ""
     return WireError(
       resource.refusalCode,
-      "user \(account.uid) has \(use)\(more), and its share is \(share) of \(total)\(largest)")
+      "user \(account.uid) has \(use)\(more), and \(bound)\(largest)")
   }
 
   /// Whether a user may have that much more than its share: root keeps its sixteenth, and the other users an eighth.
