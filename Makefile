@@ -76,7 +76,8 @@ demo: build
 
 ## test       every test; the integration tests drive the release programs
 test: build examples
-	@tools/setup test bench deb
+	@tools/setup test bench deb python c
+	$(MAKE) -C Clients/C
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --quick
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
 

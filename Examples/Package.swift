@@ -16,6 +16,8 @@ let package = Package(
     .target(
       name: "JSONUserInfo", dependencies: [.product(name: "Tribune", package: "tribune")],
       path: "JSONUserInfo"),
+    program("backup-observer", "Languages/Observer"),
+    program("backup-delegate", "Languages/Delegate"),
     program("observer", "Observer"),
     program("steward", "Steward"),
     program("image-viewer", "ImageViewer"),

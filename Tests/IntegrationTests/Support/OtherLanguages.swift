@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Programs that use the clients for other languages, as this repository has them.
+enum OtherLanguages {
+  /// Starts a program in Python that can import the client and the packages in Clients/Python/tools.txt.
+  static func python(
+    _ path: String, _ arguments: String..., environment: [String: String], input: Pipe? = nil
+  ) throws -> RunningProgram {
+    let python = Script.repository.appending(path: ".build/python/bin/python").path
+    guard FileManager.default.isExecutableFile(atPath: python) else {
+      throw Programs.Missing(description: "there is no \(python); \"make test\" makes it")
+    }
+    let sources = Script.repository.appending(path: "Clients/Python/src").path
+    return try RunningProgram(
+      [python, "-W", "error", path] + arguments,
+      environment: environment.merging(["PYTHONPATH": sources, "PYTHONDONTWRITEBYTECODE": "1"]) { $1 },
+      input: input)
+  }
+
+  /// Builds a program in C with the client.
+  static func compile(_ source: String, to program: String) throws {
+    let library = Script.repository.appending(path: ".build/c").path
+    guard FileManager.default.fileExists(atPath: "\(library)/libtribune.so") else {
+      throw Programs.Missing(description: "there is no \(library)/libtribune.so; \"make test\" makes it")
+    }
+    let compiled = try FinishedProgram([
+      "/usr/bin/cc", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Werror",
+      "-I\(Script.repository.appending(path: "Clients/C/include").path)", "-o", program, source,
+      "-L\(library)", "-Wl,-rpath,\(library)", "-ltribune",
+    ])
+    guard compiled.status == 0 else { throw Programs.Missing(description: compiled.errors) }
+  }
+}
