@@ -69,45 +69,71 @@ struct JSONFormatter {
   private mutating func copyString() {
     output.append(UInt8(ascii: "\""))
     while position < bytes.count {
-      let byte = bytes[position]
-      if byte == UInt8(ascii: "\\"), position + 1 < bytes.count {
-        output += [byte, bytes[position + 1]]
+      output.appendPlain(of: bytes, at: &position)
+      guard position < bytes.count else { return }
+      switch bytes[position] {
+      case UInt8(ascii: "\\"):
+        output += bytes[position..<min(position + 2, bytes.count)]
         position += 2
-      } else if byte < 0x7F {
-        output.append(byte)
+      case UInt8(ascii: "\""):
+        output.append(UInt8(ascii: "\""))
         position += 1
-        if byte == UInt8(ascii: "\"") { return }
-      } else {
-        copyScalar()
+        return
+      default: output.appendScalar(of: bytes, at: &position)
       }
     }
   }
+}
 
-  /// Copies a character outside printable ASCII, or its escape if it could act on a terminal.
-  private mutating func copyScalar() {
+/// The parts of JSON strings, from UTF-8.
+extension [UInt8] {
+  mutating func append(_ first: UInt8, _ second: UInt8) {
+    append(first)
+    append(second)
+  }
+
+  /// Appends what needs no escape: printable ASCII, most of all strings.
+  mutating func appendPlain(of bytes: [UInt8], at position: inout Int) {
+    let start = position
+    while position < bytes.count, bytes[position].isPlainInJSON { position += 1 }
+    self += bytes[start..<position]
+  }
+
+  /// Appends one character, or its escape if it could act on a terminal.
+  mutating func appendScalar(of bytes: [UInt8], at position: inout Int) {
+    let first = bytes[position]
     let length =
-      switch bytes[position] {
+      switch first {
       case ..<0x80: 1
       case ..<0xE0: 2
       case ..<0xF0: 3
       default: 4
       }
-    let end = min(position + length, bytes.count)
-    let encoded = bytes[position..<end]
-    position = end
-    let scalar = String(decoding: encoded, as: UTF8.self).unicodeScalars.first
-    if let scalar, scalar.actsOnTerminals {
-      output.append(contentsOf: scalar.jsonEscape.utf8)
+    let end = Swift.min(position + length, bytes.count)
+    var value = UInt32(length == 1 ? first : first & (0x7F >> UInt8(length)))
+    for byte in bytes[(position + 1)..<end] { value = value << 6 | UInt32(byte & 0x3F) }
+    if let scalar = Unicode.Scalar(value), scalar.actsOnTerminals {
+      appendEscape(of: scalar)
     } else {
-      output += encoded
+      self += bytes[position..<end]
+    }
+    position = end
+  }
+}
+
+extension [UInt8] {
+  /// `\u` and four digits. The scalar must need no surrogates.
+  fileprivate mutating func appendEscape(of scalar: Unicode.Scalar) {
+    append(UInt8(ascii: "\\"), UInt8(ascii: "u"))
+    for shift in [12, 8, 4, 0] as [UInt32] {
+      let digit = UInt8(scalar.value >> shift & 15)
+      append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
     }
   }
 }
 
-extension Unicode.Scalar {
-  /// `\u` and four digits. The scalar must need no surrogates.
-  var jsonEscape: String {
-    let digits = String(value, radix: 16)
-    return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+extension UInt8 {
+  fileprivate var isPlainInJSON: Bool {
+    self >= 0x20 && self < 0x7F && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
   }
 }

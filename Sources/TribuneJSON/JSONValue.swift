@@ -20,61 +20,63 @@ package indirect enum JSONValue: Sendable {
 
   /// The JSON on one line, without a line feed.
   package var compact: String {
-    var output = ""
+    var output: [UInt8] = []
     write(to: &output)
-    return output
+    return String(decoding: output, as: UTF8.self)
   }
 
   /// The JSON over several lines, without a final line feed.
   package var pretty: String { JSONFormatter.format(Array(compact.utf8), isPretty: true) }
 
-  private func write(to output: inout String) {
+  private func write(to output: inout [UInt8]) {
     switch self {
-    case .null: output += "null"
-    case .bool(let value): output += value ? "true" : "false"
-    case .integer(let number): output += String(number)
-    case .unsigned(let number): output += String(number)
-    case .number(let number): output += number.description
-    case .seconds(let duration): output += duration.decimalSeconds
+    case .null: output += "null".utf8
+    case .bool(let value): output += (value ? "true" : "false").utf8
+    case .integer(let number): output += String(number).utf8
+    case .unsigned(let number): output += String(number).utf8
+    case .number(let number): output += number.description.utf8
+    case .seconds(let duration): output += duration.decimalSeconds.utf8
     case .string(let string): Self.write(string, to: &output)
-    case .text(let text): output += text.compact
+    case .text(let text): output += text.compact.utf8
     case .array(let values):
-      output += "["
+      output.append(UInt8(ascii: "["))
       for (index, value) in values.enumerated() {
-        if index > 0 { output += "," }
+        if index > 0 { output.append(UInt8(ascii: ",")) }
         value.write(to: &output)
       }
-      output += "]"
+      output.append(UInt8(ascii: "]"))
     case .object(let members):
-      output += "{"
+      output.append(UInt8(ascii: "{"))
       for (index, member) in members.enumerated() {
-        if index > 0 { output += "," }
+        if index > 0 { output.append(UInt8(ascii: ",")) }
         Self.write(member.name, to: &output)
-        output += ":"
+        output.append(UInt8(ascii: ":"))
         member.value.write(to: &output)
       }
-      output += "}"
+      output.append(UInt8(ascii: "}"))
     }
   }
 
-  private static func write(_ string: String, to output: inout String) {
-    output += "\""
-    for scalar in string.unicodeScalars {
-      switch scalar {
-      case "\"": output += "\\\""
-      case "\\": output += "\\\\"
-      case "\n": output += "\\n"
-      case "\t": output += "\\t"
-      case "\r": output += "\\r"
+  private static func write(_ string: String, to output: inout [UInt8]) {
+    output.append(UInt8(ascii: "\""))
+    let bytes = Array(string.utf8)
+    var position = 0
+    while true {
+      output.appendPlain(of: bytes, at: &position)
+      guard position < bytes.count else { break }
+      let byte = bytes[position]
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): output.append(UInt8(ascii: "\\"), byte)
+      case UInt8(ascii: "\n"): output.append(UInt8(ascii: "\\"), UInt8(ascii: "n"))
+      case UInt8(ascii: "\t"): output.append(UInt8(ascii: "\\"), UInt8(ascii: "t"))
+      case UInt8(ascii: "\r"): output.append(UInt8(ascii: "\\"), UInt8(ascii: "r"))
       default:
-        if scalar.actsOnTerminals {
-          output += scalar.jsonEscape
-        } else {
-          output.unicodeScalars.append(scalar)
-        }
+        output.appendScalar(of: bytes, at: &position)
+        continue
       }
+      position += 1
     }
-    output += "\""
+    output.append(UInt8(ascii: "\""))
   }
 }
 

@@ -217,14 +217,16 @@ package struct FrameReply {
     return members + content(frame.payload, "userInfo")
   }
 
-  /// Bytes of userInfo or values in one reply.
-  private static let contentMax = JSONDocument.lengthMax
+  /// Bytes of userInfo or values in one reply, also with escapes.
+  private static let contentMax = VarlinkCall.lengthMax
 
   /// A JSON object under `name`, and anything else as text: a client whose types are strict takes no other value there.
   /// Of what is too long, the length.
   private static func content(_ bytes: RawSpan, _ name: String, within space: Int = contentMax) -> Members {
     guard bytes.byteCount > 0 else { return [] }
-    guard bytes.byteCount <= space else { return [("omittedBytes", .integer(bytes.byteCount))] }
+    guard bytes.byteCount <= space, bytes.escapedLength <= contentMax else {
+      return [("omittedBytes", .integer(bytes.byteCount))]
+    }
     guard bytes.firstVisible == UInt8(ascii: "{") else {
       return [("text", .string(String(repairing: bytes)))]
     }
@@ -244,6 +246,20 @@ package struct FrameReply {
 }
 
 extension RawSpan {
+  /// How long it is in JSON, where a control character takes six bytes. Quotes, and what is no ASCII, can make it up to
+  /// three times as long.
+  fileprivate var escapedLength: Int {
+    var length = byteCount
+    for index in 0..<byteCount {
+      switch integer(at: index, as: UInt8.self) {
+      case 0x09, 0x0A, 0x0D: length += 1
+      case 0..<0x20, 0x7F: length += 5
+      default: break
+      }
+    }
+    return length
+  }
+
   /// The first byte that is no white space of JSON.
   fileprivate var firstVisible: UInt8? {
     for index in 0..<byteCount {

@@ -10,8 +10,8 @@ package struct VarlinkFlaw: Error, Equatable, Sendable {
 
 /// One call of a client (https://varlink.org/Method-Call): a JSON object, ended by a zero byte.
 package struct VarlinkCall {
-  /// Bytes that a message may have, with the zero byte.
-  package static let lengthMax = JSONDocument.lengthMax + 1
+  /// Bytes that a message may have, with the zero byte. One that is longer would keep the bus busy for too long.
+  package static let lengthMax = 128 << 10
 
   package let method: String
   /// The members of the parameters; nil if there are none: absent, null and empty ones mean the same.
@@ -25,6 +25,9 @@ package struct VarlinkCall {
 
   /// - Parameter message: without its zero byte.
   package init(_ message: RawSpan) throws(VarlinkFlaw) {
+    guard message.byteCount < Self.lengthMax else {
+      throw VarlinkFlaw(reason: "a message is longer than \(Self.lengthMax) bytes")
+    }
     let document: JSONDocument
     do throws(JSONText.SyntaxError) {
       document = try JSONDocument(message)

@@ -28,7 +28,7 @@ package enum VarlinkInterface {
     type Peer (pid: int, uid: int, process: string, systemUnit: string, userUnit: string)
 
     # What became of a delegate in a query, or of an observer of an awaited notification. A value is a JSON object, or else
-    # text; if it is longer than 1 MiB, or than what other values leave of that, omittedBytes has its length. elapsedUSec is
+    # text; if it is longer than 128 KiB, or than what other values leave of that, omittedBytes has its length. elapsedUSec is
     # the time from the question to the outcome.
     type Outcome (
       label: string,
@@ -68,7 +68,7 @@ package enum VarlinkInterface {
 
     # Observes notifications; needs "more". After those that are retained, if they are wanted, comes "ready", and then what
     # is posted. "lost" counts those that were dropped because the client did not read. One with a ticket waits for Answer.
-    # userInfo that is no JSON object comes as text; of userInfo over 1 MiB, omittedBytes has the length.
+    # userInfo that is no JSON object comes as text; of userInfo over 128 KiB, omittedBytes has the length.
     method Observe(patterns: ?[]string, object: ?string, retained: ?bool, awaited: ?bool) -> (
       kind: (ready, notification, lost),
       name: ?string,

@@ -288,7 +288,7 @@ final class BusServer: EventLoopTarget {
 
   private func flushSharingTime() {
     while let session = sender.takeScheduled() {
-      if timeShares.hasTime(for: session.account, isMuchWork: false) {
+      if timeShares.hasTime(for: session.account, isMuchWork: session.speaksVarlink) {
         sender.flush(session)
       } else {
         sender.postpone(session)
