@@ -85,7 +85,8 @@ struct LanguagesTests {
     case .c:
       try folder.write(text, to: "program.c")
       try OtherLanguages.compile("\(folder.path)/program.c", to: "\(folder.path)/program")
-      return try RunningProgram(["/usr/bin/stdbuf", "-oL", "\(folder.path)/program"], environment: environment)
+      return try RunningProgram(
+        ["/usr/bin/stdbuf", "-oL", "\(folder.path)/program"], environment: environment)
     }
   }
 }

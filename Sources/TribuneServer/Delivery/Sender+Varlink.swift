@@ -19,6 +19,7 @@ extension Sender {
     of session: Session, _ varlink: VarlinkState, _ isRead: inout Bool
   ) -> Output.Writing {
     var translated = 0
+    var frameLength = 0
     while !session.output.queue.isEmpty {
       if varlink.reply == nil {
         guard translated < Self.translatedMax else {
@@ -26,18 +27,27 @@ extension Sender {
           if session.output.flush == .none { postpone(session) }
           return .open
         }
-        translated += beginReply(of: session, varlink)
-        guard varlink.reply != nil else { continue }
+        let slice = session.output.queue.firstFrame()
+        frameLength = slice.count
+        translated += frameLength
+        guard makeReply(of: slice, to: session, varlink) else { continue }
       }
       guard let reply = varlink.reply else { preconditionFailure("a reply is under way") }
       do throws(Errno) {
         gather.append(varlink.sentCount..<reply.count, of: reply)
+        recorder.noteSending(to: session)
         let sent = try gather.send(to: session.descriptor)
         isRead = isRead || sent > 0
         varlink.sentCount += sent
-        if varlink.sentCount < reply.count { return .full }
-        endReply(of: session, varlink)
+        if varlink.sentCount < reply.count {
+          // A frame of which one byte counts as sent is not dropped.
+          if !session.output.queue.isMidFrame { consume(1, of: session) }
+          return .full
+        }
+        endReply(of: session, varlink, frameLength)
+        recorder.noteSent(to: session)
       } catch {
+        if !session.output.queue.isMidFrame { varlink.reply = nil }
         return writing(after: error, to: session)
       }
     }
@@ -46,24 +56,19 @@ extension Sender {
 
   /// Makes a reply of the first frame, or removes the frame if it is none.
   ///
-  /// - Returns: the frame's length.
-  private func beginReply(of session: Session, _ varlink: VarlinkState) -> Int {
-    let slice = session.output.queue.firstFrame()
-    guard let reply = reply(slice, of: session, varlink) else {
+  /// - Returns: whether there is a reply.
+  private func makeReply(of slice: ByteSlice, to session: Session, _ varlink: VarlinkState) -> Bool {
+    let reply = reply(slice, of: session, varlink)
+    guard let message = reply?.message else {
       consume(slice.count, of: session)
-      return slice.count
+      if let reply, reply.isLast { endCall(of: session, varlink, endsConnection: reply.endsConnection) }
+      return false
     }
-    if let message = reply.message {
-      let buffer = ByteBuffer(capacity: message.utf8.count + 1)
-      buffer.append(message: message)
-      (varlink.reply, varlink.sentCount) = (buffer, 0)
-      (varlink.isLast, varlink.endsConnection) = (reply.isLast, reply.endsConnection)
-      consume(1, of: session)
-    } else {
-      consume(slice.count, of: session)
-      if reply.isLast { endCall(of: session, varlink, endsConnection: reply.endsConnection) }
-    }
-    return slice.count
+    let buffer = ByteBuffer(capacity: message.utf8.count + 1)
+    buffer.append(message: message)
+    (varlink.reply, varlink.sentCount) = (buffer, 0)
+    (varlink.isLast, varlink.endsConnection) = (reply?.isLast == true, reply?.endsConnection == true)
+    return true
   }
 
   private func reply(_ slice: ByteSlice, of session: Session, _ varlink: VarlinkState) -> FrameReply? {
@@ -82,9 +87,10 @@ extension Sender {
   }
 
   /// The kernel has taken the reply.
-  private func endReply(of session: Session, _ varlink: VarlinkState) {
+  private func endReply(of session: Session, _ varlink: VarlinkState, _ frameLength: Int) {
     varlink.reply = nil
-    consume(session.output.queue.partialLeft, of: session)
+    let left = session.output.queue.isMidFrame ? session.output.queue.partialLeft : frameLength
+    consume(left, of: session)
     if varlink.isLast { endCall(of: session, varlink, endsConnection: varlink.endsConnection) }
   }
 

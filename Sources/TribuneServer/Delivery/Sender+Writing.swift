@@ -44,10 +44,10 @@ extension Sender {
     if session.output.flush == .deferred { session.output.flush = .none }
     var isRead = session.output.queue.isEmpty
     var writing: Output.Writing = session.output.writing == .closed ? .closed : .open
-    if !session.output.queue.isEmpty { recorder.noteSending(to: session) }
     if session.speaksVarlink, let varlink = session.varlink {
       if writing == .open { writing = sendReplies(of: session, varlink, &isRead) }
     } else {
+      if !session.output.queue.isEmpty { recorder.noteSending(to: session) }
       while writing == .open, !session.output.queue.isEmpty { writing = sendPart(of: session, &isRead) }
     }
     recorder.noteSent(to: session)

@@ -47,7 +47,7 @@ extension RunningProgram {
 
   func nextLine() throws -> String {
     guard let line = try output.line() else {
-      throw Programs.Missing(description: "the program has closed its output")
+      throw Programs.Missing(description: "the program has closed its output: \(try errors.rest())")
     }
     return line
   }

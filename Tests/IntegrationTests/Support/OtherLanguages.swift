@@ -6,7 +6,7 @@ import Foundation
 enum OtherLanguages {
   /// Starts a program in Python that can import the client and the packages in Clients/Python/tools.txt.
   static func python(
-    _ path: String, _ arguments: String..., environment: [String: String], input: Pipe? = nil
+    _ path: String, _ arguments: [String] = [], environment: [String: String], input: Pipe? = nil
   ) throws -> RunningProgram {
     let python = Script.repository.appending(path: ".build/python/bin/python").path
     guard FileManager.default.isExecutableFile(atPath: python) else {

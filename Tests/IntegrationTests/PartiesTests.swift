@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import Tribune
+
+/// A program in each of three languages, and this one, ask and veto each other.
+///
+/// Each program is the delegate of a name of its own, such as `c.shouldAct`, prints `ready`, and vetoes what it is asked
+/// with an odd number. It reads how many questions it is to ask, asks the others in turn, and then prints `asked`. Its
+/// other lines are the account: `answer ASKER NUMBER` before each answer, `verdict DELEGATE NUMBER [REASON]` for each
+/// verdict.
+@Suite("Programs in several languages", .timeLimit(.minutes(5)))
+struct PartiesTests {
+  private static let names = ["python", "c", "varlink", "swift"]
+  private static let questionsPerRound = 300
+
+  private let folder: TestFolder
+  private let bus: RestartedBus
+  private let environment: [String: String]
+
+  init() throws {
+    folder = try TestFolder()
+    let varlink = "--varlink=\(folder.path)/bus.varlink"
+    bus = try RestartedBus(arguments: ["--listen=\(folder.path)/bus", varlink], folder: folder)
+    bus.laterOptions = [varlink]
+    environment = [
+      "TRIBUNE_ADDRESS": bus.bus.address, "TRIBUNE_VARLINK": "unix:\(folder.path)/bus.varlink",
+    ]
+  }
+
+  @Test("ask and veto each other with an even account, while the bus is restarted and killed")
+  func account() async throws {
+    let programs = try Self.names.dropLast().map { name in try start(name) }
+    let party = SwiftParty()
+    let connection = try await bus.bus.connect()
+    try await connection.attach(party, respondingTo: ["swift.shouldAct"], label: "swift")
+    for program in programs { #expect(try program.nextLine() == "ready") }
+
+    var lines = [[String]](repeating: [], count: programs.count)
+    for way in [nil, .planned, .crash] as [RestartedBus.Way?] {
+      for program in programs { try program.type("\(Self.questionsPerRound)") }
+      async let asking: Void = party.ask(Self.questionsPerRound, on: connection)
+      if let way {
+        // In the middle of it.
+        while lines[0].count(where: { $0.hasPrefix("verdict") }) % Self.questionsPerRound < 20 {
+          lines[0].append(try programs[0].nextLine())
+        }
+        // A connection of which the bus reads or writes a message when it is killed may have to connect again, which these
+        // programs do not.
+        if way == .crash { await party.stop(whenWaiting: Self.names.count) }
+        try bus.restart(way)
+        await party.goOn()
+      }
+      for (place, program) in programs.enumerated() {
+        while lines[place].last != "asked" { lines[place].append(try program.nextLine()) }
+        lines[place].removeLast()
+      }
+      try await asking
+    }
+    // Others may have asked a program after it had its last verdict.
+    for (place, program) in programs.enumerated() {
+      program.end(SIGKILL)
+      lines[place] += try program.output.rest().split(separator: "\n").map { String($0) }
+      #expect(try program.errors.rest() == "")
+    }
+    lines.append(await party.lines)
+
+    let account = Account(lines: zip(Self.names, lines))
+    #expect(account.verdicts.count == Self.names.count * 3 * Self.questionsPerRound)
+    #expect(account.verdicts.count == lines.joined().count { $0.hasPrefix("verdict") })
+    #expect(account.answers.count == lines.joined().count { $0.hasPrefix("answer") })
+    #expect(account.answers.symmetricDifference(account.verdicts.keys).isEmpty)
+    for (question, reason) in account.verdicts {
+      #expect(
+        reason == (question.number % 2 == 0 ? "" : "\(question.delegate) vetoes \(question.number)"),
+        "\(question)")
+    }
+  }
+
+  private func start(_ name: String) throws -> RunningProgram {
+    let others = Self.names.filter { $0 != name }
+    if name == "c" {
+      let program = "\(folder.path)/party"
+      try OtherLanguages.compile(Self.source("party.c"), to: program)
+      return try RunningProgram([program] + others, environment: environment, input: Pipe())
+    }
+    return try OtherLanguages.python(
+      Self.source(name == "python" ? "party.py" : "varlink_party.py"), others, environment: environment,
+      input: Pipe())
+  }
+
+  private static func source(_ file: String) -> String {
+    Script.repository.appending(path: "Tests/Languages/\(file)").path
+  }
+
+  /// What the programs have printed.
+  private struct Account {
+    struct Question: Hashable {
+      var asker, delegate: String
+      var number: Int
+    }
+
+    /// The reason of each veto; empty for what was allowed.
+    var verdicts: [Question: String] = [:]
+    var answers: Set<Question> = []
+
+    init(lines: some Sequence<(String, [String])>) {
+      for (name, lines) in lines {
+        for line in lines {
+          let words = line.split(separator: " ", maxSplits: 3).map { String($0) }
+          guard words.count >= 3, let number = Int(words[2]) else { continue }
+          if words[0] == "answer" {
+            answers.insert(Question(asker: words[1], delegate: name, number: number))
+          } else {
+            let question = Question(asker: name, delegate: words[1], number: number)
+            verdicts[question] = words.count > 3 ? words[3] : ""
+          }
+        }
+      }
+    }
+  }
+}
+
+private actor SwiftParty: Delegate {
+  private struct Matter: Codable {
+    var asker: String
+    var number: Int
+  }
+
+  private(set) var lines: [String] = []
+  private var number = 0
+  /// While it is stopped, it neither answers nor asks. So before long, every program waits for it.
+  private var isStopped = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private var whenWaiting: (count: Int, continuation: CheckedContinuation<Void, Never>)?
+
+  /// - Parameter count: returns when so many questions, and its own next one, wait for it.
+  func stop(whenWaiting count: Int) async {
+    isStopped = true
+    await withCheckedContinuation { whenWaiting = (count, $0) }
+  }
+
+  func goOn() {
+    isStopped = false
+    for one in waiting { one.resume() }
+    waiting = []
+  }
+
+  private func passStop() async {
+    guard isStopped else { return }
+    await withCheckedContinuation { one in
+      waiting.append(one)
+      guard let whenWaiting, whenWaiting.count == waiting.count else { return }
+      whenWaiting.continuation.resume()
+      self.whenWaiting = nil
+    }
+  }
+
+  func answer(_ question: Question) async -> Answer {
+    await passStop()
+    guard let matter = try? JSONDecoder().decode(Matter.self, from: Data(question.userInfo.bytes)) else {
+      return .veto("it cannot be read")
+    }
+    lines.append("answer \(matter.asker) \(matter.number)")
+    return matter.number % 2 == 0 ? .approve : .veto("swift vetoes \(matter.number)")
+  }
+
+  func ask(_ count: Int, on connection: Connection) async throws {
+    for _ in 0..<count {
+      await passStop()
+      let other = ["c", "varlink", "python"][number % 3]
+      let verdict = try await connection.ask(
+        "\(other).shouldAct", userInfo: UserInfo("{\"asker\":\"swift\",\"number\":\(number)}"))
+      let reasons = verdict.outcomes.map(\.reason).filter { !$0.isEmpty }
+      lines.append((["verdict", other, "\(number)"] + reasons).joined(separator: " "))
+      number += 1
+    }
+  }
+}
