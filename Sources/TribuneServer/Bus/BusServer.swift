@@ -169,7 +169,10 @@ final class BusServer: EventLoopTarget {
     sender.flushDeferred()
     _ = endIteration()
     sender.schedulePostponed()
-    while let session = sender.takeScheduled() { sender.flush(session) }
+    while let session = sender.takeScheduled() {
+      // Making replies takes long. The next daemon makes them.
+      if session.speaksVarlink { sender.postpone(session) } else { sender.flush(session) }
+    }
   }
 
   /// Gives the bus's place to the daemon that wants it. If that fails, this daemon continues.
