@@ -114,7 +114,7 @@ simulate-seeds: build
 
 ## test-systemd  the units under a real systemd, in containers (as root)
 test-systemd: build
-	@tools/setup test-systemd deb
+	@tools/setup test-systemd deb python
 	$(SWIFT_BUILD) --product crowd
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-systemd
 

@@ -2,6 +2,35 @@
 
 import Foundation
 
+/// The programs in the README's section "In your language".
+enum ReadmeProgram: String, CaseIterable {
+  case observer, delegate
+
+  enum Language: String, CaseIterable {
+    case shell, swift, python, c, varlink
+  }
+
+  /// All texts: for each language, in the order of the section, the observer and the delegate.
+  static func texts() throws -> [String] {
+    let sections = try Script.text(of: "README.md").components(separatedBy: "\n## ")
+    let section = sections.first { $0.hasPrefix("In your language\n") } ?? ""
+    let parts = section.components(separatedBy: "```")
+    // Each begins with the name of its language.
+    return stride(from: 1, to: parts.count, by: 2).map { part in
+      String(parts[part].drop { $0 != "\n" }.dropFirst())
+    }
+  }
+
+  func text(in language: Language) throws -> String {
+    let all = Language.allCases.flatMap { language in Self.allCases.map { (language, $0) } }
+    let texts = try Self.texts()
+    guard texts.count == all.count, let place = all.firstIndex(where: { $0 == (language, self) }) else {
+      throw Programs.Missing(description: "the README has \(texts.count) programs, and not \(all.count)")
+    }
+    return texts[place]
+  }
+}
+
 /// Programs that use the clients for other languages, as this repository has them.
 enum OtherLanguages {
   /// Starts a program in Python that can import the client and the packages in Clients/Python/tools.txt.

@@ -182,10 +182,11 @@ final class Container: ServedBus {
     try does("systemctl", "daemon-reload")
   }
 
-  /// Copies Tribune's packages into it: `older.deb`, and `newer.deb` with a higher version.
+  /// Copies Tribune's packages into it: `older.deb`, `newer.deb` with a higher version, and `clients`, a folder with those
+  /// of the clients.
   func copyPackages(to folder: String) throws {
     let packages = try Self.given("TRIBUNE_CONTAINER_FOLDER")
-    for package in ["older.deb", "newer.deb"] {
+    for package in ["older.deb", "newer.deb", "clients"] {
       try FileManager.default.copyItem(
         atPath: "\(packages)/\(package)", toPath: "\(root)\(folder)/\(package)")
     }

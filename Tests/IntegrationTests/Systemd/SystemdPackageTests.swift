@@ -67,6 +67,30 @@ struct SystemdPackageTests {
     #expect(try machine.does("dpkg", "--verify", "tribune") == "")
   }
 
+  @Test("the packages of the clients, and the wheel, have all that programs need")
+  func clients() throws {
+    try machine.does("sh", "-c", "apt-get --quiet --yes install /root/older.deb /root/clients/*.deb")
+    try machine.does(
+      "sh", "-c", "python3 -m venv /root/venv && /root/venv/bin/pip install --no-index /root/clients/*.whl")
+    try machine.write(ReadmeProgram.delegate.text(in: .python), to: "/root/delegate.py")
+    try machine.write(ReadmeProgram.delegate.text(in: .c), to: "/root/delegate.c")
+    try machine.does(
+      "sh", "-c", "tcc -o /root/delegate /root/delegate.c $(pkg-config --cflags --libs tribune)")
+    for program in [
+      ["/usr/bin/python3", "/root/delegate.py"], ["/root/venv/bin/python", "/root/delegate.py"],
+      ["/root/delegate"],
+    ] {
+      try machine.does(["systemd-run", "--unit=delegate"] + program)
+      var verdict = try machine.run("tribunectl", "ask", "host.shouldReboot")
+      while verdict.status == 0, try machine.property("ActiveState", of: "delegate.service") == "active" {
+        verdict = try machine.run("tribunectl", "ask", "host.shouldReboot")
+      }
+      #expect(verdict.status == 1 && verdict.output.contains("the nightly backup is at 40 %"), "\(program)")
+      try machine.does("systemctl", "stop", "delegate.service")
+    }
+    try machine.does("dpkg", "--verify", "python3-tribune", "libtribune0", "libtribune-dev")
+  }
+
   // MARK: Upgrading
 
   @Test(
