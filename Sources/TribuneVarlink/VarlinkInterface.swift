@@ -20,7 +20,7 @@ package enum VarlinkInterface {
   private static let busDescription = """
     # Tribune: a bus for one host. Processes tell each other what happened, and ask before they act.
     #
-    # See tribune-varlink(7). Names, objects and patterns are those of tribune(7). A connection has one call at a time;
+    # See tribune-varlink(7). Names, objects and patterns are those of tribunectl(1). A connection has one call at a time;
     # what a call registers lasts until the call or its connection ends.
     interface io.tribune.Bus
 

@@ -47,13 +47,15 @@ class Address:
         return cls(path)
 
     @classmethod
-    def resolve(cls, environment: Mapping[str, str] = os.environ) -> Address:
+    def resolve(cls, environment: Mapping[str, str] | None = None) -> Address:
         """The default: what ``TRIBUNE_ADDRESS`` says, or else the first socket that exists.
 
+        The environment is the process's own, unless one is given.
         A folder that the environment names has to be this user's own, and this user or root has to
         serve the bus there: a program that runs as root with another user's environment must not
         let that user's delegates decide.
         """
+        environment = os.environ if environment is None else environment
         if text := environment.get("TRIBUNE_ADDRESS"):
             return cls.parse(text)
         user = os.geteuid()

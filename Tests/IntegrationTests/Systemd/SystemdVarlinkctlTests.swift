@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// The bus's Varlink socket with varlinkctl(1), which systemd has from version 255 on.
+@Suite("varlinkctl of a newer systemd", .timeLimit(.minutes(3)))
+struct SystemdVarlinkctlTests {
+  private let bus: TestBus
+  private let varlinkctl: [String]
+  private var socket: String { "\(bus.path).varlink" }
+
+  init() throws {
+    let folder = try TestFolder()
+    let path = "\(folder.path)/bus"
+    bus = try TestBus(arguments: ["--listen=\(path)", "--varlink=\(path).varlink"], folder: folder)
+    guard let tree = ProcessInfo.processInfo.environment["TRIBUNE_NEWER_TREE"] else {
+      throw Programs.Missing(
+        description: "there is no newer systemd (TRIBUNE_NEWER_TREE); \"make test-systemd\" sees to one")
+    }
+    // With the libraries of its own release.
+    let files = try FileManager.default.contentsOfDirectory(atPath: "\(tree)/usr/lib")
+    let libraries = files.filter { $0.hasSuffix("-linux-gnu") }.map { "\(tree)/usr/lib/\($0)" }
+    let loaders = try FileManager.default.subpathsOfDirectory(atPath: libraries.first ?? tree)
+      .filter { $0.hasPrefix("ld-linux") }
+    let loader = try #require(loaders.first)
+    varlinkctl = [
+      "\(libraries[0])/\(loader)", "--library-path", "\(libraries[0]):\(libraries[0])/systemd",
+      "\(tree)/usr/bin/varlinkctl",
+    ]
+  }
+
+  private func run(_ arguments: String...) throws -> FinishedProgram {
+    try FinishedProgram(varlinkctl + arguments)
+  }
+
+  private func call(_ method: String, _ parameters: String) throws -> FinishedProgram {
+    try run("call", "--json=short", "unix:\(socket)", "io.tribune.Bus.\(method)", parameters)
+  }
+
+  /// Starts a call with several replies.
+  private func start(_ method: String, _ parameters: String) throws -> RunningProgram {
+    try RunningProgram(
+      varlinkctl + [
+        "call", "--more", "--json=short", "unix:\(socket)", "io.tribune.Bus.\(method)", parameters,
+      ])
+  }
+
+  @Test("describes the service and its interface")
+  func introspection() throws {
+    let info = try run("info", "unix:\(socket)")
+    #expect(info.status == 0 && info.output.contains("tribuned") && info.output.contains("io.tribune.Bus"))
+    let interface = try run("introspect", "unix:\(socket)", "io.tribune.Bus")
+    // It checks the syntax, and prints it in its own format.
+    #expect(interface.status == 0 && interface.output.contains("method Ask"), "\(interface.errors)")
+  }
+
+  @Test("observes, holds and asks")
+  func calls() throws {
+    let observer = try start("Observe", #"{"patterns":["a.*"]}"#)
+    #expect(try observer.output.object()["kind"] as? String == "ready")
+    #expect(try call("Tell", #"{"name":"a.b","userInfo":{"x":1}}"#).status == 0)
+    let notification = try observer.output.object()
+    #expect(notification["name"] as? String == "a.b")
+    #expect(notification["userInfo"] as? [String: Int] == ["x": 1])
+
+    let hold = try start("Hold", #"{"name":"host.shouldReboot","why":"a restore is running"}"#)
+    #expect(try hold.output.object()["hold"] != nil)
+    let vetoed = try call("Ask", #"{"name":"host.shouldReboot"}"#).object()
+    #expect(vetoed["verdict"] as? String == "vetoed")
+    hold.end(SIGKILL)
+    var verdict = vetoed
+    while verdict["verdict"] as? String == "vetoed" {
+      verdict = try call("Ask", #"{"name":"host.shouldReboot"}"#).object()
+    }
+  }
+
+  @Test("prints the bus's error")
+  func errors() throws {
+    let refused = try call("Tell", #"{"name":"..","object":null}"#)
+    #expect(refused.status != 0 && refused.errors.contains("io.tribune.Bus.Refused"), "\(refused.errors)")
+  }
+}
