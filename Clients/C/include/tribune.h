@@ -20,7 +20,8 @@
  *   slot has received TRIBUNE_ENDED, and nothing is in force any more: no delegate, no hold, no observation. The
  *   program decides what that means to it, and opens another connection if it wants one.
  * - In a child after fork(), what would send, read or wait fails with -ECHILD. References can be dropped, which sends
- *   nothing.
+ *   nothing. Until the child has dropped the last one, executes another program or ends, the connection lasts with all
+ *   its holds, even if the parent has gone.
  * - Texts are UTF-8 with a terminating zero. userInfo is bytes, by convention JSON; the library does not look into it.
  * - In the structures of options, zero is the default for each member, and what is reserved has to be zero.
  */

@@ -163,6 +163,26 @@ async def test_who_gives_up_entering_takes_it_back(made_bus: MadeBus) -> None:
         assert not bus._link.registrations
 
 
+async def test_who_has_only_a_veto_has_its_connection_too(bus: RunningBus) -> None:
+    async def veto(question: tribune.Question) -> tribune.Answer:
+        return tribune.Veto("busy")
+
+    held = await (await bus.connect()).hold("kept.shouldA", why="x").take()
+    attached = await (await bus.connect()).attach(veto, "kept.shouldB")
+    gc.collect()
+    async with bus.connect() as asker:
+        assert not await asker.ask("kept.shouldA")
+        assert not await asker.ask("kept.shouldB")
+    await held._bus.close()  # type: ignore[attr-defined]
+    await attached._bus.close()  # type: ignore[attr-defined]
+
+
+async def test_a_hold_that_nobody_takes_is_no_secret(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+        with pytest.warns(RuntimeWarning, match="a hold was never entered"):
+            one.hold("a.*", why="x")
+
+
 async def test_a_forgotten_connection_is_closed(bus: RunningBus) -> None:
     one = await bus.connect()
     link = one._link

@@ -66,7 +66,7 @@ class Answering:
                 is_set=False,
             )
             self._link.register(attached)
-            return Attachment(attached, self._link)
+            return Attachment(attached, self._link, self)
 
         return attach
 
@@ -113,7 +113,7 @@ class Answering:
             is_set=replace,
         )
         self._link.register(attached)
-        return await Attachment(attached, self._link).__aenter__()
+        return await Attachment(attached, self._link, self).__aenter__()
 
     async def defer(
         self, query: int, extension: float, *, delegate: int = 0, status: str = ""
@@ -156,7 +156,7 @@ class Answering:
             raise TribuneError(Code.REFUSED, "a hold needs a reason")
         if expires_in is not None and not expires_in > 0:
             raise TribuneError(Code.REFUSED, "a hold must expire in the future")
-        return Hold(HoldTerm(pattern, object, why, label, expires_in), self._link)
+        return Hold(HoldTerm(pattern, object, why, label, expires_in), self._link, self)
 
     def declare(self, object: str, protocol: str, definitions: str = "") -> Declaration:
         """Declares the protocol of an object's delegates, used as ``async with bus.declare(...)``.
@@ -171,10 +171,10 @@ class Answering:
         """
         if not object:
             raise TribuneError(Code.INVALID_OBJECT, "a declaration needs an object")
-        return Declaration(DeclarationTerm(object, protocol, definitions), self._link)
+        return Declaration(DeclarationTerm(object, protocol, definitions), self._link, self)
 
     def define(self, definitions: str) -> Declaration:
         """Defines protocols without declaring an object; else as `declare`."""
         if not definitions:
             raise TribuneError(Code.INVALID_PROTOCOL, "the definitions are empty")
-        return Declaration(DeclarationTerm("", "", definitions), self._link)
+        return Declaration(DeclarationTerm("", "", definitions), self._link, self)

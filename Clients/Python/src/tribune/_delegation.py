@@ -296,9 +296,11 @@ class Attachment:
     After an interruption it is attached again, behind those of the same order, and has another id.
     """
 
-    def __init__(self, attached: AttachedDelegate, link: Link) -> None:
+    def __init__(self, attached: AttachedDelegate, link: Link, bus: object) -> None:
         self._attached = attached
         self._link = link
+        # The connection ends when nobody has it any more.
+        self._bus = bus
 
     @property
     def _in_chain(self) -> AttachedDelegate:

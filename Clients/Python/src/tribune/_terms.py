@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from typing import Generic, Self, TypeVar
 
 from ._link import Link
@@ -15,9 +16,17 @@ _Term = TypeVar("_Term", bound=Registration)
 class _Scope(Generic[_Term]):
     """A registration that lasts while it is entered; once."""
 
-    def __init__(self, term: _Term, link: Link) -> None:
+    def __init__(self, term: _Term, link: Link, bus: object) -> None:
         self._term = term
         self._link = link
+        # The connection ends when nobody has it any more.
+        self._bus = bus
+
+    def __del__(self) -> None:
+        # As with a coroutine that is not awaited: such a hold vetoes nothing.
+        if not self._term.serial:
+            what = type(self).__name__.lower()
+            warnings.warn(f"a {what} was never entered", RuntimeWarning, stacklevel=1, source=self)
 
     async def _begin(self) -> None:
         if self._term.serial:
