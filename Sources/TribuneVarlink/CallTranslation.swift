@@ -162,6 +162,8 @@ extension VarlinkCall {
     let expiry = try parameters.milliseconds("expirySec").map { now + UInt64($0) * 1_000_000 } ?? 0
     try parameters.requireNoOthers()
     guard label.fits(WireLimits.labelLength) else { throw .invalidParameter("label") }
+    // Whoever means every name says **. An empty one is a variable that is not set.
+    guard !name.isEmpty else { throw .invalidParameter("name") }
     try requireMore()
     let frame = ByteBuffer(capacity: 64 + why.utf8.count)
     frame.appendFrame(

@@ -25,9 +25,6 @@ package struct VarlinkCall {
 
   /// - Parameter message: without its zero byte.
   package init(_ message: RawSpan) throws(VarlinkFlaw) {
-    guard message.byteCount < Self.lengthMax else {
-      throw VarlinkFlaw(reason: "a message is longer than \(Self.lengthMax) bytes")
-    }
     let document: JSONDocument
     do throws(JSONText.SyntaxError) {
       document = try JSONDocument(message)

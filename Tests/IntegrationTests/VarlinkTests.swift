@@ -62,6 +62,9 @@ struct VarlinkTests {
         "notAsked"
       ),
       ("Hold", "{\"name\":\"a\",\"why\":\"b\"}", "org.varlink.service.ExpectedMore", "", ""),
+      (
+        "Hold", "{\"name\":\"\",\"why\":\"b\"}", "org.varlink.service.InvalidParameter", "parameter", "name"
+      ),
     ])
   func mistakes(_ method: String, _ parameters: String, _ error: String, _ name: String, _ value: String)
     throws
@@ -91,6 +94,10 @@ struct VarlinkTests {
   func noText() throws {
     try client.send(bytes: Array("{\"method\":\"".utf8) + [0xFF] + Array("\"}\0".utf8))
     #expect(try client.next()["code"] == "malformedFrame")
+    // It is as long as what the bus reads at once, and has an end.
+    let long = try VarlinkClient(bus)
+    try long.send("Tell", "{\"name\":\"\(String(repeating: "x", count: 140_000))\"}")
+    #expect(try long.next()["code"] == "frameTooLong")
     let endless = try VarlinkClient(bus)
     do {
       while true { try endless.send(bytes: [UInt8](repeating: 0x20, count: 65_536)) }

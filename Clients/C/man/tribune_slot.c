@@ -11,7 +11,6 @@ int main(void)
     return 1;
   }
   tribune_hold(bus, &hold, "host.shouldReboot", NULL, "a restore is running", NULL, NULL, NULL);
-  printf("%d\n", tribune_slot_is_in_force(hold));
   if (tribune_slot_wait(hold, 5000000, &error) < 0) {
     fprintf(stderr, "refused: %s\n", error.message);
     return 1;

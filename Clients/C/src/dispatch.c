@@ -47,9 +47,14 @@ int dispatch_reply(const tribune_slot *slot, struct frame *frame, tribune_messag
   return result < 0 ? error_number(error, result) : 0;
 }
 
-/* Ends a slot, and tells its callback why. */
+/* Ends a slot, and tells its callback why. If it was a hold that nobody can look at, the connection ends with it: a veto
+   that is missing must not go unnoticed. */
 static int end_slot(tribune_slot *slot, const tribune_error *error)
 {
+  if (slot->kind == SLOT_HOLD && slot->callback == NULL && slot->refs == 0 && error->code != TRIBUNE_ERROR_EXPIRED) {
+    bus_break(slot->bus, error);
+    return 0;
+  }
   tribune_message *message = message_of_error(error);
   if (message == NULL) {
     return -ENOMEM;

@@ -332,6 +332,16 @@ static void test_a_code_that_is_not_known_is_a_refusal(void)
   end();
 }
 
+static void test_a_hold_that_nobody_watches_is_not_refused_without_a_word(void)
+{
+  begin();
+  greet();
+  SUCCEED(tribune_hold(bus, NULL, "a.*", NULL, "why", NULL, NULL, NULL), NULL);
+  put_frame(WIRE_KIND_ERROR, 0, 1, "\x4C", 2, NULL, "the policy has no lines");
+  expect_end(TRIBUNE_ERROR_NOT_PERMITTED);
+  end();
+}
+
 static void test_garbage_is_survived(void)
 {
   srandom(1);
@@ -375,6 +385,8 @@ static const struct test tests[] = {
     {"fields that are not valid end the connection", test_fields_that_are_not_valid_end_the_connection},
     {"frames that are for nobody are skipped", test_frames_that_are_for_nobody_are_skipped},
     {"a code that is not known is a refusal", test_a_code_that_is_not_known_is_a_refusal},
+    {"a hold that nobody watches is not refused without a word",
+     test_a_hold_that_nobody_watches_is_not_refused_without_a_word},
     {"garbage is survived", test_garbage_is_survived},
 };
 

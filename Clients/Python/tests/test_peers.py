@@ -20,6 +20,7 @@ from tribune import (
     Lost,
     Notification,
     TribuneError,
+    _link,
     _memory,
     _questions,
     _requests,
@@ -50,6 +51,22 @@ async def test_a_peer_that_is_no_bus_is_refused(made_bus: MadeBus, sent: bytes, 
         await connecting
     assert caught.value.code is code
     peer.close()
+
+
+async def test_a_bus_that_does_not_answer_keeps_nobody(
+    made_bus: MadeBus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_link, "_REPLY_GRACE", 0.0)
+    async with made_bus.connected() as (bus, _):
+        for request in (
+            bus.ask("a.shouldB", deadline=0.01),
+            bus.query("a.b", deadline=0.01),
+            bus.post_awaited("a.b", deadline=0.01),
+        ):
+            with pytest.raises(TribuneError, match="did not answer in time") as caught:
+                await request
+            assert caught.value.code is Code.CONNECTION_LOST
+        assert not bus._link.requests
 
 
 def refusal_of_connection(number: int) -> bytes:

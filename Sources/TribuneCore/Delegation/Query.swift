@@ -318,6 +318,9 @@ struct Query {
     return until
   }
 
+  /// Why somebody who never got the question has timed out.
+  private static let unasked = "it was not asked in time"
+
   /// Settles every participant whose time is over at `now`. After the asker's deadline, that is every unsettled
   /// participant, asked or not: a delegate that could not be asked in time did not approve.
   ///
@@ -329,7 +332,7 @@ struct Query {
       guard case .waiting(let until) = participants[index].state else { continue }
       if until <= now {
         if participants[index].hasTurn { unread.append(participants[index].delegate.inbox) }
-        settle(index, .timedOut, reason: "", at: now)
+        settle(index, .timedOut, reason: participants[index].wasAsked ? "" : Self.unasked, at: now)
       } else {
         earliest = min(earliest, until)
       }
@@ -338,7 +341,7 @@ struct Query {
     guard deadline <= now else { return unread }
     while next < participants.count, !isDecided() {
       participants[next].asked = now
-      settle(next, .timedOut, reason: "", at: now)
+      settle(next, .timedOut, reason: Self.unasked, at: now)
       next += 1
     }
     return unread

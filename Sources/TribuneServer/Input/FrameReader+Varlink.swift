@@ -29,6 +29,7 @@ extension FrameReader {
           sender.answered.value.append(session)
           break
         }
+        guard end - position < VarlinkCall.lengthMax else { throw PartialFrames.messageTooLong }
         varlink.scannedCount = 0
         try calls.take(buffer.bytes(in: position..<end), of: session)
         position = end + 1

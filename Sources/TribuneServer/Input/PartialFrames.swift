@@ -54,9 +54,7 @@ final class PartialFrames {
     let isSame = session.input.partial === buffer
     if isSame, start == 0, count < buffer.capacity { return }
     guard count > 0 else { return release(session) }
-    guard count < Self.messagesMax else {
-      throw WireError(.frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
-    }
+    guard count < Self.messagesMax else { throw Self.messageTooLong }
     let reserved = count < Self.shortLength ? 0 : min(Self.messagesMax, 2 * count)
     let before = isSame ? session.input.partialReserved : 0
     if reserved > before {
@@ -75,6 +73,9 @@ final class PartialFrames {
     session.input.partialReserved = reserved
     accounts.charge(reserved, of: .partialFrames, to: session.account)
   }
+
+  static let messageTooLong = WireError(
+    .frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
 
   /// A message, and what one read brings behind it.
   private static let messagesMax = VarlinkCall.lengthMax + 65_536

@@ -90,7 +90,8 @@ class Answering:
         - `order`: the place in the chain: lower is earlier, and equals go by time of attaching.
         - `on_failure`: what a timeout, a lost connection or an error counts as.
         - `timeout`: seconds that it may be silent; by default the bus's (5 s unless configured
-          otherwise).
+          otherwise). The delegates of a connection have at most 64 questions at a time, 30 of one
+          user or 60 of root; others wait on the bus, and their time runs.
         - `label`: its name in verdicts, at most 255 bytes.
         - `protocols`: the protocols that it conforms to, at most 32.
         - `replace`: makes it the only one of the object, as Cocoa's ``setDelegate:`` does. The
@@ -144,6 +145,8 @@ class Answering:
         It vetoes at once every query for permission whose name matches `pattern` (any if it is
         empty) and whose object is `object` (any if it is empty), until it is released, until it
         expires, or until the connection ends.
+
+        It holds from when it is entered, or taken (`Hold.take`), and not before.
 
         - `why`: the reason in verdicts, at most 4,096 bytes.
         - `label`: who holds, in verdicts and lists; at most 255 bytes.

@@ -199,7 +199,8 @@ class Bus(Asking, Answering, Lists):
         - `retained`: whether the matching retained ones come first (`Notification.is_retained`).
           None is missing between those and new ones, and none comes twice.
         - `awaited`: whether awaited posts wait for this observer, which then says of each that it
-          is done (`Notification.done`, `failed`, `handling`).
+          is done (`Notification.done`, `failed`, `handling`). One that is forgotten has failed once
+          it is collected, and a loop's variable keeps it until the next one comes.
 
         Raises `TribuneError`: `INVALID_PATTERN`, `INVALID_OBJECT`, `CONNECTION_LOST`. A refusal of
         the bus is raised by the first item, and by `Observation.ready`.

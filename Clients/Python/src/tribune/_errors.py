@@ -18,7 +18,8 @@ class Code(enum.StrEnum):
 
     #: No bus answers at the address.
     UNREACHABLE = "unreachable"
-    #: The connection was lost or has ended, or the bus did not take a request before its deadline.
+    #: The connection was lost or has ended, or the bus did not take a request before its deadline,
+    #: or did not answer within 5 s behind it.
     #: A request that was sent and not answered may have been carried out.
     CONNECTION_LOST = "connectionLost"
     #: The bus says that the request was taken back.
@@ -154,6 +155,11 @@ def too_long(length: int, limit: int) -> TribuneError:
         Code.PAYLOAD_TOO_LONG,
         f"userInfo of {length} bytes is over the bus's limit of {limit} (PayloadMax=)",
     )
+
+
+def not_answered_in_time() -> TribuneError:
+    """The bus hangs."""
+    return TribuneError(Code.CONNECTION_LOST, "the bus did not answer in time")
 
 
 def not_sent_in_time() -> TribuneError:

@@ -14,7 +14,7 @@ import logging
 import os
 import weakref
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 from . import _memory, _wire
@@ -24,6 +24,7 @@ from ._errors import (
     Code,
     TribuneError,
     closed,
+    not_answered_in_time,
     not_sent_in_time,
     refusal,
     repeated,
@@ -53,6 +54,8 @@ _ATTEMPTS_MAX: Final = 5
 _ATTEMPT_PAUSE: Final = 0.01
 # How soon to try again when the bus has not accepted those that connected before.
 _BACKLOG_PAUSE: Final = 0.005
+# How much longer than its own deadline a request waits for the bus.
+_REPLY_GRACE: Final = 5.0
 # After this much, a caller that posts without a pause lets the loop turn.
 _TURN: Final = 64 << 10
 
@@ -348,6 +351,19 @@ class Link:
         finally:
             if request.timer is not None:
                 request.timer.cancel()
+
+    async def request_within(self, deadline: int, request: Awaitable[Any]) -> Any:
+        """Waits for a request that the bus answers by its deadline, and not much longer.
+
+        The deadline is in milliseconds, or 0 for the bus's own. So a bus that hangs keeps nobody.
+        """
+        assert self.bus is not None
+        seconds = deadline / 1e3 or self.bus.deadline_default
+        try:
+            async with asyncio.timeout(seconds + _REPLY_GRACE):
+                return await request
+        except TimeoutError:
+            raise not_answered_in_time() from None
 
     def bound_waiting(self, serial: int, request: Request) -> None:
         """Bounds the time that a request waits for a bus by its own deadline."""
