@@ -38,7 +38,7 @@ struct DeadlineTests {
     _ = bus.take()
     bus.elapse(milliseconds: 1000)
     bus.answer(.approve, delegate: 1, from: one)
-    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut, d2 timedOut")
+    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut, d2 timedOut (it was not asked in time)")
   }
 
   @Test("The bus has defaults for deadlines and timeouts")
@@ -107,8 +107,12 @@ struct DeadlineTests {
   @Test(
     "A delegate that was not asked before the deadline receives nothing, and counts by its failure policy",
     arguments: [
-      (FailurePolicy.abstain, "allowed?: d1 timedOut, d2 timedOut, d3 timedOut", "allowed"),
-      (.veto, "vetoed: d1 timedOut, d2 timedOut", "vetoed"),
+      (
+        FailurePolicy.abstain,
+        "allowed?: d1 timedOut, d2 timedOut (it was not asked in time), d3 timedOut (it was not asked in time)",
+        "allowed"
+      ),
+      (.veto, "vetoed: d1 timedOut, d2 timedOut (it was not asked in time)", "vetoed"),
     ])
   func neverAsked(policy: FailurePolicy, verdict: String, conclusion: String) {
     // The first delegate abstains if it does not answer, and uses up all the time.

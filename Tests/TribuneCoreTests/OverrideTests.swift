@@ -46,7 +46,9 @@ struct OverrideTests {
     _ = bus.take()
     bus.ask("x", by: asker, serial: 5, mode: .order, deadline: 100, flags: .overrides, because: "why")
     bus.advance(milliseconds: 100)
-    #expect(bus.take().contains("A verdict 5 q1 allowed overridden: d1 timedOut, d2 timedOut"))
+    #expect(
+      bus.take().contains(
+        "A verdict 5 q1 allowed overridden: d1 timedOut, d2 timedOut (it was not asked in time)"))
   }
 
   @Test(
