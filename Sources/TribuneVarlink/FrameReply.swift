@@ -117,8 +117,9 @@ package struct FrameReply {
       ("label", .string(outcome.delegate.label)), ("outcome", .string("\(outcome.outcome)")),
     ]
     if !outcome.reason.isEmpty { members.append(("reason", .string(outcome.reason))) }
-    members += content(outcome.value.rawBytes, "value", within: space)
-    space -= min(space, outcome.value.count)
+    let value = outcome.value.rawBytes
+    members += content(value, "value", within: space)
+    space -= min(space, value.escapedLength(isString: true))
     members.append(("elapsedUSec", .unsigned(outcome.elapsed)))
     members.append(("peer", peer(outcome.delegate.peer)))
     return members
@@ -224,17 +225,15 @@ package struct FrameReply {
   /// Of what is too long, the length.
   private static func content(_ bytes: RawSpan, _ name: String, within space: Int = contentMax) -> Members {
     guard bytes.byteCount > 0 else { return [] }
-    guard bytes.byteCount <= space, bytes.escapedLength <= contentMax else {
+    if bytes.firstVisible == UInt8(ascii: "{"), bytes.escapedLength(isString: false) <= space,
+      let object = try? JSONText(bounded: [UInt8](bytes))
+    {
+      return [(name, .text(object))]
+    }
+    guard bytes.escapedLength(isString: true) <= space else {
       return [("omittedBytes", .integer(bytes.byteCount))]
     }
-    guard bytes.firstVisible == UInt8(ascii: "{") else {
-      return [("text", .string(String(repairing: bytes)))]
-    }
-    do throws(JSONText.SyntaxError) {
-      return [(name, .text(try JSONText(bounded: [UInt8](bytes))))]
-    } catch {
-      return [("text", .string(String(repairing: bytes)))]
-    }
+    return [("text", .string(String(repairing: bytes)))]
   }
 
   private static func peer(_ peer: PeerIdentity) -> JSONValue {
@@ -246,16 +245,22 @@ package struct FrameReply {
 }
 
 extension RawSpan {
-  /// How long it is in JSON, where a control character takes six bytes. Quotes, and what is no ASCII, can make it up to
-  /// three times as long.
-  fileprivate var escapedLength: Int {
+  /// How long it is in a reply, as a string or as JSON, in which only what could act on a terminal is escaped. What is no
+  /// UTF-8 can take three times as much, and punctuation beyond ASCII is taken for what has to be escaped.
+  fileprivate func escapedLength(isString: Bool) -> Int {
     var length = byteCount
+    var last: UInt8 = 0
     for index in 0..<byteCount {
-      switch integer(at: index, as: UInt8.self) {
-      case 0x09, 0x0A, 0x0D: length += 1
-      case 0..<0x20, 0x7F: length += 5
+      let byte = integer(at: index, as: UInt8.self)
+      switch (last, byte) {
+      case (_, 0x09), (_, 0x0A), (_, 0x0D), (_, UInt8(ascii: "\"")), (_, UInt8(ascii: "\\")):
+        if isString { length += 1 }
+      case (_, 0..<0x20), (_, 0x7F): length += 5
+      case (0xC2, 0x80...0x9F), (0xD8, 0x9C): length += 4
+      case (0xE2, 0x80...0x81): length += 3
       default: break
       }
+      last = byte
     }
     return length
   }

@@ -33,6 +33,8 @@ struct LanguagesTests {
     let connection = try await bus.connect()
     let delegate = try start(.delegate, language)
     while try await connection.delegates().isEmpty { try requireRunning(delegate) }
+    // The answer to this one can come too late, which does not matter to the next.
+    _ = try await connection.ask("host.shouldReboot", deadline: .milliseconds(1))
     let verdict = try await connection.ask("host.shouldReboot")
     #expect(!verdict.isAllowed)
     #expect(verdict.outcomes.map(\.label) == ["backup"])
@@ -41,9 +43,9 @@ struct LanguagesTests {
 
   @Test("each program has fewer than 15 lines")
   func lengths() throws {
-    for program in try ReadmeProgram.texts() {
-      #expect(program.split(separator: "\n").count < 15, "\(program)")
-    }
+    let programs = try ReadmeProgram.texts()
+    #expect(programs.count == 2 * Language.allCases.count)
+    for program in programs { #expect(program.count { $0 == "\n" } < 15, "\(program)") }
   }
 
   private func requireRunning(_ program: RunningProgram) throws {
@@ -70,8 +72,7 @@ struct LanguagesTests {
     case .c:
       try folder.write(text, to: "program.c")
       try OtherLanguages.compile("\(folder.path)/program.c", to: "\(folder.path)/program")
-      return try RunningProgram(
-        ["/usr/bin/stdbuf", "-oL", "\(folder.path)/program"], environment: environment)
+      return try RunningProgram(["\(folder.path)/program"], environment: environment)
     }
   }
 }

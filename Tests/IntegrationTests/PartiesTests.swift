@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Tribune
 
-/// A program in each of three languages, and this one, ask and veto each other.
+/// A program in Python, one in C, one that speaks Varlink, and this one ask and veto each other.
 ///
 /// Each program is the delegate of a name of its own, such as `c.shouldAct`, prints `ready`, and vetoes what it is asked
 /// with an odd number. It reads how many questions it is to ask, asks the others in turn, and then prints `asked`. Its
@@ -39,18 +39,23 @@ struct PartiesTests {
 
     var lines = [[String]](repeating: [], count: programs.count)
     for way in [nil, .planned, .crash] as [RestartedBus.Way?] {
+      if way == .crash { await party.stopAfterSomeAnswers() }
       for program in programs { try program.type("\(Self.questionsPerRound)") }
       async let asking: Void = party.ask(Self.questionsPerRound, on: connection)
-      if let way {
+      switch way {
+      case nil: break
+      case .crash:
+        // A connection of which the bus reads or writes a message when it is killed may have to connect again, which
+        // these programs do not. Before long, all wait for the answers of this one.
+        while await !party.isWaitedFor(by: programs.count) { _ = try await connection.own() }
+        defer { Task { await party.goOn() } }
+        try bus.restart(.crash)
+      case let way?:
         // In the middle of it.
         while lines[0].count(where: { $0.hasPrefix("verdict") }) % Self.questionsPerRound < 20 {
           lines[0].append(try programs[0].nextLine())
         }
-        // A connection of which the bus reads or writes a message when it is killed may have to connect again, which these
-        // programs do not.
-        if way == .crash { await party.stop(whenWaiting: Self.names.count) }
         try bus.restart(way)
-        await party.goOn()
       }
       for (place, program) in programs.enumerated() {
         while lines[place].last != "asked" { lines[place].append(try program.nextLine()) }
@@ -130,35 +135,31 @@ private actor SwiftParty: Delegate {
 
   private(set) var lines: [String] = []
   private var number = 0
-  /// While it is stopped, it neither answers nor asks. So before long, every program waits for it.
-  private var isStopped = false
-  private var waiting: [CheckedContinuation<Void, Never>] = []
-  private var whenWaiting: (count: Int, continuation: CheckedContinuation<Void, Never>)?
+  /// How many answers it still gives before it stops; nil for any number.
+  private var answersLeft: Int?
+  private var isBetweenQuestions = true
+  private var waitingAnswers: [CheckedContinuation<Void, Never>] = []
+  private var waitingQuestion: CheckedContinuation<Void, Never>?
 
-  /// - Parameter count: returns when so many questions, and its own next one, wait for it.
-  func stop(whenWaiting count: Int) async {
-    isStopped = true
-    await withCheckedContinuation { whenWaiting = (count, $0) }
-  }
+  /// From then on, it neither answers nor asks until `goOn`. Nobody can have asked all that it is to ask by then.
+  func stopAfterSomeAnswers() { answersLeft = 40 }
+
+  /// Whether so many questions wait for its answers, and none of its own is under way.
+  func isWaitedFor(by count: Int) -> Bool { waitingAnswers.count == count && isBetweenQuestions }
 
   func goOn() {
-    isStopped = false
-    for one in waiting { one.resume() }
-    waiting = []
-  }
-
-  private func passStop() async {
-    guard isStopped else { return }
-    await withCheckedContinuation { one in
-      waiting.append(one)
-      guard let whenWaiting, whenWaiting.count == waiting.count else { return }
-      whenWaiting.continuation.resume()
-      self.whenWaiting = nil
-    }
+    answersLeft = nil
+    for answer in waitingAnswers { answer.resume() }
+    waitingAnswers = []
+    waitingQuestion?.resume()
+    waitingQuestion = nil
   }
 
   func answer(_ question: Question) async -> Answer {
-    await passStop()
+    if let left = answersLeft {
+      if left == 0 { await withCheckedContinuation { waitingAnswers.append($0) } }
+      answersLeft = answersLeft.map { max($0 - 1, 0) }
+    }
     guard let matter = try? JSONDecoder().decode(Matter.self, from: Data(question.userInfo.bytes)) else {
       return .veto("it cannot be read")
     }
@@ -168,7 +169,9 @@ private actor SwiftParty: Delegate {
 
   func ask(_ count: Int, on connection: Connection) async throws {
     for _ in 0..<count {
-      await passStop()
+      if answersLeft == 0 { await withCheckedContinuation { waitingQuestion = $0 } }
+      isBetweenQuestions = false
+      defer { isBetweenQuestions = true }
       let other = ["c", "varlink", "python"][number % 3]
       let verdict = try await connection.ask(
         "\(other).shouldAct", userInfo: UserInfo("{\"asker\":\"swift\",\"number\":\(number)}"))

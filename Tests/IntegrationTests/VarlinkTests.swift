@@ -94,7 +94,7 @@ struct VarlinkTests {
   func noText() throws {
     try client.send(bytes: Array("{\"method\":\"".utf8) + [0xFF] + Array("\"}\0".utf8))
     #expect(try client.next()["code"] == "malformedFrame")
-    // It is as long as what the bus reads at once, and has an end.
+    // The bus reads it whole.
     let long = try VarlinkClient(bus)
     try long.send("Tell", "{\"name\":\"\(String(repeating: "x", count: 140_000))\"}")
     #expect(try long.next()["code"] == "frameTooLong")
@@ -434,6 +434,28 @@ struct VarlinkTests {
     let reply = try client.next()
     #expect(reply.error == "io.tribune.Bus.Refused" && reply["code"] == "restarted")
     #expect(try client.nextIfAny() == nil)
+  }
+
+  @Test("a client that does not read keeps its connection when the bus is killed between two replies")
+  func unreadReplies() throws {
+    let folder = try TestFolder()
+    let options = ["--varlink=\(folder.path)/bus.varlink"]
+    let bus = try RestartedBus(arguments: ["--listen=\(folder.path)/bus"] + options, folder: folder)
+    bus.laterOptions = options
+    let observer = try VarlinkClient(bus)
+    #expect(try observer.start("Observe", "{\"patterns\":[\"a\",\"b\"]}")["kind"] == "ready")
+    let poster = try RawClient.greeted(bus)
+    for _ in 0..<5_000 { try poster.send(Post(), serial: 0, name: "a") }
+    try poster.settle()
+    try bus.restart(.crash)
+    try RawClient.greeted(bus).sendConfirmed(Post(), serial: 1, name: "b")
+    var (count, lost) = (0, 0)
+    while true {
+      let reply = try observer.next()
+      if reply["name"] == "b" { break }
+      if reply["kind"] == "lost" { lost += Int(reply["lost"]) ?? 0 } else { count += 1 }
+    }
+    #expect(count + lost == 5_000 && lost > 0, "\(count) \(lost)")
   }
 
   @Test("the rest of a reply comes from the next daemon, and calls that wait are taken there")

@@ -103,7 +103,9 @@ int main(int argc, char **argv)
   if (tribune_open(&bus, NULL, 0, UINT64_MAX, &error) < 0) {
     fail(error.message);
   }
-  tribune_delegate(bus, NULL, patterns, NULL, &options, decide, NULL);
+  if (tribune_delegate(bus, NULL, patterns, NULL, &options, decide, NULL) < 0) {
+    fail("the library takes no delegate");
+  }
   for (;;) {
     if (tribune_process(bus, &error) < 0) {
       fail(error.message);

@@ -68,7 +68,7 @@ struct AccountsTests {
     accounts.charge(1440, of: .log, to: 1)
     #expect(
       refusal(10, of: .log, to: 1, leavingOut: 1440)?.message
-        == "user 1 has 1440 and wants 10 more, and 1440 of 1600 bytes of the log (LogMax=) are in use, the rest is kept for others; user 1 has most, 1440"
+        == "user 1 has 1440 and wants 10 more, and 1440 of 1600 bytes of the log (LogMax=) are in use; the rest is kept for others; user 1 has most, 1440"
     )
   }
 

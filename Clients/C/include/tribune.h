@@ -395,7 +395,8 @@ typedef struct tribune_hold_options {
 
 /* Vetoes every query whose name matches the pattern, NULL for any, about the object, NULL for any, at once and without
    being asked, until the slot is dropped, the hold expires or the connection ends. It needs a reason. It vetoes from
-   TRIBUNE_READY or tribune_slot_wait() on, and not before. */
+   TRIBUNE_READY or tribune_slot_wait() on, and not before. With neither a slot nor a callback, the connection ends if
+   the hold is refused. */
 int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const char *object, const char *why,
                  const tribune_hold_options *options, tribune_callback callback, void *userdata);
 

@@ -332,7 +332,7 @@ static void test_a_code_that_is_not_known_is_a_refusal(void)
   end();
 }
 
-static void test_a_hold_that_nobody_watches_is_not_refused_without_a_word(void)
+static void test_a_refused_hold_without_slot_and_callback_ends_the_connection(void)
 {
   begin();
   greet();
@@ -385,8 +385,8 @@ static const struct test tests[] = {
     {"fields that are not valid end the connection", test_fields_that_are_not_valid_end_the_connection},
     {"frames that are for nobody are skipped", test_frames_that_are_for_nobody_are_skipped},
     {"a code that is not known is a refusal", test_a_code_that_is_not_known_is_a_refusal},
-    {"a hold that nobody watches is not refused without a word",
-     test_a_hold_that_nobody_watches_is_not_refused_without_a_word},
+    {"a refused hold without slot and callback ends the connection",
+     test_a_refused_hold_without_slot_and_callback_ends_the_connection},
     {"garbage is survived", test_garbage_is_survived},
 };
 

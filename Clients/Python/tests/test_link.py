@@ -163,7 +163,7 @@ async def test_who_gives_up_entering_takes_it_back(made_bus: MadeBus) -> None:
         assert not bus._link.registrations
 
 
-async def test_who_has_only_a_veto_has_its_connection_too(bus: RunningBus) -> None:
+async def test_a_hold_or_a_delegate_keeps_its_connection_open(bus: RunningBus) -> None:
     async def veto(question: tribune.Question) -> tribune.Answer:
         return tribune.Veto("busy")
 
@@ -177,7 +177,7 @@ async def test_who_has_only_a_veto_has_its_connection_too(bus: RunningBus) -> No
     await attached._bus.close()  # type: ignore[attr-defined]
 
 
-async def test_a_hold_that_nobody_takes_is_no_secret(bus: RunningBus) -> None:
+async def test_a_hold_that_is_never_entered_warns(bus: RunningBus) -> None:
     async with bus.connect() as one:
         with pytest.warns(RuntimeWarning, match="a hold was never entered"):
             one.hold("a.*", why="x")

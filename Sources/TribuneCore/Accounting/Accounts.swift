@@ -150,7 +150,7 @@ package final class Accounts {
     let bound =
       hasRoom
       ? "its share is \(share(of: resource, for: account)) of \(total)"
-      : "\(used(resource)) of \(total) are in use, the rest is kept for others"
+      : "\(used(resource)) of \(total) are in use; the rest is kept for others"
     let more = amount > 1 ? " and wants \(amount) more" : ""
     let users = accounts.values.filter { $0.uses[resource] > 0 }
     let most = users.max { ($0.uses[resource], $1.uid) < ($1.uses[resource], $0.uid) }

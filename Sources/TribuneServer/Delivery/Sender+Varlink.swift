@@ -40,8 +40,9 @@ extension Sender {
         isRead = isRead || sent > 0
         varlink.sentCount += sent
         if varlink.sentCount < reply.count {
-          // A frame of which one byte counts as sent is not dropped.
-          if !session.output.queue.isMidFrame { consume(1, of: session) }
+          if !session.output.queue.isMidFrame {
+            if sent > 0 { consume(1, of: session) } else { varlink.reply = nil }
+          }
           return .full
         }
         endReply(of: session, varlink, frameLength)

@@ -11,6 +11,11 @@ import TribuneWire
 /// which saves these posters the three allocations of a new one. Where more connections than that have a partial frame,
 /// each gets a buffer of just the bytes that it has.
 final class PartialFrames {
+  static let messageTooLong = WireError(
+    .frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
+
+  /// A message, and what one read brings behind it.
+  private static let messagesMax = VarlinkCall.lengthMax + 65_536
   /// Longest frame that is short, in bytes.
   static let shortLength = 16_384
   private static let pooledMax = 4
@@ -73,12 +78,6 @@ final class PartialFrames {
     session.input.partialReserved = reserved
     accounts.charge(reserved, of: .partialFrames, to: session.account)
   }
-
-  static let messageTooLong = WireError(
-    .frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
-
-  /// A message, and what one read brings behind it.
-  private static let messagesMax = VarlinkCall.lengthMax + 65_536
 
   func release(_ session: Session) {
     guard let partial = session.input.partial else { return }

@@ -11,8 +11,8 @@ final class VarlinkState {
   var scannedCount = 0
   /// Whether whole calls wait for the next iteration, because there was no time for them in this one.
   var waitsForTime = false
-  /// The reply that is being written, and how much of it the kernel has taken. Its frame is the first of the queue. Once
-  /// the kernel has not taken all of the reply, one byte of the frame counts as sent: so it is not dropped.
+  /// The reply that is being written, and how much of it the kernel has taken. Its frame is the first of the queue. If
+  /// the kernel has taken a part of the reply, one byte of the frame counts as sent, so that the frame is not dropped.
   var reply: ByteBuffer?
   var sentCount = 0
   /// Whether it is the last one of its call, and whether the connection ends with it.

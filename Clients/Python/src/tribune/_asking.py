@@ -151,7 +151,7 @@ class Asking(Posting):
     ) -> Verdict:
         if progress is not None:
             fields.flags |= _wire.QueryFlags.WANTS_PROGRESS
-        request = self._link.request(
+        verdict = await self._link.request(
             fields,
             name=encoded_name(name),
             object=encoded_object(object),
@@ -160,7 +160,6 @@ class Asking(Posting):
             is_taken_back=True,
             progress=progress,
         )
-        verdict = await self._link.request_within(fields.deadline, request)
         if not isinstance(verdict, Verdict):
             raise violation("the bus answered a query without a verdict")
         return verdict

@@ -300,7 +300,7 @@ class Attachment:
         self._attached = attached
         self._link = link
         # The connection ends when nobody has it any more.
-        self._bus = bus
+        self._bus: object = bus
 
     @property
     def _in_chain(self) -> AttachedDelegate:
@@ -329,7 +329,10 @@ class Attachment:
 
     async def detach(self) -> None:
         """Leaves the chain. Does nothing if the attachment is over."""
-        await self._link.take_back(self._in_chain)
+        try:
+            await self._link.take_back(self._in_chain)
+        finally:
+            self._bus = None
 
     async def __aenter__(self) -> Self:
         self._attached.is_awaited = True

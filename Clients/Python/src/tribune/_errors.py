@@ -19,7 +19,7 @@ class Code(enum.StrEnum):
     #: No bus answers at the address.
     UNREACHABLE = "unreachable"
     #: The connection was lost or has ended, or the bus did not take a request before its deadline,
-    #: or did not answer within 5 s behind it.
+    #: or did not answer within 5 s after it.
     #: A request that was sent and not answered may have been carried out.
     CONNECTION_LOST = "connectionLost"
     #: The bus says that the request was taken back.

@@ -14,7 +14,7 @@ import logging
 import os
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from . import _memory, _wire
@@ -320,11 +320,13 @@ class Link:
         object: bytes = b"",
         payload: bytes = b"",
         flags: int = 0,
-        deadline: int = 0,
+        deadline: int | None = None,
         is_taken_back: bool = False,
         progress: Callable[[Progress], object] | None = None,
     ) -> Any:
         """Sends a request, and returns the bus's reply to it. Raises `TribuneError`.
+
+        The deadline is in milliseconds, 0 for the bus's own, None for none.
 
         If the task is cancelled, `is_taken_back` has the bus forget the request.
         """
@@ -332,7 +334,7 @@ class Link:
         self.require_fitting(len(payload))
         since = self.loop.time()
         while self.outbox.is_full:
-            await self.wait_for_capacity(deadline)
+            await self.wait_for_capacity(deadline or 0)
         serial = self.next_serial()
         request = Request(self.loop.create_future(), deadline, since)
         request.progress = progress
@@ -342,6 +344,8 @@ class Link:
         self.requests[serial] = request
         if self.phase is Phase.INTERRUPTED:
             self.bound_waiting(serial, request)
+        else:
+            self.bound_reply(serial, request)
         try:
             return await request.future
         except asyncio.CancelledError:
@@ -352,22 +356,19 @@ class Link:
             if request.timer is not None:
                 request.timer.cancel()
 
-    async def request_within(self, deadline: int, request: Awaitable[Any]) -> Any:
-        """Waits for a request that the bus answers by its deadline, and not much longer.
-
-        The deadline is in milliseconds, or 0 for the bus's own. So a bus that hangs keeps nobody.
-        """
-        assert self.bus is not None
-        seconds = deadline / 1e3 or self.bus.deadline_default
-        try:
-            async with asyncio.timeout(seconds + _REPLY_GRACE):
-                return await request
-        except TimeoutError:
-            raise not_answered_in_time() from None
+    def bound_reply(self, serial: int, request: Request) -> None:
+        """Bounds the time from sending a request to its reply: a bus that hangs keeps nobody."""
+        if request.deadline is not None:
+            assert self.bus is not None
+            seconds = request.deadline / 1e3 or self.bus.deadline_default
+            until = self.loop.time() + seconds + _REPLY_GRACE
+            request.timer = self.loop.call_at(until, self._fail_unanswered, serial)
 
     def bound_waiting(self, serial: int, request: Request) -> None:
         """Bounds the time that a request waits for a bus by its own deadline."""
-        if request.deadline and request.timer is None:
+        if request.timer is not None:
+            request.timer.cancel()
+        if request.deadline:
             until = request.since + request.deadline / 1e3
             request.timer = self.loop.call_at(until, self._fail_overdue, serial)
 
@@ -385,6 +386,11 @@ class Link:
         if request := self.requests.pop(serial, None):
             request.settle(error=not_sent_in_time())
 
+    def _fail_unanswered(self, serial: int) -> None:
+        if request := self.requests.pop(serial, None):
+            request.settle(error=not_answered_in_time())
+            self._cancel(serial)
+
     def _cancel(self, target: int) -> int:
         """Takes a registration or a request back, without waiting for the reply."""
         serial = self.next_serial()
@@ -396,7 +402,7 @@ class Link:
         self.require_open()
         serial = self.next_serial()
         self.suspensions[serial] = is_suspended
-        request = self.requests[serial] = Request(self.loop.create_future(), 0, 0.0)
+        request = self.requests[serial] = Request(self.loop.create_future(), None, 0.0)
         self.send(encode(_wire.Suspend(is_suspended=is_suspended), serial=serial))
         await request.outlasting_caller()
 
@@ -436,7 +442,7 @@ class Link:
         if not self._forget(registration) or self.phase in (Phase.CLOSING, Phase.ENDED):
             return
         serial = self.next_serial()
-        request = self.requests[serial] = Request(self.loop.create_future(), 0, 0.0)
+        request = self.requests[serial] = Request(self.loop.create_future(), None, 0.0)
         request.is_taking_back = True
         self.send(encode(_wire.Cancel(target=registration.serial), serial=serial))
         try:

@@ -131,7 +131,7 @@ class Posting:
         fields = _post(Style.NOW, False, False, retain, immediate)
         fields.options |= _wire.PostOptions.AWAITED
         fields.deadline = milliseconds(deadline)
-        request = self._link.request(
+        reply = await self._link.request(
             fields,
             name=encoded_name(name),
             object=encoded_object(object),
@@ -139,7 +139,6 @@ class Posting:
             deadline=fields.deadline,
             is_taken_back=True,
         )
-        reply = await self._link.request_within(fields.deadline, request)
         if not isinstance(reply, AwaitedReply):
             raise violation("the bus answered an awaited post without a list of its observers")
         return reply

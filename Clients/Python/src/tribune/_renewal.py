@@ -236,10 +236,10 @@ class Interruption:
             return None
 
         link.outbox.sift(fate)
-        for request in link.requests.values():
+        for serial, request in link.requests.items():
             if request.timer is not None:
                 request.timer.cancel()
-                request.timer = None
+            link.bound_reply(serial, request)
         for serial, length in refused:
             link.fail_waiting(serial, length)
         reports: Reports = [Lost(self.missed)] if self.missed else []

@@ -30,13 +30,13 @@ class Request:
         "timer",
     )
 
-    def __init__(self, future: asyncio.Future[Any], deadline: int, since: float) -> None:
+    def __init__(self, future: asyncio.Future[Any], deadline: int | None, since: float) -> None:
         self.future = future
-        #: Milliseconds; 0 for none.
+        #: Milliseconds, 0 for the bus's own; None for none.
         self.deadline = deadline
         #: When its deadline began.
         self.since = since
-        #: Fails it at its deadline, while it waits for a bus.
+        #: Fails it when it has waited too long, for a bus or for the reply.
         self.timer: asyncio.TimerHandle | None = None
         self.progress: Callable[[Progress], object] | None = None
         #: The items of a list that have come.

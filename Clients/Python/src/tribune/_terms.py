@@ -20,22 +20,27 @@ class _Scope(Generic[_Term]):
         self._term = term
         self._link = link
         # The connection ends when nobody has it any more.
-        self._bus = bus
+        self._bus: object = bus
+        self._was_entered = False
 
     def __del__(self) -> None:
         # As with a coroutine that is not awaited: such a hold vetoes nothing.
-        if not self._term.serial:
+        if not self._was_entered:
             what = type(self).__name__.lower()
             warnings.warn(f"a {what} was never entered", RuntimeWarning, stacklevel=1, source=self)
 
     async def _begin(self) -> None:
-        if self._term.serial:
+        if self._was_entered:
             raise RuntimeError("it can be entered once")
+        self._was_entered = True
         self._link.register(self._term)
         await self._term.wait(self._link)
 
     async def _finish(self) -> None:
-        await self._link.take_back(self._term)
+        try:
+            await self._link.take_back(self._term)
+        finally:
+            self._bus = None
 
     async def __aenter__(self) -> Self:
         await self._begin()
