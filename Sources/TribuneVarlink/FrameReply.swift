@@ -245,8 +245,8 @@ package struct FrameReply {
 }
 
 extension RawSpan {
-  /// How long it is in a reply, as a string or as JSON, in which only what could act on a terminal is escaped. What is no
-  /// UTF-8 can take three times as much, and punctuation beyond ASCII is taken for what has to be escaped.
+  /// How long it is in a reply, as a string or as JSON, in which only what could act on a terminal is escaped. What is
+  /// no UTF-8 can take three times as much, and punctuation beyond ASCII is taken for what has to be escaped.
   fileprivate func escapedLength(isString: Bool) -> Int {
     var length = byteCount
     var last: UInt8 = 0

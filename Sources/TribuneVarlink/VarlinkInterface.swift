@@ -20,16 +20,16 @@ package enum VarlinkInterface {
   private static let busDescription = """
     # Tribune: a bus for one host. Processes tell each other what happened, and ask before they act.
     #
-    # See tribune-varlink(7). Names, objects and patterns are those of tribunectl(1). A connection has one call at a time;
-    # what a call registers lasts until the call or its connection ends.
+    # See tribune-varlink(7). Names, objects and patterns are those of tribunectl(1). A connection has one call at a
+    # time; what a call registers lasts until the call or its connection ends.
     interface io.tribune.Bus
 
     # A process, as the kernel and systemd know it. Its units are empty if it has none.
     type Peer (pid: int, uid: int, process: string, systemUnit: string, userUnit: string)
 
-    # What became of a delegate in a query, or of an observer of an awaited notification. A value is a JSON object, or else
-    # text; if it is longer than 128 KiB, or than what other values leave of that, omittedBytes has its length. elapsedUSec is
-    # the time from the question to the outcome.
+    # What became of a delegate in a query, or of an observer of an awaited notification. A value is a JSON object, or
+    # else text; if it is longer than 128 KiB, or than what other values leave of that, omittedBytes has its length.
+    # elapsedUSec is the time from the question to the outcome.
     type Outcome (
       label: string,
       outcome: (asked, deferred, approved, vetoed, abstained, timedOut, gone, failed, held, answered),

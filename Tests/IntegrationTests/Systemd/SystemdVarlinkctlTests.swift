@@ -45,6 +45,11 @@ struct SystemdVarlinkctlTests {
       ])
   }
 
+  /// The next reply. Where there are several, each begins with a record separator (RFC 7464).
+  private func next(of call: RunningProgram) throws -> [String: Any] {
+    try jsonObject(call.nextLine().drop { $0 == "\u{1E}" })
+  }
+
   @Test("describes the service and its interface")
   func introspection() throws {
     let info = try run("info", "unix:\(socket)")
@@ -57,14 +62,14 @@ struct SystemdVarlinkctlTests {
   @Test("observes, holds and asks")
   func calls() throws {
     let observer = try start("Observe", #"{"patterns":["a.*"]}"#)
-    #expect(try observer.output.object()["kind"] as? String == "ready")
+    #expect(try next(of: observer)["kind"] as? String == "ready")
     #expect(try call("Tell", #"{"name":"a.b","userInfo":{"x":1}}"#).status == 0)
-    let notification = try observer.output.object()
+    let notification = try next(of: observer)
     #expect(notification["name"] as? String == "a.b")
     #expect(notification["userInfo"] as? [String: Int] == ["x": 1])
 
     let hold = try start("Hold", #"{"name":"host.shouldReboot","why":"a restore is running"}"#)
-    #expect(try hold.output.object()["hold"] != nil)
+    #expect(try next(of: hold)["hold"] != nil)
     let vetoed = try call("Ask", #"{"name":"host.shouldReboot"}"#).object()
     #expect(vetoed["verdict"] as? String == "vetoed")
     hold.end(SIGKILL)
