@@ -225,11 +225,17 @@ package struct FrameReply {
   /// Of what is too long, the length.
   private static func content(_ bytes: RawSpan, _ name: String, within space: Int = contentMax) -> Members {
     guard bytes.byteCount > 0 else { return [] }
-    if bytes.firstVisible == UInt8(ascii: "{"), bytes.escapedLength(isString: false) <= space,
-      let object = try? JSONText(bounded: [UInt8](bytes))
-    {
-      return [(name, .text(object))]
+    guard bytes.firstVisible == UInt8(ascii: "{"), bytes.escapedLength(isString: false) <= space else {
+      return text(bytes, within: space)
     }
+    do throws(JSONText.SyntaxError) {
+      return [(name, .text(try JSONText(bounded: [UInt8](bytes))))]
+    } catch {
+      return text(bytes, within: space)
+    }
+  }
+
+  private static func text(_ bytes: RawSpan, within space: Int) -> Members {
     guard bytes.escapedLength(isString: true) <= space else {
       return [("omittedBytes", .integer(bytes.byteCount))]
     }
