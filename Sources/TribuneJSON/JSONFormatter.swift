@@ -17,10 +17,10 @@ struct JSONFormatter {
     output.reserveCapacity(bytes.count)
   }
 
-  static func format(_ bytes: [UInt8], isPretty: Bool) -> String {
+  static func format(_ bytes: [UInt8], isPretty: Bool) -> [UInt8] {
     var formatter = JSONFormatter(bytes: bytes, isPretty: isPretty)
     formatter.run()
-    return String(decoding: formatter.output, as: UTF8.self)
+    return formatter.output
   }
 
   private mutating func run() {
@@ -73,13 +73,14 @@ struct JSONFormatter {
       guard position < bytes.count else { return }
       switch bytes[position] {
       case UInt8(ascii: "\\"):
-        output += bytes[position..<min(position + 2, bytes.count)]
+        // In valid JSON, a character follows.
+        output.append(bytes[position], bytes[position + 1])
         position += 2
       case UInt8(ascii: "\""):
         output.append(UInt8(ascii: "\""))
         position += 1
         return
-      default: output.appendScalar(of: bytes, at: &position)
+      default: output.appendOther(of: bytes, at: &position)
       }
     }
   }
@@ -92,48 +93,45 @@ extension [UInt8] {
     append(second)
   }
 
-  /// Appends what needs no escape: printable ASCII, most of all strings.
+  /// Appends what needs no escape: most of all strings.
   mutating func appendPlain(of bytes: [UInt8], at position: inout Int) {
     let start = position
     while position < bytes.count, bytes[position].isPlainInJSON { position += 1 }
-    self += bytes[start..<position]
+    if position > start { self += bytes[start..<position] }
   }
 
-  /// Appends one character, or its escape if it could act on a terminal.
-  mutating func appendScalar(of bytes: [UInt8], at position: inout Int) {
-    let first = bytes[position]
-    let length =
-      switch first {
-      case ..<0x80: 1
-      case ..<0xE0: 2
-      case ..<0xF0: 3
-      default: 4
+  /// Appends a character that is not plain, or its escape if it could act on a terminal (`actsOnTerminals`).
+  mutating func appendOther(of bytes: [UInt8], at position: inout Int) {
+    func next(_ offset: Int) -> UInt8 { position + offset < bytes.count ? bytes[position + offset] : 0 }
+    let escaped: UInt16? =
+      switch (bytes[position], next(1), next(2)) {
+      case (..<0x80, _, _): UInt16(bytes[position])
+      case (0xC2, 0x80...0x9F, _): UInt16(next(1))
+      case (0xD8, 0x9C, _): 0x061C
+      case (0xE2, 0x80, 0x8E...0x8F), (0xE2, 0x80, 0xA8...0xAE): 0x2000 + UInt16(next(2) & 0x3F)
+      case (0xE2, 0x81, 0xA6...0xA9): 0x2040 + UInt16(next(2) & 0x3F)
+      default: nil
       }
-    let end = Swift.min(position + length, bytes.count)
-    var value = UInt32(length == 1 ? first : first & (0x7F >> UInt8(length)))
-    for byte in bytes[(position + 1)..<end] { value = value << 6 | UInt32(byte & 0x3F) }
-    if let scalar = Unicode.Scalar(value), scalar.actsOnTerminals {
-      appendEscape(of: scalar)
-    } else {
-      self += bytes[position..<end]
+    guard let escaped else {
+      append(bytes[position])
+      position += 1
+      return
     }
-    position = end
-  }
-}
-
-extension [UInt8] {
-  /// `\u` and four digits. The scalar must need no surrogates.
-  fileprivate mutating func appendEscape(of scalar: Unicode.Scalar) {
     append(UInt8(ascii: "\\"), UInt8(ascii: "u"))
-    for shift in [12, 8, 4, 0] as [UInt32] {
-      let digit = UInt8(scalar.value >> shift & 15)
+    for shift in [12, 8, 4, 0] as [UInt16] {
+      let digit = UInt8(escaped >> shift & 15)
       append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
     }
+    position += escaped < 0x80 ? 1 : escaped < 0x800 ? 2 : 3
   }
 }
 
 extension UInt8 {
+  /// Whether it can be copied into a string of JSON as it is, whatever follows.
   fileprivate var isPlainInJSON: Bool {
-    self >= 0x20 && self < 0x7F && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
+    switch self {
+    case ..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F, 0xC2, 0xD8, 0xE2: false
+    default: true
+    }
   }
 }

@@ -46,5 +46,7 @@ package struct JSONText: Equatable, Sendable {
   }
 
   /// The same value without white space between its parts. Characters that could act on a terminal are escaped.
-  package var compact: String { JSONFormatter.format(bytes, isPretty: false) }
+  package var compact: String {
+    String(decoding: JSONFormatter.format(bytes, isPretty: false), as: UTF8.self)
+  }
 }

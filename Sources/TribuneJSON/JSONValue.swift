@@ -19,14 +19,19 @@ package indirect enum JSONValue: Sendable {
   case object([(name: String, value: JSONValue)])
 
   /// The JSON on one line, without a line feed.
-  package var compact: String {
+  package var compact: String { String(decoding: compactBytes, as: UTF8.self) }
+
+  /// The same, in UTF-8.
+  package var compactBytes: [UInt8] {
     var output: [UInt8] = []
     write(to: &output)
-    return String(decoding: output, as: UTF8.self)
+    return output
   }
 
   /// The JSON over several lines, without a final line feed.
-  package var pretty: String { JSONFormatter.format(Array(compact.utf8), isPretty: true) }
+  package var pretty: String {
+    String(decoding: JSONFormatter.format(compactBytes, isPretty: true), as: UTF8.self)
+  }
 
   private func write(to output: inout [UInt8]) {
     switch self {
@@ -37,7 +42,7 @@ package indirect enum JSONValue: Sendable {
     case .number(let number): output += number.description.utf8
     case .seconds(let duration): output += duration.decimalSeconds.utf8
     case .string(let string): Self.write(string, to: &output)
-    case .text(let text): output += text.compact.utf8
+    case .text(let text): output += JSONFormatter.format(text.bytes, isPretty: false)
     case .array(let values):
       output.append(UInt8(ascii: "["))
       for (index, value) in values.enumerated() {
@@ -71,7 +76,7 @@ package indirect enum JSONValue: Sendable {
       case UInt8(ascii: "\t"): output.append(UInt8(ascii: "\\"), UInt8(ascii: "t"))
       case UInt8(ascii: "\r"): output.append(UInt8(ascii: "\\"), UInt8(ascii: "r"))
       default:
-        output.appendScalar(of: bytes, at: &position)
+        output.appendOther(of: bytes, at: &position)
         continue
       }
       position += 1

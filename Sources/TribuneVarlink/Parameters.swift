@@ -54,7 +54,7 @@ struct Parameters {
   mutating func userInfo(_ name: String) throws(VarlinkError) -> [UInt8] {
     guard let value = member(name) else { return [] }
     guard value.kind == .object else { throw .invalidParameter(name) }
-    return Array(value.copy.compact.utf8)
+    return value.copy.compactBytes
   }
 
   /// Seconds as milliseconds, rounded up; nil if there are none.

@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneJSON
+import TribuneWire
 
 @Suite("JSON as text", .timeLimit(.minutes(15)))
 struct JSONTextTests {
@@ -17,6 +18,24 @@ struct JSONTextTests {
     ])
   func compact(text: String, expected: String) throws {
     #expect(try JSONText(Array(text.utf8)).compact == expected)
+  }
+
+  @Test(
+    "of all characters, those are escaped that could act on a terminal, and those that JSON requires to be")
+  func characters() throws {
+    for value in UInt32(0)...0x10FFFF {
+      guard let scalar = Unicode.Scalar(value) else { continue }
+      let required: [Unicode.Scalar: String] = [
+        "\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t",
+      ]
+      let digits = String(value, radix: 16)
+      let escape = "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+      let expected = required[scalar] ?? (scalar.actsOnTerminals ? escape : String(scalar))
+      #expect(JSONValue.string("a\(String(scalar))b").compact == "\"a\(expected)b\"")
+      if value >= 0x20, required[scalar] == nil {
+        #expect(try JSONText(Array("\"a\(String(scalar))b\"".utf8)).compact == "\"a\(expected)b\"")
+      }
+    }
   }
 
   @Test(
