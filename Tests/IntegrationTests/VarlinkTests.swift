@@ -308,6 +308,35 @@ struct VarlinkTests {
     #expect(try client.call("org.varlink.service.GetInfo")["product"] == "tribuned")
   }
 
+  @Test("a delegate that reads in the end gets all questions, however often it was blocked before")
+  func blockedDelegate() throws {
+    try folder.write(
+      "[Queue]\nHardLimit=1M\nHighMark=256K\nLowMark=64K\n[Bus]\nPayloadMax=512K\n",
+      to: "etc/tribuned.conf.d/small.conf")
+    try bus.reload("")
+    let delegate = try VarlinkClient(bus)
+    #expect(try delegate.start("Delegate", "{\"names\":[\"user.65534.shouldB\"]}")["kind"] == "ready")
+    let askers = try (0..<20).map { _ in try VarlinkClient(bus, as: Self.ann) }
+    let userInfo = "{\"x\":\"\(String(repeating: "x", count: 20_000))\"}"
+    let witness = try RawClient.greeted(bus)
+    for _ in 0..<8 {
+      for asker in askers {
+        try asker.send("Ask", "{\"name\":\"user.65534.shouldB\",\"userInfo\":\(userInfo)}")
+        // The bus writes a part of the queue in each iteration, until the client takes no more.
+        for _ in 0..<3 { try witness.settle() }
+      }
+      var asked = 0
+      while asked < askers.count {
+        let message = try delegate.next()
+        guard message["kind"] == "question" else { continue }
+        asked += 1
+        let answer = try client.call("Answer", "{\"ticket\":\"\(message["ticket"])\",\"answer\":\"veto\"}")
+        #expect(answer.error == nil)
+      }
+      for asker in askers { #expect(try asker.next().first(of: "outcomes")["outcome"] == "vetoed") }
+    }
+  }
+
   @Test("a value comes with its outcome")
   func values() throws {
     let delegate = try VarlinkClient(bus)
