@@ -119,7 +119,7 @@ package struct FrameReply {
     if !outcome.reason.isEmpty { members.append(("reason", .string(outcome.reason))) }
     let value = outcome.value.rawBytes
     members += content(value, "value", within: space)
-    space -= min(space, value.escapedLength(isString: true))
+    space -= min(space, value.escapedLength(isString: true, within: space))
     members.append(("elapsedUSec", .unsigned(outcome.elapsed)))
     members.append(("peer", peer(outcome.delegate.peer)))
     return members
@@ -225,7 +225,9 @@ package struct FrameReply {
   /// Of what is too long, the length.
   private static func content(_ bytes: RawSpan, _ name: String, within space: Int = contentMax) -> Members {
     guard bytes.byteCount > 0 else { return [] }
-    guard bytes.firstVisible == UInt8(ascii: "{"), bytes.escapedLength(isString: false) <= space else {
+    guard bytes.escapedLength(isString: false, within: space) <= space,
+      bytes.firstVisible == UInt8(ascii: "{")
+    else {
       return text(bytes, within: space)
     }
     do throws(JSONText.SyntaxError) {
@@ -236,7 +238,7 @@ package struct FrameReply {
   }
 
   private static func text(_ bytes: RawSpan, within space: Int) -> Members {
-    guard bytes.escapedLength(isString: true) <= space else {
+    guard bytes.escapedLength(isString: true, within: space) <= space else {
       return [("omittedBytes", .integer(bytes.byteCount))]
     }
     return [("text", .string(String(repairing: bytes)))]
@@ -252,8 +254,10 @@ package struct FrameReply {
 
 extension RawSpan {
   /// How long it is in a reply, as a string or as JSON, in which only what could act on a terminal is escaped. What is
-  /// no UTF-8 can take three times as much, and punctuation beyond ASCII is taken for what has to be escaped.
-  fileprivate func escapedLength(isString: Bool) -> Int {
+  /// no UTF-8 can take three times as much, and punctuation beyond ASCII is taken for what has to be escaped. Of what has
+  /// more than `space` bytes anyway, the number of these.
+  fileprivate func escapedLength(isString: Bool, within space: Int) -> Int {
+    guard byteCount <= space else { return byteCount }
     var length = byteCount
     var last: UInt8 = 0
     for index in 0..<byteCount {
