@@ -8,6 +8,7 @@ import TribuneCore
 /// questions a delegate does not read cannot shut out the questions of another user.
 struct QuestionSpace {
   private var taken: [UInt32: Int] = [:]
+  var isEmpty: Bool { taken.isEmpty }
 
   /// - Parameters:
   ///   - length: the length of a question.

@@ -46,8 +46,6 @@ extension Sender {
     var writing: Output.Writing = session.output.writing == .closed ? .closed : .open
     if session.speaksVarlink, let varlink = session.varlink {
       if writing == .open { writing = sendReplies(of: session, varlink, &isRead) }
-      // It can take several calls, and the last one need not change whether the client is blocked.
-      if session.output.queue.isEmpty { session.output.questionSpace = QuestionSpace() }
     } else {
       if !session.output.queue.isEmpty { recorder.noteSending(to: session) }
       while writing == .open, !session.output.queue.isEmpty { writing = sendPart(of: session, &isRead) }
@@ -57,8 +55,10 @@ extension Sender {
     if writing == .stalled { scheduleRetry(of: session) }
     if session.output.writing != writing {
       session.output.writing = writing
-      if session.output.queue.isEmpty { session.output.questionSpace = QuestionSpace() }
       loop.updateInterest(of: session)
+    }
+    if session.output.queue.isEmpty, !session.output.questionSpace.isEmpty {
+      session.output.questionSpace = QuestionSpace()
     }
     if session.output.isBlocked { session.output.queue.settle(with: queuePool) }
     if writing == .closed { endPacing(of: session) }
