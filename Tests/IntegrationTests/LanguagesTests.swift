@@ -11,12 +11,10 @@ struct LanguagesTests {
 
   private let folder: TestFolder
   private let bus: TestBus
-  private var socket: String { "\(bus.path).varlink" }
 
   init() throws {
     folder = try TestFolder()
-    let path = "\(folder.path)/bus"
-    bus = try TestBus(arguments: ["--listen=\(path)", "--varlink=\(path).varlink"], folder: folder)
+    bus = try TestBus.withVarlink(in: folder)
   }
 
   @Test("the observer prints what is posted", arguments: Language.allCases)
@@ -67,7 +65,7 @@ struct LanguagesTests {
       return try ExamplePrograms.start("backup-\(program)", on: bus)
     case .python, .varlink:
       try folder.write(
-        text.replacing("unix:/run/tribune/io.tribune.Bus", with: "unix:\(socket)"), to: "program.py")
+        text.replacing("unix:/run/tribune/io.tribune.Bus", with: "unix:\(bus.varlinkPath)"), to: "program.py")
       return try OtherLanguages.python("\(folder.path)/program.py", environment: environment)
     case .c:
       try folder.write(text, to: "program.c")

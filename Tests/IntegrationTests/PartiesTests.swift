@@ -15,17 +15,13 @@ struct PartiesTests {
   private static let names = ["python", "c", "varlink", "swift"]
   private static let questionsPerRound = 300
 
-  private let folder: TestFolder
   private let bus: RestartedBus
   private let environment: [String: String]
 
   init() throws {
-    folder = try TestFolder()
-    let varlink = "--varlink=\(folder.path)/bus.varlink"
-    bus = try RestartedBus(arguments: ["--listen=\(folder.path)/bus", varlink], folder: folder)
-    bus.laterOptions = [varlink]
+    bus = try RestartedBus.withVarlink()
     environment = [
-      "TRIBUNE_ADDRESS": bus.bus.address, "TRIBUNE_VARLINK": "unix:\(folder.path)/bus.varlink",
+      "TRIBUNE_ADDRESS": bus.bus.address, "TRIBUNE_VARLINK": "unix:\(bus.varlinkPath)",
     ]
   }
 
@@ -86,7 +82,7 @@ struct PartiesTests {
   private func start(_ name: String) throws -> RunningProgram {
     let others = Self.names.filter { $0 != name }
     if name == "c" {
-      let program = "\(folder.path)/party"
+      let program = "\(bus.folder.path)/party"
       try OtherLanguages.compile(Self.source("party.c"), to: program)
       return try RunningProgram([program] + others, environment: environment, input: Pipe())
     }

@@ -19,8 +19,7 @@ struct VarlinkTests {
     folder = try TestFolder()
     try folder.write(
       "allow post,ask,delegate user.65534.** user:65534\n", to: "etc/policy.d/ann.policy")
-    let path = "\(folder.path)/bus"
-    bus = try TestBus(arguments: ["--listen=\(path)", "--varlink=\(path).varlink"], folder: folder)
+    bus = try TestBus.withVarlink(in: folder)
     client = try VarlinkClient(bus)
   }
 
@@ -423,10 +422,7 @@ struct VarlinkTests {
 
   @Test("calls go on in another daemon, and their tickets stay", arguments: RestartedBus.Way.allCases)
   func restart(_ way: RestartedBus.Way) throws {
-    let folder = try TestFolder()
-    let options = ["--varlink=\(folder.path)/bus.varlink"]
-    let bus = try RestartedBus(arguments: ["--listen=\(folder.path)/bus"] + options, folder: folder)
-    bus.laterOptions = options
+    let bus = try RestartedBus.withVarlink()
     let (observer, delegate) = (try VarlinkClient(bus), try VarlinkClient(bus))
     let (holder, asker) = (try VarlinkClient(bus), try VarlinkClient(bus))
     _ = try observer.start("Observe", "{\"patterns\":[\"a.*\"]}")
@@ -448,10 +444,7 @@ struct VarlinkTests {
 
   @Test("a client whose calls waited behind another one when the daemon died is told so as a reply")
   func lostCalls() throws {
-    let folder = try TestFolder()
-    let options = ["--varlink=\(folder.path)/bus.varlink"]
-    let bus = try RestartedBus(arguments: ["--listen=\(folder.path)/bus"] + options, folder: folder)
-    bus.laterOptions = options
+    let bus = try RestartedBus.withVarlink()
     let (client, delegate) = (try VarlinkClient(bus), try RawClient.greeted(bus))
     try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
     try client.send("Ask", "{\"name\":\"a.shouldB\",\"deadlineSec\":60}")
@@ -467,10 +460,7 @@ struct VarlinkTests {
 
   @Test("a client that does not read keeps its connection when the bus is killed between two replies")
   func unreadReplies() throws {
-    let folder = try TestFolder()
-    let options = ["--varlink=\(folder.path)/bus.varlink"]
-    let bus = try RestartedBus(arguments: ["--listen=\(folder.path)/bus"] + options, folder: folder)
-    bus.laterOptions = options
+    let bus = try RestartedBus.withVarlink()
     let observer = try VarlinkClient(bus)
     #expect(try observer.start("Observe", "{\"patterns\":[\"a\",\"b\"]}")["kind"] == "ready")
     let poster = try RawClient.greeted(bus)
@@ -489,10 +479,7 @@ struct VarlinkTests {
 
   @Test("the rest of a reply comes from the next daemon, and calls that wait are taken there")
   func partialReply() throws {
-    let folder = try TestFolder()
-    let options = ["--varlink=\(folder.path)/bus.varlink"]
-    let bus = try RestartedBus(arguments: ["--listen=\(folder.path)/bus"] + options, folder: folder)
-    bus.laterOptions = options
+    let bus = try RestartedBus.withVarlink()
     let client = try VarlinkClient(bus)
     let delegate = try RawClient.greeted(bus)
     try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)

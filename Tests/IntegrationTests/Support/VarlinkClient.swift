@@ -109,8 +109,32 @@ final class VarlinkClient {
   func endWriting() { UnixSocket.endWriting(descriptor) }
 }
 
+extension ServedBus {
+  /// Where a bus that `withVarlink` starts takes calls.
+  var varlinkPath: String { "\(path).varlink" }
+}
+
+extension TestBus {
+  static func withVarlink(in folder: TestFolder? = nil) throws -> TestBus {
+    let folder = try folder ?? TestFolder()
+    let path = "\(folder.path)/bus"
+    return try TestBus(arguments: ["--listen=\(path)", "--varlink=\(path).varlink"], folder: folder)
+  }
+}
+
+extension RestartedBus {
+  static func withVarlink() throws -> RestartedBus {
+    let folder = try TestFolder()
+    let path = "\(folder.path)/bus"
+    let option = "--varlink=\(path).varlink"
+    let bus = try RestartedBus(arguments: ["--listen=\(path)", option], folder: folder)
+    bus.laterOptions = [option]
+    return bus
+  }
+}
+
 extension VarlinkClient {
   convenience init(_ bus: some ServedBus, as user: UInt32? = nil) throws {
-    try self.init(path: "\(bus.path).varlink", user: user)
+    try self.init(path: bus.varlinkPath, user: user)
   }
 }

@@ -8,12 +8,9 @@ import Testing
 struct SystemdVarlinkctlTests {
   private let bus: TestBus
   private let varlinkctl: [String]
-  private var socket: String { "\(bus.path).varlink" }
 
   init() throws {
-    let folder = try TestFolder()
-    let path = "\(folder.path)/bus"
-    bus = try TestBus(arguments: ["--listen=\(path)", "--varlink=\(path).varlink"], folder: folder)
+    bus = try TestBus.withVarlink()
     guard let tree = ProcessInfo.processInfo.environment["TRIBUNE_NEWER_TREE"], !tree.isEmpty else {
       throw Programs.Missing(
         description: "there is no newer systemd (TRIBUNE_NEWER_TREE); \"make test-systemd\" sees to one")
@@ -34,14 +31,14 @@ struct SystemdVarlinkctlTests {
   }
 
   private func call(_ method: String, _ parameters: String) throws -> FinishedProgram {
-    try run("call", "--json=short", "unix:\(socket)", "io.tribune.Bus.\(method)", parameters)
+    try run("call", "--json=short", "unix:\(bus.varlinkPath)", "io.tribune.Bus.\(method)", parameters)
   }
 
   /// Starts a call with several replies.
   private func start(_ method: String, _ parameters: String) throws -> RunningProgram {
     try RunningProgram(
       varlinkctl + [
-        "call", "--more", "--json=short", "unix:\(socket)", "io.tribune.Bus.\(method)", parameters,
+        "call", "--more", "--json=short", "unix:\(bus.varlinkPath)", "io.tribune.Bus.\(method)", parameters,
       ])
   }
 
@@ -52,9 +49,9 @@ struct SystemdVarlinkctlTests {
 
   @Test("describes the service and its interface")
   func introspection() throws {
-    let info = try run("info", "unix:\(socket)")
+    let info = try run("info", "unix:\(bus.varlinkPath)")
     #expect(info.status == 0 && info.output.contains("tribuned") && info.output.contains("io.tribune.Bus"))
-    let interface = try run("introspect", "unix:\(socket)", "io.tribune.Bus")
+    let interface = try run("introspect", "unix:\(bus.varlinkPath)", "io.tribune.Bus")
     // It checks the syntax, and prints it in its own format.
     #expect(interface.status == 0 && interface.output.contains("method Ask"), "\(interface.errors)")
   }
