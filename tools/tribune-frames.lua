@@ -563,6 +563,8 @@ local frames = {
     { "expiry", "u64", unit = "ns" },
     { "label", "text", newer = true },
     { "is_last", "bool", newer = true },
+    { "has_holder", "bool", newer = true },
+    { "holder", "group", peer_identity, when = { "has_holder", true } },
   },
   [21] = {
     of = "ended",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneSystem
-import TribuneWire
+package import TribuneWire
 
 extension Connection {
   /// Attaches a delegate to an object's chain.
@@ -109,12 +109,14 @@ extension Connection {
 
   /// Takes a hold.
   ///
-  /// - Parameter isLast: whether nothing is sent over this connection any more, so that `Hold.duplicateSocket()` has a
-  ///   descriptor for a child. The bus ends the connection if more is sent, also by ``Hold/release()``.
+  /// - Parameters:
+  ///   - isLast: whether nothing is sent over this connection any more, so that `Hold.duplicateSocket()` has a
+  ///     descriptor for a child. The bus ends the connection if more is sent, also by ``Hold/release()``.
+  ///   - holder: the process that verdicts and lists show as the holder; nil for this one. Another one is refused with
+  ///     `notPermitted`, except from root and from the user that runs the bus.
   package func hold(
     _ pattern: String, object: String? = nil, why: String, label: String = "",
-    expiresIn span: Duration? = nil,
-    isLast: Bool
+    expiresIn span: Duration? = nil, isLast: Bool, for holder: PeerIdentity? = nil
   ) async throws(TribuneError) -> Hold {
     let pattern = try Checked.pattern(pattern)
     let object = try Checked.object(object ?? "")
@@ -124,7 +126,8 @@ extension Connection {
       lastEpoch: isLast ? link.epoch : nil)
     let message = Link.Message(name: pattern.text, object: object, payload: why.reasonBytes)
     let serial = try await link.request(
-      TribuneWire.Hold(expiry: term.expiry, label: label, isLast: isLast), message, isTakenBack: true
+      TribuneWire.Hold(expiry: term.expiry, label: label, isLast: isLast, holder: holder), message,
+      isTakenBack: true
     ) {
       reply, _ in .registration(reply, .hold(term))
     }

@@ -131,6 +131,11 @@ struct Field {
   /// Whether it shares the line, and so the documentation, of the field before.
   var continuesLine = false
 
+  /// Whether nobody has to say that there is no value, because frames of earlier versions have none.
+  var isAbsentByDefault: Bool {
+    if case .optional = type { since != nil } else { false }
+  }
+
   enum Unit: String {
     case milliseconds = "ms"
     case microseconds = "µs"

@@ -209,7 +209,7 @@ struct SwiftCodec {
 
   private func parameter(_ field: Field) -> String {
     let parameter = "\(storedName(of: field)): \(storedType(of: field))"
-    if field.condition != nil { return parameter + " = nil" }
+    if field.condition != nil || field.isAbsentByDefault { return parameter + " = nil" }
     return field.defaultValue.map { "\(parameter) = \(literal($0, of: field.type))" } ?? parameter
   }
 
@@ -233,7 +233,7 @@ struct SwiftCodec {
       return ["    \(name) = \(condition.field) == .\(condition.word) ? \(read) : nil"]
     }
     if let since = field.since {
-      let otherwise = literal(field.defaultValue ?? "", of: field.type)
+      let otherwise = field.isAbsentByDefault ? "nil" : literal(field.defaultValue ?? "", of: field.type)
       return [
         "    // Versions before \(since) end here.", "    \(name) = reader.isAtEnd ? \(otherwise) : \(read)",
       ]

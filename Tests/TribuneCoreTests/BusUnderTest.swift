@@ -163,9 +163,10 @@ final class BusUnderTest {
   /// - Parameter expiry: milliseconds from now; nil for none.
   func hold(
     _ pattern: String = "", object: String = "", why: String = "busy", for expiry: UInt32? = nil,
-    by slot: ConnectionSlot, serial: Serial
+    holder: PeerIdentity? = nil, by slot: ConnectionSlot, serial: Serial
   ) {
-    let fields = Hold(expiry: expiry.map { now.advanced(byMilliseconds: $0).nanoseconds } ?? 0)
+    let expiry = expiry.map { now.advanced(byMilliseconds: $0).nanoseconds } ?? 0
+    let fields = Hold(expiry: expiry, holder: holder)
     send(fields, from: slot, serial: serial, name: pattern, object: object, text: why)
   }
 

@@ -65,6 +65,36 @@ struct HoldTests {
     #expect(outcome.delegate.label.isEmpty && outcome.elapsed == 0)
   }
 
+  @Test("Who runs the bus holds for another process, which verdicts and lists then name")
+  func otherHolder() throws {
+    let (asker, root) = (bus.connect(), bus.connect(uid: 0))
+    let other = PeerIdentity(
+      pid: 77, uid: 5, gid: 5, process: "backup", units: PeerUnits(system: "backup.service"))
+    bus.hold("x", holder: other, by: root, serial: 1)
+    bus.ask("x", by: asker, serial: 5)
+    #expect(bus.lastVerdict?.outcomes.first?.delegate.peer == other)
+    #expect(bus.bus.holdEntries(of: 0, for: nil, at: bus.now).map(\.delegate.peer) == [other])
+    _ = bus.take()
+    bus.disconnect(root)
+    bus.ask("x", by: asker, serial: 6)
+    bus.expect("A verdict 6 q2 allowed?")
+  }
+
+  @Test("No other user holds for another process, and its names are short")
+  func refusedHolder() {
+    let (user, root) = (bus.connect(), bus.connect(uid: 0))
+    bus.hold(
+      "x", holder: PeerIdentity(pid: 1, uid: 1000, gid: 1000, process: "", units: PeerUnits()), by: user,
+      serial: 1)
+    bus.expect("A refused 1 notPermitted")
+    let long = String(repeating: "n", count: 256)
+    bus.hold(
+      "x", holder: PeerIdentity(pid: 1, uid: 0, gid: 0, process: long, units: PeerUnits()), by: root,
+      serial: 2)
+    bus.expect("B refused 2 limitExceeded")
+    #expect(bus.bus.holdCount == 0)
+  }
+
   // MARK: End
 
   @Test("A hold expires at its time, and its owner is notified")

@@ -151,6 +151,9 @@ extension FrameVector {
       "hold-expiry", Hold(expiry: 3_600_000_000_000, label: "backup"), serial: 39, name: "unit.shouldRestart",
       text: "backup"),
     FrameVector(
+      "hold-holder", Hold(label: "logind:backup", holder: restore), serial: 43, name: "host.shouldReboot",
+      text: why),
+    FrameVector(
       "hold-last", Hold(label: "backup", isLast: true), serial: 42, name: "unit.shouldRestart", text: "backup"
     ),
     FrameVector(

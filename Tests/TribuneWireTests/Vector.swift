@@ -69,8 +69,8 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     let length = ByteBuffer { fields.append(to: $0) }.count
     return switch kind {
     case .post, .observe: [0]
-    // In version 0.1.0, a hold had no label. Later, none was a connection's last frame.
-    case .hold: [8, length - 1]
+    // In version 0.1.0, a hold had no label. Later, none was a connection's last frame, and none another process's.
+    case .hold: [8, length - holderLength - 2, length - holderLength - 1]
     // A verdict listed all outcomes.
     case .verdict: [length - 4]
     // It did not count what is denied.
@@ -79,6 +79,12 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     case .entry where (fields as? Entry)?.isAboutConnection == true: [length - 8]
     default: []
     }
+  }
+
+  /// The bytes by which a hold names another process.
+  private var holderLength: Int {
+    guard let holder = (fields as? Hold)?.holder else { return 0 }
+    return ByteBuffer { holder.append(to: $0) }.count
   }
 
   var hasLeftOutItsFields: Bool { (fields as? Post) == Post() || (fields as? Observe) == Observe() }

@@ -340,6 +340,12 @@ void wire_read_hold(struct wire_reader *reader, struct wire_hold *value)
   if (wire_left(reader) > 0) {
     value->is_last = wire_read_u8(reader) != 0;
   }
+  if (wire_left(reader) > 0) {
+    value->has_holder = wire_read_u8(reader) != 0;
+    if (value->has_holder) {
+      wire_read_peer_identity(reader, &value->holder);
+    }
+  }
 }
 
 void wire_write_hold(struct wire_writer *writer, const struct wire_hold *value)
@@ -347,6 +353,10 @@ void wire_write_hold(struct wire_writer *writer, const struct wire_hold *value)
   wire_write_u64(writer, value->expiry);
   wire_write_text(writer, value->label);
   wire_write_u8(writer, value->is_last);
+  wire_write_u8(writer, value->has_holder);
+  if (value->has_holder) {
+    wire_write_peer_identity(writer, &value->holder);
+  }
 }
 
 void wire_read_declare(struct wire_reader *reader, struct wire_declare *value)

@@ -483,6 +483,10 @@ struct wire_hold {
      any byte behind the frame closes the connection with `afterLast`, also after a restart: so another
      process may inherit the socket and keep the hold, but do nothing else. */
   bool is_last;
+  /* the process that verdicts and lists show as the holder; nobody for the sender's. Only root and the
+     user that runs the bus may name another one, else it is `notPermitted` */
+  bool has_holder;
+  struct wire_peer_identity holder;
 };
 void wire_read_hold(struct wire_reader *reader, struct wire_hold *value);
 void wire_write_hold(struct wire_writer *writer, const struct wire_hold *value);

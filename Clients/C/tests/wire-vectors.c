@@ -402,6 +402,13 @@ static void print_hold(FILE *out, const struct wire_hold *value)
   fprintf(out, "%s\"expiry\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->expiry);
+  fprintf(out, "%s\"holder\":", comma);
+  comma = ",";
+  if (value->has_holder) {
+    print_peer_identity(out, &value->holder);
+  } else {
+    fputs("null", out);
+  }
   fprintf(out, "%s\"isLast\":", comma);
   comma = ",";
   fputs(value->is_last ? "true" : "false", out);

@@ -143,16 +143,31 @@ extension Bus {
     try requireFresh(serial, from: slot)
     try requireDelegateCapacity(from: slot)
     try requirePermission(.hold, on: [pattern], object: String(repairing: frame.object), from: slot)
-    let connection = connections[slot]
+    let holder = try holder(fields.holder, from: slot)
+    let connection = connections[slot].id
     let hold = HoldRegistration(
-      identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connection.peer),
-      connection: connection.id, slot: slot, serial: serial, pattern: pattern,
+      identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: holder),
+      connection: connection, slot: slot, serial: serial, pattern: pattern,
       object: frame.object.byteCount == 0 ? nil : String(repairing: frame.object), why: why, taken: now,
       expiry: expiry)
     holds.insert(hold, &deadlines)
     connections[slot].holds[serial] = hold
     emit(.okay(slot, serial, Okay(registration: serial, delegate: hold.identity.id.rawValue)))
     announce(.didTake(hold.entry(at: now)))
+  }
+
+  /// The process to show as the holder: the sender's, if it does not name another one.
+  private func holder(_ named: PeerIdentity?, from slot: ConnectionSlot) throws(WireError) -> PeerIdentity {
+    guard let named else { return connections[slot].peer }
+    guard connections[slot].account.isPrivileged || restoring.isReplaying else {
+      throw WireError(.notPermitted, "only root and the user that runs the bus may hold for another process")
+    }
+    let units = named.units
+    guard [named.process, units.system, units.user].allSatisfy({ $0.utf8.count <= WireLimits.labelLength })
+    else {
+      throw WireError(.limitExceeded, "a name of the holder is longer than \(WireLimits.labelLength) bytes")
+    }
+    return named
   }
 
   private func requireLabel(_ label: String) throws(WireError) {

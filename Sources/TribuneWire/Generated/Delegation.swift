@@ -74,11 +74,15 @@ package struct Hold: FrameFields {
   /// behind the frame closes the connection with `afterLast`, also after a restart: so another process may inherit the
   /// socket and keep the hold, but do nothing else.
   package var isLast: Bool
+  /// The process that verdicts and lists show as the holder; nobody for the sender's. Only root and the user that runs
+  /// the bus may name another one, else it is `notPermitted`.
+  package var holder: PeerIdentity?
 
-  package init(expiry: UInt64 = 0, label: String = "", isLast: Bool = false) {
+  package init(expiry: UInt64 = 0, label: String = "", isLast: Bool = false, holder: PeerIdentity? = nil) {
     self.expiry = expiry
     self.label = label
     self.isLast = isLast
+    self.holder = holder
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -87,12 +91,16 @@ package struct Hold: FrameFields {
     label = reader.isAtEnd ? "" : try reader.text()
     // Versions before 0.2 end here.
     isLast = reader.isAtEnd ? false : try reader.flag()
+    // Versions before 0.2 end here.
+    holder = reader.isAtEnd ? nil : try reader.flag() ? try PeerIdentity(from: &reader) : nil
   }
 
   package func append(to buffer: ByteBuffer) {
     buffer.append(expiry)
     buffer.appendField(label)
     buffer.append(isLast)
+    buffer.append(holder != nil)
+    holder?.append(to: buffer)
   }
 }
 

@@ -789,18 +789,25 @@ class Hold:
     # stay, and any byte behind the frame closes the connection with `afterLast`, also after a
     # restart: so another process may inherit the socket and keep the hold, but do nothing else.
     is_last: bool = False
+    # the process that verdicts and lists show as the holder; nobody for the sender's. Only root and
+    # the user that runs the bus may name another one, else it is `notPermitted`
+    holder: PeerIdentity | None = None
 
     @classmethod
     def read(cls, reader: Reader) -> Hold:
         expiry = reader.u64()
         label = reader.text() if reader.left else ""
         is_last = reader.flag() if reader.left else False
-        return cls(expiry=expiry, label=label, is_last=is_last)
+        holder = PeerIdentity.read(reader) if reader.left and reader.flag() else None
+        return cls(expiry=expiry, label=label, is_last=is_last, holder=holder)
 
     def write(self, writer: Writer) -> None:
         writer.u64(self.expiry)
         writer.text(self.label)
         writer.flag(self.is_last)
+        writer.flag(self.holder is not None)
+        if self.holder is not None:
+            self.holder.write(writer)
 
 
 @dataclass(slots=True, kw_only=True)
