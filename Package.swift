@@ -42,10 +42,13 @@ let package = Package(
     .target(name: "TribuneLog", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: strict),
     .target(name: "TribuneVarlink", dependencies: ["TribuneJSON", "TribuneWire"], swiftSettings: strict),
     .target(
+      name: "TribuneService", dependencies: ["CInih", "CSystemd", "TribuneSystem", "TribuneWire"],
+      swiftSettings: strict),
+    .target(
       name: "TribuneServer",
       dependencies: [
-        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribunePolicy",
-        "TribuneProtocols", "TribuneSystem", "TribuneVarlink", "TribuneWire",
+        "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribunePolicy",
+        "TribuneProtocols", "TribuneService", "TribuneSystem", "TribuneVarlink", "TribuneWire",
       ],
       swiftSettings: mainActor),
     .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: caller),
@@ -132,7 +135,7 @@ let package = Package(
       name: "TribuneServerTests",
       dependencies: [
         "CStoreWatch", "CTribuneLinux", "TribuneCore", "TribuneLog", "TribunePolicy", "TribuneProtocols",
-        "TribuneServer", "TribuneSystem", "TribuneTestSupport", "TribuneWire",
+        "TribuneServer", "TribuneService", "TribuneSystem", "TribuneTestSupport", "TribuneWire",
       ],
       swiftSettings: strict),
   ]

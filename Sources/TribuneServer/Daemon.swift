@@ -2,6 +2,7 @@
 
 import Dispatch
 import TribuneCore
+import TribuneService
 import TribuneSystem
 import TribuneVarlink
 import TribuneWire

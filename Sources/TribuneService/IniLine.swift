@@ -8,7 +8,7 @@ import CInih
 /// report the start of a section, and takes an indented `Key=Value` for a continuation of the previous value. So each
 /// line is parsed in a stream of its own, between a section header and a key that this type adds. The section in
 /// which the added key is reported shows whether the line started a section.
-nonisolated enum IniLine: Equatable {
+package enum IniLine: Equatable {
   /// Blank, or a comment.
   case nothing
   /// `[Name]`, or `[Name "Subject"]`.
@@ -18,7 +18,7 @@ nonisolated enum IniLine: Equatable {
   case unreadable(String)
 
   /// - Parameter line: without its line feed.
-  init(_ line: some Collection<UInt8>) {
+  package init(_ line: some Collection<UInt8>) {
     guard !line.contains(0) else {
       self = .unreadable("contains a NUL byte")
       return
@@ -45,7 +45,7 @@ nonisolated enum IniLine: Equatable {
   }
 }
 
-nonisolated extension IniLine {
+extension IniLine {
   /// A section header with a quoted subject; nil for any other line.
   ///
   /// libinih would cut the subject, like every section name, at 49 bytes, and end it at a bracket. Here the subject
@@ -68,7 +68,7 @@ nonisolated extension IniLine {
   }
 }
 
-nonisolated extension StringProtocol where SubSequence == Substring {
+extension StringProtocol where SubSequence == Substring {
   fileprivate var trimmed: Substring {
     func isSpace(_ character: Character) -> Bool {
       character == " " || character == "\t" || character == "\r"
@@ -80,7 +80,7 @@ nonisolated extension StringProtocol where SubSequence == Substring {
 }
 
 /// The stream that libinih reads a line from, and the results of parsing it.
-nonisolated private struct IniStream {
+private struct IniStream {
   /// The name of the section and of the key that are added. No file contains it by accident, and a file that contains
   /// it on purpose only loses that line.
   static let own = "\u{1}"

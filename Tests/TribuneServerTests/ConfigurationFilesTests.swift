@@ -5,6 +5,8 @@ import Testing
 import TribuneCore
 import TribuneProtocols
 import TribuneServer
+import TribuneService
+import TribuneTestSupport
 
 @Suite("The configuration's files")
 struct ConfigurationFilesTests {

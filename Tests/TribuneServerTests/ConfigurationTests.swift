@@ -5,6 +5,7 @@ import Testing
 import TribuneCore
 import TribuneProtocols
 import TribuneServer
+import TribuneService
 import TribuneWire
 
 /// Reads one file's text on top of the defaults.

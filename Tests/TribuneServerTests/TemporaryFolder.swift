@@ -39,9 +39,3 @@ extension NotifySocket {
     return socket
   }
 }
-
-/// The text of a file of this repository.
-func repositoryText(_ name: String) throws -> String {
-  let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-  return try String(contentsOf: folder.appendingPathComponent("../../\(name)"), encoding: .utf8)
-}

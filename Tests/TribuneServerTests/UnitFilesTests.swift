@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import TribuneServer
+import TribuneTestSupport
 
 /// The output and the status of one of systemd's programs.
 struct SystemdRun {

@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import TribuneCore
+import TribuneTestSupport
 import TribuneWire
 
 @testable import TribuneServer

@@ -2,6 +2,7 @@
 
 import TribunePolicy
 import TribuneProtocols
+package import TribuneService
 import TribuneSystem
 
 nonisolated extension Configuration {
@@ -25,56 +26,38 @@ nonisolated extension Configuration {
     reader.readFile("\(directory)/tribuned.conf")
     let dropIns = "\(directory)/tribuned.conf.d"
     do throws(Errno) {
-      for path in try paths(in: dropIns, endingIn: ".conf") { reader.readFile(path) }
+      for path in try ConfigurationFiles.paths(in: dropIns, endingIn: ".conf") { reader.readFile(path) }
     } catch {
       reader.report(.error, dropIns, nil, "cannot be listed: \(error)")
     }
     let protocols = "\(directory)/protocols.d"
     do throws(Errno) {
-      for path in try paths(in: protocols, endingIn: ".protocol") { reader.readProtocols(path) }
+      for path in try ConfigurationFiles.paths(in: protocols, endingIn: ".protocol") {
+        reader.readProtocols(path)
+      }
     } catch {
       reader.report(.mistake, protocols, nil, "cannot be listed: \(error)")
     }
     let policies = "\(directory)/policy.d"
     do throws(Errno) {
-      for path in try paths(in: policies, endingIn: ".policy") { reader.readPolicy(path) }
-      for path in try paths(in: policies, endingIn: ".test") { reader.readPolicyTests(path) }
+      for path in try ConfigurationFiles.paths(in: policies, endingIn: ".policy") { reader.readPolicy(path) }
+      for path in try ConfigurationFiles.paths(in: policies, endingIn: ".test") {
+        reader.readPolicyTests(path)
+      }
     } catch {
       reader.report(.error, policies, nil, "cannot be listed: \(error)")
     }
     return reader.finish()
   }
-
-  /// The files in a directory with this suffix that are not hidden, in the order of their names; none if the directory
-  /// does not exist.
-  private static func paths(in directory: String, endingIn suffix: String) throws(Errno) -> [String] {
-    let names: [[UInt8]]
-    do throws(Errno) {
-      names = try Folder.names(in: Array(directory.utf8))
-    } catch  where error == .noSuchFile && !Folder.isLink(directory) {
-      return []
-    }
-    // The order is that of the bytes, whatever the locale.
-    return names.map { String(decoding: $0, as: UTF8.self) }
-      .filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
-      .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-      .map { "\(directory)/\($0)" }
-  }
 }
 
 nonisolated extension ConfigurationReader {
-  /// The file's bytes; nil if it is longer than 1 MiB.
-  private static func contents(of path: String) throws(Errno) -> [UInt8]? {
-    // Does not wait for a writer, in case the path is a FIFO.
-    try InputFile.contents(of: path, lengthMax: 1 << 20, waits: false)
-  }
-
   fileprivate mutating func readFile(_ path: String) {
     guard Folder.kind(of: Array(path.utf8)) != .pipe else {
       return report(.error, path, nil, "cannot be read: it is a pipe")
     }
     do {
-      guard let contents = try Self.contents(of: path) else {
+      guard let contents = try ConfigurationFiles.contents(of: path) else {
         report(.error, path, nil, "is longer than 1 MiB")
         return
       }
@@ -101,7 +84,7 @@ nonisolated extension ConfigurationReader {
       return nil
     }
     do throws(Errno) {
-      if let contents = try Self.contents(of: path) { return contents }
+      if let contents = try ConfigurationFiles.contents(of: path) { return contents }
       report(.error, path, nil, "is longer than 1 MiB")
     } catch {
       report(.error, path, nil, "cannot be read: \(error)")
@@ -111,7 +94,7 @@ nonisolated extension ConfigurationReader {
 
   fileprivate mutating func readProtocols(_ path: String) {
     do throws(Errno) {
-      if let text = try Self.contents(of: path) {
+      if let text = try ConfigurationFiles.contents(of: path) {
         read(ProtocolSource(file: path, text: text))
       } else {
         report(.mistake, path, nil, "is longer than 1 MiB")

@@ -3,6 +3,7 @@
 import TribuneCore
 import TribunePolicy
 package import TribuneProtocols
+package import TribuneService
 import TribuneSystem
 import TribuneWire
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+package import TribuneService
 import TribuneWire
 
 /// One key of `tribuned.conf`: its section, its range of values, and the property that it sets.

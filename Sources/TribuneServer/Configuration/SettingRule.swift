@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneService
+
 /// A relation that two settings must have.
 nonisolated struct SettingRule: Sendable {
   let severity: Diagnostic.Severity

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribuneService
 import TribuneWire
 
 /// A section whose header has a subject, such as `[Query "backup.*"]`. There may be several, also with the same

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CSystemd
+import TribuneService
 package import TribuneSystem
 import TribuneWire
 
@@ -74,14 +74,10 @@ nonisolated package final class PassedAtStart {
 
   /// Takes the descriptors without sorting them. The caller owns them.
   static func receive() throws(PassedError) -> [(descriptor: CInt, name: String)] {
-    // One name for each descriptor.
-    var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
-    let count = unsafe sd_listen_fds_with_names(1, &names)
-    guard count >= 0 else {
-      throw PassedError(description: "cannot receive the passed descriptors: \(Errno(rawValue: -count))")
-    }
-    return unsafe (names.map { unsafe [String](freeing: $0) } ?? []).enumerated().map { index, name in
-      (descriptor: SD_LISTEN_FDS_START + CInt(index), name: name)
+    do throws(Errno) {
+      return try PassedToService.take()
+    } catch {
+      throw PassedError(description: "cannot receive the passed descriptors: \(error)")
     }
   }
 

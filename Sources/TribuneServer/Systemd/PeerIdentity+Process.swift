@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CSystemd
 import TribunePolicy
+import TribuneService
 package import TribuneSystem
 package import TribuneWire
 
@@ -10,7 +10,7 @@ nonisolated extension PeerIdentity {
   /// another namespace, or may have ended since it connected.
   package init(_ credentials: PeerCredentials, _ process: borrowing PeerProcess) {
     let name = ProcessFacts.name(of: credentials.pid)
-    let units = Self.units(of: credentials.pid)
+    let units = PeerUnits(of: credentials.pid)
     // Until here, the id was that of the process, if it still is: another process gets it only after this one is gone.
     let isKnown = !process.hasEnded
     self.init(
@@ -33,21 +33,6 @@ nonisolated extension PeerIdentity {
     if process.hasEnded { return .unknown }
     if name.isEmpty { return .none }
     return process.isVerified ? .known(name) : .claimed(name)
-  }
-
-  private static func units(of pid: Int32) -> PeerUnits {
-    // libsystemd takes 0 for the calling process.
-    guard pid > 0 else { return PeerUnits() }
-    return unsafe PeerUnits(
-      system: text { unsafe sd_pid_get_unit(pid, $0) } ?? "",
-      user: text { unsafe sd_pid_get_user_unit(pid, $0) } ?? "")
-  }
-
-  /// The text that a libsystemd call returns; nil if there is none.
-  private static func text(_ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt) -> String? {
-    var text: UnsafeMutablePointer<CChar>?
-    guard unsafe call(&text) >= 0, let text = unsafe text else { return nil }
-    return unsafe String(freeing: text)
   }
 
   /// `name[pid]`, with the units, if there are any.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// A message for the operator about a configuration file.
+package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
+  package enum Severity: Sendable {
+    /// All of it is used, but has a consequence that the operator may not expect.
+    case warning
+    /// The faulty part is left out, and everything else is used.
+    case mistake
+    /// The configuration is not used.
+    case error
+  }
+
+  package var severity: Severity
+  package var file: String
+  /// Counted from 1; nil if the message is about the whole file.
+  package var line: Int?
+  /// Counted from 1; nil if the message is about the whole line.
+  package var column: Int?
+  package var message: String
+
+  package init(_ severity: Severity, _ file: String, _ line: Int?, column: Int? = nil, _ message: String) {
+    self.severity = severity
+    self.file = file
+    self.line = line
+    self.column = column
+    self.message = message
+  }
+
+  /// `FILE:LINE:COLUMN: error: MESSAGE`, as in compiler messages.
+  package var description: String {
+    let place = [line, column].reduce(file.escaped) { place, number in
+      number.map { "\(place):\($0)" } ?? place
+    }
+    return "\(place): \(severity == .warning ? "warning" : "error"): \(message)"
+  }
+}

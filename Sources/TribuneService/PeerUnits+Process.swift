@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CSystemd
+import TribuneSystem
+package import TribuneWire
+
+extension PeerUnits {
+  /// The units of a process now; none if it has gone, or is in another namespace.
+  package init(of pid: Int32) {
+    self.init()
+    // libsystemd takes 0 for the calling process.
+    guard pid > 0 else { return }
+    unsafe self.init(
+      system: Self.text { unsafe sd_pid_get_unit(pid, $0) } ?? "",
+      user: Self.text { unsafe sd_pid_get_user_unit(pid, $0) } ?? "")
+  }
+
+  /// The text that a libsystemd call returns; nil if there is none.
+  private static func text(_ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard unsafe call(&text) >= 0, let text = unsafe text else { return nil }
+    return unsafe String(freeing: text)
+  }
+}
