@@ -21,11 +21,12 @@ FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR = $(PREFIX)/share/doc/tribune
 EXAMPLEDIR = $(DOCDIR)/examples
 CONFDIR = $(SYSCONFDIR)/tribune
-CONF_FOLDERS = $(CONFDIR)/tribuned.conf.d $(CONFDIR)/delegates.d $(CONFDIR)/protocols.d $(CONFDIR)/policy.d
+CONF_FILES = tribuned.conf logind.conf signals.conf policy.d/50-default.policy
+CONF_FOLDERS = $(addprefix $(CONFDIR)/,tribuned.conf.d logind.conf.d signals.conf.d delegates.d protocols.d policy.d)
 INSTALL_FOLDERS = $(BINDIR) $(SYSTEMUNITDIR) $(USERUNITDIR) $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR) \
   $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(MANDIR)/man8 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(EXAMPLEDIR)/molly-guard $(CONF_FOLDERS)
 BUS_UNITS = tribuned.service tribuned.socket tribuned-varlink.socket tribuned-keeper.service tribuned-keeper.socket
-UNITS = $(BUS_UNITS) tribune-delegates.service $(BUS_UNITS:%=user/%)
+UNITS = $(BUS_UNITS) tribune-delegates.service tribune-logind.service $(BUS_UNITS:%=user/%)
 EXAMPLE_UNITS = $(notdir $(wildcard $(addprefix systemd/examples/*.,service socket timer path target conf)))
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
 installed_unit = $(if $(filter user/%,$(1)),$(USERUNITDIR)/$(notdir $(1)),$(SYSTEMUNITDIR)/$(1))
@@ -40,9 +41,10 @@ FUZZ_TARGETS ?=
 RELEASE := .build/release
 # What is made of the table of options and the configuration, beside the programs.
 MANUAL := $(RELEASE)/manual.d
-PAGES := tribunectl.1 tribuned.8 tribuned.conf.5 tribune-policy.5 tribune-varlink.7
+PAGES := tribunectl.1 tribuned.8 tribune-logind.8 tribuned.conf.5 tribune-policy.5 tribune-varlink.7
 SHELLS := bash zsh fish
-MADE := $(addprefix $(RELEASE)/,tribuned tribunectl) $(PAGES:%=$(MANUAL)/%) $(SHELLS:%=$(MANUAL)/tribunectl.%)
+PROGRAMS := tribuned tribunectl tribune-logind
+MADE := $(addprefix $(RELEASE)/,$(PROGRAMS)) $(PAGES:%=$(MANUAL)/%) $(SHELLS:%=$(MANUAL)/tribunectl.%)
 # What keeps an idle daemon small: the parts of libstdc++ that are used instead of all of it, found first in
 # a folder where there is no other; and relocations packed (glibc 2.36), of which there are half a megabyte.
 # What is called in shared libraries is found at the start, so that nobody can write to the table of it later.
@@ -64,6 +66,7 @@ build:
 	@ln -sf "$$(cc -print-file-name=libstdc++.a)" $(STATIC_LIBRARIES)/
 	$(SWIFT_BUILD) --product tribuned
 	$(SWIFT_BUILD) --product tribunectl
+	$(SWIFT_BUILD) --product tribune-logind
 	$(SWIFT_BUILD) --product manual
 	@mkdir -p $(MANUAL)
 	$(foreach page,$(PAGES),$(RELEASE)/manual page docs/man/$(page).in config/tribuned.conf >$(MANUAL)/$(page) &&) true
@@ -188,14 +191,12 @@ install: $(MADE)
 	  || ! test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
 	  || install -D -m 0644 config/open.policy '$(DESTDIR)$(CONFDIR)/policy.d/open.policy'
 	install -d $(INSTALL_FOLDERS:%='$(DESTDIR)%')
-	install -m 0755 $(RELEASE)/tribuned $(RELEASE)/tribunectl '$(DESTDIR)$(BINDIR)'
+	install -m 0755 $(PROGRAMS:%=$(RELEASE)/%) '$(DESTDIR)$(BINDIR)'
 	$(foreach unit,$(UNITS),$(call fill,systemd/$(unit),$(call installed_unit,$(unit))) &&) true
 	install -m 0644 systemd/tribune.sysusers '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf'
 	install -m 0644 systemd/tribune.catalog '$(DESTDIR)$(CATALOGDIR)'
-	test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
-	  || install -m 0644 config/tribuned.conf '$(DESTDIR)$(CONFDIR)/tribuned.conf'
-	test -e '$(DESTDIR)$(CONFDIR)/policy.d/50-default.policy' \
-	  || install -m 0644 config/50-default.policy '$(DESTDIR)$(CONFDIR)/policy.d/50-default.policy'
+	$(foreach file,$(CONF_FILES),{ test -e '$(DESTDIR)$(CONFDIR)/$(file)' \
+	  || install -m 0644 config/$(notdir $(file)) '$(DESTDIR)$(CONFDIR)/$(file)'; } &&) true
 	$(foreach page,$(PAGES),$(call fill_page,$(MANUAL)/$(page),$(call installed_page,$(page))) &&) true
 	install -m 0644 $(MANUAL)/tribunectl.bash '$(DESTDIR)$(BASHDIR)/tribunectl'
 	install -m 0644 $(MANUAL)/tribunectl.zsh '$(DESTDIR)$(ZSHDIR)/_tribunectl'
@@ -207,13 +208,13 @@ install: $(MADE)
 
 ## uninstall  takes back what install put there; the configuration stays if it was changed, delegates, protocols and policies stay
 uninstall:
-	rm -f '$(DESTDIR)$(BINDIR)/tribuned' '$(DESTDIR)$(BINDIR)/tribunectl'
+	rm -f $(PROGRAMS:%='$(DESTDIR)$(BINDIR)/%')
 	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(call installed_unit,$(unit))')
 	rm -f '$(DESTDIR)$(SYSUSERSDIR)/tribune.conf' '$(DESTDIR)$(CATALOGDIR)/tribune.catalog'
 	rm -f $(foreach page,$(PAGES),'$(DESTDIR)$(call installed_page,$(page))')
 	rm -f '$(DESTDIR)$(BASHDIR)/tribunectl' '$(DESTDIR)$(ZSHDIR)/_tribunectl' '$(DESTDIR)$(FISHDIR)/tribunectl.fish'
 	rm -rf '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(DOCDIR)'
-	$(foreach file,tribuned.conf policy.d/50-default.policy policy.d/open.policy, \
+	$(foreach file,$(CONF_FILES) policy.d/open.policy, \
 	  ! cmp -s config/$(notdir $(file)) '$(DESTDIR)$(CONFDIR)/$(file)' || rm '$(DESTDIR)$(CONFDIR)/$(file)' &&) true
 	$(foreach folder,$(CONF_FOLDERS) $(CONFDIR),! test -d '$(DESTDIR)$(folder)' \
 	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(folder)' &&) true

@@ -25,6 +25,7 @@ let package = Package(
     .library(name: "Tribune", targets: ["Tribune"]),
     .executable(name: "tribuned", targets: ["tribuned"]),
     .executable(name: "tribunectl", targets: ["tribunectl"]),
+    .executable(name: "tribune-logind", targets: ["tribune-logind"]),
   ],
   targets: [
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -53,6 +54,12 @@ let package = Package(
       swiftSettings: mainActor),
     .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: caller),
     .target(
+      name: "TribuneLogind",
+      dependencies: [
+        "CSystemd", "Tribune", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire",
+      ],
+      swiftSettings: mainActor),
+    .target(
       name: "TribuneCommands",
       dependencies: [
         "Tribune", "TribuneJSON", "TribunePolicy", "TribuneProtocols", "TribuneSystem", "TribuneWire",
@@ -62,6 +69,8 @@ let package = Package(
       name: "tribuned", dependencies: ["TribuneServer", "TribuneSystem"], swiftSettings: mainActor),
     .executableTarget(
       name: "tribunectl", dependencies: ["TribuneCommands", "TribuneSystem"], swiftSettings: strict),
+    .executableTarget(
+      name: "tribune-logind", dependencies: ["TribuneLogind", "TribuneSystem"], swiftSettings: mainActor),
     .executableTarget(
       name: "manual", dependencies: ["TribuneCommands", "TribuneSystem", "TribuneWire"], swiftSettings: strict
     ),
@@ -113,6 +122,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TribunePolicyTests", dependencies: ["TribunePolicy", "TribuneTestSupport", "TribuneWire"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TribuneLogindTests",
+      dependencies: ["TribuneJSON", "TribuneLogind", "TribuneService", "TribuneTestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "IntegrationTests",

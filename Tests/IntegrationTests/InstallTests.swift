@@ -14,7 +14,10 @@ import Testing
   @Test(
     "puts each file into its folder",
     arguments: [
-      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/lib/systemd/system/tribuned.service",
+      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind",
+      "usr/lib/systemd/system/tribune-logind.service", "etc/tribune/logind.conf", "etc/tribune/signals.conf",
+      "usr/share/man/man8/tribune-logind.8", "usr/share/doc/tribune/HOST.md",
+      "usr/lib/systemd/system/tribuned.service",
       "usr/lib/systemd/system/tribuned.socket", "usr/lib/systemd/user/tribuned.service",
       "usr/lib/systemd/system/tribuned-varlink.socket", "usr/share/man/man7/tribune-varlink.7",
       "usr/lib/systemd/user/tribuned-varlink.socket", "usr/lib/systemd/user/tribuned.socket",
@@ -43,7 +46,9 @@ import Testing
     #expect(
       delegates.contains(
         "\nExecStart=/usr/bin/tribunectl delegate --directory=/opt/etc/tribune/delegates.d\n"))
-    #expect(!(unit + delegates).contains("dir@"))
+    let logind = try folder.read("root/usr/lib/systemd/system/tribune-logind.service")
+    #expect(logind.contains("\nExecStart=/usr/bin/tribune-logind --config=/opt/etc/tribune\n"))
+    #expect(!(unit + delegates + logind).contains("dir@"))
   }
 
   @Test("installs every example, with the folders filled in") func examples() throws {
@@ -59,7 +64,8 @@ import Testing
     #expect(
       Set(files) == [
         "tribune", "tribune/tribuned.conf", "tribune/tribuned.conf.d", "tribune/delegates.d",
-        "tribune/protocols.d", "tribune/policy.d", "tribune/policy.d/50-default.policy",
+        "tribune/protocols.d", "tribune/policy.d", "tribune/policy.d/50-default.policy", "tribune/logind.conf",
+        "tribune/logind.conf.d", "tribune/signals.conf", "tribune/signals.conf.d",
       ])
   }
 
@@ -67,7 +73,7 @@ import Testing
     "leaves the administrator's files alone, and so does uninstall",
     arguments: [
       "tribuned.conf", "delegates.d/host.shouldReboot/10-backup", "protocols.d/view.protocol",
-      "policy.d/50-default.policy",
+      "policy.d/50-default.policy", "logind.conf", "signals.conf",
     ])
   func keeps(_ name: String) async throws {
     let file = "root/etc/tribune/\(name)"

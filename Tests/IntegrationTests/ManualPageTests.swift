@@ -11,7 +11,7 @@ import Testing
     try await folder.make("install")
   }
 
-  private static let pages = ["man1/tribunectl.1"] + configured + ["man7/tribune-varlink.7"]
+  private static let pages = ["man1/tribunectl.1"] + configured + ["man7/tribune-varlink.7", "man8/tribune-logind.8"]
   private static let configured = ["man8/tribuned.8", "man5/tribuned.conf.5", "man5/tribune-policy.5"]
   private static let readable = ["LC_ALL": "C.UTF-8", "MANWIDTH": "1000", "MAN_KEEP_FORMATTING": ""]
 
@@ -92,9 +92,12 @@ import Testing
     try FinishedProgram([try Programs.path(of: "tribunectl"), "verify"] + files).expect(0, errors: "")
   }
 
-  @Test("tribuned(8) has the options that tribuned has") func daemon() throws {
-    let help = try FinishedProgram.tribuned(["--help"]).output
-    let listed = try read(Self.pages[1]).matches(of: /(?m)^       (--[a-z-]+)/).map { String($0.1) }
+  @Test(
+    "the pages of the services have the options that these have",
+    arguments: [("tribuned", "man8/tribuned.8"), ("tribune-logind", "man8/tribune-logind.8")])
+  func services(program: String, page: String) throws {
+    let help = try FinishedProgram([try Programs.path(of: program), "--help"]).output
+    let listed = try read(page).matches(of: /(?m)^       (--[a-z-]+)/).map { String($0.1) }
     #expect(listed == help.matches(of: /(?m)^  (--[a-z-]+)/).map { String($0.1) })
     #expect(!listed.isEmpty)
   }

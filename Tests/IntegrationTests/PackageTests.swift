@@ -64,7 +64,8 @@ import Testing
   @Test(
     "has each file where Debian has it",
     arguments: [
-      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/lib/systemd/user/tribuned.service",
+      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind", "usr/share/man/man8/tribune-logind.8.gz",
+      "usr/lib/systemd/user/tribuned.service",
       "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
       "usr/lib/systemd/catalog/tribune.catalog", "etc/tribune/tribuned.conf", "etc/tribune/tribuned.conf.d",
       "etc/tribune/delegates.d", "etc/tribune/protocols.d", "usr/share/man/man1/tribunectl.1.gz",
@@ -83,7 +84,7 @@ import Testing
 
   @Test(
     "has the units of the system",
-    arguments: ["tribuned.service", "tribuned.socket", "tribune-delegates.service"])
+    arguments: ["tribuned.service", "tribuned.socket", "tribune-delegates.service", "tribune-logind.service"])
   func units(_ unit: String) async throws {
     let package = try await Self.built.value
     // The folder depends on the distribution's version.
@@ -97,7 +98,11 @@ import Testing
   @Test("has its configuration as conffiles, and no policy that allows everything among them")
   func conffiles() async throws {
     let files = try await Self.built.value.read("control/conffiles").split(separator: "\n").sorted()
-    #expect(files == ["/etc/tribune/policy.d/50-default.policy", "/etc/tribune/tribuned.conf"])
+    #expect(
+      files == [
+        "/etc/tribune/logind.conf", "/etc/tribune/policy.d/50-default.policy", "/etc/tribune/signals.conf",
+        "/etc/tribune/tribuned.conf",
+      ])
   }
 
   @Test("has the Python client in a package of its own") func pythonPackage() async throws {

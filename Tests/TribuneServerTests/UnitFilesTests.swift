@@ -46,7 +46,7 @@ struct UnitFilesTests {
 
   private static let units = [
     "tribuned.service", "tribuned.socket", "tribuned-varlink.socket", "tribuned-keeper.service",
-    "tribuned-keeper.socket", "tribune-delegates.service", "user/tribuned.service", "user/tribuned.socket",
+    "tribuned-keeper.socket", "tribune-delegates.service", "tribune-logind.service", "user/tribuned.service", "user/tribuned.socket",
     "user/tribuned-varlink.socket",
   ]
 
@@ -58,7 +58,7 @@ struct UnitFilesTests {
       try folder.write(
         unit, text.replacing("@bindir@", with: folder.path).replacing("@confdir@", with: folder.path))
     }
-    for program in ["tribuned", "tribunectl"] {
+    for program in ["tribuned", "tribunectl", "tribune-logind"] {
       try FileManager.default.createSymbolicLink(
         atPath: "\(folder.path)/\(program)", withDestinationPath: "/bin/true")
     }
@@ -120,7 +120,7 @@ struct UnitFilesTests {
   }
 
   @Test(
-    "keep the exposure of the system's daemons low", arguments: [("tribuned", 8), ("tribuned-keeper", 4)])
+    "keep the exposure of the system's daemons low", arguments: [("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 40)])
   func exposure(daemon: String, tenths: Int) throws {
     let run = try security(of: "\(daemon).service", threshold: tenths).run
     #expect(run.status == 0, "\(run.output)")
@@ -187,6 +187,14 @@ struct UnitFilesTests {
           "ProtectSystem=full", "NoNewPrivileges=yes", "Restart=on-failure",
           "ExecStart=@bindir@/tribunectl delegate --directory=@confdir@/delegates.d",
         ], ["PrivateNetwork=", "PrivateTmp=", "ProtectProc=", "PrivateUsers=", "DynamicUser="]
+      ),
+      // It sees the processes that have locks, and the terminals. Whatever ends it, nothing stays masked.
+      (
+        "tribune-logind.service",
+        [
+          "Type=notify", "Requires=tribuned.socket", "Restart=always", "FileDescriptorStoreMax=16",
+          "ExecStopPost=@bindir@/tribune-logind --unmask --config=@confdir@", "RuntimeDirectory=tribune-logind",
+        ], ["PrivateDevices=", "ProtectProc=", "PrivateUsers=", "DynamicUser=", "User="]
       ),
     ] as [(String, [Substring], [String])])
   func settings(of unit: String, present: [Substring], absent: [String]) throws {

@@ -4,6 +4,9 @@ import Glibc
 
 /// Waiting for one socket, or for another thread's wakeup.
 package enum Poll {
+  /// The event of poll(2) that there is space to write, for libraries that say what they wait for.
+  package static let outputEvent = CInt(POLLOUT)
+
   package struct Ready: Sendable {
     /// There is something to read, or the peer is gone, which reading reports.
     package let isReadable: Bool

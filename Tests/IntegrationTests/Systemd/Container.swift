@@ -22,18 +22,28 @@ final class Container: ServedBus {
   /// What it wrote to disk; still there when it has ended.
   private var written: String { "\(folder.path)/memory/upper" }
 
+  /// The release whose systemd it has.
+  enum Release: CaseIterable {
+    /// This machine's own.
+    case own
+    /// A later one.
+    case newer
+  }
+
   /// Boots one.
   ///
   /// - Parameters:
+  ///   - release: the release of its distribution.
   ///   - enabled: the units that are enabled.
   ///   - hasTribune: whether Tribune is installed.
   ///   - files: further files that are there when it boots: texts by their paths.
   ///   - programs: further executable files.
   init(
-    enabled: [String] = ["tribuned.socket"], hasTribune: Bool = true, files: [String: String] = [:],
+    _ release: Release = .own, enabled: [String] = ["tribuned.socket"], hasTribune: Bool = true, files: [String: String] = [:],
     programs: [String: String] = [:]
   ) throws {
     let parent = try Self.given("TRIBUNE_CONTAINER_FOLDER")
+    let tree = try Self.given(release == .own ? "TRIBUNE_CONTAINER_TREE" : "TRIBUNE_NEWER_TREE")
     let installed = try hasTribune ? [Self.given("TRIBUNE_CONTAINER_INSTALLED")] : []
     folder = try TestFolder(named: "\(parent)/\(UInt32.random(in: .min ... .max))")
     let notifications = try NotifySocket(path: "\(folder.path)/notify")
@@ -45,7 +55,7 @@ final class Container: ServedBus {
     }
     nspawn = try RunningProgram(
       [Script.repository.path + "/tools/systemd-container", folder.path]
-        + own + installed + [Self.given("TRIBUNE_CONTAINER_TREE"), "--"] + enabled,
+        + own + installed + [tree, "--"] + enabled,
       environment: ["NOTIFY_SOCKET": notifications.address])
     do {
       var leader: Int32?

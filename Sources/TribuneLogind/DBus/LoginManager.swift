@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+
+/// logind, as org.freedesktop.login1(5) describes it.
+struct LoginManager {
+  nonisolated static let service = "org.freedesktop.login1"
+  nonisolated static let interface = "\(service).Manager"
+  nonisolated private static let path = "/org/freedesktop/login1"
+
+  private let bus: DBusConnection
+
+  init(_ bus: DBusConnection) { self.bus = bus }
+
+  private func method(_ name: String) -> DBusMethod {
+    DBusMethod(destination: Self.service, path: Self.path, interface: Self.interface, name: name)
+  }
+
+  /// Takes a lock, which lasts until its descriptor is closed everywhere.
+  func inhibit(
+    _ lock: HostQuestion.Lock, mode: String, _ text: LockText
+  ) async throws(DBusError) -> DBusDescriptor {
+    let reply = try await bus.call(
+      method("Inhibit"), .string(lock.rawValue), .string(text.who), .string(text.why), .string(mode))
+    guard case .descriptor(let lock)? = reply.values.first else { throw .unexpected("Inhibit") }
+    return lock
+  }
+
+  /// The locks of all programs.
+  func inhibitors() async throws(DBusError) -> [Inhibitor] {
+    let reply = try await bus.call(method("ListInhibitors"))
+    guard case .list(let entries)? = reply.values.first else { throw .unexpected("ListInhibitors") }
+    return entries.compactMap { entry in
+      guard case .list(let fields) = entry, fields.count == 6, case .string(let what) = fields[0],
+        case .string(let who) = fields[1], case .string(let why) = fields[2],
+        case .string(let mode) = fields[3],
+        case .unsigned(let uid) = fields[4], case .unsigned(let pid) = fields[5]
+      else { return nil }
+      return Inhibitor(
+        what: what, who: who, why: why, mode: mode, uid: UInt32(clamping: uid), pid: UInt32(clamping: pid))
+    }
+  }
+
+  /// A shutdown that logind has been asked for.
+  struct Schedule: Equatable, Sendable {
+    /// `reboot`, `poweroff` and so on.
+    var action: String
+    /// Microseconds since 1970, UTC; 0 for at once.
+    var time: UInt64
+  }
+
+  /// The shutdown that is scheduled or under way; nil if there is none.
+  func scheduledShutdown() async throws(DBusError) -> Schedule? {
+    guard case .list(let fields) = try await property("ScheduledShutdown"), fields.count == 2,
+      case .string(let action) = fields[0], case .unsigned(let time) = fields[1]
+    else { throw .unexpected("ScheduledShutdown") }
+    return action.isEmpty ? nil : Schedule(action: action, time: time)
+  }
+
+  /// How long a delay lock can delay.
+  func delayMax() async throws(DBusError) -> Duration {
+    guard case .unsigned(let microseconds) = try await property("InhibitDelayMaxUSec") else {
+      throw .unexpected("InhibitDelayMaxUSec")
+    }
+    return .microseconds(Int64(clamping: microseconds))
+  }
+
+  /// Whether the host is about to go down, or to sleep.
+  func isPreparing(for lock: HostQuestion.Lock) async throws(DBusError) -> Bool {
+    let name = lock == .shutdown ? "PreparingForShutdown" : "PreparingForSleep"
+    guard case .bool(let isPreparing) = try await property(name) else { throw .unexpected(name) }
+    return isPreparing
+  }
+
+  /// - Returns: whether there was one to cancel.
+  func cancelScheduledShutdown() async throws(DBusError) -> Bool {
+    let reply = try await bus.call(method("CancelScheduledShutdown"))
+    return reply.values.first == .bool(true)
+  }
+
+  private func property(_ name: String) async throws(DBusError) -> DBusValue {
+    let get = DBusMethod(
+      destination: Self.service, path: Self.path, interface: "org.freedesktop.DBus.Properties", name: "Get")
+    guard let value = try await bus.call(get, .string(Self.interface), .string(name)).values.first else {
+      throw .unexpected(name)
+    }
+    return value
+  }
+
+  // MARK: Signals
+
+  /// Calls `handle` with whether the host is about to go down or to sleep, or is not any more.
+  func onPreparing(
+    for lock: HostQuestion.Lock, _ handle: @escaping (Bool) -> Void
+  ) throws(Errno) -> DBusConnection.Match {
+    let member = lock == .shutdown ? "PrepareForShutdown" : "PrepareForSleep"
+    let rule = "type='signal',sender='\(Self.service)',interface='\(Self.interface)',member='\(member)'"
+    return try bus.match(rule) { signal in
+      if case .bool(let isPreparing)? = signal.values.first { handle(isPreparing) }
+    }
+  }
+
+  /// Calls `handle` when logind has been started, or has ended.
+  func onOwnerChange(_ handle: @escaping (_ isThere: Bool) -> Void) throws(Errno) -> DBusConnection.Match {
+    let rule = """
+      type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(Self.service)'
+      """
+    return try bus.match(rule) { signal in
+      if signal.values.count == 3, case .string(let owner) = signal.values[2] { handle(!owner.isEmpty) }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneService
+import TribuneSystem
+import TribuneWire
+
+/// The locks that other programs have taken, as holds on the bus. Each hold names the process and the user of the lock.
+final class ForeignInhibitors {
+  private struct Key: Hashable {
+    var question: HostQuestion
+    var inhibitor: Inhibitor
+    /// Programs can take the same lock twice.
+    var copy: Int
+  }
+
+  private var holds: [Key: Tribune.Hold] = [:]
+
+  init() {}
+
+  var count: Int { Set(holds.keys.map(\.inhibitor)).count }
+
+  /// Holds exactly what these inhibitors block.
+  ///
+  /// - Parameter own: the processes whose locks stand for holds on the bus.
+  func update(_ inhibitors: [Inhibitor], own: Set<UInt32>, on bus: Connection) async throws(TribuneError) {
+    var wanted: Set<Key> = []
+    for inhibitor in inhibitors where !(inhibitor.uid == 0 && own.contains(inhibitor.pid)) {
+      for question in inhibitor.questions {
+        var key = Key(question: question, inhibitor: inhibitor, copy: 0)
+        while !wanted.insert(key).inserted { key.copy += 1 }
+      }
+    }
+    for (key, hold) in holds where !wanted.contains(key) {
+      holds[key] = nil
+      try await hold.release()
+    }
+    for key in wanted where holds[key] == nil { holds[key] = try await Self.hold(key, on: bus) }
+  }
+
+  /// Forgets the holds, which have ended with their connection.
+  func forget() { holds = [:] }
+
+  private static func hold(_ key: Key, on bus: Connection) async throws(TribuneError) -> Tribune.Hold {
+    let inhibitor = key.inhibitor
+    let why = inhibitor.why.isEmpty ? "it gives no reason" : inhibitor.why
+    return try await bus.hold(
+      key.question.name, why: why,
+      label: "logind:\(inhibitor.who)".limited(to: WireLimits.labelLength), isLast: false,
+      for: identity(inhibitor))
+  }
+
+  private static func identity(_ inhibitor: Inhibitor) -> PeerIdentity {
+    let pid = Int32(clamping: inhibitor.pid)
+    return PeerIdentity(
+      pid: inhibitor.pid, uid: inhibitor.uid, gid: PeerIdentity.unknownUser,
+      process: ProcessFacts.name(of: pid), units: PeerUnits(of: pid))
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A question about the whole host that logind's machinery can be kept from acting on.
+nonisolated package enum HostQuestion: CaseIterable, Sendable {
+  case reboot, powerOff, halt, suspend, hibernate
+
+  /// The name of the query.
+  package var name: String {
+    switch self {
+    case .reboot: "host.shouldReboot"
+    case .powerOff: "host.shouldPowerOff"
+    case .halt: "host.shouldHalt"
+    case .suspend: "host.shouldSuspend"
+    case .hibernate: "host.shouldHibernate"
+    }
+  }
+
+  /// What logind can block for it. It knows no difference between a reboot and a power off.
+  package var lock: Lock {
+    switch self {
+    case .reboot, .powerOff, .halt: .shutdown
+    case .suspend, .hibernate: .sleep
+    }
+  }
+
+  /// The targets that systemd starts for it.
+  package var targets: [String] {
+    switch self {
+    case .reboot: ["reboot.target", "kexec.target"]
+    case .powerOff: ["poweroff.target"]
+    case .halt: ["halt.target"]
+    case .suspend: ["suspend.target"]
+    case .hibernate: ["hibernate.target", "hybrid-sleep.target", "suspend-then-hibernate.target"]
+    }
+  }
+
+  /// The questions before an action of logind's, as `ScheduledShutdown` and PrepareForShutdownWithMetadata name it; none
+  /// for an action that is only rehearsed. A halted host is as unreachable as one without power, so both are asked.
+  package static func before(action: String) -> [HostQuestion] {
+    switch action {
+    case "reboot", "kexec", "soft-reboot": [.reboot]
+    case "poweroff": [.powerOff]
+    case "halt": [.halt, .powerOff]
+    default: []
+    }
+  }
+
+  /// What logind's locks are about (`systemd-inhibit --what=`).
+  package enum Lock: String, CaseIterable, Sendable {
+    case shutdown, sleep
+
+    package var questions: [HostQuestion] { HostQuestion.allCases.filter { $0.lock == self } }
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneSystem
+import TribuneWire
+
+/// This program's own locks of logind: those that block while there are objections on the bus, and those that delay what
+/// is about to happen.
+///
+/// The service manager has a copy of each, so a lock outlives this process if that is killed. The next process takes its
+/// own locks before it drops those.
+final class LogindLocks {
+  /// What a lock is for.
+  private struct Kind: Hashable {
+    var lock: HostQuestion.Lock
+    var mode: String
+
+    static func block(_ lock: HostQuestion.Lock) -> Kind { Kind(lock: lock, mode: "block") }
+    static func delay(_ lock: HostQuestion.Lock) -> Kind { Kind(lock: lock, mode: "delay") }
+  }
+
+  private struct Held {
+    var descriptor: DBusDescriptor
+    /// Its name in the store.
+    var name: String
+    var text: LockText
+  }
+
+  private static let delayText = LockText([
+    Objection(who: "Tribune", why: "Observers of the bus get ready")
+  ])
+
+  private let store: DescriptorStore
+  private var held: [Kind: Held] = [:]
+  private var lastNumber = 0
+  /// The processes that took the locks which were inherited and not yet dropped.
+  private(set) var formerProcesses: Set<UInt32> = []
+
+  init(store: DescriptorStore) {
+    self.store = store
+    formerProcesses = Set(store.inheritedNames.compactMap { Self.process(inName: $0) })
+  }
+
+  /// The names of locks say which process has taken them, because logind lists them under that: `block-shutdown.PID.N`.
+  private static func process(inName name: String) -> UInt32? {
+    let parts = name.split(separator: ".")
+    return parts.count == 3 ? UInt32(parts[1]) : nil
+  }
+
+  /// The lock that blocks; nil if there is none.
+  func blocking(_ lock: HostQuestion.Lock) -> LockText? { held[.block(lock)]?.text }
+
+  /// Blocks with this text, or no more. There is no moment in between at which nothing blocks.
+  func block(
+    _ lock: HostQuestion.Lock, _ text: LockText?, at logind: LoginManager
+  ) async throws(DBusError) {
+    guard let text else { return release(.block(lock)) }
+    guard held[.block(lock)]?.text != text else { return }
+    try await take(.block(lock), text, at: logind)
+  }
+
+  /// Delays what is about to happen, from the next time on.
+  func delay(_ lock: HostQuestion.Lock, at logind: LoginManager) async throws(DBusError) {
+    guard held[.delay(lock)] == nil else { return }
+    try await take(.delay(lock), Self.delayText, at: logind)
+  }
+
+  /// Lets it happen.
+  func endDelay(_ lock: HostQuestion.Lock) { release(.delay(lock)) }
+
+  /// Takes every lock anew, as far as possible, for a logind that may not know the old ones.
+  func renew(at logind: LoginManager) async throws(DBusError) {
+    for (kind, lock) in held { try await take(kind, lock.text, at: logind) }
+  }
+
+  /// Releases all that block: nothing on the bus is known any more.
+  func endBlocking() { for lock in HostQuestion.Lock.allCases { release(.block(lock)) } }
+
+  /// Drops what an earlier process had, once this one has locks of its own.
+  func dropFormer() {
+    for name in store.inheritedNames { store.drop(name) }
+    formerProcesses = []
+  }
+
+  private func take(_ kind: Kind, _ text: LockText, at logind: LoginManager) async throws(DBusError) {
+    let descriptor = try await logind.inhibit(kind.lock, mode: kind.mode, text)
+    lastNumber += 1
+    let name = "\(kind.mode)-\(kind.lock.rawValue).\(ThisProcess.id).\(lastNumber)"
+    store.store(descriptor.descriptor, as: name)
+    release(kind)
+    held[kind] = Held(descriptor: descriptor, name: name, text: text)
+  }
+
+  private func release(_ kind: Kind) {
+    // The last reference, so that this closes the descriptor.
+    if let lock = held.removeValue(forKey: kind) { store.drop(lock.name) }
+  }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+import TribuneWire
+
+/// Messages for the operator on standard error, with their level in front where the journal reads them (sd-daemon(3)).
+nonisolated enum ServiceLog {
+  private static let isJournal = Environment.value(of: "JOURNAL_STREAM") != nil
+
+  static func error(_ message: String) { write(3, message) }
+  static func warning(_ message: String) { write(4, message) }
+  static func notice(_ message: String) { write(5, message) }
+  static func info(_ message: String) { write(6, message) }
+
+  private static func write(_ level: Int, _ message: String) {
+    // A line that nobody reads is left out: nothing waits for it.
+    _ = StandardError.writeLineAtOnce((isJournal ? "<\(level)>" : "tribune-logind: ") + message.escaped)
+  }
+}

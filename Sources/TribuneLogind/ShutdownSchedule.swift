@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneSystem
+
+/// Asks about a shutdown that somebody has scheduled, when it is set and again a minute before, and cancels it on a veto.
+final class ShutdownSchedule {
+  private static let secondQuestion = Duration.seconds(60)
+
+  private var current: LoginManager.Schedule?
+  private var reminder: Task<Void, Never>?
+
+  init() {}
+
+  /// Looks at what logind has scheduled now.
+  func update(on bus: Connection, at logind: LoginManager) async {
+    let schedule: LoginManager.Schedule?
+    do throws(DBusError) {
+      schedule = try await logind.scheduledShutdown()
+    } catch {
+      return ServiceLog.warning("cannot look for a scheduled shutdown: \(error)")
+    }
+    // One that has no time is under way.
+    guard schedule != current, schedule?.time != 0 else { return }
+    current = schedule
+    reminder?.cancel()
+    reminder = nil
+    guard let schedule, !HostQuestion.before(action: schedule.action).isEmpty else { return }
+    await ask(about: schedule, on: bus, at: logind)
+    let wait = Self.remaining(until: schedule) - Self.secondQuestion
+    guard current == schedule, wait > .zero else { return }
+    reminder = Task {
+      do {
+        try await Task.sleep(for: wait)
+      } catch {
+        return
+      }
+      await ask(about: schedule, on: bus, at: logind)
+    }
+  }
+
+  /// Forgets what was asked, so that the next bus is asked anew.
+  func forget() {
+    current = nil
+    reminder?.cancel()
+    reminder = nil
+  }
+
+  private static func remaining(until schedule: LoginManager.Schedule) -> Duration {
+    let now = SystemClock.wallMicroseconds
+    return .microseconds(Int64(clamping: schedule.time) - Int64(clamping: now))
+  }
+
+  private func ask(about schedule: LoginManager.Schedule, on bus: Connection, at logind: LoginManager) async {
+    let seconds = max(0, Self.remaining(until: schedule).components.seconds)
+    let userInfo = JSONValue.object([
+      ("action", .string(schedule.action)), ("inSeconds", .integer(Int(seconds))),
+    ])
+    do {
+      for question in HostQuestion.before(action: schedule.action) {
+        let verdict = try await bus.ask(question.name, userInfo: UserInfo(userInfo.compactBytes), mode: .all)
+        guard current == schedule else { return }
+        guard !verdict.isAllowed else { continue }
+        return await cancel(schedule, because: Objection.all(in: verdict), of: question, at: logind)
+      }
+      ServiceLog.notice("the \(schedule.action) in \(seconds) s may happen: there is no veto")
+    } catch {
+      ServiceLog.warning(
+        "the \(schedule.action) in \(seconds) s stays scheduled, because nobody could be asked: \(error)")
+    }
+  }
+
+  private func cancel(
+    _ schedule: LoginManager.Schedule, because objections: [Objection], of question: HostQuestion,
+    at logind: LoginManager
+  ) async {
+    do throws(DBusError) {
+      guard try await logind.cancelScheduledShutdown() else { return }
+    } catch {
+      return ServiceLog.error("cannot cancel the \(schedule.action), in spite of a veto: \(error)")
+    }
+    if current == schedule { forget() }
+    let lines = objections.map { "  \($0.who): \($0.why)" }
+    ServiceLog.notice("cancelled the \(schedule.action), because of a veto of \(question.name)")
+    for line in lines { ServiceLog.notice(line) }
+    await Wall.write(
+      (["The scheduled \(schedule.action) was cancelled by a veto:"] + lines).joined(separator: "\n"))
+  }
+}
+
+/// wall(1), which writes to everybody's terminal.
+private enum Wall {
+  static func write(_ message: String) async {
+    do throws(Errno) {
+      let wall = try ChildProcess(
+        ["wall"].map { Array($0.utf8) }, input: .bytes(Array("\(message)\n".utf8)),
+        output: .captured(limit: 4096),
+        leadsGroup: false, signalMask: SignalMask([]))
+      _ = await wall.ended()
+    } catch {
+      ServiceLog.warning("nobody was told by wall(1): \(error)")
+    }
+  }
+}

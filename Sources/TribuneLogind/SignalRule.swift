@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// A D-Bus signal that becomes a notification: a section of signals.conf.
+nonisolated package struct SignalRule: Equatable, Sendable {
+  package var interface: String
+  package var member: String
+  /// The name of the service that sends it. Signals of others are ignored, because every process can send any.
+  package var sender: String
+  /// Nil for any.
+  package var path: String?
+  /// The name of the notification; nil in a section that does not say one.
+  package var post: String?
+  package var object = ""
+  package var isRetained = false
+
+  /// - Parameter signal: `INTERFACE.MEMBER`.
+  /// - Returns: nil if it is not of that form.
+  package init?(signal: String) {
+    let parts = signal.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count >= 3, signal.utf8.count <= 255, parts.allSatisfy(Self.isElement) else { return nil }
+    interface = parts.dropLast().joined(separator: ".")
+    member = String(parts[parts.count - 1])
+    sender = parts.dropLast(2).joined(separator: ".")
+  }
+
+  private static func isElement(_ part: Substring) -> Bool {
+    guard let first = part.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
+      return false
+    }
+    return part.utf8.allSatisfy(isWordByte)
+  }
+
+  private static func isWordByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
+  /// Whether a text can stand in a rule between quotes as the name of a service or the path of an object.
+  package static func isPlain(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= 255
+      && text.utf8.allSatisfy {
+        isWordByte($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "-")
+          || $0 == UInt8(ascii: ":")
+      }
+  }
+
+  /// The rule for D-Bus.
+  package var match: String {
+    "type='signal',sender='\(sender)',interface='\(interface)',member='\(member)'"
+      + (path.map { ",path='\($0)'" } ?? "")
+  }
+}

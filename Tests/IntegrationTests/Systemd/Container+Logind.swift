@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+extension Container {
+  static let logindUnit = "tribune-logind.service"
+
+  /// Boots a machine with tribune-logind, and returns when that has reached the bus and logind.
+  ///
+  /// - Parameters:
+  ///   - settings: lines of `[Logind]`.
+  ///   - files: further files that are there when it boots.
+  static func withLogind(
+    _ release: Release = .own, settings: [String] = [], files: [String: String] = [:]
+  ) throws -> Container {
+    var files = files
+    files["/etc/tribune/logind.conf.d/test.conf"] = (["[Logind]"] + settings).joined(separator: "\n") + "\n"
+    files["/etc/systemd/journald.conf.d/test.conf"] = "[Journal]\nStorage=persistent\n"
+    let machine = try Container(release, enabled: ["tribuned.socket", logindUnit], files: files)
+    try machine.does("systemctl", "start", logindUnit)
+    return machine
+  }
+
+  /// Waits until tribune-logind has logged this.
+  func waitForLogind(_ message: String) throws {
+    try waitForEntry("_SYSTEMD_UNIT=\(Self.logindUnit)") { $0["MESSAGE"] as? String == message }
+  }
+
+  /// What tribune-logind logged while it ran, once the machine is off.
+  func logindMessagesLeft() throws -> [String] {
+    try journalLeft("_SYSTEMD_UNIT=\(Self.logindUnit)").compactMap { $0["MESSAGE"] as? String }
+  }
+
+  /// A lock that logind lists.
+  struct Lock: Equatable {
+    var what: String
+    var who: String
+    var why: String
+    var uid: Int
+  }
+
+  /// The locks that block.
+  func blocks() throws -> [Lock] {
+    let reply = try jsonObject(
+      does(
+        "busctl", "call", "--json=short", "org.freedesktop.login1", "/org/freedesktop/login1",
+        "org.freedesktop.login1.Manager", "ListInhibitors"))
+    let locks = (reply["data"] as? [[[Any]]])?.first ?? []
+    return locks.filter { $0[3] as? String == "block" }.map { lock in
+      Lock(
+        what: lock[0] as? String ?? "", who: lock[1] as? String ?? "", why: lock[2] as? String ?? "",
+        uid: lock[4] as? Int ?? -1)
+    }
+  }
+
+  /// The action that logind has scheduled; empty if there is none.
+  func scheduledShutdown() throws -> String {
+    let property = try jsonObject(
+      does(
+        "busctl", "get-property", "--json=short", "org.freedesktop.login1", "/org/freedesktop/login1",
+        "org.freedesktop.login1.Manager", "ScheduledShutdown"))
+    return (property["data"] as? [Any])?.first as? String ?? "?"
+  }
+
+  /// The units that are masked at run time.
+  func masked() throws -> [String] {
+    try does("find", "/run/systemd/system", "-lname", "/dev/null", "-printf", "%f\n").split(separator: "\n")
+      .map(String.init).sorted()
+  }
+}

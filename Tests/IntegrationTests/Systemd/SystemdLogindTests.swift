@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// Vetoes on the bus are locks of logind, and locks of logind are holds on the bus.
+@Suite("Locks of logind and holds", .timeLimit(.minutes(5)))
+struct SystemdLogindTests {
+  @Test("a hold refuses a reboot by root, and systemctl says who holds and why", arguments: Container.Release.allCases)
+  func hold(on release: Container.Release) throws {
+    let machine = try Container.withLogind(release)
+    let hold = try machine.staying("hold", "host.shouldReboot", "--label=backup", "--why=backup at 40 %")
+    try machine.waitForLogind("blocking shutdown: backup: backup at 40 %")
+    // Before 257, a lock binds root only if root wants that.
+    let refusal = try machine.run("systemctl", "reboot", "--check-inhibitors=yes")
+    #expect(refusal.status != 0)
+    let text = refusal.output + refusal.errors
+    #expect(text.contains("\"backup\"") && text.contains("\"backup at 40 %\""), "\(text)")
+    if release == .newer { #expect(try machine.run("systemctl", "reboot").status != 0) }
+    // What stands for holds is not held again.
+    #expect(try machine.does("tribunectl", "holds", "-j").split(separator: "\n").count == 1)
+    hold.signal(SIGKILL)
+    try machine.waitForLogind("not blocking shutdown any more")
+    #expect(try machine.blocks() == [])
+  }
+
+  @Test("a lock says which holds there are, of whatever user")
+  func holds() throws {
+    let machine = try Container.withLogind()
+    try machine.write("allow hold host.** user:ann\n", to: "/etc/tribune/policy.d/60-ann.policy")
+    let uid = try machine.addUser("ann")
+    try machine.does("systemctl", "reload", "tribuned.service")
+    try machine.waitForMessage("the configuration was read again", of: "tribuned.service")
+    let one = try machine.start(
+      as: "ann", uid, "tribunectl", "--system", "hold", "host.**", "--label=one", "--why=first")
+    try machine.waitForLogind("blocking sleep: one: first")
+    let two = try machine.staying("hold", "host.shouldPowerOff", "--label=two", "--why=second")
+    try machine.waitForLogind("blocking shutdown: one, two: one: first; two: second")
+    #expect(
+      try machine.blocks() == [
+        Container.Lock(what: "sleep", who: "one", why: "first", uid: 0),
+        Container.Lock(what: "shutdown", who: "one, two", why: "one: first; two: second", uid: 0),
+      ])
+    one.signal(SIGKILL)
+    try machine.waitForLogind("blocking shutdown: two: second")
+    try machine.waitForLogind("not blocking sleep any more")
+    #expect(try machine.blocks() == [Container.Lock(what: "shutdown", who: "two", why: "second", uid: 0)])
+    withExtendedLifetime(two) {}
+  }
+
+  @Test("a required delegate that is missing blocks; a hold for one object does not")
+  func required() throws {
+    let machine = try Container.withLogind(files: [
+      "/etc/tribune/tribuned.conf.d/required.conf":
+        "[Query \"host.shouldSuspend\"]\nRequireDelegate=label:desktop\n"
+    ])
+    let other = try machine.staying("hold", "host.shouldReboot", "--object=vm/1", "--why=other")
+    try machine.waitForLogind("blocking sleep: label:desktop: required, and not attached")
+    #expect(try machine.blocks().map(\.what) == ["sleep"])
+    let delegate = try machine.staying("delegate", "host.shouldSuspend", "--label=desktop", "--approve")
+    try machine.waitForLogind("not blocking sleep any more")
+    withExtendedLifetime((other, delegate)) {}
+  }
+
+  @Test(
+    "another program's lock is a hold with its user and its process, in lists and verdicts",
+    arguments: Container.Release.allCases)
+  func foreign(on release: Container.Release) throws {
+    let machine = try Container.withLogind(release)
+    // polkit decides whether a user may block.
+    try machine.write(
+      """
+      polkit.addRule(function(action, subject) {
+        if (action.id.startsWith("org.freedesktop.login1.inhibit") && subject.user == "ann") return polkit.Result.YES;
+      });
+
+      """, to: "/etc/polkit-1/rules.d/10-ann.rules")
+    try machine.does("useradd", "ann")
+    let uid = try machine.does("id", "--user", "ann")
+    let taken = try machine.staying("observe", "tribune.hold.didTake", "-N", "3")
+    let lock = try machine.start(
+      as: "ann", uid, "systemd-inhibit", "--what=shutdown", "--who=packager", "--why=an upgrade runs", "sleep",
+      "infinity")
+    try #require(taken.status() == 0)
+    let holds = try machine.does("tribunectl", "holds", "-j").split(separator: "\n").map { try jsonObject($0) }
+    #expect(
+      Set(holds.map { $0["name"] as? String }) == ["host.shouldReboot", "host.shouldPowerOff", "host.shouldHalt"])
+    let pid = try machine.does("pgrep", "-x", "systemd-inhibit")
+    for hold in holds {
+      #expect(hold["label"] as? String == "logind:packager" && hold["why"] as? String == "an upgrade runs")
+      #expect(hold["pid"] as? Int == Int(pid) && hold["uid"] as? Int == Int(uid))
+      #expect(hold["process"] as? String == "systemd-inhibit")
+    }
+    let verdict = try machine.run("tribunectl", "ask", "host.shouldReboot")
+    #expect(verdict.status == 1)
+    #expect(verdict.output.contains("logind:packager") && verdict.output.contains("an upgrade runs"))
+    #expect(try machine.does("tribunectl", "explain", "host.shouldHalt").contains("logind:packager"))
+    let released = try machine.staying("observe", "tribune.hold.didRelease", "-N", "3")
+    lock.signal(SIGKILL)
+    try #require(released.status() == 0)
+    #expect(try machine.run("tribunectl", "ask", "host.shouldReboot").status == 0)
+  }
+
+  @Test("with Probe=, logind is blocked while a delegate without a hold would veto")
+  func probe() throws {
+    let machine = try Container.withLogind(settings: ["Probe=1s"])
+    let delegate = try machine.staying(
+      "delegate", "host.shouldReboot", "--label=db", "--veto=the replica is not in sync")
+    try machine.waitForLogind("blocking shutdown: db: the replica is not in sync")
+    delegate.signal(SIGKILL)
+    try machine.waitForLogind("not blocking shutdown any more")
+  }
+
+  @Test("with Enforce=mask, systemd starts no target of what is vetoed, and all others")
+  func mask() throws {
+    let machine = try Container.withLogind(settings: ["Enforce=mask"])
+    // What the administrator has masked stays masked.
+    try machine.does("systemctl", "mask", "--runtime", "suspend.target")
+    let hold = try machine.staying("hold", "host.shouldReboot", "host.shouldSuspend", "--label=backup", "--why=now")
+    try machine.waitForLogind("masked: kexec.target reboot.target")
+    #expect(try machine.masked() == ["kexec.target", "reboot.target", "suspend.target"])
+    let refusal = try machine.run("systemctl", "start", "reboot.target")
+    #expect(refusal.status != 0 && refusal.errors.contains("masked"), "\(refusal.errors)")
+    // It is masked again when the next process is ready.
+    try machine.restart(Container.logindUnit, by: "KILL")
+    #expect(try machine.masked() == ["kexec.target", "reboot.target", "suspend.target"])
+    try machine.does("systemctl", "stop", Container.logindUnit)
+    #expect(try machine.masked() == ["suspend.target"])
+    try machine.does("systemctl", "start", Container.logindUnit)
+    #expect(try machine.masked() == ["kexec.target", "reboot.target", "suspend.target"])
+    hold.signal(SIGKILL)
+    try machine.waitForLogind("nothing is masked any more")
+    #expect(try machine.masked() == ["suspend.target"])
+  }
+
+  @Test("a reload takes other settings, and keeps the old ones if there is an error")
+  func reload() throws {
+    let machine = try Container.withLogind()
+    let hold = try machine.staying("hold", "host.shouldPowerOff", "--label=backup", "--why=now")
+    try machine.waitForLogind("blocking shutdown: backup: now")
+    try machine.write("[Logind]\nEnforce=mask\n", to: "/etc/tribune/logind.conf.d/test.conf")
+    try machine.does("systemctl", "reload", Container.logindUnit)
+    try machine.waitForLogind("masked: poweroff.target")
+    try machine.write("[Logind]\nEnforce=no\n", to: "/etc/tribune/logind.conf.d/test.conf")
+    try machine.does("systemctl", "reload", Container.logindUnit)
+    try machine.waitForLogind("the configuration has errors; the old one stays in force")
+    #expect(try machine.masked() == ["poweroff.target"])
+    let checked = try machine.run("tribune-logind", "--check-config")
+    #expect(checked.status == 1 && checked.errors.contains("test.conf:2: error: Enforce=:"), "\(checked.errors)")
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("chosen D-Bus signals are notifications with their arguments, and those of other senders are not")
+  func signals() throws {
+    let machine = try Container.withLogind(files: [
+      "/etc/tribune/signals.conf.d/test.conf": """
+      [Signal "org.freedesktop.login1.Manager.UserNew"]
+      Post=user.didAppear
+      Object=host
+      Retain=yes
+      [Signal "org.example.Fake.Happened"]
+      Post=fake.happened
+      Sender=org.freedesktop.login1
+
+      """
+    ])
+    let observer = try machine.staying("observe", "*.*", "-j")
+    try machine.does("busctl", "emit", "/org/example", "org.example.Fake", "Happened", "s", "forged")
+    let uid = try machine.addUser("ann")
+    let notification = try observer.output.object()
+    #expect(notification["name"] as? String == "user.didAppear" && notification["object"] as? String == "host")
+    let userInfo = try #require(notification["userInfo"] as? [String: Any])
+    #expect(userInfo["signal"] as? String == "org.freedesktop.login1.Manager.UserNew")
+    #expect((userInfo["arguments"] as? [Any])?.first as? Int == Int(uid))
+    #expect(userInfo["path"] as? String == "/org/freedesktop/login1")
+    #expect(
+      try machine.does("tribunectl", "observe", "user.**", "--retained", "-N", "1", "-j").contains("UserNew"))
+  }
+}

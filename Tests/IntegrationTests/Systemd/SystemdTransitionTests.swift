@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// What the bus is told and asked before the host goes down.
+@Suite("Shutdowns and the bus", .timeLimit(.minutes(5)))
+struct SystemdTransitionTests {
+  /// Observes in a unit: a machine that goes down stops all of its processes, also those that were started from outside,
+  /// and then waits for them.
+  private func observe(_ pattern: String, on machine: Container, running script: String) throws {
+    try machine.write(script, to: "/root/handle")
+    try machine.does(
+      "systemd-run", "--unit=observer", "tribunectl", "observe", pattern, "--awaited", "--exec", "sh", "/root/handle")
+    try machine.waitForMessage("observing \(pattern)", of: "observer.service")
+  }
+
+  @Test(
+    "observers get ready before the host goes down, and know for what",
+    arguments: [
+      (.own, "reboot", "host.willReboot"), (.own, "poweroff", "host.willPowerOff"), (.newer, "reboot", "host.willReboot"),
+    ] as [(Container.Release, String, String)])
+  func awaited(on release: Container.Release, command: String, name: String) throws {
+    let machine = try Container.withLogind(release)
+    try observe(
+      "host.**", on: machine,
+      running: "echo $TRIBUNE_NAME >>/var/lib/ready; systemctl is-active tribuned.service >>/var/lib/ready")
+    #expect(try machine.powerOff(by: "systemctl", command) == (command == "reboot" ? 133 : 0))
+    #expect(try machine.left("/var/lib/ready") == "\(name)\nactive\n")
+    let messages = try machine.logindMessagesLeft()
+    #expect(messages.contains("\(name): everybody is ready"), "\(messages)")
+  }
+
+  @Test("an observer that is not ready in time is named, and the host goes down")
+  func late() throws {
+    let machine = try Container.withLogind(files: [
+      "/etc/systemd/logind.conf.d/zz.conf": "[Login]\nInhibitDelayMaxSec=2s\n"
+    ])
+    try observe("host.willReboot", on: machine, running: "sleep 1000")
+    #expect(try machine.powerOff(by: "systemctl", "reboot") == 133)
+    let messages = try machine.logindMessagesLeft()
+    #expect(
+      messages.contains { $0.hasPrefix("host.willReboot: tribunectl (pid ") && $0.hasSuffix("was not ready in time") },
+      "\(messages)")
+  }
+
+  @Test("observers learn that the host does not go down after all")
+  func failed() throws {
+    let machine = try Container.withLogind()
+    // The target's own service: logind refuses by itself if the target is masked.
+    try machine.does("systemctl", "mask", "--runtime", "systemd-reboot.service")
+    let observer = try machine.staying("observe", "host.**", "-N", "2", "-j")
+    _ = try machine.run("systemctl", "reboot")
+    #expect(try observer.output.object()["name"] as? String == "host.willReboot")
+    #expect(try observer.output.object()["name"] as? String == "host.didFailToReboot")
+  }
+
+  @Test("a scheduled shutdown that a delegate vetoes is cancelled, with the reasons", arguments: Container.Release.allCases)
+  func vetoed(on release: Container.Release) throws {
+    let machine = try Container.withLogind(release)
+    let delegate = try machine.staying(
+      "delegate", "host.shouldReboot", "--label=db", "--veto=the replica is not in sync")
+    try machine.does("shutdown", "-r", "+1")
+    try machine.waitForLogind("cancelled the reboot, because of a veto of host.shouldReboot")
+    try machine.waitForLogind("  db: the replica is not in sync")
+    #expect(try machine.scheduledShutdown() == "")
+    withExtendedLifetime(delegate) {}
+  }
+
+  @Test("a scheduled shutdown is asked for with its action and its time, and stays if nobody vetoes")
+  func allowed() throws {
+    let machine = try Container.withLogind()
+    let delegate = try machine.staying(
+      "delegate", "host.shouldPowerOff", "--exec", "sh", "-c", "cat >/var/lib/asked")
+    try machine.does("shutdown", "-P", "+10")
+    try machine.waitForMessage("may happen: there is no veto", of: Container.logindUnit)
+    let userInfo = try jsonObject(machine.read("/var/lib/asked"))
+    #expect(userInfo["action"] as? String == "poweroff")
+    let seconds = try #require(userInfo["inSeconds"] as? Int)
+    #expect((540...600).contains(seconds))
+    #expect(try machine.scheduledShutdown() == "poweroff")
+    withExtendedLifetime(delegate) {}
+  }
+
+  @Test("a minute before a scheduled shutdown, it is asked for again, and everybody's terminal has the reasons")
+  func askedAgain() throws {
+    let machine = try Container.withLogind()
+    // wall(1) writes to the terminals of those who have logged in.
+    let terminal = try machine.start(
+      "script", ["--quiet", "--flush", "--command", "login -f root", "/dev/null"], input: Pipe())
+    // 65 s from now.
+    let time = String(UInt64((Date().timeIntervalSince1970 + 65) * 1_000_000))
+    try machine.does(
+      "busctl", "call", "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
+      "ScheduleShutdown", "st", "halt", time)
+    try machine.waitForMessage("may happen: there is no veto", of: Container.logindUnit)
+    // The one of another program, since a hold alone would do.
+    let delegate = try machine.staying("delegate", "host.shouldHalt", "--label=db", "--veto=not in sync")
+    try machine.waitForLogind("cancelled the halt, because of a veto of host.shouldHalt")
+    #expect(try machine.scheduledShutdown() == "")
+    while let line = try terminal.output.line() {
+      if line.contains("  db: not in sync") { break }
+    }
+    withExtendedLifetime(delegate) {}
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneLogind
+import TribuneService
+import TribuneTestSupport
+
+@Suite("Settings of tribune-logind", .timeLimit(.minutes(15)))
+struct LogindSettingsTests {
+  private func read(_ text: String) -> (LogindSettings, [String]) {
+    var reader = LogindSettingsReader()
+    reader.read(Array(text.utf8), file: "f")
+    let (settings, diagnostics) = reader.finish()
+    return (settings, diagnostics.map(\.description))
+  }
+
+  @Test("What is not said is off")
+  func defaults() {
+    let (settings, diagnostics) = read("")
+    #expect(settings == LogindSettings() && diagnostics.isEmpty)
+    #expect(settings.probe == nil && !settings.masksTargets && settings.signals.isEmpty)
+  }
+
+  @Test("Probe= is a span, and Enforce= one of two words; an empty value is the default")
+  func logind() {
+    let (settings, diagnostics) = read("[Logind]\nProbe=30s\nEnforce=mask\n")
+    #expect(settings.probe == .seconds(30) && settings.masksTargets && diagnostics.isEmpty)
+    let (reset, _) = read("[Logind]\nProbe=30s\nEnforce=mask\nProbe=\nEnforce=\n")
+    #expect(reset == LogindSettings())
+  }
+
+  @Test("A signal has a sender of its own, and all its parts can be said")
+  func signals() throws {
+    let (settings, diagnostics) = read(
+      """
+      [Signal "org.freedesktop.login1.Manager.PrepareForSleep"]
+      Post=host.sleepChanges
+      [Signal "org.freedesktop.DBus.Properties.PropertiesChanged"]
+      Post=network.didChange
+      Sender=org.freedesktop.NetworkManager
+      Path=/org/freedesktop/NetworkManager
+      Object=network
+      Retain=yes
+      """)
+    #expect(diagnostics.isEmpty)
+    try #require(settings.signals.count == 2)
+    let (sleep, network) = (settings.signals[0], settings.signals[1])
+    #expect(
+      sleep.match
+        == "type='signal',sender='org.freedesktop.login1',interface='org.freedesktop.login1.Manager',"
+        + "member='PrepareForSleep'")
+    #expect(sleep.post == "host.sleepChanges" && sleep.object.isEmpty && !sleep.isRetained)
+    #expect(network.match.contains("sender='org.freedesktop.NetworkManager'"))
+    #expect(network.match.hasSuffix(",path='/org/freedesktop/NetworkManager'"))
+    #expect(network.object == "network" && network.isRetained)
+  }
+
+  @Test(
+    "A mistake is reported with its line",
+    arguments: [
+      ("[Logind]\nProbe=5ms", "f:2: error: Probe=: \"5ms\" is less than a second"),
+      ("[Logind]\nEnforce=yes", "f:2: error: Enforce=: \"yes\" is neither inhibit nor mask"),
+      ("[Logind]\nProb=5s", "f:2: error: there is no Prob= in [Logind]; it is ignored"),
+      ("[Login]\nProbe=5s", "f:1: error: there is no section [Login]; it is ignored"),
+      ("Probe=5s", "f:1: error: Probe= stands before any section; it is ignored"),
+      ("[Signal \"a.b.C\"]", "f:1: error: Post= is missing: the name of the notification"),
+      ("[Signal \"a'b.c.D\"]\nPost=x", "f:1: error: \"a'b.c.D\" is not INTERFACE.MEMBER of a D-Bus signal"),
+      ("[Signal \"nothing\"]", "f:1: error: \"nothing\" is not INTERFACE.MEMBER of a D-Bus signal"),
+      (
+        "[Signal \"a.b.C\"]\nPost=tribune.x\nPost=x",
+        "f:2: error: Post=: \"tribune.x\" is no name of a notification"
+      ),
+      ("[Signal \"a.b.C\"]\nPost=x\nPath=a", "f:3: error: Path=: \"a\" is no path of an object on D-Bus"),
+      (
+        "[Signal \"a.b.C\"]\nPost=x\nSender=a'b",
+        "f:3: error: Sender=: \"a'b\" is no name of a service on D-Bus"
+      ),
+      ("[Signal \"a.b.C\"]\nPost=x\nRetain=1", "f:3: error: Retain=: \"1\" is neither yes nor no"),
+      ("[Logind", "f:1: error: the line is neither a [Section] nor a Key=Value"),
+    ])
+  func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
+
+  @Test("The configuration as installed is the default", arguments: ["logind.conf", "signals.conf"])
+  func installed(file: String) throws {
+    let (settings, diagnostics) = read(try repositoryText("config/\(file)"))
+    #expect(settings == LogindSettings() && diagnostics.isEmpty)
+  }
+
+  @Test("The settings that the configuration shows are valid", arguments: ["logind.conf", "signals.conf"])
+  func shown(file: String) throws {
+    // A line that is commented out has no space behind the sign; what explains it has.
+    let lines = try repositoryText("config/\(file)").split(separator: "\n")
+    let text = lines.map { $0.hasPrefix("# ") || $0 == "#" ? "" : $0.drop { $0 == "#" } }.joined(
+      separator: "\n")
+    let (_, diagnostics) = read(text.replacing("Path=\n", with: ""))
+    #expect(diagnostics.isEmpty)
+  }
+
+  @Test(
+    "Arguments",
+    arguments: [
+      ([], .serve), (["--unmask"], .unmask), (["--check-config"], .checkConfiguration), (["-h"], .help),
+      (["--version"], .version),
+    ] as [([String], LogindArguments.Action)])
+  func arguments(arguments: [String], action: LogindArguments.Action) throws {
+    #expect(try LogindArguments(parsing: arguments + ["--config=/x"]).action == action)
+    #expect(try LogindArguments(parsing: arguments + ["--config=/x"]).configurationDirectory == "/x")
+  }
+
+  @Test("What is no argument is refused", arguments: ["x", "--x", "--config=", "--unmask=1"])
+  func noArgument(argument: String) {
+    #expect(throws: LogindArguments.UsageError.self) { try LogindArguments(parsing: [argument]) }
+  }
+}
