@@ -24,10 +24,12 @@ CONFDIR = $(SYSCONFDIR)/tribune
 CONF_FILES = tribuned.conf logind.conf signals.conf policy.d/50-default.policy
 CONF_FOLDERS = $(addprefix $(CONFDIR)/,tribuned.conf.d logind.conf.d signals.conf.d delegates.d protocols.d policy.d)
 INSTALL_FOLDERS = $(BINDIR) $(SYSTEMUNITDIR) $(USERUNITDIR) $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR) \
-  $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(MANDIR)/man8 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(EXAMPLEDIR)/molly-guard $(CONF_FOLDERS)
+  $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(MANDIR)/man8 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(EXAMPLEDIR)/molly-guard \
+  $(EXAMPLEDIR)/apt $(CONF_FOLDERS)
 BUS_UNITS = tribuned.service tribuned.socket tribuned-varlink.socket tribuned-keeper.service tribuned-keeper.socket
 UNITS = $(BUS_UNITS) tribune-delegates.service tribune-logind.service $(BUS_UNITS:%=user/%)
 EXAMPLE_UNITS = $(notdir $(wildcard $(addprefix systemd/examples/*.,service socket timer path target conf)))
+APT_PROGRAMS = Examples/apt/enable Examples/apt/packages
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
 installed_unit = $(if $(filter user/%,$(1)),$(USERUNITDIR)/$(notdir $(1)),$(SYSTEMUNITDIR)/$(1))
 # A page's number says which folder it belongs into.
@@ -204,6 +206,8 @@ install: $(MADE)
 	install -m 0644 tools/tribune.lua tools/tribune-frames.lua config/open.policy '$(DESTDIR)$(DATADIR)'
 	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
 	install -m 0755 Examples/molly-guard/40-tribune '$(DESTDIR)$(EXAMPLEDIR)/molly-guard'
+	install -m 0755 $(APT_PROGRAMS) '$(DESTDIR)$(EXAMPLEDIR)/apt'
+	install -m 0644 $(filter-out $(APT_PROGRAMS),$(wildcard Examples/apt/*)) '$(DESTDIR)$(EXAMPLEDIR)/apt'
 	$(foreach unit,$(EXAMPLE_UNITS),$(call fill,systemd/examples/$(unit),$(EXAMPLEDIR)/$(unit)) &&) true
 
 ## uninstall  takes back what install put there; the configuration stays if it was changed, delegates, protocols and policies stay

@@ -76,7 +76,7 @@ struct ExamplesTests {
 
   /// A question under another name would be one that nobody vetoes.
   @Test(
-    "what is about the host and its units has the well-known names",
+    "what is about the host, its units and its packages has the well-known names",
     arguments: ["README.md", "docs", "config", "systemd", "Examples"])
   func names(place: String) throws {
     let known = try Script.text(of: "docs/NAMES.md")
@@ -88,7 +88,7 @@ struct ExamplesTests {
       guard let bytes = FileManager.default.contents(atPath: Script.repository.appending(path: file).path),
         let text = String(bytes: bytes, encoding: .utf8)
       else { continue }
-      for match in text.matches(of: /\b(host|unit|system)\.(should|will|did)[A-Z][A-Za-z0-9]*/) {
+      for match in text.matches(of: /\b(host|unit|packages|system)\.(should|will|did)[A-Z][A-Za-z0-9]*/) {
         count += 1
         #expect(match.1 != "system" && known.contains("`\(match.0)"), "\(file): \(match.0)")
       }

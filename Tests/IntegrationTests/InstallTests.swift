@@ -59,6 +59,18 @@ import Testing
     }
   }
 
+  @Test("installs the examples for apt as they are") func apt() throws {
+    let files = FileManager.default
+    let examples = Script.repository.appending(path: "Examples/apt").path
+    for example in try files.contentsOfDirectory(atPath: examples) {
+      let installed = "root/usr/share/doc/tribune/examples/apt/\(example)"
+      #expect(try folder.read(installed) == Script.text(of: "Examples/apt/\(example)"))
+      #expect(
+        files.isExecutableFile(atPath: "\(folder.path)/\(installed)")
+          == files.isExecutableFile(atPath: "\(examples)/\(example)"), "\(example)")
+    }
+  }
+
   @Test("puts nothing into /etc but the configuration") func configuration() throws {
     let files = try FileManager.default.subpathsOfDirectory(atPath: "\(folder.path)/root/etc")
     #expect(

@@ -77,6 +77,7 @@ import Testing
       "usr/share/fish/vendor_completions.d/tribunectl.fish", "usr/share/tribune/tribune.lua",
       "usr/share/tribune/tribune-frames.lua",
       "usr/share/doc/tribune/copyright", "usr/share/doc/tribune/examples/molly-guard/40-tribune",
+      "usr/share/doc/tribune/examples/apt/packages",
     ])
   func contents(_ path: String) async throws {
     #expect(try await Self.built.value.contains("contents/\(path)"))
