@@ -59,7 +59,7 @@ OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo test test-python test-c wheel bench-python simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host test test-python test-c wheel bench-python simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -78,6 +78,11 @@ build:
 demo: build
 	@tools/setup demo
 	demo/prune-demo $(RELEASE)
+
+## demo-host  a backup that neither a reboot nor an upgrade disturbs, in a container with a real systemd (as root)
+demo-host: build
+	@tools/setup test-systemd deb
+	demo/host-demo $(RELEASE)
 
 ## test       every test; the integration tests drive the release programs
 test: build examples

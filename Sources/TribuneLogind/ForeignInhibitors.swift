@@ -14,6 +14,9 @@ final class ForeignInhibitors {
     var copy: Int
   }
 
+  /// Locks of which the bus has holds. Any of them is a veto, so further ones change no verdict.
+  private static let inhibitorsMax = 100
+
   private var holds: [Key: Tribune.Hold] = [:]
 
   init() {}
@@ -25,7 +28,10 @@ final class ForeignInhibitors {
   /// - Parameter own: the processes whose locks stand for holds on the bus.
   func update(_ inhibitors: [Inhibitor], own: Set<UInt32>, on bus: Connection) async throws(TribuneError) {
     var wanted: Set<Key> = []
-    for inhibitor in inhibitors where !(inhibitor.uid == 0 && own.contains(inhibitor.pid)) {
+    let others = inhibitors.filter { !$0.questions.isEmpty && !($0.uid == 0 && own.contains($0.pid)) }
+      // Always the same ones: logind lists them in no order.
+      .sorted { ($0.pid, $0.who, $0.why) < ($1.pid, $1.who, $1.why) }
+    for inhibitor in others.prefix(Self.inhibitorsMax) {
       for question in inhibitor.questions {
         var key = Key(question: question, inhibitor: inhibitor, copy: 0)
         while !wanted.insert(key).inserted { key.copy += 1 }

@@ -13,7 +13,13 @@ import TribuneWire
 final class LogindBridge {
   /// logind's files, which change when locks and scheduled shutdowns do: it sends no signal for those.
   private static let folders = ["/run/systemd/inhibit", "/run/systemd/shutdown"]
+  /// As long as the library looks for a bus.
+  private static let patience = Duration.seconds(10)
   private static let pauses = [Duration.milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5)]
+
+  private enum Side {
+    case bus, dbus
+  }
 
   private var settings: LogindSettings
   private let locks: LogindLocks
@@ -30,6 +36,8 @@ final class LogindBridge {
   private var logind: LoginManager?
   private var matches: [DBusConnection.Match] = []
   private var objections: [HostQuestion: [Objection]] = [:]
+  /// The vetoes in the last dry run, by the id of the delegate.
+  private var probed: [HostQuestion: [UInt64: Objection]] = [:]
   /// What the host is about to do.
   private var preparing: Set<HostQuestion.Lock> = []
   /// The objections that logind did not know when it, or D-Bus, had gone.
@@ -52,18 +60,28 @@ final class LogindBridge {
 
   /// Connects to both sides, and returns when each was reached or found missing.
   func start() async {
-    let (attempts, attempted) = AsyncStream<Void>.makeStream()
-    tasks.append(Task { await followBus { attempted.yield() } })
-    tasks.append(Task { await followDBus { attempted.yield() } })
+    let (attempts, attempted) = AsyncStream<Side>.makeStream()
+    tasks.append(Task { await followBus { attempted.yield(.bus) } })
+    tasks.append(Task { await followDBus { attempted.yield(.dbus) } })
     tasks.append(Task { await followFolders() })
+    tasks.append(Task { await dropFormerLocks() })
     probe()
-    var rest = 2
-    for await _ in attempts {
-      rest -= 1
-      if rest == 0 { break }
+    var missing: Set<Side> = [.bus, .dbus]
+    for await side in attempts {
+      missing.remove(side)
+      if missing.isEmpty { break }
     }
     await objectionRefresh.finish()
     await logindRefresh.finish()
+  }
+
+  /// What an earlier process has locked stays until this one knows better, or can assume that the bus is gone.
+  private func dropFormerLocks() async {
+    do {
+      try await Task.sleep(for: Self.patience)
+    } catch {
+      return
+    }
     locks.dropFormer()
   }
 
@@ -119,40 +137,46 @@ final class LogindBridge {
   }
 
   private func refreshObjections() async {
+    var isKnown = false
     if let bus {
       var found: [HostQuestion: [Objection]] = [:]
       do throws(TribuneError) {
         for question in HostQuestion.allCases {
-          let all = try await Objection.all(of: question, probing: settings.probe != nil, on: bus)
+          let explanation = try await bus.explain(question.name)
+          let attached = explanation.delegates.compactMap { probed[question]?[$0.id] }
+          let all = Objection.all(in: explanation, own: bus.id) + attached
           if !all.isEmpty { found[question] = all }
         }
         objections = found
+        isKnown = true
       } catch {
         ServiceLog.warning("cannot look for vetoes: \(error)")
       }
     }
-    await applyObjections()
-  }
-
-  private func applyObjections() async {
-    if let logind {
-      do throws(DBusError) {
-        for lock in HostQuestion.Lock.allCases {
-          let all = lock.questions.flatMap { objections[$0] ?? [] }
-          let text = all.isEmpty ? nil : LockText(all.uniqued)
-          guard text != locks.blocking(lock) else { continue }
-          try await locks.block(lock, text, at: logind)
-          ServiceLog.notice(
-            text.map { "blocking \(lock): \($0.who): \($0.why)" } ?? "not blocking \(lock) any more")
-        }
-      } catch {
-        ServiceLog.error("cannot block with logind: \(error)")
-      }
-    } else if objections.isEmpty {
-      locks.endBlocking()
-    }
+    if await applyObjections(), isKnown { locks.dropFormer() }
     await applyMask()
     reportStatus()
+  }
+
+  /// - Returns: whether logind blocks what it should.
+  private func applyObjections() async -> Bool {
+    guard let logind else {
+      if objections.isEmpty { locks.endBlocking() }
+      return false
+    }
+    do throws(DBusError) {
+      for lock in HostQuestion.Lock.allCases {
+        let all = lock.questions.flatMap { objections[$0] ?? [] }
+        let text = all.isEmpty ? nil : LockText(all.uniqued)
+        guard try await locks.block(lock, text, at: logind) else { continue }
+        ServiceLog.notice(
+          text.map { "blocking \(lock): \($0.who): \($0.why)" } ?? "not blocking \(lock) any more")
+      }
+      return true
+    } catch {
+      ServiceLog.error("cannot block with logind: \(error)")
+      return false
+    }
   }
 
   private func applyMask() async {
@@ -168,21 +192,35 @@ final class LogindBridge {
     }
   }
 
-  /// Looks at the delegates now and then, if that is wanted.
+  /// Asks the delegates now and then, if that is wanted. Nothing else waits for their answers.
   private func probe() {
     probing?.cancel()
-    probing = settings.probe.map { interval in
-      Task {
+    guard let interval = settings.probe else {
+      probing = nil
+      probed = [:]
+      return
+    }
+    probing = Task {
+      while !Task.isCancelled {
+        if let bus { await probe(on: bus) }
         do {
-          while true {
-            try await Task.sleep(for: interval)
-            objectionRefresh.request()
-          }
+          try await Task.sleep(for: interval)
         } catch {
           return
         }
       }
     }
+  }
+
+  private func probe(on bus: Connection) async {
+    do throws(TribuneError) {
+      for question in HostQuestion.allCases {
+        probed[question] = Objection.probed(in: try await bus.ask(question.name, mode: .all, isDryRun: true))
+      }
+    } catch {
+      ServiceLog.warning("cannot ask the delegates a dry run: \(error)")
+    }
+    objectionRefresh.request()
   }
 
   // MARK: logind
@@ -256,7 +294,8 @@ final class LogindBridge {
     do {
       if let before = objectionsBefore {
         objectionsBefore = nil
-        try await locks.renew(at: logind)
+        locks.expire()
+        objectionRefresh.request()
         let missed = Set(objections.values.joined()).subtracting(before)
         for one in missed {
           ServiceLog.warning("logind did not know of a veto until now: \(one.who): \(one.why)")
@@ -270,8 +309,8 @@ final class LogindBridge {
         }
       }
       guard let bus else { return }
-      let own = locks.formerProcesses.union([ThisProcess.id])
-      try await foreign.update(try await logind.inhibitors(), own: own, on: bus)
+      let inhibitors = try await logind.inhibitors()
+      try await foreign.update(inhibitors, own: locks.processes(among: inhibitors), on: bus)
       await schedule.update(on: bus, at: logind)
     } catch {
       ServiceLog.warning("cannot follow logind: \(error)")

@@ -24,6 +24,7 @@ final class LogindLocks {
     /// Its name in the store.
     var name: String
     var text: LockText
+    var isExpired = false
   }
 
   private static let delayText = LockText([
@@ -33,8 +34,8 @@ final class LogindLocks {
   private let store: DescriptorStore
   private var held: [Kind: Held] = [:]
   private var lastNumber = 0
-  /// The processes that took the locks which were inherited and not yet dropped.
-  private(set) var formerProcesses: Set<UInt32> = []
+  /// The processes that took the locks which were inherited. logind lists such a lock for a moment after it was dropped.
+  private var formerProcesses: Set<UInt32>
 
   init(store: DescriptorStore) {
     self.store = store
@@ -51,26 +52,33 @@ final class LogindLocks {
   func blocking(_ lock: HostQuestion.Lock) -> LockText? { held[.block(lock)]?.text }
 
   /// Blocks with this text, or no more. There is no moment in between at which nothing blocks.
+  ///
+  /// - Returns: whether that is a change.
   func block(
     _ lock: HostQuestion.Lock, _ text: LockText?, at logind: LoginManager
-  ) async throws(DBusError) {
-    guard let text else { return release(.block(lock)) }
-    guard held[.block(lock)]?.text != text else { return }
+  ) async throws(DBusError) -> Bool {
+    let held = held[.block(lock)]
+    guard let text else {
+      release(.block(lock))
+      return held != nil
+    }
+    if let held, held.text == text, !held.isExpired { return false }
     try await take(.block(lock), text, at: logind)
+    return true
   }
 
   /// Delays what is about to happen, from the next time on.
   func delay(_ lock: HostQuestion.Lock, at logind: LoginManager) async throws(DBusError) {
-    guard held[.delay(lock)] == nil else { return }
+    if let held = held[.delay(lock)], !held.isExpired { return }
     try await take(.delay(lock), Self.delayText, at: logind)
   }
 
   /// Lets it happen.
   func endDelay(_ lock: HostQuestion.Lock) { release(.delay(lock)) }
 
-  /// Takes every lock anew, as far as possible, for a logind that may not know the old ones.
-  func renew(at logind: LoginManager) async throws(DBusError) {
-    for (kind, lock) in held { try await take(kind, lock.text, at: logind) }
+  /// Has every lock taken anew when it is asked for next, for a logind that may not know the old ones.
+  func expire() {
+    for kind in held.keys { held[kind]?.isExpired = true }
   }
 
   /// Releases all that block: nothing on the bus is known any more.
@@ -79,7 +87,12 @@ final class LogindLocks {
   /// Drops what an earlier process had, once this one has locks of its own.
   func dropFormer() {
     for name in store.inheritedNames { store.drop(name) }
-    formerProcesses = []
+  }
+
+  /// The processes whose locks are this program's.
+  func processes(among inhibitors: [Inhibitor]) -> Set<UInt32> {
+    formerProcesses.formIntersection(inhibitors.map(\.pid))
+    return formerProcesses.union([ThisProcess.id])
   }
 
   private func take(_ kind: Kind, _ text: LockText, at logind: LoginManager) async throws(DBusError) {

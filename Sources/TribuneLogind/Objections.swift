@@ -3,33 +3,32 @@
 import Tribune
 
 extension Objection {
-  /// The objections that a query would meet: holds, required delegates that are missing and, if delegates are probed, the
-  /// vetoes of those in a dry run. What this program holds for logind's locks is left out.
-  static func all(
-    of question: HostQuestion, probing: Bool, on bus: Connection
-  ) async throws(TribuneError) -> [Objection] {
-    let explanation = try await bus.explain(question.name)
-    let own = bus.id
-    var objections = explanation.holds.filter { $0.connection != own }.map { Objection($0) }
-    objections += explanation.missing.map { Objection(missing: $0) }
-    guard probing, !explanation.delegates.isEmpty else { return objections }
-    let verdict = try await bus.ask(question.name, mode: .all, isDryRun: true)
-    return verdict.isAllowed
-      ? objections : objections + vetoes(in: verdict) { $0.kind != .held && $0.delegate != 0 }
+  /// The objections that a query would meet without asking anybody: holds, and required delegates that are missing. What
+  /// this program holds for logind's locks is left out.
+  static func all(in explanation: Explanation, own: String) -> [Objection] {
+    explanation.holds.filter { $0.connection != own }.map { Objection($0) }
+      + explanation.missing.map { Objection(missing: $0) }
+  }
+
+  /// The vetoes of delegates, by the delegate's id.
+  static func probed(in verdict: Verdict) -> [UInt64: Objection] {
+    guard !verdict.isAllowed else { return [:] }
+    let outcomes = vetoes(in: verdict) { $0.kind != .held && $0.delegate != 0 }
+    return Dictionary(outcomes.map { ($0.delegate, Objection($0)) }) { first, _ in first }
   }
 
   /// The vetoes of a verdict.
   static func all(in verdict: Verdict) -> [Objection] {
-    let vetoes = vetoes(in: verdict) { _ in true }
+    let vetoes = vetoes(in: verdict) { _ in true }.map { Objection($0) }
     return vetoes.isEmpty ? [Objection(who: "the bus", why: "nobody allowed it")] : vetoes
   }
 
   /// Failures count as vetoes only where nobody objects, as the verdict does not say which of them do.
-  private static func vetoes(in verdict: Verdict, where isMeant: (Outcome) -> Bool) -> [Objection] {
+  private static func vetoes(in verdict: Verdict, where isMeant: (Outcome) -> Bool) -> [Outcome] {
     let outcomes = verdict.outcomes.filter(isMeant)
     let vetoes = outcomes.filter { $0.kind == .vetoed || $0.kind == .held }
     let failures = outcomes.filter { $0.kind == .timedOut || $0.kind == .gone || $0.kind == .failed }
-    return (vetoes.isEmpty ? failures : vetoes).map { Objection($0) }
+    return vetoes.isEmpty ? failures : vetoes
   }
 
   private init(_ hold: HoldInfo) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Repeats a piece of work on demand: one run serves all requests that came before it, and no two runs overlap.
+/// Repeats a piece of work on demand: one run serves all requests that came before it, and no two runs overlap. A pause
+/// follows each run, so that many requests cost little.
 package final class Refresh {
+  private static let pause = Duration.milliseconds(10)
+
   private let work: @MainActor () async -> Void
   private var isWanted = false
   private var task: Task<Void, Never>?
@@ -15,6 +18,7 @@ package final class Refresh {
         while isWanted {
           isWanted = false
           await work()
+          if isWanted { await Self.rest() }
         }
         task = nil
       }
@@ -23,4 +27,13 @@ package final class Refresh {
 
   /// Returns when everything that was requested is done.
   package func finish() async { await task?.value }
+
+  private static func rest() async {
+    do {
+      try await Task.sleep(for: pause)
+    } catch {
+      // Whoever cancels wants no pause.
+      return
+    }
+  }
 }

@@ -8,12 +8,15 @@ import TribuneSystem
 final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
+  /// Reasons that are written to terminals.
+  private static let linesMax = 10
+
   private var current: LoginManager.Schedule?
-  private var reminder: Task<Void, Never>?
+  private var asking: Task<Void, Never>?
 
   init() {}
 
-  /// Looks at what logind has scheduled now.
+  /// Looks at what logind has scheduled now, and asks about it, without waiting for the answer.
   func update(on bus: Connection, at logind: LoginManager) async {
     let schedule: LoginManager.Schedule?
     do throws(DBusError) {
@@ -23,28 +26,27 @@ final class ShutdownSchedule {
     }
     // One that has no time is under way.
     guard schedule != current, schedule?.time != 0 else { return }
-    current = schedule
-    reminder?.cancel()
-    reminder = nil
+    forget()
     guard let schedule, !HostQuestion.before(action: schedule.action).isEmpty else { return }
-    await ask(about: schedule, on: bus, at: logind)
-    let wait = Self.remaining(until: schedule) - Self.secondQuestion
-    guard current == schedule, wait > .zero else { return }
-    reminder = Task {
+    current = schedule
+    asking = Task {
+      guard await ask(about: schedule, on: bus, at: logind) else { return }
+      let wait = Self.remaining(until: schedule) - Self.secondQuestion
+      guard wait > .zero else { return }
       do {
         try await Task.sleep(for: wait)
       } catch {
         return
       }
-      await ask(about: schedule, on: bus, at: logind)
+      _ = await ask(about: schedule, on: bus, at: logind)
     }
   }
 
   /// Forgets what was asked, so that the next bus is asked anew.
   func forget() {
     current = nil
-    reminder?.cancel()
-    reminder = nil
+    asking?.cancel()
+    asking = nil
   }
 
   private static func remaining(until schedule: LoginManager.Schedule) -> Duration {
@@ -52,7 +54,10 @@ final class ShutdownSchedule {
     return .microseconds(Int64(clamping: schedule.time) - Int64(clamping: now))
   }
 
-  private func ask(about schedule: LoginManager.Schedule, on bus: Connection, at logind: LoginManager) async {
+  /// - Returns: whether it stays scheduled.
+  private func ask(
+    about schedule: LoginManager.Schedule, on bus: Connection, at logind: LoginManager
+  ) async -> Bool {
     let seconds = max(0, Self.remaining(until: schedule).components.seconds)
     let userInfo = JSONValue.object([
       ("action", .string(schedule.action)), ("inSeconds", .integer(Int(seconds))),
@@ -60,15 +65,17 @@ final class ShutdownSchedule {
     do {
       for question in HostQuestion.before(action: schedule.action) {
         let verdict = try await bus.ask(question.name, userInfo: UserInfo(userInfo.compactBytes), mode: .all)
-        guard current == schedule else { return }
+        guard current == schedule else { return false }
         guard !verdict.isAllowed else { continue }
-        return await cancel(schedule, because: Objection.all(in: verdict), of: question, at: logind)
+        await cancel(schedule, because: Objection.all(in: verdict), of: question, at: logind)
+        return false
       }
       ServiceLog.notice("the \(schedule.action) in \(seconds) s may happen: there is no veto")
     } catch {
       ServiceLog.warning(
         "the \(schedule.action) in \(seconds) s stays scheduled, because nobody could be asked: \(error)")
     }
+    return true
   }
 
   private func cancel(
@@ -80,8 +87,8 @@ final class ShutdownSchedule {
     } catch {
       return ServiceLog.error("cannot cancel the \(schedule.action), in spite of a veto: \(error)")
     }
-    if current == schedule { forget() }
-    let lines = objections.map { "  \($0.who): \($0.why)" }
+    var lines = objections.prefix(Self.linesMax).map { "  \($0.who): \($0.why)" }
+    if objections.count > lines.count { lines.append("  and \(objections.count - lines.count) more") }
     ServiceLog.notice("cancelled the \(schedule.action), because of a veto of \(question.name)")
     for line in lines { ServiceLog.notice(line) }
     await Wall.write(

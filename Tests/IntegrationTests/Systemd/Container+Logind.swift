@@ -39,7 +39,7 @@ extension Container {
     var uid: Int
   }
 
-  /// The locks that block.
+  /// The locks that block, by what they are about: logind lists them in no order.
   func blocks() throws -> [Lock] {
     let reply = try jsonObject(
       does(
@@ -50,7 +50,7 @@ extension Container {
       Lock(
         what: lock[0] as? String ?? "", who: lock[1] as? String ?? "", why: lock[2] as? String ?? "",
         uid: lock[4] as? Int ?? -1)
-    }
+    }.sorted { $0.what < $1.what }
   }
 
   /// The action that logind has scheduled; empty if there is none.

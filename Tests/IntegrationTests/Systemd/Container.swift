@@ -39,7 +39,8 @@ final class Container: ServedBus {
   ///   - files: further files that are there when it boots: texts by their paths.
   ///   - programs: further executable files.
   init(
-    _ release: Release = .own, enabled: [String] = ["tribuned.socket"], hasTribune: Bool = true, files: [String: String] = [:],
+    _ release: Release = .own, enabled: [String] = ["tribuned.socket"], hasTribune: Bool = true,
+    files: [String: String] = [:],
     programs: [String: String] = [:]
   ) throws {
     let parent = try Self.given("TRIBUNE_CONTAINER_FOLDER")

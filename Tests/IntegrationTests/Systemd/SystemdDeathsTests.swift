@@ -39,13 +39,16 @@ struct SystemdDeathsTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("kill -9 of each party at random moments leaves nothing locked or masked that nobody holds", arguments: [7])
+  @Test(
+    "kill -9 of each party at random moments leaves nothing locked or masked that nobody holds",
+    arguments: [7])
   func deaths(seed: UInt64) throws {
     let machine = try Container.withLogind(settings: ["Enforce=mask"])
     var random = SplitMix64(seed: seed)
     for round in 1...20 {
       let hold = try machine.staying("hold", "host.shouldReboot", "--label=hold\(round)", "--why=now")
-      let victim = ["tribune-logind", "systemd-logind", "tribuned", "tribune-logind"].randomElement(using: &random) ?? ""
+      let victim =
+        ["tribune-logind", "systemd-logind", "tribuned", "tribune-logind"].randomElement(using: &random) ?? ""
       let delay = Double(Int.random(in: 0...200, using: &random)) / 1000
       let run = try machine.property("InvocationID", of: "\(victim).service")
       try machine.does(

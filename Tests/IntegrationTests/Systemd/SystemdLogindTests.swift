@@ -6,7 +6,9 @@ import Testing
 /// Vetoes on the bus are locks of logind, and locks of logind are holds on the bus.
 @Suite("Locks of logind and holds", .timeLimit(.minutes(5)))
 struct SystemdLogindTests {
-  @Test("a hold refuses a reboot by root, and systemctl says who holds and why", arguments: Container.Release.allCases)
+  @Test(
+    "a hold refuses a reboot by root, and systemctl says who holds and why",
+    arguments: Container.Release.allCases)
   func hold(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
     let hold = try machine.staying("hold", "host.shouldReboot", "--label=backup", "--why=backup at 40 %")
@@ -38,8 +40,8 @@ struct SystemdLogindTests {
     try machine.waitForLogind("blocking shutdown: one, two: one: first; two: second")
     #expect(
       try machine.blocks() == [
-        Container.Lock(what: "sleep", who: "one", why: "first", uid: 0),
         Container.Lock(what: "shutdown", who: "one, two", why: "one: first; two: second", uid: 0),
+        Container.Lock(what: "sleep", who: "one", why: "first", uid: 0),
       ])
     one.signal(SIGKILL)
     try machine.waitForLogind("blocking shutdown: two: second")
@@ -79,12 +81,17 @@ struct SystemdLogindTests {
     let uid = try machine.does("id", "--user", "ann")
     let taken = try machine.staying("observe", "tribune.hold.didTake", "-N", "3")
     let lock = try machine.start(
-      as: "ann", uid, "systemd-inhibit", "--what=shutdown", "--who=packager", "--why=an upgrade runs", "sleep",
+      as: "ann", uid, "systemd-inhibit", "--what=shutdown", "--who=packager", "--why=an upgrade runs",
+      "sleep",
       "infinity")
     try #require(taken.status() == 0)
-    let holds = try machine.does("tribunectl", "holds", "-j").split(separator: "\n").map { try jsonObject($0) }
+    let holds = try machine.does("tribunectl", "holds", "-j").split(separator: "\n").map {
+      try jsonObject($0)
+    }
     #expect(
-      Set(holds.map { $0["name"] as? String }) == ["host.shouldReboot", "host.shouldPowerOff", "host.shouldHalt"])
+      Set(holds.map { $0["name"] as? String }) == [
+        "host.shouldReboot", "host.shouldPowerOff", "host.shouldHalt",
+      ])
     let pid = try machine.does("pgrep", "-x", "systemd-inhibit")
     for hold in holds {
       #expect(hold["label"] as? String == "logind:packager" && hold["why"] as? String == "an upgrade runs")
@@ -116,7 +123,8 @@ struct SystemdLogindTests {
     let machine = try Container.withLogind(settings: ["Enforce=mask"])
     // What the administrator has masked stays masked.
     try machine.does("systemctl", "mask", "--runtime", "suspend.target")
-    let hold = try machine.staying("hold", "host.shouldReboot", "host.shouldSuspend", "--label=backup", "--why=now")
+    let hold = try machine.staying(
+      "hold", "host.shouldReboot", "host.shouldSuspend", "--label=backup", "--why=now")
     try machine.waitForLogind("masked: kexec.target reboot.target")
     #expect(try machine.masked() == ["kexec.target", "reboot.target", "suspend.target"])
     let refusal = try machine.run("systemctl", "start", "reboot.target")
@@ -146,7 +154,8 @@ struct SystemdLogindTests {
     try machine.waitForLogind("the configuration has errors; the old one stays in force")
     #expect(try machine.masked() == ["poweroff.target"])
     let checked = try machine.run("tribune-logind", "--check-config")
-    #expect(checked.status == 1 && checked.errors.contains("test.conf:2: error: Enforce=:"), "\(checked.errors)")
+    #expect(
+      checked.status == 1 && checked.errors.contains("test.conf:2: error: Enforce=:"), "\(checked.errors)")
     withExtendedLifetime(hold) {}
   }
 
@@ -168,7 +177,8 @@ struct SystemdLogindTests {
     try machine.does("busctl", "emit", "/org/example", "org.example.Fake", "Happened", "s", "forged")
     let uid = try machine.addUser("ann")
     let notification = try observer.output.object()
-    #expect(notification["name"] as? String == "user.didAppear" && notification["object"] as? String == "host")
+    #expect(
+      notification["name"] as? String == "user.didAppear" && notification["object"] as? String == "host")
     let userInfo = try #require(notification["userInfo"] as? [String: Any])
     #expect(userInfo["signal"] as? String == "org.freedesktop.login1.Manager.UserNew")
     #expect((userInfo["arguments"] as? [Any])?.first as? Int == Int(uid))

@@ -11,14 +11,16 @@ struct SystemdTransitionTests {
   private func observe(_ pattern: String, on machine: Container, running script: String) throws {
     try machine.write(script, to: "/root/handle")
     try machine.does(
-      "systemd-run", "--unit=observer", "tribunectl", "observe", pattern, "--awaited", "--exec", "sh", "/root/handle")
+      "systemd-run", "--unit=observer", "tribunectl", "observe", pattern, "--awaited", "--exec", "sh",
+      "/root/handle")
     try machine.waitForMessage("observing \(pattern)", of: "observer.service")
   }
 
   @Test(
     "observers get ready before the host goes down, and know for what",
     arguments: [
-      (.own, "reboot", "host.willReboot"), (.own, "poweroff", "host.willPowerOff"), (.newer, "reboot", "host.willReboot"),
+      (.own, "reboot", "host.willReboot"), (.own, "poweroff", "host.willPowerOff"),
+      (.newer, "reboot", "host.willReboot"),
     ] as [(Container.Release, String, String)])
   func awaited(on release: Container.Release, command: String, name: String) throws {
     let machine = try Container.withLogind(release)
@@ -40,8 +42,33 @@ struct SystemdTransitionTests {
     #expect(try machine.powerOff(by: "systemctl", "reboot") == 133)
     let messages = try machine.logindMessagesLeft()
     #expect(
-      messages.contains { $0.hasPrefix("host.willReboot: tribunectl (pid ") && $0.hasSuffix("was not ready in time") },
+      messages.contains {
+        $0.hasPrefix("host.willReboot: tribunectl (pid ") && $0.hasSuffix("was not ready in time")
+      },
       "\(messages)")
+  }
+
+  @Test("observers get ready before the host sleeps, and learn that it is awake; a hold keeps it awake")
+  func sleep() throws {
+    let machine = try Container.withLogind()
+    // In place of the kernel's file, to which systemd writes how to sleep: a container has none, and nothing sleeps here.
+    try #require(try machine.does("stat", "--file-system", "--format=%T", "/sys") == "tmpfs")
+    try machine.does(
+      "sh", "-c", "mount -o remount,rw /sys; mkdir /sys/power; echo freeze mem >/sys/power/state")
+    try machine.restart("systemd-logind.service", by: "TERM")
+    let hold = try machine.staying("hold", "host.shouldSuspend", "--label=backup", "--why=now")
+    try machine.waitForLogind("blocking sleep: backup: now")
+    let refusal = try machine.run("systemctl", "suspend", "--check-inhibitors=yes")
+    #expect(refusal.status != 0 && refusal.errors.contains("\"backup\""), "\(refusal.errors)")
+    hold.signal(SIGKILL)
+    try machine.waitForLogind("not blocking sleep any more")
+    try observe("host.willSuspend", on: machine, running: "cp /sys/power/state /root/before")
+    let observer = try machine.staying("observe", "host.**", "-N", "2", "-j")
+    try machine.does("systemctl", "suspend", "--check-inhibitors=yes")
+    #expect(try observer.output.object()["name"] as? String == "host.willSuspend")
+    #expect(try observer.output.object()["name"] as? String == "host.didResume")
+    #expect(try machine.read("/root/before") == "freeze mem\n")
+    #expect(try machine.read("/sys/power/state").hasPrefix("mem"))
   }
 
   @Test("observers learn that the host does not go down after all")
@@ -55,7 +82,9 @@ struct SystemdTransitionTests {
     #expect(try observer.output.object()["name"] as? String == "host.didFailToReboot")
   }
 
-  @Test("a scheduled shutdown that a delegate vetoes is cancelled, with the reasons", arguments: Container.Release.allCases)
+  @Test(
+    "a scheduled shutdown that a delegate vetoes is cancelled, with the reasons",
+    arguments: Container.Release.allCases)
   func vetoed(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
     let delegate = try machine.staying(
@@ -82,7 +111,8 @@ struct SystemdTransitionTests {
     withExtendedLifetime(delegate) {}
   }
 
-  @Test("a minute before a scheduled shutdown, it is asked for again, and everybody's terminal has the reasons")
+  @Test(
+    "a minute before a scheduled shutdown, it is asked for again, and everybody's terminal has the reasons")
   func askedAgain() throws {
     let machine = try Container.withLogind()
     // wall(1) writes to the terminals of those who have logged in.
