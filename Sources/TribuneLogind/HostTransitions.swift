@@ -15,7 +15,7 @@ final class HostTransitions {
   init() {}
 
   /// Posts that the host goes down or sleeps. Returns when all awaited observers are ready, or when logind waits no longer.
-  func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LoginManager) async {
+  func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     do {
       let event = lock == .sleep ? "Suspend" : try await Self.event(at: logind)
       announced[lock] = event
@@ -42,7 +42,7 @@ final class HostTransitions {
   }
 
   /// logind says what it is about to do, from its version 252 on also of a shutdown that nobody has scheduled.
-  private static func event(at logind: LoginManager) async throws(DBusError) -> String {
+  private static func event(at logind: LogindProxy) async throws(DBusError) -> String {
     let action = try await logind.scheduledShutdown()?.action ?? ""
     return HostQuestion.before(action: action) == [.reboot] ? "Reboot" : "PowerOff"
   }

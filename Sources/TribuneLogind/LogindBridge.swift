@@ -33,7 +33,7 @@ final class LogindBridge {
   private var bus: Connection?
   private var dbus: DBusConnection?
   /// Nil while logind does not run.
-  private var logind: LoginManager?
+  private var logind: LogindProxy?
   private var matches: [DBusConnection.Match] = []
   private var objections: [HostQuestion: [Objection]] = [:]
   /// The vetoes in the last dry run, by the id of the delegate.
@@ -184,7 +184,7 @@ final class LogindBridge {
     let targets = settings.masksTargets && !isStopping ? Set(objections.keys.flatMap(\.targets)) : []
     guard targets != mask.masked else { return }
     do throws(DBusError) {
-      try await mask.update(targets, at: SystemManager(dbus))
+      try await mask.update(targets, at: SystemdProxy(dbus))
       let masked = mask.masked.sorted().joined(separator: " ")
       ServiceLog.notice(masked.isEmpty ? "nothing is masked any more" : "masked: \(masked)")
     } catch {
@@ -249,7 +249,7 @@ final class LogindBridge {
   }
 
   private func watch(_ dbus: DBusConnection) async throws {
-    let manager = LoginManager(dbus)
+    let manager = LogindProxy(dbus)
     matches = [
       try manager.onOwnerChange { [weak self] isThere in
         if isThere { self?.findLogind(manager) } else { self?.loseLogind() }
@@ -273,7 +273,7 @@ final class LogindBridge {
     }
   }
 
-  private func findLogind(_ manager: LoginManager) {
+  private func findLogind(_ manager: LogindProxy) {
     guard logind == nil else { return }
     logind = manager
     ServiceLog.info("connected to logind")

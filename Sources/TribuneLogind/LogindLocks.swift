@@ -55,7 +55,7 @@ final class LogindLocks {
   ///
   /// - Returns: whether that is a change.
   func block(
-    _ lock: HostQuestion.Lock, _ text: LockText?, at logind: LoginManager
+    _ lock: HostQuestion.Lock, _ text: LockText?, at logind: LogindProxy
   ) async throws(DBusError) -> Bool {
     let held = held[.block(lock)]
     guard let text else {
@@ -68,7 +68,7 @@ final class LogindLocks {
   }
 
   /// Delays what is about to happen, from the next time on.
-  func delay(_ lock: HostQuestion.Lock, at logind: LoginManager) async throws(DBusError) {
+  func delay(_ lock: HostQuestion.Lock, at logind: LogindProxy) async throws(DBusError) {
     if let held = held[.delay(lock)], !held.isExpired { return }
     try await take(.delay(lock), Self.delayText, at: logind)
   }
@@ -95,7 +95,7 @@ final class LogindLocks {
     return formerProcesses.union([ThisProcess.id])
   }
 
-  private func take(_ kind: Kind, _ text: LockText, at logind: LoginManager) async throws(DBusError) {
+  private func take(_ kind: Kind, _ text: LockText, at logind: LogindProxy) async throws(DBusError) {
     let descriptor = try await logind.inhibit(kind.lock, mode: kind.mode, text)
     lastNumber += 1
     let name = "\(kind.mode)-\(kind.lock.rawValue).\(ThisProcess.id).\(lastNumber)"

@@ -57,7 +57,7 @@ package final class LogindProgram {
   private static func unmask(_ mask: TargetMask) {
     Task {
       do {
-        if !mask.masked.isEmpty { try await mask.update([], at: SystemManager(try DBusConnection { _ in })) }
+        if !mask.masked.isEmpty { try await mask.update([], at: SystemdProxy(try DBusConnection { _ in })) }
         ThisProcess.exit(0)
       } catch {
         ServiceLog.error("cannot take back what was masked: \(error)")

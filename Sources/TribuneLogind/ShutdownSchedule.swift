@@ -11,14 +11,14 @@ final class ShutdownSchedule {
   /// Reasons that are written to terminals.
   private static let linesMax = 10
 
-  private var current: LoginManager.Schedule?
+  private var current: LogindProxy.Schedule?
   private var asking: Task<Void, Never>?
 
   init() {}
 
   /// Looks at what logind has scheduled now, and asks about it, without waiting for the answer.
-  func update(on bus: Connection, at logind: LoginManager) async {
-    let schedule: LoginManager.Schedule?
+  func update(on bus: Connection, at logind: LogindProxy) async {
+    let schedule: LogindProxy.Schedule?
     do throws(DBusError) {
       schedule = try await logind.scheduledShutdown()
     } catch {
@@ -49,14 +49,14 @@ final class ShutdownSchedule {
     asking = nil
   }
 
-  private static func remaining(until schedule: LoginManager.Schedule) -> Duration {
+  private static func remaining(until schedule: LogindProxy.Schedule) -> Duration {
     let now = SystemClock.wallMicroseconds
     return .microseconds(Int64(clamping: schedule.time) - Int64(clamping: now))
   }
 
   /// - Returns: whether it stays scheduled.
   private func ask(
-    about schedule: LoginManager.Schedule, on bus: Connection, at logind: LoginManager
+    about schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy
   ) async -> Bool {
     let seconds = max(0, Self.remaining(until: schedule).components.seconds)
     let userInfo = JSONValue.object([
@@ -79,8 +79,8 @@ final class ShutdownSchedule {
   }
 
   private func cancel(
-    _ schedule: LoginManager.Schedule, because objections: [Objection], of question: HostQuestion,
-    at logind: LoginManager
+    _ schedule: LogindProxy.Schedule, because objections: [Objection], of question: HostQuestion,
+    at logind: LogindProxy
   ) async {
     do throws(DBusError) {
       guard try await logind.cancelScheduledShutdown() else { return }

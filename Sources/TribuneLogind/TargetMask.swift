@@ -25,7 +25,7 @@ final class TargetMask {
   }
 
   /// Masks these targets, and no others.
-  func update(_ targets: Set<String>, at manager: SystemManager) async throws(DBusError) {
+  func update(_ targets: Set<String>, at manager: SystemdProxy) async throws(DBusError) {
     let obsolete = masked.subtracting(targets)
     if !obsolete.isEmpty {
       try await manager.unmask(obsolete.sorted())

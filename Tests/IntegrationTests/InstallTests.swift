@@ -76,7 +76,8 @@ import Testing
     #expect(
       Set(files) == [
         "tribune", "tribune/tribuned.conf", "tribune/tribuned.conf.d", "tribune/delegates.d",
-        "tribune/protocols.d", "tribune/policy.d", "tribune/policy.d/50-default.policy", "tribune/logind.conf",
+        "tribune/protocols.d", "tribune/policy.d", "tribune/policy.d/50-default.policy",
+        "tribune/logind.conf",
         "tribune/logind.conf.d", "tribune/signals.conf", "tribune/signals.conf.d",
       ])
   }

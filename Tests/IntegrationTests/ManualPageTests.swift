@@ -11,7 +11,8 @@ import Testing
     try await folder.make("install")
   }
 
-  private static let pages = ["man1/tribunectl.1"] + configured + ["man7/tribune-varlink.7", "man8/tribune-logind.8"]
+  private static let pages =
+    ["man1/tribunectl.1"] + configured + ["man7/tribune-varlink.7", "man8/tribune-logind.8"]
   private static let configured = ["man8/tribuned.8", "man5/tribuned.conf.5", "man5/tribune-policy.5"]
   private static let readable = ["LC_ALL": "C.UTF-8", "MANWIDTH": "1000", "MAN_KEEP_FORMATTING": ""]
 

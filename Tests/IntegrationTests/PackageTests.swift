@@ -64,7 +64,8 @@ import Testing
   @Test(
     "has each file where Debian has it",
     arguments: [
-      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind", "usr/share/man/man8/tribune-logind.8.gz",
+      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind",
+      "usr/share/man/man8/tribune-logind.8.gz",
       "usr/lib/systemd/user/tribuned.service",
       "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
       "usr/lib/systemd/catalog/tribune.catalog", "etc/tribune/tribuned.conf", "etc/tribune/tribuned.conf.d",

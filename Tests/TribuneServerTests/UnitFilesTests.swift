@@ -46,7 +46,8 @@ struct UnitFilesTests {
 
   private static let units = [
     "tribuned.service", "tribuned.socket", "tribuned-varlink.socket", "tribuned-keeper.service",
-    "tribuned-keeper.socket", "tribune-delegates.service", "tribune-logind.service", "user/tribuned.service", "user/tribuned.socket",
+    "tribuned-keeper.socket", "tribune-delegates.service", "tribune-logind.service", "user/tribuned.service",
+    "user/tribuned.socket",
     "user/tribuned-varlink.socket",
   ]
 
@@ -120,7 +121,8 @@ struct UnitFilesTests {
   }
 
   @Test(
-    "keep the exposure of the system's daemons low", arguments: [("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 40)])
+    "keep the exposure of the system's daemons low",
+    arguments: [("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 40)])
   func exposure(daemon: String, tenths: Int) throws {
     let run = try security(of: "\(daemon).service", threshold: tenths).run
     #expect(run.status == 0, "\(run.output)")
@@ -193,7 +195,8 @@ struct UnitFilesTests {
         "tribune-logind.service",
         [
           "Type=notify", "Requires=tribuned.socket", "Restart=always", "FileDescriptorStoreMax=16",
-          "ExecStopPost=@bindir@/tribune-logind --unmask --config=@confdir@", "RuntimeDirectory=tribune-logind",
+          "ExecStopPost=@bindir@/tribune-logind --unmask --config=@confdir@",
+          "RuntimeDirectory=tribune-logind",
         ], ["PrivateDevices=", "ProtectProc=", "PrivateUsers=", "DynamicUser=", "User="]
       ),
     ] as [(String, [Substring], [String])])

@@ -49,7 +49,7 @@ struct SystemdTransitionTests {
   }
 
   @Test("observers get ready before the host sleeps, and learn that it is awake; a hold keeps it awake")
-  func sleep() throws {
+  func suspended() throws {
     let machine = try Container.withLogind()
     // In place of the kernel's file, to which systemd writes how to sleep: a container has none, and nothing sleeps here.
     try #require(try machine.does("stat", "--file-system", "--format=%T", "/sys") == "tmpfs")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The service manager, as org.freedesktop.systemd1(5) describes it.
-struct SystemManager {
+struct SystemdProxy {
   private let bus: DBusConnection
 
   init(_ bus: DBusConnection) { self.bus = bus }

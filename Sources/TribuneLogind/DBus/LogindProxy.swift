@@ -3,7 +3,7 @@
 import TribuneSystem
 
 /// logind, as org.freedesktop.login1(5) describes it.
-struct LoginManager {
+struct LogindProxy {
   nonisolated static let service = "org.freedesktop.login1"
   nonisolated static let interface = "\(service).Manager"
   nonisolated private static let path = "/org/freedesktop/login1"
