@@ -7,8 +7,6 @@ import TribuneWire
 
 /// Posts chosen D-Bus signals as notifications. Nothing goes the other way, so nothing can go round in a circle.
 final class SignalRelay {
-  /// Signals of one rule that are posted within a second.
-  private static let perSecond = 20
   /// Bytes of arguments; longer ones are left out.
   private static let argumentsLengthMax = 64 << 10
 
@@ -16,26 +14,9 @@ final class SignalRelay {
     let rule: SignalRule
     var match: DBusConnection.Match?
     var task: Task<Void, Never>?
-    private var secondBegan = ContinuousClock.now
-    private var count = 0
-    private var omitted = 0
+    var budget = SignalBudget()
 
     init(_ rule: SignalRule) { self.rule = rule }
-
-    /// Counts a signal.
-    ///
-    /// - Returns: how many were left out before it; nil if it is left out, too.
-    func admit() -> Int? {
-      let now = ContinuousClock.now
-      if now - secondBegan >= .seconds(1) { (secondBegan, count) = (now, 0) }
-      count += 1
-      guard count <= SignalRelay.perSecond else {
-        omitted += 1
-        return nil
-      }
-      defer { omitted = 0 }
-      return omitted
-    }
   }
 
   private var sources: [Source] = []
@@ -59,16 +40,16 @@ final class SignalRelay {
   }
 
   private func relay(_ signal: DBusConnection.Message, from source: Source, to bus: Connection) {
-    guard let omitted = source.admit() else { return }
+    guard let omitted = source.budget.admit(at: .now) else { return }
     let rule = source.rule
     if omitted > 0 {
-      ServiceLog.warning(
-        "\(omitted) signals \(rule.member) were not posted: more than \(Self.perSecond) came within a second")
+      ServiceLog.warning("\(omitted) signals \(rule.member) were not posted: too many came, or the bus hangs")
     }
     let userInfo = Self.userInfo(of: signal, rule, omitted: omitted)
     // One post after the other, in the order of the signals.
     source.task = Task { [earlier = source.task] in
       await earlier?.value
+      defer { source.budget.finish() }
       do throws(TribuneError) {
         try await bus.postAcknowledged(
           rule.post ?? "", object: rule.object, userInfo: UserInfo(userInfo),

@@ -122,7 +122,7 @@ struct UnitFilesTests {
 
   @Test(
     "keep the exposure of the system's daemons low",
-    arguments: [("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 40)])
+    arguments: [("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 20)])
   func exposure(daemon: String, tenths: Int) throws {
     let run = try security(of: "\(daemon).service", threshold: tenths).run
     #expect(run.status == 0, "\(run.output)")
