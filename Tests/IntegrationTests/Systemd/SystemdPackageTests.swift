@@ -44,7 +44,7 @@ struct SystemdPackageTests {
 
   // MARK: Installing
 
-  @Test("installs a bus that starts with its first client, and at each boot")
+  @Test("installs a bus that starts with its first client, which is tribune-logind, and at each boot")
   func installs() throws {
     #expect(try machine.run("getent", "passwd", "tribune").status != 0)
     // All its dependencies must be installed already.
@@ -52,9 +52,9 @@ struct SystemdPackageTests {
     #expect(try installedVersion == version(of: "older"))
     #expect(try machine.does("getent", "passwd", "tribune").hasSuffix(":/usr/sbin/nologin"))
     #expect(try state(of: "tribuned.socket") == ["active", "enabled"])
-    #expect(try state(of: "tribuned.service") == ["inactive", "enabled"])
+    #expect(try state(of: "tribuned.service") == ["active", "enabled"])
+    #expect(try state(of: "tribune-logind.service") == ["active", "enabled"])
     #expect(try state(of: "tribune-delegates.service") == ["inactive", "disabled"])
-    #expect(try state(of: "tribuned-keeper.service") == ["inactive", "static"])
 
     #expect(try machine.does("tribunectl", "status").contains("unix:/run/tribune/bus"))
     #expect(try machine.property("ActiveState") == "active")
@@ -146,6 +146,7 @@ struct SystemdPackageTests {
     try machine.write("[Bus]\nQueriesMax=7\n", to: "/etc/tribune/tribuned.conf")
     try install("newer")
     for unit in units { #expect(try state(of: unit) == ["inactive", "disabled"]) }
+    #expect(try state(of: "tribune-logind.service") == ["inactive", "enabled"])
     #expect(try machine.read("/etc/tribune/tribuned.conf") == "[Bus]\nQueriesMax=7\n")
     try machine.does(["systemctl", "enable", "--now"] + units)
     #expect(try RawClient(machine).greet().queriesMax == 7)
