@@ -26,7 +26,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
   /// The targets that systemd starts for it.
   package var targets: [String] {
     switch self {
-    case .reboot: ["reboot.target", "kexec.target"]
+    case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
     case .powerOff: ["poweroff.target"]
     case .halt: ["halt.target"]
     case .suspend: ["suspend.target"]

@@ -2,17 +2,14 @@
 
 import Dispatch
 import Tribune
-import TribuneService
 import TribuneSystem
 import TribuneWire
 
 /// Connects the bus with logind: vetoes on the bus are locks of logind, locks of logind are holds on the bus, and what
 /// logind is about to do is posted and, if it is scheduled, asked.
 ///
-/// Either side can go and come back. What the other side is told then follows from what is there.
+/// Either side can go and come back. Whatever happens is only a reason to look at what there is now.
 final class LogindBridge {
-  /// logind's files, which change when locks and scheduled shutdowns do: it sends no signal for those.
-  private static let folders = ["/run/systemd/inhibit", "/run/systemd/shutdown"]
   /// As long as the library looks for a bus.
   private static let patience = Duration.seconds(10)
   private static let pauses = [Duration.milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5)]
@@ -32,21 +29,28 @@ final class LogindBridge {
 
   private var bus: Connection?
   private var dbus: DBusConnection?
+  private var logindSignals: DBusSignals?
   /// Nil while logind does not run.
   private var logind: LogindProxy?
-  private var matches: [DBusConnection.Match] = []
   private var objections: [HostQuestion: [Objection]] = [:]
   /// The vetoes in the last dry run, by the id of the delegate.
   private var probed: [HostQuestion: [UInt64: Objection]] = [:]
+  /// Objections for which there is a lock.
+  private var locked: [HostQuestion.Lock: [Objection]] = [:]
+  /// Objections for which there was none, because logind could not be reached.
+  private var unlocked: Set<Objection> = []
   /// What the host is about to do.
   private var preparing: Set<HostQuestion.Lock> = []
-  /// The objections that logind did not know when it, or D-Bus, had gone.
-  private var objectionsBefore: Set<Objection>?
+  /// How often logind has said that.
+  private var preparationNews = 0
+  /// The last announcement of each: they follow each other.
+  private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var tasks: [Task<Void, Never>] = []
   private var probing: Task<Void, Never>?
   private var isStopping = false
-  private lazy var objectionRefresh = Refresh { [weak self] in await self?.refreshObjections() }
-  private lazy var logindRefresh = Refresh { [weak self] in await self?.refreshLogind() }
+  private lazy var objectionRefresh = Refresh { [weak self] in await self?.refreshObjections() ?? true }
+  private lazy var logindRefresh = Refresh { [weak self] in await self?.refreshLogind() ?? true }
+  private lazy var maskRefresh = Refresh { [weak self] in await self?.applyMask() ?? true }
 
   /// - Parameter status: gets one line whenever something has changed.
   init(
@@ -73,16 +77,13 @@ final class LogindBridge {
     }
     await objectionRefresh.finish()
     await logindRefresh.finish()
+    await maskRefresh.finish()
   }
 
-  /// What an earlier process has locked stays until this one knows better, or can assume that the bus is gone.
+  /// What an earlier process has locked stays until this one has locks of its own, or can assume that the bus is gone.
   private func dropFormerLocks() async {
-    do {
-      try await Task.sleep(for: Self.patience)
-    } catch {
-      return
-    }
-    locks.dropFormer()
+    await Self.sleep(for: Self.patience)
+    if bus == nil { locks.dropFormer() }
   }
 
   /// Applies other settings.
@@ -91,12 +92,14 @@ final class LogindBridge {
     watchSignals()
     probe()
     objectionRefresh.request()
+    maskRefresh.request()
   }
 
   /// Takes back what is masked. The locks end with the process, unless the service manager starts another one.
   func stop() async {
     isStopping = true
-    await applyMask()
+    maskRefresh.request()
+    await maskRefresh.finish()
   }
 
   // MARK: The bus
@@ -106,7 +109,8 @@ final class LogindBridge {
     while !Task.isCancelled {
       do throws(TribuneError) {
         let bus = try await Connection.connect()
-        let changes = try await bus.observe(anyOf: ["tribune.hold.*", "tribune.delegate.*"])
+        let changes = try await bus.observe(
+          anyOf: ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"])
         self.bus = bus
         failures = 0
         ServiceLog.info("connected to the bus")
@@ -132,81 +136,99 @@ final class LogindBridge {
     bus = nil
     foreign.forget()
     schedule.forget()
-    objections = [:]
+    (objections, probed) = ([:], [:])
     objectionRefresh.request()
   }
 
-  private func refreshObjections() async {
+  private func refreshObjections() async -> Bool {
     var isKnown = false
+    var hasFailed = false
     if let bus {
-      var found: [HostQuestion: [Objection]] = [:]
       do throws(TribuneError) {
-        for question in HostQuestion.allCases {
-          let explanation = try await bus.explain(question.name)
-          let attached = explanation.delegates.compactMap { probed[question]?[$0.id] }
-          let all = Objection.all(in: explanation, own: bus.id) + attached
-          if !all.isEmpty { found[question] = all }
+        let found = try await foundObjections(on: bus)
+        if bus === self.bus {
+          objections = found
+          isKnown = true
         }
-        objections = found
-        isKnown = true
       } catch {
+        hasFailed = true
         ServiceLog.warning("cannot look for vetoes: \(error)")
       }
     }
-    if await applyObjections(), isKnown { locks.dropFormer() }
-    await applyMask()
+    let isLocked = await applyObjections()
+    if isLocked, isKnown, logind != nil { locks.dropFormer() }
+    maskRefresh.request()
     reportStatus()
+    return isLocked && !hasFailed
   }
 
-  /// - Returns: whether logind blocks what it should.
-  private func applyObjections() async -> Bool {
-    guard let logind else {
-      if objections.isEmpty { locks.endBlocking() }
-      return false
+  private func foundObjections(on bus: Connection) async throws(TribuneError) -> [HostQuestion: [Objection]] {
+    var found: [HostQuestion: [Objection]] = [:]
+    for question in HostQuestion.allCases {
+      let explanation = try await bus.explain(question.name)
+      let attached = explanation.delegates.compactMap { probed[question]?[$0.id] }
+      let all = Objection.all(in: explanation, own: bus.id) + attached
+      if !all.isEmpty { found[question] = all }
     }
-    do throws(DBusError) {
-      for lock in HostQuestion.Lock.allCases {
-        let all = lock.questions.flatMap { objections[$0] ?? [] }
-        let text = all.isEmpty ? nil : LockText(all.uniqued)
-        guard try await locks.block(lock, text, at: logind) else { continue }
-        ServiceLog.notice(
-          text.map { "blocking \(lock): \($0.who): \($0.why)" } ?? "not blocking \(lock) any more")
+    return found
+  }
+
+  /// Blocks what is vetoed with logind, and nothing else.
+  ///
+  /// - Returns: false after a failure. A logind that does not run is none: it is heard of when it does.
+  private func applyObjections() async -> Bool {
+    var wanted: [(HostQuestion.Lock, [Objection])] = []
+    for lock in HostQuestion.Lock.allCases {
+      let all = lock.questions.flatMap { objections[$0] ?? [] }.uniqued
+      if !all.isEmpty {
+        wanted.append((lock, all))
+      } else if locks.release(lock) {
+        locked[lock] = nil
+        ServiceLog.notice("not blocking \(lock) any more")
       }
+    }
+    guard let logind else {
+      for (lock, all) in wanted { unlocked.formUnion(Set(all).subtracting(locked[lock] ?? [])) }
+      return true
+    }
+    var hasFailed = false
+    for (lock, all) in wanted {
+      do throws(DBusError) {
+        let text = LockText(all)
+        let isChange = try await locks.block(lock, text, at: logind)
+        locked[lock] = all
+        if isChange { ServiceLog.notice("blocking \(lock): \(text.who): \(text.why)") }
+      } catch {
+        hasFailed = true
+        unlocked.formUnion(Set(all).subtracting(locked[lock] ?? []))
+        ServiceLog.error("cannot block \(lock) with logind, in spite of a veto: \(error)")
+      }
+    }
+    return !hasFailed
+  }
+
+  private func applyMask() async -> Bool {
+    let targets = settings.masksTargets && !isStopping ? Set(objections.keys.flatMap(\.targets)) : []
+    do throws(DBusError) {
+      guard try await mask.update(targets) else { return true }
+      let masked = mask.recorded.sorted().joined(separator: " ")
+      ServiceLog.notice(masked.isEmpty ? "nothing is masked any more" : "masked: \(masked)")
       return true
     } catch {
-      ServiceLog.error("cannot block with logind: \(error)")
+      ServiceLog.error("cannot mask what is vetoed, and nothing else: \(error)")
       return false
-    }
-  }
-
-  private func applyMask() async {
-    guard let dbus else { return }
-    let targets = settings.masksTargets && !isStopping ? Set(objections.keys.flatMap(\.targets)) : []
-    guard targets != mask.masked else { return }
-    do throws(DBusError) {
-      try await mask.update(targets, at: SystemdProxy(dbus))
-      let masked = mask.masked.sorted().joined(separator: " ")
-      ServiceLog.notice(masked.isEmpty ? "nothing is masked any more" : "masked: \(masked)")
-    } catch {
-      ServiceLog.error("cannot mask what is vetoed: \(error)")
     }
   }
 
   /// Asks the delegates now and then, if that is wanted. Nothing else waits for their answers.
   private func probe() {
     probing?.cancel()
-    guard let interval = settings.probe else {
-      probing = nil
-      probed = [:]
-      return
-    }
-    probing = Task {
-      while !Task.isCancelled {
-        if let bus { await probe(on: bus) }
-        do {
-          try await Task.sleep(for: interval)
-        } catch {
-          return
+    probed = [:]
+    probing = settings.probe.map { interval in
+      Task {
+        while !Task.isCancelled {
+          if let bus { await probe(on: bus) }
+          await Self.sleep(for: interval)
         }
       }
     }
@@ -215,9 +237,12 @@ final class LogindBridge {
   private func probe(on bus: Connection) async {
     do throws(TribuneError) {
       for question in HostQuestion.allCases {
-        probed[question] = Objection.probed(in: try await bus.ask(question.name, mode: .all, isDryRun: true))
+        let verdict = try await bus.ask(question.name, mode: .all, isDryRun: true)
+        guard !Task.isCancelled, bus === self.bus else { return }
+        probed[question] = Objection.probed(in: verdict)
       }
     } catch {
+      guard !Task.isCancelled else { return }
       ServiceLog.warning("cannot ask the delegates a dry run: \(error)")
     }
     objectionRefresh.request()
@@ -229,18 +254,18 @@ final class LogindBridge {
     var failures = 0
     while !Task.isCancelled {
       let (ends, ended) = AsyncStream<Errno>.makeStream()
-      do {
-        let dbus = try DBusConnection { ended.yield($0) }
+      do throws(Errno) {
+        let dbus = try DBusConnection(closed: { ended.yield($0) })
         self.dbus = dbus
+        try watch(dbus)
+        await wakeLogind(on: dbus)
         failures = 0
-        try await watch(dbus)
         attempted()
         for await error in ends { throw error }
       } catch {
         if dbus != nil || failures == 0 { ServiceLog.warning("not connected to D-Bus: \(error)") }
       }
-      matches = []
-      dbus = nil
+      (logindSignals, dbus) = (nil, nil)
       loseLogind()
       attempted()
       await pause(failures)
@@ -248,20 +273,32 @@ final class LogindBridge {
     }
   }
 
-  private func watch(_ dbus: DBusConnection) async throws {
+  private func watch(_ dbus: DBusConnection) throws(Errno) {
     let manager = LogindProxy(dbus)
-    matches = [
-      try manager.onOwnerChange { [weak self] isThere in
-        if isThere { self?.findLogind(manager) } else { self?.loseLogind() }
-      },
-      try manager.onPreparing(for: .shutdown) { [weak self] in self?.prepare(.shutdown, $0) },
-      try manager.onPreparing(for: .sleep) { [weak self] in self?.prepare(.sleep, $0) },
-    ]
+    let signals = try DBusSignals(of: LogindProxy.service, on: dbus) { [weak self] isThere in
+      if isThere { self?.findLogind(manager) } else { self?.loseLogind() }
+    }
+    for (member, lock) in [("PrepareForShutdown", HostQuestion.Lock.shutdown), ("PrepareForSleep", .sleep)] {
+      try signals.on(interface: LogindProxy.interface, member: member) { [weak self] signal in
+        guard let self, case .bool(let isPreparing)? = signal.values?.first else { return }
+        preparationNews += 1
+        note(lock, isPreparing)
+      }
+    }
+    logindSignals = signals
     watchSignals()
-    // Starts it, if it does not run.
-    _ = try await manager.delayMax()
-    findLogind(manager)
-    await logindRefresh.finish()
+  }
+
+  /// Starts logind, if D-Bus can, and waits for what there is to do with it.
+  private func wakeLogind(on dbus: DBusConnection) async {
+    let manager = LogindProxy(dbus)
+    do throws(DBusError) {
+      _ = try await manager.delayMax()
+      findLogind(manager)
+      await logindRefresh.finish()
+    } catch {
+      ServiceLog.warning("logind does not run: \(error)")
+    }
   }
 
   private func watchSignals() {
@@ -284,61 +321,73 @@ final class LogindBridge {
   private func loseLogind() {
     guard logind != nil else { return }
     logind = nil
-    objectionsBefore = Set(objections.values.joined())
+    // The next one may not know them.
+    locks.expire()
     ServiceLog.warning("logind is gone; its locks stay, and vetoes from now on have none until it is back")
   }
 
-  /// Compares what logind has with what is wanted, and looks at what it has scheduled.
-  private func refreshLogind() async {
-    guard let logind else { return }
-    do {
-      if let before = objectionsBefore {
-        objectionsBefore = nil
-        locks.expire()
-        objectionRefresh.request()
-        let missed = Set(objections.values.joined()).subtracting(before)
-        for one in missed {
-          ServiceLog.warning("logind did not know of a veto until now: \(one.who): \(one.why)")
-        }
-      }
-      for lock in HostQuestion.Lock.allCases {
-        if try await logind.isPreparing(for: lock) {
-          prepare(lock, true)
-        } else {
-          try await locks.delay(lock, at: logind)
-        }
-      }
-      guard let bus else { return }
-      let inhibitors = try await logind.inhibitors()
-      try await foreign.update(inhibitors, own: locks.processes(among: inhibitors), on: bus)
-      await schedule.update(on: bus, at: logind)
-    } catch {
-      ServiceLog.warning("cannot follow logind: \(error)")
+  /// Looks at what logind is about to do, at the locks of others, and at what is scheduled.
+  private func refreshLogind() async -> Bool {
+    guard let logind else { return true }
+    for one in unlocked { ServiceLog.warning("logind did not know of a veto until now: \(one.line)") }
+    unlocked = []
+    var succeeds = true
+    for lock in HostQuestion.Lock.allCases {
+      succeeds =
+        await Self.attempt("prepare for a \(lock)") {
+          let news = self.preparationNews
+          let isPreparing = try await logind.isPreparing(for: lock)
+          // What was signalled since is newer.
+          if news == self.preparationNews { self.note(lock, isPreparing) }
+          if !self.preparing.contains(lock) { try await self.locks.delay(lock, at: logind) }
+        } && succeeds
+    }
+    guard let bus else { return succeeds }
+    succeeds =
+      await Self.attempt("hold what others have locked") {
+        let inhibitors = try await logind.inhibitors()
+        try await self.foreign.update(inhibitors, own: self.locks.processes(among: inhibitors), on: bus)
+      } && succeeds
+    if !preparing.contains(.shutdown) {
+      succeeds =
+        await Self.attempt("look for a scheduled shutdown") {
+          try await self.schedule.update(on: bus, at: logind)
+        } && succeeds
     }
     reportStatus()
+    return succeeds
   }
 
-  private func prepare(_ lock: HostQuestion.Lock, _ isPreparing: Bool) {
-    guard isPreparing else {
-      preparing.remove(lock)
-      Task {
+  private static func attempt(_ what: String, _ body: @MainActor () async throws -> Void) async -> Bool {
+    do {
+      try await body()
+      return true
+    } catch {
+      ServiceLog.warning("cannot \(what): \(error)")
+      return false
+    }
+  }
+
+  /// logind says whether the host is about to go down or to sleep.
+  private func note(_ lock: HostQuestion.Lock, _ isPreparing: Bool) {
+    guard isPreparing != preparing.contains(lock) else { return }
+    if isPreparing { preparing.insert(lock) } else { preparing.remove(lock) }
+    announcements[lock] = Task { [earlier = announcements[lock]] in
+      await earlier?.value
+      if isPreparing {
+        if let bus, let logind { await transitions.prepare(for: lock, on: bus, at: logind) }
+        locks.endDelay(lock)
+      } else {
         if let bus { await transitions.end(lock, on: bus) }
         logindRefresh.request()
       }
-      return
-    }
-    // It is heard of by a signal, and seen whenever logind is looked at.
-    guard preparing.insert(lock).inserted else { return }
-    Task {
-      if let bus, let logind { await transitions.prepare(for: lock, on: bus, at: logind) }
-      locks.endDelay(lock)
     }
   }
 
   private func followFolders() async {
     do throws(Errno) {
       let watch = try FolderWatch()
-      for folder in Self.folders {
+      for folder in LogindProxy.folders {
         try Folder.make(folder, mode: 0o755)
         _ = try watch.watch(Array(folder.utf8))
       }
@@ -351,10 +400,14 @@ final class LogindBridge {
   // MARK: Both
 
   private func pause(_ failures: Int) async {
+    await Self.sleep(for: Self.pauses[min(failures, Self.pauses.count - 1)])
+  }
+
+  private static func sleep(for span: Duration) async {
     do {
-      try await Task.sleep(for: Self.pauses[min(failures, Self.pauses.count - 1)])
+      try await Task.sleep(for: span)
     } catch {
-      // The loop looks at the cancellation.
+      // The caller looks at the cancellation.
       return
     }
   }

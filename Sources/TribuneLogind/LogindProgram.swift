@@ -42,8 +42,8 @@ package final class LogindProgram {
         unmask(mask)
       } else {
         let (settings, diagnostics) = LogindSettings.load(from: arguments.configurationDirectory)
-        for diagnostic in diagnostics { ServiceLog.warning("\(diagnostic)") }
-        guard !diagnostics.contains(where: { $0.severity == .error }) else { return 1 }
+        // A mistake must not keep vetoes from having an effect.
+        for diagnostic in diagnostics { ServiceLog.error("\(diagnostic)") }
         let program = LogindProgram(arguments, settings, try DescriptorStore(), mask)
         program.start()
       }
@@ -57,7 +57,7 @@ package final class LogindProgram {
   private static func unmask(_ mask: TargetMask) {
     Task {
       do {
-        if !mask.masked.isEmpty { try await mask.update([], at: SystemdProxy(try DBusConnection { _ in })) }
+        _ = try await mask.update([])
         ThisProcess.exit(0)
       } catch {
         ServiceLog.error("cannot take back what was masked: \(error)")

@@ -1,34 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Repeats a piece of work on demand: one run serves all requests that came before it, and no two runs overlap. A pause
-/// follows each run, so that many requests cost little.
+/// follows each run, so that many requests cost little. Work that has failed is done again by itself.
 package final class Refresh {
-  private static let pause = Duration.milliseconds(10)
+  private static let pause = Duration.milliseconds(50)
+  private static let retryPauses = [Duration.seconds(1), .seconds(2), .seconds(5)]
 
-  private let work: @MainActor () async -> Void
+  private let work: @MainActor () async -> Bool
   private var isWanted = false
+  private var failureCount = 0
   private var task: Task<Void, Never>?
+  private var retry: Task<Void, Never>?
 
-  package init(_ work: @escaping @MainActor () async -> Void) { self.work = work }
+  /// - Parameter work: returns whether it succeeded.
+  package init(_ work: @escaping @MainActor () async -> Bool) { self.work = work }
 
   package func request() {
     isWanted = true
+    retry?.cancel()
     if task == nil {
       task = Task {
         while isWanted {
           isWanted = false
-          await work()
-          if isWanted { await Self.rest() }
+          failureCount = await work() ? 0 : failureCount + 1
+          if isWanted { await Self.sleep(for: Self.pause) }
         }
         task = nil
+        if failureCount > 0 { scheduleRetry() }
       }
     }
   }
 
-  /// Returns when everything that was requested is done.
+  /// Returns when everything that was requested has been tried.
   package func finish() async { await task?.value }
 
-  private static func rest() async {
+  private func scheduleRetry() {
+    let pause = Self.retryPauses[min(failureCount, Self.retryPauses.count) - 1]
+    retry = Task {
+      await Self.sleep(for: pause)
+      if !Task.isCancelled { request() }
+    }
+  }
+
+  private static func sleep(for pause: Duration) async {
     do {
       try await Task.sleep(for: pause)
     } catch {

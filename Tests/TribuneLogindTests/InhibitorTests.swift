@@ -33,6 +33,12 @@ struct InhibitorTests {
     #expect(text.why == "backup: one; restore: two; backup: three")
   }
 
+  @Test("What would spoil a terminal is escaped")
+  func escaped() {
+    let text = LockText([Objection(who: "a\nb", why: "\u{1B}[2J")])
+    #expect(text.who == "a\\nb" && !text.why.unicodeScalars.contains("\u{1B}"))
+  }
+
   @Test("Many objections are counted, and long ones are cut at a character's boundary")
   func manyObjections() {
     let text = LockText((1...7).map { Objection(who: "h\($0)", why: String(repeating: "é", count: 400)) })

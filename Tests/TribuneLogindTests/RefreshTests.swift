@@ -6,19 +6,29 @@ import TribuneLogind
 @Suite("Work on demand", .timeLimit(.minutes(15)))
 @MainActor
 struct RefreshTests {
-  /// A run that is under way until it is ended.
+  /// Runs that are under way until they are ended.
   @MainActor private final class Runs {
     private(set) var count = 0
-    private var waiting: CheckedContinuation<Void, Never>?
+    private var waiting: CheckedContinuation<Bool, Never>?
+    private var beginning: CheckedContinuation<Void, Never>?
 
-    func run() async {
+    func run() async -> Bool {
       #expect(waiting == nil)
       count += 1
-      await withCheckedContinuation { waiting = $0 }
+      return await withCheckedContinuation {
+        waiting = $0
+        beginning?.resume()
+        beginning = nil
+      }
     }
 
-    func end() {
-      waiting?.resume()
+    /// Waits until one is under way.
+    func next() async {
+      if waiting == nil { await withCheckedContinuation { beginning = $0 } }
+    }
+
+    func end(succeeding succeeds: Bool = true) {
+      waiting?.resume(returning: succeeds)
       waiting = nil
     }
   }
@@ -28,17 +38,30 @@ struct RefreshTests {
     let runs = Runs()
     let refresh = Refresh { await runs.run() }
     refresh.request()
-    while runs.count == 0 { await Task.yield() }
+    await runs.next()
     for _ in 0..<10 { refresh.request() }
     runs.end()
-    while runs.count == 1 { await Task.yield() }
+    await runs.next()
     runs.end()
     await refresh.finish()
     #expect(runs.count == 2)
     refresh.request()
-    while runs.count == 2 { await Task.yield() }
+    await runs.next()
     runs.end()
     await refresh.finish()
     #expect(runs.count == 3)
+  }
+
+  @Test("Work that has failed is done again by itself")
+  func failure() async {
+    let runs = Runs()
+    let refresh = Refresh { await runs.run() }
+    refresh.request()
+    await runs.next()
+    runs.end(succeeding: false)
+    await runs.next()
+    runs.end()
+    await refresh.finish()
+    #expect(runs.count == 2)
   }
 }

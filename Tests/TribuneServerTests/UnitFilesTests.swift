@@ -195,7 +195,7 @@ struct UnitFilesTests {
         "tribune-logind.service",
         [
           "Type=notify", "Requires=tribuned.socket", "Restart=always", "FileDescriptorStoreMax=16",
-          "ExecStopPost=@bindir@/tribune-logind --unmask --config=@confdir@",
+          "ExecStopPost=@bindir@/tribune-logind --unmask",
           "RuntimeDirectory=tribune-logind",
         ], ["PrivateDevices=", "ProtectProc=", "PrivateUsers=", "DynamicUser=", "User="]
       ),

@@ -10,6 +10,8 @@ nonisolated struct DBusMethod: Sendable {
   var path: String
   var interface: String
   var name: String
+  /// Time for the reply.
+  var timeoutMicroseconds: UInt64 = 5_000_000
 }
 
 /// An argument of a call.
@@ -19,33 +21,37 @@ nonisolated enum DBusArgument: Sendable {
   case bool(Bool)
 }
 
-/// A connection to the system's D-Bus. sd-bus reads and writes it on the main queue, so no call blocks.
-@safe final class DBusConnection {
-  /// The reply to a call, or a signal.
-  struct Message {
-    var values: [DBusValue]
-    /// The unique name of the sender.
-    var sender: String
-    var path: String
-  }
+/// A message that has arrived.
+struct DBusMessage {
+  /// Nil if they are too many, or too long.
+  var values: [DBusValue]?
+  /// The unique name of the sender; the bus itself has a well-known one.
+  var sender: String
+  var path: String
+  /// Whether the sender chose this connection, rather than everybody who wants such a signal.
+  var isDirected: Bool
+}
 
+/// A connection to D-Bus. sd-bus reads and writes it on the main queue, so no call blocks.
+@safe final class DBusConnection {
   /// A call whose reply has not come.
   private final class PendingCall {
-    let continuation: CheckedContinuation<Result<Message, DBusError>, Never>
+    private let continuation: CheckedContinuation<Result<DBusMessage, DBusError>, Never>
+    private weak var connection: DBusConnection?
 
-    init(_ continuation: CheckedContinuation<Result<Message, DBusError>, Never>) {
-      self.continuation = continuation
+    init(
+      _ continuation: CheckedContinuation<Result<DBusMessage, DBusError>, Never>,
+      on connection: DBusConnection
+    ) {
+      (self.continuation, self.connection) = (continuation, connection)
+      connection.pending[ObjectIdentifier(self)] = self
     }
-  }
 
-  /// What to do with signals that match a rule.
-  @safe final class Match {
-    let handle: (Message) -> Void
-    fileprivate(set) var slot: OpaquePointer?
-
-    init(_ handle: @escaping (Message) -> Void) { self.handle = handle }
-
-    isolated deinit { unsafe sd_bus_slot_unref(slot) }
+    /// Called once.
+    func finish(_ result: Result<DBusMessage, DBusError>) {
+      connection?.pending[ObjectIdentifier(self)] = nil
+      continuation.resume(returning: result)
+    }
   }
 
   private let bus: OpaquePointer
@@ -54,16 +60,37 @@ nonisolated enum DBusArgument: Sendable {
   private var writable: (any DispatchSourceWrite)?
   private let timer: any DispatchSourceTimer
   private var isProcessing = false
+  /// sd-bus refers to them.
+  private var pending: [ObjectIdentifier: PendingCall] = [:]
+  /// Nil once the connection is lost.
   private var closed: ((Errno) -> Void)?
 
-  /// Connects.
+  /// Connects to the system's bus.
   ///
-  /// - Parameter closed: called once, when the connection has been lost. All pending calls have failed then.
+  /// - Parameter closed: called once, when the connection has been lost and all calls under way have failed.
   /// - Throws: the error if there is no bus.
-  init(closed: @escaping (Errno) -> Void) throws(Errno) {
+  convenience init(closed: @escaping (Errno) -> Void) throws(Errno) {
     var bus: OpaquePointer?
     try DBusError.check(unsafe sd_bus_open_system(&bus))
-    guard let bus = unsafe bus else { preconditionFailure("sd_bus_open_system gives a bus or an error") }
+    unsafe self.init(bus, closed)
+  }
+
+  /// Connects to systemd itself, as systemctl does for root: also while there is no bus.
+  convenience init(toServiceManager closed: @escaping (Errno) -> Void) throws(Errno) {
+    var bus: OpaquePointer?
+    try DBusError.check(unsafe sd_bus_new(&bus))
+    do throws(Errno) {
+      try DBusError.check(unsafe sd_bus_set_address(bus, "unix:path=/run/systemd/private"))
+      try DBusError.check(unsafe sd_bus_start(bus))
+    } catch {
+      unsafe sd_bus_unref(bus)
+      throw error
+    }
+    unsafe self.init(bus, closed)
+  }
+
+  private init(_ bus: OpaquePointer?, _ closed: @escaping (Errno) -> Void) {
+    guard let bus = unsafe bus else { preconditionFailure("libsystemd gives a bus or an error") }
     unsafe self.bus = bus
     self.closed = closed
     let descriptor = unsafe sd_bus_get_fd(bus)
@@ -77,9 +104,7 @@ nonisolated enum DBusArgument: Sendable {
   }
 
   isolated deinit {
-    readable.cancel()
-    writable?.cancel()
-    timer.cancel()
+    stopWatching()
     unsafe sd_bus_close_unref(bus)
   }
 
@@ -88,7 +113,7 @@ nonisolated enum DBusArgument: Sendable {
   /// Handles all that has arrived, and waits for more.
   private func process() {
     // A handler that makes a call is called from here.
-    guard !isProcessing else { return }
+    guard !isProcessing, closed != nil else { return }
     isProcessing = true
     defer { isProcessing = false }
     while true {
@@ -123,34 +148,43 @@ nonisolated enum DBusArgument: Sendable {
     timer.schedule(deadline: DispatchTime(uptimeNanoseconds: microseconds * 1_000))
   }
 
+  private func stopWatching() {
+    readable.cancel()
+    writable?.cancel()
+    timer.cancel()
+  }
+
+  /// After whatever error, also one after which sd-bus would go on: nothing is read any more.
   private func close(_ error: Errno) {
     guard let closed else { return }
     self.closed = nil
-    readable.cancel()
+    stopWatching()
+    for call in pending.values { call.finish(.failure(.failed(error))) }
     closed(error)
   }
 
   // MARK: Calls
 
   /// Calls a method, and waits for its reply.
-  func call(_ method: DBusMethod, _ arguments: DBusArgument...) async throws(DBusError) -> Message {
+  func call(_ method: DBusMethod, _ arguments: DBusArgument...) async throws(DBusError) -> [DBusValue] {
+    guard closed != nil else { throw .failed(.connectionReset) }
     let message: OpaquePointer
     do throws(Errno) {
       unsafe message = try Self.message(bus, method, arguments)
     } catch {
       throw .failed(error)
     }
-    let result: Result<Message, DBusError> = await withCheckedContinuation { continuation in
-      let pending = unsafe Unmanaged.passRetained(PendingCall(continuation))
-      let sent = unsafe sd_bus_call_async(bus, nil, message, Self.receiveReply, pending.toOpaque(), 0)
-      if sent < 0 {
-        unsafe pending.release()
-        continuation.resume(returning: .failure(.failed(Errno(rawValue: -sent))))
-      }
+    let result: Result<DBusMessage, DBusError> = await withCheckedContinuation { continuation in
+      let call = PendingCall(continuation, on: self)
+      let sent = unsafe sd_bus_call_async(
+        bus, nil, message, Self.receiveReply, Unmanaged.passUnretained(call).toOpaque(),
+        method.timeoutMicroseconds)
       unsafe sd_bus_message_unref(message)
+      if sent < 0 { return call.finish(.failure(.failed(Errno(rawValue: -sent)))) }
       process()
     }
-    return try result.get()
+    guard let values = try result.get().values else { throw .unexpected(method.name) }
+    return values
   }
 
   private static func message(
@@ -184,23 +218,27 @@ nonisolated enum DBusArgument: Sendable {
     }
   }
 
-  nonisolated private static let receiveReply: sd_bus_message_handler_t = { message, pending, _ in
-    guard let message = unsafe message, let pending = unsafe pending else { return 0 }
-    let call = unsafe Unmanaged<PendingCall>.fromOpaque(pending).takeRetainedValue()
-    call.continuation.resume(returning: unsafe result(message))
+  nonisolated private static let receiveReply: sd_bus_message_handler_t = { message, call, _ in
+    guard let message = unsafe message, let call = unsafe call else { return 0 }
+    let pending = unsafe Unmanaged<PendingCall>.fromOpaque(call).takeUnretainedValue()
+    let result = unsafe received(message, limit: .reply)
+    MainActor.assumeIsolated { pending.finish(result) }
     return 0
   }
 
   /// A message's contents, or its error.
-  nonisolated private static func result(_ message: OpaquePointer) -> Result<Message, DBusError> {
+  nonisolated private static func received(
+    _ message: OpaquePointer, limit: DBusReader.Limit
+  ) -> Result<DBusMessage, DBusError> {
     if let error = unsafe DBusError.of(message) { return .failure(error) }
     do throws(Errno) {
-      var reader = unsafe DBusReader(message)
+      var reader = unsafe DBusReader(message, limit)
       return .success(
-        Message(
-          values: try reader.values(),
+        DBusMessage(
+          values: try reader.all(),
           sender: unsafe sd_bus_message_get_sender(message).map { unsafe String(cString: $0) } ?? "",
-          path: unsafe sd_bus_message_get_path(message).map { unsafe String(cString: $0) } ?? ""))
+          path: unsafe sd_bus_message_get_path(message).map { unsafe String(cString: $0) } ?? "",
+          isDirected: unsafe sd_bus_message_get_destination(message) != nil))
     } catch {
       return .failure(.failed(error))
     }
@@ -208,12 +246,25 @@ nonisolated enum DBusArgument: Sendable {
 
   // MARK: Signals
 
-  /// Calls `handle` for each signal that matches `rule`, as long as the result is kept.
+  /// What to do with signals that match a rule.
+  @safe final class Match {
+    fileprivate let handle: (DBusMessage) -> Void
+    fileprivate var slot: OpaquePointer?
+
+    fileprivate init(_ handle: @escaping (DBusMessage) -> Void) { self.handle = handle }
+
+    isolated deinit { unsafe sd_bus_slot_unref(slot) }
+  }
+
+  /// Calls `handle` for each signal that was sent to everybody and matches `rule`, as long as the result is kept.
+  ///
+  /// sd-bus also calls it for signals of other senders than the rule says, if this connection receives them because of
+  /// another rule: see `DBusSignals`.
   ///
   /// - Parameters:
   ///   - rule: as the D-Bus specification describes it, such as `type='signal',interface='a.b'`.
   ///   - handle: does not wait for anything.
-  func match(_ rule: String, _ handle: @escaping (Message) -> Void) throws(Errno) -> Match {
+  func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(
       unsafe sd_bus_add_match_async(
@@ -225,7 +276,8 @@ nonisolated enum DBusArgument: Sendable {
   nonisolated private static let receiveSignal: sd_bus_message_handler_t = { message, match, _ in
     guard let message = unsafe message, let match = unsafe match else { return 0 }
     let receiver = unsafe Unmanaged<Match>.fromOpaque(match).takeUnretainedValue()
-    if case .success(let signal) = unsafe result(message) {
+    // Everybody can send a signal to one connection, whatever rules that has.
+    if case .success(let signal) = unsafe received(message, limit: .signal), !signal.isDirected {
       MainActor.assumeIsolated { receiver.handle(signal) }
     }
     return 0

@@ -6,6 +6,9 @@ import TribuneSystem
 struct LogindProxy {
   nonisolated static let service = "org.freedesktop.login1"
   nonisolated static let interface = "\(service).Manager"
+  /// Its files, which change when locks and scheduled shutdowns do. By signals, it tells only that the first lock of a kind
+  /// was taken or the last one released.
+  static let folders = ["/run/systemd/inhibit", "/run/systemd/shutdown"]
   nonisolated private static let path = "/org/freedesktop/login1"
 
   private let bus: DBusConnection
@@ -22,14 +25,14 @@ struct LogindProxy {
   ) async throws(DBusError) -> DBusDescriptor {
     let reply = try await bus.call(
       method("Inhibit"), .string(lock.rawValue), .string(text.who), .string(text.why), .string(mode))
-    guard case .descriptor(let lock)? = reply.values.first else { throw .unexpected("Inhibit") }
+    guard case .descriptor(let lock)? = reply.first else { throw .unexpected("Inhibit") }
     return lock
   }
 
   /// The locks of all programs.
   func inhibitors() async throws(DBusError) -> [Inhibitor] {
     let reply = try await bus.call(method("ListInhibitors"))
-    guard case .list(let entries)? = reply.values.first else { throw .unexpected("ListInhibitors") }
+    guard case .list(let entries)? = reply.first else { throw .unexpected("ListInhibitors") }
     return entries.compactMap { entry in
       guard case .list(let fields) = entry, fields.count == 6, case .string(let what) = fields[0],
         case .string(let who) = fields[1], case .string(let why) = fields[2],
@@ -74,39 +77,15 @@ struct LogindProxy {
 
   /// - Returns: whether there was one to cancel.
   func cancelScheduledShutdown() async throws(DBusError) -> Bool {
-    let reply = try await bus.call(method("CancelScheduledShutdown"))
-    return reply.values.first == .bool(true)
+    try await bus.call(method("CancelScheduledShutdown")).first == .bool(true)
   }
 
   private func property(_ name: String) async throws(DBusError) -> DBusValue {
     let get = DBusMethod(
       destination: Self.service, path: Self.path, interface: "org.freedesktop.DBus.Properties", name: "Get")
-    guard let value = try await bus.call(get, .string(Self.interface), .string(name)).values.first else {
+    guard let value = try await bus.call(get, .string(Self.interface), .string(name)).first else {
       throw .unexpected(name)
     }
     return value
-  }
-
-  // MARK: Signals
-
-  /// Calls `handle` with whether the host is about to go down or to sleep, or is not any more.
-  func onPreparing(
-    for lock: HostQuestion.Lock, _ handle: @escaping (Bool) -> Void
-  ) throws(Errno) -> DBusConnection.Match {
-    let member = lock == .shutdown ? "PrepareForShutdown" : "PrepareForSleep"
-    let rule = "type='signal',sender='\(Self.service)',interface='\(Self.interface)',member='\(member)'"
-    return try bus.match(rule) { signal in
-      if case .bool(let isPreparing)? = signal.values.first { handle(isPreparing) }
-    }
-  }
-
-  /// Calls `handle` when logind has been started, or has ended.
-  func onOwnerChange(_ handle: @escaping (_ isThere: Bool) -> Void) throws(Errno) -> DBusConnection.Match {
-    let rule = """
-      type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(Self.service)'
-      """
-    return try bus.match(rule) { signal in
-      if signal.values.count == 3, case .string(let owner) = signal.values[2] { handle(!owner.isEmpty) }
-    }
   }
 }

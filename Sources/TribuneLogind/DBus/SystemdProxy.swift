@@ -9,17 +9,23 @@ struct SystemdProxy {
   private func method(_ name: String) -> DBusMethod {
     DBusMethod(
       destination: "org.freedesktop.systemd1", path: "/org/freedesktop/systemd1",
-      interface: "org.freedesktop.systemd1.Manager", name: name)
+      interface: "org.freedesktop.systemd1.Manager", name: name,
+      // A reload takes seconds on a host with many units.
+      timeoutMicroseconds: 60_000_000)
   }
 
-  /// Whether somebody has masked a unit.
-  func isMasked(_ unit: String) async throws(DBusError) -> Bool {
-    guard
-      case .string(let state)? = try await bus.call(method("GetUnitFileState"), .string(unit)).values.first
-    else {
-      throw .unexpected("GetUnitFileState")
+  /// Whether a unit is there, and nobody has masked it.
+  func canBeMasked(_ unit: String) async throws(DBusError) -> Bool {
+    do throws(DBusError) {
+      guard case .string(let state)? = try await bus.call(method("GetUnitFileState"), .string(unit)).first
+      else {
+        throw .unexpected("GetUnitFileState")
+      }
+      return !state.hasPrefix("masked")
+    } catch .answered {
+      // Not every version has every target.
+      return false
     }
-    return state.hasPrefix("masked")
   }
 
   /// Masks units until the next boot.

@@ -31,6 +31,16 @@ extension Container {
     try journalLeft("_SYSTEMD_UNIT=\(Self.logindUnit)").compactMap { $0["MESSAGE"] as? String }
   }
 
+  /// Sends a signal over D-Bus to tribune-logind alone.
+  func emitToLogind(_ arguments: String...) throws {
+    let names = try does("busctl", "list", "--no-legend").split(separator: "\n")
+      .map { $0.split(separator: " ") }.filter { $0.count > 2 && $0[2] == "tribune-logind" }
+    guard names.count == 1 else {
+      throw Programs.Missing(description: "tribune-logind is not on D-Bus: \(names)")
+    }
+    try does(["busctl", "emit", "--destination=\(names[0][0])"] + arguments)
+  }
+
   /// A lock that logind lists.
   struct Lock: Equatable {
     var what: String

@@ -71,6 +71,34 @@ struct SystemdTransitionTests {
     #expect(try machine.read("/sys/power/state").hasPrefix("mem"))
   }
 
+  @Test("nobody but logind says that the host goes down")
+  func forged() throws {
+    let machine = try Container.withLogind()
+    let observer = try machine.staying("observe", "host.**", "-N", "1", "-j")
+    let connection = try machine.does(
+      "sh", "-c",
+      "busctl --json=short list | grep -o '\"[^\"]*\",[0-9]*,\"tribune-logind\"' | cut -d '\"' -f 2")
+    try #require(connection.hasPrefix(":"), "\(connection)")
+    let emit = ["busctl", "emit", "--destination=\(connection)"]
+    let manager = "org.freedesktop.login1.Manager"
+    try machine.does(emit + ["/org/freedesktop/login1", manager, "PrepareForShutdown", "b", "true"])
+    try machine.does(
+      emit + [
+        "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", "sss", "org.freedesktop.login1",
+        ":1.1", "",
+      ])
+    try machine.does([
+      "busctl", "emit", "/org/freedesktop/login1", manager, "PrepareForShutdown", "b", "true",
+    ])
+    // logind is still known, and nothing was announced.
+    let hold = try machine.staying("hold", "host.shouldReboot", "--label=backup", "--why=now")
+    try machine.waitForLogind("blocking shutdown: backup: now")
+    #expect(try machine.blocks().map(\.who) == ["backup"])
+    try machine.does("tribunectl", "post", "host.didTest")
+    #expect(try observer.output.object()["name"] as? String == "host.didTest")
+    withExtendedLifetime(hold) {}
+  }
+
   @Test("observers learn that the host does not go down after all")
   func failed() throws {
     let machine = try Container.withLogind()
@@ -124,13 +152,13 @@ struct SystemdTransitionTests {
       "busctl", "call", "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
       "ScheduleShutdown", "st", "halt", time)
     try machine.waitForMessage("may happen: there is no veto", of: Container.logindUnit)
-    // The one of another program, since a hold alone would do.
+    // This veto is new: the first question had none.
     let delegate = try machine.staying("delegate", "host.shouldHalt", "--label=db", "--veto=not in sync")
     try machine.waitForLogind("cancelled the halt, because of a veto of host.shouldHalt")
     #expect(try machine.scheduledShutdown() == "")
-    while let line = try terminal.output.line() {
-      if line.contains("  db: not in sync") { break }
-    }
+    var shown = false
+    while !shown, let line = try terminal.output.line() { shown = line.contains("  db: not in sync") }
+    #expect(shown)
     withExtendedLifetime(delegate) {}
   }
 }

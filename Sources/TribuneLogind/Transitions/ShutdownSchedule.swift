@@ -8,25 +8,25 @@ import TribuneSystem
 final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
+  /// Each question has its verdict before the time.
+  private static let deadline = Duration.seconds(20)
   /// Reasons that are written to terminals.
   private static let linesMax = 10
 
   private var current: LogindProxy.Schedule?
   private var asking: Task<Void, Never>?
+  /// Connections that have gone.
+  private var connectionCount = 0
 
   init() {}
 
   /// Looks at what logind has scheduled now, and asks about it, without waiting for the answer.
-  func update(on bus: Connection, at logind: LogindProxy) async {
-    let schedule: LogindProxy.Schedule?
-    do throws(DBusError) {
-      schedule = try await logind.scheduledShutdown()
-    } catch {
-      return ServiceLog.warning("cannot look for a scheduled shutdown: \(error)")
-    }
+  func update(on bus: Connection, at logind: LogindProxy) async throws(DBusError) {
+    let connections = connectionCount
+    let schedule = try await logind.scheduledShutdown()
     // One that has no time is under way.
-    guard schedule != current, schedule?.time != 0 else { return }
-    forget()
+    guard connections == connectionCount, schedule != current, schedule?.time != 0 else { return }
+    stop()
     guard let schedule, !HostQuestion.before(action: schedule.action).isEmpty else { return }
     current = schedule
     asking = Task {
@@ -44,6 +44,11 @@ final class ShutdownSchedule {
 
   /// Forgets what was asked, so that the next bus is asked anew.
   func forget() {
+    connectionCount += 1
+    stop()
+  }
+
+  private func stop() {
     current = nil
     asking?.cancel()
     asking = nil
@@ -64,7 +69,8 @@ final class ShutdownSchedule {
     ])
     do {
       for question in HostQuestion.before(action: schedule.action) {
-        let verdict = try await bus.ask(question.name, userInfo: UserInfo(userInfo.compactBytes), mode: .all)
+        let verdict = try await bus.ask(
+          question.name, userInfo: UserInfo(userInfo.compactBytes), deadline: Self.deadline, mode: .all)
         guard current == schedule else { return false }
         guard !verdict.isAllowed else { continue }
         await cancel(schedule, because: Objection.all(in: verdict), of: question, at: logind)
@@ -72,6 +78,7 @@ final class ShutdownSchedule {
       }
       ServiceLog.notice("the \(schedule.action) in \(seconds) s may happen: there is no veto")
     } catch {
+      guard current == schedule else { return false }
       ServiceLog.warning(
         "the \(schedule.action) in \(seconds) s stays scheduled, because nobody could be asked: \(error)")
     }
@@ -83,30 +90,19 @@ final class ShutdownSchedule {
     at logind: LogindProxy
   ) async {
     do throws(DBusError) {
-      guard try await logind.cancelScheduledShutdown() else { return }
+      // Somebody may have scheduled another one meanwhile.
+      guard try await logind.scheduledShutdown() == schedule, try await logind.cancelScheduledShutdown()
+      else {
+        return
+      }
     } catch {
       return ServiceLog.error("cannot cancel the \(schedule.action), in spite of a veto: \(error)")
     }
-    var lines = objections.prefix(Self.linesMax).map { "  \($0.who): \($0.why)" }
+    var lines = objections.prefix(Self.linesMax).map { "  \($0.line)" }
     if objections.count > lines.count { lines.append("  and \(objections.count - lines.count) more") }
     ServiceLog.notice("cancelled the \(schedule.action), because of a veto of \(question.name)")
     for line in lines { ServiceLog.notice(line) }
     await Wall.write(
       (["The scheduled \(schedule.action) was cancelled by a veto:"] + lines).joined(separator: "\n"))
-  }
-}
-
-/// wall(1), which writes to everybody's terminal.
-private enum Wall {
-  static func write(_ message: String) async {
-    do throws(Errno) {
-      let wall = try ChildProcess(
-        ["wall"].map { Array($0.utf8) }, input: .bytes(Array("\(message)\n".utf8)),
-        output: .captured(limit: 4096),
-        leadsGroup: false, signalMask: SignalMask([]))
-      _ = await wall.ended()
-    } catch {
-      ServiceLog.warning("nobody was told by wall(1): \(error)")
-    }
   }
 }

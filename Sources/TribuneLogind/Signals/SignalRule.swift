@@ -22,7 +22,12 @@ nonisolated package struct SignalRule: Equatable, Sendable {
     guard parts.count >= 3, signal.utf8.count <= 255, parts.allSatisfy(Self.isElement) else { return nil }
     interface = parts.dropLast().joined(separator: ".")
     member = String(parts[parts.count - 1])
-    sender = parts.dropLast(2).joined(separator: ".")
+    sender = Self.owner(of: interface)
+  }
+
+  /// The service that usually has an interface: its name without the last part.
+  static func owner(of interface: String) -> String {
+    interface.split(separator: ".").dropLast().joined(separator: ".")
   }
 
   private static func isElement(_ part: Substring) -> Bool {
@@ -48,11 +53,5 @@ nonisolated package struct SignalRule: Equatable, Sendable {
         isWordByte($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "-")
           || $0 == UInt8(ascii: ":")
       }
-  }
-
-  /// The rule for D-Bus.
-  package var match: String {
-    "type='signal',sender='\(sender)',interface='\(interface)',member='\(member)'"
-      + (path.map { ",path='\($0)'" } ?? "")
   }
 }

@@ -7,12 +7,9 @@ import TribuneWire
 
 /// Posts chosen D-Bus signals as notifications. Nothing goes the other way, so nothing can go round in a circle.
 final class SignalRelay {
-  /// Bytes of arguments; longer ones are left out.
-  private static let argumentsLengthMax = 64 << 10
-
   private final class Source {
     let rule: SignalRule
-    var match: DBusConnection.Match?
+    var signals: DBusSignals?
     var task: Task<Void, Never>?
     var budget = SignalBudget()
 
@@ -32,14 +29,17 @@ final class SignalRelay {
     sources = []
     for rule in rules {
       let source = Source(rule)
-      source.match = try dbus.match(rule.match) { [weak self, weak source] signal in
+      let signals = try DBusSignals(of: rule.sender, on: dbus)
+      try signals.on(interface: rule.interface, member: rule.member, path: rule.path) {
+        [weak self, weak source] signal in
         if let self, let source, let bus = bus() { relay(signal, from: source, to: bus) }
       }
+      source.signals = signals
       sources.append(source)
     }
   }
 
-  private func relay(_ signal: DBusConnection.Message, from source: Source, to bus: Connection) {
+  private func relay(_ signal: DBusMessage, from source: Source, to bus: Connection) {
     guard let omitted = source.budget.admit(at: .now) else { return }
     let rule = source.rule
     if omitted > 0 {
@@ -60,17 +60,16 @@ final class SignalRelay {
     }
   }
 
-  static func userInfo(of signal: DBusConnection.Message, _ rule: SignalRule, omitted: Int) -> [UInt8] {
+  static func userInfo(of signal: DBusMessage, _ rule: SignalRule, omitted: Int) -> [UInt8] {
     var members: [(name: String, value: JSONValue)] = [
       ("signal", .string("\(rule.interface).\(rule.member)")), ("path", .string(signal.path)),
       ("sender", .string(signal.sender)),
     ]
     if omitted > 0 { members.append(("omitted", .integer(omitted))) }
-    let arguments = JSONValue.array(signal.values.map(\.json)).compactBytes
-    if arguments.count <= argumentsLengthMax {
-      members.append(("arguments", .array(signal.values.map(\.json))))
+    if let values = signal.values {
+      members.append(("arguments", .array(values.map(\.json))))
     } else {
-      members.append(("argumentsLength", .integer(arguments.count)))
+      members.append(("isTooLong", .bool(true)))
     }
     return JSONValue.object(members).compactBytes
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CSystemd
 import TribuneService
 import TribuneSystem
 
@@ -22,9 +23,11 @@ final class DescriptorStore {
     notify("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", passing: descriptor.rawValue)
   }
 
-  /// Has the manager close its copy of what was stored under this name, and closes what was inherited.
+  /// Has the manager close its copy of what was stored under this name, and closes what was inherited. Waits until the
+  /// manager has done so, for a second at most.
   func drop(_ name: String) {
     notify("FDSTOREREMOVE=1\nFDNAME=\(name)", passing: nil)
+    _ = sd_notify_barrier(0, 1_000_000)
     for descriptor in inherited.removeValue(forKey: name) ?? [] { FileDescriptor(owning: descriptor).close() }
   }
 

@@ -6,7 +6,7 @@ import TribuneWire
 
 /// Tells the observers on the bus what the host is about to do, and waits until they are ready.
 final class HostTransitions {
-  /// What is left of logind's time for its own work.
+  /// The part of logind's time that observers do not get.
   private static let margin = Duration.milliseconds(250)
 
   /// What was announced and is not over, for each lock.
@@ -16,13 +16,24 @@ final class HostTransitions {
 
   /// Posts that the host goes down or sleeps. Returns when all awaited observers are ready, or when logind waits no longer.
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
+    let began = ContinuousClock.now
     do {
       let event = lock == .sleep ? "Suspend" : try await Self.event(at: logind)
       announced[lock] = event
-      let limit = max(.milliseconds(100), try await logind.delayMax() - Self.margin)
+      let spent = ContinuousClock.now - began
+      let limit = max(.milliseconds(100), try await logind.delayMax() - Self.margin - spent)
       let name = "host.will\(event)"
       ServiceLog.notice("\(name): waiting for awaited observers, for \(limit) at most")
-      let reply = try await bus.postAwaited(name, deadline: limit, isImmediate: true)
+      let post = Task {
+        try await bus.postAwaited(name, deadline: min(limit, bus.bus.deadlineMax), isImmediate: true)
+      }
+      // A bus that hangs does not answer at the deadline.
+      let timer = Task {
+        try await Task.sleep(for: limit + Self.margin / 2)
+        post.cancel()
+      }
+      defer { timer.cancel() }
+      let reply = try await post.value
       for missing in reply.missing { ServiceLog.warning("\(name): \(missing.summary)") }
       if reply.missing.isEmpty { ServiceLog.notice("\(name): everybody is ready") }
     } catch {
@@ -41,7 +52,7 @@ final class HostTransitions {
     }
   }
 
-  /// logind says what it is about to do, from its version 252 on also of a shutdown that nobody has scheduled.
+  /// logind says by ScheduledShutdown what it is about to do, also if nobody has scheduled it (tried with 252 and 257).
   private static func event(at logind: LogindProxy) async throws(DBusError) -> String {
     let action = try await logind.scheduledShutdown()?.action ?? ""
     return HostQuestion.before(action: action) == [.reboot] ? "Reboot" : "PowerOff"

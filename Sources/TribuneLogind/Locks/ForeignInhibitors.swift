@@ -14,10 +14,12 @@ final class ForeignInhibitors {
     var copy: Int
   }
 
-  /// Locks of which the bus has holds. Any of them is a veto, so further ones change no verdict.
+  /// Locks against one question of which the bus has holds. Any of them is a veto, so further ones change no verdict.
   private static let inhibitorsMax = 100
 
   private var holds: [Key: Tribune.Hold] = [:]
+  /// Connections that have gone.
+  private var connectionCount = 0
 
   init() {}
 
@@ -26,26 +28,46 @@ final class ForeignInhibitors {
   /// Holds exactly what these inhibitors block.
   ///
   /// - Parameter own: the processes whose locks stand for holds on the bus.
+  /// - Throws: the last error, after it has tried everything.
   func update(_ inhibitors: [Inhibitor], own: Set<UInt32>, on bus: Connection) async throws(TribuneError) {
+    let wanted = wanted(inhibitors.filter { !($0.uid == 0 && own.contains($0.pid)) })
+    let connections = connectionCount
+    var failure: TribuneError?
+    for (key, hold) in holds where !wanted.contains(key) {
+      holds[key] = nil
+      do throws(TribuneError) { try await hold.release() } catch { failure = error }
+    }
+    for key in wanted where holds[key] == nil {
+      do throws(TribuneError) {
+        let hold = try await Self.hold(key, on: bus)
+        // What was taken over a connection that is gone has gone with it.
+        if connections == connectionCount { holds[key] = hold }
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  private func wanted(_ inhibitors: [Inhibitor]) -> Set<Key> {
     var wanted: Set<Key> = []
-    let others = inhibitors.filter { !$0.questions.isEmpty && !($0.uid == 0 && own.contains($0.pid)) }
-      // Always the same ones: logind lists them in no order.
-      .sorted { ($0.pid, $0.who, $0.why) < ($1.pid, $1.who, $1.why) }
-    for inhibitor in others.prefix(Self.inhibitorsMax) {
-      for question in inhibitor.questions {
+    for question in HostQuestion.allCases {
+      let others = inhibitors.filter { $0.questions.contains(question) }
+        // Always the same ones: logind lists them in no order.
+        .sorted { ($0.pid, $0.what, $0.who, $0.why) < ($1.pid, $1.what, $1.who, $1.why) }
+      for inhibitor in others.prefix(Self.inhibitorsMax) {
         var key = Key(question: question, inhibitor: inhibitor, copy: 0)
         while !wanted.insert(key).inserted { key.copy += 1 }
       }
     }
-    for (key, hold) in holds where !wanted.contains(key) {
-      holds[key] = nil
-      try await hold.release()
-    }
-    for key in wanted where holds[key] == nil { holds[key] = try await Self.hold(key, on: bus) }
+    return wanted
   }
 
   /// Forgets the holds, which have ended with their connection.
-  func forget() { holds = [:] }
+  func forget() {
+    holds = [:]
+    connectionCount += 1
+  }
 
   private static func hold(_ key: Key, on bus: Connection) async throws(TribuneError) -> Tribune.Hold {
     let inhibitor = key.inhibitor

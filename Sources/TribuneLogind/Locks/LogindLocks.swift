@@ -15,6 +15,8 @@ final class LogindLocks {
     var lock: HostQuestion.Lock
     var mode: String
 
+    var name: String { "\(mode)-\(lock.rawValue)" }
+
     static func block(_ lock: HostQuestion.Lock) -> Kind { Kind(lock: lock, mode: "block") }
     static func delay(_ lock: HostQuestion.Lock) -> Kind { Kind(lock: lock, mode: "delay") }
   }
@@ -51,18 +53,13 @@ final class LogindLocks {
   /// The lock that blocks; nil if there is none.
   func blocking(_ lock: HostQuestion.Lock) -> LockText? { held[.block(lock)]?.text }
 
-  /// Blocks with this text, or no more. There is no moment in between at which nothing blocks.
+  /// Blocks with this text. There is no moment in between at which nothing blocks.
   ///
   /// - Returns: whether that is a change.
   func block(
-    _ lock: HostQuestion.Lock, _ text: LockText?, at logind: LogindProxy
+    _ lock: HostQuestion.Lock, _ text: LockText, at logind: LogindProxy
   ) async throws(DBusError) -> Bool {
-    let held = held[.block(lock)]
-    guard let text else {
-      release(.block(lock))
-      return held != nil
-    }
-    if let held, held.text == text, !held.isExpired { return false }
+    if let held = held[.block(lock)], held.text == text, !held.isExpired { return false }
     try await take(.block(lock), text, at: logind)
     return true
   }
@@ -71,22 +68,33 @@ final class LogindLocks {
   func delay(_ lock: HostQuestion.Lock, at logind: LogindProxy) async throws(DBusError) {
     if let held = held[.delay(lock)], !held.isExpired { return }
     try await take(.delay(lock), Self.delayText, at: logind)
+    dropFormer(.delay(lock))
   }
 
   /// Lets it happen.
-  func endDelay(_ lock: HostQuestion.Lock) { release(.delay(lock)) }
+  func endDelay(_ lock: HostQuestion.Lock) {
+    release(.delay(lock))
+    dropFormer(.delay(lock))
+  }
 
   /// Has every lock taken anew when it is asked for next, for a logind that may not know the old ones.
   func expire() {
     for kind in held.keys { held[kind]?.isExpired = true }
   }
 
-  /// Releases all that block: nothing on the bus is known any more.
-  func endBlocking() { for lock in HostQuestion.Lock.allCases { release(.block(lock)) } }
+  /// Does not block any more.
+  ///
+  /// - Returns: whether that is a change.
+  func release(_ lock: HostQuestion.Lock) -> Bool {
+    defer { release(.block(lock)) }
+    return held[.block(lock)] != nil
+  }
 
   /// Drops what an earlier process had, once this one has locks of its own.
-  func dropFormer() {
-    for name in store.inheritedNames { store.drop(name) }
+  func dropFormer() { for name in store.inheritedNames { store.drop(name) } }
+
+  private func dropFormer(_ kind: Kind) {
+    for name in store.inheritedNames where name.hasPrefix("\(kind.name).") { store.drop(name) }
   }
 
   /// The processes whose locks are this program's.
@@ -98,7 +106,7 @@ final class LogindLocks {
   private func take(_ kind: Kind, _ text: LockText, at logind: LogindProxy) async throws(DBusError) {
     let descriptor = try await logind.inhibit(kind.lock, mode: kind.mode, text)
     lastNumber += 1
-    let name = "\(kind.mode)-\(kind.lock.rawValue).\(ThisProcess.id).\(lastNumber)"
+    let name = "\(kind.name).\(ThisProcess.id).\(lastNumber)"
     store.store(descriptor.descriptor, as: name)
     release(kind)
     held[kind] = Held(descriptor: descriptor, name: name, text: text)

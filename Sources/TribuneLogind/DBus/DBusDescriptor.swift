@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneSystem
+
+/// A descriptor that came with a message. It is closed with the last reference.
+nonisolated package final class DBusDescriptor: Equatable, Sendable {
+  package let descriptor: FileDescriptor
+
+  init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
+  package static func == (one: DBusDescriptor, other: DBusDescriptor) -> Bool { one === other }
+}

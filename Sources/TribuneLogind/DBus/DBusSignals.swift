@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+
+/// The signals of one service on D-Bus, and whether it is there.
+///
+/// A signal says the unique name of its sender alone, and every process can send any signal. So the service's owner is
+/// followed, and what others send is ignored.
+final class DBusSignals {
+  private static let driver = "org.freedesktop.DBus"
+
+  private let bus: DBusConnection
+  private let service: String
+  /// The unique name of the service; empty while nobody has it.
+  private(set) var owner = ""
+  /// How often the owner was said.
+  private var newsCount = 0
+  private var matches: [DBusConnection.Match] = []
+  private let ownerChanged: (_ isThere: Bool) -> Void
+
+  /// - Parameter ownerChanged: called when the service has been started, or has ended, and at first if it is there.
+  init(
+    of service: String, on bus: DBusConnection, ownerChanged: @escaping (_ isThere: Bool) -> Void = { _ in }
+  ) throws(Errno) {
+    (self.bus, self.service, self.ownerChanged) = (bus, service, ownerChanged)
+    // A unique name is its own owner.
+    if service.hasPrefix(":") {
+      owner = service
+      return
+    }
+    let rule = "type='signal',sender='\(Self.driver)',member='NameOwnerChanged',arg0='\(service)'"
+    matches.append(
+      try bus.match(rule) { [weak self] signal in
+        guard signal.sender == Self.driver, let values = signal.values, values.count == 3,
+          values[0] == .string(service), case .string(let owner) = values[2]
+        else { return }
+        self?.note(owner)
+      })
+    Task { await findOwner() }
+  }
+
+  private func findOwner() async {
+    let method = DBusMethod(
+      destination: Self.driver, path: "/org/freedesktop/DBus", interface: Self.driver, name: "GetNameOwner")
+    let count = newsCount
+    do throws(DBusError) {
+      let reply = try await bus.call(method, .string(service))
+      // What was signalled since is newer.
+      if case .string(let owner)? = reply.first, count == newsCount { note(owner) }
+    } catch {
+      // Nobody has it yet.
+      return
+    }
+  }
+
+  private func note(_ owner: String) {
+    newsCount += 1
+    guard owner != self.owner else { return }
+    let hadOwner = !self.owner.isEmpty
+    self.owner = owner
+    // One owner can follow another.
+    if hadOwner { ownerChanged(false) }
+    if !owner.isEmpty { ownerChanged(true) }
+  }
+
+  /// Calls `handle` for each signal of the service, as long as this object is kept.
+  func on(
+    interface: String, member: String, path: String? = nil, _ handle: @escaping (DBusMessage) -> Void
+  ) throws(Errno) {
+    let rule =
+      "type='signal',sender='\(service)',interface='\(interface)',member='\(member)'"
+      + (path.map { ",path='\($0)'" } ?? "")
+    matches.append(
+      try bus.match(rule) { [weak self] signal in
+        if let self, signal.sender == owner { handle(signal) }
+      })
+  }
+}

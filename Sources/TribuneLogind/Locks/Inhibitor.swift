@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A lock that logind lists.
+nonisolated package struct Inhibitor: Hashable, Sendable {
+  /// As logind names it: `shutdown:sleep`.
+  package var what: String
+  package var who: String
+  package var why: String
+  /// `block`, `block-weak` or `delay`.
+  package var mode: String
+  package var uid: UInt32
+  package var pid: UInt32
+
+  package init(what: String, who: String, why: String, mode: String, uid: UInt32, pid: UInt32) {
+    (self.what, self.who, self.why, self.mode, self.uid, self.pid) = (what, who, why, mode, uid, pid)
+  }
+
+  /// Whether it refuses rather than delays.
+  package var isBlocking: Bool { mode == "block" || mode == "block-weak" }
+
+  /// The questions that it is a veto of.
+  package var questions: [HostQuestion] {
+    guard isBlocking else { return [] }
+    let locks = what.split(separator: ":").compactMap { HostQuestion.Lock(rawValue: String($0)) }
+    return HostQuestion.allCases.filter { locks.contains($0.lock) }
+  }
+}

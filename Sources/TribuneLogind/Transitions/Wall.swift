@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+
+/// wall(1), which writes to everybody's terminal.
+enum Wall {
+  static func write(_ message: String) async {
+    do throws(Errno) {
+      let wall = try ChildProcess(
+        ["wall"].map { Array($0.utf8) }, input: .bytes(Array("\(message)\n".utf8)),
+        output: .captured(limit: 4096),
+        leadsGroup: false, signalMask: SignalMask([]))
+      _ = await wall.ended()
+    } catch {
+      ServiceLog.warning("nobody was told by wall(1): \(error)")
+    }
+  }
+}
