@@ -175,14 +175,9 @@ struct SystemdLogindTests {
     ])
     let observer = try machine.staying("observe", "*.*", "-j")
     try machine.does("busctl", "emit", "/org/example", "org.example.Fake", "Happened", "s", "forged")
-    try machine.does(
-      "sh", "-c",
-      """
-      busctl --json=short list | grep -o '"[^"]*",[0-9]*,"tribune-logind"' | cut -d '"' -f 2 | while read -r name; do
-        busctl emit --destination="$name" /org/example org.example.Fake Happened s forged
-        busctl emit --destination="$name" /org/freedesktop/login1 org.freedesktop.login1.Manager UserNew uo 7 /
-      done
-      """)
+    try machine.emitToLogind("/org/example", "org.example.Fake", "Happened", "s", "forged")
+    try machine.emitToLogind(
+      "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "UserNew", "uo", "7", "/forged")
     let uid = try machine.addUser("ann")
     let notification = try observer.output.object()
     #expect(

@@ -75,21 +75,12 @@ struct SystemdTransitionTests {
   func forged() throws {
     let machine = try Container.withLogind()
     let observer = try machine.staying("observe", "host.**", "-N", "1", "-j")
-    let connection = try machine.does(
-      "sh", "-c",
-      "busctl --json=short list | grep -o '\"[^\"]*\",[0-9]*,\"tribune-logind\"' | cut -d '\"' -f 2")
-    try #require(connection.hasPrefix(":"), "\(connection)")
-    let emit = ["busctl", "emit", "--destination=\(connection)"]
     let manager = "org.freedesktop.login1.Manager"
-    try machine.does(emit + ["/org/freedesktop/login1", manager, "PrepareForShutdown", "b", "true"])
-    try machine.does(
-      emit + [
-        "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", "sss", "org.freedesktop.login1",
-        ":1.1", "",
-      ])
-    try machine.does([
-      "busctl", "emit", "/org/freedesktop/login1", manager, "PrepareForShutdown", "b", "true",
-    ])
+    try machine.emitToLogind("/org/freedesktop/login1", manager, "PrepareForShutdown", "b", "true")
+    try machine.emitToLogind(
+      "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", "sss", "org.freedesktop.login1",
+      ":1.1", "")
+    try machine.does("busctl", "emit", "/org/freedesktop/login1", manager, "PrepareForShutdown", "b", "true")
     // logind is still known, and nothing was announced.
     let hold = try machine.staying("hold", "host.shouldReboot", "--label=backup", "--why=now")
     try machine.waitForLogind("blocking shutdown: backup: now")
