@@ -29,6 +29,7 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CSystemdBus", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .target(name: "CTribuneLinux"),
@@ -56,7 +57,7 @@ let package = Package(
     .target(
       name: "TribuneLogind",
       dependencies: [
-        "CSystemd", "Tribune", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire",
+        "CSystemdBus", "Tribune", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire",
       ],
       swiftSettings: mainActor),
     .target(

@@ -11,7 +11,7 @@ struct ActionNames: Equatable, Sendable {
   let didFailTo: String
 
   /// The words before the verb in the name of a message about an action.
-  private static let prefixes = ["should", "will", "didFailTo", "did"]
+  private static let prefixes = ["should", "may", "will", "didFailTo", "did"]
   /// The verb takes the longest of the words before it.
   private static let lengthMax = WireLimits.nameLength - "didFailTo".utf8.count
 
@@ -45,6 +45,14 @@ struct ActionNames: Equatable, Sendable {
 
   /// Whether delegates are asked under this name, which must be valid, whether an action may happen.
   static func isQuestion(_ name: String) -> Bool { NameSyntax.hasVerb(behind: "should", in: name.utf8Bytes) }
+
+  /// The name under which a delegate announces that it may answer a question otherwise now: `window.mayClose` for
+  /// `window.shouldClose`; nil for a name, which must be valid, that is not a question.
+  static func may(forQuestion name: String) -> String? {
+    guard isQuestion(name) else { return nil }
+    let (space, last) = split(name)
+    return "\(space)may\(last.dropFirst("should".count))"
+  }
 
   /// The action that a message is about: `window.close` for `window.shouldClose`; nil if it is about none.
   private static func action(of message: String) -> String? {

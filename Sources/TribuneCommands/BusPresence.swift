@@ -5,17 +5,40 @@ import Tribune
 
 /// Whether a connection's bus is reachable, according to the connection's events.
 final class BusPresence: Sendable {
-  /// When the bus was last found; nil while the connection looks for it, and after the search has failed.
-  private let since = Mutex<ContinuousClock.Instant?>(.now)
+  private struct State {
+    /// When the bus was last found; nil while the connection looks for it, and after the search has failed.
+    var since: ContinuousClock.Instant? = .now
+    /// When the clients of a bus that knew nothing of them are all back; nil if there was no such bus.
+    var settledAt: ContinuousClock.Instant?
+  }
 
-  var isUnreachable: Bool { since.withLock { $0 == nil } }
+  private let state = Mutex(State())
+  private let settling: Duration
+
+  /// - Parameter settling: how long clients may take to come back to a bus that knows nothing of them. Between two
+  ///   attempts, they pause for a second at most.
+  init(settling: Duration = .seconds(5)) { self.settling = settling }
+
+  var isUnreachable: Bool { state.withLock { $0.since == nil } }
+
+  /// Whether all holds and delegates that a lost bus had are in force again.
+  var isSettled: Bool { state.withLock { $0.settledAt.map { $0 <= .now } ?? true } }
 
   func note(_ event: ConnectionEvent) {
-    since.withLock {
+    state.withLock {
       switch event {
-      case .disconnected: $0 = nil
-      case .reconnected: $0 = .now
+      case .disconnected: $0.since = nil
+      case .reconnected(let lost):
+        $0.since = .now
+        if lost == nil { $0.settledAt = .now.advanced(by: settling) }
       }
+    }
+  }
+
+  /// Returns once it is settled, or when the task is cancelled.
+  func settled() async {
+    while !Task.isCancelled, let moment = state.withLock({ $0.settledAt }), moment > .now {
+      await sleep(ContinuousClock.now.duration(to: moment))
     }
   }
 
@@ -24,8 +47,8 @@ final class BusPresence: Sendable {
     let start = ContinuousClock.now
     while !Task.isCancelled {
       // While the bus is unreachable, the limit does not run.
-      let left = since.withLock { since in
-        since.map { limit - max($0, start).duration(to: .now) } ?? limit
+      let left = state.withLock { state in
+        state.since.map { limit - max($0, start).duration(to: .now) } ?? limit
       }
       guard left > .zero else { return }
       await sleep(left)

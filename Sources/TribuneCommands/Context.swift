@@ -186,18 +186,23 @@ struct Context: Sendable {
   ///   - saysLoss: reports also with --quiet, unless nothing was missed.
   ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is how many notifications were
   ///     missed; nil when the bus did not know this connection.
+  ///   - onReturn: called when the connection is back.
   func connectToStay(
     noting presence: BusPresence? = nil, identifyingPosters identifiesPosters: Bool = false,
     sayingLoss saysLoss: Bool = false,
-    saying consequence: @escaping @Sendable (_ lost: UInt64?) -> String = { _ in "" }
+    saying consequence: @escaping @Sendable (_ lost: UInt64?) -> String = { _ in "" },
+    onReturn: @escaping @Sendable () -> Void = {}
   ) async throws(TribuneError) -> Connection {
     let (terminal, isQuiet) = (terminal, isQuiet)
     return try await connect(
       identifyingPosters: identifiesPosters,
       events: { event in
         presence?.note(event)
-        guard case .reconnected(let lost) = event, !isQuiet || saysLoss && lost != 0 else { return }
-        terminal.report("reconnected to the bus" + consequence(lost))
+        guard case .reconnected(let lost) = event else { return }
+        if !isQuiet || saysLoss && lost != 0 {
+          terminal.report("reconnected to the bus" + consequence(lost))
+        }
+        onReturn()
       })
   }
 

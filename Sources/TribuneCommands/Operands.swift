@@ -113,6 +113,18 @@ extension Invocation {
     has(.wait) ? Waiting(deadline: try wireSpan(.wait, of: "--wait")) : nil
   }
 
+  /// How long to wait while the question is vetoed; nil without --wait-until-allowed.
+  func patience() throws(CommandError) -> Patience? {
+    guard has(.waitUntilAllowed) else { return nil }
+    for (option, spelling) in [(.dryRun, "--dry-run"), (.override, "--override")] as [(Option, String)]
+    where has(option) {
+      throw .usage("--wait-until-allowed and \(spelling) exclude each other")
+    }
+    let span = span(.waitUntilAllowed)?.duration
+    if let span, span <= .zero { throw .usage("--wait-until-allowed must be more than 0") }
+    return Patience(span: span.map { min($0, .seconds(365 * 86_400)) })
+  }
+
   private func wireSpan(_ option: Option, of spelling: String) throws(CommandError) -> Duration? {
     guard let span = span(option) else { return nil }
     return try Self.checkedWireSpan(span, of: spelling)

@@ -7,11 +7,13 @@ package enum Announcement {
   case didConnect(ConnectionID, PeerIdentity)
   /// The reason is nil unless the bus ended the connection.
   case didDisconnect(ConnectionID, PeerIdentity, reason: ErrorCode?)
-  case didAttach(DelegateEntry)
-  case didDetach(DelegateEntry)
+  case didAttach(DelegateRegistration)
+  case didDetach(DelegateRegistration)
   case didTake(HoldEntry)
   case didRelease(HoldEntry, isExpired: Bool)
   case didConclude(QueryEnding)
+  /// The configuration was read, by a reload or by a bus that continues where another one ended.
+  case didReload
   /// The last announcement.
   case willStop
 }

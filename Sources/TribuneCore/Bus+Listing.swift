@@ -86,7 +86,7 @@ extension Bus {
   ) -> [RetainedEntry] {
     retained.all(of: connection == 0 ? nil : ConnectionID(rawValue: connection))
       .filter {
-        mayList(Pattern(acceptedName: $0.tail.nameText), object: $0.tail.objectText, of: $0.sender, for: slot)
+        mayList(Pattern(accepted: $0.tail.nameText), object: $0.tail.objectText, of: $0.sender, for: slot)
       }
       .map { $0.entry(at: now) }
       .sorted { ($0.name, $0.object) < ($1.name, $1.object) }

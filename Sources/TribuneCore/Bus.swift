@@ -318,7 +318,7 @@ package struct Bus: ~Copyable {
 
   mutating func emit(_ effect: consuming Effect) { effects.append(effect) }
 
-  mutating func announce(_ announcement: @autoclosure () -> Announcement) {
+  package mutating func announce(_ announcement: @autoclosure () -> Announcement) {
     if isObserved { emit(.announcement(announcement())) }
   }
 

@@ -110,8 +110,8 @@ extension Request {
   /// Whether a line that is about a part of the request decides, and not only one that is about all of it.
   package func isDecidedByPart(_ effect: PolicyLine.Effect) -> Bool {
     switch effect {
-    case .deny: !action.isFiltered
-    case .allow: isListOfPart
+    case .deny: !action.isFiltered && !isOfPart
+    case .allow: isOfPart
     }
   }
 }

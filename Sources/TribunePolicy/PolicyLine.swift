@@ -143,7 +143,7 @@ package struct BoundLine: Sendable {
 
   /// Whether the line would be right for the request if objects did not count.
   func hasNames(of request: Request) -> Bool {
-    names.contains { request.isListOfPart ? $0.overlaps(request.pattern) : $0.contains(request.pattern) }
+    names.contains { request.isOfPart ? $0.overlaps(request.pattern) : $0.contains(request.pattern) }
   }
 
   /// Whether the line is about anything that the request is about.

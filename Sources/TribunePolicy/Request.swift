@@ -9,13 +9,18 @@ package struct Request: Sendable {
   package var pattern: Pattern
   /// The object; empty for a message without one, nil for a registration that is about any.
   package var object: String?
-  /// Whether it is to list something, for which a part that is allowed does not suffice.
-  private var needsAll = false
-  /// Whether a part that is allowed suffices.
-  var isListOfPart: Bool { action == .list && !needsAll }
+  /// Whether a part that is allowed suffices, as for a list.
+  private(set) var isOfPart: Bool
 
   package init(_ action: Action, _ pattern: Pattern, object: String?) {
     (self.action, self.pattern, self.object) = (action, pattern, object)
+    isOfPart = action == .list
+  }
+
+  /// A request to do something with any of the messages that a registration is about.
+  package init(partOf pattern: Pattern, _ action: Action, object: String?) {
+    self.init(action, pattern, object: object)
+    isOfPart = true
   }
 
   /// A request that somebody asks about, without making it. To list `**` is to list everything.
@@ -29,7 +34,7 @@ package struct Request: Sendable {
       throw WireError(.invalidValue, "a monitor is about any object, so leave the object out")
     case .declare where pattern != .any:
       throw WireError(.invalidValue, "a declaration is about all names, so ask about **")
-    case .list where pattern == .any && object == nil: needsAll = true
+    case .list where pattern == .any && object == nil: isOfPart = false
     case .observe, .delegate, .set, .hold, .declare, .monitor, .list: break
     }
   }
@@ -37,7 +42,7 @@ package struct Request: Sendable {
   /// To list what has no name: objects, protocols, and the connections of others.
   package static var listAll: Request {
     var request = Request(.list, .any, object: nil)
-    request.needsAll = true
+    request.isOfPart = false
     return request
   }
 

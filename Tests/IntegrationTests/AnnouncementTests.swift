@@ -73,6 +73,23 @@ struct AnnouncementTests {
     try expect("hold.didRelease", object: "o", "\(hold),\"expired\":false}")
   }
 
+  @Test("observers learn that a configuration has come into force by a reload, and not of one with mistakes")
+  func reloading() throws {
+    try bus.reload("[Bus]\nLogMax=nothing\n")
+    try bus.reload("")
+    try expect("bus.didReload", "}")
+    try client.leave()
+    try expect("connection.didDisconnect", "\(who)}")
+  }
+
+  @Test("observers learn that the next bus has read its configuration", arguments: RestartedBus.Way.allCases)
+  func restarting(way: RestartedBus.Way) throws {
+    let restarted = try RestartedBus()
+    let observer = try RawClient.observing("tribune.bus.didReload", on: restarted)
+    try restarted.restart(way)
+    #expect(try observer.next(.post).name == "tribune.bus.didReload")
+  }
+
   @Test("observers learn who overrode vetoes, why, and which vetoes")
   func overriding() throws {
     let ask = Ask(flags: .overrides, overrideReason: "I \"must\"")

@@ -139,8 +139,10 @@ final class InstalledPolicyTests {
         !$0.hasPrefix("host.") && !$0.hasPrefix("unit.")
       }
       return patterns.map { Attempt(.observe, Observe(options: [.retained, .awaited]), $0) }
-        + ["tribune.**"].map { Attempt(.observe, Observe(), $0) }
-        + ["unit.**", pattern].map { Attempt(nil, Observe(), $0) }
+        + ["tribune.**", "tribune.query.*", "tribune.connection.*", "tribune.bus.*"]
+        .map { Attempt(.observe, Observe(), $0) }
+        + ["unit.**", pattern, "tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
+        .map { Attempt(nil, Observe(), $0) }
     case .ask:
       let names = foreign("shouldHalt").filter { $0.hasPrefix("user.") }
       return names.flatMap { name in

@@ -45,4 +45,16 @@ struct BusPresenceTests {
     #expect(!presence.isUnreachable)
     event.finish()
   }
+
+  @Test(
+    "Only a bus that knows nothing of its predecessor has to settle",
+    arguments: [(nil, true), (0, false), (3, false)] as [(UInt64?, Bool)])
+  func settling(lost: UInt64?, settles: Bool) async {
+    let presence = BusPresence(settling: settles ? .milliseconds(20) : .seconds(3600))
+    await presence.settled()
+    let start = ContinuousClock.now
+    presence.note(.reconnected(lost: lost))
+    await presence.settled()
+    if settles { #expect(start.duration(to: .now) >= .milliseconds(20)) }
+  }
 }

@@ -50,6 +50,14 @@ struct OperandTests {
   private static let delegationMistakes: [(line: [String], reason: String)] = [
     (["query", "a..b"], "is not a valid name"), (["query", "a", "{"], "not JSON"),
     (["ask", "a", "--override="], "needs a reason"), (["ask", "a", "--override= \t"], "needs a reason"),
+    (
+      ["ask", "a", "--wait-until-allowed", "--dry-run"],
+      "--wait-until-allowed and --dry-run exclude each other"
+    ),
+    (["ask", "a", "--wait-until-allowed=1h", "--override=x"], "and --override exclude each other"),
+    (["guard", "a.b", "--wait-until-allowed", "--dry-run", "--", "x"], "exclude each other"),
+    (["ask", "a", "--wait-until-allowed=0"], "--wait-until-allowed must be more than 0"),
+    (["guard", "a.mayB", "--", "x"], "is a message about an action: did you mean a.b?"),
     (["hold", "shouldA"], "needs --why"),
     (["hold", "shouldA", "--why="], "needs --why"), (["hold", "shouldA", "--why= "], "needs --why"),
     (["hold", "a*", "--why=b"], "not a valid name pattern"),

@@ -456,14 +456,15 @@ extension Announcement {
     case .didConnect(let id, let peer): "didConnect \(id) pid \(peer.pid)"
     case .didDisconnect(let id, let peer, nil): "didDisconnect \(id) pid \(peer.pid)"
     case .didDisconnect(let id, let peer, let reason?): "didDisconnect \(id) pid \(peer.pid) \(reason)"
-    case .didAttach(let entry): "didAttach \(entry.summary)"
-    case .didDetach(let entry): "didDetach \(entry.summary)"
+    case .didAttach(let delegate): "didAttach \(delegate.entry.summary)"
+    case .didDetach(let delegate): "didDetach \(delegate.entry.summary)"
     case .didTake(let entry): "didTake \(entry.summary)"
     case .didRelease(let entry, let isExpired): "didRelease \(entry.summary)" + (isExpired ? " expired" : "")
     case .didConclude(let ending):
       "didConclude q\(ending.query.rawValue) \(ending.name) on \(ending.object): \(ending.conclusion) "
         + "\(ending.mode) by \(ending.asker), \(ending.vetoCount) vetoes, "
         + "\(ending.elapsedNanoseconds / 1_000_000)ms"
+    case .didReload: "didReload"
     case .willStop: "willStop"
     }
   }

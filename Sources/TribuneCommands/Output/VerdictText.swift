@@ -6,10 +6,12 @@ import TribuneJSON
 extension Verdict {
   var json: JSONValue { .object(members) }
 
-  var members: [(name: String, value: JSONValue)] {
+  var members: [(name: String, value: JSONValue)] { members(outcomes: outcomes.map(\.json)) }
+
+  func members(outcomes: [JSONValue]) -> [(name: String, value: JSONValue)] {
     [
-      ("verdict", .string(decision.rawValue)), ("query", .unsigned(query)),
-      ("outcomes", .array(outcomes.map(\.json))), ("outcomesOmitted", .unsigned(UInt64(omittedCount))),
+      ("verdict", .string(decision.rawValue)), ("query", .unsigned(query)), ("outcomes", .array(outcomes)),
+      ("outcomesOmitted", .unsigned(UInt64(omittedCount))),
       ("unanswered", .bool(isUnanswered)), ("overridden", .bool(isOverridden)), ("dryRun", .bool(isDryRun)),
     ]
   }
@@ -40,6 +42,11 @@ extension Verdict {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
+  /// Whether only failures are in the way, so that it is not said when that is over: those who veto say it.
+  var isDueToFailures: Bool {
+    isUnanswered ? outcomes.contains(where: \.isFailure) : !vetoingFailures.isEmpty
+  }
+
   /// The failures, if at least one of them counts as a veto: there is a veto, and no other outcome is one. The bus does
   /// not say which, so it is certain only if there is one failure.
   var vetoingFailures: [Outcome] {
@@ -50,14 +57,15 @@ extension Verdict {
 }
 
 extension Outcome {
-  var json: JSONValue {
-    .object(
-      [
-        ("delegate", .unsigned(delegate)), ("label", .string(label)), ("outcome", .string(kind.rawValue)),
-        ("reason", .string(reason)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
-        ("process", .string(process)),
-      ] + units.members + [("elapsed", .seconds(elapsed))]
-        + (value.map { [$0.jsonMember(named: "value")] } ?? []))
+  var json: JSONValue { .object(members) }
+
+  var members: [(name: String, value: JSONValue)] {
+    [
+      ("delegate", .unsigned(delegate)), ("label", .string(label)), ("outcome", .string(kind.rawValue)),
+      ("reason", .string(reason)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
+      ("process", .string(process)),
+    ] + units.members + [("elapsed", .seconds(elapsed))]
+      + (value.map { [$0.jsonMember(named: "value")] } ?? [])
   }
 
   /// Whether the outcome can be why something is not allowed. For failures, the failure policy decides.
@@ -79,7 +87,6 @@ extension Outcome {
   ///
   /// - Parameter isVetoingFailure: whether it is a failure that counts as a veto.
   func line(isVetoingFailure: Bool, in context: Context) -> String {
-    let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
     let consequence = isVetoingFailure ? Self.consequence : ""
     let said = consequence + (value?.line ?? reason.terminalSafe).afterColon
     return
@@ -89,6 +96,21 @@ extension Outcome {
   /// `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
   func report(isVetoingFailure: Bool = false) -> String {
     "\(kind.rawValue) by \(participant)\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
+  }
+
+  /// `held      backup (pid 42, uid 0), for 3min: a backup runs`.
+  ///
+  /// - Parameter age: how long it has been in the way.
+  func line(for age: Duration, isVetoingFailure: Bool) -> String {
+    let seconds = age.components.seconds
+    let span = seconds > 0 ? ", for \(Duration.seconds(seconds).formatted)" : ""
+    let consequence = isVetoingFailure ? Self.consequence : ""
+    return "\(word) \(participant)\(span)\(consequence)\(reason.terminalSafe.afterColon)"
+  }
+
+  /// The kind, as wide as the others.
+  private var word: String {
+    kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
   }
 
   private static let consequence = ", which counts as a veto"

@@ -8,7 +8,8 @@ enum Option: Hashable, Sendable, CaseIterable {
   case address, system, user, json, shortJSON, noLegend, noPager, quiet, timeout, reconnect, help, version
   // Options of some verbs.
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
-  case vetoExitCode, override, dryRun, collect, why, expires, action, pid, status, delegateID, definitions
+  case vetoExitCode, waitUntilAllowed, override, dryRun, collect, why, expires, action, pid, status,
+    delegateID, definitions
   case since, lines
   case `as`, connection
   case set, conforms

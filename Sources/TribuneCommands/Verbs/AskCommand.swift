@@ -8,21 +8,36 @@ import TribuneJSON
 struct AskCommand: Command {
   private let query: Query
   private let withoutBus: VerdictWithoutBus
+  /// Nil if it asks once.
+  private let patient: PatientQuery?
 
   init(_ invocation: Invocation) throws(CommandError) {
-    query = try Query(invocation, name: try invocation.name(at: 0), mode: .parallel)
+    let patience = try invocation.patience()
+    // Whoever waits wants to know every veto.
+    let query = try Query(
+      invocation, name: try invocation.name(at: 0), mode: patience == nil ? .parallel : .all)
+    self.query = query
     withoutBus = VerdictWithoutBus(invocation)
+    patient = patience.map {
+      PatientQuery(query, $0, subject: subjectText(query.name, query.object), writesJSON: true)
+    }
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
     let connection: Connection
     do throws(TribuneError) {
-      connection = try await context.connect()
+      connection =
+        if let patient { try await patient.connect(in: context) } else { try await context.connect() }
     } catch {
       return try decideWithoutBus(error, in: context)
     }
     do throws(TribuneError) {
-      let verdict = try await query.ask(over: connection, in: context)
+      let verdict =
+        if let patient {
+          try await patient.ask(over: connection, in: context)
+        } else {
+          try await query.ask(over: connection, in: context)
+        }
       context.show { () throws(CommandError) in
         try context.write(
           verdict.text(of: query.name, object: query.object, default: query.fallback, in: context),

@@ -10,6 +10,8 @@ struct GuardCommand: Command {
   private let action: String
   private let names: ActionNames
   private let query: Query
+  /// Nil if it asks once.
+  private let patient: PatientQuery?
   private let object: String
   private let userInfo: UserInfo
   private let withoutBus: VerdictWithoutBus
@@ -26,6 +28,10 @@ struct GuardCommand: Command {
     // The report lists every reason, so the query waits for all delegates unless something else is said.
     query = try Query(invocation, name: names.should, mode: .all)
     (object, userInfo) = (query.object, query.userInfo)
+    let subject = subjectText(action, object)
+    patient = try invocation.patience().map { [query, presence] in
+      PatientQuery(query, $0, subject: subject, presence: presence, writesJSON: false)
+    }
     withoutBus = VerdictWithoutBus(invocation)
     waiting = try invocation.waiting()
     vetoStatus = Int32(clamping: invocation.number(.vetoExitCode) ?? Int64(ExitStatus.guardVetoed))
@@ -89,7 +95,12 @@ struct GuardCommand: Command {
   private func ask(in context: Context) async -> Consent {
     let connection: Connection
     do throws(TribuneError) {
-      connection = try await context.connectToStay(noting: presence)
+      connection =
+        if let patient {
+          try await patient.connect(in: context)
+        } else {
+          try await context.connectToStay(noting: presence)
+        }
     } catch {
       guard let decision = withoutBus.decision(after: error, in: context) else {
         return .failed(CommandError(error, status: ExitStatus.noVerdict))
@@ -97,7 +108,12 @@ struct GuardCommand: Command {
       return .unreachable(decision)
     }
     do throws(TribuneError) {
-      let verdict = try await query.ask(over: connection, in: context)
+      let verdict =
+        if let patient {
+          try await patient.ask(over: connection, in: context)
+        } else {
+          try await query.ask(over: connection, in: context)
+        }
       if query.isDryRun { return .dryRun(verdict) }
       guard verdict.isAllowed else { return .vetoed(verdict) }
       return .allowed(connection)

@@ -138,6 +138,53 @@ extension Bus {
     if !decision.isAllowed { throw refusal(of: Request.listAll.description, permissions, decision) }
   }
 
+  // MARK: Announcements
+
+  /// The receivers of an announcement about a hold that may learn of it: its own connection, and those that may list
+  /// or ask a part of what it is about.
+  package mutating func followers(of hold: HoldEntry, among receivers: [Receiver]) -> [Receiver] {
+    audiences(
+      of: [Pattern(accepted: hold.pattern)], object: hold.object, by: hold.connection, among: receivers
+    ).first?.receivers ?? []
+  }
+
+  /// The receivers of an announcement about a delegate that may learn of it, by what they may see: its own connection
+  /// sees all, others the patterns of which they may list or ask a part.
+  package mutating func followers(
+    of delegate: DelegateRegistration, among receivers: [Receiver]
+  ) -> [(entry: DelegateEntry, receivers: [Receiver])] {
+    audiences(
+      of: delegate.patterns, object: delegate.object, by: delegate.connection, among: receivers
+    ).map { patterns, receivers in
+      var entry = delegate.entry
+      entry.patterns = patterns.map(\.text)
+      return (entry, receivers)
+    }
+  }
+
+  private func audiences(
+    of patterns: [Pattern], object: String, by owner: ConnectionID, among receivers: [Receiver]
+  ) -> [(patterns: [Pattern], receivers: [Receiver])] {
+    let object = object.isEmpty ? nil : object
+    // One decision for all connections of a subject.
+    var visible: [UInt64: [Pattern]] = [:]
+    var audiences: [(patterns: [Pattern], receivers: [Receiver])] = []
+    for receiver in receivers {
+      var seen = patterns
+      if let permissions = deciding(at: receiver.slot), owner != connections[receiver.slot].id {
+        seen =
+          visible[permissions.id] ?? patterns.filter { permissions.mayFollow($0, object: object) }
+        visible[permissions.id] = seen
+      }
+      if let place = audiences.firstIndex(where: { $0.patterns == seen }) {
+        audiences[place].receivers.append(receiver)
+      } else if !seen.isEmpty {
+        audiences.append((seen, [receiver]))
+      }
+    }
+    return audiences
+  }
+
   // MARK: Groups
 
   /// The groups that the policy names, in ascending order.

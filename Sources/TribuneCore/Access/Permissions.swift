@@ -60,6 +60,13 @@ final class Permissions {
     return own
   }
 
+  /// Whether a registration may become known by what is announced of it: a part of it may be listed, or asked, so that a
+  /// verdict would name it.
+  func mayFollow(_ pattern: Pattern, object: String?) -> Bool {
+    decision(on: Request(.list, pattern, object: object)).isAllowed
+      || decision(on: Request(partOf: pattern, .ask, object: object)).isAllowed
+  }
+
   @inline(__always) private func forEachLine(
     matching name: RawSpan, _ object: RawSpan, _ body: (LineIndex.Entry) -> Void
   ) {
@@ -147,7 +154,7 @@ struct Access: ~Copyable {
   /// Whether a notification may stay retained: some process of its poster's user may be allowed to post and retain it.
   func mayRetain(_ name: String, _ object: String, user: UInt32) -> Bool {
     guard case .policy(let policy, let exempt) = rules, !exempt.contains(user) else { return true }
-    let pattern = Pattern(acceptedName: name)
+    let pattern = Pattern(accepted: name)
     return [Action.post, .retain].allSatisfy { action in
       policy.mayAllow(Request(action, pattern, object: object), user: user)
     }
@@ -221,10 +228,10 @@ struct Access: ~Copyable {
 }
 
 extension Pattern {
-  /// - Parameter name: the name of a message that was accepted.
-  init(acceptedName name: String) {
+  /// - Parameter text: the name of a message, or the pattern of a registration, that was accepted.
+  init(accepted text: String) {
     do throws(WireError) {
-      try self.init(name)
+      try self.init(text)
     } catch {
       preconditionFailure("an accepted name is invalid: \(error.message)")
     }

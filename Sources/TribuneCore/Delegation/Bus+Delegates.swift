@@ -74,7 +74,7 @@ extension Bus {
     let replacement = delegate.replacementEntry
     for other in replaced { emit(.ended(other.slot, other.serial, .replaced(replacement))) }
     detach(replaced, at: now)
-    if isNew { announce(.didAttach(delegate.entry)) }
+    if isNew { announce(.didAttach(delegate)) }
     return replaced.count
   }
 
@@ -112,7 +112,7 @@ extension Bus {
     chains.remove(delegate)
     center.remove(delegate)
     delegate.isAttached = false
-    announce(.didDetach(delegate.entry))
+    announce(.didDetach(delegate))
   }
 
   private func requireDelegateCapacity(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CSystemd
+import CSystemdBus
 import TribuneService
 import TribuneSystem
 

@@ -38,5 +38,6 @@ extension Bus {
       )
     }
     apply(.ofBus(configuration.access), at: now)
+    announce(.didReload)
   }
 }

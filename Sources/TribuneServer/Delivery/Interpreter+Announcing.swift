@@ -16,20 +16,15 @@ extension Interpreter {
     case .didDisconnect(let id, let peer, let reason):
       let because = reason.map { [("reason", JSONValue.string("\($0)"))] } ?? []
       announce("tribune.connection.didDisconnect", userInfo: peer.members(on: id) + because)
-    case .didAttach(let entry):
-      announce("tribune.delegate.didAttach", object: entry.object, userInfo: entry.members)
-    case .didDetach(let entry):
-      announce("tribune.delegate.didDetach", object: entry.object, userInfo: entry.members)
-    case .didTake(let entry):
-      announce("tribune.hold.didTake", object: entry.object, userInfo: entry.members)
+    case .didAttach(let delegate): announce("tribune.delegate.didAttach", about: delegate)
+    case .didDetach(let delegate): announce("tribune.delegate.didDetach", about: delegate)
+    case .didTake(let entry): announce("tribune.hold.didTake", about: entry)
     case .didRelease(let entry, let isExpired):
-      announce(
-        "tribune.hold.didRelease", object: entry.object,
-        userInfo: entry.members + [("expired", .bool(isExpired))])
+      announce("tribune.hold.didRelease", about: entry, [("expired", .bool(isExpired))])
     case .didConclude(let ending):
       announce("tribune.query.didConclude", object: ending.object, userInfo: ending.members)
-    case .willStop:
-      announce("tribune.bus.willStop", userInfo: [])
+    case .didReload: announce("tribune.bus.didReload", userInfo: [])
+    case .willStop: announce("tribune.bus.willStop", userInfo: [])
     }
   }
 
@@ -69,26 +64,58 @@ extension Interpreter {
       userInfo: observer.peer.members(on: observer.id) + [("lost", .unsigned(lost))], isFlow: true)
   }
 
+  private func announce(
+    _ name: String, about hold: HoldEntry, _ rest: [(name: String, value: JSONValue)] = []
+  ) {
+    let followers = bus.value.followers(of: hold, among: receivers(of: name, object: hold.object))
+    let slice = encode(name, hold.object, hold.members + rest)
+    deliver(slice, to: followers)
+    show(slice, name, receivers: followers.count)
+  }
+
+  private func announce(_ name: String, about delegate: DelegateRegistration) {
+    let audiences = bus.value.followers(of: delegate, among: receivers(of: name, object: delegate.object))
+    for (entry, receivers) in audiences {
+      deliver(encode(name, delegate.object, entry.members), to: receivers)
+    }
+    guard monitor.isWatched else { return }
+    let count = audiences.reduce(0) { $0 + $1.receivers.count }
+    show(encode(name, delegate.object, delegate.entry.members), name, receivers: count)
+  }
+
   /// - Parameter isFlow: the announcement is about an observer that does not keep up. If a receiver does not keep up
   ///   with it, that is not announced: two such receivers would cause announcements without end.
   private func announce(
     _ name: String, object: String = "", userInfo: [(name: String, value: JSONValue)], isFlow: Bool = false
   ) {
+    let slice = encode(name, object, userInfo)
+    let receivers = receivers(of: name, object: object)
+    deliver(slice, to: receivers, isFlow: isFlow)
+    show(slice, name, receivers: receivers.count, isFlow: isFlow)
+  }
+
+  private func encode(
+    _ name: String, _ object: String, _ userInfo: [(name: String, value: JSONValue)]
+  ) -> ByteSlice {
     let buffer = sender.bufferToEncode()
     let start = buffer.count
     buffer.appendFrame(
       Post(), serial: 0, name: name, object: object, text: JSONValue.object(userInfo).compact)
-    let slice = ByteSlice(buffer, start..<buffer.count)
-    let receivers = receivers(of: name, object: object)
+    return ByteSlice(buffer, start..<buffer.count)
+  }
+
+  private func deliver(_ slice: ByteSlice, to receivers: [Receiver], isFlow: Bool = false) {
     var run = RunToBuffer(slice, count: 1)
     for receiver in receivers {
       guard receiver.way == .now || receivesNow(receiver, &run) else { continue }
       sender.deliverWithoutPacing(slice, to: receiver.slot, isAnnounced: !isFlow)
       context.statistics.value.delivered += 1
     }
-    if monitor.isWatched {
-      monitor.showAnnouncement(slice, name: name, receivers: receivers.count, isAnnounced: !isFlow)
-    }
+  }
+
+  private func show(_ slice: ByteSlice, _ name: String, receivers: Int, isFlow: Bool = false) {
+    guard monitor.isWatched else { return }
+    monitor.showAnnouncement(slice, name: name, receivers: receivers, isAnnounced: !isFlow)
   }
 
   /// Has the core buffer a run for a suspended connection, or drop it.

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// A query that is asked again while it is vetoed, whenever that may be over.
+///
+/// It does not ask at intervals. The bus announces the ends of holds, delegates that come and go, and reloads, and delegates
+/// announce that they have changed their mind. It observes all of that before it asks for the first time, so that it misses
+/// nothing in between.
+struct PatientQuery: Sendable {
+  let query: Query
+  let patience: Patience
+  /// What it waits for, for people.
+  let subject: String
+  /// Tracks the bus of the connection.
+  let presence: BusPresence
+  /// Whether the vetoes go to standard output as JSON, if JSON is wanted, and not to standard error.
+  let writesJSON: Bool
+
+  private let changes = ChangeSignal()
+
+  init(
+    _ query: Query, _ patience: Patience, subject: String, presence: BusPresence = BusPresence(),
+    writesJSON: Bool
+  ) {
+    (self.query, self.patience, self.subject) = (query, patience, subject)
+    (self.presence, self.writesJSON) = (presence, writesJSON)
+  }
+
+  func connect(in context: Context) async throws(TribuneError) -> Connection {
+    try await context.connectToStay(noting: presence, onReturn: { changes.note() })
+  }
+
+  /// - Parameter connection: made by `connect`.
+  /// - Returns: the last verdict, which is a veto if the time is over.
+  func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Verdict {
+    let news = try await bounded(by: context.timeout) {
+      [self] () async throws(TribuneError) -> Notifications in
+      try await connection.observe(anyOf: observedNames)
+    }
+    // It ends when the observation or the task does.
+    let watching = Task { await watch(news) }
+    defer { watching.cancel() }
+    var vetoes = StandingVetoes(against: subject, default: query.fallback)
+    return try await patience.verdict(
+      changes,
+      ask: { () async throws(TribuneError) -> Verdict? in try await askOnce(over: connection, in: context) },
+      show: { verdict in
+        guard !context.isQuiet else { return }
+        let isHeld = verdict.outcomes.contains { $0.kind == .held }
+        let ages = isHeld ? await holdAges(over: connection, in: context) : [:]
+        let changed = vetoes.take(verdict, holdAges: ages, at: .now)
+        if !changed.isEmpty { show(verdict, vetoes, changed, in: context) }
+      })
+  }
+
+  /// - Returns: nil while the connection looks for the bus.
+  private func askOnce(
+    over connection: Connection, in context: Context
+  ) async throws(TribuneError) -> Verdict? {
+    guard connection.hasEnded || !presence.isUnreachable else { return nil }
+    do throws(TribuneError) {
+      while true {
+        await presence.settled()
+        let verdict = try await query.ask(over: connection, in: context)
+        // The ask may have waited for a bus to which some holds have not come back yet.
+        if presence.isSettled { return verdict }
+      }
+    } catch {
+      // A bus that is there and does not answer is an error.
+      guard !connection.hasEnded, error.code == .connectionLost || presence.isUnreachable else { throw error }
+      return nil
+    }
+  }
+
+  private var observedNames: [String] {
+    ["tribune.hold.didRelease", "tribune.delegate.didAttach", "tribune.delegate.didDetach"]
+      + ["tribune.bus.didReload"] + (ActionNames.may(forQuestion: query.name).map { [$0] } ?? [])
+  }
+
+  private func watch(_ news: Notifications) async {
+    do throws(TribuneError) {
+      for try await delivery in news where delivery.mayEndVeto(of: query.name, object: query.object) {
+        changes.note()
+      }
+      changes.end()
+    } catch {
+      // The next ask throws the reason.
+      changes.end()
+    }
+  }
+
+  /// How long the holds stand, by their ids; empty if this user may not list them.
+  private func holdAges(over connection: Connection, in context: Context) async -> [UInt64: Duration] {
+    do throws(TribuneError) {
+      let explanation = try await bounded(by: context.timeout) {
+        [self] () async throws(TribuneError) -> Explanation in
+        try await connection.explain(query.name, object: query.object)
+      }
+      return Dictionary(explanation.holds.map { ($0.id, $0.age) }, uniquingKeysWith: { first, _ in first })
+    } catch {
+      return [:]
+    }
+  }
+
+  private func show(_ verdict: Verdict, _ vetoes: StandingVetoes, _ changed: [String], in context: Context) {
+    if writesJSON, context.json != .off {
+      context.show { () throws(CommandError) in try context.print(vetoes.json(of: verdict, at: .now)) }
+    } else {
+      for line in changed { context.terminal.reportLine(line) }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+
+/// Users who wait until something is allowed, on a bus that neither of them runs.
+@Suite("The policy and those who wait", .timeLimit(.minutes(2)))
+struct WaitingPolicyTests {
+  private static let ann: UInt32 = 65_533
+
+  private let folder: TestFolder
+
+  init() throws { folder = try TestFolder() }
+
+  /// A bus with these lines, and a user on it.
+  private func bus(_ lines: String) throws -> (TestBus, OtherUser) {
+    try folder.write(lines, to: "etc/policy.d/10.policy")
+    let bus = try TestBus(folder: folder)
+    return (bus, try OtherUser(Self.ann, on: bus.address, in: folder))
+  }
+
+  private static let lines = "allow * ** user:root\nallow observe tribune.hold.* tribune.delegate.* user:*\n"
+
+  @Test(
+    "With the policy as installed, and if it may only ask, a user notices the end of root's holds and delegates",
+    arguments: [
+      try Script.text(of: "config/50-default.policy"),
+      lines
+        + "allow observe tribune.bus.didReload host.mayReboot user:*\nallow ask host.shouldReboot user:*\n",
+    ], [["hold", "--why=a backup"], ["delegate", "--veto=a backup"]])
+  func waits(policy: String, veto: [String]) throws {
+    let (bus, ann) = try bus(policy)
+    let holder = try bus.staying(veto + ["host.shouldReboot"])
+    let program = try RunningProgram(ann.command(["ask", "host.shouldReboot", "--wait-until-allowed"]))
+    #expect(try program.errors.line() == "waiting until host.shouldReboot is allowed:")
+    #expect(try program.errors.line()?.hasSuffix(": a backup") == true)
+    holder.end(SIGTERM)
+    #expect(try program.output.rest() == "allowed: host.shouldReboot (no delegate answered)\n")
+    #expect(program.status() == 0)
+  }
+
+  @Test("A user that may not observe what ends a veto is refused, and does not wait in vain")
+  func refused() throws {
+    let (bus, ann) = try bus(Self.lines + "allow ask,observe host.** user:*\n")
+    let hold = try bus.staying("hold", "--why=a backup", "host.shouldReboot")
+    try ann.tribunectl("ask", "host.shouldReboot", "--wait-until-allowed").expect(
+      255, output: "",
+      errors:
+        "tribunectl: user 65533 may not observe tribune.bus.didReload: no line of the policy allows it\n")
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("An observer of holds and delegates is told of those that it may list, and of its own")
+  func told() throws {
+    let (bus, ann) = try bus(try Script.text(of: "config/50-default.policy"))
+    let observer = try ann.staying("-j", "observe", "tribune.hold.*", "tribune.delegate.*")
+    for name in ["user.0.shouldA", "host.shouldReboot"] {
+      try bus.staying("hold", "--why=of root", name).end(SIGTERM)
+      try bus.staying("delegate", "--veto=of root", "user.0.shouldA", name).end(SIGTERM)
+    }
+    let own = try ann.staying("hold", "--why=own", "user.65533.shouldA")
+    let told = try (0..<5).map { _ -> String in
+      let object = try observer.output.object()
+      let userInfo = try #require(object["userInfo"] as? [String: Any])
+      let names = userInfo["respondsTo"] as? [String] ?? [userInfo["pattern"] as? String ?? ""]
+      return "\(object["name"] as? String ?? "") \(names.joined(separator: " "))"
+    }
+    #expect(
+      told == [
+        "tribune.hold.didTake host.shouldReboot", "tribune.hold.didRelease host.shouldReboot",
+        "tribune.delegate.didAttach host.shouldReboot", "tribune.delegate.didDetach host.shouldReboot",
+        "tribune.hold.didTake user.65533.shouldA",
+      ])
+    withExtendedLifetime(own) {}
+  }
+}

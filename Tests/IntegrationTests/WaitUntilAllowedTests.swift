@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Glibc
+import Testing
+
+/// `--wait-until-allowed` of `tribunectl ask` and `guard`, against the real daemon.
+@Suite("tribunectl waits until it is allowed", .timeLimit(.minutes(3)))
+struct WaitUntilAllowedTests {
+  private let folder: TestFolder
+  private let bus: TestBus
+
+  init() throws {
+    folder = try TestFolder()
+    bus = try TestBus(folder: folder)
+  }
+
+  /// Starts a question that waits, and expects what it shows first: its head, and the vetoes.
+  private func waiting(
+    _ options: String..., on bus: TestBus? = nil, vetoes: String...
+  ) throws -> RunningProgram {
+    let program = try (bus ?? self.bus).start(["ask", "a.shouldB", "--wait-until-allowed"] + options)
+    try expectVetoes(vetoes, of: program)
+    return program
+  }
+
+  private func expectVetoes(_ vetoes: [String], of program: RunningProgram) throws {
+    #expect(try program.errors.line()?.hasPrefix("waiting until ") == true)
+    for veto in vetoes {
+      let line = try program.errors.line() ?? ""
+      #expect(line.hasPrefix("  ") && line.contains(veto), "\(line)")
+    }
+  }
+
+  private func expectAllowed(_ program: RunningProgram, _ rest: String = " (no delegate answered)\n") throws {
+    #expect(try program.output.rest() == "allowed: a.shouldB\(rest)")
+    #expect(program.status() == 0)
+  }
+
+  private func asked(on bus: TestBus? = nil) throws -> Int {
+    try #require(try (bus ?? self.bus).tribunectl("-j", "status").object()["asked"] as? Int)
+  }
+
+  // MARK: What ends a veto
+
+  @Test("a hold that is released, or whose process is killed, lets it go on", arguments: [SIGTERM, SIGKILL])
+  func holdEnds(signal: CInt) throws {
+    let hold = try bus.staying("hold", "a.*", "--why=a backup", "--label=backup")
+    let program = try waiting(vetoes: "held      backup (tribunectl, pid \(hold.pid), uid \(getuid())")
+    hold.end(signal)
+    try expectAllowed(program)
+    #expect(try program.errors.rest() == "")
+  }
+
+  @Test("a hold that expires lets it go on")
+  func holdExpires() throws {
+    try bus.staying("hold", "a.shouldB", "--why=a backup", "--expires=1s")
+    try expectAllowed(try waiting(vetoes: ": a backup"))
+  }
+
+  @Test("a delegate that detaches lets it go on", arguments: [SIGTERM, SIGKILL])
+  func delegateEnds(signal: CInt) throws {
+    let delegate = try bus.staying("delegate", "a.shouldB", "--veto=busy")
+    let program = try waiting(vetoes: "vetoed    ")
+    delegate.end(signal)
+    try expectAllowed(program)
+  }
+
+  @Test("a delegate that has changed its mind says so, and is asked again")
+  func delegateChangesItsMind() throws {
+    try bus.staying(
+      "delegate", "a.shouldB", "--label=backup", "--exec", "sh", "-c",
+      "test -e '\(folder.path)/done' || { cat '\(folder.path)/state'; exit 1; }")
+    try folder.write("40 %", to: "state")
+    let program = try waiting(vetoes: ": 40 %")
+    try folder.write("80 %", to: "state")
+    try bus.tribunectl("post", "a.mayB").expect(0)
+    #expect(try program.errors.line()?.hasSuffix(": 80 %") == true)
+    try folder.write("", to: "done")
+    try bus.tribunectl("post", "a.mayB").expect(0)
+    #expect(try program.output.line() == "allowed: a.shouldB")
+    #expect(try program.output.line()?.hasPrefix("  approved  backup (") == true)
+    #expect(program.status() == 0)
+  }
+
+  @Test("a required delegate that attaches lets it go on")
+  func requiredDelegate() throws {
+    try bus.reload("[Query \"a.shouldB\"]\nRequireDelegate=label:judge\n")
+    let program = try waiting(vetoes: "gone      label:judge: required, and not attached")
+    try bus.staying("delegate", "a.shouldB", "--label=judge", "--approve")
+    #expect(try program.output.line() == "allowed: a.shouldB")
+    #expect(program.status() == 0)
+  }
+
+  @Test("a reload that ends a default of the configuration lets it go on")
+  func reload() throws {
+    try bus.reload("[Query \"a.shouldB\"]\nDefault=veto\n")
+    let program = try waiting(vetoes: "no delegate approved it: Default=veto in tribuned.conf")
+    try bus.reload("")
+    try expectAllowed(program)
+  }
+
+  @Test("nothing is asked while nothing changes that concerns the question")
+  func noPolling() throws {
+    let hold = try bus.staying("hold", "a.shouldB", "--why=a backup", "--object=o")
+    let program = try waiting("--object=o", vetoes: ": a backup")
+    #expect(try asked() == 1)
+    for options in [["a.shouldC", "--object=o"], ["a.shouldB", "--object=p"]] {
+      try bus.staying(["hold", "--why=other"] + options).end(SIGTERM)
+      try bus.staying(["delegate", "--veto=other"] + options).end(SIGTERM)
+    }
+    try bus.tribunectl("post", "a.mayC", "--object=o").expect(0)
+    try bus.tribunectl("post", "a.mayB", "--object=p").expect(0)
+    hold.end(SIGTERM)
+    #expect(try program.output.rest() == "allowed: a.shouldB o (no delegate answered)\n")
+    #expect(try asked() == 2)
+  }
+
+  @Test("a veto that ends while the question is asked is not missed")
+  func endsDuringAsk() throws {
+    // It vetoes, and then leaves before the verdict, for which the other delegate is waited for.
+    let gate = try ShellGate()
+    let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
+    try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", "echo asked >&2; \(gate.wait)")
+    let delegate = try #require(bus.companions.last)
+    let program = try bus.start("ask", "a.shouldB", "--wait-until-allowed")
+    #expect(try delegate.errors.line() == "asked")
+    hold.end(SIGTERM)
+    try gate.open()
+    // The first verdict still has the hold.
+    try expectVetoes([": a backup"], of: program)
+    #expect(try program.output.line() == "allowed: a.shouldB")
+    #expect(program.status() == 0)
+  }
+
+  // MARK: The end of the time
+
+  @Test("when the time is over, the last verdict counts")
+  func timeIsOver() throws {
+    let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
+    let asked = try bus.tribunectl("ask", "a.shouldB", "--wait-until-allowed=100ms")
+    #expect(asked.status == 1)
+    #expect(asked.output.hasPrefix("vetoed: a.shouldB\n  held      "))
+    #expect(asked.errors.hasPrefix("waiting until a.shouldB is allowed:\n  held      "))
+    let guarded = try bus.tribunectl("guard", "a.b", "--wait-until-allowed=100ms", "--", "echo", "ran")
+    guarded.expect(77, output: "")
+    #expect(guarded.errors.contains("tribunectl: a.b was vetoed:\n  held by "))
+    let quiet = try bus.tribunectl("-q", "ask", "a.shouldB", "--wait-until-allowed=100ms")
+    quiet.expect(1, output: "", errors: "")
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("without a veto, it is asked once")
+  func allowedAtOnce() throws {
+    try bus.tribunectl("ask", "a.shouldB", "--wait-until-allowed").expect(
+      0, output: "allowed: a.shouldB (no delegate answered)\n", errors: "")
+    #expect(try asked() == 1)
+  }
+
+  @Test("a signal ends a guard that waits, and nothing runs", arguments: [SIGINT, SIGTERM])
+  func interrupted(signal: CInt) throws {
+    let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
+    let guarding = try bus.start("guard", "a.b", "--wait-until-allowed", "--", "echo", "ran")
+    try expectVetoes([": a backup"], of: guarding)
+    #expect(guarding.end(signal) == 128 + signal)
+    #expect(try guarding.output.rest() == "")
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("in JSON, each verdict that is waited on is a line, and the last line is the result")
+  func json() throws {
+    let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
+    let program = try bus.start("-j", "ask", "a.shouldB", "--wait-until-allowed")
+    let first = try program.output.object()
+    #expect(first["verdict"] as? String == "vetoed" && first["waiting"] as? Bool == true)
+    let outcomes = try #require(first["outcomes"] as? [[String: Any]])
+    #expect(outcomes.map { $0["reason"] as? String } == ["a backup"])
+    #expect(outcomes.allSatisfy { ($0["age"] as? Double).map { $0 > 0 } == true })
+    hold.end(SIGTERM)
+    let last = try program.output.object()
+    #expect(last["verdict"] as? String == "allowed" && last["waiting"] == nil)
+    #expect(try program.output.rest() == "" && program.errors.rest() == "")
+    #expect(program.status() == 0)
+  }
+
+  // MARK: guard
+
+  @Test("a guard runs its command when the hold ends")
+  func guarded() throws {
+    let hold = try bus.staying("hold", "--action=a.b", "--why=a backup")
+    let program = try bus.start("guard", "a.b", "--wait-until-allowed", "--", "sh", "-c", "echo ran; exit 3")
+    #expect(try program.errors.line() == "waiting until a.b is allowed:")
+    #expect(try program.errors.line()?.hasSuffix(": a backup") == true)
+    hold.end(SIGTERM)
+    #expect(try program.output.rest() == "ran\n")
+    #expect(program.status() == 3)
+    #expect(try program.errors.rest() == "")
+  }
+
+  // MARK: Restarts of the bus
+
+  @Test("it goes on after each kind of restart", arguments: RestartedBus.Way.allCases)
+  func restarted(way: RestartedBus.Way) throws {
+    let restarted = try RestartedBus()
+    let hold = try restarted.bus.staying("hold", "a.shouldB", "--why=a backup")
+    let program = try waiting(on: restarted.bus, vetoes: ": a backup")
+    try restarted.restart(way)
+    #expect(try restarted.bus.tribunectl("ask", "a.shouldB").status == 1)
+    hold.end(SIGTERM)
+    try expectAllowed(program)
+  }
+
+  @Test("another configuration of the next bus counts, also if no connection was lost")
+  func restartedWithAnother() throws {
+    let restarted = try RestartedBus(configuration: "[Query \"a.shouldB\"]\nDefault=veto\n")
+    let program = try waiting(on: restarted.bus, vetoes: "Default=veto")
+    try restarted.end(.planned)
+    try restarted.start(configuration: "")
+    try expectAllowed(program)
+    #expect(try program.errors.rest() == "")
+  }
+
+  @Test("a bus that is killed while it asks is asked again when it is back")
+  func killedDuringAsk() throws {
+    let gate = try ShellGate()
+    try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", "echo asked >&2; \(gate.wait)")
+    let delegate = try #require(bus.companions.last)
+    let program = try bus.start("ask", "a.shouldB", "--wait-until-allowed")
+    #expect(try delegate.errors.line() == "asked")
+    #expect(bus.end(SIGKILL) == -SIGKILL)
+    delegate.signal(SIGKILL)
+    // Its command would keep it from being waited for.
+    try gate.open()
+    let next = try TestBus(folder: folder)
+    try expectAllowed(program)
+    #expect(try asked(on: next) == 1)
+  }
+
+  @Test("a bus that knows nothing is asked when holds have had time to come back")
+  func holdComesBackLater() throws {
+    let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
+    let program = try waiting(vetoes: ": a backup")
+    try hold.freeze()
+    #expect(bus.end(SIGKILL) == -SIGKILL)
+    let next = try TestBus(folder: folder)
+    #expect(try program.errors.line() == "tribunectl: reconnected to the bus")
+    // So the hold gets another id than before, and is shown again.
+    try next.staying("hold", "c.shouldD", "--why=another")
+    hold.signal(SIGCONT)
+    #expect(try hold.errors.line()?.contains("reconnected to the bus") == true)
+    #expect(try program.errors.line()?.hasSuffix(": a backup") == true)
+    hold.end(SIGTERM)
+    try expectAllowed(program)
+  }
+
+  @Test("if the bus does not come back, there is no verdict")
+  func busStaysAway() throws {
+    let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
+    let programs = try [["ask", "a.shouldB"], ["guard", "a.b"]].map { verb in
+      let program = try bus.start(
+        ["--reconnect=10ms"] + verb + ["--wait-until-allowed", "--if-unreachable=allow"]
+          + (verb[0] == "guard" ? ["--", "echo", "ran"] : []))
+      try expectVetoes([": a backup"], of: program)
+      return program
+    }
+    #expect(bus.end(SIGKILL) == -SIGKILL)
+    for program in programs {
+      #expect(program.status() == 255)
+      #expect(try program.output.rest() == "")
+      #expect(try program.errors.rest().contains("no bus was found within 10ms"))
+    }
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("if there is no bus at first, --if-unreachable decides")
+  func noBus() throws {
+    for (decision, status) in [("allow", 0), ("veto", 1), ("fail", 255)] as [(String, Int32)] {
+      let asked = try TestBus.tribunectl(
+        ["ask", "a.shouldB", "--wait-until-allowed", "--if-unreachable=\(decision)"],
+        address: "unix:\(folder.path)/nowhere")
+      #expect(asked.status == status)
+    }
+  }
+}

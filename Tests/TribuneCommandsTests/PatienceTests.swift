@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Testing
+import Tribune
+
+@testable import TribuneCommands
+
+/// When a question that is vetoed is asked again.
+@Suite("Waiting until it is allowed", .timeLimit(.minutes(15)))
+struct PatienceTests {
+  /// What happens at one ask.
+  enum Ask: Sendable {
+    case allowed
+    case vetoed
+    /// Vetoed, and so many changes are signalled before the verdict.
+    case changing(Int)
+    /// Only a failure is in the way.
+    case failed
+    /// The bus goes away, and comes back.
+    case away
+    case error
+  }
+
+  private static func verdict(_ kind: Outcome.Kind, query: Int) -> Verdict {
+    Verdict(
+      kind == .approved ? .allowed : .vetoed, query: UInt64(query),
+      outcomes: [Outcome(delegate: 1, kind: kind)])
+  }
+
+  /// Asks with these results, one after the other.
+  ///
+  /// - Parameter onVeto: called with each veto that is shown.
+  /// - Returns: the number of asks, and the query of the last verdict; nil for an error.
+  private func asked(
+    _ asks: [Ask], _ patience: Patience, onVeto: @escaping @Sendable (ChangeSignal) -> Void = { _ in }
+  ) async -> (count: Int, query: UInt64?) {
+    let changes = ChangeSignal()
+    let count = Mutex(0)
+    do throws(TribuneError) {
+      let verdict = try await patience.verdict(
+        changes,
+        ask: { () async throws(TribuneError) -> Verdict? in
+          let number = count.withLock { count in
+            count += 1
+            return count
+          }
+          guard number <= asks.count else { throw TribuneError(.cancelled, "") }
+          switch asks[number - 1] {
+          case .allowed: return Self.verdict(.approved, query: number)
+          case .vetoed: return Self.verdict(.vetoed, query: number)
+          case .failed: return Self.verdict(.timedOut, query: number)
+          case .changing(let times):
+            for _ in 0..<times { changes.note() }
+            return Self.verdict(.vetoed, query: number)
+          case .away:
+            changes.note()
+            return nil
+          case .error: throw TribuneError(.connectionLost, "")
+          }
+        },
+        show: { _ in onVeto(changes) })
+      return (count.withLock { $0 }, verdict.query)
+    } catch {
+      return (count.withLock { $0 }, nil)
+    }
+  }
+
+  @Test(
+    "It is asked again when something has changed, also during the last ask, and as soon as the bus is back",
+    arguments: [
+      ([.allowed], 1, 1), ([.changing(1), .allowed], 2, 2), ([.changing(1), .changing(1), .allowed], 3, 3),
+      ([.away, .allowed], 2, 2), ([.changing(1), .away, .away, .allowed], 4, 4), ([.error], 1, nil),
+      ([.changing(1), .error], 2, nil),
+    ] as [([Ask], Int, UInt64?)])
+  func changes(asks: [Ask], count: Int, query: UInt64?) async {
+    let result = await asked(asks, Patience())
+    #expect(result == (count, query))
+  }
+
+  @Test("A change after the verdict wakes it up")
+  func late() async {
+    let result = await asked([.vetoed, .vetoed, .allowed], Patience()) { changes in Task { changes.note() } }
+    #expect(result == (3, 3))
+  }
+
+  @Test("Several changes that wait are one new ask, and without one, the last verdict stands at the end")
+  func several() async {
+    let result = await asked(
+      [.changing(5), .vetoed, .allowed], Patience(span: .milliseconds(50), pause: .zero))
+    #expect(result == (2, 2))
+  }
+
+  @Test("If only failures are in the way, it is asked again after a pause")
+  func failures() async {
+    let result = await asked([.failed, .failed, .allowed], Patience(pause: .milliseconds(1)))
+    #expect(result == (3, 3))
+    let late = await asked([.failed, .allowed], Patience(span: .milliseconds(1), pause: .seconds(3600)))
+    #expect(late == (1, 1))
+  }
+
+  @Test(
+    "Whether only failures are in the way",
+    arguments: [
+      ([.timedOut], false, true), ([.gone, .failed, .approved], false, true),
+      ([.vetoed, .timedOut], false, false),
+      ([.held, .failed], false, false), ([.vetoed], false, false), ([.abstained, .failed], true, true),
+      ([.abstained], true, false), ([], true, false),
+    ] as [([Outcome.Kind], Bool, Bool)])
+  func due(kinds: [Outcome.Kind], isUnanswered: Bool, isDueToFailures: Bool) {
+    let verdict = Verdict(
+      .vetoed, query: 1, isUnanswered: isUnanswered,
+      outcomes: kinds.enumerated().map { Outcome(delegate: UInt64($0) + 1, kind: $1) })
+    #expect(verdict.isDueToFailures == isDueToFailures)
+    // A required delegate that is missing is announced when it attaches.
+    let missing = Verdict(.vetoed, query: 1, outcomes: [Outcome(delegate: 0, label: "x", kind: .gone)])
+    #expect(!missing.isDueToFailures)
+  }
+
+  @Test("When its task is cancelled, it ends")
+  func cancelled() async {
+    let (vetoes, veto) = AsyncStream<Void>.makeStream()
+    let task = Task {
+      await asked([.vetoed, .allowed], Patience(span: .seconds(3600))) { _ in veto.yield() }
+    }
+    for await _ in vetoes { break }
+    task.cancel()
+    #expect(await task.value.query == nil)
+  }
+}
