@@ -147,8 +147,10 @@ final class LogindBridge {
       do throws(TribuneError) {
         let found = try await foundObjections(on: bus)
         if bus === self.bus {
+          let news = HostQuestion.allCases.filter { found[$0] != nil && found[$0] != objections[$0] }
           objections = found
           isKnown = true
+          if let logind, !news.isEmpty { schedule.object(to: Set(news), on: bus, at: logind) }
         }
       } catch {
         hasFailed = true

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CSystemdBus
 import Dispatch
 import TribuneService
 import TribuneSystem
@@ -79,6 +80,22 @@ package final class LogindProgram {
     Task {
       await bridge.start()
       Self.notify("READY=1")
+      await watchdog()
+    }
+  }
+
+  /// Tells the service manager that the main queue runs, as often as it wants to know.
+  private func watchdog() async {
+    var microseconds: UInt64 = 0
+    guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return }
+    do {
+      while true {
+        Self.notify("WATCHDOG=1")
+        try await Task.sleep(for: .microseconds(Int64(clamping: microseconds / 2)))
+      }
+    } catch {
+      // Nobody cancels it.
+      return
     }
   }
 

@@ -90,8 +90,8 @@ final class LogindLocks {
     return held[.block(lock)] != nil
   }
 
-  /// Drops what an earlier process had, once this one has locks of its own.
-  func dropFormer() { for name in store.inheritedNames { store.drop(name) } }
+  /// Drops the locks by which an earlier process blocked, once this one has locks of its own.
+  func dropFormer() { for lock in HostQuestion.Lock.allCases { dropFormer(.block(lock)) } }
 
   private func dropFormer(_ kind: Kind) {
     for name in store.inheritedNames where name.hasPrefix("\(kind.name).") { store.drop(name) }

@@ -24,13 +24,28 @@ final class ShutdownSchedule {
   func update(on bus: Connection, at logind: LogindProxy) async throws(DBusError) {
     let connections = connectionCount
     let schedule = try await logind.scheduledShutdown()
-    // One that has no time is under way.
-    guard connections == connectionCount, schedule != current, schedule?.time != 0 else { return }
+    guard connections == connectionCount, schedule != current else { return }
     stop()
-    guard let schedule, !HostQuestion.before(action: schedule.action).isEmpty else { return }
+    // What is under way has no time, or one that is over.
+    guard let schedule, Self.remaining(until: schedule) > .zero,
+      !HostQuestion.before(action: schedule.action).isEmpty
+    else { return }
     current = schedule
+    ask(about: schedule, on: bus, at: logind)
+  }
+
+  /// Asks at once about what is scheduled, if it concerns one of these questions: somebody objects to them now.
+  func object(to questions: Set<HostQuestion>, on bus: Connection, at logind: LogindProxy) {
+    guard let current, !questions.isDisjoint(with: HostQuestion.before(action: current.action)) else {
+      return
+    }
+    asking?.cancel()
+    ask(about: current, on: bus, at: logind)
+  }
+
+  private func ask(about schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy) {
     asking = Task {
-      guard await ask(about: schedule, on: bus, at: logind) else { return }
+      guard await isStaying(schedule, on: bus, at: logind) else { return }
       let wait = Self.remaining(until: schedule) - Self.secondQuestion
       guard wait > .zero else { return }
       do {
@@ -38,7 +53,7 @@ final class ShutdownSchedule {
       } catch {
         return
       }
-      _ = await ask(about: schedule, on: bus, at: logind)
+      _ = await isStaying(schedule, on: bus, at: logind)
     }
   }
 
@@ -59,9 +74,9 @@ final class ShutdownSchedule {
     return .microseconds(Int64(clamping: schedule.time) - Int64(clamping: now))
   }
 
-  /// - Returns: whether it stays scheduled.
-  private func ask(
-    about schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy
+  /// Asks, and cancels the shutdown on a veto.
+  private func isStaying(
+    _ schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy
   ) async -> Bool {
     let seconds = max(0, Self.remaining(until: schedule).components.seconds)
     let userInfo = JSONValue.object([
@@ -71,14 +86,14 @@ final class ShutdownSchedule {
       for question in HostQuestion.before(action: schedule.action) {
         let verdict = try await bus.ask(
           question.name, userInfo: UserInfo(userInfo.compactBytes), deadline: Self.deadline, mode: .all)
-        guard current == schedule else { return false }
+        guard current == schedule, !Task.isCancelled else { return false }
         guard !verdict.isAllowed else { continue }
         await cancel(schedule, because: Objection.all(in: verdict), of: question, at: logind)
         return false
       }
       ServiceLog.notice("the \(schedule.action) in \(seconds) s may happen: there is no veto")
     } catch {
-      guard current == schedule else { return false }
+      guard current == schedule, !Task.isCancelled else { return false }
       ServiceLog.warning(
         "the \(schedule.action) in \(seconds) s stays scheduled, because nobody could be asked: \(error)")
     }

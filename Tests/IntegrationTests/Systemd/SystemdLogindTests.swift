@@ -61,6 +61,12 @@ struct SystemdLogindTests {
     #expect(try machine.blocks().map(\.what) == ["sleep"])
     let delegate = try machine.staying("delegate", "host.shouldSuspend", "--label=desktop", "--approve")
     try machine.waitForLogind("not blocking sleep any more")
+    // Also one that a reload requires.
+    try machine.write(
+      "[Query \"host.shouldReboot\"]\nRequireDelegate=label:db\n",
+      to: "/etc/tribune/tribuned.conf.d/required.conf")
+    try machine.does("systemctl", "reload", "tribuned.service")
+    try machine.waitForLogind("blocking shutdown: label:db: required, and not attached")
     withExtendedLifetime((other, delegate)) {}
   }
 

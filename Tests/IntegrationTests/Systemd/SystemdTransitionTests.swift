@@ -115,6 +115,36 @@ struct SystemdTransitionTests {
     withExtendedLifetime(delegate) {}
   }
 
+  @Test("a hold that is taken after the last question cancels a scheduled shutdown, too")
+  func vetoedLate() throws {
+    let machine = try Container.withLogind()
+    try machine.does("shutdown", "-P", "+1")
+    try machine.waitForMessage("may happen: there is no veto", of: Container.logindUnit)
+    let hold = try machine.staying("hold", "host.shouldPowerOff", "--label=backup", "--why=now")
+    try machine.waitForLogind("cancelled the poweroff, because of a veto of host.shouldPowerOff")
+    #expect(try machine.scheduledShutdown() == "")
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("nobody is asked about a reboot that is under way", arguments: Container.Release.allCases)
+  func underWay(on release: Container.Release) throws {
+    let machine = try Container.withLogind(release)
+    try machine.write(
+      unit: "delegate.service",
+      """
+      [Service]
+      Type=notify
+      ExecStart=tribunectl delegate host.shouldReboot --veto=no
+
+      """)
+    try machine.does("systemctl", "start", "delegate.service")
+    // It delays the reboot, so that there is time to ask.
+    try observe("host.willReboot", on: machine, running: "systemd-inhibit --what=sleep --mode=delay true")
+    #expect(try machine.powerOff(by: "systemctl", "reboot") == 133)
+    let messages = try machine.logindMessagesLeft()
+    #expect(!messages.contains { $0.contains("cancelled") || $0.contains("may happen") }, "\(messages)")
+  }
+
   @Test("a scheduled shutdown is asked for with its action and its time, and stays if nobody vetoes")
   func allowed() throws {
     let machine = try Container.withLogind()
