@@ -16,7 +16,7 @@ nonisolated package struct LogindSettings: Equatable, Sendable {
 
   /// Reads logind.conf, logind.conf.d/*.conf, signals.conf and signals.conf.d/*.conf in a directory. Later lines win.
   ///
-  /// - Returns: the settings, to be used only if no diagnostic is an error.
+  /// - Returns: the settings without what is wrong, and all that is.
   package static func load(from directory: String) -> (LogindSettings, [Diagnostic]) {
     var reader = LogindSettingsReader()
     for name in ["logind.conf", "signals.conf"] {

@@ -49,6 +49,7 @@ nonisolated package struct LogindSettingsReader {
     for (rule, origin) in zip(settings.signals, origins) where rule.post == nil {
       report(.error, origin.file, origin.line, "Post= is missing: the name of the notification")
     }
+    settings.signals.removeAll { $0.post == nil }
     return (settings, diagnostics)
   }
 

@@ -98,10 +98,10 @@ struct JSONOutputTests {
   func asking() throws {
     let delegate = try bus.staying("-j", "delegate", "b.*", "--veto=no")
     let verdict = try first(["ask", "b.shouldC"])
-    try expect(verdict, isListedAs: "ask", optional: ["unreachable"])
+    try expect(verdict, isListedAs: "ask", optional: ["unreachable", "waiting"])
     let outcomes = try #require(verdict["outcomes"] as? [[String: Any]])
     try expect(
-      try #require(outcomes.first), isListedAs: "each of outcomes", optional: ["value", "valueBase64"])
+      try #require(outcomes.first), isListedAs: "each of outcomes", optional: ["value", "valueBase64", "age"])
     let rare: Set<String> = ["value", "label", "dryRun", "userInfoLength", "omitted"]
     try expect(try delegate.output.object(), isListedAs: "delegate", optional: rare)
     let userInfo = "\"" + String(repeating: "x", count: 1_023) + "\""
@@ -111,6 +111,11 @@ struct JSONOutputTests {
     try expect(
       long, isListedAs: "delegate", optional: rare.symmetricDifference(["userInfoLength", "userInfo"]))
     #expect(Set(try first(["query", "b.value"]).keys) == ["query", "value", "outcomes", "outcomesOmitted"])
+    let waiting = try first(["ask", "b.shouldC", "--wait-until-allowed=1ms"])
+    try expect(waiting, isListedAs: "ask", optional: ["unreachable"])
+    let vetoes = try #require(waiting["outcomes"] as? [[String: Any]])
+    try expect(
+      try #require(vetoes.first), isListedAs: "each of outcomes", optional: ["value", "valueBase64"])
   }
 
   @Test("a monitor prints the fields in the page for each kind of frame")
@@ -138,7 +143,7 @@ struct JSONOutputTests {
     }
     let common = try Self.fields(of: "monitor").subtracting(["lost", "interrupted"])
     let answers = try Self.fields(of: "an answer or a defer")
-    let verdict = try Self.fields(of: "ask").subtracting(["unreachable"])
+    let verdict = try Self.fields(of: "ask").subtracting(["unreachable", "waiting"])
     let listed: [String: Set<String>] = [
       "post": common.union(try Self.fields(of: "a post")),
       "ask": common.union(try Self.fields(of: "an ask or a query")),

@@ -54,7 +54,7 @@ struct WaitUntilAllowedTests {
 
   @Test("a hold that expires lets it go on")
   func holdExpires() throws {
-    try bus.staying("hold", "a.shouldB", "--why=a backup", "--expires=1s")
+    try bus.staying("hold", "a.shouldB", "--why=a backup", "--expires=3s")
     try expectAllowed(try waiting(vetoes: ": a backup"))
   }
 
@@ -239,18 +239,20 @@ struct WaitUntilAllowedTests {
   @Test("a bus that knows nothing is asked when holds have had time to come back")
   func holdComesBackLater() throws {
     let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
+    let other = try bus.staying("hold", "c.shouldD", "--why=another")
     let program = try waiting(vetoes: ": a backup")
     try hold.freeze()
     #expect(bus.end(SIGKILL) == -SIGKILL)
     let next = try TestBus(folder: folder)
     #expect(try program.errors.line() == "tribunectl: reconnected to the bus")
-    // So the hold gets another id than before, and is shown again.
-    try next.staying("hold", "c.shouldD", "--why=another")
+    // The other hold is the first one now, so this one gets another id than before, and is shown again.
+    #expect(try other.errors.line()?.contains("reconnected to the bus") == true)
     hold.signal(SIGCONT)
     #expect(try hold.errors.line()?.contains("reconnected to the bus") == true)
     #expect(try program.errors.line()?.hasSuffix(": a backup") == true)
     hold.end(SIGTERM)
     try expectAllowed(program)
+    withExtendedLifetime(next) {}
   }
 
   @Test("if the bus does not come back, there is no verdict")

@@ -78,6 +78,13 @@ struct LogindSettingsTests {
     ])
   func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
 
+  @Test("What is right is used beside what is wrong")
+  func partly() {
+    let (settings, diagnostics) = read(
+      "[Logind]\nProbe=x\nEnforce=mask\n[Signal \"a.b.C\"]\n[Signal \"a.b.D\"]\nPost=x\n")
+    #expect(diagnostics.count == 2 && settings.masksTargets && settings.signals.map(\.member) == ["D"])
+  }
+
   @Test("The configuration as installed is the default", arguments: ["logind.conf", "signals.conf"])
   func installed(file: String) throws {
     let (settings, diagnostics) = read(try repositoryText("config/\(file)"))

@@ -8,6 +8,8 @@ struct Patience: Sendable {
   var span: Duration?
   /// When to ask again if only failures are in the way. Nobody announces that a failure is over.
   var pause = Duration.seconds(30)
+  /// From a verdict to the next question, at least: changes that follow the question itself must not make a loop.
+  var pauseMin = Duration.milliseconds(250)
 
   /// Asks until the verdict is that the action is allowed, or until the time is over.
   ///
@@ -55,7 +57,11 @@ struct Patience: Sendable {
   private func next(
     _ changes: ChangeSignal, after last: Verdict?, _ ask: () async throws(TribuneError) -> Verdict?
   ) async throws(TribuneError) -> Verdict {
-    if let last { await wait(changes, retrying: last.isDueToFailures) }
+    if let last {
+      let earliest = ContinuousClock.now.advanced(by: pauseMin)
+      await wait(changes, retrying: last.isDueToFailures)
+      await sleep(ContinuousClock.now.duration(to: earliest))
+    }
     while true {
       guard !Task.isCancelled else { throw TribuneError(.cancelled, "interrupted") }
       if let verdict = try await ask() { return verdict }

@@ -68,6 +68,7 @@ extension Interpreter {
     _ name: String, about hold: HoldEntry, _ rest: [(name: String, value: JSONValue)] = []
   ) {
     let followers = bus.value.followers(of: hold, among: receivers(of: name, object: hold.object))
+    guard !followers.isEmpty || monitor.isWatched else { return }
     let slice = encode(name, hold.object, hold.members + rest)
     deliver(slice, to: followers)
     show(slice, name, receivers: followers.count)
@@ -88,8 +89,9 @@ extension Interpreter {
   private func announce(
     _ name: String, object: String = "", userInfo: [(name: String, value: JSONValue)], isFlow: Bool = false
   ) {
-    let slice = encode(name, object, userInfo)
     let receivers = receivers(of: name, object: object)
+    guard !receivers.isEmpty || monitor.isWatched else { return }
+    let slice = encode(name, object, userInfo)
     deliver(slice, to: receivers, isFlow: isFlow)
     show(slice, name, receivers: receivers.count, isFlow: isFlow)
   }
