@@ -87,7 +87,7 @@ struct PatienceTests {
   @Test("Several changes that wait are one new ask, and without one, the last verdict stands at the end")
   func several() async {
     let result = await asked(
-      [.changing(5), .vetoed, .allowed], Patience(span: .milliseconds(50), pause: .zero))
+      [.changing(5), .vetoed, .allowed], Patience(span: .seconds(1), pause: .zero, pauseMin: .zero))
     #expect(result == (2, 2))
   }
 
