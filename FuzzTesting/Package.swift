@@ -44,10 +44,13 @@ let package = Package(
     .target(
       name: "TribuneVarlink", dependencies: ["TribuneJSON", "TribuneWire"], swiftSettings: instrumented),
     .target(
+      name: "TribuneService", dependencies: ["CInih", "CSystemd", "TribuneSystem", "TribuneWire"],
+      swiftSettings: instrumented),
+    .target(
       name: "TribuneServer",
       dependencies: [
-        "CInih", "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribunePolicy",
-        "TribuneProtocols", "TribuneSystem", "TribuneVarlink", "TribuneWire",
+        "CSystemd", "CTribuneLinux", "TribuneCore", "TribuneJSON", "TribuneLog", "TribunePolicy",
+        "TribuneProtocols", "TribuneService", "TribuneSystem", "TribuneVarlink", "TribuneWire",
       ],
       swiftSettings: mainActor),
     .executableTarget(
