@@ -318,6 +318,7 @@ package struct Bus: ~Copyable {
 
   mutating func emit(_ effect: consuming Effect) { effects.append(effect) }
 
+  /// Announces something, if any connection may receive it.
   package mutating func announce(_ announcement: @autoclosure () -> Announcement) {
     if isObserved { emit(.announcement(announcement())) }
   }

@@ -13,6 +13,7 @@ struct PolicyTests {
     allow * ** user:root
     allow * user.%U.** user:*  # %U: the uid
     allow list,observe,ask host.** unit.** user:*
+    allow observe tribune.hold.* tribune.delegate.* tribune.bus.didReload user:*
 
     """
   private static let ann: UInt32 = 65_533

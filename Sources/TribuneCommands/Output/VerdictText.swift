@@ -42,7 +42,7 @@ extension Verdict {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// Whether only failures are in the way, so that it is not said when that is over: those who veto say it.
+  /// Whether only failures are in the way. Nobody announces that a failure is over.
   var isDueToFailures: Bool {
     isUnanswered ? outcomes.contains(where: \.isFailure) : !vetoingFailures.isEmpty
   }

@@ -185,13 +185,13 @@ private let allVerbs = [
         + "userInfo is read from standard input.",
       "Exits with 0 if the action is allowed, 1 if it is vetoed, 2 for wrong usage, and 255 if there is no "
         + "verdict, as ExecCondition= expects.",
-      "With --wait-until-allowed, it waits until the action is allowed, or for SPAN, after which the last "
-        + "verdict counts. Then --mode=all is the default. It asks again when a hold or a delegate that may be in "
-        + "the way has gone, when a delegate attaches, when the configuration of the bus is reloaded, when the bus is "
-        + "back after it was gone, and when a delegate announces that it may answer otherwise now: for "
-        + "host.shouldReboot, by posting host.mayReboot. If only failures of delegates are in the way, it also asks "
-        + "again after 30s. It prints the vetoes on standard error, or with --json each such verdict on standard "
-        + "output, and again those that are new or have changed.",
+      "With --wait-until-allowed, it waits until the action is allowed. After SPAN, the last verdict counts. It "
+        + "does not ask at intervals, but again when a hold or a delegate has gone, when a delegate attaches, when "
+        + "the bus reloads its configuration or comes back, and when a delegate announces that it may answer "
+        + "otherwise now: for host.shouldReboot, by posting host.mayReboot. If only failures of delegates are in "
+        + "the way, it also asks again after 30s. On standard error, it prints the vetoes, and later those that are "
+        + "new or have changed; with --json, it prints these verdicts on standard output. --mode=all is the default "
+        + "then.",
       "Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.",
     ],
     options: [
@@ -235,8 +235,8 @@ private let allVerbs = [
       "Prints each answer with the question, and the length of its userInfo if that has more than 1,024 bytes. "
         + "Of each user but root and its own, it prints at most 20 lines a second, and then how many it left out. "
         + "Prints will- and did-notifications under these names, as observe does.",
-      "When it would no longer veto what it has vetoed, \"tribunectl post host.mayReboot\" has those ask again that wait "
-        + "with \"ask host.shouldReboot --wait-until-allowed\". Whoever waits notices the end of a delegate by itself.",
+      "A delegate that has vetoed host.shouldReboot, and would not any more, says so with \"tribunectl post "
+        + "host.mayReboot\". Then those ask again that wait with --wait-until-allowed. They also notice its end.",
       "With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE that "
         + "responds to NAME, and is run like the command of --exec. The files are asked in the order of "
         + "their names. New files, removed files and changed permissions take effect at once. Names that "
@@ -280,7 +280,7 @@ private let allVerbs = [
         + "connection, so it may run with fewer privileges than tribunectl.",
       "With --wait, the command runs when all --awaited observers of window.willClose have acknowledged "
         + "it, or at the deadline. Then tribunectl names those that have not, and continues.",
-      "With --wait-until-allowed, it asks as ask does with this option, and prints the vetoes on standard error. If "
+      "With --wait-until-allowed, it waits and asks again as ask does, and prints the vetoes on standard error. If "
         + "there still is one after SPAN, it exits as on a veto.",
     ],
     options: [
