@@ -34,8 +34,8 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The questions before an action of logind's, as `ScheduledShutdown` and PrepareForShutdownWithMetadata name it; none
-  /// for an action that is only rehearsed. A halted host is as unreachable as one without power, so both are asked.
+  /// The questions before an action of logind's, as `ScheduledShutdown` names it; none for an
+  /// action that is only rehearsed. A halted host is as unreachable as one without power, so both are asked.
   package static func before(action: String) -> [HostQuestion] {
     switch action {
     case "reboot", "kexec", "soft-reboot": [.reboot]

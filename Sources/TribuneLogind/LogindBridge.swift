@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Tribune
 import TribuneSystem
 import TribuneWire
@@ -45,7 +44,6 @@ final class LogindBridge {
   private var preparationNews = 0
   /// The last announcement of each: they follow each other.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
-  private var tasks: [Task<Void, Never>] = []
   private var probing: Task<Void, Never>?
   private var isStopping = false
   private lazy var objectionRefresh = Refresh { [weak self] in await self?.refreshObjections() ?? true }
@@ -65,10 +63,10 @@ final class LogindBridge {
   /// Connects to both sides, and returns when each was reached or found missing.
   func start() async {
     let (attempts, attempted) = AsyncStream<Side>.makeStream()
-    tasks.append(Task { await followBus { attempted.yield(.bus) } })
-    tasks.append(Task { await followDBus { attempted.yield(.dbus) } })
-    tasks.append(Task { await followFolders() })
-    tasks.append(Task { await dropFormerLocks() })
+    Task { await followBus { attempted.yield(.bus) } }
+    Task { await followDBus { attempted.yield(.dbus) } }
+    Task { await followFolders() }
+    Task { await dropFormerLocks() }
     probe()
     var missing: Set<Side> = [.bus, .dbus]
     for await side in attempts {
@@ -82,7 +80,7 @@ final class LogindBridge {
 
   /// What an earlier process has locked stays until this one has locks of its own, or can assume that the bus is gone.
   private func dropFormerLocks() async {
-    await Self.sleep(for: Self.patience)
+    await rest(for: Self.patience)
     if bus == nil { locks.dropFormer() }
   }
 
@@ -106,7 +104,7 @@ final class LogindBridge {
 
   private func followBus(_ attempted: () -> Void) async {
     var failures = 0
-    while !Task.isCancelled {
+    while true {
       do throws(TribuneError) {
         let bus = try await Connection.connect()
         let changes = try await bus.observe(
@@ -230,7 +228,7 @@ final class LogindBridge {
       Task {
         while !Task.isCancelled {
           if let bus { await probe(on: bus) }
-          await Self.sleep(for: interval)
+          await rest(for: interval)
         }
       }
     }
@@ -254,7 +252,7 @@ final class LogindBridge {
 
   private func followDBus(_ attempted: () -> Void) async {
     var failures = 0
-    while !Task.isCancelled {
+    while true {
       let (ends, ended) = AsyncStream<Errno>.makeStream()
       do throws(Errno) {
         let dbus = try DBusConnection(closed: { ended.yield($0) })
@@ -402,16 +400,7 @@ final class LogindBridge {
   // MARK: Both
 
   private func pause(_ failures: Int) async {
-    await Self.sleep(for: Self.pauses[min(failures, Self.pauses.count - 1)])
-  }
-
-  private static func sleep(for span: Duration) async {
-    do {
-      try await Task.sleep(for: span)
-    } catch {
-      // The caller looks at the cancellation.
-      return
-    }
+    await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
   }
 
   private func reportStatus() {

@@ -71,7 +71,7 @@ package final class LogindProgram {
     _ arguments: LogindArguments, _ settings: LogindSettings, _ store: DescriptorStore, _ mask: TargetMask
   ) {
     self.arguments = arguments
-    bridge = LogindBridge(settings, store: store, mask: mask) { LogindProgram.notify("STATUS=\($0.escaped)") }
+    bridge = LogindBridge(settings, store: store, mask: mask) { ManagerNotice.send("STATUS=\($0.escaped)") }
   }
 
   private func start() {
@@ -79,7 +79,7 @@ package final class LogindProgram {
     for signal in [Signals.terminate, Signals.interrupt] { on(signal) { [self] in stop() } }
     Task {
       await bridge.start()
-      Self.notify("READY=1")
+      ManagerNotice.send("READY=1")
       await watchdog()
     }
   }
@@ -90,7 +90,7 @@ package final class LogindProgram {
     guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return }
     do {
       while true {
-        Self.notify("WATCHDOG=1")
+        ManagerNotice.send("WATCHDOG=1")
         try await Task.sleep(for: .microseconds(Int64(clamping: microseconds / 2)))
       }
     } catch {
@@ -108,7 +108,7 @@ package final class LogindProgram {
   }
 
   private func stop() {
-    Self.notify("STOPPING=1")
+    ManagerNotice.send("STOPPING=1")
     Task {
       await bridge.stop()
       ThisProcess.exit(0)
@@ -123,15 +123,6 @@ package final class LogindProgram {
     } else {
       bridge.reconfigure(settings)
       ServiceLog.info("the configuration was read again")
-    }
-  }
-
-  private static func notify(_ text: String) {
-    guard ServiceSocket.isNamed else { return }
-    do throws(Errno) {
-      try ServiceSocket().send(text, waits: true)
-    } catch {
-      ServiceLog.warning("cannot notify the service manager: \(error)")
     }
   }
 }

@@ -23,7 +23,7 @@ package final class Refresh {
         while isWanted {
           isWanted = false
           failureCount = await work() ? 0 : failureCount + 1
-          if isWanted { await Self.sleep(for: Self.pause) }
+          if isWanted { await rest(for: Self.pause) }
         }
         task = nil
         if failureCount > 0 { scheduleRetry() }
@@ -37,17 +37,8 @@ package final class Refresh {
   private func scheduleRetry() {
     let pause = Self.retryPauses[min(failureCount, Self.retryPauses.count) - 1]
     retry = Task {
-      await Self.sleep(for: pause)
+      await rest(for: pause)
       if !Task.isCancelled { request() }
-    }
-  }
-
-  private static func sleep(for pause: Duration) async {
-    do {
-      try await Task.sleep(for: pause)
-    } catch {
-      // Whoever cancels wants no pause.
-      return
     }
   }
 }

@@ -9,18 +9,16 @@ import TribuneWire
 /// A file says which ones, from before they are masked until after they are unmasked. So whoever comes next, also after
 /// `kill -9`, unmasks exactly those, and none that an administrator has masked.
 final class TargetMask {
-  static let file = "/run/tribune-logind/masked"
+  private static let file = "/run/tribune-logind/masked"
 
-  private let path: String
   /// What the file says.
   private(set) var recorded: Set<String>
   /// What is masked for certain; nil if an attempt has failed.
   private var applied: Set<String>?
 
-  init(path: String = TargetMask.file) throws(Errno) {
-    self.path = path
+  init() throws(Errno) {
     do throws(Errno) {
-      let contents = try InputFile.contents(of: path, lengthMax: 1 << 16, waits: false) ?? []
+      let contents = try InputFile.contents(of: Self.file, lengthMax: 1 << 16, waits: false) ?? []
       recorded = Set(String(decoding: contents, as: UTF8.self).split(separator: "\n").map(String.init))
     } catch .noSuchFile {
       recorded = []
@@ -68,7 +66,7 @@ final class TargetMask {
 
   private func record(_ targets: Set<String>) throws(DBusError) {
     do throws(Errno) {
-      try StateFile.write(Array(targets.sorted().map { "\($0)\n" }.joined().utf8), to: path)
+      try StateFile.write(Array(targets.sorted().map { "\($0)\n" }.joined().utf8), to: Self.file)
     } catch {
       throw .failed(error)
     }
