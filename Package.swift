@@ -77,7 +77,7 @@ let package = Package(
     ),
     .executableTarget(name: "wiregen", swiftSettings: strict),
     .target(
-      name: "TribuneTestSupport", dependencies: ["TribuneSystem", "TribuneWire"],
+      name: "TribuneTestSupport", dependencies: ["CTribuneLinux", "TribuneSystem", "TribuneWire"],
       path: "Tests/TribuneTestSupport", swiftSettings: strict),
     .executableTarget(
       name: "crowd", dependencies: ["Tribune", "TribuneTestSupport"], path: "Tests/Crowd",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CTribuneLinux
 import Glibc
 
 /// Messages with many descriptors, which only daemons send each other.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CTribuneLinux
 import Glibc
 import Synchronization
 import Testing

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CTribuneLinux
 import Glibc
 
 /// Space for the descriptors of one message, in the kernel's layout: a `cmsghdr`, and the descriptors behind it.
