@@ -224,6 +224,10 @@ local list_subject = {
   [11] = "endings",
   [12] = "departed",
   [13] = "accounts",
+  [14] = "queries",
+  [15] = "names",
+  [16] = "participants",
+  [17] = "users",
 }
 
 local bus_entry = {
@@ -243,6 +247,15 @@ local bus_entry = {
   { "vetoed", "u64" },
   { "holds", "u32" },
   { "denied", "u64", newer = true },
+  { "refused", "u64", newer = true },
+  { "posted_bytes", "u64", newer = true },
+  { "iterations", "u64", newer = true },
+  { "busy", "u64", unit = "µs", newer = true },
+  { "longest", "u64", unit = "µs", newer = true },
+  { "log_used", "u64", newer = true },
+  { "log_max", "u64", newer = true },
+  { "kept", "u32", newer = true },
+  { "kept_max", "u32", newer = true },
 }
 
 local connection_state = {
@@ -263,9 +276,17 @@ local connection_entry = {
   { "queued", "u64" },
   { "lost", "u64" },
   { "posted", "u64" },
-  { "state", "bits", connection_state },
+  { "state", "bits", connection_state, own = true },
   { "buffered", "u64" },
   { "coalesced", "u64", newer = true },
+  { "posted_bytes", "u64", newer = true },
+  { "delivered", "u64", newer = true },
+  { "denied", "u64", newer = true },
+  { "refused", "u64", newer = true },
+  { "asked", "u64", newer = true },
+  { "pauses", "u64", newer = true },
+  { "paused_time", "u64", unit = "µs", newer = true },
+  { "lossy_time", "u64", unit = "µs", newer = true },
 }
 
 local departed_entry = {
@@ -288,6 +309,98 @@ local account_entry = {
   { "used", "u64" },
   { "share", "u64" },
   { "total", "u64" },
+}
+
+local durations = {
+  of = "durations",
+  { "sum", "u64", unit = "µs" },
+  { "longest", "u64", unit = "µs" },
+  { "first", "u16" },
+  { "counts", "numbers" },
+}
+
+local outcome_counts = {
+  of = "outcome_counts",
+  { "approved", "u64" },
+  { "vetoed", "u64" },
+  { "abstained", "u64" },
+  { "timed_out", "u64" },
+  { "gone", "u64" },
+  { "failed", "u64" },
+  { "held", "u64" },
+  { "answered", "u64" },
+}
+
+local participant_state = {
+  [0] = "unasked",
+  [1] = "queued",
+  [2] = "asked",
+  [3] = "settled",
+}
+
+local query_participant = {
+  of = "query_participant",
+  { "connection", "id", own = true },
+  { "delegate", "group", delegate_identity, own = true },
+  { "state", "enum", participant_state, own = true },
+  { "outcome", "enum", outcome_kind },
+  { "reason", "text", own = true },
+  { "elapsed", "u64", unit = "µs" },
+  { "remaining", "u64", unit = "µs" },
+}
+
+local query_entry = {
+  of = "query_entry",
+  { "id", "u64", own = true },
+  { "connection", "id", own = true },
+  { "peer", "group", peer_identity },
+  { "name", "text", own = true },
+  { "object", "text", own = true },
+  { "mode", "enum", query_mode },
+  { "is_dry_run", "bool" },
+  { "age", "u64", unit = "µs" },
+  { "remaining", "u64", unit = "µs" },
+  { "participants", "records", query_participant },
+}
+
+local name_entry = {
+  of = "name_entry",
+  { "name", "text", own = true },
+  { "asked", "u64" },
+  { "vetoed", "u64" },
+  { "overridden", "u64" },
+  { "cancelled", "u64" },
+  { "outcomes", "group", outcome_counts, own = true },
+  { "durations", "group", durations },
+}
+
+local participant_role = {
+  [0] = "delegate",
+  [1] = "observer",
+}
+
+local participant_entry = {
+  of = "participant_entry",
+  { "role", "enum", participant_role },
+  { "label", "text" },
+  { "unit", "text" },
+  { "uid", "u32" },
+  { "outcomes", "group", outcome_counts, own = true },
+  { "durations", "group", durations },
+}
+
+local user_entry = {
+  of = "user_entry",
+  { "uid", "u32" },
+  { "unit", "text" },
+  { "connections", "u32" },
+  { "posted", "u64" },
+  { "posted_bytes", "u64" },
+  { "delivered", "u64" },
+  { "lost", "u64" },
+  { "asked", "u64" },
+  { "denied", "u64" },
+  { "refused", "u64" },
 }
 
 local observation_entry = {
@@ -502,7 +615,7 @@ local frames = {
     { "query", "u64" },
     { "verdict", "enum", verdict_kind },
     { "is_unanswered", "bool" },
-    { "outcomes", "records", outcome },
+    { "outcomes", "records", outcome, own = true },
     { "is_overridden", "bool" },
     { "is_dry_run", "bool" },
     { "omitted_count", "u32", newer = true },
@@ -527,7 +640,7 @@ local frames = {
     of = "entry",
     {
       "what", "choice",
-      { [0] = "bus", [1] = "connection", [2] = "observation", [3] = "delegate", [4] = "hold", [5] = "missing", [6] = "object", [7] = "protocol", [8] = "member", [9] = "retained", [10] = "access", [11] = "nearMiss", [12] = "ending", [13] = "departed", [14] = "account" },
+      { [0] = "bus", [1] = "connection", [2] = "observation", [3] = "delegate", [4] = "hold", [5] = "missing", [6] = "object", [7] = "protocol", [8] = "member", [9] = "retained", [10] = "access", [11] = "nearMiss", [12] = "ending", [13] = "departed", [14] = "account", [15] = "query", [16] = "name", [17] = "participant", [18] = "user" },
       {
         [0] = bus_entry,
         [1] = connection_entry,
@@ -544,6 +657,10 @@ local frames = {
         [12] = ending_entry,
         [13] = departed_entry,
         [14] = account_entry,
+        [15] = query_entry,
+        [16] = name_entry,
+        [17] = participant_entry,
+        [18] = user_entry,
       },
       own = true,
     },

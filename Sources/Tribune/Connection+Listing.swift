@@ -97,6 +97,45 @@ extension Connection {
     }
   }
 
+  /// The queries under way, the oldest first.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`; `refused` if the bus is of version 0.1.0.
+  public func queries() async throws(TribuneError) -> [QueryInfo] {
+    try await link.list(.queries).compactMap {
+      if case .query(let entry) = $0 { QueryInfo(entry) } else { nil }
+    }
+  }
+
+  /// What was asked, by name: the busiest 1,000 names, the busiest first, and then all others together, if there are any
+  /// and the policy lets this connection list everything.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`; `refused` if the bus is of version 0.1.0.
+  public func nameStatistics() async throws(TribuneError) -> [NameStatistics] {
+    try await link.list(.names).compactMap {
+      if case .name(let entry) = $0 { NameStatistics(entry) } else { nil }
+    }
+  }
+
+  /// How delegates and awaited observers answered, and how long they took: of everybody if the policy lets this connection
+  /// list everything, else of its own user. The busiest 1,000 come first, and then all others together, if there are any.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`; `refused` if the bus is of version 0.1.0.
+  public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
+    try await link.list(.participants).compactMap {
+      if case .participant(let entry) = $0 { ParticipantStatistics(entry) } else { nil }
+    }
+  }
+
+  /// What users posted and received, by unit: of everybody if the policy lets this connection list everything, else of its
+  /// own user. The busiest 1,000 come first, and then all others together, if there are any.
+  ///
+  /// - Throws: `connectionLost`, `cancelled`; `refused` if the bus is of version 0.1.0.
+  public func userStatistics() async throws(TribuneError) -> [UserStatistics] {
+    try await link.list(.users).compactMap {
+      if case .user(let entry) = $0 { UserStatistics(entry) } else { nil }
+    }
+  }
+
   /// All protocols that the bus knows.
   ///
   /// - Throws: `connectionLost`, `cancelled`.
@@ -135,7 +174,7 @@ extension Connection {
       case .object(let entry):
         explanation.protocolName = entry.protocolName.isEmpty ? nil : entry.protocolName
       case .bus, .connection, .observation, .protocol, .member, .retained, .access, .nearMiss, .ending,
-        .departed, .account:
+        .departed, .account, .query, .name, .participant, .user:
         continue
       }
     }

@@ -621,7 +621,7 @@ void wire_write_near_miss_entry(struct wire_writer *writer, const struct wire_ne
 void wire_read_list(struct wire_reader *reader, struct wire_list *value)
 {
   *value = (struct wire_list){0};
-  value->subject = (enum wire_list_subject)wire_read_enumeration(reader, WIRE_LIST_SUBJECT_ACCOUNTS);
+  value->subject = (enum wire_list_subject)wire_read_enumeration(reader, WIRE_LIST_SUBJECT_USERS);
   value->connection = wire_read_u64(reader);
   if (value->subject == WIRE_LIST_SUBJECT_ACCESS) {
     wire_read_access_question(reader, &value->question);
@@ -657,6 +657,33 @@ void wire_read_bus_entry(struct wire_reader *reader, struct wire_bus_entry *valu
   if (wire_left(reader) > 0) {
     value->denied = wire_read_u64(reader);
   }
+  if (wire_left(reader) > 0) {
+    value->refused = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->posted_bytes = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->iterations = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->busy = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->longest = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->log_used = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->log_max = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->kept = wire_read_u32(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->kept_max = wire_read_u32(reader);
+  }
 }
 
 void wire_write_bus_entry(struct wire_writer *writer, const struct wire_bus_entry *value)
@@ -676,6 +703,15 @@ void wire_write_bus_entry(struct wire_writer *writer, const struct wire_bus_entr
   wire_write_u64(writer, value->vetoed);
   wire_write_u32(writer, value->holds);
   wire_write_u64(writer, value->denied);
+  wire_write_u64(writer, value->refused);
+  wire_write_u64(writer, value->posted_bytes);
+  wire_write_u64(writer, value->iterations);
+  wire_write_u64(writer, value->busy);
+  wire_write_u64(writer, value->longest);
+  wire_write_u64(writer, value->log_used);
+  wire_write_u64(writer, value->log_max);
+  wire_write_u32(writer, value->kept);
+  wire_write_u32(writer, value->kept_max);
 }
 
 void wire_read_connection_entry(struct wire_reader *reader, struct wire_connection_entry *value)
@@ -695,6 +731,30 @@ void wire_read_connection_entry(struct wire_reader *reader, struct wire_connecti
   if (wire_left(reader) > 0) {
     value->coalesced = wire_read_u64(reader);
   }
+  if (wire_left(reader) > 0) {
+    value->posted_bytes = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->delivered = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->denied = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->refused = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->asked = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->pauses = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->paused_time = wire_read_u64(reader);
+  }
+  if (wire_left(reader) > 0) {
+    value->lossy_time = wire_read_u64(reader);
+  }
 }
 
 void wire_write_connection_entry(struct wire_writer *writer, const struct wire_connection_entry *value)
@@ -711,6 +771,14 @@ void wire_write_connection_entry(struct wire_writer *writer, const struct wire_c
   wire_write_u8(writer, value->state);
   wire_write_u64(writer, value->buffered);
   wire_write_u64(writer, value->coalesced);
+  wire_write_u64(writer, value->posted_bytes);
+  wire_write_u64(writer, value->delivered);
+  wire_write_u64(writer, value->denied);
+  wire_write_u64(writer, value->refused);
+  wire_write_u64(writer, value->asked);
+  wire_write_u64(writer, value->pauses);
+  wire_write_u64(writer, value->paused_time);
+  wire_write_u64(writer, value->lossy_time);
 }
 
 void wire_read_departed_entry(struct wire_reader *reader, struct wire_departed_entry *value)
@@ -757,6 +825,191 @@ void wire_write_account_entry(struct wire_writer *writer, const struct wire_acco
   wire_write_u64(writer, value->used);
   wire_write_u64(writer, value->share);
   wire_write_u64(writer, value->total);
+}
+
+void wire_read_durations(struct wire_reader *reader, struct wire_durations *value)
+{
+  *value = (struct wire_durations){0};
+  value->sum = wire_read_u64(reader);
+  value->longest = wire_read_u64(reader);
+  value->first = wire_read_u16(reader);
+  value->counts = wire_read_integers(reader);
+}
+
+void wire_write_durations(struct wire_writer *writer, const struct wire_durations *value)
+{
+  wire_write_u64(writer, value->sum);
+  wire_write_u64(writer, value->longest);
+  wire_write_u16(writer, value->first);
+  wire_write_elements(writer, value->counts);
+}
+
+void wire_read_outcome_counts(struct wire_reader *reader, struct wire_outcome_counts *value)
+{
+  *value = (struct wire_outcome_counts){0};
+  value->approved = wire_read_u64(reader);
+  value->vetoed = wire_read_u64(reader);
+  value->abstained = wire_read_u64(reader);
+  value->timed_out = wire_read_u64(reader);
+  value->gone = wire_read_u64(reader);
+  value->failed = wire_read_u64(reader);
+  value->held = wire_read_u64(reader);
+  value->answered = wire_read_u64(reader);
+}
+
+void wire_write_outcome_counts(struct wire_writer *writer, const struct wire_outcome_counts *value)
+{
+  wire_write_u64(writer, value->approved);
+  wire_write_u64(writer, value->vetoed);
+  wire_write_u64(writer, value->abstained);
+  wire_write_u64(writer, value->timed_out);
+  wire_write_u64(writer, value->gone);
+  wire_write_u64(writer, value->failed);
+  wire_write_u64(writer, value->held);
+  wire_write_u64(writer, value->answered);
+}
+
+void wire_read_query_participant(struct wire_reader *reader, struct wire_query_participant *value)
+{
+  *value = (struct wire_query_participant){0};
+  value->connection = wire_read_u64(reader);
+  wire_read_delegate_identity(reader, &value->delegate);
+  value->state = (enum wire_participant_state)wire_read_enumeration(reader, WIRE_PARTICIPANT_STATE_SETTLED);
+  value->outcome = (enum wire_outcome_kind)wire_read_enumeration(reader, WIRE_OUTCOME_KIND_ANSWERED);
+  value->reason = wire_read_text(reader);
+  value->elapsed = wire_read_u64(reader);
+  value->remaining = wire_read_u64(reader);
+}
+
+void wire_write_query_participant(struct wire_writer *writer, const struct wire_query_participant *value)
+{
+  wire_write_u64(writer, value->connection);
+  wire_write_delegate_identity(writer, &value->delegate);
+  wire_write_u8(writer, (uint8_t)value->state);
+  wire_write_u8(writer, (uint8_t)value->outcome);
+  wire_write_text(writer, value->reason);
+  wire_write_u64(writer, value->elapsed);
+  wire_write_u64(writer, value->remaining);
+}
+
+bool wire_next_query_participant(struct wire_elements *list, struct wire_query_participant *value)
+{
+  struct wire_reader record;
+  if (!wire_next_record(list, &record)) {
+    return false;
+  }
+  wire_read_query_participant(&record, value);
+  return !record.failed;
+}
+
+void wire_read_query_entry(struct wire_reader *reader, struct wire_query_entry *value)
+{
+  *value = (struct wire_query_entry){0};
+  value->id = wire_read_u64(reader);
+  value->connection = wire_read_u64(reader);
+  wire_read_peer_identity(reader, &value->peer);
+  value->name = wire_read_text(reader);
+  value->object = wire_read_text(reader);
+  value->mode = (enum wire_query_mode)wire_read_enumeration(reader, WIRE_QUERY_MODE_COLLECT);
+  value->is_dry_run = wire_read_u8(reader) != 0;
+  value->age = wire_read_u64(reader);
+  value->remaining = wire_read_u64(reader);
+  value->participants = wire_read_records(reader);
+  struct wire_elements rest = value->participants;
+  struct wire_query_participant record;
+  while (rest.count > 0) {
+    if (!wire_next_query_participant(&rest, &record)) {
+      reader->failed = true;
+      return;
+    }
+  }
+}
+
+void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_entry *value)
+{
+  wire_write_u64(writer, value->id);
+  wire_write_u64(writer, value->connection);
+  wire_write_peer_identity(writer, &value->peer);
+  wire_write_text(writer, value->name);
+  wire_write_text(writer, value->object);
+  wire_write_u8(writer, (uint8_t)value->mode);
+  wire_write_u8(writer, value->is_dry_run);
+  wire_write_u64(writer, value->age);
+  wire_write_u64(writer, value->remaining);
+  wire_write_elements(writer, value->participants);
+}
+
+void wire_read_name_entry(struct wire_reader *reader, struct wire_name_entry *value)
+{
+  *value = (struct wire_name_entry){0};
+  value->name = wire_read_text(reader);
+  value->asked = wire_read_u64(reader);
+  value->vetoed = wire_read_u64(reader);
+  value->overridden = wire_read_u64(reader);
+  value->cancelled = wire_read_u64(reader);
+  wire_read_outcome_counts(reader, &value->outcomes);
+  wire_read_durations(reader, &value->durations);
+}
+
+void wire_write_name_entry(struct wire_writer *writer, const struct wire_name_entry *value)
+{
+  wire_write_text(writer, value->name);
+  wire_write_u64(writer, value->asked);
+  wire_write_u64(writer, value->vetoed);
+  wire_write_u64(writer, value->overridden);
+  wire_write_u64(writer, value->cancelled);
+  wire_write_outcome_counts(writer, &value->outcomes);
+  wire_write_durations(writer, &value->durations);
+}
+
+void wire_read_participant_entry(struct wire_reader *reader, struct wire_participant_entry *value)
+{
+  *value = (struct wire_participant_entry){0};
+  value->role = (enum wire_participant_role)wire_read_enumeration(reader, WIRE_PARTICIPANT_ROLE_OBSERVER);
+  value->label = wire_read_text(reader);
+  value->unit = wire_read_text(reader);
+  value->uid = wire_read_u32(reader);
+  wire_read_outcome_counts(reader, &value->outcomes);
+  wire_read_durations(reader, &value->durations);
+}
+
+void wire_write_participant_entry(struct wire_writer *writer, const struct wire_participant_entry *value)
+{
+  wire_write_u8(writer, (uint8_t)value->role);
+  wire_write_text(writer, value->label);
+  wire_write_text(writer, value->unit);
+  wire_write_u32(writer, value->uid);
+  wire_write_outcome_counts(writer, &value->outcomes);
+  wire_write_durations(writer, &value->durations);
+}
+
+void wire_read_user_entry(struct wire_reader *reader, struct wire_user_entry *value)
+{
+  *value = (struct wire_user_entry){0};
+  value->uid = wire_read_u32(reader);
+  value->unit = wire_read_text(reader);
+  value->connections = wire_read_u32(reader);
+  value->posted = wire_read_u64(reader);
+  value->posted_bytes = wire_read_u64(reader);
+  value->delivered = wire_read_u64(reader);
+  value->lost = wire_read_u64(reader);
+  value->asked = wire_read_u64(reader);
+  value->denied = wire_read_u64(reader);
+  value->refused = wire_read_u64(reader);
+}
+
+void wire_write_user_entry(struct wire_writer *writer, const struct wire_user_entry *value)
+{
+  wire_write_u32(writer, value->uid);
+  wire_write_text(writer, value->unit);
+  wire_write_u32(writer, value->connections);
+  wire_write_u64(writer, value->posted);
+  wire_write_u64(writer, value->posted_bytes);
+  wire_write_u64(writer, value->delivered);
+  wire_write_u64(writer, value->lost);
+  wire_write_u64(writer, value->asked);
+  wire_write_u64(writer, value->denied);
+  wire_write_u64(writer, value->refused);
 }
 
 void wire_read_entry(struct wire_reader *reader, struct wire_entry *value)
@@ -808,6 +1061,18 @@ void wire_read_entry(struct wire_reader *reader, struct wire_entry *value)
     break;
   case WIRE_ENTRY_WHAT_ACCOUNT:
     wire_read_account_entry(reader, &value->account);
+    break;
+  case WIRE_ENTRY_WHAT_QUERY:
+    wire_read_query_entry(reader, &value->query);
+    break;
+  case WIRE_ENTRY_WHAT_NAME:
+    wire_read_name_entry(reader, &value->name);
+    break;
+  case WIRE_ENTRY_WHAT_PARTICIPANT:
+    wire_read_participant_entry(reader, &value->participant);
+    break;
+  case WIRE_ENTRY_WHAT_USER:
+    wire_read_user_entry(reader, &value->user);
     break;
   default:
     reader->failed = true;
@@ -864,6 +1129,18 @@ void wire_write_entry(struct wire_writer *writer, const struct wire_entry *value
     break;
   case WIRE_ENTRY_WHAT_ACCOUNT:
     wire_write_account_entry(writer, &value->account);
+    break;
+  case WIRE_ENTRY_WHAT_QUERY:
+    wire_write_query_entry(writer, &value->query);
+    break;
+  case WIRE_ENTRY_WHAT_NAME:
+    wire_write_name_entry(writer, &value->name);
+    break;
+  case WIRE_ENTRY_WHAT_PARTICIPANT:
+    wire_write_participant_entry(writer, &value->participant);
+    break;
+  case WIRE_ENTRY_WHAT_USER:
+    wire_write_user_entry(writer, &value->user);
     break;
   }
 }

@@ -778,6 +778,14 @@ enum wire_list_subject {
   WIRE_LIST_SUBJECT_DEPARTED = 12,
   /* What users have, and may have, of what they share. */
   WIRE_LIST_SUBJECT_ACCOUNTS = 13,
+  /* Queries under way. */
+  WIRE_LIST_SUBJECT_QUERIES = 14,
+  /* What was asked, by name. */
+  WIRE_LIST_SUBJECT_NAMES = 15,
+  /* How delegates and awaited observers answered, and how long they took. */
+  WIRE_LIST_SUBJECT_PARTICIPANTS = 16,
+  /* What users posted and received, by unit. */
+  WIRE_LIST_SUBJECT_USERS = 17,
 };
 
 /* Asks for a list. */
@@ -814,6 +822,22 @@ struct wire_bus_entry {
   uint32_t holds;
   /* frames that the policy refused; a counter */
   uint64_t denied;
+  /* frames that were refused for another reason; a counter */
+  uint64_t refused;
+  /* the bytes of the notifications that were taken from posters; a counter */
+  uint64_t posted_bytes;
+  /* iterations of the event loop since its start */
+  uint64_t iterations;
+  /* microseconds that these took, without waiting */
+  uint64_t busy;
+  /* microseconds of the longest one in the last minute */
+  uint64_t longest;
+  /* bytes of the log in use, and how many may be */
+  uint64_t log_used;
+  uint64_t log_max;
+  /* connections of which the keeper has a copy, and how many it can have; 0 without one */
+  uint32_t kept;
+  uint32_t kept_max;
 };
 void wire_read_bus_entry(struct wire_reader *reader, struct wire_bus_entry *value);
 void wire_write_bus_entry(struct wire_writer *writer, const struct wire_bus_entry *value);
@@ -853,6 +877,21 @@ struct wire_connection_entry {
   uint64_t buffered;
   /* notifications that later ones have replaced since it was suspended */
   uint64_t coalesced;
+  /* the bytes of the notifications that it posted */
+  uint64_t posted_bytes;
+  /* notifications that were queued for it */
+  uint64_t delivered;
+  /* its frames that the policy refused, and those that were refused for another reason */
+  uint64_t denied;
+  uint64_t refused;
+  /* queries that it asked */
+  uint64_t asked;
+  /* how often it was paused */
+  uint64_t pauses;
+  /* microseconds for which it was paused */
+  uint64_t paused_time;
+  /* microseconds for which it was lossy */
+  uint64_t lossy_time;
 };
 void wire_read_connection_entry(struct wire_reader *reader, struct wire_connection_entry *value);
 void wire_write_connection_entry(struct wire_writer *writer, const struct wire_connection_entry *value);
@@ -893,6 +932,153 @@ struct wire_account_entry {
 };
 void wire_read_account_entry(struct wire_reader *reader, struct wire_account_entry *value);
 void wire_write_account_entry(struct wire_writer *writer, const struct wire_account_entry *value);
+
+/* How long something took: a histogram, whose buckets are described below. */
+struct wire_durations {
+  /* microseconds of all together */
+  uint64_t sum;
+  /* microseconds of the longest */
+  uint64_t longest;
+  /* the bucket of the first count */
+  uint16_t first;
+  /* for each bucket from that one on, how many there were */
+  struct wire_elements counts;
+};
+void wire_read_durations(struct wire_reader *reader, struct wire_durations *value);
+void wire_write_durations(struct wire_writer *writer, const struct wire_durations *value);
+
+/* How many outcomes of each kind there were. */
+struct wire_outcome_counts {
+  uint64_t approved;
+  uint64_t vetoed;
+  uint64_t abstained;
+  uint64_t timed_out;
+  uint64_t gone;
+  uint64_t failed;
+  uint64_t held;
+  uint64_t answered;
+};
+void wire_read_outcome_counts(struct wire_reader *reader, struct wire_outcome_counts *value);
+void wire_write_outcome_counts(struct wire_writer *writer, const struct wire_outcome_counts *value);
+
+/* Where a query is with a participant. */
+enum wire_participant_state {
+  /* Others are asked first. */
+  WIRE_PARTICIPANT_STATE_UNASKED = 0,
+  /* The question waits until the delegate has fewer others. */
+  WIRE_PARTICIPANT_STATE_QUEUED = 1,
+  WIRE_PARTICIPANT_STATE_ASKED = 2,
+  /* There is an outcome. */
+  WIRE_PARTICIPANT_STATE_SETTLED = 3,
+};
+
+/* A participant of a query under way. */
+struct wire_query_participant {
+  /* 0 for a required delegate that is missing */
+  uint64_t connection;
+  /* as in an outcome */
+  struct wire_delegate_identity delegate;
+  enum wire_participant_state state;
+  /* if the state is *settled*; else ignored */
+  enum wire_outcome_kind outcome;
+  /* of the outcome */
+  struct wire_text reason;
+  /* microseconds that the query has waited for it, or until the outcome */
+  uint64_t elapsed;
+  /* microseconds until its time is over; 0 unless the query waits for it */
+  uint64_t remaining;
+};
+void wire_read_query_participant(struct wire_reader *reader, struct wire_query_participant *value);
+void wire_write_query_participant(struct wire_writer *writer, const struct wire_query_participant *value);
+
+/* Takes the first off a list that was read. False if there is none. */
+bool wire_next_query_participant(struct wire_elements *list, struct wire_query_participant *value);
+
+/* A query under way, for the subject *queries*. */
+struct wire_query_entry {
+  uint64_t id;
+  /* of the asker */
+  uint64_t connection;
+  /* the asker */
+  struct wire_peer_identity peer;
+  struct wire_text name;
+  struct wire_text object;
+  enum wire_query_mode mode;
+  bool is_dry_run;
+  /* microseconds since it was asked */
+  uint64_t age;
+  /* microseconds until the asker's deadline */
+  uint64_t remaining;
+  /* the holds against it, and then the delegates in the chain's order */
+  struct wire_elements participants;
+};
+void wire_read_query_entry(struct wire_reader *reader, struct wire_query_entry *value);
+void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_entry *value);
+
+/* What was asked under a name, for the subject *names*. Dry runs do not count. */
+struct wire_name_entry {
+  /* empty for all names together that are not among the busiest 1,000 */
+  struct wire_text name;
+  /* verdicts; and how many of them were vetoes, or allowed by an override */
+  uint64_t asked;
+  uint64_t vetoed;
+  uint64_t overridden;
+  /* queries that ended without a verdict */
+  uint64_t cancelled;
+  struct wire_outcome_counts outcomes;
+  /* from the ask to the verdict */
+  struct wire_durations durations;
+};
+void wire_read_name_entry(struct wire_reader *reader, struct wire_name_entry *value);
+void wire_write_name_entry(struct wire_writer *writer, const struct wire_name_entry *value);
+
+/* What a participant takes part in. */
+enum wire_participant_role {
+  /* Queries. */
+  WIRE_PARTICIPANT_ROLE_DELEGATE = 0,
+  /* Awaited notifications. */
+  WIRE_PARTICIPANT_ROLE_OBSERVER = 1,
+};
+
+/* How some delegates or awaited observers answered, for the subject *participants*: those of one user,
+   unit and label. */
+struct wire_participant_entry {
+  enum wire_participant_role role;
+  /* empty if it has none, as observers have no label */
+  struct wire_text label;
+  struct wire_text unit;
+  /* 4294967295 for all together that are not among the busiest 1,000 */
+  uint32_t uid;
+  /* an observer that has handled the notification has *answered* */
+  struct wire_outcome_counts outcomes;
+  /* from the question, or the notification, to the outcome */
+  struct wire_durations durations;
+};
+void wire_read_participant_entry(struct wire_reader *reader, struct wire_participant_entry *value);
+void wire_write_participant_entry(struct wire_writer *writer, const struct wire_participant_entry *value);
+
+/* What the processes of a user in a unit did, for the subject *users*. */
+struct wire_user_entry {
+  /* 4294967295 for all together that are not among the busiest 1,000 */
+  uint32_t uid;
+  /* empty if it has none */
+  struct wire_text unit;
+  /* at the moment */
+  uint32_t connections;
+  /* notifications that they posted, and their bytes */
+  uint64_t posted;
+  uint64_t posted_bytes;
+  /* notifications that were queued for them, and that they lost */
+  uint64_t delivered;
+  uint64_t lost;
+  /* queries that they asked */
+  uint64_t asked;
+  /* frames that the policy refused, and that were refused for another reason */
+  uint64_t denied;
+  uint64_t refused;
+};
+void wire_read_user_entry(struct wire_reader *reader, struct wire_user_entry *value);
+void wire_write_user_entry(struct wire_writer *writer, const struct wire_user_entry *value);
 
 /* An observation. */
 struct wire_observation_entry {
@@ -1050,6 +1236,14 @@ enum wire_entry_what {
   WIRE_ENTRY_WHAT_DEPARTED = 13,
   /* since 0.2 */
   WIRE_ENTRY_WHAT_ACCOUNT = 14,
+  /* since 0.2 */
+  WIRE_ENTRY_WHAT_QUERY = 15,
+  /* since 0.2 */
+  WIRE_ENTRY_WHAT_NAME = 16,
+  /* since 0.2 */
+  WIRE_ENTRY_WHAT_PARTICIPANT = 17,
+  /* since 0.2 */
+  WIRE_ENTRY_WHAT_USER = 18,
 };
 /* One item of a list. */
 struct wire_entry {
@@ -1070,6 +1264,10 @@ struct wire_entry {
     struct wire_ending_entry ending;
     struct wire_departed_entry departed;
     struct wire_account_entry account;
+    struct wire_query_entry query;
+    struct wire_name_entry name;
+    struct wire_participant_entry participant;
+    struct wire_user_entry user;
   };
 };
 void wire_read_entry(struct wire_reader *reader, struct wire_entry *value);

@@ -875,6 +875,18 @@ static void print_list_subject(FILE *out, enum wire_list_subject value)
   case WIRE_LIST_SUBJECT_ACCOUNTS:
     fputs("\"accounts\"", out);
     break;
+  case WIRE_LIST_SUBJECT_QUERIES:
+    fputs("\"queries\"", out);
+    break;
+  case WIRE_LIST_SUBJECT_NAMES:
+    fputs("\"names\"", out);
+    break;
+  case WIRE_LIST_SUBJECT_PARTICIPANTS:
+    fputs("\"participants\"", out);
+    break;
+  case WIRE_LIST_SUBJECT_USERS:
+    fputs("\"users\"", out);
+    break;
   }
 }
 
@@ -907,6 +919,9 @@ static void print_bus_entry(FILE *out, const struct wire_bus_entry *value)
   fprintf(out, "%s\"asked\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->asked);
+  fprintf(out, "%s\"busy\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->busy);
   fprintf(out, "%s\"connections\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->connections);
@@ -922,6 +937,24 @@ static void print_bus_entry(FILE *out, const struct wire_bus_entry *value)
   fprintf(out, "%s\"holds\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->holds);
+  fprintf(out, "%s\"iterations\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->iterations);
+  fprintf(out, "%s\"kept\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->kept);
+  fprintf(out, "%s\"keptMax\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->kept_max);
+  fprintf(out, "%s\"logMax\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->log_max);
+  fprintf(out, "%s\"logUsed\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->log_used);
+  fprintf(out, "%s\"longest\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->longest);
   fprintf(out, "%s\"lost\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->lost);
@@ -934,9 +967,15 @@ static void print_bus_entry(FILE *out, const struct wire_bus_entry *value)
   fprintf(out, "%s\"posted\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->posted);
+  fprintf(out, "%s\"postedBytes\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->posted_bytes);
   fprintf(out, "%s\"queries\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->queries);
+  fprintf(out, "%s\"refused\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->refused);
   fprintf(out, "%s\"software\":", comma);
   comma = ",";
   vector_print_text(out, value->software.data, value->software.length);
@@ -957,6 +996,9 @@ static void print_connection_entry(FILE *out, const struct wire_connection_entry
   fprintf(out, "%s\"age\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->age);
+  fprintf(out, "%s\"asked\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->asked);
   fprintf(out, "%s\"buffered\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->buffered);
@@ -966,27 +1008,48 @@ static void print_connection_entry(FILE *out, const struct wire_connection_entry
   fprintf(out, "%s\"delegates\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->delegates);
+  fprintf(out, "%s\"delivered\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->delivered);
+  fprintf(out, "%s\"denied\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->denied);
   fprintf(out, "%s\"id\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->id);
+  fprintf(out, "%s\"lossyTime\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->lossy_time);
   fprintf(out, "%s\"lost\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->lost);
   fprintf(out, "%s\"observations\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->observations);
+  fprintf(out, "%s\"pausedTime\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->paused_time);
+  fprintf(out, "%s\"pauses\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->pauses);
   fprintf(out, "%s\"peer\":", comma);
   comma = ",";
   print_peer_identity(out, &value->peer);
   fprintf(out, "%s\"posted\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->posted);
+  fprintf(out, "%s\"postedBytes\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->posted_bytes);
   fprintf(out, "%s\"queries\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->queries);
   fprintf(out, "%s\"queued\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->queued);
+  fprintf(out, "%s\"refused\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->refused);
   fprintf(out, "%s\"state\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->state);
@@ -1048,6 +1111,255 @@ static void print_account_entry(FILE *out, const struct wire_account_entry *valu
   fprintf(out, "%s\"weight\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->weight);
+  (void)comma;
+  fputc('}', out);
+}
+
+static void print_durations(FILE *out, const struct wire_durations *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"counts\":", comma);
+  comma = ",";
+  vector_print_integers(out, value->counts);
+  fprintf(out, "%s\"first\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->first);
+  fprintf(out, "%s\"longest\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->longest);
+  fprintf(out, "%s\"sum\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->sum);
+  (void)comma;
+  fputc('}', out);
+}
+
+static void print_outcome_counts(FILE *out, const struct wire_outcome_counts *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"abstained\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->abstained);
+  fprintf(out, "%s\"answered\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->answered);
+  fprintf(out, "%s\"approved\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->approved);
+  fprintf(out, "%s\"failed\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->failed);
+  fprintf(out, "%s\"gone\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->gone);
+  fprintf(out, "%s\"held\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->held);
+  fprintf(out, "%s\"timedOut\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->timed_out);
+  fprintf(out, "%s\"vetoed\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->vetoed);
+  (void)comma;
+  fputc('}', out);
+}
+
+static void print_participant_state(FILE *out, enum wire_participant_state value)
+{
+  switch (value) {
+  case WIRE_PARTICIPANT_STATE_UNASKED:
+    fputs("\"unasked\"", out);
+    break;
+  case WIRE_PARTICIPANT_STATE_QUEUED:
+    fputs("\"queued\"", out);
+    break;
+  case WIRE_PARTICIPANT_STATE_ASKED:
+    fputs("\"asked\"", out);
+    break;
+  case WIRE_PARTICIPANT_STATE_SETTLED:
+    fputs("\"settled\"", out);
+    break;
+  }
+}
+
+static void print_query_participant(FILE *out, const struct wire_query_participant *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"connection\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->connection);
+  fprintf(out, "%s\"delegate\":", comma);
+  comma = ",";
+  print_delegate_identity(out, &value->delegate);
+  fprintf(out, "%s\"elapsed\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->elapsed);
+  fprintf(out, "%s\"outcome\":", comma);
+  comma = ",";
+  print_outcome_kind(out, value->outcome);
+  fprintf(out, "%s\"reason\":", comma);
+  comma = ",";
+  vector_print_text(out, value->reason.data, value->reason.length);
+  fprintf(out, "%s\"remaining\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->remaining);
+  fprintf(out, "%s\"state\":", comma);
+  comma = ",";
+  print_participant_state(out, value->state);
+  (void)comma;
+  fputc('}', out);
+}
+
+static void print_query_entry(FILE *out, const struct wire_query_entry *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"age\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->age);
+  fprintf(out, "%s\"connection\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->connection);
+  fprintf(out, "%s\"id\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->id);
+  fprintf(out, "%s\"isDryRun\":", comma);
+  comma = ",";
+  fputs(value->is_dry_run ? "true" : "false", out);
+  fprintf(out, "%s\"mode\":", comma);
+  comma = ",";
+  print_query_mode(out, value->mode);
+  fprintf(out, "%s\"name\":", comma);
+  comma = ",";
+  vector_print_text(out, value->name.data, value->name.length);
+  fprintf(out, "%s\"object\":", comma);
+  comma = ",";
+  vector_print_text(out, value->object.data, value->object.length);
+  fprintf(out, "%s\"participants\":", comma);
+  comma = ",";
+  struct wire_elements rest = value->participants;
+  struct wire_query_participant record;
+  fputc('[', out);
+  for (const char *mark = ""; wire_next_query_participant(&rest, &record); mark = ",") {
+    fputs(mark, out);
+    print_query_participant(out, &record);
+  }
+  fputc(']', out);
+  fprintf(out, "%s\"peer\":", comma);
+  comma = ",";
+  print_peer_identity(out, &value->peer);
+  fprintf(out, "%s\"remaining\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->remaining);
+  (void)comma;
+  fputc('}', out);
+}
+
+static void print_name_entry(FILE *out, const struct wire_name_entry *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"asked\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->asked);
+  fprintf(out, "%s\"cancelled\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->cancelled);
+  fprintf(out, "%s\"durations\":", comma);
+  comma = ",";
+  print_durations(out, &value->durations);
+  fprintf(out, "%s\"name\":", comma);
+  comma = ",";
+  vector_print_text(out, value->name.data, value->name.length);
+  fprintf(out, "%s\"outcomes\":", comma);
+  comma = ",";
+  print_outcome_counts(out, &value->outcomes);
+  fprintf(out, "%s\"overridden\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->overridden);
+  fprintf(out, "%s\"vetoed\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->vetoed);
+  (void)comma;
+  fputc('}', out);
+}
+
+static void print_participant_role(FILE *out, enum wire_participant_role value)
+{
+  switch (value) {
+  case WIRE_PARTICIPANT_ROLE_DELEGATE:
+    fputs("\"delegate\"", out);
+    break;
+  case WIRE_PARTICIPANT_ROLE_OBSERVER:
+    fputs("\"observer\"", out);
+    break;
+  }
+}
+
+static void print_participant_entry(FILE *out, const struct wire_participant_entry *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"durations\":", comma);
+  comma = ",";
+  print_durations(out, &value->durations);
+  fprintf(out, "%s\"label\":", comma);
+  comma = ",";
+  vector_print_text(out, value->label.data, value->label.length);
+  fprintf(out, "%s\"outcomes\":", comma);
+  comma = ",";
+  print_outcome_counts(out, &value->outcomes);
+  fprintf(out, "%s\"role\":", comma);
+  comma = ",";
+  print_participant_role(out, value->role);
+  fprintf(out, "%s\"uid\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->uid);
+  fprintf(out, "%s\"unit\":", comma);
+  comma = ",";
+  vector_print_text(out, value->unit.data, value->unit.length);
+  (void)comma;
+  fputc('}', out);
+}
+
+static void print_user_entry(FILE *out, const struct wire_user_entry *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"asked\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->asked);
+  fprintf(out, "%s\"connections\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->connections);
+  fprintf(out, "%s\"delivered\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->delivered);
+  fprintf(out, "%s\"denied\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->denied);
+  fprintf(out, "%s\"lost\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->lost);
+  fprintf(out, "%s\"posted\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->posted);
+  fprintf(out, "%s\"postedBytes\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->posted_bytes);
+  fprintf(out, "%s\"refused\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->refused);
+  fprintf(out, "%s\"uid\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->uid);
+  fprintf(out, "%s\"unit\":", comma);
+  comma = ",";
+  vector_print_text(out, value->unit.data, value->unit.length);
   (void)comma;
   fputc('}', out);
 }
@@ -1353,6 +1665,26 @@ static void print_entry(FILE *out, const struct wire_entry *value)
   case WIRE_ENTRY_WHAT_ACCOUNT:
     fputs("{\"account\":", out);
     print_account_entry(out, &value->account);
+    fputc('}', out);
+    break;
+  case WIRE_ENTRY_WHAT_QUERY:
+    fputs("{\"query\":", out);
+    print_query_entry(out, &value->query);
+    fputc('}', out);
+    break;
+  case WIRE_ENTRY_WHAT_NAME:
+    fputs("{\"name\":", out);
+    print_name_entry(out, &value->name);
+    fputc('}', out);
+    break;
+  case WIRE_ENTRY_WHAT_PARTICIPANT:
+    fputs("{\"participant\":", out);
+    print_participant_entry(out, &value->participant);
+    fputc('}', out);
+    break;
+  case WIRE_ENTRY_WHAT_USER:
+    fputs("{\"user\":", out);
+    print_user_entry(out, &value->user);
     fputc('}', out);
     break;
   }

@@ -118,6 +118,10 @@ extension Entry {
     case .nearMiss(let entry): "near miss \(entry.line.file):\(entry.line.number)"
     case .ending(let entry): "ending of \(entry.connection)"
     case .departed(let entry): "connection \(entry.id), which has gone"
+    case .query(let entry): "query \(entry.id.rawValue) of \(entry.connection)"
+    case .name(let entry): entry.name.isEmpty ? "other names" : "name \(entry.name)"
+    case .participant(let entry): "\(entry.role)s of user \(entry.uid)"
+    case .user(let entry): "user \(entry.uid)"
     case .account(let entry): "account of \(entry.uid), \(entry.resource)"
     }
   }

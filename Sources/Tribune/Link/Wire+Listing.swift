@@ -12,7 +12,11 @@ extension BusStatus {
       observations: Int(entry.observations), delegates: Int(entry.delegates), queries: Int(entry.queries),
       posted: Int(clamping: entry.posted), delivered: Int(clamping: entry.delivered),
       lost: Int(clamping: entry.lost), asked: Int(clamping: entry.asked), vetoed: Int(clamping: entry.vetoed),
-      holds: Int(entry.holds), denied: Int(clamping: entry.denied))
+      holds: Int(entry.holds), denied: Int(clamping: entry.denied), refused: Int(clamping: entry.refused),
+      postedBytes: Int(clamping: entry.postedBytes), iterations: Int(clamping: entry.iterations),
+      busy: .microseconds(Int64(clamping: entry.busy)),
+      longestIteration: .microseconds(Int64(clamping: entry.longest)), logUsed: Int(clamping: entry.logUsed),
+      logMax: Int(clamping: entry.logMax), kept: Int(entry.kept), keptMax: Int(entry.keptMax))
   }
 }
 
@@ -46,7 +50,12 @@ extension ConnectionInfo {
       delegates: Int(entry.delegates), queries: Int(entry.queries), queuedBytes: Int(clamping: entry.queued),
       lost: Int(clamping: entry.lost), posted: Int(clamping: entry.posted), isPaused: entry.isPaused,
       isLossy: entry.isLossy, isSuspended: entry.isSuspended, heldBytes: Int(clamping: entry.buffered),
-      coalesced: Int(clamping: entry.coalesced), isSurviving: entry.isSurviving)
+      coalesced: Int(clamping: entry.coalesced), isSurviving: entry.isSurviving,
+      postedBytes: Int(clamping: entry.postedBytes), delivered: Int(clamping: entry.delivered),
+      denied: Int(clamping: entry.denied), refused: Int(clamping: entry.refused),
+      asked: Int(clamping: entry.asked), pauses: Int(clamping: entry.pauses),
+      pausedTime: .microseconds(Int64(clamping: entry.pausedTime)),
+      lossyTime: .microseconds(Int64(clamping: entry.lossyTime)))
   }
 }
 

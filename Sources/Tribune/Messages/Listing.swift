@@ -20,7 +20,7 @@ public struct BusInfo: Hashable, Sendable {
   public var deadlineDefault: Duration
 }
 
-/// The status of the bus. Counters count from its start.
+/// The status of the bus. Counters count from its start, and continue over restarts.
 public struct BusStatus: Hashable, Sendable {
   /// The daemon's process id.
   public var pid: Int32
@@ -52,6 +52,24 @@ public struct BusStatus: Hashable, Sendable {
   public var holds: Int
   /// Frames that the policy refused.
   public var denied: Int
+  /// Frames that were refused for another reason.
+  public var refused: Int
+  /// The bytes of the notifications that it accepted, as frames.
+  public var postedBytes: Int
+  /// Iterations of its event loop since it started.
+  public var iterations: Int
+  /// The time that these took, without waiting.
+  public var busy: Duration
+  /// The longest iteration in the last minute.
+  public var longestIteration: Duration
+  /// Bytes of its log in use.
+  public var logUsed: Int
+  /// Bytes that its log may use.
+  public var logMax: Int
+  /// Connections of which the keeper has a copy.
+  public var kept: Int
+  /// Connections of which the keeper can have a copy; 0 without a keeper.
+  public var keptMax: Int
 }
 
 /// One connection, as the bus sees it.
@@ -97,6 +115,22 @@ public struct ConnectionInfo: Hashable, Sendable {
   /// Whether it survives a restart of the bus, as far as any connection does. If not, it ends with the bus: the bus had
   /// no space to log it, or the keeper has no copy of it yet.
   public var isSurviving: Bool
+  /// The bytes of the notifications that it posted, as frames.
+  public var postedBytes: Int
+  /// Notifications that were queued for it.
+  public var delivered: Int
+  /// Its frames that the policy refused.
+  public var denied: Int
+  /// Its frames that were refused for another reason.
+  public var refused: Int
+  /// Queries that it asked.
+  public var asked: Int
+  /// How often it was paused.
+  public var pauses: Int
+  /// The time for which it was paused.
+  public var pausedTime: Duration
+  /// The time for which it was lossy.
+  public var lossyTime: Duration
 }
 
 /// A connection that has gone in the last minute.

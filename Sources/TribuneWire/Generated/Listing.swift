@@ -27,6 +27,14 @@ package enum ListSubject: UInt8, Sendable, CaseIterable {
   case departed = 12
   /// What users have, and may have, of what they share.
   case accounts = 13
+  /// Queries under way.
+  case queries = 14
+  /// What was asked, by name.
+  case names = 15
+  /// How delegates and awaited observers answered, and how long they took.
+  case participants = 16
+  /// What users posted and received, by unit.
+  case users = 17
 }
 
 /// Asks for a list.
@@ -81,12 +89,30 @@ package struct BusEntry: Equatable, Sendable {
   package var holds: UInt32
   /// Frames that the policy refused; a counter.
   package var denied: UInt64
+  /// Frames that were refused for another reason; a counter.
+  package var refused: UInt64
+  /// The bytes of the notifications that were taken from posters; a counter.
+  package var postedBytes: UInt64
+  /// Iterations of the event loop since its start.
+  package var iterations: UInt64
+  /// Microseconds that these took, without waiting.
+  package var busy: UInt64
+  /// Microseconds of the longest one in the last minute.
+  package var longest: UInt64
+  /// Bytes of the log in use, and how many may be.
+  package var logUsed: UInt64
+  package var logMax: UInt64
+  /// Connections of which the keeper has a copy, and how many it can have; 0 without one.
+  package var kept: UInt32
+  package var keptMax: UInt32
 
   package init(
     pid: UInt32 = 0, software: String = "", address: String = "", uptime: UInt64 = 0, connections: UInt32 = 0,
     observations: UInt32 = 0, delegates: UInt32 = 0, queries: UInt32 = 0, posted: UInt64 = 0,
     delivered: UInt64 = 0, lost: UInt64 = 0, asked: UInt64 = 0, vetoed: UInt64 = 0, holds: UInt32 = 0,
-    denied: UInt64 = 0
+    denied: UInt64 = 0, refused: UInt64 = 0, postedBytes: UInt64 = 0, iterations: UInt64 = 0,
+    busy: UInt64 = 0, longest: UInt64 = 0, logUsed: UInt64 = 0, logMax: UInt64 = 0, kept: UInt32 = 0,
+    keptMax: UInt32 = 0
   ) {
     self.pid = pid
     self.software = software
@@ -103,6 +129,15 @@ package struct BusEntry: Equatable, Sendable {
     self.vetoed = vetoed
     self.holds = holds
     self.denied = denied
+    self.refused = refused
+    self.postedBytes = postedBytes
+    self.iterations = iterations
+    self.busy = busy
+    self.longest = longest
+    self.logUsed = logUsed
+    self.logMax = logMax
+    self.kept = kept
+    self.keptMax = keptMax
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -122,6 +157,24 @@ package struct BusEntry: Equatable, Sendable {
     holds = try reader.integer()
     // Versions before 0.2 end here.
     denied = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    refused = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    postedBytes = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    iterations = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    busy = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    longest = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    logUsed = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    logMax = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    kept = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    keptMax = reader.isAtEnd ? 0 : try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -140,6 +193,15 @@ package struct BusEntry: Equatable, Sendable {
     buffer.append(vetoed)
     buffer.append(holds)
     buffer.append(denied)
+    buffer.append(refused)
+    buffer.append(postedBytes)
+    buffer.append(iterations)
+    buffer.append(busy)
+    buffer.append(longest)
+    buffer.append(logUsed)
+    buffer.append(logMax)
+    buffer.append(kept)
+    buffer.append(keptMax)
   }
 }
 
@@ -192,11 +254,28 @@ package struct ConnectionEntry: Equatable, Sendable {
   package var buffered: UInt64
   /// Notifications that later ones have replaced since it was suspended.
   package var coalesced: UInt64
+  /// The bytes of the notifications that it posted.
+  package var postedBytes: UInt64
+  /// Notifications that were queued for it.
+  package var delivered: UInt64
+  /// Its frames that the policy refused, and those that were refused for another reason.
+  package var denied: UInt64
+  package var refused: UInt64
+  /// Queries that it asked.
+  package var asked: UInt64
+  /// How often it was paused.
+  package var pauses: UInt64
+  /// Microseconds for which it was paused.
+  package var pausedTime: UInt64
+  /// Microseconds for which it was lossy.
+  package var lossyTime: UInt64
 
   package init(
     id: ConnectionID, peer: PeerIdentity, age: UInt64, observations: UInt32, delegates: UInt32,
     queries: UInt32, queued: UInt64, lost: UInt64, posted: UInt64, state: ConnectionState,
-    buffered: UInt64 = 0, coalesced: UInt64 = 0
+    buffered: UInt64 = 0, coalesced: UInt64 = 0, postedBytes: UInt64 = 0, delivered: UInt64 = 0,
+    denied: UInt64 = 0, refused: UInt64 = 0, asked: UInt64 = 0, pauses: UInt64 = 0, pausedTime: UInt64 = 0,
+    lossyTime: UInt64 = 0
   ) {
     self.id = id
     self.peer = peer
@@ -210,6 +289,14 @@ package struct ConnectionEntry: Equatable, Sendable {
     self.state = state
     self.buffered = buffered
     self.coalesced = coalesced
+    self.postedBytes = postedBytes
+    self.delivered = delivered
+    self.denied = denied
+    self.refused = refused
+    self.asked = asked
+    self.pauses = pauses
+    self.pausedTime = pausedTime
+    self.lossyTime = lossyTime
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -226,6 +313,22 @@ package struct ConnectionEntry: Equatable, Sendable {
     buffered = try reader.integer()
     // Versions before 0.2 end here.
     coalesced = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    postedBytes = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    delivered = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    denied = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    refused = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    asked = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    pauses = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    pausedTime = reader.isAtEnd ? 0 : try reader.integer()
+    // Versions before 0.2 end here.
+    lossyTime = reader.isAtEnd ? 0 : try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -241,6 +344,14 @@ package struct ConnectionEntry: Equatable, Sendable {
     buffer.append(state.rawValue)
     buffer.append(buffered)
     buffer.append(coalesced)
+    buffer.append(postedBytes)
+    buffer.append(delivered)
+    buffer.append(denied)
+    buffer.append(refused)
+    buffer.append(asked)
+    buffer.append(pauses)
+    buffer.append(pausedTime)
+    buffer.append(lossyTime)
   }
 }
 
@@ -346,6 +457,381 @@ package struct AccountEntry: Equatable, Sendable {
   }
 }
 
+/// How long something took: a histogram, whose buckets are described below.
+package struct Durations: Equatable, Sendable {
+  /// Microseconds of all together.
+  package var sum: UInt64
+  /// Microseconds of the longest.
+  package var longest: UInt64
+  /// The bucket of the first count.
+  package var first: UInt16
+  /// For each bucket from that one on, how many there were.
+  package var counts: [UInt32]
+
+  package init(sum: UInt64 = 0, longest: UInt64 = 0, first: UInt16 = 0, counts: [UInt32] = []) {
+    self.sum = sum
+    self.longest = longest
+    self.first = first
+    self.counts = counts
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    sum = try reader.integer()
+    longest = try reader.integer()
+    first = try reader.integer()
+    counts = try reader.integers(max: Int(UInt16.max), "counts")
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(sum)
+    buffer.append(longest)
+    buffer.append(first)
+    buffer.appendFields(counts)
+  }
+}
+
+/// How many outcomes of each kind there were.
+package struct OutcomeCounts: Equatable, Sendable {
+  package var approved: UInt64
+  package var vetoed: UInt64
+  package var abstained: UInt64
+  package var timedOut: UInt64
+  package var gone: UInt64
+  package var failed: UInt64
+  package var held: UInt64
+  package var answered: UInt64
+
+  package init(
+    approved: UInt64 = 0, vetoed: UInt64 = 0, abstained: UInt64 = 0, timedOut: UInt64 = 0, gone: UInt64 = 0,
+    failed: UInt64 = 0, held: UInt64 = 0, answered: UInt64 = 0
+  ) {
+    self.approved = approved
+    self.vetoed = vetoed
+    self.abstained = abstained
+    self.timedOut = timedOut
+    self.gone = gone
+    self.failed = failed
+    self.held = held
+    self.answered = answered
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    approved = try reader.integer()
+    vetoed = try reader.integer()
+    abstained = try reader.integer()
+    timedOut = try reader.integer()
+    gone = try reader.integer()
+    failed = try reader.integer()
+    held = try reader.integer()
+    answered = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(approved)
+    buffer.append(vetoed)
+    buffer.append(abstained)
+    buffer.append(timedOut)
+    buffer.append(gone)
+    buffer.append(failed)
+    buffer.append(held)
+    buffer.append(answered)
+  }
+}
+
+/// Where a query is with a participant.
+package enum ParticipantState: UInt8, Sendable, CaseIterable {
+  /// Others are asked first.
+  case unasked = 0
+  /// The question waits until the delegate has fewer others.
+  case queued = 1
+  case asked = 2
+  /// There is an outcome.
+  case settled = 3
+}
+
+/// A participant of a query under way.
+package struct QueryParticipant: Equatable, Sendable {
+  /// 0 for a required delegate that is missing.
+  package var connection: ConnectionID
+  /// As in an outcome.
+  package var delegate: DelegateIdentity
+  package var state: ParticipantState
+  /// If the state is *settled*; else ignored.
+  package var outcome: OutcomeKind
+  /// Of the outcome.
+  package var reason: String
+  /// Microseconds that the query has waited for it, or until the outcome.
+  package var elapsed: UInt64
+  /// Microseconds until its time is over; 0 unless the query waits for it.
+  package var remaining: UInt64
+
+  package init(
+    connection: ConnectionID, delegate: DelegateIdentity, state: ParticipantState, outcome: OutcomeKind,
+    reason: String, elapsed: UInt64, remaining: UInt64
+  ) {
+    self.connection = connection
+    self.delegate = delegate
+    self.state = state
+    self.outcome = outcome
+    self.reason = reason
+    self.elapsed = elapsed
+    self.remaining = remaining
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    connection = ConnectionID(rawValue: try reader.integer())
+    delegate = try DelegateIdentity(from: &reader)
+    state = try reader.value()
+    outcome = try reader.value()
+    reason = try reader.text()
+    elapsed = try reader.integer()
+    remaining = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(connection.rawValue)
+    delegate.append(to: buffer)
+    buffer.append(state.rawValue)
+    buffer.append(outcome.rawValue)
+    buffer.appendField(reason)
+    buffer.append(elapsed)
+    buffer.append(remaining)
+  }
+}
+
+/// A query under way, for the subject *queries*.
+package struct QueryEntry: Equatable, Sendable {
+  package var id: QueryID
+  /// Of the asker.
+  package var connection: ConnectionID
+  /// The asker.
+  package var peer: PeerIdentity
+  package var name: String
+  package var object: String
+  package var mode: QueryMode
+  package var isDryRun: Bool
+  /// Microseconds since it was asked.
+  package var age: UInt64
+  /// Microseconds until the asker's deadline.
+  package var remaining: UInt64
+  /// The holds against it, and then the delegates in the chain's order.
+  package var participants: [QueryParticipant]
+
+  package init(
+    id: QueryID, connection: ConnectionID, peer: PeerIdentity, name: String, object: String, mode: QueryMode,
+    isDryRun: Bool, age: UInt64, remaining: UInt64, participants: [QueryParticipant]
+  ) {
+    self.id = id
+    self.connection = connection
+    self.peer = peer
+    self.name = name
+    self.object = object
+    self.mode = mode
+    self.isDryRun = isDryRun
+    self.age = age
+    self.remaining = remaining
+    self.participants = participants
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    id = QueryID(rawValue: try reader.integer())
+    connection = ConnectionID(rawValue: try reader.integer())
+    peer = try PeerIdentity(from: &reader)
+    name = try reader.text()
+    object = try reader.text()
+    mode = try reader.value()
+    isDryRun = try reader.flag()
+    age = try reader.integer()
+    remaining = try reader.integer()
+    participants = []
+    for _ in 0..<(try reader.integer(UInt32.self)) {
+      var record = try reader.record()
+      participants.append(try QueryParticipant(from: &record))
+    }
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(id.rawValue)
+    buffer.append(connection.rawValue)
+    peer.append(to: buffer)
+    buffer.appendField(name)
+    buffer.appendField(object)
+    buffer.append(mode.rawValue)
+    buffer.append(isDryRun)
+    buffer.append(age)
+    buffer.append(remaining)
+    buffer.append(UInt32(participants.count))
+    // A span lends its elements; an array would copy them.
+    let participants = participants.span
+    for index in participants.indices {
+      buffer.appendRecord { buffer in participants[index].append(to: buffer) }
+    }
+  }
+}
+
+/// What was asked under a name, for the subject *names*. Dry runs do not count.
+package struct NameEntry: Equatable, Sendable {
+  /// Empty for all names together that are not among the busiest 1,000.
+  package var name: String
+  /// Verdicts; and how many of them were vetoes, or allowed by an override.
+  package var asked: UInt64
+  package var vetoed: UInt64
+  package var overridden: UInt64
+  /// Queries that ended without a verdict.
+  package var cancelled: UInt64
+  package var outcomes: OutcomeCounts
+  /// From the ask to the verdict.
+  package var durations: Durations
+
+  package init(
+    name: String, asked: UInt64, vetoed: UInt64, overridden: UInt64, cancelled: UInt64,
+    outcomes: OutcomeCounts, durations: Durations
+  ) {
+    self.name = name
+    self.asked = asked
+    self.vetoed = vetoed
+    self.overridden = overridden
+    self.cancelled = cancelled
+    self.outcomes = outcomes
+    self.durations = durations
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    name = try reader.text()
+    asked = try reader.integer()
+    vetoed = try reader.integer()
+    overridden = try reader.integer()
+    cancelled = try reader.integer()
+    outcomes = try OutcomeCounts(from: &reader)
+    durations = try Durations(from: &reader)
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.appendField(name)
+    buffer.append(asked)
+    buffer.append(vetoed)
+    buffer.append(overridden)
+    buffer.append(cancelled)
+    outcomes.append(to: buffer)
+    durations.append(to: buffer)
+  }
+}
+
+/// What a participant takes part in.
+package enum ParticipantRole: UInt8, Sendable, CaseIterable {
+  /// Queries.
+  case delegate = 0
+  /// Awaited notifications.
+  case observer = 1
+}
+
+/// How some delegates or awaited observers answered, for the subject *participants*: those of one user, unit and label.
+package struct ParticipantEntry: Equatable, Sendable {
+  package var role: ParticipantRole
+  /// Empty if it has none, as observers have no label.
+  package var label: String
+  package var unit: String
+  /// 4294967295 for all together that are not among the busiest 1,000.
+  package var uid: UInt32
+  /// An observer that has handled the notification has *answered*.
+  package var outcomes: OutcomeCounts
+  /// From the question, or the notification, to the outcome.
+  package var durations: Durations
+
+  package init(
+    role: ParticipantRole, label: String, unit: String, uid: UInt32, outcomes: OutcomeCounts,
+    durations: Durations
+  ) {
+    self.role = role
+    self.label = label
+    self.unit = unit
+    self.uid = uid
+    self.outcomes = outcomes
+    self.durations = durations
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    role = try reader.value()
+    label = try reader.text()
+    unit = try reader.text()
+    uid = try reader.integer()
+    outcomes = try OutcomeCounts(from: &reader)
+    durations = try Durations(from: &reader)
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(role.rawValue)
+    buffer.appendField(label)
+    buffer.appendField(unit)
+    buffer.append(uid)
+    outcomes.append(to: buffer)
+    durations.append(to: buffer)
+  }
+}
+
+/// What the processes of a user in a unit did, for the subject *users*.
+package struct UserEntry: Equatable, Sendable {
+  /// 4294967295 for all together that are not among the busiest 1,000.
+  package var uid: UInt32
+  /// Empty if it has none.
+  package var unit: String
+  /// At the moment.
+  package var connections: UInt32
+  /// Notifications that they posted, and their bytes.
+  package var posted: UInt64
+  package var postedBytes: UInt64
+  /// Notifications that were queued for them, and that they lost.
+  package var delivered: UInt64
+  package var lost: UInt64
+  /// Queries that they asked.
+  package var asked: UInt64
+  /// Frames that the policy refused, and that were refused for another reason.
+  package var denied: UInt64
+  package var refused: UInt64
+
+  package init(
+    uid: UInt32, unit: String, connections: UInt32, posted: UInt64, postedBytes: UInt64, delivered: UInt64,
+    lost: UInt64, asked: UInt64, denied: UInt64, refused: UInt64
+  ) {
+    self.uid = uid
+    self.unit = unit
+    self.connections = connections
+    self.posted = posted
+    self.postedBytes = postedBytes
+    self.delivered = delivered
+    self.lost = lost
+    self.asked = asked
+    self.denied = denied
+    self.refused = refused
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    uid = try reader.integer()
+    unit = try reader.text()
+    connections = try reader.integer()
+    posted = try reader.integer()
+    postedBytes = try reader.integer()
+    delivered = try reader.integer()
+    lost = try reader.integer()
+    asked = try reader.integer()
+    denied = try reader.integer()
+    refused = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(uid)
+    buffer.appendField(unit)
+    buffer.append(connections)
+    buffer.append(posted)
+    buffer.append(postedBytes)
+    buffer.append(delivered)
+    buffer.append(lost)
+    buffer.append(asked)
+    buffer.append(denied)
+    buffer.append(refused)
+  }
+}
+
 /// One item of a list.
 package enum Entry: FrameFields {
   case bus(BusEntry)
@@ -368,6 +854,14 @@ package enum Entry: FrameFields {
   case departed(DepartedEntry)
   /// Since 0.2.
   case account(AccountEntry)
+  /// Since 0.2.
+  case query(QueryEntry)
+  /// Since 0.2.
+  case name(NameEntry)
+  /// Since 0.2.
+  case participant(ParticipantEntry)
+  /// Since 0.2.
+  case user(UserEntry)
 
   package static let kind = FrameKind.entry
 
@@ -387,6 +881,10 @@ package enum Entry: FrameFields {
     case ending = 12
     case departed = 13
     case account = 14
+    case query = 15
+    case name = 16
+    case participant = 17
+    case user = 18
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -406,6 +904,10 @@ package enum Entry: FrameFields {
     case .ending: self = .ending(try EndingEntry(from: &reader))
     case .departed: self = .departed(try DepartedEntry(from: &reader))
     case .account: self = .account(try AccountEntry(from: &reader))
+    case .query: self = .query(try QueryEntry(from: &reader))
+    case .name: self = .name(try NameEntry(from: &reader))
+    case .participant: self = .participant(try ParticipantEntry(from: &reader))
+    case .user: self = .user(try UserEntry(from: &reader))
     }
   }
 
@@ -455,6 +957,18 @@ package enum Entry: FrameFields {
       content.append(to: buffer)
     case .account(let content):
       buffer.append(Tag.account.rawValue)
+      content.append(to: buffer)
+    case .query(let content):
+      buffer.append(Tag.query.rawValue)
+      content.append(to: buffer)
+    case .name(let content):
+      buffer.append(Tag.name.rawValue)
+      content.append(to: buffer)
+    case .participant(let content):
+      buffer.append(Tag.participant.rawValue)
+      content.append(to: buffer)
+    case .user(let content):
+      buffer.append(Tag.user.rawValue)
       content.append(to: buffer)
     }
   }

@@ -1334,6 +1334,14 @@ class ListSubject(enum.IntEnum):
     DEPARTED = 12
     # What users have, and may have, of what they share.
     ACCOUNTS = 13
+    # Queries under way.
+    QUERIES = 14
+    # What was asked, by name.
+    NAMES = 15
+    # How delegates and awaited observers answered, and how long they took.
+    PARTICIPANTS = 16
+    # What users posted and received, by unit.
+    USERS = 17
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1387,6 +1395,22 @@ class BusEntry:
     holds: int = 0
     # frames that the policy refused; a counter
     denied: int = 0
+    # frames that were refused for another reason; a counter
+    refused: int = 0
+    # the bytes of the notifications that were taken from posters; a counter
+    posted_bytes: int = 0
+    # iterations of the event loop since its start
+    iterations: int = 0
+    # microseconds that these took, without waiting
+    busy: int = 0
+    # microseconds of the longest one in the last minute
+    longest: int = 0
+    # bytes of the log in use, and how many may be
+    log_used: int = 0
+    log_max: int = 0
+    # connections of which the keeper has a copy, and how many it can have; 0 without one
+    kept: int = 0
+    kept_max: int = 0
 
     @classmethod
     def read(cls, reader: Reader) -> BusEntry:
@@ -1405,6 +1429,15 @@ class BusEntry:
         vetoed = reader.u64()
         holds = reader.u32()
         denied = reader.u64() if reader.left else 0
+        refused = reader.u64() if reader.left else 0
+        posted_bytes = reader.u64() if reader.left else 0
+        iterations = reader.u64() if reader.left else 0
+        busy = reader.u64() if reader.left else 0
+        longest = reader.u64() if reader.left else 0
+        log_used = reader.u64() if reader.left else 0
+        log_max = reader.u64() if reader.left else 0
+        kept = reader.u32() if reader.left else 0
+        kept_max = reader.u32() if reader.left else 0
         return cls(
             pid=pid,
             software=software,
@@ -1421,6 +1454,15 @@ class BusEntry:
             vetoed=vetoed,
             holds=holds,
             denied=denied,
+            refused=refused,
+            posted_bytes=posted_bytes,
+            iterations=iterations,
+            busy=busy,
+            longest=longest,
+            log_used=log_used,
+            log_max=log_max,
+            kept=kept,
+            kept_max=kept_max,
         )
 
     def write(self, writer: Writer) -> None:
@@ -1439,6 +1481,15 @@ class BusEntry:
         writer.u64(self.vetoed)
         writer.u32(self.holds)
         writer.u64(self.denied)
+        writer.u64(self.refused)
+        writer.u64(self.posted_bytes)
+        writer.u64(self.iterations)
+        writer.u64(self.busy)
+        writer.u64(self.longest)
+        writer.u64(self.log_used)
+        writer.u64(self.log_max)
+        writer.u32(self.kept)
+        writer.u32(self.kept_max)
 
 
 class ConnectionState(enum.IntFlag):
@@ -1479,6 +1530,21 @@ class ConnectionEntry:
     buffered: int = 0
     # notifications that later ones have replaced since it was suspended
     coalesced: int = 0
+    # the bytes of the notifications that it posted
+    posted_bytes: int = 0
+    # notifications that were queued for it
+    delivered: int = 0
+    # its frames that the policy refused, and those that were refused for another reason
+    denied: int = 0
+    refused: int = 0
+    # queries that it asked
+    asked: int = 0
+    # how often it was paused
+    pauses: int = 0
+    # microseconds for which it was paused
+    paused_time: int = 0
+    # microseconds for which it was lossy
+    lossy_time: int = 0
 
     @classmethod
     def read(cls, reader: Reader) -> ConnectionEntry:
@@ -1494,6 +1560,14 @@ class ConnectionEntry:
         state = ConnectionState(reader.u8())
         buffered = reader.u64()
         coalesced = reader.u64() if reader.left else 0
+        posted_bytes = reader.u64() if reader.left else 0
+        delivered = reader.u64() if reader.left else 0
+        denied = reader.u64() if reader.left else 0
+        refused = reader.u64() if reader.left else 0
+        asked = reader.u64() if reader.left else 0
+        pauses = reader.u64() if reader.left else 0
+        paused_time = reader.u64() if reader.left else 0
+        lossy_time = reader.u64() if reader.left else 0
         return cls(
             id=id,
             peer=peer,
@@ -1507,6 +1581,14 @@ class ConnectionEntry:
             state=state,
             buffered=buffered,
             coalesced=coalesced,
+            posted_bytes=posted_bytes,
+            delivered=delivered,
+            denied=denied,
+            refused=refused,
+            asked=asked,
+            pauses=pauses,
+            paused_time=paused_time,
+            lossy_time=lossy_time,
         )
 
     def write(self, writer: Writer) -> None:
@@ -1522,6 +1604,14 @@ class ConnectionEntry:
         writer.u8(self.state)
         writer.u64(self.buffered)
         writer.u64(self.coalesced)
+        writer.u64(self.posted_bytes)
+        writer.u64(self.delivered)
+        writer.u64(self.denied)
+        writer.u64(self.refused)
+        writer.u64(self.asked)
+        writer.u64(self.pauses)
+        writer.u64(self.paused_time)
+        writer.u64(self.lossy_time)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1618,6 +1708,353 @@ class AccountEntry:
         writer.u64(self.total)
 
 
+@dataclass(slots=True, kw_only=True)
+class Durations:
+    """How long something took: a histogram, whose buckets are described below."""
+
+    # microseconds of all together
+    sum: int = 0
+    # microseconds of the longest
+    longest: int = 0
+    # the bucket of the first count
+    first: int = 0
+    # for each bucket from that one on, how many there were
+    counts: list[int] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, reader: Reader) -> Durations:
+        sum = reader.u64()
+        longest = reader.u64()
+        first = reader.u16()
+        counts = reader.integers()
+        return cls(sum=sum, longest=longest, first=first, counts=counts)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.sum)
+        writer.u64(self.longest)
+        writer.u16(self.first)
+        writer.integers(self.counts)
+
+
+@dataclass(slots=True, kw_only=True)
+class OutcomeCounts:
+    """How many outcomes of each kind there were."""
+
+    approved: int = 0
+    vetoed: int = 0
+    abstained: int = 0
+    timed_out: int = 0
+    gone: int = 0
+    failed: int = 0
+    held: int = 0
+    answered: int = 0
+
+    @classmethod
+    def read(cls, reader: Reader) -> OutcomeCounts:
+        approved = reader.u64()
+        vetoed = reader.u64()
+        abstained = reader.u64()
+        timed_out = reader.u64()
+        gone = reader.u64()
+        failed = reader.u64()
+        held = reader.u64()
+        answered = reader.u64()
+        return cls(
+            approved=approved,
+            vetoed=vetoed,
+            abstained=abstained,
+            timed_out=timed_out,
+            gone=gone,
+            failed=failed,
+            held=held,
+            answered=answered,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.approved)
+        writer.u64(self.vetoed)
+        writer.u64(self.abstained)
+        writer.u64(self.timed_out)
+        writer.u64(self.gone)
+        writer.u64(self.failed)
+        writer.u64(self.held)
+        writer.u64(self.answered)
+
+
+class ParticipantState(enum.IntEnum):
+    """Where a query is with a participant."""
+
+    # Others are asked first.
+    UNASKED = 0
+    # The question waits until the delegate has fewer others.
+    QUEUED = 1
+    ASKED = 2
+    # There is an outcome.
+    SETTLED = 3
+
+
+@dataclass(slots=True, kw_only=True)
+class QueryParticipant:
+    """A participant of a query under way."""
+
+    # 0 for a required delegate that is missing
+    connection: int
+    # as in an outcome
+    delegate: DelegateIdentity
+    state: ParticipantState
+    # if the state is *settled*; else ignored
+    outcome: OutcomeKind
+    # of the outcome
+    reason: str
+    # microseconds that the query has waited for it, or until the outcome
+    elapsed: int
+    # microseconds until its time is over; 0 unless the query waits for it
+    remaining: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> QueryParticipant:
+        connection = reader.u64()
+        delegate = DelegateIdentity.read(reader)
+        state = ParticipantState(reader.u8())
+        outcome = OutcomeKind(reader.u8())
+        reason = reader.text()
+        elapsed = reader.u64()
+        remaining = reader.u64()
+        return cls(
+            connection=connection,
+            delegate=delegate,
+            state=state,
+            outcome=outcome,
+            reason=reason,
+            elapsed=elapsed,
+            remaining=remaining,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.connection)
+        self.delegate.write(writer)
+        writer.u8(self.state)
+        writer.u8(self.outcome)
+        writer.text(self.reason)
+        writer.u64(self.elapsed)
+        writer.u64(self.remaining)
+
+
+@dataclass(slots=True, kw_only=True)
+class QueryEntry:
+    """A query under way, for the subject *queries*."""
+
+    id: int
+    # of the asker
+    connection: int
+    # the asker
+    peer: PeerIdentity
+    name: str
+    object: str
+    mode: QueryMode
+    is_dry_run: bool
+    # microseconds since it was asked
+    age: int
+    # microseconds until the asker's deadline
+    remaining: int
+    # the holds against it, and then the delegates in the chain's order
+    participants: list[QueryParticipant]
+
+    @classmethod
+    def read(cls, reader: Reader) -> QueryEntry:
+        id = reader.u64()
+        connection = reader.u64()
+        peer = PeerIdentity.read(reader)
+        name = reader.text()
+        object = reader.text()
+        mode = QueryMode(reader.u8())
+        is_dry_run = reader.flag()
+        age = reader.u64()
+        remaining = reader.u64()
+        participants = [QueryParticipant.read(record) for record in reader.records()]
+        return cls(
+            id=id,
+            connection=connection,
+            peer=peer,
+            name=name,
+            object=object,
+            mode=mode,
+            is_dry_run=is_dry_run,
+            age=age,
+            remaining=remaining,
+            participants=participants,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.id)
+        writer.u64(self.connection)
+        self.peer.write(writer)
+        writer.text(self.name)
+        writer.text(self.object)
+        writer.u8(self.mode)
+        writer.flag(self.is_dry_run)
+        writer.u64(self.age)
+        writer.u64(self.remaining)
+        writer.records(self.participants)
+
+
+@dataclass(slots=True, kw_only=True)
+class NameEntry:
+    """What was asked under a name, for the subject *names*. Dry runs do not count."""
+
+    # empty for all names together that are not among the busiest 1,000
+    name: str
+    # verdicts; and how many of them were vetoes, or allowed by an override
+    asked: int
+    vetoed: int
+    overridden: int
+    # queries that ended without a verdict
+    cancelled: int
+    outcomes: OutcomeCounts
+    # from the ask to the verdict
+    durations: Durations
+
+    @classmethod
+    def read(cls, reader: Reader) -> NameEntry:
+        name = reader.text()
+        asked = reader.u64()
+        vetoed = reader.u64()
+        overridden = reader.u64()
+        cancelled = reader.u64()
+        outcomes = OutcomeCounts.read(reader)
+        durations = Durations.read(reader)
+        return cls(
+            name=name,
+            asked=asked,
+            vetoed=vetoed,
+            overridden=overridden,
+            cancelled=cancelled,
+            outcomes=outcomes,
+            durations=durations,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.text(self.name)
+        writer.u64(self.asked)
+        writer.u64(self.vetoed)
+        writer.u64(self.overridden)
+        writer.u64(self.cancelled)
+        self.outcomes.write(writer)
+        self.durations.write(writer)
+
+
+class ParticipantRole(enum.IntEnum):
+    """What a participant takes part in."""
+
+    # Queries.
+    DELEGATE = 0
+    # Awaited notifications.
+    OBSERVER = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class ParticipantEntry:
+    """How some delegates or awaited observers answered, for the subject *participants*: those of
+    one user, unit and label.
+    """
+
+    role: ParticipantRole
+    # empty if it has none, as observers have no label
+    label: str
+    unit: str
+    # 4294967295 for all together that are not among the busiest 1,000
+    uid: int
+    # an observer that has handled the notification has *answered*
+    outcomes: OutcomeCounts
+    # from the question, or the notification, to the outcome
+    durations: Durations
+
+    @classmethod
+    def read(cls, reader: Reader) -> ParticipantEntry:
+        role = ParticipantRole(reader.u8())
+        label = reader.text()
+        unit = reader.text()
+        uid = reader.u32()
+        outcomes = OutcomeCounts.read(reader)
+        durations = Durations.read(reader)
+        return cls(
+            role=role,
+            label=label,
+            unit=unit,
+            uid=uid,
+            outcomes=outcomes,
+            durations=durations,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u8(self.role)
+        writer.text(self.label)
+        writer.text(self.unit)
+        writer.u32(self.uid)
+        self.outcomes.write(writer)
+        self.durations.write(writer)
+
+
+@dataclass(slots=True, kw_only=True)
+class UserEntry:
+    """What the processes of a user in a unit did, for the subject *users*."""
+
+    # 4294967295 for all together that are not among the busiest 1,000
+    uid: int
+    # empty if it has none
+    unit: str
+    # at the moment
+    connections: int
+    # notifications that they posted, and their bytes
+    posted: int
+    posted_bytes: int
+    # notifications that were queued for them, and that they lost
+    delivered: int
+    lost: int
+    # queries that they asked
+    asked: int
+    # frames that the policy refused, and that were refused for another reason
+    denied: int
+    refused: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> UserEntry:
+        uid = reader.u32()
+        unit = reader.text()
+        connections = reader.u32()
+        posted = reader.u64()
+        posted_bytes = reader.u64()
+        delivered = reader.u64()
+        lost = reader.u64()
+        asked = reader.u64()
+        denied = reader.u64()
+        refused = reader.u64()
+        return cls(
+            uid=uid,
+            unit=unit,
+            connections=connections,
+            posted=posted,
+            posted_bytes=posted_bytes,
+            delivered=delivered,
+            lost=lost,
+            asked=asked,
+            denied=denied,
+            refused=refused,
+        )
+
+    def write(self, writer: Writer) -> None:
+        writer.u32(self.uid)
+        writer.text(self.unit)
+        writer.u32(self.connections)
+        writer.u64(self.posted)
+        writer.u64(self.posted_bytes)
+        writer.u64(self.delivered)
+        writer.u64(self.lost)
+        writer.u64(self.asked)
+        writer.u64(self.denied)
+        writer.u64(self.refused)
+
+
 @dataclass(slots=True)
 class Entry:
     """One item of a list."""
@@ -1625,7 +2062,7 @@ class Entry:
     KIND: ClassVar[FrameKind] = FrameKind.ENTRY
     # What it is, one of `bus`, `connection`, `observation`, `delegate`, `hold`, `missing`,
     # `object`, `protocol`, `member`, `retained`, `access`, `nearMiss`, `ending`, `departed`,
-    # `account`.
+    # `account`, `query`, `name`, `participant`, `user`.
     what: str
     content: (
         BusEntry
@@ -1643,6 +2080,10 @@ class Entry:
         | EndingEntry
         | DepartedEntry
         | AccountEntry
+        | QueryEntry
+        | NameEntry
+        | ParticipantEntry
+        | UserEntry
     )
 
     @classmethod
@@ -1678,6 +2119,14 @@ class Entry:
                 return cls("departed", DepartedEntry.read(reader))
             case 14:
                 return cls("account", AccountEntry.read(reader))
+            case 15:
+                return cls("query", QueryEntry.read(reader))
+            case 16:
+                return cls("name", NameEntry.read(reader))
+            case 17:
+                return cls("participant", ParticipantEntry.read(reader))
+            case 18:
+                return cls("user", UserEntry.read(reader))
             case other:
                 raise FieldError(f"{cls.__name__} has no alternative {other}")
 
@@ -1713,6 +2162,14 @@ class Entry:
                 writer.u8(13)
             case "account":
                 writer.u8(14)
+            case "query":
+                writer.u8(15)
+            case "name":
+                writer.u8(16)
+            case "participant":
+                writer.u8(17)
+            case "user":
+                writer.u8(18)
         self.content.write(writer)
 
 

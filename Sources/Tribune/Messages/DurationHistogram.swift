@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// How long something took, each time: what the bus has counted since it started, and over its restarts.
+///
+/// Times are counted in buckets, so what is computed from them is at most 3.2 % from the truth.
+public struct DurationHistogram: Hashable, Sendable {
+  /// Times from `lowerBound` on, up to that of the next bucket.
+  public struct Bucket: Hashable, Sendable {
+    /// The least time that is counted here.
+    public var lowerBound: Duration
+    /// The least time that is longer.
+    public var upperBound: Duration
+    /// How many times there were, at most 4,294,967,295.
+    public var count: Int
+  }
+
+  /// How many times there were.
+  public var count: Int
+  /// All times together.
+  public var sum: Duration
+  /// The longest time.
+  public var longest: Duration
+  /// Those buckets that are not empty, the shortest first.
+  public var buckets: [Bucket]
+
+  /// The time below which a part of all times is, such as 0.99 for the 99th percentile; nil if there were none.
+  ///
+  /// - Parameter part: from 0 to 1; what is outside counts as the nearer of the two.
+  public func quantile(_ part: Double) -> Duration? {
+    guard count > 0 else { return nil }
+    let rank = max(1, Int((Double(count) * min(max(part, 0), 1)).rounded(.up)))
+    var counted = 0
+    for bucket in buckets {
+      counted += bucket.count
+      if counted >= rank { return min((bucket.lowerBound + bucket.upperBound) / 2, longest) }
+    }
+    return longest
+  }
+}
+
+extension DurationHistogram {
+  init(_ durations: Durations) {
+    let buckets = durations.counts.enumerated().compactMap { index, count -> Bucket? in
+      let bucket = Int(durations.first) + index
+      guard count > 0, bucket < Durations.bucketCount else { return nil }
+      return Bucket(
+        lowerBound: .microseconds(Int64(Durations.start(ofBucket: bucket))),
+        upperBound: .microseconds(Int64(Durations.start(ofBucket: bucket + 1))), count: Int(count))
+    }
+    self.init(
+      count: buckets.reduce(0) { $0 + $1.count }, sum: .microseconds(Int64(clamping: durations.sum)),
+      longest: .microseconds(Int64(clamping: durations.longest)), buckets: buckets)
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// A query under way, as the bus sees it.
+public struct QueryInfo: Hashable, Sendable {
+  /// A hold against the query, or a delegate that takes part in it.
+  public struct Participant: Hashable, Sendable {
+    /// Where the query is with a participant.
+    public enum State: Hashable, Sendable {
+      /// Others are asked first.
+      case unasked
+      /// The question waits until the delegate has fewer others.
+      case queued
+      /// The delegate has the question.
+      case asked
+      /// There is an outcome.
+      case settled(Outcome.Kind)
+    }
+
+    /// The id of the delegate or the hold, never used again; 0 for a required delegate that is not attached.
+    public var delegate: UInt64
+    /// Its connection's id, `:N`; nil for a required delegate that is not attached.
+    public var connection: String?
+    /// Its label; empty if none.
+    public var label: String
+    /// Its process id.
+    public var pid: Int32
+    /// The user that the process ran as when it connected.
+    public var uid: UInt32
+    /// The process's name (comm), at most 15 bytes.
+    public var process: String
+    /// Its systemd units.
+    public var units: Units
+    /// Where the query is with it.
+    public var state: State
+    /// The reason of the outcome; empty if there is none.
+    public var reason: String
+    /// The time for which the query has waited for it, or until the outcome.
+    public var elapsed: Duration
+    /// The time until it times out; nil unless the query waits for it.
+    public var remaining: Duration?
+    /// Whether the query waits for it now.
+    public var isAwaited: Bool { state == .queued || state == .asked }
+  }
+
+  /// The query's id, never used again.
+  public var id: UInt64
+  /// The connection that asked, `:N`.
+  public var connection: String
+  /// The asker's process id.
+  public var pid: Int32
+  /// The user that the asker ran as when it connected.
+  public var uid: UInt32
+  /// The name of the asker's process (comm), at most 15 bytes.
+  public var process: String
+  /// The asker's systemd units.
+  public var units: Units
+  /// The name that is asked.
+  public var name: String
+  /// The object that is asked about; empty if none.
+  public var object: String
+  /// How it goes through the chain; nil for a query for values.
+  public var mode: Mode?
+  /// Whether it is a dry run.
+  public var isDryRun: Bool
+  /// The time since it was asked.
+  public var age: Duration
+  /// The time until the asker's deadline.
+  public var remaining: Duration
+  /// The holds against it, and then the delegates in the chain's order.
+  public var participants: [Participant]
+}
+
+extension QueryInfo {
+  init(_ entry: QueryEntry) {
+    self.init(
+      id: entry.id.rawValue, connection: entry.connection.description, pid: Int32(clamping: entry.peer.pid),
+      uid: entry.peer.uid, process: entry.peer.process, units: Units(entry.peer.units), name: entry.name,
+      object: entry.object, mode: Mode(entry.mode), isDryRun: entry.isDryRun,
+      age: .microseconds(Int64(clamping: entry.age)),
+      remaining: .microseconds(Int64(clamping: entry.remaining)),
+      participants: entry.participants.map { Participant($0) })
+  }
+}
+
+extension QueryInfo.Participant {
+  init(_ participant: QueryParticipant) {
+    let peer = participant.delegate.peer
+    let state: State =
+      switch participant.state {
+      case .unasked: .unasked
+      case .queued: .queued
+      case .asked: .asked
+      case .settled: .settled(Outcome.Kind(participant.outcome))
+      }
+    self.init(
+      delegate: participant.delegate.id.rawValue,
+      connection: participant.connection == .bus ? nil : participant.connection.description,
+      label: participant.delegate.label, pid: Int32(clamping: peer.pid), uid: peer.uid, process: peer.process,
+      units: Units(peer.units), state: state, reason: participant.reason,
+      elapsed: .microseconds(Int64(clamping: participant.elapsed)), remaining: nil)
+    if isAwaited { remaining = .microseconds(Int64(clamping: participant.remaining)) }
+  }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// How many outcomes of each kind there were.
+public struct OutcomeCounts: Hashable, Sendable {
+  /// Delegates that approved.
+  public var approved: Int
+  /// Delegates that vetoed.
+  public var vetoed: Int
+  /// Delegates that abstained.
+  public var abstained: Int
+  /// Participants that did not answer in time.
+  public var timedOut: Int
+  /// Participants that went before they answered.
+  public var gone: Int
+  /// Participants that failed.
+  public var failed: Int
+  /// Holds.
+  public var held: Int
+  /// Delegates that gave a value, and observers that have handled their notification.
+  public var answered: Int
+}
+
+/// What was asked under a name, since the bus started, and over its restarts. Dry runs do not count.
+public struct NameStatistics: Hashable, Sendable {
+  /// The name; nil for all names together that are not among the busiest 1,000.
+  public var name: String?
+  /// Verdicts.
+  public var asked: Int
+  /// Verdicts that were vetoes.
+  public var vetoed: Int
+  /// Verdicts that would have been vetoes without an override.
+  public var overridden: Int
+  /// Queries that ended without a verdict.
+  public var cancelled: Int
+  /// Outcomes of holds and delegates.
+  public var outcomes: OutcomeCounts
+  /// From the ask to the verdict.
+  public var durations: DurationHistogram
+}
+
+/// How some delegates or awaited observers answered, since the bus started, and over its restarts: those of one user, unit
+/// and label.
+public struct ParticipantStatistics: Hashable, Sendable {
+  /// What a participant takes part in.
+  public enum Role: String, Hashable, Sendable {
+    /// It answers queries.
+    case delegate
+    /// It handles awaited notifications.
+    case observer
+  }
+
+  /// What they take part in.
+  public var role: Role
+  /// The label of the delegates; empty for observers.
+  public var label: String
+  /// Their unit of the system's service manager; empty if they have none.
+  public var unit: String
+  /// Their user; nil for all together that are not among the busiest 1,000.
+  public var uid: UInt32?
+  /// Their outcomes.
+  public var outcomes: OutcomeCounts
+  /// From the question, or the notification, to the outcome.
+  public var durations: DurationHistogram
+}
+
+/// What the processes of a user in a unit did, since the bus started, and over its restarts.
+public struct UserStatistics: Hashable, Sendable {
+  /// The user; nil for all together that are not among the busiest 1,000.
+  public var uid: UInt32?
+  /// The unit of the system's service manager; empty if they have none.
+  public var unit: String
+  /// Connections now.
+  public var connections: Int
+  /// Notifications that they posted.
+  public var posted: Int
+  /// The bytes of these, as frames.
+  public var postedBytes: Int
+  /// Notifications that were queued for them.
+  public var delivered: Int
+  /// Notifications that they lost.
+  public var lost: Int
+  /// Queries that they asked.
+  public var asked: Int
+  /// Frames that the policy refused.
+  public var denied: Int
+  /// Frames that were refused for another reason.
+  public var refused: Int
+}
+
+extension OutcomeCounts {
+  init(_ counts: TribuneWire.OutcomeCounts) {
+    self.init(
+      approved: Int(clamping: counts.approved), vetoed: Int(clamping: counts.vetoed),
+      abstained: Int(clamping: counts.abstained), timedOut: Int(clamping: counts.timedOut),
+      gone: Int(clamping: counts.gone), failed: Int(clamping: counts.failed),
+      held: Int(clamping: counts.held), answered: Int(clamping: counts.answered))
+  }
+}
+
+extension NameStatistics {
+  init(_ entry: NameEntry) {
+    self.init(
+      name: entry.name.isEmpty ? nil : entry.name, asked: Int(clamping: entry.asked),
+      vetoed: Int(clamping: entry.vetoed), overridden: Int(clamping: entry.overridden),
+      cancelled: Int(clamping: entry.cancelled), outcomes: OutcomeCounts(entry.outcomes),
+      durations: DurationHistogram(entry.durations))
+  }
+}
+
+extension ParticipantStatistics {
+  init(_ entry: ParticipantEntry) {
+    let role: Role =
+      switch entry.role {
+      case .delegate: .delegate
+      case .observer: .observer
+      }
+    self.init(
+      role: role, label: entry.label, unit: entry.unit, uid: entry.uid == .max ? nil : entry.uid,
+      outcomes: OutcomeCounts(entry.outcomes), durations: DurationHistogram(entry.durations))
+  }
+}
+
+extension UserStatistics {
+  init(_ entry: UserEntry) {
+    self.init(
+      uid: entry.uid == .max ? nil : entry.uid, unit: entry.unit, connections: Int(entry.connections),
+      posted: Int(clamping: entry.posted), postedBytes: Int(clamping: entry.postedBytes),
+      delivered: Int(clamping: entry.delivered), lost: Int(clamping: entry.lost),
+      asked: Int(clamping: entry.asked), denied: Int(clamping: entry.denied),
+      refused: Int(clamping: entry.refused))
+  }
+}
