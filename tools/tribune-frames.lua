@@ -255,7 +255,6 @@ local bus_entry = {
   { "log_used", "u64", newer = true },
   { "log_max", "u64", newer = true },
   { "kept", "u32", newer = true },
-  { "kept_max", "u32", newer = true },
 }
 
 local connection_state = {

@@ -41,6 +41,8 @@ struct Connection {
   var unacknowledgedPosts: Set<Int> = []
   /// Whether its client may come back on another connection, and register the same again.
   var isDetached = false
+  /// What is counted of it as an awaited observer; nil until it has answered.
+  var observerTally: Tally<ParticipantCounts>?
   /// nil unless the connection is suspended.
   var buffered: BufferedNotifications?
 

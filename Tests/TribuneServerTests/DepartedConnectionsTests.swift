@@ -12,7 +12,7 @@ struct DepartedConnectionsTests {
   private static func connection(_ id: UInt64, left: UInt64) -> DepartedConnection {
     DepartedConnection(
       id: ConnectionID(rawValue: id), peer: .gone(of: 34), connected: Instant(nanoseconds: 0),
-      left: Instant(nanoseconds: left), reason: nil, lost: 0, posted: 0)
+      left: Instant(nanoseconds: left), reason: nil, traffic: TrafficCounts())
   }
 
   @Test("are known for 60 s", arguments: [(0, true), (60_000_000_000, true), (60_000_000_001, false)])

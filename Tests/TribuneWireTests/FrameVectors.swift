@@ -34,6 +34,13 @@ extension FrameVector {
     entry.vetoed = 4
     entry.holds = 6
     entry.denied = 3
+    entry.refused = 8
+    entry.postedBytes = 64_000
+    entry.iterations = 500
+    entry.busy = 70_000
+    entry.longest = 900
+    (entry.logUsed, entry.logMax) = (4096, 67_108_864)
+    entry.kept = 9
     return entry
   }()
 
@@ -281,14 +288,15 @@ extension FrameVector {
       Entry.connection(
         ConnectionEntry(
           id: ConnectionID(rawValue: 7), peer: restore, age: 1_000_000, observations: 1, delegates: 2,
-          queries: 3, queued: 65_536, lost: 4, posted: 5, state: .paused)), serial: 23),
+          queries: 3, queued: 65_536, lost: 4, posted: 5, state: .paused, postedBytes: 320, delivered: 6,
+          denied: 2, refused: 1, asked: 10, pauses: 4, pausedTime: 250_000)), serial: 23),
     FrameVector(
       "entry-connection-lossy",
       Entry.connection(
         ConnectionEntry(
           id: ConnectionID(rawValue: 8), peer: shell, age: 2_000_000, observations: 0, delegates: 0,
           queries: 0, queued: 0, lost: 0, posted: 0, state: [.lossy, .suspended, .notSurviving],
-          buffered: 4096, coalesced: 40)), serial: 23),
+          buffered: 4096, coalesced: 40, delivered: 90, lossyTime: 2_500_000)), serial: 23),
     FrameVector(
       "entry-observation",
       Entry.observation(
@@ -342,6 +350,45 @@ extension FrameVector {
         AccountEntry(
           uid: 34, weight: 3, isPrivileged: false, resource: "log", used: 4096, share: 14_745_600,
           total: 20_971_520)), serial: 59),
+    FrameVector("list-queries", List(.queries), serial: 60),
+    FrameVector(
+      "entry-query",
+      Entry.query(
+        QueryEntry(
+          id: query, connection: ConnectionID(rawValue: 8), peer: shell, name: "archive.shouldPrune",
+          object: "folder/backups", mode: .all, isDryRun: false, age: 1_500_000, remaining: 28_500_000,
+          participants: [
+            QueryParticipant(
+              connection: .bus, delegate: holder, state: .settled, outcome: .held, reason: why, elapsed: 0,
+              remaining: 0),
+            QueryParticipant(
+              connection: ConnectionID(rawValue: 9), delegate: identity, state: .asked, outcome: .approved,
+              reason: "", elapsed: 1_500_000, remaining: 3_500_000),
+          ])), serial: 60),
+    FrameVector("list-names", List(.names), serial: 61),
+    FrameVector(
+      "entry-name",
+      Entry.name(
+        NameEntry(
+          name: "archive.shouldPrune", asked: 12, vetoed: 4, overridden: 1, cancelled: 2,
+          outcomes: OutcomeCounts(
+            approved: 8, vetoed: 3, abstained: 2, timedOut: 1, gone: 1, held: 1),
+          durations: Durations(sum: 24_000, longest: 9000, first: 111, counts: [11, 0, 1]))), serial: 61),
+    FrameVector("list-participants", List(.participants), serial: 62),
+    FrameVector(
+      "entry-participant",
+      Entry.participant(
+        ParticipantEntry(
+          role: .delegate, label: "restore of db", unit: "restore@db.service", uid: 34,
+          outcomes: OutcomeCounts(approved: 8, vetoed: 3, timedOut: 1),
+          durations: Durations(sum: 5_012_000, longest: 5_000_000, first: 47, counts: [11]))), serial: 62),
+    FrameVector("list-users", List(.users), serial: 63),
+    FrameVector(
+      "entry-user",
+      Entry.user(
+        UserEntry(
+          uid: 34, unit: "restore@db.service", connections: 2, posted: 5, postedBytes: 320, delivered: 6,
+          lost: 4, asked: 10, denied: 2, refused: 1)), serial: 63),
   ]
 
   private static let protocols: [FrameVector] = [

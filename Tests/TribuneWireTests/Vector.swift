@@ -73,10 +73,11 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     case .hold: [8, length - holderLength - 2, length - holderLength - 1]
     // A verdict listed all outcomes.
     case .verdict: [length - 4]
-    // It did not count what is denied.
-    case .entry where (fields as? Entry)?.isAboutBus == true: [110]
-    // Nor what is coalesced for a connection.
-    case .entry where (fields as? Entry)?.isAboutConnection == true: [length - 8]
+    // It did not count what is denied, nor what follows.
+    case .entry where (fields as? Entry)?.isAboutBus == true:
+      [length - 4] + (1...8).map { length - 4 - 8 * $0 }
+    // Nor what is coalesced for a connection, and what follows that.
+    case .entry where (fields as? Entry)?.isAboutConnection == true: (1...9).map { length - 8 * $0 }
     default: []
     }
   }

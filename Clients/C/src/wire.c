@@ -681,9 +681,6 @@ void wire_read_bus_entry(struct wire_reader *reader, struct wire_bus_entry *valu
   if (wire_left(reader) > 0) {
     value->kept = wire_read_u32(reader);
   }
-  if (wire_left(reader) > 0) {
-    value->kept_max = wire_read_u32(reader);
-  }
 }
 
 void wire_write_bus_entry(struct wire_writer *writer, const struct wire_bus_entry *value)
@@ -711,7 +708,6 @@ void wire_write_bus_entry(struct wire_writer *writer, const struct wire_bus_entr
   wire_write_u64(writer, value->log_used);
   wire_write_u64(writer, value->log_max);
   wire_write_u32(writer, value->kept);
-  wire_write_u32(writer, value->kept_max);
 }
 
 void wire_read_connection_entry(struct wire_reader *reader, struct wire_connection_entry *value)

@@ -828,16 +828,15 @@ struct wire_bus_entry {
   uint64_t posted_bytes;
   /* iterations of the event loop since its start */
   uint64_t iterations;
-  /* microseconds that these took, without waiting */
+  /* microseconds of a processor that its thread has used */
   uint64_t busy;
-  /* microseconds of the longest one in the last minute */
+  /* microseconds of the longest one in the last minute, or up to a minute more */
   uint64_t longest;
   /* bytes of the log in use, and how many may be */
   uint64_t log_used;
   uint64_t log_max;
-  /* connections of which the keeper has a copy, and how many it can have; 0 without one */
+  /* descriptors that the keeper has, or is to get */
   uint32_t kept;
-  uint32_t kept_max;
 };
 void wire_read_bus_entry(struct wire_reader *reader, struct wire_bus_entry *value);
 void wire_write_bus_entry(struct wire_writer *writer, const struct wire_bus_entry *value);

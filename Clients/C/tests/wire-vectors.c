@@ -943,9 +943,6 @@ static void print_bus_entry(FILE *out, const struct wire_bus_entry *value)
   fprintf(out, "%s\"kept\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->kept);
-  fprintf(out, "%s\"keptMax\":", comma);
-  comma = ",";
-  fprintf(out, "%" PRIu64, (uint64_t)value->kept_max);
   fprintf(out, "%s\"logMax\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->log_max);

@@ -16,7 +16,7 @@ extension BusStatus {
       postedBytes: Int(clamping: entry.postedBytes), iterations: Int(clamping: entry.iterations),
       busy: .microseconds(Int64(clamping: entry.busy)),
       longestIteration: .microseconds(Int64(clamping: entry.longest)), logUsed: Int(clamping: entry.logUsed),
-      logMax: Int(clamping: entry.logMax), kept: Int(entry.kept), keptMax: Int(entry.keptMax))
+      logMax: Int(clamping: entry.logMax), kept: Int(entry.kept))
   }
 }
 

@@ -16,6 +16,9 @@ public struct DurationHistogram: Hashable, Sendable {
     public var count: Int
   }
 
+  /// No times.
+  public init() { (count, sum, longest, buckets) = (0, .zero, .zero, []) }
+
   /// How many times there were.
   public var count: Int
   /// All times together.
@@ -24,6 +27,23 @@ public struct DurationHistogram: Hashable, Sendable {
   public var longest: Duration
   /// Those buckets that are not empty, the shortest first.
   public var buckets: [Bucket]
+
+  /// Adds the times of another one.
+  public mutating func add(_ other: DurationHistogram) {
+    count += other.count
+    sum += other.sum
+    longest = max(longest, other.longest)
+    var counts: [Bucket] = []
+    counts.reserveCapacity(buckets.count + other.buckets.count)
+    for bucket in (buckets + other.buckets).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = counts.indices.last, counts[last].lowerBound == bucket.lowerBound {
+        counts[last].count += bucket.count
+      } else {
+        counts.append(bucket)
+      }
+    }
+    buckets = counts
+  }
 
   /// The time below which a part of all times is, such as 0.99 for the 99th percentile; nil if there were none.
   ///
@@ -49,8 +69,10 @@ extension DurationHistogram {
         lowerBound: .microseconds(Int64(Durations.start(ofBucket: bucket))),
         upperBound: .microseconds(Int64(Durations.start(ofBucket: bucket + 1))), count: Int(count))
     }
-    self.init(
-      count: buckets.reduce(0) { $0 + $1.count }, sum: .microseconds(Int64(clamping: durations.sum)),
-      longest: .microseconds(Int64(clamping: durations.longest)), buckets: buckets)
+    self.init()
+    count = buckets.reduce(0) { $0 + $1.count }
+    sum = .microseconds(Int64(clamping: durations.sum))
+    longest = .microseconds(Int64(clamping: durations.longest))
+    self.buckets = buckets
   }
 }

@@ -58,7 +58,7 @@ public struct BusStatus: Hashable, Sendable {
   public var postedBytes: Int
   /// Iterations of its event loop since it started.
   public var iterations: Int
-  /// The time that these took, without waiting.
+  /// The time of a processor that its thread has used since then.
   public var busy: Duration
   /// The longest iteration in the last minute.
   public var longestIteration: Duration
@@ -66,10 +66,8 @@ public struct BusStatus: Hashable, Sendable {
   public var logUsed: Int
   /// Bytes that its log may use.
   public var logMax: Int
-  /// Connections of which the keeper has a copy.
+  /// Descriptors that the keeper has, or is to get; 0 without a keeper.
   public var kept: Int
-  /// Connections of which the keeper can have a copy; 0 without a keeper.
-  public var keptMax: Int
 }
 
 /// One connection, as the bus sees it.

@@ -86,7 +86,10 @@ extension ConnectionInfo {
         ("posted", .integer(posted)), ("paused", .bool(isPaused)), ("lossy", .bool(isLossy)),
         ("suspended", .bool(isSuspended)), ("heldBytes", .integer(heldBytes)),
         ("coalesced", .integer(coalesced)),
-        ("surviving", .bool(isSurviving)),
+        ("surviving", .bool(isSurviving)), ("postedBytes", .integer(postedBytes)),
+        ("delivered", .integer(delivered)), ("denied", .integer(denied)), ("refused", .integer(refused)),
+        ("asked", .integer(asked)), ("pauses", .integer(pauses)), ("pausedTime", .seconds(pausedTime)),
+        ("lossyTime", .seconds(lossyTime)),
       ])
   }
 }

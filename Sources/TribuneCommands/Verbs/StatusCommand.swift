@@ -30,16 +30,29 @@ struct StatusCommand: Command {
   }
 
   private func showBus(in context: Context) async throws(CommandError) {
-    let bus = try await context.request { connection throws(TribuneError) in try await connection.status() }
-    let rows = [
+    let (bus, names, participants, queries) = try await context.request {
+      connection throws(TribuneError) -> (
+        BusStatus, [NameStatistics], [ParticipantStatistics], [QueryInfo]
+      ) in
+      let bus = try await connection.status()
+      // A bus of version 0.1.0 has no more than that.
+      guard bus.iterations > 0 else { return (bus, [], [], []) }
+      return (
+        bus, try await connection.nameStatistics(), try await connection.participantStatistics(),
+        try await connection.queries()
+      )
+    }
+    var rows: [(label: String, value: String)] = [
       ("Address", bus.address), ("PID", String(bus.pid)), ("Software", bus.software),
       ("Uptime", bus.uptime.formatted), ("Connections", String(bus.connections)),
       ("Observations", String(bus.observations)), ("Delegates", String(bus.delegates)),
       ("Holds", String(bus.holds)),
       ("Queries", "\(bus.queries) under way, \(bus.asked) asked, \(bus.vetoed) vetoed"),
       ("Notifications", "\(bus.posted) posted, \(bus.delivered) delivered, \(bus.lost) lost"),
-      ("Refused", "\(bus.denied) by the policy"),
+      ("Refused", "\(bus.denied) by the policy, \(bus.refused) for other reasons"),
     ]
+    if bus.iterations > 0 { rows += bus.loadRows }
+    rows += Self.rows(of: names, participants, queries)
     try context.write(labelled(rows), or: bus.json)
   }
 
@@ -73,7 +86,7 @@ struct StatusCommand: Command {
       members.append(("delegates", .array(delegates.map(\.json))))
       return try context.print(.object(members))
     }
-    var rows = [
+    var rows: [(label: String, value: String)] = [
       ("Connection", connection.id), ("PID", String(connection.pid)), ("Process", connection.process),
       ("UID", String(connection.uid)), ("GID", String(connection.gid)),
       ("Unit", connection.units.description),
@@ -107,6 +120,26 @@ struct StatusCommand: Command {
     }
   }
 
+  /// How long verdicts took, who took longest, and what waits.
+  private static func rows(
+    of names: [NameStatistics], _ participants: [ParticipantStatistics], _ queries: [QueryInfo]
+  ) -> [(label: String, value: String)] {
+    var rows: [(label: String, value: String)] = []
+    var verdicts = DurationHistogram()
+    for name in names { verdicts.add(name.durations) }
+    if let text = verdicts.summary { rows.append(("Verdicts", text)) }
+    let slowest = participants.filter { $0.role == .delegate && $0.uid != nil }
+      .max { ($0.durations.quantile(0.99) ?? .zero) < ($1.durations.quantile(0.99) ?? .zero) }
+    if let slowest, let text = slowest.durations.summary {
+      rows.append(("Slowest", "\(slowest.identity): \(text)"))
+    }
+    if let oldest = queries.first(where: { $0.participants.contains(where: \.isAwaited) }) {
+      let awaited = oldest.participants.filter(\.isAwaited).map(\.identity).joined(separator: ", ")
+      rows.append(("Waiting", "\(oldest.name), for \(oldest.age.formatted), for \(awaited)"))
+    }
+    return rows
+  }
+
   /// None if the bus is of version 0.1.0.
   private static func departedConnections(
     of bus: Connection
@@ -129,7 +162,45 @@ struct StatusCommand: Command {
   }
 }
 
+extension DurationHistogram {
+  /// Its median, its 99th percentile and the longest time; nil if there were none.
+  fileprivate var summary: String? {
+    guard let median = quantile(0.5), let most = quantile(0.99) else { return nil }
+    return "median \(median.formatted), 99 % within \(most.formatted), longest \(longest.formatted)"
+  }
+}
+
+extension ParticipantStatistics {
+  /// Its label and its unit, or its user if it has neither.
+  fileprivate var identity: String {
+    [label, unit].filter { !$0.isEmpty }.joined(separator: " of ").nonEmpty ?? "user:\(uid ?? 0)"
+  }
+}
+
+extension QueryInfo.Participant {
+  /// Its label and its unit, or else its process.
+  fileprivate var identity: String {
+    [label, units.primary].filter { !$0.isEmpty }.joined(separator: " of ").nonEmpty ?? "\(process) \(pid)"
+  }
+}
+
+extension String {
+  fileprivate var nonEmpty: String? { isEmpty ? nil : self }
+}
+
 extension BusStatus {
+  fileprivate var loadRows: [(label: String, value: String)] {
+    let part = uptime > .zero ? busy / uptime : 0
+    let percent = Int((part * 1000).rounded())
+    return [
+      (
+        "Load",
+        "busy \(percent / 10).\(percent % 10) % of the time, longest iteration \(longestIteration.formatted) lately"
+      ),
+      ("Log", "\(logUsed) of \(logMax) bytes used"), ("Keeper", "\(kept.counted("descriptor"))"),
+    ]
+  }
+
   fileprivate var json: JSONValue {
     .object([
       ("address", .string(address)), ("pid", .integer(Int(pid))), ("software", .string(software)),
@@ -138,7 +209,10 @@ extension BusStatus {
       ("holds", .integer(holds)),
       ("queries", .integer(queries)), ("posted", .integer(posted)), ("delivered", .integer(delivered)),
       ("lost", .integer(lost)), ("asked", .integer(asked)), ("vetoed", .integer(vetoed)),
-      ("denied", .integer(denied)),
+      ("denied", .integer(denied)), ("refused", .integer(refused)), ("postedBytes", .integer(postedBytes)),
+      ("iterations", .integer(iterations)), ("busy", .seconds(busy)),
+      ("longestIteration", .seconds(longestIteration)), ("logUsed", .integer(logUsed)),
+      ("logMax", .integer(logMax)), ("kept", .integer(kept)),
     ])
   }
 }

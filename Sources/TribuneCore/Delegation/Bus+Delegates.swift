@@ -61,7 +61,9 @@ extension Bus {
         connection: connection.id, slot: slot, serial: serial, object: object, order: fields.order,
         failurePolicy: fields.failurePolicy,
         timeout: fields.timeout == 0 ? limits.delegateTimeout : fields.timeout, patterns: patterns,
-        protocols: fields.protocols, inbox: inbox(of: slot))
+        protocols: fields.protocols, inbox: inbox(of: slot),
+        tally: statistics.participants.tally(
+          of: ParticipantKey(.delegate, connection.peer, label: fields.label)))
       chains.insert(delegate)
       center.add(delegate)
       connections[slot].delegates[serial] = delegate

@@ -65,6 +65,7 @@ extension Bus {
     let place = queries.insert(
       consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
     queries[place].setParticipants(delegates)
+    if !fields.flags.contains(.isDryRun) { queries[place].tally = tally(ofChain: chain, frame.name) }
     if let method { queries[place].method = method }
     if !standing.isEmpty { queries[place].setStanding(standing, omittedHolds: omittedHolds) }
     queries[place].rememberedByteCount = rememberedBytes
@@ -408,6 +409,7 @@ extension Bus {
       totals.asked += 1
       if case .vetoed = conclusion { totals.vetoed += 1 }
     }
+    note(verdict, ofQueryAt: place, at: now)
     emit(
       .verdict(
         queries[place].asker.slot, queries[place].asker.serial,
@@ -432,6 +434,7 @@ extension Bus {
   /// Sends `concluded` to every attached delegate that was asked, and removes the query.
   mutating func end(_ place: Int, _ conclusion: ConclusionKind, at now: Instant) {
     let id = queries[place].id
+    if case .cancelled = conclusion { queries[place].tally?.update { $0.cancelled &+= 1 } }
     for index in queries[place].participants.indices where queries[place].participants[index].wasAsked {
       let delegate = queries[place].participants[index].delegate
       guard delegate.isAttached else { continue }

@@ -13,11 +13,18 @@ struct DelegateChains {
   private var byObject: [ExactText: [DelegateRegistration]] = [:]
   private var tree = PatternTree<DelegateRegistration>()
   private var routes: RouteCache<DelegateRegistration>
+  /// The tallies of the cached chains' names, as far as they have been looked up.
+  private var tallies: [Tally<NameCounts>?]
   private(set) var count = 0
   /// Lookups of chains that were not cached.
   private var lookup: UInt64 = 0
 
-  init(seed: UInt64) { routes = RouteCache(placeCount: 512, seed: seed) }
+  private static let placeCount = 512
+
+  init(seed: UInt64) {
+    routes = RouteCache(placeCount: Self.placeCount, seed: seed)
+    tallies = Array(repeating: nil, count: Self.placeCount)
+  }
 
   var changeCount: UInt64 { routes.generation }
 
@@ -70,7 +77,9 @@ struct DelegateChains {
       if delegate.isFound(by: lookup) { delegates.append(delegate) }
     }
     delegates.sort { $0.precedes($1) }
-    return (routes.keep(delegates, at: place, of: key, nameLength: nameLength), delegates)
+    let index = routes.keep(delegates, at: place, of: key, nameLength: nameLength)
+    tallies[index] = nil
+    return (index, delegates)
   }
 
   func actions(at chain: Int, for permissions: UInt64) -> ActionSet? {
@@ -80,6 +89,10 @@ struct DelegateChains {
   mutating func remember(_ actions: ActionSet, at chain: Int, for permissions: UInt64) {
     routes.remember(actions, at: chain, for: permissions)
   }
+
+  func tally(at chain: Int) -> Tally<NameCounts>? { tallies[chain] }
+
+  mutating func remember(_ tally: Tally<NameCounts>, at chain: Int) { tallies[chain] = tally }
 }
 
 extension [DelegateRegistration] {

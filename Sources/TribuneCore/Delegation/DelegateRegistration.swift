@@ -27,6 +27,8 @@ package final class DelegateRegistration {
 
   /// Its questions, and those of the connection's other delegates.
   let inbox: QuestionInbox
+  /// What is counted of its answers.
+  let tally: Tally<ParticipantCounts>
 
   private let open = Cell(OpenQueries())
 
@@ -51,7 +53,7 @@ package final class DelegateRegistration {
   init(
     identity: DelegateIdentity, connection: ConnectionID, slot: ConnectionSlot, serial: Serial,
     object: String, order: Int32, failurePolicy: FailurePolicy, timeout: UInt32, patterns: [Pattern],
-    protocols: [String], inbox: QuestionInbox
+    protocols: [String], inbox: QuestionInbox, tally: Tally<ParticipantCounts>
   ) {
     self.identity = identity
     self.connection = connection
@@ -65,6 +67,7 @@ package final class DelegateRegistration {
     patternTokenCount = patterns.reduce(0) { $0 + $1.tokenCount }
     self.protocols = protocols
     self.inbox = inbox
+    self.tally = tally
     rememberedLength = identity.rememberedLength
   }
 

@@ -65,6 +65,8 @@ struct Query {
   private let waitsForAll: Bool
   /// The method that it calls, if its object has a protocol.
   var method: ProtocolMethod?
+  /// What is counted of its name; nil for a dry run.
+  var tally: Tally<NameCounts>?
   let started: Instant
   /// The asker's deadline, which bounds everything.
   let deadline: Instant
@@ -158,6 +160,7 @@ struct Query {
     standing = []
     omittedHolds = 0
     method = nil
+    tally = nil
     newlySettled = []
     places = [:]
   }
@@ -264,16 +267,22 @@ struct Query {
     _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], byteCount: Int = 0,
     at now: Instant
   ) {
+    var wasWaiting = false
     switch participants[index].state {
     case .unasked: break
     case .waiting:
+      wasWaiting = true
       waitingCount -= 1
       participants[index].delegate.endWaiting(id)
       if outcome.isAnswer { endTurn(index) } else { abandonTurn(index) }
     case .settled: preconditionFailure("the outcome of a participant is final")
     }
     participants[index].state = .settled(outcome, reason: reason)
-    participants[index].elapsedNanoseconds = now.nanoseconds(since: participants[index].asked)
+    let elapsed = now.nanoseconds(since: participants[index].asked)
+    participants[index].elapsedNanoseconds = elapsed
+    if wasWaiting {
+      participants[index].delegate.tally.update { $0.note(outcome, afterNanoseconds: elapsed) }
+    }
     note(outcome, of: participants[index].delegate)
     if !value.isEmpty { participants[index].value = value }
     answerByteCount += byteCount
@@ -420,6 +429,15 @@ struct Query {
       }
     }
     return list
+  }
+
+  /// Counts all outcomes, whether the verdict lists them or not.
+  mutating func count(in counts: inout OutcomeCounts) {
+    for outcome in standing { counts.note(outcome.outcome) }
+    counts.held &+= UInt64(omittedHolds)
+    for index in participants.indices {
+      if case .settled(let outcome, _) = participants[index].state { counts.note(outcome) }
+    }
   }
 
   /// All vetoes, whether the verdict lists them or not.

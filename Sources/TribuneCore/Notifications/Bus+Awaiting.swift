@@ -88,7 +88,10 @@ extension Bus {
 
   /// The deadline of an awaited post is over.
   mutating func expire(awaitedPost number: Int, at now: Instant) {
-    for slot in awaitedPosts[number].waiting { note(number, slot, .timedOut, reason: "", at: now) }
+    for slot in awaitedPosts[number].waiting {
+      note(.timedOut, of: slot, since: awaitedPosts[number].posted, at: now)
+      note(number, slot, .timedOut, reason: "", at: now)
+    }
     conclude(number)
   }
 
@@ -107,6 +110,7 @@ extension Bus {
     _ number: Int, _ slot: ConnectionSlot, _ failure: ObserverFailure?, reason: String, at now: Instant
   ) {
     let post = awaitedPosts[number]
+    note(failure, of: slot, since: post.posted, at: now)
     if let failure { note(number, slot, failure, reason: reason, at: now) } else { post.acknowledged += 1 }
     post.waiting.remove(slot)
     connections[slot].unacknowledgedPosts.remove(number)

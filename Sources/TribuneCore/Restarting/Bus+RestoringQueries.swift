@@ -127,6 +127,7 @@ extension Bus {
     let place = queries.insert(
       query, tail: tail.slice.bytes, nameLength: tail.nameLength, objectLength: tail.objectLength)
     queries[place].restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
+    if !ask.flags.contains(.isDryRun) { queries[place].tally = statistics.names.tally(of: tail.nameText) }
     queries.setDue(queries[place].nextExpiry, at: place, &deadlines)
     let account = connections[slot].account
     for participant in participants {
@@ -149,7 +150,7 @@ extension Bus {
     countAnswers(Int(answerByteCount), to: slot)
   }
 
-  private func participant(
+  private mutating func participant(
     from reader: inout FieldReader, before deadline: Instant
   ) throws(WireError) -> Query.Participant {
     let connection = ConnectionID(rawValue: try reader.integer())
@@ -182,7 +183,7 @@ extension Bus {
   }
 
   /// The attached delegate, or a detached one in its place.
-  private func delegate(
+  private mutating func delegate(
     _ identity: DelegateIdentity, of id: ConnectionID, under serial: Serial, failing policy: FailurePolicy
   ) -> DelegateRegistration {
     if let slot = connections[id], let delegate = connections[slot].delegates[serial],
@@ -192,7 +193,9 @@ extension Bus {
     }
     let gone = DelegateRegistration(
       identity: identity, connection: id, slot: .nowhere, serial: serial, object: "", order: 0,
-      failurePolicy: policy, timeout: 0, patterns: [], protocols: [], inbox: QuestionInbox(of: .nowhere))
+      failurePolicy: policy, timeout: 0, patterns: [], protocols: [], inbox: QuestionInbox(of: .nowhere),
+      tally: statistics.participants.tally(
+        of: ParticipantKey(.delegate, identity.peer, label: identity.label)))
     gone.isAttached = false
     return gone
   }

@@ -73,7 +73,7 @@ final class BusServer: EventLoopTarget {
     recorder = Recorder(wal, keeper, core, sessions, files, context)
     sender = try Sender(recorder, files, sessions, loop, pool, context)
     let monitor = TrafficMonitor(core, sessions, sender)
-    let replier = Replier(sender, monitor, DenialLog(context))
+    let replier = Replier(sender, monitor, RefusalLog(context))
     let partials = PartialFrames(accounts)
     timeShares.heedsLog = !isStepped
     self.timeShares = timeShares
@@ -84,7 +84,7 @@ final class BusServer: EventLoopTarget {
       bus: core, sessions: sessions, recorder: recorder, sender: sender, replier: replier,
       interpreter: interpreter, acceptor: acceptor, partials: partials, quota: quota, timeShares: timeShares,
       loop: loop, keeper: keeper, context: context)
-    lister = Lister(core, sessions, interpreter, replier, keeper, context)
+    lister = Lister(core, sessions, interpreter, replier, keeper, wal, context)
     let dispatcher = FrameDispatcher(
       core, sessions, recorder, sender, monitor, replier, interpreter, lister, gatekeeper, files, quota,
       context)
@@ -124,6 +124,7 @@ final class BusServer: EventLoopTarget {
     interpreter.perform { bus.value.apply(configuration, at: context.now, log: context.log) }
     recorder.recordConfiguration()
     if modeHasChanged { acceptor.setMode(configuration.socketMode) }
+    context.readClock()
   }
 
   /// Accepts no more connections, and tells every client that the bus stops. Ends the event loop when all clients have
@@ -192,7 +193,7 @@ final class BusServer: EventLoopTarget {
   // MARK: Iterations
 
   func beginIteration() {
-    context.readClock()
+    context.noteIterationBeginning()
     timeShares.begin(at: context.now)
     if hasWork { goOn() }
   }
@@ -270,6 +271,7 @@ final class BusServer: EventLoopTarget {
       timer.schedule(context.timeouts.value.nextDue)
       if keeper.hasChanged.value { timer.schedule(keeper.endIteration()) }
     }
+    context.noteIterationEnd(mayBeLong: timeShares.hasLooked)
     iterationEnded?()
     return true
   }

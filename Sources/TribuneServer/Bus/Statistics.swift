@@ -7,4 +7,8 @@ nonisolated struct Statistics {
   var lost: UInt64 = 0
   /// Frames that the policy refused.
   var denied: UInt64 = 0
+  /// Frames that were refused for another reason.
+  var refused: UInt64 = 0
+  /// The bytes of the notifications that were posted, as frames.
+  var postedBytes: UInt64 = 0
 }

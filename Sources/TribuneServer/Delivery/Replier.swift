@@ -8,10 +8,10 @@ import TribuneWire
 final class Replier {
   private let sender: Sender
   private let monitor: TrafficMonitor
-  private let denials: DenialLog
+  private let refusals: RefusalLog
 
-  init(_ sender: Sender, _ monitor: TrafficMonitor, _ denials: DenialLog) {
-    (self.sender, self.monitor, self.denials) = (sender, monitor, denials)
+  init(_ sender: Sender, _ monitor: TrafficMonitor, _ refusals: RefusalLog) {
+    (self.sender, self.monitor, self.refusals) = (sender, monitor, refusals)
   }
 
   /// - Parameters:
@@ -32,7 +32,7 @@ final class Replier {
   }
 
   func refuse(_ session: Session, serial: Serial, _ error: WireError) {
-    if error.code == .notPermitted { denials.note(error, of: session) }
+    refusals.note(error, of: session)
     // Whoever has answered for the session is told.
     if let varlink = session.varlink, CallID(serial: serial)?.method == .takeBack {
       varlink.refusal = error

@@ -75,7 +75,9 @@ final class Router {
       }
       context.statistics.value.delivered += UInt64(run.count * deliveries)
       context.statistics.value.posted += UInt64(run.count)
-      poster.postedCount += UInt64(run.count)
+      context.statistics.value.postedBytes += UInt64(slice.count)
+      poster.traffic.posted += UInt64(run.count)
+      poster.traffic.postedBytes += UInt64(slice.count)
       if monitor.isWatched { monitor.showPosts(slice, receivers: deliveries, from: poster) }
       if first.flags.contains(.acknowledge) { answer(slice, to: poster, refusal: nil) }
     } catch {

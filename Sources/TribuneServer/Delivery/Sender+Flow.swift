@@ -54,6 +54,7 @@ extension Sender {
   /// Resumes the posters of an observer. They do not wait for one that ends or can no longer be written to.
   func endPacing(of observer: Session) {
     countPause(for: observer)
+    if observer.pacing.isLossy { observer.pacing.lossyTimes.end(at: context.now) }
     if !observer.pacing.isFlowing { observer.pacing.flow = .flowing }
     releasePosters(of: observer)
   }
@@ -67,12 +68,15 @@ extension Sender {
 
   private func pauseReading(_ session: Session) {
     session.pacing.pauseCount += 1
-    if session.pacing.pauseCount == 1 { loop.updateInterest(of: session) }
+    guard session.pacing.pauseCount == 1 else { return }
+    session.pacing.pauses.begin(at: context.now)
+    loop.updateInterest(of: session)
   }
 
   private func resumeReading(_ session: Session) {
     session.pacing.pauseCount -= 1
     guard session.pacing.pauseCount == 0 else { return }
+    session.pacing.pauses.end(at: context.now)
     // The client could not complete its partial frame while it was not read.
     session.input.partialSince = context.now
     loop.updateInterest(of: session)
@@ -98,6 +102,7 @@ extension Sender {
     countPause(for: observer)
     observer.pacing.flow = .lossy(
       lostBefore: lost ?? observer.output.queue.lostCount, isAnnounced: isAnnounced)
+    observer.pacing.lossyTimes.begin(at: context.now)
     releasePosters(of: observer)
     if context.mayLog(.losses, about: observer.peer.uid) {
       context.log.warning(

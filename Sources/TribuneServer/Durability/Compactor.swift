@@ -24,6 +24,9 @@ final class Compactor {
   /// Space kept free for the rest of a transaction, in bytes; hardly any transaction appends more.
   private static let transactionLength = 65_536
 
+  /// Which part of the log what is counted by names and participants may take, and likewise what is counted by users.
+  private static let statisticsPart = 64
+
   private let wal: WriteAheadLog
   private let bus: Cell<Bus>.Reference
   private let sessions: SessionTable
@@ -133,6 +136,12 @@ final class Compactor {
       .append(to: buffer)
     var hasSpace = wal.appendToCompaction(.counters, connection: .bus, at: now, buffer.bytes) != nil
     buffer.truncate(to: 0)
+    let lengthMax = wal.admissionLimit / Self.statisticsPart
+    bus.value.appendStatistics(to: buffer, lengthMax: lengthMax)
+    sessions.goneTraffic.value.append(to: buffer, lengthMax: lengthMax)
+    // What was counted is not worth a log without space.
+    _ = wal.appendToCompaction(.statistics, connection: .bus, at: now, buffer.bytes)
+    buffer.truncate(to: 0)
     bus.value.appendConfiguration(to: buffer)
     hasSpace =
       hasSpace && wal.appendToCompaction(.configuration, connection: .bus, at: now, buffer.bytes) != nil
@@ -153,7 +162,7 @@ final class Compactor {
     switch entry.kind {
     case .connect:
       what = .connection
-      rewriteCounts(in: entry, at: position)
+      rewriteTraffic(in: entry, at: position)
     case .frame:
       guard let frame = LoggedFrame(entry.body) else { return }
       what = frame.kind == .suspend ? .suspension : .registration(frame.serial)
@@ -163,14 +172,21 @@ final class Compactor {
       Relocation(connection: entry.connection, what: what, from: entry.position, to: position))
   }
 
-  /// Updates the posted and lost counts in a kept connect entry.
-  private func rewriteCounts(in entry: LogEntry, at position: EntryPosition) {
+  /// Updates the traffic in a kept connect entry.
+  private func rewriteTraffic(in entry: LogEntry, at position: EntryPosition) {
     guard let session = sessions[entry.connection] else { return }
-    let buffer = self.buffer
-    buffer.truncate(to: 0)
-    ConnectionFacts.append(
-      entry.body, posted: session.postedCount, lost: session.output.queue.lostCount, to: buffer)
-    wal.rewrite(entry, keptAt: position, buffer.bytes)
+    var reader = FieldReader(entry.body)
+    do throws(WireError) {
+      var facts = try ConnectionFacts(from: &reader)
+      facts.traffic = session.countedTraffic()
+      let buffer = self.buffer
+      buffer.truncate(to: 0)
+      facts.append(to: buffer)
+      wal.rewrite(entry, keptAt: position, buffer.bytes)
+    } catch {
+      preconditionFailure(
+        "the entry of connection \(entry.connection) cannot be read again: \(error.message)")
+    }
   }
 
   // MARK: Space

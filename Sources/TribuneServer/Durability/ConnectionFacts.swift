@@ -21,9 +21,11 @@ nonisolated struct ConnectionFacts {
   var wantsPosters: Bool
   /// The secret of a client that speaks Varlink (`VarlinkState`); nil for others.
   var varlinkSecret: UInt64?
-  /// The counts as of this entry, or of the last compaction that copied it.
-  var postedCount: UInt64
-  var lostCount: UInt64
+  /// As of this entry, or of the last compaction that copied it.
+  var traffic = TrafficCounts()
+  /// Whether the entry has all of it, or only what was posted and lost. That does not change, since an entry keeps its
+  /// length.
+  private var hasTraffic = true
 
   /// Bits of one byte. In the log of version 0.1.0, it has the first alone, and no subject.
   private static let acceptingFiles: UInt8 = 1
@@ -31,6 +33,8 @@ nonisolated struct ConnectionFacts {
   private static let wantingPosters: UInt8 = 4
   private static let havingSomeGroups: UInt8 = 8
   private static let speakingVarlink: UInt8 = 16
+  /// In entries of other daemons, only two counts follow.
+  private static let havingTraffic: UInt8 = 32
 
   init(from reader: inout FieldReader) throws(WireError) {
     slot = Int(try reader.integer(UInt32.self))
@@ -54,8 +58,16 @@ nonisolated struct ConnectionFacts {
       subject.unit = Subject.Unit(Subject.Unit.claimed("").number, peer.units.system)
     }
     varlinkSecret = features & Self.speakingVarlink != 0 ? try reader.integer() : nil
-    postedCount = try reader.integer(UInt64.self).countable
-    lostCount = try reader.integer(UInt64.self).countable
+    hasTraffic = features & Self.havingTraffic != 0
+    func count() throws(WireError) -> UInt64 { try reader.integer(UInt64.self).countable }
+    traffic.posted = try count()
+    traffic.lost = try count()
+    guard hasTraffic else { return }
+    traffic.postedBytes = try count()
+    traffic.delivered = try count()
+    traffic.asked = try count()
+    traffic.denied = try count()
+    traffic.refused = try count()
   }
 
   func append(to buffer: ByteBuffer) {
@@ -70,20 +82,19 @@ nonisolated struct ConnectionFacts {
       Self.havingSubject | (acceptsFiles ? Self.acceptingFiles : 0)
         | (wantsPosters ? Self.wantingPosters : 0)
         | (subject.groups.lookedUp == nil ? 0 : Self.havingSomeGroups)
-        | (varlinkSecret == nil ? 0 : Self.speakingVarlink))
+        | (varlinkSecret == nil ? 0 : Self.speakingVarlink) | (hasTraffic ? Self.havingTraffic : 0))
     buffer.append(groups: subject.groups.members)
     if let lookedUp = subject.groups.lookedUp { buffer.append(groups: lookedUp) }
     buffer.append(subject.unit.number)
     if let varlinkSecret { buffer.append(varlinkSecret) }
-    buffer.append(postedCount)
-    buffer.append(lostCount)
-  }
-
-  /// Appends the body of a connect entry, with other counts.
-  static func append(_ body: RawSpan, posted: UInt64, lost: UInt64, to buffer: ByteBuffer) {
-    buffer.append(body.extracting(droppingLast: 16))
-    buffer.append(posted)
-    buffer.append(lost)
+    buffer.append(traffic.posted)
+    buffer.append(traffic.lost)
+    guard hasTraffic else { return }
+    for count in [
+      traffic.postedBytes, traffic.delivered, traffic.asked, traffic.denied, traffic.refused,
+    ] {
+      buffer.append(count)
+    }
   }
 }
 
@@ -99,8 +110,7 @@ extension ConnectionFacts {
     acceptsFiles = session.output.acceptsFiles
     wantsPosters = session.output.wantsPosters
     varlinkSecret = session.varlink?.secret
-    postedCount = session.postedCount
-    lostCount = session.output.queue.lostCount
+    traffic = session.countedTraffic()
   }
 }
 
@@ -119,14 +129,15 @@ nonisolated struct LoggedCounters {
     bus = BusCounters(lastQuery: try next(), lastDelegate: try next(), asked: try next(), vetoed: try next())
     lastConnection = ConnectionID(rawValue: try next())
     statistics = Statistics(posted: try next(), delivered: try next(), lost: try next())
-    // Version 0.1.0 has none.
+    // Version 0.1.0 ends here.
     if !reader.isAtEnd { statistics.denied = try next() }
+    if !reader.isAtEnd { (statistics.refused, statistics.postedBytes) = (try next(), try next()) }
   }
 
   func append(to buffer: ByteBuffer) {
     for counter in [
       bus.lastQuery, bus.lastDelegate, bus.asked, bus.vetoed, lastConnection.rawValue, statistics.posted,
-      statistics.delivered, statistics.lost, statistics.denied,
+      statistics.delivered, statistics.lost, statistics.denied, statistics.refused, statistics.postedBytes,
     ] {
       buffer.append(counter)
     }

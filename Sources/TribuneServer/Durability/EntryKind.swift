@@ -41,6 +41,8 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case questionTurns = 19
   /// The client of a connection has read questions that had ended, and others have waited for that.
   case questionsRead = 20
+  /// What was counted by name, participant and user (`Bus.restoreStatistics`, `TrafficCounts`).
+  case statistics = 21
 }
 
 extension LogEntry {

@@ -54,7 +54,7 @@ struct FoundConnection {
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
     // Earlier losses that were not reported yet are reported, and counted, with those of this restart.
-    if !isHandedOver, let lost = counters.lost { facts.lostCount = UInt64(lost) }
+    if !isHandedOver, let lost = counters.lost { facts.traffic.lost = UInt64(lost) }
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {
       fate = .restarts(isNotified: false)

@@ -108,6 +108,9 @@ extension Recovery {
     case .detached: replayed.found[id]?.detachedUntil = entry.moment
     case .inFlight, .buffered: return false
     case .configuration: try bus.value.restoreConfiguration(entry.body)
+    case .statistics:
+      try bus.value.restoreStatistics(from: &reader)
+      try sessions.goneTraffic.value.restore(from: &reader)
     case .registrationEnd:
       guard let found = replayed.found[id], found.facts.isOpen else { return true }
       bus.value.endRegistration(

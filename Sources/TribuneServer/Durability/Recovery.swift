@@ -143,8 +143,8 @@ final class Recovery {
       limits: found.facts.limits, varlink: found.facts.varlinkSecret.map(VarlinkState.init),
       state: found.facts.isOpen ? .open : .awaitingHello)
     session.output.acceptsFiles = found.facts.acceptsFiles
-    session.output.queue.restore(lostCount: found.facts.lostCount)
-    session.postedCount = found.facts.postedCount
+    session.output.queue.restore(lostCount: found.facts.traffic.lost)
+    session.traffic = found.facts.traffic
     session.positions = found.positions
     // The numbers of control frames continue, so the entries in the log stay valid.
     session.output.controlCount = found.controlSent

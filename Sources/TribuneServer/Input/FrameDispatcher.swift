@@ -53,6 +53,7 @@ final class FrameDispatcher {
       }
       // The reply can be too long for one send, and listing changes nothing.
       if case .list = kind { return try lister.list(frame, for: session) }
+      session.traffic.asked += 1
     case .observe: lacksSpace = !hasSpace(forSnapshotOf: frame, session)
     default: break
     }
@@ -110,8 +111,11 @@ final class FrameDispatcher {
   ) {
     let count = bus.value.totals.acceptedPosts - before
     if isShown, count == 0 { monitor.showRefusedPost(post, slice, from: session) }
-    session.postedCount += count
+    let byteCount = count == 0 ? 0 : UInt64(slice.count)
+    session.traffic.posted += count
+    session.traffic.postedBytes += byteCount
     context.statistics.value.posted += count
+    context.statistics.value.postedBytes += byteCount
   }
 
   /// - Throws: `unknownCriticalKind`.

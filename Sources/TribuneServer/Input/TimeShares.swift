@@ -24,6 +24,8 @@ final class TimeShares {
   private var framesSinceLook = 0
   /// Whether nothing may be read before the clock is, in this iteration.
   private(set) var isTight = false
+  /// Whether the clock was read, so that an iteration that takes long is known to.
+  private(set) var hasLooked = false
 
   /// - Parameter clock: nanoseconds. Without a clock, nothing takes time.
   init(clock: (() -> UInt64)? = { SystemClock.monotonicNanoseconds }) { self.clock = clock }
@@ -34,6 +36,7 @@ final class TimeShares {
     (began, lastLook) = (now.nanoseconds, now.nanoseconds)
     current = nil
     isTight = false
+    hasLooked = false
   }
 
   /// Whether a user's next frame is handled in this iteration.
@@ -71,6 +74,7 @@ final class TimeShares {
 
   private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
     // The iteration has just begun.
+    if current != nil { hasLooked = true }
     let now = current == nil ? began : clock?() ?? lastLook
     current?.iterationTime.value.nanoseconds += now - lastLook
     lastLook = now

@@ -189,6 +189,8 @@ final class KeeperLink {
 
   func isKept(_ item: KeptItem) -> Bool { entries[item]?.progress == .kept }
 
+  /// Descriptors that the keeper has, or is to get.
+  var descriptorCount: Int { entries.count }
   var keptCount: Int { entries.values.count { $0.progress == .kept } }
 
   /// Connections that were sent and not acknowledged.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
+import TribuneLog
 import TribunePolicy
 import TribuneSystem
 import TribuneWire
@@ -15,14 +16,15 @@ final class Lister {
   private let interpreter: Interpreter
   private let replier: Replier
   private let keeper: KeeperLink
+  private let wal: WriteAheadLog
   private let started: Instant
 
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ interpreter: Interpreter, _ replier: Replier,
-    _ keeper: KeeperLink, _ context: ServerContext
+    _ keeper: KeeperLink, _ wal: WriteAheadLog, _ context: ServerContext
   ) {
     (self.bus, self.sessions, self.interpreter) = (bus, sessions, interpreter)
-    (self.replier, self.keeper, self.context) = (replier, keeper, context)
+    (self.replier, self.keeper, self.wal, self.context) = (replier, keeper, wal, context)
     started = context.now
   }
 
@@ -57,7 +59,7 @@ final class Lister {
       let visible = bus.value.visibleUsers(for: session.slot)
       switch list.subject {
       case .bus: replier.send(Entry.bus(busEntry), to: session, serial: serial)
-      case .connections, .observations, .delegates, .holds:
+      case .connections, .observations, .delegates, .holds, .users:
         session.listing = Listing(list.subject, serial: serial, connections: connections(list.connection))
         return
       case .departed:
@@ -65,6 +67,11 @@ final class Lister {
           .filter { list.connection == 0 || $0.id.rawValue == list.connection }
           .filter { visible.contains($0.peer.uid) }
         send(departed.map { .departed(entry(of: $0)) })
+      case .queries:
+        send(bus.value.queryEntries(for: session.slot, at: context.now).lazy.map { .query($0) })
+      case .names: send(bus.value.nameEntries(for: session.slot).lazy.map { .name($0) })
+      case .participants:
+        send(bus.value.participantEntries(for: session.slot).lazy.map { .participant($0) })
       case .chain:
         send(try bus.value.explain(frame, for: session.slot, at: context.now))
       case .endings:
@@ -127,9 +134,15 @@ final class Lister {
       guard session.isServed else { return true }
       if !hasTime() { return false }
     }
-    if !listing.isSorted {
-      listing.isSorted = true
-      listing.entries.sort { $0.delegateID < $1.delegateID }
+    if !listing.isComplete {
+      listing.isComplete = true
+      if case .users = listing.subject {
+        let visible = bus.value.visibleUsers(for: session.slot)
+        listing.entries = listing.users
+          .entries(with: sessions.goneTraffic.value, visible: visible).map { .user($0) }
+      } else {
+        listing.entries.sort { $0.delegateID < $1.delegateID }
+      }
     }
     while listing.sentCount < listing.entries.count {
       let part = listing.entries[listing.sentCount...].prefix(Self.partCount)
@@ -158,16 +171,20 @@ final class Lister {
       listing.entries += bus.value.holdEntries(of: id.rawValue, for: session.slot, at: context.now).lazy.map {
         .hold($0)
       }
+    case .users:
+      guard let peer = peer(of: id), bus.value.visibleUsers(for: session.slot).contains(peer.uid),
+        let traffic = sessions[id]?.countedTraffic() ?? sessions.detached(id)?.countedTraffic()
+      else { return }
+      listing.users.add(traffic, of: peer)
     default:
-      guard bus.value.visibleUsers(for: session.slot).contains(user(of: id)), let entry = entry(of: id) else {
-        return
-      }
+      guard bus.value.visibleUsers(for: session.slot).contains(peer(of: id)?.uid), let entry = entry(of: id)
+      else { return }
       send([entry], listing.serial, to: session)
     }
   }
 
-  private func user(of id: ConnectionID) -> UInt32? {
-    (sessions[id]?.peer ?? sessions.detached(id)?.peer)?.uid
+  private func peer(of id: ConnectionID) -> PeerIdentity? {
+    sessions[id]?.peer ?? sessions.detached(id)?.peer
   }
 
   private var busEntry: BusEntry {
@@ -187,6 +204,14 @@ final class Lister {
     entry.vetoed = bus.value.totals.vetoed
     entry.holds = UInt32(clamping: bus.value.holdCount)
     entry.denied = context.statistics.value.denied
+    entry.refused = context.statistics.value.refused
+    entry.postedBytes = context.statistics.value.postedBytes
+    entry.iterations = context.iterationTimes.value.count
+    entry.busy = SystemClock.threadNanoseconds / 1000
+    entry.longest = context.iterationTimes.value.longestNanoseconds(at: context.now) / 1000
+    entry.logUsed = UInt64(wal.usedLength)
+    entry.logMax = UInt64(wal.admissionLimit)
+    entry.kept = UInt32(clamping: keeper.descriptorCount)
     return entry
   }
 
@@ -202,8 +227,10 @@ final class Lister {
     if let session = sessions[id] {
       var entry = entry(id, at: session.slot, session.peer, since: session.connected)
       entry.queued = UInt64(session.output.queue.byteCount)
-      entry.lost = session.output.queue.lostCount
-      entry.posted = session.postedCount
+      entry.note(session.countedTraffic())
+      entry.pauses = session.pacing.pauses.count
+      entry.pausedTime = session.pacing.pauses.nanoseconds(at: context.now) / 1000
+      entry.lossyTime = session.pacing.lossyTimes.nanoseconds(at: context.now) / 1000
       if session.pacing.isPaused { entry.state.insert(.paused) }
       if session.pacing.isLossy { entry.state.insert(.lossy) }
       if survives(session) { entry.state.remove(.notSurviving) }
@@ -211,8 +238,7 @@ final class Lister {
     }
     return sessions.detached(id).map { session in
       var entry = entry(id, at: session.slot, session.peer, since: session.connected)
-      entry.lost = session.lostCount
-      entry.posted = session.postedCount
+      entry.note(session.countedTraffic())
       return .connection(entry)
     }
   }
@@ -222,7 +248,7 @@ final class Lister {
       id: connection.id, peer: connection.peer,
       age: connection.left.nanoseconds(since: connection.connected) / 1000,
       elapsed: context.now.nanoseconds(since: connection.left) / 1000, reason: connection.reason,
-      lost: connection.lost, posted: connection.posted)
+      lost: connection.traffic.lost, posted: connection.traffic.posted)
   }
 
   /// An entry with the core's counts for a connection; the queue's figures are zero.
@@ -237,6 +263,18 @@ final class Lister {
       queries: UInt32(clamping: counts.queries), queued: 0, lost: 0, posted: 0,
       state: buffered == nil ? .notSurviving : [.suspended, .notSurviving], buffered: UInt64(buffered ?? 0),
       coalesced: bus.value.coalescedCount(at: slot))
+  }
+}
+
+extension ConnectionEntry {
+  fileprivate nonisolated mutating func note(_ traffic: TrafficCounts) {
+    posted = traffic.posted
+    postedBytes = traffic.postedBytes
+    delivered = traffic.delivered
+    lost = traffic.lost
+    asked = traffic.asked
+    denied = traffic.denied
+    refused = traffic.refused
   }
 }
 

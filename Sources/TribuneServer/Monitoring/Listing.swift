@@ -16,7 +16,9 @@ final class Listing {
   var entries: [Entry] = []
   /// How many of these were sent.
   var sentCount = 0
-  var isSorted = false
+  var isComplete = false
+  /// What users did, for a list of that.
+  var users = UserTraffic()
 
   init(_ subject: ListSubject, serial: Serial, connections: [ConnectionID]) {
     (self.subject, self.serial, self.connections) = (subject, serial, connections)

@@ -11,8 +11,7 @@ nonisolated struct DepartedConnection {
   var left: Instant
   /// Why the bus has closed it; nil if the client has gone by itself.
   var reason: ErrorCode?
-  var lost: UInt64
-  var posted: UInt64
+  var traffic: TrafficCounts
 }
 
 /// The connections that have gone in the last minute, at most the latest `countMax`.

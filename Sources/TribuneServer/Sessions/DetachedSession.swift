@@ -13,8 +13,7 @@ final class DetachedSession {
   let slot: ConnectionSlot
   let peer: PeerIdentity
   let connected: Instant
-  let postedCount: UInt64
-  let lostCount: UInt64
+  private var traffic: TrafficCounts
   var positions: LogPositions
   /// As in `Output`.
   var queuedCount: UInt32 = 0
@@ -26,9 +25,14 @@ final class DetachedSession {
     slot = ConnectionSlot(index: found.facts.slot)
     peer = found.facts.peer
     connected = found.facts.connected
-    postedCount = found.facts.postedCount
-    lostCount = found.facts.lostCount
+    traffic = found.facts.traffic
     positions = found.positions
+  }
+
+  /// What the client has sent and received until now.
+  func countedTraffic() -> TrafficCounts {
+    traffic.noteDelivered(upTo: queuedCount)
+    return traffic
   }
 
   var token: WatchToken { .connection(id, at: slot) }

@@ -65,7 +65,8 @@ final class Session {
   let outputCell = Cell(Output())
   private let pacingCell = Cell(Pacing())
   var positions = LogPositions()
-  var postedCount: UInt64 = 0
+  /// What the client sent and received, without what it lost, which its queue has.
+  var traffic = TrafficCounts()
   /// The list that the client gets. Its further frames wait for the end.
   var listing: Listing?
   /// Whether any observer was told that this session posts.
@@ -104,6 +105,13 @@ final class Session {
 
   /// The session is closed, and its socket is the caller's from now on.
   func takeDescriptor() -> FileDescriptor? { socket.value.take() }
+
+  /// What the client has sent and received until now.
+  func countedTraffic() -> TrafficCounts {
+    traffic.noteDelivered(upTo: output.queuedCount)
+    traffic.lost = output.queue.lostCount
+    return traffic
+  }
 
   /// The state that every read uses (see `Cell`).
   var input: Input {

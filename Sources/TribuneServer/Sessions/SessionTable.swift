@@ -17,6 +17,8 @@ final class SessionTable {
   /// The id of the latest session.
   private(set) var lastID = ConnectionID.bus
   let departed = Cell(DepartedConnections())
+  /// The traffic of all connections that have gone.
+  let goneTraffic = Cell(Busiest<TrafficKey, TrafficCounts>())
   /// Sessions to dismiss with an error, or to close, when the iteration ends.
   let ending = Cell<[(session: Session, error: WireError?)]>([])
   let accounts: Accounts
@@ -100,17 +102,22 @@ final class SessionTable {
   // MARK: Connections that have gone
 
   func noteDeparture(of session: Session, because reason: ErrorCode?, at now: Instant) {
-    departed.value.note(
+    noteDeparture(
       DepartedConnection(
         id: session.id, peer: session.peer, connected: session.connected, left: now, reason: reason,
-        lost: session.output.queue.lostCount, posted: session.postedCount))
+        traffic: session.countedTraffic()))
   }
 
   func noteDeparture(of session: DetachedSession, at now: Instant) {
-    departed.value.note(
+    noteDeparture(
       DepartedConnection(
         id: session.id, peer: session.peer, connected: session.connected, left: now, reason: nil,
-        lost: session.lostCount, posted: session.postedCount))
+        traffic: session.countedTraffic()))
+  }
+
+  private func noteDeparture(_ connection: DepartedConnection) {
+    goneTraffic.value.tally(of: TrafficKey(connection.peer)).update { $0.add(connection.traffic) }
+    departed.value.note(connection)
   }
 
   // MARK: The log

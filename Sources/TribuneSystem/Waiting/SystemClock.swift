@@ -6,6 +6,9 @@ package enum SystemClock {
   /// Nanoseconds of CLOCK_MONOTONIC, the clock that Dispatch's uptime runs on.
   package static var monotonicNanoseconds: UInt64 { nanoseconds(CLOCK_MONOTONIC) }
 
+  /// Nanoseconds of a processor that the calling thread has used.
+  package static var threadNanoseconds: UInt64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
+
   /// Microseconds since 1970, UTC.
   package static var wallMicroseconds: UInt64 { nanoseconds(CLOCK_REALTIME) / 1000 }
 

@@ -95,24 +95,22 @@ package struct BusEntry: Equatable, Sendable {
   package var postedBytes: UInt64
   /// Iterations of the event loop since its start.
   package var iterations: UInt64
-  /// Microseconds that these took, without waiting.
+  /// Microseconds of a processor that its thread has used.
   package var busy: UInt64
-  /// Microseconds of the longest one in the last minute.
+  /// Microseconds of the longest one in the last minute, or up to a minute more.
   package var longest: UInt64
   /// Bytes of the log in use, and how many may be.
   package var logUsed: UInt64
   package var logMax: UInt64
-  /// Connections of which the keeper has a copy, and how many it can have; 0 without one.
+  /// Descriptors that the keeper has, or is to get.
   package var kept: UInt32
-  package var keptMax: UInt32
 
   package init(
     pid: UInt32 = 0, software: String = "", address: String = "", uptime: UInt64 = 0, connections: UInt32 = 0,
     observations: UInt32 = 0, delegates: UInt32 = 0, queries: UInt32 = 0, posted: UInt64 = 0,
     delivered: UInt64 = 0, lost: UInt64 = 0, asked: UInt64 = 0, vetoed: UInt64 = 0, holds: UInt32 = 0,
     denied: UInt64 = 0, refused: UInt64 = 0, postedBytes: UInt64 = 0, iterations: UInt64 = 0,
-    busy: UInt64 = 0, longest: UInt64 = 0, logUsed: UInt64 = 0, logMax: UInt64 = 0, kept: UInt32 = 0,
-    keptMax: UInt32 = 0
+    busy: UInt64 = 0, longest: UInt64 = 0, logUsed: UInt64 = 0, logMax: UInt64 = 0, kept: UInt32 = 0
   ) {
     self.pid = pid
     self.software = software
@@ -137,7 +135,6 @@ package struct BusEntry: Equatable, Sendable {
     self.logUsed = logUsed
     self.logMax = logMax
     self.kept = kept
-    self.keptMax = keptMax
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -173,8 +170,6 @@ package struct BusEntry: Equatable, Sendable {
     logMax = reader.isAtEnd ? 0 : try reader.integer()
     // Versions before 0.2 end here.
     kept = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    keptMax = reader.isAtEnd ? 0 : try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -201,7 +196,6 @@ package struct BusEntry: Equatable, Sendable {
     buffer.append(logUsed)
     buffer.append(logMax)
     buffer.append(kept)
-    buffer.append(keptMax)
   }
 }
 

@@ -33,12 +33,12 @@ struct FoundConnectionTests {
   func groups(_ groups: Groups) throws {
     var facts = try Self.found().facts
     facts.subject.groups = groups
-    facts.postedCount = 3
+    facts.traffic.posted = 3
     let bytes = ByteBuffer(capacity: 256)
     facts.append(to: bytes)
     var reader = FieldReader(bytes.bytes)
     let read = try ConnectionFacts(from: &reader)
-    #expect(read.subject == facts.subject && read.postedCount == 3 && reader.isAtEnd)
+    #expect(read.subject == facts.subject && read.traffic.posted == 3 && reader.isAtEnd)
   }
 
   private static let id = ConnectionID(rawValue: 7)
@@ -78,9 +78,9 @@ struct FoundConnectionTests {
     arguments: [(true, 8, 20), (false, 8, 8), (false, nil, 20)] as [(Bool, UInt32?, UInt64)])
   func lost(isHandedOver: Bool, told: UInt32?, lost: UInt64) throws {
     var found = try Self.found()
-    found.facts.lostCount = 20
+    found.facts.traffic.lost = 20
     found.judge(by: SessionCounters(connection: Self.id, lost: told), id: Self.id, isHandedOver: isHandedOver)
-    #expect(found.facts.lostCount == lost)
+    #expect(found.facts.traffic.lost == lost)
   }
 
   @Test("stays detached, and is closed, if its counter slot is damaged")

@@ -1401,16 +1401,15 @@ class BusEntry:
     posted_bytes: int = 0
     # iterations of the event loop since its start
     iterations: int = 0
-    # microseconds that these took, without waiting
+    # microseconds of a processor that its thread has used
     busy: int = 0
-    # microseconds of the longest one in the last minute
+    # microseconds of the longest one in the last minute, or up to a minute more
     longest: int = 0
     # bytes of the log in use, and how many may be
     log_used: int = 0
     log_max: int = 0
-    # connections of which the keeper has a copy, and how many it can have; 0 without one
+    # descriptors that the keeper has, or is to get
     kept: int = 0
-    kept_max: int = 0
 
     @classmethod
     def read(cls, reader: Reader) -> BusEntry:
@@ -1437,7 +1436,6 @@ class BusEntry:
         log_used = reader.u64() if reader.left else 0
         log_max = reader.u64() if reader.left else 0
         kept = reader.u32() if reader.left else 0
-        kept_max = reader.u32() if reader.left else 0
         return cls(
             pid=pid,
             software=software,
@@ -1462,7 +1460,6 @@ class BusEntry:
             log_used=log_used,
             log_max=log_max,
             kept=kept,
-            kept_max=kept_max,
         )
 
     def write(self, writer: Writer) -> None:
@@ -1489,7 +1486,6 @@ class BusEntry:
         writer.u64(self.log_used)
         writer.u64(self.log_max)
         writer.u32(self.kept)
-        writer.u32(self.kept_max)
 
 
 class ConnectionState(enum.IntFlag):

@@ -3,14 +3,20 @@
 import TribuneCore
 import TribuneWire
 
-/// Counts what the policy refuses, and logs it.
-final class DenialLog {
+/// Counts what is refused, and logs what the policy refuses.
+final class RefusalLog {
   private let context: ServerContext
 
   init(_ context: ServerContext) { self.context = context }
 
   func note(_ error: WireError, of session: Session) {
+    guard error.code == .notPermitted else {
+      context.statistics.value.refused += 1
+      session.traffic.refused += 1
+      return
+    }
     context.statistics.value.denied += 1
+    session.traffic.denied += 1
     guard context.mayLog(.denials, about: session.peer.uid) else { return }
     context.log.write(
       .notice, "did not allow \(session.peer.summary) (connection \(session.id)): \(error.message)",

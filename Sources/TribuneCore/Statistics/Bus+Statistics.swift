@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneWire
+
+/// What the bus counts of queries and their participants, and the queries under way, as lists and in the log.
+extension Bus {
+  /// What is counted.
+  struct Statistics {
+    var names = Busiest<String, NameCounts>()
+    var participants = Busiest<ParticipantKey, ParticipantCounts>()
+  }
+
+  // MARK: Counting
+
+  /// The tally of a chain's name, which the chain remembers.
+  mutating func tally(ofChain chain: Int, _ name: RawSpan) -> Tally<NameCounts> {
+    if let tally = chains.tally(at: chain) { return tally }
+    let tally = statistics.names.tally(of: String(repairing: name))
+    chains.remember(tally, at: chain)
+    return tally
+  }
+
+  mutating func note(_ verdict: Verdict, ofQueryAt place: Int, at now: Instant) {
+    guard let tally = queries[place].tally else { return }
+    tally.update { counts in
+      counts.asked &+= 1
+      if case .vetoed = verdict.verdict, !queries[place].isForValues { counts.vetoed &+= 1 }
+      if verdict.isOverridden { counts.overridden &+= 1 }
+      queries[place].count(in: &counts.outcomes)
+      counts.durations.note(nanoseconds: now.nanoseconds(since: queries[place].started))
+    }
+  }
+
+  /// Counts how an observer that is waited for has answered.
+  mutating func note(
+    _ failure: ObserverFailure?, of slot: ConnectionSlot, since posted: Instant, at now: Instant
+  ) {
+    let tally: Tally<ParticipantCounts>
+    if let known = connections[slot].observerTally {
+      tally = known
+    } else {
+      tally = statistics.participants.tally(of: ParticipantKey(.observer, connections[slot].peer))
+      connections[slot].observerTally = tally
+    }
+    tally.update { $0.note(OutcomeKind(failure), afterNanoseconds: now.nanoseconds(since: posted)) }
+  }
+
+  // MARK: Lists
+
+  /// The names that a connection may see, the busiest first, and all others together.
+  package func nameEntries(for slot: ConnectionSlot?) -> [NameEntry] {
+    let (busiest, others) = statistics.names.all
+    let visible = slot.map { visibleUsers(for: $0) } ?? .all
+    var entries: [NameEntry] = []
+    for (name, counts) in busiest where mayList(name, for: slot) { entries.append(counts.entry(named: name)) }
+    if case .all = visible, others.activity > 0 { entries.append(others.entry(named: "")) }
+    return entries
+  }
+
+  private func mayList(_ name: String, for slot: ConnectionSlot?) -> Bool {
+    mayList(Pattern(accepted: name), object: "", of: .bus, for: slot)
+  }
+
+  /// The participants that a connection may see, the busiest first, and all others together.
+  package func participantEntries(for slot: ConnectionSlot?) -> [ParticipantEntry] {
+    let (busiest, others) = statistics.participants.all
+    let visible = slot.map { visibleUsers(for: $0) } ?? .all
+    var entries = busiest.filter { visible.contains($0.key.uid) }.map { $1.entry(of: $0) }
+    if case .all = visible, others.activity > 0 { entries.append(others.entryOfOthers) }
+    return entries
+  }
+
+  /// The queries under way that a connection may see, the oldest first.
+  package func queryEntries(for slot: ConnectionSlot?, at now: Instant) -> [QueryEntry] {
+    queries.allPlaces.compactMap { place in
+      let tail = queries.tail(at: place)
+      guard
+        mayList(
+          Pattern(accepted: tail.nameText), object: tail.objectText, of: queries[place].asker.id, for: slot)
+      else { return nil }
+      return queries[place].entry(name: tail.nameText, object: tail.objectText, at: now)
+    }
+  }
+
+  // MARK: The log
+
+  /// Appends the counts, for `restoreStatistics`: of the busiest as much as there is space for.
+  package func appendStatistics(to buffer: ByteBuffer, lengthMax: Int) {
+    func append<Entry>(_ entries: [Entry], _ write: (Entry, ByteBuffer) -> Void) {
+      let end = buffer.count + lengthMax / 2
+      for entry in entries where buffer.count < end {
+        buffer.append(true)
+        buffer.appendRecord { write(entry, $0) }
+      }
+      buffer.append(false)
+    }
+    // All others together come last, and are the first to be left out.
+    append(nameEntries(for: nil)) { $0.append(to: $1) }
+    append(participantEntries(for: nil)) { $0.append(to: $1) }
+  }
+
+  /// - Throws: an error if the fields are invalid.
+  package mutating func restoreStatistics(from reader: inout FieldReader) throws(WireError) {
+    while try reader.flag() {
+      var record = try reader.record()
+      let entry = try NameEntry(from: &record)
+      let counts = try NameCounts(entry)
+      if entry.name.isEmpty {
+        statistics.names.setOthers(counts)
+      } else {
+        statistics.names.tally(of: entry.name).counts = counts
+      }
+    }
+    while try reader.flag() {
+      var record = try reader.record()
+      let entry = try ParticipantEntry(from: &record)
+      let counts = try ParticipantCounts(entry)
+      if entry.isOfOthers {
+        statistics.participants.setOthers(counts)
+      } else {
+        statistics.participants.tally(of: ParticipantKey(entry)).counts = counts
+      }
+    }
+  }
+}
+
+extension NameCounts {
+  fileprivate init(_ entry: NameEntry) throws(WireError) {
+    try entry.durations.requireBuckets()
+    self.init(
+      asked: entry.asked, vetoed: entry.vetoed, overridden: entry.overridden, cancelled: entry.cancelled,
+      outcomes: entry.outcomes, durations: entry.durations)
+  }
+
+  fileprivate func entry(named name: String) -> NameEntry {
+    NameEntry(
+      name: name, asked: asked, vetoed: vetoed, overridden: overridden, cancelled: cancelled,
+      outcomes: outcomes, durations: durations)
+  }
+}
+
+extension ParticipantCounts {
+  fileprivate init(_ entry: ParticipantEntry) throws(WireError) {
+    try entry.durations.requireBuckets()
+    self.init(outcomes: entry.outcomes, durations: entry.durations)
+  }
+
+  fileprivate func entry(of key: ParticipantKey) -> ParticipantEntry {
+    ParticipantEntry(
+      role: key.role, label: key.label, unit: key.unit, uid: key.uid, outcomes: outcomes, durations: durations
+    )
+  }
+
+  fileprivate var entryOfOthers: ParticipantEntry {
+    ParticipantEntry(
+      role: .delegate, label: "", unit: "", uid: .max, outcomes: outcomes, durations: durations)
+  }
+}
+
+extension ParticipantEntry {
+  fileprivate var isOfOthers: Bool { uid == .max }
+}
+
+extension Query {
+  fileprivate func entry(name: String, object: String, at now: Instant) -> QueryEntry {
+    QueryEntry(
+      id: id, connection: asker.id, peer: asker.peer, name: name, object: object, mode: ask.mode,
+      isDryRun: ask.flags.contains(.isDryRun), age: now.nanoseconds(since: started) / 1000,
+      remaining: deadline.nanoseconds(since: now) / 1000,
+      participants: standing.map { QueryParticipant($0) } + participants.map { $0.entry(at: now) })
+  }
+}
+
+extension QueryParticipant {
+  /// What stands against a query without being asked.
+  fileprivate init(_ standing: Outcome) {
+    self.init(
+      connection: .bus, delegate: standing.delegate, state: .settled, outcome: standing.outcome,
+      reason: standing.reason, elapsed: 0, remaining: 0)
+  }
+}
+
+extension Query.Participant {
+  fileprivate func entry(at now: Instant) -> QueryParticipant {
+    var entry = QueryParticipant(
+      connection: delegate.connection, delegate: delegate.identity, state: .unasked, outcome: .approved,
+      reason: "", elapsed: 0, remaining: 0)
+    switch state {
+    case .unasked: break
+    case .waiting(let until):
+      entry.state = wasAsked ? .asked : .queued
+      entry.elapsed = now.nanoseconds(since: asked) / 1000
+      entry.remaining = until.nanoseconds(since: now) / 1000
+    case .settled(let outcome, let reason):
+      (entry.state, entry.outcome, entry.reason) = (.settled, outcome, reason)
+      entry.elapsed = elapsedNanoseconds / 1000
+    }
+    return entry
+  }
+}

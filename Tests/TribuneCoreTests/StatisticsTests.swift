@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribunePolicy
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneCore
+
+@Suite("What the bus counts", .timeLimit(.minutes(5)))
+struct StatisticsTests {
+  let bus = BusUnderTest()
+  let (asker, one, two): (ConnectionSlot, ConnectionSlot, ConnectionSlot)
+
+  init() {
+    bus.log = []
+    asker = bus.connect()
+    (one, two) = (bus.connect(uid: 1), bus.connect(uid: 2, units: PeerUnits(system: "two.service")))
+    bus.attach(["a.*"], by: one, serial: 1, label: "first")
+    bus.attach(["a.*"], by: two, serial: 1, order: 1, label: "second")
+    _ = bus.take()
+  }
+
+  private func name(_ name: String) -> NameEntry? { bus.bus.nameEntries(for: nil).first { $0.name == name } }
+
+  private func participant(_ label: String) -> ParticipantEntry? {
+    bus.bus.participantEntries(for: nil).first { $0.label == label }
+  }
+
+  @Test("has verdicts and outcomes by name and by delegate, also in another bus", arguments: Restart.allCases)
+  func counts(_ restart: Restart) throws {
+    bus.ask("a.shouldGo", by: asker, serial: 1, mode: .all)
+    bus.advance(milliseconds: 3)
+    bus.answer(.approve, query: 1, delegate: 1, from: one)
+    bus.advance(milliseconds: 4)
+    bus.answer(.veto, "no", query: 1, delegate: 2, from: two)
+    bus.ask("a.shouldGo", by: asker, serial: 2, mode: .all, flags: .isDryRun)
+    bus.answer(.abstain, query: 2, delegate: 1, from: one)
+    _ = bus.take()
+    bus.restart(restart)
+    bus.answer(.approve, query: 2, delegate: 2, from: two)
+    bus.ask("a.shouldGo", by: asker, serial: 3)
+    bus.cancel(3, by: asker)
+    bus.hold("b", by: one, serial: 2)
+    bus.ask("b", by: asker, serial: 4)
+    _ = bus.take()
+
+    let go = try #require(name("a.shouldGo"))
+    #expect((go.asked, go.vetoed, go.overridden, go.cancelled) == (1, 1, 0, 1))
+    #expect(go.outcomes == OutcomeCounts(approved: 1, vetoed: 1))
+    #expect(go.durations.sum == 7000 && go.durations.longest == 7000 && go.durations.counts == [1])
+    #expect(Int(go.durations.first) == Durations.bucket(of: 7000))
+    #expect(name("b")?.outcomes == OutcomeCounts(held: 1))
+
+    let first = try #require(participant("first"))
+    #expect((first.role, first.uid, first.unit) == (.delegate, 1, "test.service"))
+    // A dry run counts: the delegate was asked.
+    #expect(first.outcomes == OutcomeCounts(approved: 1, abstained: 1))
+    let second = try #require(participant("second"))
+    #expect((second.uid, second.unit) == (2, "two.service"))
+    #expect(second.outcomes == OutcomeCounts(approved: 1, vetoed: 1))
+    #expect(second.durations.sum == 7000)
+  }
+
+  @Test("has delegates that do not answer, and those that go")
+  func silence() throws {
+    bus.ask("a.b", by: asker, serial: 1, mode: .all, deadline: 500)
+    bus.disconnect(two)
+    bus.advance(milliseconds: 500)
+    #expect(participant("first")?.outcomes == OutcomeCounts(timedOut: 1))
+    #expect(participant("first")?.durations.longest == 500_000)
+    #expect(participant("second")?.outcomes == OutcomeCounts(gone: 1))
+    #expect(name("a.b")?.outcomes == OutcomeCounts(timedOut: 1, gone: 1))
+  }
+
+  @Test("has overridden vetoes and values", arguments: [false, true])
+  func others(_ isForValues: Bool) throws {
+    bus.hold("a.b", by: one, serial: 2)
+    if isForValues {
+      bus.ask("a.b", by: asker, serial: 1, mode: .first)
+      bus.answer(.abstain, query: 1, delegate: 1, from: one)
+      bus.answer(.abstain, query: 1, delegate: 2, from: two)
+    } else {
+      bus.ask("a.b", by: asker, serial: 1, flags: .overrides, because: "must be")
+      bus.answer(.approve, query: 1, delegate: 1, from: one)
+      bus.answer(.approve, query: 1, delegate: 2, from: two)
+    }
+    let entry = try #require(name("a.b"))
+    // That nobody has a value is no veto.
+    #expect((entry.asked, entry.vetoed, entry.overridden) == (1, 0, isForValues ? 0 : 1))
+  }
+
+  @Test("has awaited observers: one that is done, one that failed, and one that does not answer")
+  func observers() throws {
+    for (slot, serial) in [(one, 5), (two, 5), (asker, 5)] as [(ConnectionSlot, Serial)] {
+      bus.observe("c", by: slot, serial: serial, .awaited)
+    }
+    let poster = bus.connect(uid: 9)
+    bus.post("c", by: poster, serial: 7, .awaited, deadline: 100)
+    bus.advance(milliseconds: 20)
+    bus.done(7, of: 4, by: one)
+    bus.done(7, of: 4, by: two, failed: "broken")
+    bus.advance(milliseconds: 80)
+    let observers = bus.bus.participantEntries(for: nil).filter { $0.role == .observer }
+    let byUser = Dictionary(uniqueKeysWithValues: observers.map { ($0.uid, $0.outcomes) })
+    #expect(
+      byUser == [
+        1: OutcomeCounts(answered: 1), 2: OutcomeCounts(failed: 1), 1000: OutcomeCounts(timedOut: 1),
+      ])
+  }
+
+  @Test("has the busiest names, and all others together")
+  func bound() throws {
+    let askers = 3000
+    for number in 0..<askers {
+      bus.ask("n\(number)", by: asker, serial: 1)
+      // These are asked again and again.
+      if number % 3 == 0 { for _ in 0..<5 { bus.ask("busy\(number % 90)", by: asker, serial: 1) } }
+      _ = bus.take()
+    }
+    let entries = bus.bus.nameEntries(for: nil)
+    #expect(entries.count == 1001)
+    #expect(entries.last?.name == "")
+    #expect(entries.reduce(0) { $0 + $1.asked } == UInt64(askers + askers / 3 * 5))
+    #expect(entries.prefix(30).allSatisfy { $0.name.hasPrefix("busy") })
+    #expect(entries.map(\.asked).dropLast().elementsEqual(entries.map(\.asked).dropLast().sorted(by: >)))
+  }
+
+  @Test("still counts for a name that is not among the busiest any more")
+  func folded() throws {
+    // The chain is cached, and has the tally.
+    bus.ask("a.rare", by: asker, serial: 1)
+    for number in 0..<1256 {
+      for serial in 1...2 { bus.ask("n\(number)", by: asker, serial: Serial(serial)) }
+    }
+    bus.bus.withStatistics { names in
+      let tally = names.tally(of: "late")
+      for number in 0..<1300 { names.tally(of: "m\(number)").update { $0.asked += 9 } }
+      tally.update { $0.asked += 5 }
+      #expect(names.all.others.asked >= 5)
+      #expect(tally.counts.asked == 0)
+    }
+  }
+
+  @Test("is listed for those who may know it")
+  func access() throws {
+    bus.ask("a.b", by: asker, serial: 1)
+    bus.answer(.veto, query: 1, delegate: 1, from: one)
+    bus.ask("secret", by: asker, serial: 2)
+    bus.ask("a.c", by: asker, serial: 3)
+    _ = bus.take()
+    let rules = AccessRules.policy(
+      Policy(text: ["allow list a.b user:1", "allow ask ** user:1000", "allow delegate ** user:*"]),
+      exempt: [0])
+    bus.happen { $0.apply(rules, at: bus.now) }
+    #expect(bus.bus.nameEntries(for: one).map(\.name) == ["a.b"])
+    #expect(bus.bus.participantEntries(for: one).map(\.label) == ["first"])
+    #expect(bus.bus.queryEntries(for: one, at: bus.now).isEmpty)
+    #expect(bus.bus.queryEntries(for: two, at: bus.now).isEmpty)
+    // Its own.
+    #expect(bus.bus.queryEntries(for: asker, at: bus.now).map(\.name) == ["a.c"])
+    #expect(bus.bus.nameEntries(for: asker).isEmpty)
+  }
+
+  @Test("has queries under way, and whom they wait for")
+  func queries() throws {
+    bus.hold("a.b", by: two, serial: 2)
+    bus.ask("a.b", object: "o", by: asker, serial: 1, mode: .all, deadline: 9000, flags: .isDryRun)
+    bus.advance(milliseconds: 3)
+    bus.answer(.veto, "no", query: 1, delegate: 2, from: two)
+    bus.advance(milliseconds: 5)
+    let query = try #require(bus.bus.queryEntries(for: nil, at: bus.now).first)
+    #expect((query.name, query.object, query.mode, query.isDryRun) == ("a.b", "o", .all, true))
+    #expect((query.age, query.remaining) == (8000, 8_992_000))
+    #expect(query.peer.uid == 1000)
+    #expect(query.participants.map(\.state) == [.settled, .asked, .settled])
+    #expect(query.participants.map(\.outcome) == [.held, .approved, .vetoed])
+    #expect(query.participants.map(\.elapsed) == [0, 8000, 3000])
+    #expect(query.participants.map(\.delegate.label) == ["", "first", "second"])
+    #expect(query.participants[2].reason == "no")
+    #expect(query.participants[1].remaining > 0 && query.participants[1].remaining <= 8_992_000)
+  }
+
+  @Test("is not restored from fields that no bus has written")
+  func spoilt() throws {
+    bus.ask("b", by: asker, serial: 1)
+    let buffer = ByteBuffer(capacity: 0)
+    bus.bus.appendStatistics(to: buffer, lengthMax: 1 << 16)
+    for length in 0..<buffer.count {
+      let other = BusUnderTest()
+      var reader = FieldReader(buffer.bytes.extracting(first: length))
+      #expect(throws: WireError.self) { try other.bus.restoreStatistics(from: &reader) }
+    }
+  }
+}
+
+extension Bus {
+  fileprivate mutating func withStatistics(_ body: (inout Busiest<String, NameCounts>) -> Void) {
+    body(&statistics.names)
+  }
+}
