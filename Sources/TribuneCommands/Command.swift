@@ -3,7 +3,7 @@
 /// A verb that is ready to run. Its options and the number of its operands have been checked.
 protocol Command: Sendable {
   /// The signals that the verb handles itself, through `Context.signals`. Other signals keep their effect.
-  static var signals: [Int32] { get }
+  var signals: [Int32] { get }
 
   /// - Throws: when an operand is wrong.
   init(_ invocation: Invocation) throws(CommandError)
@@ -13,7 +13,7 @@ protocol Command: Sendable {
 }
 
 extension Command {
-  static var signals: [Int32] { [] }
+  var signals: [Int32] { [] }
 }
 
 extension VerbName {

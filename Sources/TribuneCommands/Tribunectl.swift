@@ -37,11 +37,10 @@ package struct Tribunectl: Sendable {
 
   private static func prepare(_ arguments: [[UInt8]], terminal: Terminal) throws(CommandError) -> Prepared {
     let invocation = try read(arguments)
-    let type = invocation.verb.command
-    let command = try type.init(invocation)
+    let command = try invocation.verb.command.init(invocation)
     let signals: SignalWatch
     do throws(Errno) {
-      signals = try SignalWatch(type.signals)
+      signals = try SignalWatch(command.signals)
     } catch {
       throw .failure("signals cannot be waited for: \(error)")
     }

@@ -7,7 +7,7 @@ import TribuneWire
 
 /// `capture [PATTERN…]`.
 struct CaptureCommand: Command {
-  static var signals: [Int32] { SignalWatch.interrupting }
+  var signals: [Int32] { SignalWatch.interrupting }
 
   private let patterns: [String]
   private let count: Int64?

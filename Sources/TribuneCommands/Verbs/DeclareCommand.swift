@@ -6,7 +6,7 @@ import TribuneWire
 
 /// `declare OBJECT PROTOCOL`.
 struct DeclareCommand: Command {
-  static var signals: [Int32] { SignalWatch.interrupting }
+  var signals: [Int32] { SignalWatch.interrupting }
 
   private let object: String
   private let protocolName: String

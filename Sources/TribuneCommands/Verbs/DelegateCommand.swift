@@ -12,7 +12,7 @@ struct DelegateCommand: Command {
     case folder([UInt8])
   }
 
-  static var signals: [Int32] { SignalWatch.interrupting }
+  var signals: [Int32] { SignalWatch.interrupting }
 
   private let patterns: [String]
   private let object: String

@@ -5,7 +5,7 @@ import TribuneSystem
 
 /// `guard ACTION -- CMD…`.
 struct GuardCommand: Command {
-  static var signals: [Int32] { SignalWatch.relayed }
+  var signals: [Int32] { SignalWatch.relayed }
 
   private let action: String
   private let names: ActionNames

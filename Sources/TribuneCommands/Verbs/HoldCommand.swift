@@ -6,7 +6,7 @@ import TribuneWire
 
 /// `hold NAME… [-- CMD…]`.
 struct HoldCommand: Command {
-  static var signals: [Int32] { SignalWatch.relayed }
+  var signals: [Int32] { SignalWatch.relayed }
 
   private let patterns: [String]
   /// Empty for any.

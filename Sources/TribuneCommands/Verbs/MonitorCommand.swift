@@ -21,7 +21,7 @@ func monitor(
 
 /// `monitor [PATTERN…]`.
 struct MonitorCommand: Command {
-  static var signals: [Int32] { SignalWatch.interrupting }
+  var signals: [Int32] { SignalWatch.interrupting }
 
   private let patterns: [String]
 

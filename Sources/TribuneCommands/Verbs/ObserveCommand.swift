@@ -6,7 +6,7 @@ import TribuneWire
 
 /// `observe PATTERN…`.
 struct ObserveCommand: Command {
-  static var signals: [Int32] { SignalWatch.interrupting + JobControl.signals }
+  var signals: [Int32] { SignalWatch.interrupting + JobControl.signals }
 
   private let patterns: [String]
   /// Empty for any.
