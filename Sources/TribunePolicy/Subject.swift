@@ -145,7 +145,7 @@ package enum Condition: Hashable, Sendable {
   }
 
   /// Compares from left to right. After a mismatch, the last `*` takes one byte more, which suffices for any glob.
-  private static func matches(glob: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
+  package static func matches(glob: Substring.UTF8View, _ text: Substring.UTF8View) -> Bool {
     var (glob, text) = (glob, text)
     var retry: (glob: Substring.UTF8View, text: Substring.UTF8View)?
     while true {

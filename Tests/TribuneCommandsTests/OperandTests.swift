@@ -45,6 +45,12 @@ struct OperandTests {
     ),
     (["delegate", "a", "--approve", "--label="], "--label needs a text"),
     (["guard", "a.", "--", "x"], "is not a valid name"),
+    (["log", "--since=1h", "--until=2h"], "--since= must be before --until="),
+    (["log", "--until=1970-01-02", "--since=1970-01-03"], "--since= must be before --until="),
+    (["log", "--until=tomorrow"], "--until=: \"tomorrow\" is not a time such as 2h"),
+    (["log", "--until=1960-01-01"], "--until=: \"1960-01-01\" is before 1970"),
+    (["log", "--by="], "--by needs the name of a unit"),
+    (["log", "--by= "], "--by needs the name of a unit"),
   ]
 
   private static let delegationMistakes: [(line: [String], reason: String)] = [

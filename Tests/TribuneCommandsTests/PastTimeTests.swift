@@ -31,7 +31,7 @@ struct PastTimeTests {
       ("2025-12-31 01:02:03", moment(2025, 12, 31, 1, 2, 3)),
     ])
   func forms(text: String, expected: UInt64) throws {
-    #expect(try PastTime.parse(text, now: Self.now) == expected)
+    #expect(try PastTime.parse(text, of: "--since", now: Self.now) == expected)
   }
 
   @Test(
@@ -42,7 +42,7 @@ struct PastTimeTests {
       "٢٠٢٦-01-01", "1960-01-01",
     ])
   func others(text: String) {
-    #expect { _ = try PastTime.parse(text, now: Self.now) } throws: { error in
+    #expect { _ = try PastTime.parse(text, of: "--since", now: Self.now) } throws: { error in
       (error as? CommandError)?.status == ExitStatus.usage
     }
   }

@@ -9,6 +9,8 @@ import TribuneSystem
 /// and no other file knows them. The library's name ends in its ABI number, which has not changed since 2013.
 @safe struct JournalLibrary: Sendable {
   typealias Handle = OpaquePointer
+  typealias Enumeration =
+    @convention(c) (Handle, UnsafeMutablePointer<UnsafeRawPointer?>, UnsafeMutablePointer<Int>) -> CInt
 
   let open: @convention(c) (UnsafeMutablePointer<Handle?>, CInt) -> CInt
   let openDirectory: @convention(c) (UnsafeMutablePointer<Handle?>, UnsafePointer<CChar>, CInt) -> CInt
@@ -22,8 +24,9 @@ import TribuneSystem
   let usage: @convention(c) (Handle, UnsafeMutablePointer<UInt64>) -> CInt
   let setThreshold: @convention(c) (Handle, Int) -> CInt
   let restartFields: @convention(c) (Handle) -> Void
-  let nextField:
-    @convention(c) (Handle, UnsafeMutablePointer<UnsafeRawPointer?>, UnsafeMutablePointer<Int>) -> CInt
+  let nextField: Enumeration
+  let queryValues: @convention(c) (Handle, UnsafePointer<CChar>) -> CInt
+  let nextValue: Enumeration
 
   /// Loads the library, which stays loaded until the process ends.
   ///
@@ -44,6 +47,8 @@ import TribuneSystem
       unsafe self.setThreshold = unsafe try library.function("sd_journal_set_data_threshold")
       unsafe self.restartFields = unsafe try library.function("sd_journal_restart_data")
       unsafe self.nextField = unsafe try library.function("sd_journal_enumerate_available_data")
+      unsafe self.queryValues = unsafe try library.function("sd_journal_query_unique")
+      unsafe self.nextValue = unsafe try library.function("sd_journal_enumerate_available_unique")
     } catch {
       throw .failure("the library that reads the journal cannot be loaded: \(error)")
     }

@@ -76,8 +76,10 @@ import TribuneSystem
   /// Moves before the first entry of that time or later.
   func seek(to time: UInt64) throws(CommandError) { try check(unsafe library.seekTime(handle, time)) }
 
-  /// Moves after the last entry.
-  func seekToEnd() throws(CommandError) { try check(unsafe library.seekTail(handle)) }
+  /// Moves after the last entry of that time or earlier.
+  func seek(before time: UInt64) throws(CommandError) {
+    try check(unsafe time == .max ? library.seekTail(handle) : library.seekTime(handle, time))
+  }
 
   /// The next entry; nil after the last.
   func next() throws(CommandError) -> Entry? {
@@ -89,21 +91,37 @@ import TribuneSystem
     try check(unsafe library.previous(handle)) > 0 ? try entry() : nil
   }
 
+  /// Different values that a field has in the whole journal, `count` at most.
+  func values(of field: String, upTo count: Int) throws(CommandError) -> [String] {
+    try check(unsafe library.queryValues(handle, field))
+    var values: [String] = []
+    while values.count < count, let field = try unsafe piece(library.nextValue) { values.append(field.value) }
+    return values
+  }
+
   private func entry() throws(CommandError) -> Entry {
     var entry = Entry(time: 0, fields: [:])
     try check(unsafe library.time(handle, &entry.time))
-    // Without this, libsystemd cuts long values.
-    try check(unsafe library.setThreshold(handle, 0))
+    // libsystemd cuts longer values. The bus writes none.
+    try check(unsafe library.setThreshold(handle, 1 << 20))
     unsafe library.restartFields(handle)
-    var start: UnsafeRawPointer?
-    var count = 0
-    while try check(unsafe library.nextField(handle, &start, &count)) > 0 {
-      let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
-      let name = unsafe bytes.prefix { $0 != UInt8(ascii: "=") }
-      let value = unsafe String(decoding: bytes.dropFirst(name.count + 1), as: UTF8.self)
-      entry.fields[unsafe String(decoding: name, as: UTF8.self), default: []].append(value)
+    while let field = try unsafe piece(library.nextField) {
+      entry.fields[field.name, default: []].append(field.value)
     }
     return entry
+  }
+
+  /// The next field of an enumeration; nil after the last.
+  private func piece(
+    _ next: JournalLibrary.Enumeration
+  ) throws(CommandError) -> (name: String, value: String)? {
+    var start: UnsafeRawPointer?
+    var count = 0
+    guard try check(unsafe next(handle, &start, &count)) > 0 else { return nil }
+    let bytes = unsafe UnsafeRawBufferPointer(start: start, count: count)
+    let name = unsafe bytes.prefix { $0 != UInt8(ascii: "=") }
+    let value = unsafe bytes.dropFirst(name.count + 1)
+    return unsafe (String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
   }
 
   @discardableResult

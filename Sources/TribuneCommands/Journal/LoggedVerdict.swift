@@ -21,6 +21,17 @@ struct LoggedVerdict: Sendable {
   var name: String { entry["TRIBUNE_NAME"] ?? "" }
   private var verdict: String { entry["TRIBUNE_VERDICT"] ?? "" }
 
+  /// One for each veto that the entry lists.
+  var vetoers: [LoggedVetoer] {
+    let names = entry.fields["TRIBUNE_VETOED_BY"] ?? []
+    do throws(JSONText.SyntaxError) {
+      let outcomes = try JSONDocument(Array((entry["TRIBUNE_OUTCOMES"] ?? "").utf8).rawBytes).root
+      return (0..<outcomes.count).compactMap { outcomes[$0].flatMap { LoggedVetoer($0, among: names) } }
+    } catch {
+      return []
+    }
+  }
+
   var json: JSONValue {
     .object([
       ("time", .unsigned(entry.time)), ("name", .string(name)), ("object", text("TRIBUNE_OBJECT")),

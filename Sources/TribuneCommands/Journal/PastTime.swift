@@ -8,28 +8,32 @@ enum PastTime {
   /// Reads a span before now (`2h`, `-2h`, `2h ago`), `today` or `yesterday` (the first moment of the day), a time of
   /// today (`23:10`, `23:10:05`), a date (`2026-11-20`), or a date and a time with a space between.
   ///
-  /// - Parameter now: microseconds since 1970, as is the result.
+  /// - Parameters:
+  ///   - option: the option's spelling, for the message.
+  ///   - now: microseconds since 1970, as is the result.
   /// - Throws: what is wrong with the text, for people.
-  static func parse(_ text: String, now: UInt64) throws(CommandError) -> UInt64 {
+  static func parse(_ text: String, of option: String, now: UInt64) throws(CommandError) -> UInt64 {
     let words = text.split(separator: " ")
     switch words.first {
     case "now" where words.count == 1: return now
-    case "today" where words.count == 1: return try moment(text, try today(now))
+    case "today" where words.count == 1: return try moment(text, option, try today(now))
     case "yesterday" where words.count == 1:
       var day = try today(now)
       day.day -= 1
-      return try moment(text, day)
+      return try moment(text, option, day)
     default: break
     }
     if words.count == 2, let date = date(words[0]), let time = time(words[1]) {
-      return try moment(text, date.at(time))
+      return try moment(text, option, date.at(time))
     }
-    if words.count == 1, let date = date(words[0]) { return try moment(text, date) }
-    if words.count == 1, let time = time(words[0]) { return try moment(text, try today(now).at(time)) }
-    return now - min(now, try span(text))
+    if words.count == 1, let date = date(words[0]) { return try moment(text, option, date) }
+    if words.count == 1, let time = time(words[0]) {
+      return try moment(text, option, try today(now).at(time))
+    }
+    return now - min(now, try span(text, option))
   }
 
-  private static func span(_ text: String) throws(CommandError) -> UInt64 {
+  private static func span(_ text: String, _ option: String) throws(CommandError) -> UInt64 {
     var span = text
     if span.hasPrefix("-") {
       span.removeFirst()
@@ -40,7 +44,7 @@ enum PastTime {
       return UInt64(try TimeSpan(span).microseconds)
     } catch {
       throw .usage(
-        "--since=: \"\(text.terminalSafe)\" is not a time such as 2h, today, yesterday, 23:10, 2026-11-20 or "
+        "\(option)=: \"\(text.terminalSafe)\" is not a time such as 2h, today, yesterday, 23:10, 2026-11-20 or "
           + "\"2026-11-20 23:10\"")
     }
   }
@@ -77,9 +81,11 @@ enum PastTime {
     return numbers.count == parts.count ? numbers : nil
   }
 
-  private static func moment(_ text: String, _ local: LocalTime) throws(CommandError) -> UInt64 {
+  private static func moment(_ text: String, _ option: String, _ local: LocalTime) throws(CommandError)
+    -> UInt64
+  {
     guard let moment = local.microsecondsSince1970 else {
-      throw .usage("--since=: \"\(text.terminalSafe)\" is before 1970")
+      throw .usage("\(option)=: \"\(text.terminalSafe)\" is before 1970")
     }
     return moment
   }

@@ -414,12 +414,18 @@ private let allVerbs = [
       "Shows the queries under names that match NAME, which may be a pattern, with their verdicts, vetoes "
         + "and reasons, as the journal has kept them, the newest last. No bus is needed.",
       "A time is a span before now (2h), today, yesterday, or 23:10, 2026-11-20 or \"2026-11-20 23:10\", "
-        + "in local time.",
+        + "in local time. A day stands for its first moment.",
+      "UNIT is a unit of the system, in which * stands for any text and ? for one character. Processes of a user's "
+        + "service manager are in user@UID.service, or in user@UID.service/UNIT with the unit of that manager. "
+        + "Verdicts with a veto that the asker overrode are allowed: they count with --by, not with --vetoed.",
     ],
     options: [
       onlyObject,
       OptionSyntax(.since, "since", .text("TIME"), "only since this time"),
-      OptionSyntax(.lines, nil, letter: "n", .number("COUNT", 1...Int64.max), "only the last COUNT verdicts"),
+      OptionSyntax(.until, "until", .text("TIME"), "only until this time"),
+      OptionSyntax(.vetoed, "vetoed", "only vetoed ones"),
+      OptionSyntax(.by, "by", .text("UNIT"), "only those that a delegate or hold of this unit vetoed"),
+      OptionSyntax(.lines, nil, letter: "n", .number("COUNT", 0...Int64.max), "only the last COUNT verdicts"),
       OptionSyntax(.directory, "directory", .text("DIR"), "read the journal's files in DIR"),
     ]),
   VerbSyntax(

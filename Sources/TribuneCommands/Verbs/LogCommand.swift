@@ -5,79 +5,81 @@ import TribuneWire
 
 /// `log [NAME]`.
 struct LogCommand: Command {
-  /// Nil for any.
-  private let pattern: Pattern?
-  private let object: String
-  /// Microseconds since 1970.
-  private let since: UInt64?
+  private let filter: VerdictFilter
+  /// How many of the last verdicts; nil for all.
   private let count: Int?
   private let directory: String?
 
+  /// The most units that are named when none is the one that was meant.
+  private static let namedUnitsMax = 20
+
   init(_ invocation: Invocation) throws(CommandError) {
-    pattern = try Self.pattern(invocation)
-    object = try invocation.object()
-    since =
-      if let text = invocation.text(.since) {
-        try PastTime.parse(text, now: SystemClock.wallMicroseconds)
-      } else {
-        nil
-      }
+    filter = try VerdictFilter(invocation)
     count = invocation.number(.lines).map { Int(clamping: $0) }
     directory = invocation.text(.directory)
   }
 
-  private static func pattern(_ invocation: Invocation) throws(CommandError) -> Pattern? {
-    guard let text = try invocation.patterns().first else { return nil }
-    do throws(WireError) {
-      return try Pattern(text)
-    } catch {
-      throw .usage(error.message)
-    }
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    try show(in: context)
+    return ExitStatus.success
   }
 
-  func run(in context: Context) async throws(CommandError) -> Int32 {
+  private func open(in context: Context) throws(CommandError) -> JournalReader {
     let journal = try JournalReader(directory: directory)
     if let file = journal.forbidden.first, !context.isQuiet {
       context.terminal.report(
         "no permission to read some files of the journal, such as \(file.terminalSafe); members of the group "
           + "systemd-journal have it")
     }
-    for id in LoggedVerdict.messageIDs { try journal.match("MESSAGE_ID", id) }
-    if let pattern, pattern.isLiteral { try journal.match("TRIBUNE_NAME", pattern.text) }
-    // The journal has the object in its escaped form.
-    if !object.isEmpty { try journal.match("TRIBUNE_OBJECT", object.escaped) }
-    let shown = try showMatches(in: journal, context)
-    if shown == 0, context.json == .off, context.showsLegend { try context.print("No verdicts.") }
-    return ExitStatus.success
+    try filter.restrict(journal)
+    return journal
   }
 
-  /// - Returns: how many were shown.
-  private func showMatches(
-    in journal: borrowing JournalReader, _ context: Context
-  ) throws(CommandError) -> Int {
+  private func show(in context: Context) throws(CommandError) {
+    let journal = try open(in: context)
     var shown = 0
+    var next = try firstEntry(in: journal)
+    while let entry = next, entry.time <= filter.times.upperBound {
+      if let verdict = filter.verdict(in: entry) {
+        shown += 1
+        try show(verdict, in: context)
+      }
+      next = try journal.next()
+    }
+    guard shown == 0, count != 0, context.json == .off, context.showsLegend else { return }
+    try context.print("No verdicts.")
+    if filter.unit != nil { try showUnits(in: journal, context) }
+  }
+
+  private func show(_ verdict: LoggedVerdict, in context: Context) throws(CommandError) {
+    try context.write(verdict.text(in: context), or: verdict.json)
+  }
+
+  /// The first entry to read on from: the last `count` verdicts begin with it.
+  private func firstEntry(in journal: borrowing JournalReader) throws(CommandError) -> JournalReader.Entry? {
+    let times = filter.times
     if let count {
       // Reads backwards, so that only the end of a long journal is read.
-      try journal.seekToEnd()
-      var found: [LoggedVerdict] = []
-      while found.count < count, let entry = try journal.previous(), entry.time >= since ?? 0 {
-        if let verdict = match(entry) { found.append(verdict) }
+      try journal.seek(before: times.upperBound)
+      var left = count
+      while let entry = try journal.previous(), entry.time >= times.lowerBound {
+        // Only what comes after the last entry.
+        if count == 0 { return try journal.next() }
+        guard filter.verdict(in: entry) != nil else { continue }
+        left -= 1
+        if left == 0 { return entry }
       }
-      for verdict in found.reversed() { try context.write(verdict.text(in: context), or: verdict.json) }
-      return found.count
     }
-    if let since { try journal.seek(to: since) }
-    while let entry = try journal.next() {
-      guard let verdict = match(entry) else { continue }
-      try context.write(verdict.text(in: context), or: verdict.json)
-      shown += 1
-    }
-    return shown
+    try journal.seek(to: times.lowerBound)
+    return try journal.next()
   }
 
-  private func match(_ entry: JournalReader.Entry) -> LoggedVerdict? {
-    guard let verdict = LoggedVerdict(entry), NameSyntax.isName(verdict.name.utf8Bytes) else { return nil }
-    guard let pattern else { return verdict }
-    return pattern.matches(verdict.name.utf8Bytes) ? verdict : nil
+  /// Names units that can be meant: those that have vetoed, at any time and under any name.
+  private func showUnits(in journal: borrowing JournalReader, _ context: Context) throws(CommandError) {
+    let units = try journal.values(of: "TRIBUNE_VETOED_BY_SYSTEM_UNIT", upTo: Self.namedUnitsMax + 1)
+    guard !units.isEmpty else { return try context.print("The journal has no veto by a unit.") }
+    let named = units.prefix(Self.namedUnitsMax).sorted().map { "  \($0.terminalSafe)" }
+    let rest = units.count > named.count ? ["  and others"] : []
+    try context.print((["The journal has vetoes by these units:"] + named + rest).joined(separator: "\n"))
   }
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+import TribuneWire
+
+/// Which verdicts of the journal are meant.
+struct VerdictFilter: Sendable {
+  /// Nil for any.
+  private let pattern: Pattern?
+  /// Empty for any.
+  private let object: String
+  /// Microseconds since 1970.
+  let times: ClosedRange<UInt64>
+  private let wantsVetoed: Bool
+  /// A glob; nil for any.
+  let unit: String?
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    pattern = try Self.pattern(invocation)
+    object = try invocation.object()
+    times = try Self.times(invocation)
+    wantsVetoed = invocation.has(.vetoed)
+    unit = invocation.text(.by)
+    guard !invocation.isBlank(.by) else { throw .usage("--by needs the name of a unit") }
+  }
+
+  private static func pattern(_ invocation: Invocation) throws(CommandError) -> Pattern? {
+    guard let text = try invocation.patterns().first else { return nil }
+    do throws(WireError) {
+      return try Pattern(text)
+    } catch {
+      throw .usage(error.message)
+    }
+  }
+
+  private static func times(_ invocation: Invocation) throws(CommandError) -> ClosedRange<UInt64> {
+    let now = SystemClock.wallMicroseconds
+    let since = try invocation.text(.since).map { (text) throws(CommandError) in
+      try PastTime.parse(text, of: "--since", now: now)
+    }
+    let until = try invocation.text(.until).map { (text) throws(CommandError) in
+      try PastTime.parse(text, of: "--until", now: now)
+    }
+    guard since ?? 0 <= until ?? .max else { throw .usage("--since= must be before --until=") }
+    return (since ?? 0)...(until ?? .max)
+  }
+
+  /// Has the journal skip what does not pass, as far as its index can tell.
+  func restrict(_ journal: borrowing JournalReader) throws(CommandError) {
+    for id in LoggedVerdict.messageIDs { try journal.match("MESSAGE_ID", id) }
+    if let pattern, pattern.isLiteral { try journal.match("TRIBUNE_NAME", pattern.text) }
+    // The journal has the object in its escaped form.
+    if !object.isEmpty { try journal.match("TRIBUNE_OBJECT", object.escaped) }
+    if wantsVetoed { try journal.match("TRIBUNE_VERDICT", "vetoed") }
+    if let unit, !unit.contains(where: { "*?/".contains($0) }) {
+      try journal.match("TRIBUNE_VETOED_BY_SYSTEM_UNIT", unit)
+    }
+  }
+
+  /// The verdict of an entry that `restrict` has let pass; nil if it does not pass.
+  func verdict(in entry: JournalReader.Entry) -> LoggedVerdict? {
+    guard times.contains(entry.time), let verdict = LoggedVerdict(entry),
+      NameSyntax.isName(verdict.name.utf8Bytes), pattern?.matches(verdict.name.utf8Bytes) ?? true
+    else { return nil }
+    guard let unit else { return verdict }
+    return verdict.vetoers.contains { $0.isIn(unit: unit) } ? verdict : nil
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+/// The filters of `tribunectl log`, with made journals.
+@Suite("tribunectl log, by who vetoed", .timeLimit(.minutes(2)))
+struct LogSummaryTests {
+  /// 2026-01-02 03:04:05 UTC.
+  private static let start: UInt64 = 1_767_323_045_000_000
+  private static let minute: UInt64 = 60_000_000
+
+  private let journal: MadeJournal
+
+  /// One verdict a minute.
+  init() throws {
+    let verdicts = [
+      MadeJournal.verdict("host.shouldReboot", vetoedBy: ["backup.service"], microseconds: 2_000),
+      MadeJournal.verdict(
+        "host.shouldReboot", vetoedBy: ["backup.service", "update.service"], microseconds: 90_000),
+      MadeJournal.verdict("host.shouldReboot", microseconds: 3_500_000),
+      MadeJournal.verdict("window.shouldClose", vetoedBy: ["update.service"], override: "it hangs"),
+    ]
+    journal = try MadeJournal(
+      verdicts.enumerated().map { (Self.start + UInt64($0.offset) * Self.minute, $0.element) })
+  }
+
+  private func log(_ arguments: [String]) throws -> FinishedProgram {
+    try TestBus.tribunectl(
+      ["log", "--directory=\(journal.directory)"] + arguments, address: "unix:/nowhere",
+      environment: ["TZ": "UTC", "NO_COLOR": "1"])
+  }
+
+  @Test(
+    "shows the verdicts that the options select",
+    arguments: [
+      (["--vetoed"], [0, 1]), (["--by=backup.service"], [0, 1]), (["--by=update.service"], [1, 3]),
+      (["--by=*.service"], [0, 1, 3]), (["--by=update*", "--vetoed"], [1]), (["--by=backup"], []),
+      (["--until=2026-01-02 03:05:05"], [0, 1]), (["--until=2026-01-02 03:05:04"], [0]),
+      (["--until=2026-01-02 03:05:05", "-n", "1"], [1]), (["--until=2026-01-01"], []),
+      (["--since=2026-01-02 03:05:05", "--until=2026-01-02 03:05:05"], [1]),
+      (["--since=2026-01-02 03:05:05", "--until=2026-01-02 03:06:05", "-n", "9"], [1, 2]),
+      (["--by=update.service", "-n", "1"], [3]), (["-n", "0"], []),
+      (["host.**", "--by=update.service", "--since=2026-01-02", "--until=1min ago"], [1]),
+    ])
+  func selection(arguments: [String], expected: [Int]) throws {
+    let shown = try log(["--json=short"] + arguments)
+    #expect(shown.status == 0, "\(shown.errors)")
+    let times = shown.lines.map { line in line.dropFirst("{\"time\":".count).prefix { $0 != "," } }
+    #expect(times == expected.map { "\(Self.start + UInt64($0) * Self.minute)" })
+  }
+
+  @Test("names the units that have vetoed, if there is no verdict of the one that was meant")
+  func otherUnits() throws {
+    let units = "The journal has vetoes by these units:\n  backup.service\n  update.service\n"
+    try log(["--by=backup"]).expect(0, output: "No verdicts.\n" + units, errors: "")
+    try log(["--by=backup", "--no-legend"]).expect(0, output: "", errors: "")
+    let peaceful = try MadeJournal([(Self.start, MadeJournal.verdict("a.shouldB"))])
+    let shown = try TestBus.tribunectl(
+      ["log", "--by=a.service", "--directory=\(peaceful.directory)"], address: "unix:/nowhere")
+    shown.expect(0, output: "No verdicts.\nThe journal has no veto by a unit.\n", errors: "")
+  }
+}
