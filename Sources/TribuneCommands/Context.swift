@@ -130,10 +130,13 @@ struct Context: Sendable {
 
   /// Reports that a staying verb is in place: on standard error for people and scripts, and to the service manager, if
   /// there is one.
-  func reportReady(_ line: String) {
-    if !isQuiet, case .success(let address) = address {
+  ///
+  /// - Parameter usesBus: whether to say on which bus.
+  func reportReady(_ line: String, usesBus: Bool = true) {
+    if !isQuiet {
       // A user may have a bus besides the system's, and what is registered on one has no effect on the other.
-      terminal.reportLine("\(line), on \(address.description.terminalSafe)")
+      let bus = if usesBus, case .success(let address) = address { ", on \(address)" } else { "" }
+      terminal.reportLine(line + bus.terminalSafe)
     }
     do {
       try ServiceNotification.ready()

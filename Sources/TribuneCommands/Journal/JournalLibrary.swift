@@ -27,6 +27,7 @@ import TribuneSystem
   let nextField: Enumeration
   let queryValues: @convention(c) (Handle, UnsafePointer<CChar>) -> CInt
   let nextValue: Enumeration
+  let wait: @convention(c) (Handle, UInt64) -> CInt
 
   /// Loads the library, which stays loaded until the process ends.
   ///
@@ -49,6 +50,7 @@ import TribuneSystem
       unsafe self.nextField = unsafe try library.function("sd_journal_enumerate_available_data")
       unsafe self.queryValues = unsafe try library.function("sd_journal_query_unique")
       unsafe self.nextValue = unsafe try library.function("sd_journal_enumerate_available_unique")
+      unsafe self.wait = unsafe try library.function("sd_journal_wait")
     } catch {
       throw .failure("the library that reads the journal cannot be loaded: \(error)")
     }

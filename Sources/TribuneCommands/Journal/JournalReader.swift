@@ -91,6 +91,9 @@ import TribuneSystem
     try check(unsafe library.previous(handle)) > 0 ? try entry() : nil
   }
 
+  /// Waits until the journal has changed. The first call returns at once, so `next` finds what was written before.
+  func wait() throws(CommandError) { try check(unsafe library.wait(handle, .max)) }
+
   /// Different values that a field has in the whole journal, `count` at most.
   func values(of field: String, upTo count: Int) throws(CommandError) -> [String] {
     try check(unsafe library.queryValues(handle, field))

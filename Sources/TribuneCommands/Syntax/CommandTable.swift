@@ -418,6 +418,8 @@ private let allVerbs = [
       "UNIT is a unit of the system, in which * stands for any text and ? for one character. Processes of a user's "
         + "service manager are in user@UID.service, or in user@UID.service/UNIT with the unit of that manager. "
         + "Verdicts with a veto that the asker overrode are allowed: they count with --by, not with --vetoed.",
+      "With --follow, it begins with the last 10 verdicts, unless --since or -n says otherwise. It prints \"following "
+        + "the journal\" on standard error when it has printed those, and ends when it is interrupted.",
     ],
     options: [
       onlyObject,
@@ -426,6 +428,7 @@ private let allVerbs = [
       OptionSyntax(.vetoed, "vetoed", "only vetoed ones"),
       OptionSyntax(.by, "by", .text("UNIT"), "only those that a delegate or hold of this unit vetoed"),
       OptionSyntax(.lines, nil, letter: "n", .number("COUNT", 0...Int64.max), "only the last COUNT verdicts"),
+      OptionSyntax(.follow, "follow", letter: "f", "print further verdicts as they come"),
       OptionSyntax(.directory, "directory", .text("DIR"), "read the journal's files in DIR"),
     ]),
   VerbSyntax(

@@ -5,23 +5,43 @@ import TribuneWire
 
 /// `log [NAME]`.
 struct LogCommand: Command {
+  /// Without --follow, a signal ends it at once.
+  var signals: [Int32] { follows ? SignalWatch.interrupting : [] }
+
   private let filter: VerdictFilter
   /// How many of the last verdicts; nil for all.
   private let count: Int?
   private let directory: String?
+  private let follows: Bool
 
+  /// The last verdicts that --follow begins with, as journalctl(1) does.
+  private static let followedCount = 10
   /// The most units that are named when none is the one that was meant.
   private static let namedUnitsMax = 20
 
   init(_ invocation: Invocation) throws(CommandError) {
     filter = try VerdictFilter(invocation)
-    count = invocation.number(.lines).map { Int(clamping: $0) }
+    follows = invocation.has(.follow)
+    if follows, invocation.has(.until) { throw .usage("--follow and --until exclude each other") }
+    count =
+      invocation.number(.lines).map { Int(clamping: $0) }
+      ?? (follows && !invocation.has(.since) ? Self.followedCount : nil)
     directory = invocation.text(.directory)
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    try show(in: context)
-    return ExitStatus.success
+    guard follows else {
+      try show(in: context)
+      return ExitStatus.success
+    }
+    let end = await first(
+      // Waiting for the journal blocks a thread, and a journal belongs to one thread.
+      of: { () async -> CommandError in await Thread.result { follow(in: context) } },
+      { () async -> CommandError in
+        await context.signals.interruption()
+        return .ended(ExitStatus.success)
+      })
+    throw end ?? .ended(ExitStatus.success)
   }
 
   private func open(in context: Context) throws(CommandError) -> JournalReader {
@@ -72,6 +92,27 @@ struct LogCommand: Command {
     }
     try journal.seek(to: times.lowerBound)
     return try journal.next()
+  }
+
+  /// Shows verdicts until there is an error.
+  private func follow(in context: Context) -> CommandError {
+    do throws(CommandError) {
+      let journal = try open(in: context)
+      var next = try firstEntry(in: journal)
+      var isReady = false
+      while true {
+        while let entry = next {
+          if let verdict = filter.verdict(in: entry) { try show(verdict, in: context) }
+          next = try journal.next()
+        }
+        if !isReady { context.reportReady("following the journal", usesBus: false) }
+        isReady = true
+        try journal.wait()
+        next = try journal.next()
+      }
+    } catch {
+      return error
+    }
   }
 
   /// Names units that can be meant: those that have vetoed, at any time and under any name.
