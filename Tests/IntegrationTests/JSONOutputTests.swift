@@ -82,6 +82,16 @@ struct JSONOutputTests {
     }
   }
 
+  @Test("log prints the fields in the page, also in its summary")
+  func logged() throws {
+    let journal = try MadeJournal([(1, MadeJournal.verdict("a.shouldB", vetoedBy: ["a.service"]))])
+    try expect(try first(["log", "--directory=\(journal.directory)"]), isListedAs: "log")
+    let row = try first(["log", "--summary", "--directory=\(journal.directory)"])
+    try expect(row, isListedAs: "log --summary")
+    let vetoers = try #require(row["vetoedBy"] as? [[String: Any]])
+    try expect(try #require(vetoers.first), isListedAs: "each of vetoedBy")
+  }
+
   @Test("accounts prints the fields in the page")
   func accounts() throws { try expect(try first(["accounts"]), isListedAs: "accounts") }
 

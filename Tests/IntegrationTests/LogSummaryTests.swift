@@ -2,7 +2,7 @@
 
 import Testing
 
-/// The filters of `tribunectl log`, with made journals.
+/// `tribunectl log --summary` and the filters that it shares, with made journals.
 @Suite("tribunectl log, by who vetoed", .timeLimit(.minutes(2)))
 struct LogSummaryTests {
   /// 2026-01-02 03:04:05 UTC.
@@ -49,10 +49,58 @@ struct LogSummaryTests {
     #expect(times == expected.map { "\(Self.start + UInt64($0) * Self.minute)" })
   }
 
+  @Test("--summary shows who vetoed how often, and how long one waited")
+  func summary() throws {
+    try log(["--summary"]).expect(
+      0,
+      output: """
+        NAME                MEDIAN     P99  LONGEST  ASKED  ALLOWED  VETOED
+        host.shouldReboot     90ms  3.500s   3.500s      3        1       2
+          backup.service                                                  2
+          update.service                                                  1
+        window.shouldClose       -       -        -      1        1       0
+          update.service                                                  1
+
+        4 verdicts.
+
+        """, errors: "")
+  }
+
+  @Test(
+    "--summary counts what the options select",
+    arguments: [
+      ([], ["host.shouldReboot", "window.shouldClose"], 3), (["--vetoed"], ["host.shouldReboot"], 2),
+      (["--by=update.service"], ["host.shouldReboot", "window.shouldClose"], 1),
+      (["--since=2026-01-02 03:05:05", "--until=2026-01-02 03:06:05"], ["host.shouldReboot"], 2),
+      (["host.*", "-n", "1"], ["host.shouldReboot"], 1), (["a.*"], [], nil),
+    ] as [([String], [String], Int?)])
+  func selectedSummary(arguments: [String], names: [String], asked: Int?) throws {
+    let shown = try log(["--summary", "-j"] + arguments)
+    #expect(shown.status == 0)
+    let rows = try shown.lines.map { try jsonObject($0) }
+    #expect(rows.compactMap { $0["name"] as? String } == names)
+    #expect(rows.first?["asked"] as? Int == asked)
+  }
+
+  @Test("says if names were counted together")
+  func manyNames() throws {
+    try journal.append(
+      (0..<520).map { (Self.start + 9 * Self.minute, MadeJournal.verdict("a\($0).shouldB")) })
+    let shown = try log(["--summary"])
+    #expect(shown.status == 0)
+    #expect(shown.lines.last == "524 verdicts.")
+    #expect(shown.lines.dropLast().last?.hasPrefix("(other names) ") == true)
+    #expect(
+      shown.errors
+        == "tribunectl: verdicts under more than 512 names: later names are counted together; give a NAME or a time "
+        + "for fewer\n")
+  }
+
   @Test("names the units that have vetoed, if there is no verdict of the one that was meant")
   func otherUnits() throws {
     let units = "The journal has vetoes by these units:\n  backup.service\n  update.service\n"
     try log(["--by=backup"]).expect(0, output: "No verdicts.\n" + units, errors: "")
+    try log(["--by=backup", "--summary"]).expect(0, output: "No verdicts.\n" + units, errors: "")
     try log(["--by=backup", "--no-legend"]).expect(0, output: "", errors: "")
     let peaceful = try MadeJournal([(Self.start, MadeJournal.verdict("a.shouldB"))])
     let shown = try TestBus.tribunectl(

@@ -49,6 +49,7 @@ struct OperandTests {
     (["log", "--until=1970-01-02", "--since=1970-01-03"], "--since= must be before --until="),
     (["log", "--until=tomorrow"], "--until=: \"tomorrow\" is not a time such as 2h"),
     (["log", "--until=1960-01-01"], "--until=: \"1960-01-01\" is before 1970"),
+    (["log", "-f", "--summary"], "--follow and --summary exclude each other"),
     (["log", "--follow", "--until=now"], "--follow and --until exclude each other"),
     (["log", "--by="], "--by needs the name of a unit"),
     (["log", "--by= "], "--by needs the name of a unit"),

@@ -20,6 +20,11 @@ struct LoggedVerdict: Sendable {
 
   var name: String { entry["TRIBUNE_NAME"] ?? "" }
   private var verdict: String { entry["TRIBUNE_VERDICT"] ?? "" }
+  var isAllowed: Bool { verdict == "allowed" }
+  var isVetoed: Bool { verdict == "vetoed" }
+  var isOverridden: Bool { entry["TRIBUNE_OVERRIDE"] != nil }
+  /// Microseconds from the question to the verdict.
+  var elapsed: UInt64? { entry["TRIBUNE_ELAPSED_USEC"].flatMap { UInt64($0) } }
 
   /// One for each veto that the entry lists.
   var vetoers: [LoggedVetoer] {
@@ -32,15 +37,20 @@ struct LoggedVerdict: Sendable {
     }
   }
 
+  /// How many vetoes the entry does not list.
+  var unlistedVetoCount: Int {
+    max(Self.vetoesListed, entry["TRIBUNE_VETOES"].flatMap { Int($0) } ?? 0) - Self.vetoesListed
+  }
+
   var json: JSONValue {
     .object([
       ("time", .unsigned(entry.time)), ("name", .string(name)), ("object", text("TRIBUNE_OBJECT")),
       ("verdict", .string(verdict)), ("query", number("TRIBUNE_QUERY")), ("outcomes", outcomes),
       ("outcomesOmitted", .unsigned(entry["TRIBUNE_OUTCOMES_OMITTED"].flatMap { UInt64($0) } ?? 0)),
       ("unanswered", .bool(entry["TRIBUNE_UNANSWERED"] == "yes")),
-      ("overridden", .bool(entry["TRIBUNE_OVERRIDE"] != nil)),
+      ("overridden", .bool(isOverridden)),
       ("override", entry["TRIBUNE_OVERRIDE"].map { .string($0) } ?? .null), ("mode", text("TRIBUNE_MODE")),
-      ("elapsed", elapsed),
+      ("elapsed", elapsed.map { .seconds(.microseconds(Int64(clamping: $0))) } ?? .null),
       (
         "asker",
         .object([
@@ -61,10 +71,6 @@ struct LoggedVerdict: Sendable {
     entry[field].flatMap { UInt64($0) }.map { .unsigned($0) } ?? .null
   }
 
-  private var elapsed: JSONValue {
-    entry["TRIBUNE_ELAPSED_USEC"].flatMap { Int64($0) }.map { .seconds(.microseconds($0)) } ?? .null
-  }
-
   private var outcomes: JSONValue {
     do throws(JSONText.SyntaxError) {
       return .text(try JSONText(Array((entry["TRIBUNE_OUTCOMES"] ?? "").utf8)))
@@ -75,7 +81,6 @@ struct LoggedVerdict: Sendable {
 
   /// The verdict on one line, then a line for each veto.
   func text(in context: Context) -> String {
-    let isAllowed = verdict == "allowed"
     let time = LocalTime(microsecondsSince1970: entry.time)
     var head = context.styled(time.map { "\($0.date) \($0.timeOfDay)" } ?? "?", .faint) + "  "
     head += context.styled(verdict.terminalSafe, isAllowed ? .green : .red) + ": " + name.terminalSafe
@@ -94,15 +99,13 @@ struct LoggedVerdict: Sendable {
     }
     let vetoes = entry.fields["TRIBUNE_VETO"] ?? []
     lines += vetoes.map { "  " + $0.terminalSafe }
-    if let count = entry["TRIBUNE_VETOES"].flatMap({ Int($0) }), count > LoggedVerdict.vetoesListed {
-      lines.append("  and \(count - LoggedVerdict.vetoesListed) more")
-    }
+    if unlistedVetoCount > 0 { lines.append("  and \(unlistedVetoCount) more") }
     return lines.map { $0 + "\n" }.joined()
   }
 
   /// Whoever wrote the entry, if it is neither the system's bus nor root nor the user who reads it: it may be a bus of that
   /// user, or whatever that user likes.
-  private var otherWriter: String? {
+  var otherWriter: String? {
     if entry["_SYSTEMD_UNIT"] == "tribuned.service" { return nil }
     guard let uid = entry["_UID"].flatMap({ UInt32($0) }) else { return "an unknown user" }
     return ThisProcess.isPrivileged(uid) ? nil : "user \(uid)"

@@ -41,4 +41,22 @@ enum LoggedVetoer: Hashable, Sendable {
       Condition.matches(glob: glob.utf8[...], $0.utf8)
     }
   }
+
+  /// A label has quotation marks, so that none can pass for a unit.
+  var text: String {
+    switch self {
+    case .unit(let units): units
+    case .label(let label): "\"\(label)\""
+    }
+  }
+
+  /// - Parameter count: how often it vetoed.
+  func json(_ count: Int) -> JSONValue {
+    let (unit, label) =
+      switch self {
+      case .unit(let units): (units, "")
+      case .label(let label): ("", label)
+      }
+    return .object([("unit", .string(unit)), ("label", .string(label)), ("count", .integer(count))])
+  }
 }

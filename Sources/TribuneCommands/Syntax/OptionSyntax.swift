@@ -10,7 +10,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
   case vetoExitCode, waitUntilAllowed, override, dryRun, collect, why, expires, action, pid, status,
     delegateID, definitions
-  case since, until, vetoed, by, lines, follow
+  case since, until, vetoed, by, lines, follow, summary
   case `as`, connection
   case set, conforms
   case retain, coalesce, style, wait, immediately, retained, suspension, awaited

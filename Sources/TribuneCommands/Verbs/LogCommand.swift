@@ -13,6 +13,7 @@ struct LogCommand: Command {
   private let count: Int?
   private let directory: String?
   private let follows: Bool
+  private let summarizes: Bool
 
   /// The last verdicts that --follow begins with, as journalctl(1) does.
   private static let followedCount = 10
@@ -22,7 +23,11 @@ struct LogCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {
     filter = try VerdictFilter(invocation)
     follows = invocation.has(.follow)
-    if follows, invocation.has(.until) { throw .usage("--follow and --until exclude each other") }
+    summarizes = invocation.has(.summary)
+    for (option, spelling) in [(.summary, "--summary"), (.until, "--until")] as [(Option, String)]
+    where follows && invocation.has(option) {
+      throw .usage("--follow and \(spelling) exclude each other")
+    }
     count =
       invocation.number(.lines).map { Int(clamping: $0) }
       ?? (follows && !invocation.has(.since) ? Self.followedCount : nil)
@@ -57,17 +62,20 @@ struct LogCommand: Command {
 
   private func show(in context: Context) throws(CommandError) {
     let journal = try open(in: context)
+    var summary = VerdictSummary()
     var shown = 0
     var next = try firstEntry(in: journal)
     while let entry = next, entry.time <= filter.times.upperBound {
       if let verdict = filter.verdict(in: entry) {
         shown += 1
-        try show(verdict, in: context)
+        if summarizes { summary.add(verdict) } else { try show(verdict, in: context) }
       }
       next = try journal.next()
     }
+    if summarizes { try summary.show(in: context) }
+    // An empty summary says so itself.
     guard shown == 0, count != 0, context.json == .off, context.showsLegend else { return }
-    try context.print("No verdicts.")
+    if !summarizes { try context.print("No verdicts.") }
     if filter.unit != nil { try showUnits(in: journal, context) }
   }
 
