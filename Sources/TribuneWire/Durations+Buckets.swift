@@ -34,8 +34,9 @@ extension Durations {
     }
   }
 
-  @inline(__always) package mutating func note(nanoseconds: UInt64) {
-    let microseconds = nanoseconds / 1000
+  @inline(__always) package mutating func note(nanoseconds: UInt64) { note(microseconds: nanoseconds / 1000) }
+
+  @inline(__always) package mutating func note(microseconds: UInt64) {
     sum &+= microseconds
     if microseconds > longest { longest = microseconds }
     let bucket = Self.bucket(of: microseconds)

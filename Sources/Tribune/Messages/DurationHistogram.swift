@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneWire
 
 /// How long something took, each time: what the bus has counted since it started, and over its restarts.
 ///
@@ -52,16 +52,16 @@ public struct DurationHistogram: Hashable, Sendable {
     guard count > 0 else { return nil }
     let rank = max(1, Int((Double(count) * min(max(part, 0), 1)).rounded(.up)))
     var counted = 0
-    for bucket in buckets {
+    for bucket in buckets.dropLast() {
       counted += bucket.count
-      if counted >= rank { return min((bucket.lowerBound + bucket.upperBound) / 2, longest) }
+      if counted >= rank { return (bucket.lowerBound + bucket.upperBound) / 2 }
     }
     return longest
   }
 }
 
 extension DurationHistogram {
-  init(_ durations: Durations) {
+  package init(_ durations: Durations) {
     let buckets = durations.counts.enumerated().compactMap { index, count -> Bucket? in
       let bucket = Int(durations.first) + index
       guard count > 0, bucket < Durations.bucketCount else { return nil }

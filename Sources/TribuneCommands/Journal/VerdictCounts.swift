@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tribune
 import TribuneJSON
 import TribuneWire
 
@@ -16,7 +17,7 @@ struct VerdictCounts {
   private var vetoers: [LoggedVetoer: Int] = [:]
   /// Vetoes by others than the vetoers.
   private(set) var otherVetoes = 0
-  private(set) var waits = SpanCounts()
+  private var waits = Durations()
 
   /// A vetoer counts once a verdict, however many of its delegates and holds vetoed.
   mutating func add(_ verdict: LoggedVerdict) {
@@ -24,7 +25,7 @@ struct VerdictCounts {
     if verdict.isAllowed { allowed += 1 }
     if verdict.isVetoed { vetoed += 1 }
     if verdict.isOverridden { overridden += 1 }
-    if let elapsed = verdict.elapsed { waits.add(elapsed) }
+    if let elapsed = verdict.elapsed { waits.note(microseconds: elapsed) }
     for vetoer in Set(verdict.vetoers) {
       if vetoers[vetoer] == nil, vetoers.count >= Self.vetoersMax {
         otherVetoes = otherVetoes.saturatingAdding(1)
@@ -41,8 +42,11 @@ struct VerdictCounts {
       .sorted { ($1.count, $0.vetoer.text) < ($0.count, $1.vetoer.text) }
   }
 
-  /// The median of the waits, their 99th percentile and the longest, in microseconds.
-  var spans: [UInt64?] { [waits.percentile(50), waits.percentile(99), waits.longest] }
+  /// The median of the waits, their 99th percentile and the longest; nil if there were none.
+  var spans: [Duration?] {
+    let waits = DurationHistogram(waits)
+    return [waits.quantile(0.5), waits.quantile(0.99), waits.quantile(1)]
+  }
 
   var members: [(name: String, value: JSONValue)] {
     [
@@ -51,7 +55,7 @@ struct VerdictCounts {
       ("vetoedBy", .array(busiest.map { $0.vetoer.json($0.count) })), ("otherVetoes", .integer(otherVetoes)),
     ]
       + zip(["median", "p99", "longest"], spans).map { name, span in
-        (name, span.map { .seconds(.microseconds(Int64(clamping: $0))) } ?? .null)
+        (name, span.map { .seconds($0) } ?? .null)
       }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tribune
 import TribuneJSON
 import TribuneWire
 
@@ -64,9 +65,7 @@ struct VerdictSummary {
     ])
     for (key, counts) in rows {
       let name = (key.name ?? "(other names)") + (key.writer.map { " (\($0))" } ?? "")
-      let spans = counts.spans.map { span in
-        span.map { TimeSpan(microseconds: Int64(clamping: $0)).description } ?? ""
-      }
+      let spans = counts.spans.map { $0?.formatted ?? "" }
       table.append(
         [name] + spans + [counts.asked, counts.allowed, counts.vetoed].map { "\($0)" },
         styles: key.writer == nil ? [:] : ["NAME": .yellow])
