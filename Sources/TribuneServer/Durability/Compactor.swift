@@ -175,13 +175,10 @@ final class Compactor {
   /// Updates the traffic in a kept connect entry.
   private func rewriteTraffic(in entry: LogEntry, at position: EntryPosition) {
     guard let session = sessions[entry.connection] else { return }
-    var reader = FieldReader(entry.body)
+    let buffer = self.buffer
+    buffer.truncate(to: 0)
     do throws(WireError) {
-      var facts = try ConnectionFacts(from: &reader)
-      facts.traffic = session.countedTraffic()
-      let buffer = self.buffer
-      buffer.truncate(to: 0)
-      facts.append(to: buffer)
+      try ConnectionFacts.append(entry.body, session.countedTraffic(), to: buffer)
       wal.rewrite(entry, keptAt: position, buffer.bytes)
     } catch {
       preconditionFailure(

@@ -87,14 +87,26 @@ nonisolated struct ConnectionFacts {
     if let lookedUp = subject.groups.lookedUp { buffer.append(groups: lookedUp) }
     buffer.append(subject.unit.number)
     if let varlinkSecret { buffer.append(varlinkSecret) }
-    buffer.append(traffic.posted)
-    buffer.append(traffic.lost)
-    guard hasTraffic else { return }
-    for count in [
-      traffic.postedBytes, traffic.delivered, traffic.asked, traffic.denied, traffic.refused,
-    ] {
-      buffer.append(count)
-    }
+    for count in traffic.logged(inAll: hasTraffic) { buffer.append(count) }
+  }
+
+  /// Appends the body of a connect entry, which can be another version's, with other traffic.
+  ///
+  /// - Throws: an error if it is not the body of such an entry.
+  static func append(_ body: RawSpan, _ traffic: TrafficCounts, to buffer: ByteBuffer) throws(WireError) {
+    var reader = FieldReader(body)
+    let counts = traffic.logged(inAll: try ConnectionFacts(from: &reader).hasTraffic)
+    buffer.append(body.extracting(droppingLast: counts.count * MemoryLayout<UInt64>.size))
+    for count in counts { buffer.append(count) }
+  }
+}
+
+nonisolated extension TrafficCounts {
+  /// The counts in the order of a connect entry.
+  ///
+  /// - Parameter inAll: whether the entry has more than what was posted and lost.
+  fileprivate func logged(inAll: Bool) -> [UInt64] {
+    [posted, lost] + (inAll ? [postedBytes, delivered, asked, denied, refused] : [])
   }
 }
 

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneWire
 
 /// What a connection, or all of a user's connections in a unit, sent and received.
-nonisolated struct TrafficCounts: Counts {
+nonisolated struct TrafficCounts: Counts, Equatable {
   var posted: UInt64 = 0
   /// The bytes of these notifications, as frames.
   var postedBytes: UInt64 = 0
