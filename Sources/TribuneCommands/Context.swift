@@ -99,7 +99,9 @@ struct Context: Sendable {
     if showsLegend { try print((shown.isEmpty ? "" : "\n") + legend) }
   }
 
-  func text(of table: Table) -> String { table.text(hasHeader: showsLegend, isColoured: terminal.isColoured) }
+  func text(of table: Table) -> String {
+    table.text(hasHeader: showsLegend, isColoured: terminal.isColoured, limit: terminal.columns)
+  }
 
   /// Writes at once, so that the reader of a pipe gets each notification as it arrives.
   func write(_ text: String) throws(CommandError) { try write(bytes: Array(text.utf8)) }
@@ -126,6 +128,18 @@ struct Context: Sendable {
 
   func styled(_ text: String, _ style: Style) -> String {
     style.apply(to: text, isColoured: terminal.isColoured)
+  }
+
+  /// A line of parts, cut to the width of the terminal.
+  func line(_ parts: [(text: String, style: Style)]) -> String {
+    var left = terminal.columns ?? .max
+    var line = ""
+    for (text, style) in parts where left > 0 {
+      let cut = text.cut(toColumns: left)
+      line += styled(cut, style)
+      left = cut == text ? left - cut.columnCount : 0
+    }
+    return line
   }
 
   /// Reports that a staying verb is in place: on standard error for people and scripts, and to the service manager, if

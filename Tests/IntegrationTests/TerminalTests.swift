@@ -86,6 +86,27 @@ struct TerminalTests {
     for option in ["--approve", "--veto", "--exec"] { #expect(result.errors.contains(option)) }
   }
 
+  /// A text that does not fit a line twice.
+  private static let long = (0..<10).map { "name\($0)" }.joined(separator: ".")
+
+  @Test(
+    "tables fit the terminal, and are whole in a pipe",
+    arguments: [
+      ["list"], ["list", "--retained"], ["holds"], ["explain", "a.shouldB", "--object=\(long)/\(long)"],
+      ["accounts"], ["status", ":1"],
+    ])
+  func tables(arguments: [String]) throws {
+    let long = Self.long
+    let object = "--object=\(long)/\(long)"
+    try bus.staying("delegate", "a.shouldB", long, "--veto=no", "--label=\(long)", object)
+    try bus.staying("hold", "a.**", "--why=\(long) \(long)", object)
+    #expect(try bus.tribunectl("post", long, "\"\(long)\"", "--retain", object).status == 0)
+    let lines = try bus.terminal(arguments).rest().split(separator: "\r\n")
+    #expect(lines.count > 1)
+    for line in lines { #expect(line.count <= 80, "\(line)") }
+    #expect(try !TestBus.tribunectl(arguments, address: bus.address).output.contains("…"))
+  }
+
   // MARK: The display of who is waited for
 
   /// A delegate that defers, and approves when the stream is finished.

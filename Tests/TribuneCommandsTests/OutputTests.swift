@@ -41,6 +41,41 @@ struct OutputTests {
   }
 
   @Test(
+    "in a narrow terminal, the widest texts are cut, then columns go by rank; numbers stay whole",
+    arguments: [
+      (nil, "a.very.long.name.of.it  100  unit/a.service   1,0  22"),
+      (53, "a.very.long.name.o…  100  unit/a.service   1,0  22"),
+      (46, "a.very.long.…  100  unit/a.servi…   1,0  22"),
+      (43, "a.very.long.nam…  100  unit/a.service   1,0"),
+      (36, "a.very.long.na…  100  unit/a.service"),
+      (5, "a.very.long…  100  unit/a.serv…"),
+    ] as [(Int?, String)])
+  func narrowTable(limit: Int?, expected: String) {
+    var table = Table(["NAME", .number("ID"), "WHERE", .number("LESS", rank: 1), .text("LEAST", rank: 2)])
+    table.append(["a.very.long.name.of.it", "100", "unit/a.service", "1,0", "22"])
+    let lines = table.text(hasHeader: true, isColoured: false, limit: limit).split(separator: "\n")
+    #expect(lines.last ?? "" == expected)
+    #expect(lines.count == 2 && lines.allSatisfy { $0.count <= max(limit ?? 80, 31) })
+  }
+
+  @Test("text is cut where its columns end, and characters that may be wide count as two")
+  func cut() {
+    #expect("abcdef".cut(toColumns: 6) == "abcdef" && "abcdef".cut(toColumns: 5) == "abcd…")
+    #expect("日本語".cut(toColumns: 6) == "日本語" && "日本語".cut(toColumns: 5) == "日本…")
+    #expect("日本語".cut(toColumns: 4) == "日…" && "a".cut(toColumns: 0) == "")
+  }
+
+  @Test(
+    "a line of parts ends with the terminal",
+    arguments: [(nil, "ab cdef gh"), (10, "ab cdef gh"), (9, "ab cdef …"), (6, "ab cd…"), (2, "ab")]
+      as [(Int?, String)])
+  func line(columns: Int?, expected: String) throws {
+    let terminal = Terminal(isTerminal: columns != nil, columns: columns, isColoured: false)
+    let context = try Context(try parsed(["list"]), terminal: terminal, signals: try SignalWatch([]))
+    #expect(context.line([("ab", .plain), (" cdef", .bold), (" gh", .faint)]) == expected)
+  }
+
+  @Test(
     "colours are used if the terminal has them and nobody refuses them",
     arguments: [
       (["TERM": "xterm"], true), (["TERM": "dumb"], false), ([:], false),

@@ -79,21 +79,23 @@ struct LoggedVerdict: Sendable {
     }
   }
 
-  /// The verdict on one line, then a line for each veto.
+  /// The verdict on one line, which a terminal may cut, then a line for each veto.
   func text(in context: Context) -> String {
     let time = LocalTime(microsecondsSince1970: entry.time)
-    var head = context.styled(time.map { "\($0.date) \($0.timeOfDay)" } ?? "?", .faint) + "  "
-    head += context.styled(verdict.terminalSafe, isAllowed ? .green : .red) + ": " + name.terminalSafe
-    if let object = entry["TRIBUNE_OBJECT"] { head += " " + object.terminalSafe }
-    if entry["TRIBUNE_UNANSWERED"] == "yes" { head += " (no delegate approved or vetoed)" }
+    var subject = ": " + name.terminalSafe
+    if let object = entry["TRIBUNE_OBJECT"] { subject += " " + object.terminalSafe }
+    if entry["TRIBUNE_UNANSWERED"] == "yes" { subject += " (no delegate approved or vetoed)" }
     var asker = [entry["TRIBUNE_ASKER_PROCESS"] ?? "", "pid \(entry["TRIBUNE_ASKER_PID"] ?? "?")"]
     asker.append(entry["TRIBUNE_ASKER_UNIT"] ?? "")
     asker.append(entry["TRIBUNE_ASKER_USER_UNIT"] ?? "")
-    head += context.styled(
-      "  asked by \(asker.filter { !$0.isEmpty }.joined(separator: ", ").terminalSafe)", .faint)
-    if let writer = otherWriter { head += context.styled("  written by \(writer)", .yellow) }
-
-    var lines = [head]
+    var lines = [
+      context.line([
+        (time.map { "\($0.date) \($0.timeOfDay)" } ?? "?", .faint), ("  ", .plain),
+        (verdict.terminalSafe, verdict == "allowed" ? .green : .red), (subject, .plain),
+        ("  asked by \(asker.filter { !$0.isEmpty }.joined(separator: ", ").terminalSafe)", .faint),
+      ])
+    ]
+    if let writer = otherWriter { lines.append("  " + context.styled("written by \(writer)", .yellow)) }
     if let reason = entry["TRIBUNE_OVERRIDE"] {
       lines.append("  " + context.styled("overridden", .yellow) + ": " + reason.terminalSafe)
     }

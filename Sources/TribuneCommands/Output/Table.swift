@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A table whose columns are as wide as their widest cells.
+/// A table whose columns are as wide as their widest cells, or narrower if the terminal is.
 struct Table: Sendable {
   struct Column: Sendable {
     var title: String
     var isNumeric = false
     var style = Style.plain
+    /// Columns with a rank are left out where there is no space for them, the highest first.
+    var rank = 0
 
-    static func number(_ title: String) -> Column { Column(title: title, isNumeric: true) }
+    static func number(_ title: String, rank: Int = 0) -> Column {
+      Column(title: title, isNumeric: true, rank: rank)
+    }
+
+    static func text(_ title: String, rank: Int = 0) -> Column { Column(title: title, rank: rank) }
+
+    /// The narrowest that a column with cells of this width is made. A number is never cut.
+    fileprivate func leastWidth(of width: Int) -> Int {
+      isNumeric ? width : min(width, max(title.columnCount, Self.cutWidth))
+    }
+
+    /// Cut cells keep this many columns, or those of the title.
+    private static let cutWidth = 12
   }
+
+  private static let gap = 2
 
   private struct Cell: Sendable {
     var text: String
@@ -32,26 +48,55 @@ struct Table: Sendable {
   }
 
   /// The table's lines, each with its line feed; none without a row.
-  func text(hasHeader: Bool, isColoured: Bool) -> String {
+  ///
+  /// - Parameter limit: the columns of the terminal. Longer texts are cut, and columns of a rank left out. Nil for no limit.
+  func text(hasHeader: Bool, isColoured: Bool, limit: Int? = nil) -> String {
     if rows.isEmpty { return "" }
     let header = columns.map { Cell(text: $0.title, style: .underlined) }
     let all = (hasHeader ? [header] : []) + rows
+    let layout = layout(of: all, limit: limit)
     var text = ""
-    let widths = columns.indices.map { index in all.map { $0[index].text.unicodeScalars.count }.max() ?? 0 }
     for row in all {
-      for (index, cell) in row.enumerated() {
-        let isLast = index == row.count - 1
-        let padding = String(repeating: " ", count: widths[index] - cell.text.unicodeScalars.count)
-        let shown = cell.style.apply(to: cell.text, isColoured: isColoured)
-        if columns[index].isNumeric {
+      for (place, column) in layout.enumerated() {
+        let cell = row[column.index]
+        let isLast = place == layout.count - 1
+        let cut = cell.text.cut(toColumns: column.width)
+        let padding = String(repeating: " ", count: column.width - cut.columnCount)
+        let shown = cell.style.apply(to: cut, isColoured: isColoured)
+        if columns[column.index].isNumeric {
           text += padding + shown
         } else {
           text += shown + (isLast ? "" : padding)
         }
-        text += isLast ? "\n" : "  "
+        text += isLast ? "\n" : String(repeating: " ", count: Self.gap)
       }
     }
     return text
+  }
+
+  /// The columns to show, and their widths.
+  private func layout(of cells: [[Cell]], limit: Int?) -> [(index: Int, width: Int)] {
+    var layout = columns.indices.map { index in
+      (index: index, width: cells.map { $0[index].text.columnCount }.max() ?? 0)
+    }
+    guard let limit else { return layout }
+    func space() -> Int { limit - Self.gap * (layout.count - 1) }
+    while layout.reduce(0, { $0 + columns[$1.index].leastWidth(of: $1.width) }) > space(),
+      let place = layout.indices.max(by: { columns[layout[$0].index].rank < columns[layout[$1].index].rank }),
+      columns[layout[place].index].rank > 0
+    { layout.remove(at: place) }
+    // Of the columns that can still be cut, the widest gives way.
+    for place in layout.indices {
+      let (index, width) = layout[place]
+      layout[place].width = min(width, max(limit, columns[index].leastWidth(of: width)))
+    }
+    func isWide(_ place: Int) -> Bool {
+      layout[place].width > columns[layout[place].index].leastWidth(of: layout[place].width)
+    }
+    while layout.reduce(0, { $0 + $1.width }) > space(),
+      let place = layout.indices.filter(isWide).max(by: { layout[$0].width < layout[$1].width })
+    { layout[place].width -= 1 }
+    return layout
   }
 }
 

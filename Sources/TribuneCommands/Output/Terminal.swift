@@ -8,6 +8,8 @@ struct Terminal: Sendable {
   /// Whether standard output may use colours.
   let isColoured: Bool
   let isTerminal: Bool
+  /// The width of standard output; nil if it is no terminal, or if its width is unknown.
+  let columns: Int?
   /// Whether standard error is a terminal on which lines can be erased.
   let errorTakesControls: Bool
 
@@ -15,13 +17,14 @@ struct Terminal: Sendable {
   init() {
     let isTerminal = StandardOutput.isTerminal
     self.init(
-      isTerminal: isTerminal,
+      isTerminal: isTerminal, columns: StandardOutput.columns,
       isColoured: isTerminal && Self.allowsColours(environment: Environment.value(of:)),
       errorTakesControls: StandardError.isTerminal && Self.takesControls(environment: Environment.value(of:)))
   }
 
-  init(isTerminal: Bool, isColoured: Bool, errorTakesControls: Bool = false) {
+  init(isTerminal: Bool, columns: Int? = nil, isColoured: Bool, errorTakesControls: Bool = false) {
     self.isTerminal = isTerminal
+    self.columns = columns
     self.isColoured = isColoured
     self.errorTakesControls = errorTakesControls
   }

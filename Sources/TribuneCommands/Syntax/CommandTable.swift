@@ -82,6 +82,8 @@ private let allVerbs = [
         + "bytes that are buffered for it. It is not surviving if the connection would end with the bus, "
         + "because the keeper has no copy of it, or because the log has no space for its registrations.",
       "With --retained, lists the notifications that the bus has retained, by name and object.",
+      "On a terminal, texts are cut and columns left out where a line would be too long. In a pipe, lines "
+        + "are whole.",
     ],
     options: [OptionSyntax(.retained, "retained", "list the retained notifications")]),
   VerbSyntax(

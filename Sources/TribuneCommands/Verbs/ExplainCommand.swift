@@ -67,8 +67,9 @@ extension Table {
   /// The delegates, in the given order.
   init(delegates: [DelegateInfo]) {
     self.init([
-      .number("ORDER"), Column(title: "DELEGATE", style: .bold), .number("CONNECTION"), .number("PID"),
-      "PROCESS", .number("UID"), "UNIT", "ON FAILURE", .number("TIMEOUT"), "OBJECT", "RESPONDS TO",
+      .number("ORDER"), Column(title: "DELEGATE", style: .bold), .number("CONNECTION", rank: 6),
+      .number("PID", rank: 1), .text("PROCESS", rank: 5), .number("UID", rank: 2), .text("UNIT", rank: 4),
+      "ON FAILURE", .number("TIMEOUT", rank: 3), "OBJECT", "RESPONDS TO",
     ])
     for delegate in delegates {
       append([
@@ -84,8 +85,9 @@ extension Table {
   /// The holds, in the given order.
   init(holds: [HoldInfo]) {
     self.init([
-      .number("HOLD"), Column(title: "NAME", style: .bold), "OBJECT", "LABEL", .number("CONNECTION"),
-      .number("PID"), "PROCESS", .number("UID"), "UNIT", .number("AGE"), .number("EXPIRES IN"), "WHY",
+      .number("HOLD", rank: 6), Column(title: "NAME", style: .bold), "OBJECT", "LABEL",
+      .number("CONNECTION", rank: 7), .number("PID", rank: 1), .text("PROCESS", rank: 5),
+      .number("UID", rank: 2), .text("UNIT", rank: 4), .number("AGE"), .number("EXPIRES IN", rank: 3), "WHY",
     ])
     for hold in holds {
       append([

@@ -44,8 +44,9 @@ struct ListCommand: Command {
     for hold in holds { holdCounts[hold.connection, default: 0] += 1 }
     var table = Table([
       .init(title: "CONNECTION", isNumeric: true, style: .bold), .number("PID"), "PROCESS", .number("UID"),
-      "UNIT", .number("OBSERVATIONS"), .number("DELEGATES"), .number("HOLDS"), .number("QUERIES"),
-      .number("QUEUED"), .number("LOST"), "STATE", .number("AGE"),
+      "UNIT", .number("OBSERVATIONS", rank: 5), .number("DELEGATES", rank: 6), .number("HOLDS", rank: 7),
+      .number("QUERIES", rank: 8), .number("QUEUED", rank: 4), .number("LOST", rank: 3), "STATE",
+      .number("AGE", rank: 2),
     ])
     for connection in connections {
       let holdCount = holdCounts[connection.id, default: 0]

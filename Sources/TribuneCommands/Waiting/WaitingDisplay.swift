@@ -46,24 +46,6 @@ struct WaitingDisplay: Sendable {
   }
 }
 
-extension String {
-  /// The start of the text that fits into `columns`. A character that may be wide counts as two columns: a line that
-  /// is a little short does no harm, but a line that wraps could not be erased.
-  fileprivate func cut(toColumns columns: Int) -> String {
-    func width(_ scalar: Unicode.Scalar) -> Int { scalar.value < 0x1100 ? 1 : 2 }
-    if unicodeScalars.reduce(0, { $0 + width($1) }) <= columns { return self }
-    var kept = String.UnicodeScalarView()
-    // The last column is for the ellipsis.
-    var left = columns - 1
-    for scalar in unicodeScalars {
-      left -= width(scalar)
-      if left < 0 { break }
-      kept.append(scalar)
-    }
-    return String(kept) + (columns > 0 ? "…" : "")
-  }
-}
-
 /// Lines at the end of a terminal's text that are rewritten in place.
 struct ReplaceableLines: Sendable {
   private var shown = 0

@@ -7,6 +7,9 @@ import TribuneWire
 package enum StandardOutput {
   package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
+  /// The columns of the terminal; nil if there is none, or if its width is unknown.
+  package static var columns: Int? { columnCount(of: STDOUT_FILENO) }
+
   /// Writes all of the bytes, and blocks the caller's thread until the reader has taken them.
   ///
   /// - Throws: `Errno.brokenPipe` if no process reads any more. The process must ignore or block SIGPIPE.
@@ -20,11 +23,7 @@ package enum StandardError {
   package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
   /// The columns of the terminal; nil if there is none, or if its width is unknown.
-  package static var columns: Int? {
-    var size = winsize()
-    guard unsafe ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-    return Int(size.ws_col)
-  }
+  package static var columns: Int? { columnCount(of: STDERR_FILENO) }
 
   /// Writes all of the text, and blocks the caller's thread until the reader has taken it. A failure is ignored: there
   /// is nowhere else to report it.
@@ -60,6 +59,12 @@ extension StandardError {
     writeLine(text.prefix(utf8Length: pipeLength - 1))
     return true
   }
+}
+
+private func columnCount(of descriptor: CInt) -> Int? {
+  var size = winsize()
+  guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+  return Int(size.ws_col)
 }
 
 private func writeAll(_ bytes: [UInt8], to descriptor: CInt) throws(Errno) {
