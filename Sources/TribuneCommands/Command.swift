@@ -24,6 +24,7 @@ extension VerbName {
     case .monitor: MonitorCommand.self
     case .capture: CaptureCommand.self
     case .post: PostCommand.self
+    case .get: GetCommand.self
     case .observe: ObserveCommand.self
     case .ask: AskCommand.self
     case .query: QueryCommand.self

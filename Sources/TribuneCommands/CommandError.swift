@@ -47,7 +47,7 @@ enum ExitStatus {
   static let vetoed: Int32 = 1
   /// `post --wait`: at least one awaited observer has not acknowledged.
   static let notAcknowledged: Int32 = 1
-  /// `post --wait`: there is no reply, so the acknowledgements are unknown.
+  /// `post --wait`, `get`: there is no reply, so the acknowledgements, or what is retained, are unknown.
   static let noReply: Int32 = 255
   /// `guard`: the action was vetoed. `--veto-exit-code` replaces it. EX_NOPERM of sysexits(3).
   static let guardVetoed: Int32 = 77

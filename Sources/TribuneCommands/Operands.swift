@@ -33,10 +33,14 @@ extension Invocation {
   /// The object that was given; empty if none.
   func object() throws(CommandError) -> String {
     let object = try Self.checkedObject(text(.object) ?? "", of: "--object: ")
-    guard !object.split(separator: "/").contains(where: { $0 == "*" || $0 == "**" }) else {
+    guard !Self.hasWildcard(object) else {
       throw .usage("--object: \"\(object.terminalSafe)\" has a wildcard: name one object, or none for any")
     }
     return object
+  }
+
+  static func hasWildcard(_ object: String) -> Bool {
+    object.split(separator: "/").contains { $0 == "*" || $0 == "**" }
   }
 
   static func checkedObject(_ text: String, of option: String = "") throws(CommandError) -> String {

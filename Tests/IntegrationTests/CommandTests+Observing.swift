@@ -79,9 +79,10 @@ struct ObservingCommandTests {
     #expect(try bus.tribunectl("post", "a.c", "1", "--retain").status == 0)
     let list = try bus.tribunectl("list", "--retained")
     #expect(
-      list.lines.first?.split(separator: " ") == ["NAME", "OBJECT", "BYTES", "AGE", "CONNECTION", "UID"])
+      list.lines.first?.split(separator: " ")
+        == ["NAME", "OBJECT", "BYTES", "AGE", "CONNECTION", "UID", "USERINFO"])
     #expect(list.lines.count == 4)
-    #expect(list.lines[1].wholeMatch(of: /a\.b +o +5 +\S+ +:\d+ +\d+/) != nil)
+    #expect(list.lines[1].wholeMatch(of: /a\.b +o +5 +\S+ +:\d+ +\d+  \[1,2\]/) != nil)
     #expect(list.lines.last == "2 notifications retained.")
     #expect(try bus.tribunectl("post", "a.c", "--retain").status == 0)
     let left = try bus.tribunectl("list", "--retained", "-j").object()

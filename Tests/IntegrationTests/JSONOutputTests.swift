@@ -92,6 +92,17 @@ struct JSONOutputTests {
     try expect(try #require(vetoers.first), isListedAs: "each of vetoedBy")
   }
 
+  @Test("observe and get print the fields in the page")
+  func notifications() throws {
+    let observer = try bus.staying("-j", "observe", "a.b", "-N1")
+    #expect(try bus.tribunectl("post", "a.b", "1", "--retain").status == 0)
+    try expect(
+      try observer.output.object(), isListedAs: "observe", optional: ["lost", "interrupted", "retained"])
+    let got = Set(try first(["get", "a.b"]).keys)
+    #expect(
+      got == (try Self.fields(of: "observe").union(["age"])).subtracting(["time", "lost", "interrupted"]))
+  }
+
   @Test("accounts prints the fields in the page")
   func accounts() throws { try expect(try first(["accounts"]), isListedAs: "accounts") }
 

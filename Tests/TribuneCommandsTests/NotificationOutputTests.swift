@@ -76,6 +76,13 @@ struct NotificationOutputTests {
     }
   }
 
+  @Test("in JSON, a delivered notification has the time of its arrival")
+  func time() {
+    let json = Delivery.notification(Notification("a", sender: ":1")).json(at: 1_767_323_045_000_001)
+    #expect(json.compact.contains(#","time":1767323045000001,"#))
+    #expect(Delivery.lost(2).json(at: 1).compact == #"{"lost":2}"#)
+  }
+
   @Test("only a retained notification says that it is retained")
   func retained() throws {
     let fresh = Notification("a", object: "o", sender: ":1", userInfo: "1")

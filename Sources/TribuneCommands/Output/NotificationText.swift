@@ -72,13 +72,14 @@ extension Poster {
 }
 
 extension Notification {
-  func json(userInfoUpTo limit: Int = .max) -> JSONValue {
+  /// - Parameter time: of arrival, in microseconds since 1970; nil leaves it out.
+  func json(userInfoUpTo limit: Int = .max, at time: UInt64? = nil) -> JSONValue {
     .object(
       [
         ("name", .string(name)), ("object", .string(object)),
         ("sender", sender.map { .string($0) } ?? .null), ("poster", poster?.json ?? .null),
-        userInfo.jsonMember(upTo: limit),
-      ] + (isRetained ? [("retained", .bool(true))] : []))
+      ] + (time.map { [("time", .unsigned($0))] } ?? []) + [userInfo.jsonMember(upTo: limit)]
+        + (isRetained ? [("retained", .bool(true))] : []))
   }
 
   /// `time  :sender process[pid]  name  object  userInfo`, for people. The time is the time of arrival. A retained
@@ -108,10 +109,12 @@ extension Delivery {
     }
   }
 
-  /// - Parameter limit: bytes of userInfo, beyond which its length is there instead.
-  func json(userInfoUpTo limit: Int = .max) -> JSONValue {
+  /// - Parameters:
+  ///   - limit: bytes of userInfo, beyond which its length is there instead.
+  ///   - time: of arrival, in microseconds since 1970.
+  func json(userInfoUpTo limit: Int = .max, at time: UInt64 = SystemClock.wallMicroseconds) -> JSONValue {
     switch self {
-    case .notification(let notification): notification.json(userInfoUpTo: limit)
+    case .notification(let notification): notification.json(userInfoUpTo: limit, at: time)
     case .lost(let count): .object([("lost", .integer(count))])
     case .interrupted: .object([("interrupted", .bool(true))])
     }

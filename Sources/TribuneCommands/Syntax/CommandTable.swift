@@ -81,7 +81,8 @@ private let allVerbs = [
         + "suspended while the connection wants no notifications; with --json, heldBytes is the number of "
         + "bytes that are buffered for it. It is not surviving if the connection would end with the bus, "
         + "because the keeper has no copy of it, or because the log has no space for its registrations.",
-      "With --retained, lists the notifications that the bus has retained, by name and object.",
+      "With --retained, lists the notifications that the bus has retained, by name and object, with their "
+        + "userInfo as far as this user may observe them.",
       "On a terminal, texts are cut and columns left out where a line would be too long. In a pipe, lines "
         + "are whole.",
     ],
@@ -142,6 +143,16 @@ private let allVerbs = [
       wait,
       OptionSyntax(.immediately, "immediately", "deliver it to suspended observers, too"),
     ]),
+  VerbSyntax(
+    verb: .get, operands: "NAME [OBJECT]", operandCount: 1...2,
+    summary: "Print what is retained under a name",
+    description: [
+      "Prints the userInfo of the notification that the bus has retained under NAME for OBJECT, or for no "
+        + "object, as it was posted. It is on one line on a terminal.",
+      "Exits with 0 if there is one, 1 if nothing is retained that this user may observe, 2 for wrong usage, "
+        + "and 255 if the bus gives no answer.",
+    ],
+    options: [OptionSyntax(.object, "object", .text("OBJECT"), "the object, like the operand")]),
   VerbSyntax(
     verb: .observe, operands: "PATTERN…", operandCount: 1...Int.max,
     summary: "Print notifications as they come",

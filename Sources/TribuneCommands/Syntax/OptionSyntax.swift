@@ -85,7 +85,7 @@ struct OptionSyntax: Sendable {
 
 /// The verbs. The raw value is the word on the command line.
 enum VerbName: String, Sendable, CaseIterable {
-  case list, status, monitor, capture, post, observe, ask, query, delegate
+  case list, status, monitor, capture, post, get, observe, ask, query, delegate
   case `guard`
   case explain, hold, holds
   case `defer`

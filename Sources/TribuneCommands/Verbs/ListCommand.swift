@@ -17,22 +17,53 @@ struct ListCommand: Command {
   }
 
   private func listRetained(in context: Context) async throws(CommandError) {
-    let retained = try await context.request { connection throws(TribuneError) in
-      try await connection.retained()
+    let (entries, values) = try await context.request {
+      bus throws(TribuneError) -> ([RetainedInfo], [Subject: Notification]) in
+      let entries = try await bus.retained()
+      return (entries, try await Self.values(of: entries, over: bus))
     }
     var table = Table([
-      .init(title: "NAME", style: .bold), "OBJECT", .number("BYTES"), .number("AGE"), .number("CONNECTION"),
-      .number("UID"),
+      .init(title: "NAME", style: .bold), "OBJECT", .number("BYTES", rank: 3), .number("AGE", rank: 1),
+      .number("CONNECTION", rank: 4), .number("UID", rank: 2), "USERINFO",
     ])
-    for notification in retained {
+    var json: [JSONValue] = []
+    for entry in entries {
+      let userInfo = values[Subject(entry.name, entry.object)].flatMap {
+        entry.describes($0) ? $0.userInfo : nil
+      }
       table.append([
-        notification.name, notification.object, String(notification.byteCount), notification.age.formatted,
-        notification.connection, String(notification.uid),
+        entry.name, entry.object, String(entry.byteCount), entry.age.formatted, entry.connection,
+        String(entry.uid), userInfo?.line ?? "",
       ])
+      json.append(entry.json(userInfo ?? .none))
     }
     try context.list(
-      retained.map(\.json), text: context.text(of: table),
-      legend: "\(retained.count.counted("notification")) retained.")
+      json, text: context.text(of: table), legend: "\(entries.count.counted("notification")) retained.")
+  }
+
+  private struct Subject: Hashable {
+    var name: String
+    var object: String
+
+    init(_ name: String, _ object: String) { (self.name, self.object) = (name, object) }
+  }
+
+  /// The listed notifications, as far as this user may observe them. One observation of everything would be refused to
+  /// users who may observe only some names.
+  private static func values(
+    of entries: [RetainedInfo], over bus: Connection
+  ) async throws(TribuneError) -> [Subject: Notification] {
+    var values: [Subject: Notification] = [:]
+    for name in Set(entries.map(\.name)) {
+      do throws(TribuneError) {
+        for notification in try await RetainedSnapshot(of: name, over: bus).notifications {
+          values[Subject(name, notification.object)] = notification
+        }
+      } catch {
+        guard error.code == .notPermitted else { throw error }
+      }
+    }
+    return values
   }
 
   private func listConnections(in context: Context) async throws(CommandError) {
@@ -96,10 +127,12 @@ extension ConnectionInfo {
 }
 
 extension RetainedInfo {
-  var json: JSONValue {
+  /// - Parameter userInfo: none if this user may not observe it.
+  func json(_ userInfo: UserInfo) -> JSONValue {
     .object([
       ("name", .string(name)), ("object", .string(object)), ("bytes", .integer(byteCount)),
       ("age", .seconds(age)), ("connection", .string(connection)), ("uid", .integer(Int(uid))),
+      userInfo.jsonMember,
     ])
   }
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneWire
+
+/// `get NAME [OBJECT]`.
+struct GetCommand: Command {
+  private let name: String
+  /// Empty for none.
+  private let object: String
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    guard !invocation.operands[0].contains("*"), !invocation.operands.contains(where: Invocation.hasWildcard)
+    else {
+      throw .usage("get takes one name and no pattern; list --retained shows all that is retained")
+    }
+    name = try invocation.name(at: 0)
+    guard invocation.operands.count == 2 else {
+      object = try invocation.object()
+      return
+    }
+    guard !invocation.has(.object) else { throw .usage("the object is given twice") }
+    object = try Invocation.checkedObject(invocation.operands[1])
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    let snapshot: RetainedSnapshot
+    // Only the list says how old it is.
+    var list: [RetainedInfo] = []
+    do throws(TribuneError) {
+      let connection = try await context.connect(identifyingPosters: true)
+      let needsAge = context.json != .off
+      (snapshot, list) = try await bounded(by: context.timeout) {
+        [name, object] () async throws(TribuneError) -> (RetainedSnapshot, [RetainedInfo]) in
+        (
+          try await RetainedSnapshot(of: name, object: object, over: connection),
+          needsAge ? try await connection.retained() : []
+        )
+      }
+    } catch {
+      throw CommandError(error, status: ExitStatus.noReply)
+    }
+    guard let notification = snapshot.notifications.last(where: { $0.object == object }) else {
+      if snapshot.lost > 0 {
+        throw CommandError(
+          message: "too much is retained under \(name.terminalSafe): name the object",
+          status: ExitStatus.noReply)
+      }
+      if !context.isQuiet { context.terminal.report(absence(others: snapshot.notifications.count)) }
+      return ExitStatus.failure
+    }
+    try show(notification, age: list.first { $0.describes(notification) }?.age, in: context)
+    return ExitStatus.success
+  }
+
+  /// - Parameter others: retained notifications of that name about objects.
+  private func absence(others: Int) -> String {
+    let subject = "nothing is retained under \(subjectText(name, object))"
+    guard others > 0 else { return subject }
+    let objects = others == 1 ? "but for an object" : "but for \(others) objects"
+    return "\(subject), \(objects): list --retained shows which"
+  }
+
+  private func show(_ notification: Notification, age: Duration?, in context: Context) throws(CommandError) {
+    if context.json != .off {
+      guard case .object(let members) = notification.json() else { return }
+      return try context.print(.object(members + [("age", age.map { .seconds($0) } ?? .null)]))
+    }
+    if context.terminal.isTerminal { return try context.print(notification.userInfo.line) }
+    // A program gets the bytes as they were posted.
+    try context.write(bytes: notification.userInfo.bytes + [UInt8(ascii: "\n")])
+  }
+}
+
+extension RetainedInfo {
+  /// Whether the entry is the notification's, and not that of a later one.
+  func describes(_ notification: Notification) -> Bool {
+    name == notification.name && object == notification.object && connection == notification.sender
+      && byteCount == notification.userInfo.count
+  }
+}
