@@ -120,13 +120,18 @@ extension Invocation {
   /// How long to wait while the question is vetoed; nil without --wait-until-allowed.
   func patience() throws(CommandError) -> Patience? {
     guard has(.waitUntilAllowed) else { return nil }
-    for (option, spelling) in [(.dryRun, "--dry-run"), (.override, "--override")] as [(Option, String)]
-    where has(option) {
-      throw .usage("--wait-until-allowed and \(spelling) exclude each other")
-    }
+    try refuse([.dryRun, .override], beside: .waitUntilAllowed)
     let span = span(.waitUntilAllowed)?.duration
     if let span, span <= .zero { throw .usage("--wait-until-allowed must be more than 0") }
     return Patience(span: span.map { min($0, .seconds(365 * 86_400)) })
+  }
+
+  /// Throws if one of the other options was given, which make no sense beside `option`.
+  func refuse(_ others: [Option], beside option: Option) throws(CommandError) {
+    let table = CommandTable.standard
+    func spelling(_ option: Option) -> String { table.anyOption { $0.option == option }?.spelling ?? "" }
+    guard let other = others.first(where: has) else { return }
+    throw .usage("\(spelling(option)) and \(spelling(other)) exclude each other")
   }
 
   private func wireSpan(_ option: Option, of spelling: String) throws(CommandError) -> Duration? {

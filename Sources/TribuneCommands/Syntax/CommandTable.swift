@@ -133,6 +133,9 @@ private let allVerbs = [
       "With --wait, it returns when all --awaited observers have acknowledged it, or at the deadline. "
         + "Exits with 0 if all have acknowledged it, or if there are none; with 1 if not, and names the "
         + "others; with 255 if the bus gives no answer.",
+      "With --lines, it posts a notification for each line of standard input as soon as the line is there. Each "
+        + "line is JSON; \"jq -R .\" makes JSON of plain lines. It ends with the input, or at a line that is no JSON "
+        + "or too long, which it names. The lines before have been posted then.",
     ],
     options: [
       object,
@@ -142,6 +145,7 @@ private let allVerbs = [
       OptionSyntax(.style, "style", .choice(["now", "asap", "idle"]), "when it is delivered (now)"),
       wait,
       OptionSyntax(.immediately, "immediately", "deliver it to suspended observers, too"),
+      OptionSyntax(.eachLine, "lines", "post a notification for each line of standard input"),
     ]),
   VerbSyntax(
     verb: .get, operands: "NAME [OBJECT]", operandCount: 1...2,

@@ -10,6 +10,8 @@ struct PostCommand: Command {
   let options: PostOptions
   /// Nil without --wait.
   private let waiting: Waiting?
+  /// Whether each line of standard input is the userInfo of a notification.
+  private let readsLines: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
     name = try invocation.name(at: 0)
@@ -24,9 +26,20 @@ struct PostCommand: Command {
     guard waiting == nil || options.style == .now && options.coalescing.isEmpty else {
       throw .usage("--wait cannot be combined with --coalesce, or with a --style other than now")
     }
+    readsLines = invocation.has(.eachLine)
+    if readsLines {
+      try invocation.refuse([.wait], beside: .eachLine)
+      guard invocation.operands.count == 1 else {
+        throw .usage("--lines takes the JSON from standard input: leave it out of the command line")
+      }
+    }
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
+    if readsLines {
+      try await PostedLines(name: name, object: object, options: options).run(in: context)
+      return ExitStatus.success
+    }
     guard let waiting else {
       try await context.request { [self] connection throws(TribuneError) in
         try await connection.postAcknowledged(name, object: object, userInfo: userInfo, options: options)

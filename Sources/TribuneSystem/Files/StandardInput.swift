@@ -8,13 +8,13 @@ package enum StandardInput {
 
   /// Reads the available input, or waits for the next. Reads nothing ahead, and does not block the caller's thread.
   ///
-  /// - Returns: some bytes; none at the end, and when the terminal is gone.
-  package static func read() async throws(Errno) -> [UInt8] {
+  /// - Returns: some bytes, at most `count`; none at the end, and when the terminal is gone.
+  package static func read(atMost count: Int = 4096) async throws(Errno) -> [UInt8] {
     let result = await withCheckedContinuation {
       (reader: CheckedContinuation<Result<[UInt8], Errno>, Never>) in
       do throws(Errno) {
         try Thread.start {
-          reader.resume(returning: Result { () throws(Errno) in try readOnce() })
+          reader.resume(returning: Result { () throws(Errno) in try readOnce(count) })
         }
       } catch {
         reader.resume(returning: .failure(error))
@@ -42,7 +42,7 @@ package enum StandardInput {
     _ = tcflush(STDIN_FILENO, TCIFLUSH)
   }
 
-  private static func readOnce(_ count: Int = 4096, endsWithTerminal: Bool = true) throws(Errno) -> [UInt8] {
+  private static func readOnce(_ count: Int, endsWithTerminal: Bool = true) throws(Errno) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     while true {
       do throws(Errno) {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneSystem
+import TribuneWire
+
+/// `post NAME --lines`: a notification for each line of standard input.
+///
+/// What has come is posted at once and in one go. The bus confirms the last post of it before more is read, so that a
+/// refusal ends the command, and a fast writer waits for the bus.
+struct PostedLines: Sendable {
+  let name: String
+  let object: String
+  let options: Tribune.PostOptions
+
+  /// Bytes that are read at once: what a pipe holds.
+  private static let readLength = 65_536
+
+  func run(in context: Context) async throws(CommandError) {
+    let connection: Connection
+    do throws(TribuneError) {
+      connection = try await context.connect()
+    } catch {
+      throw CommandError(error)
+    }
+    let limit = connection.bus.payloadMax
+    // One byte more shows that a line is too long.
+    var buffer = LineBuffer(limit: limit + 1)
+    var count = 0
+    while true {
+      let bytes: [UInt8]
+      do throws(Errno) {
+        bytes = try await StandardInput.read(atMost: Self.readLength)
+      } catch {
+        throw .failure("standard input cannot be read: \(error)")
+      }
+      let lines = bytes.isEmpty ? buffer.finish().map { [$0] } ?? [] : buffer.append(bytes)
+      let (userInfos, flaw) = Self.userInfos(of: lines, behind: count, upTo: limit)
+      try await post(userInfos, behind: count, over: connection)
+      if let flaw { throw flaw }
+      if bytes.isEmpty { return }
+      count += lines.count
+    }
+  }
+
+  /// The lines as userInfo, up to the first that is none, and what is wrong with that.
+  ///
+  /// - Parameter count: lines before these.
+  static func userInfos(
+    of lines: [[UInt8]], behind count: Int, upTo limit: Int
+  ) -> ([UserInfo], flaw: CommandError?) {
+    var userInfos: [UserInfo] = []
+    for line in lines {
+      let number = count + userInfos.count + 1
+      guard line.count <= limit else {
+        return (userInfos, .usage("line \(number) is longer than the bus's limit of \(limit) bytes"))
+      }
+      do {
+        userInfos.append(UserInfo(try JSONText(line).bytes))
+      } catch {
+        return (
+          userInfos, .usage("line \(number) is not JSON: column \(error.column): \(error.reason)")
+        )
+      }
+    }
+    return (userInfos, nil)
+  }
+
+  private func post(
+    _ userInfos: [UserInfo], behind count: Int, over connection: Connection
+  ) async throws(CommandError) {
+    for (index, userInfo) in userInfos.enumerated() {
+      do throws(TribuneError) {
+        if isConfirmed(userInfo) || index == userInfos.count - 1 {
+          try await connection.postAcknowledged(name, object: object, userInfo: userInfo, options: options)
+        } else {
+          try await connection.post(name, object: object, userInfo: userInfo, options: options)
+        }
+      } catch {
+        throw .failure("line \(count + index + 1): \(error.message.terminalSafe)")
+      }
+    }
+  }
+
+  /// Whether the bus may refuse this one though it takes the others: for what it retains and for files, users have shares.
+  private func isConfirmed(_ userInfo: UserInfo) -> Bool {
+    options.isRetained || userInfo.count >= WireLimits.descriptorPayloadLength
+  }
+}
