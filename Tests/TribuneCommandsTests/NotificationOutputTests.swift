@@ -126,6 +126,46 @@ struct NotificationOutputTests {
         == #"{"pid":null,"uid":34,"process":"","unit":"","systemUnit":"","userUnit":""}"#)
   }
 
+  @Test(
+    "a format is filled in, and what peers chose is escaped",
+    arguments: [
+      ("{name} {object}: {userInfo}", "a.b o: {\"x\":{\"y\":\"1\\u001b\"},\"n\":[1,2.5],\"z\":null}"),
+      ("{userInfo.x.y}|{userInfo.x}", "1\\u{1b}|{\"y\":\"1\\u001b\"}"),
+      ("{userInfo.n} {userInfo.z} {userInfo.none}{userInfo.n.x}.", "[1,2.5] null ."),
+      ("{sender} {pid} {uid} {process}", ":1 4242 34 restore\\u{1b}"),
+      ("{unit} {systemUnit} {userUnit}", "user@34.service user@34.service restore.service"),
+      ("{{{name}}} }}{{", "{a.b} }{"), ("\t\u{9B}", "\t\u{9B}"), ("", ""),
+    ])
+  func format(text: String, expected: String) throws {
+    let userInfo: UserInfo = #"{"x":{"y":"1\u001b"},"n":[1,2.5],"z":null}"#
+    let notification = Notification("a.b", object: "o", sender: ":1", poster: Self.poster, userInfo: userInfo)
+    #expect(try NotificationFormat(text).line(of: notification, at: 0) == expected)
+  }
+
+  @Test("a format has the time of day, and nothing for what is unknown or no JSON")
+  func sparseFormat() throws {
+    let microseconds: UInt64 = 1_767_323_045_678_000
+    let format = try NotificationFormat("{time}|{userInfo.x}|{pid}{uid}{process}{unit}|{sender}")
+    for userInfo in ["", "no JSON", "[1]", "\"x\""] {
+      let line = format.line(of: Notification("a", userInfo: UserInfo(userInfo)), at: microseconds)
+      #expect(line == "\(timeOfDay(microsecondsSince1970: microseconds))|||bus")
+    }
+  }
+
+  @Test(
+    "a format with a wrong placeholder or a single brace is refused",
+    arguments: [
+      ("{nam}", "{nam} (did you mean {name}?); there are {time}, {name}"), ("{}", "unknown placeholder {}"),
+      ("{object.x}", "unknown placeholder {object.x}"), ("{userInfo..x}", "unknown"),
+      ("{userInfo.}", "unknown"),
+      ("{\u{1B}}", "{\\u{1b}}"), ("{name", "a brace is written {{ or }}"), ("name}", "a brace is written"),
+    ])
+  func wrongFormat(text: String, message: String) {
+    let error = #expect(throws: CommandError.self) { _ = try NotificationFormat(text) }
+    #expect(error?.status == 2)
+    #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+  }
+
   @Test("a command's environment has the notification, the losses before it, and whether it was retained")
   func environment() {
     func variables(_ notification: Notification, _ lost: Int, isInterrupted: Bool = false) -> [String] {

@@ -163,10 +163,14 @@ private let allVerbs = [
     description: [
       "Prints one line for each notification under names that match any of the patterns, until it is "
         + "interrupted. In a pattern, * stands for one token, and a last ** for one or more.",
+      "With --format, it prints TEXT for each notification, with these placeholders filled in: {time}, {name}, "
+        + "{object}, {userInfo}, and of the poster {sender}, {pid}, {uid}, {process}, {unit}, {systemUnit} and "
+        + "{userUnit}. {userInfo.KEY} is a member of JSON, {userInfo.KEY.KEY} a member of that. What is unknown or "
+        + "missing is empty. {{ and }} are braces. Losses are reported on standard error.",
       "With --exec, it runs a command for each notification instead, one after the other. The command gets "
         + "the userInfo on standard input. Its environment has TRIBUNE_NAME, TRIBUNE_OBJECT and "
-        + "TRIBUNE_SENDER (empty for the bus itself), and TRIBUNE_SENDER_PID, _UID, _PROCESS, _UNIT, _SYSTEM_UNIT, "
-        + "_SYSTEM_UNIT and _USER_UNIT, empty where the bus does not know them. TRIBUNE_LOST is the number of notifications that "
+        + "TRIBUNE_SENDER (empty for the bus itself), and TRIBUNE_SENDER_PID, _UID, _PROCESS, _UNIT, _SYSTEM_UNIT "
+        + "and _USER_UNIT, empty where the bus does not know them. TRIBUNE_LOST is the number of notifications that "
         + "were dropped just before this one, else 0. TRIBUNE_INTERRUPTED=1 means that the bus was unreachable "
         + "and an unknown number was missed, TRIBUNE_RETAINED=1 that the notification was retained.",
       "While a command runs, up to 4096 notifications with 64 MiB wait. Beyond that, the oldest are "
@@ -192,6 +196,8 @@ private let allVerbs = [
         .suspension, "suspension", .choice(["coalesce", "drop", "hold", "immediately"]),
         "while Ctrl-Z stops it: keep the last of each name and object, drop, keep all, or deliver (coalesce)"),
       OptionSyntax(.awaited, "awaited", "have post --wait and guard --wait wait for this observer"),
+      OptionSyntax(
+        .format, "format", .text("TEXT"), "print TEXT for each, with {name}, {userInfo.KEY} and so on"),
       OptionSyntax(.exec, "exec", .command, "run a command for each; takes the rest of the line"),
     ]),
   VerbSyntax(

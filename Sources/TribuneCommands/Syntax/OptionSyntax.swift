@@ -13,7 +13,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   case since, until, vetoed, by, lines, follow, summary
   case `as`, connection
   case set, conforms
-  case retain, coalesce, style, wait, immediately, eachLine, retained, suspension, awaited
+  case retain, coalesce, style, wait, immediately, eachLine, retained, suspension, awaited, format
 }
 
 /// The argument of an option.

@@ -19,6 +19,8 @@ struct ObserveCommand: Command {
   private let isAwaited: Bool
   /// The command for each notification; nil to print notifications.
   private let command: [[UInt8]]?
+  /// How to print a notification; nil for the usual line.
+  private let format: NotificationFormat?
 
   init(_ invocation: Invocation) throws(CommandError) {
     patterns = try invocation.patterns()
@@ -30,6 +32,12 @@ struct ObserveCommand: Command {
     wantsRetained = invocation.has(.retained)
     isAwaited = invocation.has(.awaited)
     command = invocation.has(.exec) ? invocation.command : nil
+    if let text = invocation.text(.format) {
+      try invocation.refuse([.exec, .json, .shortJSON], beside: .format)
+      format = try NotificationFormat(text)
+    } else {
+      format = nil
+    }
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -80,7 +88,7 @@ struct ObserveCommand: Command {
       return try await stay(
         reading: notifications, until: interruption, upTo: count, within: timeLimit,
         cancel: { await notifications.cancel() },
-        show: { delivery throws(CommandError) in try Self.show(delivery, in: context) })
+        show: { delivery throws(CommandError) in try show(delivery, in: context) })
     }
     let handler = NotificationHandler(running: command, in: context)
     return try await stay(
@@ -93,18 +101,29 @@ struct ObserveCommand: Command {
   }
 
   /// - Returns: whether it was a notification.
-  private static func show(_ delivery: Delivery, in context: Context) throws(CommandError) -> Bool {
+  private func show(_ delivery: Delivery, in context: Context) throws(CommandError) -> Bool {
     guard case .notification(let notification) = delivery else {
-      try context.print(delivery)
+      try showGap(delivery, in: context)
       return false
     }
     do throws(CommandError) {
-      try context.print(delivery)
+      if let format {
+        try context.print(format.line(of: notification, at: SystemClock.wallMicroseconds))
+      } else {
+        try context.print(delivery)
+      }
     } catch {
       notification.acknowledgement?.failed("it could not be written")
       throw error
     }
     notification.acknowledgement?.done()
     return true
+  }
+
+  /// Shows what was missed: among the notifications, or on standard error if their format has no place for it.
+  private func showGap(_ gap: Delivery, in context: Context) throws(CommandError) {
+    guard format != nil else { return try context.print(gap) }
+    // An interruption has been reported by the connection already.
+    if case .lost(let count) = gap { context.terminal.report("lost \(count.counted("notification"))") }
   }
 }

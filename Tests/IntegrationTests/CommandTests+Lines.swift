@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+/// `tribunectl post --lines` and `observe --format`, against the real daemon.
+@Suite("tribunectl posts and prints lines", .timeLimit(.minutes(3)))
+struct LineCommandTests {
+  private let bus: TestBus
+
+  init() throws { bus = try TestBus() }
+
+  /// Starts `tribunectl post` with an open standard input.
+  private func post(_ arguments: String...) throws -> RunningProgram {
+    try RunningProgram(
+      [try Programs.path(of: "tribunectl"), "post"] + arguments,
+      environment: ["TRIBUNE_ADDRESS": bus.address],
+      input: Pipe())
+  }
+
+  private func write(_ text: String, to program: RunningProgram) throws {
+    try program.input?.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+  }
+
+  private func endInput(of program: RunningProgram) throws {
+    try program.input?.fileHandleForWriting.close()
+  }
+
+  @Test("a line is posted while the input goes on, and the last one without a line feed too")
+  func slow() throws {
+    let observer = try bus.staying("observe", "a.b", "--format={object} {userInfo}", "-N3")
+    let poster = try post("a.b", "--lines", "--object=o")
+    for text in ["1\n{\"x\":", " 2}\n"] {
+      try write(text, to: poster)
+      #expect(try observer.output.line() == (text.hasPrefix("1") ? "o 1" : "o {\"x\": 2}"))
+    }
+    try write("3", to: poster)
+    try endInput(of: poster)
+    #expect(try observer.output.line() == "o 3")
+    #expect(poster.status() == 0)
+    #expect(try poster.errors.rest() == "")
+  }
+
+  @Test("many lines come in their order")
+  func many() throws {
+    // Fewer than an observer buffers that waits for its reader.
+    let count = 3_000
+    let observer = try bus.staying("observe", "a.b", "--format={userInfo}", "-N\(count)")
+    let poster = try post("a.b", "--lines")
+    let numbers = (0..<count).map { "[\($0),\"some more bytes than a pipe holds\"]\n" }.joined()
+    try write(numbers, to: poster)
+    try endInput(of: poster)
+    #expect(try observer.output.rest() == numbers)
+    #expect(poster.status() == 0)
+  }
+
+  @Test("a wrong line ends it with its number; those before it are posted, those behind it are not")
+  func wrong() throws {
+    let observer = try bus.staying("observe", "a.*", "--format={name} {userInfo}", "-N2")
+    let poster = try post("a.b", "--lines")
+    try write("1\nwrong\n3\n", to: poster)
+    try endInput(of: poster)
+    #expect(poster.status() == 2)
+    #expect(try poster.errors.rest().hasPrefix("tribunectl: line 2 is not JSON: "))
+    try bus.tribunectl("post", "a.c").expect(0)
+    #expect(try observer.output.rest() == "a.b 1\na.c \n")
+  }
+
+  @Test("what the bus refuses ends it, too")
+  func refused() throws {
+    let poster = try post("tribune.x", "--lines")
+    try write("1\n", to: poster)
+    #expect(poster.status() == 1)
+    #expect(try poster.errors.rest().hasPrefix("tribunectl: line 1: "))
+  }
+
+  @Test("with --retain, the last line stays")
+  func retained() throws {
+    let poster = try post("a.b", "--lines", "--retain")
+    try write("1\n2\n", to: poster)
+    try endInput(of: poster)
+    #expect(poster.status() == 0)
+    try bus.tribunectl("get", "a.b").expect(0, output: "2\n")
+  }
+}
