@@ -74,11 +74,14 @@ struct CommandLineParser {
     let equals = body.firstIndex(of: "=")
     let name = String(body[..<(equals ?? body.endIndex)])
     guard let row = table.anyOption(where: { $0.name == name }) else {
-      let known = (table.globals + table.verbs.flatMap(\.options)).compactMap(\.name)
-      let hint = Spelling.hint(for: name, among: known) { "--\($0)" }
-      throw error("unknown option --\(name.escaped)\(hint)")
+      let known = verb.map(table.options(of:)) ?? table.distinctOptions
+      throw error("unknown option --\(name.escaped)\(Self.hint(for: name, among: known))")
     }
     try take(row, attached: equals.map { String(body[body.index(after: $0)...]) })
+  }
+
+  private static func hint(for name: String, among options: [OptionSyntax]) -> String {
+    Spelling.hint(for: name, among: options.compactMap(\.name)) { "--\($0)" }
   }
 
   private mutating func scanLetters(_ word: String) throws(UsageError) {
@@ -147,14 +150,17 @@ struct CommandLineParser {
     case .text: return .text(text)
     case .choice(let words):
       guard words.contains(text) else {
-        throw error("\(row.spelling) is one of \(words.joined(separator: ", ")), not \"\(text.escaped)\"")
+        throw error(
+          "\(row.spelling) is one of \(words.joined(separator: ", ")), not \"\(text.escaped)\""
+            + Spelling.hint(for: text, among: words) { $0 })
       }
       return .text(text)
     case .list(let known):
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
       for word in words where !known.contains(word) {
         throw error(
-          "\(row.spelling) takes a list of \(known.joined(separator: " and ")), not \"\(word.escaped)\"")
+          "\(row.spelling) takes a list of \(known.joined(separator: " and ")), not \"\(word.escaped)\""
+            + Spelling.hint(for: word, among: known) { $0 })
       }
       return .words(words)
     case .number(_, let range):
@@ -206,7 +212,8 @@ struct CommandLineParser {
     let allowed = table.options(of: verb)
     for (row, value) in given {
       guard allowed.contains(where: { $0.option == row.option }) else {
-        throw error("\(verb.rawValue) has no option \(row.spelling)")
+        let hint = row.name.map { Self.hint(for: $0, among: allowed) } ?? ""
+        throw error("\(verb.rawValue) has no option \(row.spelling)\(hint)")
       }
       guard invocation.values[row.option] == nil || row.argument == .none else {
         throw error("\(row.spelling) is given twice")
