@@ -43,6 +43,42 @@ import Testing
     ("post --wait a.b {}", ["post", "--wait", "a.b", "{}"]),
   ]
 
+  /// Lines at whose end names, objects and connections of a bus fit, and the words that are inserted. Not those that a shell
+  /// would not take as they are.
+  private static let liveLines: [(line: String, completed: [String])] = [
+    ("get pow", ["get", "power.level", "power.source"]),
+    ("get power.source bat", ["get", "power.source", "battery/1"]),
+    ("get power.source ", ["get", "power.source", "battery/1"]),
+    ("observe a.b power.s", ["observe", "a.b", "power.source"]),
+    ("post --object=bat", ["post", "--object=battery/1"]),
+    ("post --object bat", ["post", "--object", "battery/1"]),
+    ("post power.source 1", ["post", "power.source", "1"]),
+    ("policy explain post power.s", ["policy", "explain", "post", "power.source"]),
+    ("introspect bat", ["introspect", "battery/1"]),
+    ("--address=unix:/nonexistent get pow", ["--address=unix:/nonexistent", "get", "pow"]),
+  ]
+
+  /// A bus with these words, and with objects that would be dangerous on a command line.
+  private func busWithWords() throws -> TestBus {
+    let bus = try TestBus()
+    for (name, object) in [
+      ("power.source", "battery/1"), ("power.level", ""), ("power.level", "$(touch made)"),
+      ("power.level", "`touch made`"),
+      ("power.level", "bat;touch made"), ("power.level", "bat tery"), ("power.level", "--help"),
+      ("power.level", "'"),
+    ] {
+      try bus.tribunectl("post", name, "1", "--retain", "--object=\(object)").expect(0)
+    }
+    return bus
+  }
+
+  /// The variables with which a shell finds tribunectl and the bus.
+  private func environment(of bus: TestBus?) throws -> [String: String] {
+    guard let bus else { return ["TRIBUNE_ADDRESS": "unix:/nonexistent"] }
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    return ["TRIBUNE_ADDRESS": bus.address, "PATH": "\(folder.path)/root/usr/bin:\(path)"]
+  }
+
   /// A `tribunectl` that prints its arguments.
   private static let stub = "tribunectl() { printf '<%s>' \"$@\"; printf '\\n'; }"
 
@@ -57,15 +93,19 @@ import Testing
 
   @Test("bash offers what fits", arguments: lines)
   func bash(line: String, completed: [String]) throws {
-    // For readline, a value behind = is a word of its own: only the first has the option before it.
-    let expected = completed.enumerated().map { place, word in
+    let expected = readlineWords(completed)
+    for library in ["", "/usr/share/bash-completion/bash_completion"] {
+      #expect(plain(try bash(typing: line, library: library)) == plain(expected), "with \(library)")
+    }
+  }
+
+  /// For readline, a value behind = is a word of its own: only the first has the option before it.
+  private func readlineWords(_ completed: [String]) -> [String] {
+    completed.enumerated().map { place, word in
       guard place > 0, let equals = word.firstIndex(of: "="), equals < word.index(before: word.endIndex),
         completed[place - 1].hasPrefix(word[...equals])
       else { return word }
       return String(word[word.index(after: equals)...])
-    }
-    for library in ["", "/usr/share/bash-completion/bash_completion"] {
-      #expect(plain(try bash(typing: line, library: library)) == plain(expected), "with \(library)")
     }
   }
 
@@ -80,6 +120,15 @@ import Testing
     #expect(words(in: try FinishedProgram(["bash", "-c", script]).output) == ["--timeout="])
   }
 
+  @Test("bash offers what the bus has, and runs nothing of it")
+  func bashLive() throws {
+    let bus = try busWithWords()
+    for (line, completed) in Self.liveLines {
+      #expect(try bash(typing: line, library: "", bus: bus) == readlineWords(completed), "\(line)")
+    }
+    #expect(!folder.contains("here/made"))
+  }
+
   @Test("bash runs nothing from the line")
   func bashRunsNothing() throws {
     _ = try bash(typing: "--object=$(touch made) --json -$(touch made) \u{15}--", library: "")
@@ -87,7 +136,7 @@ import Testing
   }
 
   /// - Parameter library: the functions of bash-completion, or nothing.
-  private func bash(typing line: String, library: String) throws -> [String] {
+  private func bash(typing line: String, library: String, bus: TestBus? = nil) throws -> [String] {
     let setUp = """
       cd \(folder.path)/here
       \(library.isEmpty ? "" : "source \(library)")
@@ -100,33 +149,53 @@ import Testing
     // -i reads the lines with readline, as at a terminal. A session of its own keeps it off this one's terminal.
     let bash = try FinishedProgram(
       ["sh", "-c", "exec setsid --wait bash --norc --noprofile -i <\"$0\"", "\(folder.path)/typed"],
-      environment: ["INPUTRC": "/dev/null", "TERM": "dumb", "HISTFILE": ""])
+      environment: ["INPUTRC": "/dev/null", "TERM": "dumb", "HISTFILE": ""].merging(
+        try environment(of: bus)
+      ) { $1 })
     return words(in: bash.output)
   }
 
   @Test("fish offers what fits", arguments: lines)
   func fish(line: String, completed: [String]) throws {
+    try expectFish(typing: line, completed)
+  }
+
+  @Test("fish offers what the bus has")
+  func fishLive() throws {
+    let bus = try busWithWords()
+    for (line, completed) in Self.liveLines { try expectFish(typing: line, completed, bus: bus) }
+  }
+
+  private func expectFish(typing line: String, _ completed: [String], bus: TestBus? = nil) throws {
     let fish = try FinishedProgram(
       [
         "sh", "-c",
         "cd \"$1\" && exec fish --no-config -c 'source $argv[1]; complete -C $argv[2]' \"$2\" \"$3\"",
         "sh", "\(folder.path)/here",
         "\(folder.path)/root/usr/share/fish/vendor_completions.d/tribunectl.fish", "tribunectl \(line)",
-      ], environment: ["HOME": folder.path])
+      ], environment: ["HOME": folder.path].merging(try environment(of: bus)) { $1 })
     // It prints candidates for the last word only, each with its description behind a tab.
     let offers = fish.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
     let typed = line.split(separator: " ", omittingEmptySubsequences: false)
     let expected = Array(completed.dropFirst(typed.count - 1))
-    #expect(fish.errors == "")
+    #expect(fish.errors == "", "\(line)")
     if expected == typed.suffix(1).map(String.init) {
-      #expect(offers.isEmpty)
+      #expect(offers.isEmpty, "\(line)")
     } else {
-      #expect(plain(offers).sorted() == plain(expected).sorted())
+      #expect(plain(offers).sorted() == plain(expected).sorted(), "\(line)")
     }
   }
 
   @Test("zsh offers what fits")
-  func zsh() throws {
+  func zsh() throws { try expectZsh(offering: Self.lines) }
+
+  @Test("zsh offers what the bus has, and runs nothing of it")
+  func zshLive() throws {
+    try expectZsh(offering: Self.liveLines, bus: try busWithWords())
+    #expect(!folder.contains("here/made"))
+  }
+
+  private func expectZsh(offering lines: [(line: String, completed: [String])], bus: TestBus? = nil) throws {
     try folder.write(
       """
       PS1= PS2=; unsetopt zle_bracketed_paste prompt_cr prompt_sp
@@ -143,9 +212,9 @@ import Testing
     // Without job control, which needs a controlling terminal.
     let session = try TerminalSession(
       ["/usr/bin/env", "zsh", "-i", "+m"],
-      environment: ["ZDOTDIR": folder.path, "TERM": "dumb"])
+      environment: ["ZDOTDIR": folder.path, "TERM": "dumb"].merging(try environment(of: bus)) { $1 })
     try session.read(to: "ready\r\n")
-    for (line, completed) in Self.lines {
+    for (line, completed) in lines {
       try session.type("tribunectl \(line)\u{14}\n")
       // The echo of the line itself has no bracket.
       try session.read(to: "<")

@@ -19,12 +19,10 @@ struct BashCompletion {
     let values = rows.filter(\.takesWord).flatMap { row in
       row.spellings.map { entry($0, word(for: row.completion)) }
     }
-    let operands = table.verbs.filter { $0.completion != .nothing }.map {
-      entry($0.verb.rawValue, word(for: $0.completion))
-    }
-    let operandWords = table.verbs.flatMap { verb in
-      verb.operandWords.enumerated().map { place, words in
-        entry("\(verb.verb.rawValue)/\(place)", word(for: .words(words)))
+    let operands = table.verbs.flatMap { verb in
+      verb.completions.enumerated().map { place, completion in
+        let repeats = verb.repeatsLast && place == verb.completions.count - 1
+        return entry("\(verb.verb.rawValue)\(repeats ? "" : "/\(place)")", word(for: completion))
       }
     }
     let isGlobal = { (row: OptionSyntax) in table.globals.contains { $0.option == row.option } }
@@ -42,7 +40,7 @@ struct BashCompletion {
         )
         # The operands of the verbs; behind a slash, the place of the one operand that the words are for.
         operands=(
-      \((operands + operandWords).joined(separator: "\n"))
+      \(operands.joined(separator: "\n"))
         )
         # After these, a command takes the rest of the line.
         executing=' \(rows.filter { $0.completion == .command }.flatMap(\.spellings).joined(separator: " ")) '
@@ -69,6 +67,7 @@ struct BashCompletion {
     case .verbs: "@verbs"
     case .files: "@files"
     case .folders: "@folders"
+    case .live(let words): "@live \(words.rawValue)"
     case .command: "@command"
     }
   }
@@ -85,6 +84,13 @@ struct BashCompletion {
           local kind=-f
           [[ $what == @files ]] || kind=-d
           while IFS= read -r reply; do COMPREPLY+=("$prefix$reply"); done < <(compgen "$kind" -- "$word")
+          return
+          ;;
+        @live*)
+          # Only words that need no quotes come.
+          while IFS= read -r reply; do
+            [[ $reply != "$word"* ]] || COMPREPLY+=("$prefix$reply ")
+          done < <(command tribunectl "${bus[@]}" list --complete="${what#@live }" --timeout=1 2>/dev/null </dev/null)
           return
           ;;
         @list*)
@@ -148,9 +154,11 @@ struct BashCompletion {
 
       # Finds the verb before the cursor, and an option whose value is the word at the cursor.
       local verb='' waiting='' word letters operand=0 dashes=''
+      local -a bus=()
       for ((i = 1; i < last; i++)); do
         word=${words[i]}
         if [[ $waiting ]]; then
+          [[ $waiting != --address ]] || bus=("--address=$word")
           waiting=
         elif [[ $dashes || $word == - || $word != -* ]]; then
           if [[ $verb ]]; then operand=$((operand + 1)); else verb=$word; fi
@@ -164,6 +172,7 @@ struct BashCompletion {
           _tribunectl_command "${starts[i + 1]}"
           return
         elif [[ $word == --* ]]; then
+          [[ $word != --@(system|user|address=*) ]] || bus=("$word")
           [[ ! ${values[$word]+known} ]] || waiting=$word
         else
           # After one dash, the value of a letter is the rest of the word, or else the next word.
@@ -185,10 +194,8 @@ struct BashCompletion {
         _tribunectl_offer "$globals ${verb:+${options[$verb]-}}" "$current" ''
       elif [[ ! $verb ]]; then
         _tribunectl_offer @verbs "$current" ''
-      elif [[ ${operands[$verb]-} == @files || ($operand == 0 && ${operands[$verb]-}) ]]; then
-        _tribunectl_offer "${operands[$verb]}" "$current" ''
       else
-        _tribunectl_offer "${operands[$verb/$operand]-}" "$current" ''
+        _tribunectl_offer "${operands[$verb/$operand]-${operands[$verb]-}}" "$current" ''
       fi
 
       # Bash keeps the part before the last of its breaks, so the replies must not repeat it.

@@ -9,6 +9,8 @@ enum Completion: Equatable, Sendable {
   case verbs
   case files
   case folders
+  /// What the bus has of this kind.
+  case live(LiveWords)
   /// A command with its own arguments.
   case command
 
@@ -17,6 +19,9 @@ enum Completion: Equatable, Sendable {
     case "FILE": self = .files
     case "DIR": self = .folders
     case "VERB": self = .verbs
+    case "NAME", "PATTERN": self = .live(.names)
+    case "OBJECT": self = .live(.objects)
+    case "CONNECTION", ":N": self = .live(.connections)
     default: self = .nothing
     }
   }
@@ -46,10 +51,17 @@ extension OptionSyntax {
 }
 
 extension VerbSyntax {
-  /// The completion of the operands without words of their own, which are all of one kind if there is anything to offer.
-  var completion: Completion {
-    Completion(placeholder: operands.trimmingPrefix("[").prefix { $0.isLetter })
+  /// The completions of the operands, in order.
+  var completions: [Completion] {
+    let placeholders = operands.split(separator: " ").map { $0.trimmingPrefix("[").prefix { $0.isLetter } }
+    return placeholders.enumerated().map { place, placeholder in
+      operandWords.indices.contains(place)
+        ? .words(operandWords[place]) : Completion(placeholder: placeholder)
+    }
   }
+
+  /// Whether the last operand may be repeated.
+  var repeatsLast: Bool { operands.contains("…") }
 }
 
 extension CommandTable {

@@ -36,15 +36,11 @@ struct FishCompletion {
       + table.verbs.flatMap { verb in
         verb.options.map { line(for: $0, where: "__tribunectl_at options \(verb.verb.rawValue)") }
       }
-      + table.verbs.compactMap { verb in
-        operands(verb.completion).map {
-          "complete -c tribunectl -n '__tribunectl_at options \(verb.verb.rawValue)' \($0)"
-        }
-      }
       + table.verbs.flatMap { verb in
-        verb.operandWords.enumerated().map { place, words in
-          "complete -c tribunectl -n '__tribunectl_at operand \(verb.verb.rawValue) \(place)' "
-            + "-xa '\(words.joined(separator: " "))'"
+        verb.completions.enumerated().compactMap { place, completion in
+          let repeats = verb.repeatsLast && place == verb.completions.count - 1
+          let condition = repeats ? "options \(verb.verb.rawValue)" : "operand \(verb.verb.rawValue) \(place)"
+          return operand(completion).map { "complete -c tribunectl -n '__tribunectl_at \(condition)' \($0)" }
         }
       }
   }
@@ -59,19 +55,21 @@ struct FishCompletion {
 
   private func value(_ completion: Completion) -> String {
     switch completion {
-    case .words(let words): "-xa '\(words.joined(separator: " "))'"
     case .list(let words): "-xa '(__tribunectl_list \(words.joined(separator: " ")))'"
     case .files: "-rF"
     case .folders: "-xa '(__fish_complete_directories)'"
     case .nothing, .verbs, .command: "-x"
+    case .words, .live: operand(completion) ?? "-x"
     }
   }
 
-  private func operands(_ completion: Completion) -> String? {
+  private func operand(_ completion: Completion) -> String? {
     switch completion {
+    case .words(let words): "-xa '\(words.joined(separator: " "))'"
     case .files: "-F"
     case .verbs: "-xa '\(table.verbs.map(\.verb.rawValue).joined(separator: " "))'"
-    case .nothing, .words, .list, .folders, .command: nil
+    case .live(let words): "-xa '(__tribunectl_live \(words.rawValue))'"
+    case .nothing, .list, .folders, .command: nil
     }
   }
 
@@ -149,6 +147,13 @@ struct FishCompletion {
         for word in $argv
             contains -- $word (string split -- , "$given"); or echo "$given$word"
         end
+    end
+
+    # __tribunectl_live KIND: what the bus has of that kind.
+    function __tribunectl_live
+        command -q tribunectl; or return
+        set -l bus (commandline -opc | string match -r -- '^--(?:system|user|address=.*)$')
+        command tribunectl $bus list --complete=$argv[1] --timeout=1 2>/dev/null </dev/null
     end
 
     function __tribunectl_command

@@ -13,6 +13,17 @@ struct ZshCompletion {
     typeset -A opt_args
     local -a verbs options
 
+    # The options that choose the bus.
+    local -a bus
+    bus=(${(Q)${(M)words:#--(system|user|address=*)}})
+
+    # Offers what the bus has of that kind.
+    _tribunectl_live() {
+      local -a live
+      live=(${(f)"$(command tribunectl $bus list --complete=$1 --timeout=1 2>/dev/null </dev/null)"})
+      compadd -a live
+    }
+
     verbs=(
     \(table.verbs.map { "  \(Self.quoted("\($0.verb.rawValue):\($0.summary)"))" }.joined(separator: "\n"))
     )
@@ -49,15 +60,27 @@ struct ZshCompletion {
   }
 
   private func operands(of verb: VerbSyntax) -> String {
-    if verb.takesCommand { return "  '1: : ' '*:::command: _normal'" }
-    if !verb.operandWords.isEmpty {
-      let words = verb.operandWords.enumerated().map { "  '\($0 + 1): :(\($1.joined(separator: " ")))'" }
-      return (words + ["  '*: : '"]).joined(separator: "\n")
+    if verb.takesCommand {
+      let first = verb.completions.first.map(action) ?? ": : "
+      return "  '1\(first)' '*:::command: _normal'"
     }
-    return switch verb.completion {
-    case .files: "  '*:file:_files'"
-    case .verbs: "  '1:verb:{_describe -t verbs verb verbs}'"
-    case .nothing, .words, .list, .folders, .command: verb.operandCount.upperBound > 0 ? "  '*: : '" : ""
+    let completions = verb.completions
+    if completions == [.verbs] { return "  '1:verb:{_describe -t verbs verb verbs}'" }
+    if completions.isEmpty { return "" }
+    let actions = completions.enumerated().map { place, completion in
+      let repeats = verb.repeatsLast && place == completions.count - 1
+      return "  '\(repeats ? "*" : "\(place + 1)")\(action(for: completion))'"
+    }
+    return (actions + (verb.repeatsLast ? [] : ["  '*: : '"])).joined(separator: "\n")
+  }
+
+  private func action(for completion: Completion) -> String {
+    switch completion {
+    case .words(let words): ": :(\(words.joined(separator: " ")))"
+    case .files: ":file:_files"
+    case .folders: ":folder:_files -/"
+    case .live(let words): ":\(words.rawValue): _tribunectl_live \(words.rawValue)"
+    case .nothing, .verbs, .list, .command: ": : "
     }
   }
 
@@ -73,12 +96,10 @@ struct ZshCompletion {
 
   private func value(_ row: OptionSyntax) -> String {
     switch row.completion {
-    case .words(let words): ": :(\(words.joined(separator: " ")))"
     case .list(let words): ": :_values -s , \(row.name ?? "value") \(words.joined(separator: " "))"
-    case .files: ":file:_files"
-    case .folders: ":folder:_files -/"
     case .command: ":*:::command: _normal"
     case .nothing, .verbs: row.takesWord ? ": : " : ""
+    case .words, .files, .folders, .live: action(for: row.completion)
     }
   }
 

@@ -83,10 +83,17 @@ private let allVerbs = [
         + "because the keeper has no copy of it, or because the log has no space for its registrations.",
       "With --retained, lists the notifications that the bus has retained, by name and object, with their "
         + "userInfo as far as this user may observe them.",
+      "With --complete, prints the names, objects or connections that are in use, one a line. Words that a shell might "
+        + "take for something else are left out.",
       "On a terminal, texts are cut and columns left out where a line would be too long. In a pipe, lines "
         + "are whole.",
     ],
-    options: [OptionSyntax(.retained, "retained", "list the retained notifications")]),
+    options: [
+      OptionSyntax(.retained, "retained", "list the retained notifications"),
+      OptionSyntax(
+        .complete, "complete", .choice(LiveWords.allCases.map(\.rawValue)),
+        "print the words of that kind that are in use, for the completions of shells"),
+    ]),
   VerbSyntax(
     verb: .status, operands: "[CONNECTION]", operandCount: 0...1,
     summary: "Show the bus, or one connection",

@@ -14,6 +14,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   case `as`, connection
   case set, conforms
   case retain, coalesce, style, wait, immediately, eachLine, retained, suspension, awaited, format
+  case complete
 }
 
 /// The argument of an option.

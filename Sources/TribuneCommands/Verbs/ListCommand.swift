@@ -8,12 +8,29 @@ import TribuneWire
 struct ListCommand: Command {
   /// Whether to list retained notifications instead of connections.
   private let listsRetained: Bool
+  /// Which words to list instead, for completions.
+  private let words: LiveWords?
 
-  init(_ invocation: Invocation) throws(CommandError) { listsRetained = invocation.has(.retained) }
+  init(_ invocation: Invocation) throws(CommandError) {
+    listsRetained = invocation.has(.retained)
+    words = invocation.text(.complete).flatMap { LiveWords(rawValue: $0) }
+    if words != nil { try invocation.refuse([.retained, .json, .shortJSON], beside: .complete) }
+  }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    if listsRetained { try await listRetained(in: context) } else { try await listConnections(in: context) }
+    if let words {
+      try await list(words, in: context)
+    } else if listsRetained {
+      try await listRetained(in: context)
+    } else {
+      try await listConnections(in: context)
+    }
     return ExitStatus.success
+  }
+
+  private func list(_ words: LiveWords, in context: Context) async throws(CommandError) {
+    let found = try await context.request { bus throws(TribuneError) in try await words.read(from: bus) }
+    try context.write(found.map { $0 + "\n" }.joined())
   }
 
   private func listRetained(in context: Context) async throws(CommandError) {
