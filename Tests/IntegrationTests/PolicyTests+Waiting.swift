@@ -50,6 +50,16 @@ struct WaitingPolicyTests {
     withExtendedLifetime(hold) {}
   }
 
+  @Test("A user that may not announce what it would guard is refused, and does not wait in vain")
+  func refusedAnnouncement() throws {
+    let (bus, ann) = try bus(try Script.text(of: "config/50-default.policy"))
+    let hold = try bus.staying("hold", "--why=a backup", "host.shouldReboot")
+    try ann.tribunectl("guard", "host.reboot", "--wait-until-allowed", "--", "echo", "ran").expect(
+      255, output: "",
+      errors: "tribunectl: user 65533 may not post host.willReboot: no line of the policy allows it\n")
+    withExtendedLifetime(hold) {}
+  }
+
   @Test("An observer of holds and delegates is told of those that it may list, and of its own")
   func told() throws {
     let (bus, ann) = try bus(try Script.text(of: "config/50-default.policy"))

@@ -227,9 +227,15 @@ struct PolicyTests {
     let bob = try user(Self.bob, on: bus)
     try bob.tribunectl("guard", "host.reboot", "--dry-run", "--", "echo", "ran").expect(
       0, output: "allowed: host.shouldReboot (dry run) (no delegate answered)\n")
-    try bob.tribunectl("guard", "host.reboot", "--", "echo", "ran").expect(
-      255, output: "",
-      errors: "tribunectl: user 65534 may not post host.willReboot: no line of the policy allows it\n")
+    for names in [[], ["host.willReboot"], ["host.willReboot", "host.didReboot"]] {
+      try write("allow ask host.** user:*\nallow post \((["a"] + names).joined(separator: " ")) user:*\n")
+      try bus.reload("")
+      let missing = ["host.willReboot", "host.didReboot", "host.didFailToReboot"][names.count]
+      try bob.tribunectl("guard", "host.reboot", "--", "echo", "ran").expect(
+        255, output: "",
+        errors: "tribunectl: user 65534 may not post \(missing): no line of the policy allows it\n")
+    }
+    #expect(try bus.tribunectl("-j", "status").object()["asked"] as? Int == 1)
     try bob.tribunectl("guard", "unit.start", "--", "echo", "ran").expect(
       255, output: "",
       errors: "tribunectl: user 65534 may not ask unit.shouldStart: no line of the policy allows it\n")

@@ -302,8 +302,9 @@ private let allVerbs = [
       "On a veto, prints every reason, runs nothing and exits with 77. Exits with 255 if there is no "
         + "verdict, or if the will cannot be posted, and runs nothing; else with the command's status. With "
         + "--json, prints the verdict of a veto on standard output.",
-      "Where the bus has a policy, it must allow ask for the question, and post for the other three. "
-        + "--dry-run only asks: it can say allowed where the policy does not let the will be posted.",
+      "Where the bus has a policy, it must allow ask for the question, and post for the other three, also "
+        + "didFailTo. Else guard exits with 255 before it asks. --dry-run only asks: it can say allowed where the "
+        + "policy does not let the others be posted.",
       "If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or for as "
         + "long as --reconnect says. The bus then has 5s to accept the outcome of the command. If there is "
         + "no bus, tribunectl reports that; the exit status stays the command's. The command does not inherit the "

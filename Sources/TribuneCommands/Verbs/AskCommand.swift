@@ -91,6 +91,8 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
+  /// The notifications of the action that follows. Whoever may not post them is refused before anybody is asked.
+  var announcements: [String] = []
 
   /// With --json, writes the verdict of --if-unreachable.
   func show(_ decision: Verdict.Decision, in context: Context) {
@@ -107,12 +109,24 @@ struct Query: Sendable {
 
   /// Asks, and waits a little longer than the bus may take.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Verdict {
+    try await requirePermissions(over: connection, in: context)
     let parent = parentQuery(reportingTo: context.terminal)
     return try await whileWaited(over: connection, in: context) {
       [self] progress throws(TribuneError) -> Verdict in
       try await connection.ask(
         name, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
         override: override, isDryRun: isDryRun, parent: parent, progress: progress)
+    }
+  }
+
+  private func requirePermissions(
+    over connection: Connection, in context: Context
+  ) async throws(TribuneError) {
+    guard !announcements.isEmpty else { return }
+    try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
+      // Who may not even ask is told that.
+      try await connection.requirePermission(to: "ask", name, object: object)
+      for name in announcements { try await connection.requirePermission(to: "post", name, object: object) }
     }
   }
 

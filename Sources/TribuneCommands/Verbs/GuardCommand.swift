@@ -26,7 +26,9 @@ struct GuardCommand: Command {
     action = try invocation.name(at: 0)
     names = try ActionNames(action)
     // The report lists every reason, so the query waits for all delegates unless something else is said.
-    query = try Query(invocation, name: names.should, mode: .all)
+    var query = try Query(invocation, name: names.should, mode: .all)
+    if !query.isDryRun { query.announcements = [names.will, names.did, names.didFailTo] }
+    self.query = query
     (object, userInfo) = (query.object, query.userInfo)
     let subject = subjectText(action, object)
     patient = try invocation.patience().map { [query, presence] in

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+extension Connection {
+  /// Asks the policy whether this connection may do something, without doing it.
+  ///
+  /// - Parameters:
+  ///   - action: such as `post`; tribune-policy(5) lists them.
+  ///   - object: empty for none.
+  /// - Throws: `notPermitted` with the bus's words for it if this connection may not.
+  func requirePermission(to action: String, _ name: String, object: String) async throws(TribuneError) {
+    let decision: PolicyDecision
+    do throws(TribuneError) {
+      decision = try await policyDecision(on: action, name, object: object)
+    } catch {
+      // A bus of version 0.1.0 does not know the question, and has no policy.
+      guard error.code == .refused else { throw error }
+      return
+    }
+    guard !decision.isAllowed else { return }
+    let about = object.isEmpty ? "" : " for \"\(object)\""
+    let reason =
+      decision.line.map { "denied by \($0.file):\($0.number)" } ?? "no line of the policy allows it"
+    throw TribuneError(
+      .notPermitted, "user \(decision.subject.uid) may not \(action) \(name)\(about): \(reason)")
+  }
+}
