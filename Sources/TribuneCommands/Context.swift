@@ -198,6 +198,7 @@ struct Context: Sendable {
   /// Connects for a verb that continues after a restart of the bus, and reports each reconnection.
   ///
   /// - Parameters:
+  ///   - limit: how long to wait for it; nil means the global option.
   ///   - presence: records whether the bus is there.
   ///   - identifiesPosters: whether notifications say who posted them.
   ///   - saysLoss: reports also with --quiet, unless nothing was missed.
@@ -205,14 +206,15 @@ struct Context: Sendable {
   ///     missed; nil when the bus did not know this connection.
   ///   - onReturn: called when the connection is back.
   func connectToStay(
-    noting presence: BusPresence? = nil, identifyingPosters identifiesPosters: Bool = false,
+    within limit: Duration? = nil, noting presence: BusPresence? = nil,
+    identifyingPosters identifiesPosters: Bool = false,
     sayingLoss saysLoss: Bool = false,
     saying consequence: @escaping @Sendable (_ lost: UInt64?) -> String = { _ in "" },
     onReturn: @escaping @Sendable () -> Void = {}
   ) async throws(TribuneError) -> Connection {
     let (terminal, isQuiet) = (terminal, isQuiet)
     return try await connect(
-      identifyingPosters: identifiesPosters,
+      within: limit, identifyingPosters: identifiesPosters,
       events: { event in
         presence?.note(event)
         guard case .reconnected(let lost) = event else { return }

@@ -150,6 +150,26 @@ struct WaitUntilAllowedTests {
     withExtendedLifetime(hold) {}
   }
 
+  @Test("when the time is over before the first verdict, delegates that have not answered have failed")
+  func timeIsOverAtFirst() throws {
+    try bus.staying("delegate", "a.shouldB", "--timeout=1min", "--exec", "sh", "-c", "exec sleep 1000")
+    let asked = try bus.tribunectl("-j", "ask", "a.shouldB", "--wait-until-allowed=200ms")
+    #expect(asked.status == 1)
+    let last = try jsonObject(#require(asked.output.split(separator: "\n").last.map(String.init)))
+    let outcome = try #require((last["outcomes"] as? [[String: Any]])?.first)
+    #expect(outcome["outcome"] as? String == "timedOut")
+    #expect(try #require(outcome["elapsed"] as? Double) < 5)
+  }
+
+  @Test("a bus that does not answer is waited for a little longer than the time, and cannot be reached then")
+  func stoppedBus() throws {
+    bus.signal(SIGSTOP)
+    let asked = try bus.tribunectl("ask", "a.shouldB", "--wait-until-allowed=100ms")
+    asked.expect(255, output: "")
+    #expect(asked.errors.hasPrefix("tribunectl: the bus has not answered within 5."), "\(asked.errors)")
+    bus.signal(SIGCONT)
+  }
+
   @Test("without a veto, it is asked once")
   func allowedAtOnce() throws {
     try bus.tribunectl("ask", "a.shouldB", "--wait-until-allowed").expect(

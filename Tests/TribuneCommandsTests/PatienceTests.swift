@@ -10,7 +10,7 @@ import Tribune
 @Suite("Waiting until it is allowed", .timeLimit(.minutes(15)))
 struct PatienceTests {
   /// What happens at one ask.
-  enum Ask: Sendable {
+  enum Ask: Equatable, Sendable {
     case allowed
     case vetoed
     /// Vetoed, and so many changes are signalled before the verdict.
@@ -20,6 +20,8 @@ struct PatienceTests {
     /// The bus goes away, and comes back.
     case away
     case error
+    /// Nobody ever answers.
+    case silent
   }
 
   private static func verdict(_ kind: Outcome.Kind, query: Int) -> Verdict {
@@ -40,11 +42,12 @@ struct PatienceTests {
     do throws(TribuneError) {
       let verdict = try await patience.verdict(
         changes,
-        ask: { () async throws(TribuneError) -> Verdict? in
+        ask: { isFirst async throws(TribuneError) -> Verdict? in
           let number = count.withLock { count in
             count += 1
             return count
           }
+          #expect(isFirst == asks.prefix(number - 1).allSatisfy { $0 == .away })
           guard number <= asks.count else { throw TribuneError(.cancelled, "") }
           switch asks[number - 1] {
           case .allowed: return Self.verdict(.approved, query: number)
@@ -57,6 +60,11 @@ struct PatienceTests {
             changes.note()
             return nil
           case .error: throw TribuneError(.connectionLost, "")
+          case .silent:
+            let (answers, answer) = AsyncStream<Void>.makeStream()
+            for await _ in answers {}
+            withExtendedLifetime(answer) {}
+            throw TribuneError(.cancelled, "")
           }
         },
         show: { _ in onVeto(changes) })
@@ -89,6 +97,23 @@ struct PatienceTests {
     let result = await asked(
       [.changing(5), .vetoed, .allowed], Patience(span: .seconds(1), pause: .zero, pauseMin: .zero))
     #expect(result == (2, 2))
+  }
+
+  @Test("Without a first verdict, it ends a little after the time; with one, the last verdict stands")
+  func silent() async {
+    let patience = Patience(span: .milliseconds(1), pauseMin: .zero, grace: .milliseconds(1))
+    #expect(await asked([.silent], patience) == (1, nil))
+    #expect(await asked([.away, .silent], patience) == (2, nil))
+    let last = await asked([.changing(1), .silent], Patience(span: .seconds(1), pauseMin: .zero))
+    #expect(last == (2, 1))
+  }
+
+  @Test("It bounds how long a bus is waited for")
+  func bound() {
+    #expect(Patience().bound(.seconds(30)) == .seconds(30))
+    #expect(Patience(span: .seconds(60)).bound(.seconds(30)) == .seconds(30))
+    #expect(Patience(span: .zero).bound(.seconds(30)) == .seconds(5))
+    #expect(Patience(span: .zero).bound(.seconds(2)) == .seconds(2))
   }
 
   @Test("If only failures are in the way, it is asked again after a pause")

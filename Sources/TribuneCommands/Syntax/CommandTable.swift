@@ -215,8 +215,9 @@ private let allVerbs = [
         + "userInfo is read from standard input.",
       "Exits with 0 if the action is allowed, 1 if it is vetoed, 2 for wrong usage, and 255 if there is no "
         + "verdict, as ExecCondition= expects.",
-      "With --wait-until-allowed, it waits until the action is allowed. After SPAN, the last verdict counts. It "
-        + "does not ask at intervals, but again when a hold or a delegate has gone, when a delegate attaches, when "
+      "With --wait-until-allowed, it waits until the action is allowed. After SPAN, the last verdict counts. The "
+        + "first question has no longer deadline than that: delegates that have not answered by then have failed. "
+        + "It does not ask at intervals, but again when a hold or a delegate has gone, when a delegate attaches, when "
         + "the bus reloads its configuration or comes back, and when a delegate announces that it may answer "
         + "otherwise now: for host.shouldReboot, by posting host.mayReboot. If only failures of delegates are in "
         + "the way, it also asks again after 30s. On standard error, it prints the vetoes, and later those that are "

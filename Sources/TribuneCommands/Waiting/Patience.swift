@@ -5,26 +5,43 @@ import Tribune
 /// How long to wait while a question is vetoed.
 struct Patience: Sendable {
   /// Nil for ever.
-  var span: Duration?
+  let end: ContinuousClock.Instant?
   /// When to ask again if only failures are in the way. Nobody announces that a failure is over.
-  var pause = Duration.seconds(30)
+  let pause: Duration
   /// From a verdict to the next question, at least: changes that follow the question itself must not make a loop.
-  var pauseMin = Duration.milliseconds(250)
+  let pauseMin: Duration
+  /// How long after the end the bus may answer what was asked before.
+  let grace: Duration
+
+  /// - Parameter span: from now on; nil for ever.
+  init(
+    span: Duration? = nil, pause: Duration = .seconds(30), pauseMin: Duration = .milliseconds(250),
+    grace: Duration = .seconds(5)
+  ) {
+    end = span.map { .now.advanced(by: $0) }
+    (self.pause, self.pauseMin, self.grace) = (pause, pauseMin, grace)
+  }
+
+  /// The time until the end; nil for ever.
+  var left: Duration? { end.map { max(.zero, ContinuousClock.now.duration(to: $0)) } }
+
+  /// How long to wait for a bus for which one would wait for `limit`.
+  func bound(_ limit: Duration) -> Duration { left.map { min(limit, $0 + grace) } ?? limit }
 
   /// Asks until the verdict is that the action is allowed, or until the time is over.
   ///
   /// - Parameters:
   ///   - changes: signals what may have ended a veto. What is signalled while `ask` runs counts.
-  ///   - ask: nil if there is no verdict because the bus went away, whose return is signalled. It throws if nothing will
-  ///     be signalled any more.
+  ///   - ask: gets whether there is no verdict yet. Returns nil if there is none because the bus went away, whose return
+  ///     is signalled. It throws if nothing will be signalled any more.
   ///   - show: called with each verdict that is a veto.
   /// - Returns: the last verdict.
   func verdict(
-    _ changes: ChangeSignal, ask: @escaping @Sendable () async throws(TribuneError) -> Verdict?,
+    _ changes: ChangeSignal,
+    ask: @escaping @Sendable (_ isFirst: Bool) async throws(TribuneError) -> Verdict?,
     show: (Verdict) async -> Void
   ) async throws(TribuneError) -> Verdict {
-    let end = span.map { ContinuousClock.now.advanced(by: $0) }
-    var verdict = try await next(changes, after: nil, ask)
+    var verdict = try await firstVerdict(changes, ask)
     while !verdict.isAllowed {
       await show(verdict)
       guard let end else {
@@ -53,9 +70,18 @@ struct Patience: Sendable {
     return verdict
   }
 
+  private func firstVerdict(
+    _ changes: ChangeSignal, _ ask: @escaping @Sendable (Bool) async throws(TribuneError) -> Verdict?
+  ) async throws(TribuneError) -> Verdict {
+    guard let left else { return try await next(changes, after: nil, ask) }
+    return try await bounded(by: left + grace) { () async throws(TribuneError) -> Verdict in
+      try await next(changes, after: nil, ask)
+    }
+  }
+
   /// Asks once there is a reason to.
   private func next(
-    _ changes: ChangeSignal, after last: Verdict?, _ ask: () async throws(TribuneError) -> Verdict?
+    _ changes: ChangeSignal, after last: Verdict?, _ ask: (Bool) async throws(TribuneError) -> Verdict?
   ) async throws(TribuneError) -> Verdict {
     if let last {
       let earliest = ContinuousClock.now.advanced(by: pauseMin)
@@ -64,7 +90,7 @@ struct Patience: Sendable {
     }
     while true {
       guard !Task.isCancelled else { throw TribuneError(.cancelled, "interrupted") }
-      if let verdict = try await ask() { return verdict }
+      if let verdict = try await ask(last == nil) { return verdict }
       await changes.wait()
     }
   }

@@ -28,13 +28,15 @@ struct PatientQuery: Sendable {
   }
 
   func connect(in context: Context) async throws(TribuneError) -> Connection {
-    try await context.connectToStay(noting: presence, onReturn: { changes.note() })
+    try await context.connectToStay(
+      within: patience.bound(context.timeout), noting: presence, onReturn: { changes.note() })
   }
 
   /// - Parameter connection: made by `connect`.
-  /// - Returns: the last verdict, which is a veto if the time is over.
+  /// - Returns: the last verdict. If the time is over, it is a veto, or the first one: by then, the bus has decided without
+  ///   the delegates that have not answered.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Verdict {
-    let news = try await bounded(by: context.timeout) {
+    let news = try await bounded(by: patience.bound(context.timeout)) {
       [self] () async throws(TribuneError) -> Notifications in
       try await connection.observe(anyOf: observedNames)
     }
@@ -46,7 +48,9 @@ struct PatientQuery: Sendable {
     var mayListHolds = true
     return try await patience.verdict(
       changes,
-      ask: { () async throws(TribuneError) -> Verdict? in try await askOnce(over: connection, in: context) },
+      ask: { isFirst async throws(TribuneError) -> Verdict? in
+        try await askOnce(over: connection, isFirst: isFirst, in: context)
+      },
       show: { verdict in
         guard !context.isQuiet else { return }
         let isHeld = verdict.outcomes.contains { $0.kind == .held }
@@ -57,14 +61,19 @@ struct PatientQuery: Sendable {
       })
   }
 
+  /// - Parameter isFirst: whether there is no verdict that could count when the time is over.
   /// - Returns: nil while the connection looks for the bus.
   private func askOnce(
-    over connection: Connection, in context: Context
+    over connection: Connection, isFirst: Bool, in context: Context
   ) async throws(TribuneError) -> Verdict? {
     guard connection.hasEnded || !presence.isUnreachable else { return nil }
     do throws(TribuneError) {
       while true {
         await presence.settled()
+        var query = query
+        if isFirst, let left = patience.left {
+          query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, left)
+        }
         let verdict = try await query.ask(over: connection, in: context)
         // The ask may have waited for a bus to which some holds have not come back yet.
         if presence.isSettled { return verdict }
