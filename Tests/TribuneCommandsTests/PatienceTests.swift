@@ -82,13 +82,15 @@ struct PatienceTests {
       ([.changing(1), .error], 2, nil),
     ] as [([Ask], Int, UInt64?)])
   func changes(asks: [Ask], count: Int, query: UInt64?) async {
-    let result = await asked(asks, Patience())
+    let result = await asked(asks, Patience(pauseMin: .zero))
     #expect(result == (count, query))
   }
 
   @Test("A change after the verdict wakes it up")
   func late() async {
-    let result = await asked([.vetoed, .vetoed, .allowed], Patience()) { changes in Task { changes.note() } }
+    let result = await asked([.vetoed, .vetoed, .allowed], Patience(pauseMin: .zero)) { changes in
+      Task { changes.note() }
+    }
     #expect(result == (3, 3))
   }
 
@@ -118,7 +120,8 @@ struct PatienceTests {
 
   @Test("If only failures are in the way, it is asked again after a pause")
   func failures() async {
-    let result = await asked([.failed, .failed, .allowed], Patience(pause: .milliseconds(1)))
+    let result = await asked(
+      [.failed, .failed, .allowed], Patience(pause: .milliseconds(1), pauseMin: .zero))
     #expect(result == (3, 3))
     let late = await asked([.failed, .allowed], Patience(span: .milliseconds(1), pause: .seconds(3600)))
     #expect(late == (1, 1))
@@ -140,6 +143,16 @@ struct PatienceTests {
     // A required delegate that is missing is announced when it attaches.
     let missing = Verdict(.vetoed, query: 1, outcomes: [Outcome(delegate: 0, label: "x", kind: .gone)])
     #expect(!missing.isDueToFailures)
+  }
+
+  @Test("A change is noted until somebody has waited for it")
+  func noted() async {
+    let changes = ChangeSignal()
+    #expect(!changes.isNoted)
+    for _ in 1...2 { changes.note() }
+    #expect(changes.isNoted)
+    await changes.wait()
+    #expect(!changes.isNoted)
   }
 
   @Test("When its task is cancelled, it ends")

@@ -12,9 +12,9 @@ struct StandingVetoesTests {
   private static let start = ContinuousClock.now
 
   private static func outcome(
-    _ id: UInt64, _ kind: Outcome.Kind, _ reason: String, label: String = ""
+    _ id: UInt64, _ kind: Outcome.Kind, _ reason: String, label: String = "", uid: UInt32 = 0
   ) -> Outcome {
-    Outcome(delegate: id, label: label, kind: kind, reason: reason, pid: 7, uid: 0, process: "p\(id)")
+    Outcome(delegate: id, label: label, kind: kind, reason: reason, pid: 7, uid: uid, process: "p\(id)")
   }
 
   /// What is shown of each of several verdicts, a minute after each other.
@@ -77,6 +77,30 @@ struct StandingVetoesTests {
       ])
     #expect(
       shown([verdicts[2]], default: .vetoed).first?.last == "  no delegate approved it: --default=veto")
+  }
+
+  @Test(
+    "Of one user's vetoes, a few are shown in a minute, and then how many more; of others and root's, all")
+  func limits() {
+    func verdict(_ reason: String) -> Verdict {
+      Verdict(
+        .vetoed, query: 1,
+        outcomes: (1...30).map { Self.outcome($0, .held, reason, uid: 65_533) }
+          + [Self.outcome(31, .held, reason, uid: 65_532)] + (32...62).map { Self.outcome($0, .held, reason) }
+      )
+    }
+    let lines = shown(["a", "b"].map(verdict))
+    #expect(lines[0].count == 1 + 20 + 1 + 31 + 1)
+    #expect(lines[0].last == "  and 10 more, not shown")
+    #expect(lines[1].count == 1 + 31 + 1)
+    #expect(lines[1].last == "  and 30 more, not shown")
+  }
+
+  @Test("A long reason is cut")
+  func longReason() {
+    let reason = String(repeating: "x", count: 4096)
+    let lines = shown([Verdict(.vetoed, query: 1, outcomes: [Self.outcome(1, .held, reason)])])
+    #expect(lines[0].last == "  held      p1 (pid 7, uid 0): \(reason.prefix(256))…")
   }
 
   @Test("In JSON, each outcome in the way has its age, and the verdict says that it is waited on")

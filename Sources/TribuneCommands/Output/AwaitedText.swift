@@ -9,9 +9,8 @@ extension AwaitedReply {
     .object([("acknowledged", .integer(acknowledged)), ("missing", .array(missing.map(\.json)))])
   }
 
-  /// Observers that are printed, and bytes of the reason of each. Every user can have many that give long reasons.
+  /// Observers that are printed. Every user can have many.
   private static let printedMax = 100
-  private static let printedReasonLength = 256
 
   /// A headline with the number of observers that have not acknowledged, then a line for each of the first ones. Empty if
   /// all have.
@@ -19,7 +18,7 @@ extension AwaitedReply {
     if missing.isEmpty { return [] }
     let all = acknowledged + missing.count
     return ["\(missing.count) of \(all) did not acknowledge \(subjectText(name, object)):"]
-      + missing.prefix(Self.printedMax).map { "  " + $0.line(reasonLength: Self.printedReasonLength) }
+      + missing.prefix(Self.printedMax).map { "  " + $0.line }
       + (missing.count > Self.printedMax ? ["  … and \(missing.count - Self.printedMax) more"] : [])
   }
 }
@@ -36,12 +35,21 @@ extension AwaitedReply.Missing {
   }
 
   /// `failed    flush.sh (:7, pid 42, uid 0, backup.service): exited with 1  [1ms]`.
-  fileprivate func line(reasonLength: Int) -> String {
+  fileprivate var line: String {
     let word = kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
     let parts = [connection, "pid \(pid)", "uid \(uid)", units.description].filter { !$0.isEmpty }
     let participant = (process.isEmpty ? "connection" : process) + " (" + parts.joined(separator: ", ") + ")"
-    let reason = reason.utf8.count > reasonLength ? reason.prefix(utf8Length: reasonLength) + "…" : reason
-    return "\(word) \(participant.terminalSafe)\(reason.terminalSafe.afterColon)  [\(elapsed.formatted)]"
+    return
+      "\(word) \(participant.terminalSafe)\(reason.printed.terminalSafe.afterColon)  [\(elapsed.formatted)]"
+  }
+}
+
+extension String {
+  private static let printedReasonLength = 256
+
+  /// The beginning of a reason, where every user can have many that are long.
+  var printed: String {
+    utf8.count > Self.printedReasonLength ? prefix(utf8Length: Self.printedReasonLength) + "…" : self
   }
 }
 

@@ -2,18 +2,21 @@
 
 import TribuneSystem
 
-/// Limits the lines that each user can have printed in a second.
+/// Limits the lines that each user can have printed in a second, or in a longer period.
 struct LineLimits {
   private static let linesMax = 20
 
-  private var second: UInt64 = 0
-  /// Lines of each user in this second.
+  private let seconds: UInt64
+  private var period: UInt64 = 0
+  /// Lines of each user in this period.
   private var counts: [UInt32: Int] = [:]
+
+  init(perSeconds seconds: UInt64 = 1) { self.seconds = seconds }
 
   /// Whether another line of a user is printed.
   mutating func take(for user: UInt32) -> Bool {
-    let now = SystemClock.monotonicNanoseconds / 1_000_000_000
-    if now != second { (second, counts) = (now, [:]) }
+    let now = SystemClock.monotonicNanoseconds / 1_000_000_000 / seconds
+    if now != period { (period, counts) = (now, [:]) }
     counts[user, default: 0] += 1
     return counts[user, default: 0] <= Self.linesMax
   }

@@ -98,14 +98,14 @@ extension Outcome {
     "\(kind.rawValue) by \(participant)\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
   }
 
-  /// `held      backup (pid 42, uid 0), for 3min: a backup runs`.
+  /// `held      backup (pid 42, uid 0), for 3min: a backup runs`. The reason is cut if it is long.
   ///
   /// - Parameter age: how long it has been in the way.
   func line(for age: Duration, isVetoingFailure: Bool) -> String {
     let seconds = age.components.seconds
     let span = seconds > 0 ? ", for \(Duration.seconds(seconds).formatted)" : ""
     let consequence = isVetoingFailure ? Self.consequence : ""
-    return "\(word) \(participant)\(span)\(consequence)\(reason.terminalSafe.afterColon)"
+    return "\(word) \(participant)\(span)\(consequence)\(reason.printed.terminalSafe.afterColon)"
   }
 
   /// The kind, as wide as the others.

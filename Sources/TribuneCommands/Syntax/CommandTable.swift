@@ -221,8 +221,8 @@ private let allVerbs = [
         + "the bus reloads its configuration or comes back, and when a delegate announces that it may answer "
         + "otherwise now: for host.shouldReboot, by posting host.mayReboot. If only failures of delegates are in "
         + "the way, it also asks again after 30s. On standard error, it prints the vetoes, and later those that are "
-        + "new or have changed; with --json, it prints these verdicts on standard output. --mode=all is the default "
-        + "then.",
+        + "new or have changed, but at most 20 a minute of each user but root and its own, and then how many more "
+        + "there were; with --json, it prints these verdicts on standard output. --mode=all is the default then.",
       "Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.",
     ],
     options: [

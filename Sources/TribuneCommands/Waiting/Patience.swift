@@ -15,7 +15,7 @@ struct Patience: Sendable {
 
   /// - Parameter span: from now on; nil for ever.
   init(
-    span: Duration? = nil, pause: Duration = .seconds(30), pauseMin: Duration = .milliseconds(250),
+    span: Duration? = nil, pause: Duration = .seconds(30), pauseMin: Duration = .seconds(1),
     grace: Duration = .seconds(5)
   ) {
     end = span.map { .now.advanced(by: $0) }

@@ -2,8 +2,12 @@
 
 import Tribune
 import TribuneJSON
+import TribuneSystem
 
 /// The vetoes that a waiting question meets, and since when each of them stands.
+///
+/// Whoever may hold the name can change a veto for as long as the question waits. So a reason is shown up to a length, and
+/// of each user but root and the process's own, a few lines in a minute.
 struct StandingVetoes: Sendable {
   typealias Instant = ContinuousClock.Instant
 
@@ -27,6 +31,9 @@ struct StandingVetoes: Sendable {
   private var known: [Key: Veto]?
   /// What the last verdict says besides.
   private var remarks: [String] = []
+  private var limits = LineLimits(perSeconds: 60)
+  /// Changes that were left out, and not counted in a line yet.
+  private var omittedCount = 0
 
   /// - Parameters:
   ///   - subject: what they are against, for people.
@@ -50,9 +57,18 @@ struct StandingVetoes: Sendable {
       let since = age.map { now.advanced(by: .zero - $0) } ?? before?.since ?? now
       vetoes[Key(outcome)] = Veto(kind: outcome.kind, reason: outcome.reason, since: since)
       guard before?.kind != outcome.kind || before?.reason != outcome.reason else { continue }
+      guard ThisProcess.isPrivileged(outcome.uid) || limits.take(for: outcome.uid) else {
+        omittedCount += 1
+        continue
+      }
       let line = outcome.line(
         for: since.duration(to: now), isVetoingFailure: failures == [outcome])
       lines.append("  " + line)
+    }
+    // The lines that count are limited as those of one more user.
+    if omittedCount > 0, limits.take(for: .max) {
+      lines.append("  and \(omittedCount) more, not shown")
+      omittedCount = 0
     }
     var remarks = verdict.omittedCount > 0 ? ["  and \(verdict.omittedCount) more"] : []
     if verdict.isUnanswered { remarks.append("  no delegate approved it\(verdict.defaultText(fallback))") }
