@@ -37,6 +37,8 @@ struct WaitingPolicyTests {
     holder.end(SIGTERM)
     #expect(try program.output.rest() == "allowed: host.shouldReboot (no delegate answered)\n")
     #expect(program.status() == 0)
+    // Who may not list the holds does not try to.
+    #expect(try !bus.log().contains("did not allow"))
   }
 
   @Test("A user that may not observe what ends a veto is refused, and does not wait in vain")

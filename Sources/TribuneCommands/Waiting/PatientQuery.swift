@@ -44,8 +44,6 @@ struct PatientQuery: Sendable {
     let watching = Task { await watch(news) }
     defer { watching.cancel() }
     var vetoes = StandingVetoes(against: subject, default: query.fallback)
-    // Who may not list them is refused once, which the bus logs.
-    var mayListHolds = true
     return try await patience.verdict(
       changes,
       ask: { isFirst async throws(TribuneError) -> Verdict? in
@@ -54,9 +52,8 @@ struct PatientQuery: Sendable {
       show: { verdict in
         guard !context.isQuiet else { return }
         let isHeld = verdict.outcomes.contains { $0.kind == .held }
-        let ages = isHeld && mayListHolds ? await holdAges(over: connection, in: context) : [:]
-        mayListHolds = ages != nil
-        let changed = vetoes.take(verdict, holdAges: ages ?? [:], at: .now)
+        let ages = isHeld ? await holdAges(over: connection, in: context) : [:]
+        let changed = vetoes.take(verdict, holdAges: ages, at: .now)
         if !changed.isEmpty { show(verdict, vetoes, changed, in: context) }
       })
   }
@@ -104,16 +101,19 @@ struct PatientQuery: Sendable {
     }
   }
 
-  /// How long the holds stand, by their ids; nil if this user may not list them.
-  private func holdAges(over connection: Connection, in context: Context) async -> [UInt64: Duration]? {
+  /// How long the holds stand, by their ids; none if this user may not list them.
+  private func holdAges(over connection: Connection, in context: Context) async -> [UInt64: Duration] {
     do throws(TribuneError) {
       let explanation = try await bounded(by: context.timeout) {
         [self] () async throws(TribuneError) -> Explanation in
-        try await connection.explain(query.name, object: query.object)
+        // The bus logs a list that it refuses.
+        try await connection.requirePermission(to: "list", query.name, object: query.object)
+        return try await connection.explain(query.name, object: query.object)
       }
       return Dictionary(explanation.holds.map { ($0.id, $0.age) }, uniquingKeysWith: { first, _ in first })
     } catch {
-      return error.code == .notPermitted ? nil : [:]
+      // It is shown without.
+      return [:]
     }
   }
 
