@@ -15,6 +15,9 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
+  /// The notification by which a delegate announces that it may answer otherwise now.
+  package var announcement: String { "host.may\(name.dropFirst("host.should".count))" }
+
   /// What logind can block for it. It knows no difference between a reboot and a power off.
   package var lock: Lock {
     switch self {

@@ -32,6 +32,8 @@ final class LogindBridge {
   /// Nil while logind does not run.
   private var logind: LogindProxy?
   private var objections: [HostQuestion: [Objection]] = [:]
+  /// The delegates that would be asked, by their ids.
+  private var delegates: [HostQuestion: Set<UInt64>] = [:]
   /// The vetoes in the last dry run, by the id of the delegate.
   private var probed: [HostQuestion: [UInt64: Objection]] = [:]
   /// Objections for which there is a lock.
@@ -108,7 +110,8 @@ final class LogindBridge {
       do throws(TribuneError) {
         let bus = try await Connection.connect()
         let changes = try await bus.observe(
-          anyOf: ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"])
+          anyOf: ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
+            + HostQuestion.allCases.map(\.announcement))
         self.bus = bus
         failures = 0
         ServiceLog.info("connected to the bus")
@@ -116,7 +119,10 @@ final class LogindBridge {
         logindRefresh.request()
         attempted()
         // Whatever comes, also that something was lost, is a reason to look again.
-        for try await _ in changes { objectionRefresh.request() }
+        for try await change in changes {
+          schedule.reconsider(Self.questions(announcedBy: change))
+          objectionRefresh.request()
+        }
         throw TribuneError(.connectionLost, "the connection has ended")
       } catch {
         if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
@@ -128,13 +134,19 @@ final class LogindBridge {
     }
   }
 
+  /// The questions that a delegate may answer otherwise now; all of them if the announcement may have been lost.
+  private static func questions(announcedBy delivery: Delivery) -> Set<HostQuestion> {
+    guard case .notification(let news) = delivery else { return Set(HostQuestion.allCases) }
+    return Set(HostQuestion.allCases.filter { $0.announcement == news.name && news.object.isEmpty })
+  }
+
   /// The bus is gone, with all holds and delegates.
   private func loseBus() {
     guard bus != nil else { return }
     bus = nil
     foreign.forget()
     schedule.forget()
-    (objections, probed) = ([:], [:])
+    (objections, delegates, probed) = ([:], [:], [:])
     objectionRefresh.request()
   }
 
@@ -143,12 +155,14 @@ final class LogindBridge {
     var hasFailed = false
     if let bus {
       do throws(TribuneError) {
-        let found = try await foundObjections(on: bus)
+        let (found, attached) = try await foundObjections(on: bus)
         if bus === self.bus {
           let news = HostQuestion.allCases.filter { found[$0] != nil && found[$0] != objections[$0] }
-          objections = found
+          let joined = attached.filter { !$1.isSubset(of: delegates[$0] ?? []) }
+          (objections, delegates) = (found, attached)
           isKnown = true
           if let logind, !news.isEmpty { schedule.object(to: Set(news), on: bus, at: logind) }
+          schedule.reconsider(Set(joined.keys).subtracting(news))
         }
       } catch {
         hasFailed = true
@@ -162,15 +176,20 @@ final class LogindBridge {
     return isLocked && !hasFailed
   }
 
-  private func foundObjections(on bus: Connection) async throws(TribuneError) -> [HostQuestion: [Objection]] {
+  /// - Returns: what is in the way of each question, and the delegates that would be asked.
+  private func foundObjections(
+    on bus: Connection
+  ) async throws(TribuneError) -> ([HostQuestion: [Objection]], [HostQuestion: Set<UInt64>]) {
     var found: [HostQuestion: [Objection]] = [:]
+    var delegates: [HostQuestion: Set<UInt64>] = [:]
     for question in HostQuestion.allCases {
       let explanation = try await bus.explain(question.name)
       let attached = explanation.delegates.compactMap { probed[question]?[$0.id] }
       let all = Objection.all(in: explanation, own: bus.id) + attached
       if !all.isEmpty { found[question] = all }
+      delegates[question] = Set(explanation.delegates.map(\.id))
     }
-    return found
+    return (found, delegates)
   }
 
   /// Blocks what is vetoed with logind, and nothing else.

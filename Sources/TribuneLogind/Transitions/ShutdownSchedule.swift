@@ -4,17 +4,22 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// Asks about a shutdown that somebody has scheduled, when it is set and again a minute before, and cancels it on a veto.
+/// Asks about a shutdown that somebody has scheduled, and cancels it on a veto. It asks when the shutdown is set, a minute
+/// before, and whenever the verdict may be another one.
 final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
   /// Each question has its verdict before the time.
   private static let deadline = Duration.seconds(20)
+  /// From a verdict to the next question, at least: delegates can come and go all the time.
+  private static let pause = Duration.seconds(1)
   /// Reasons that are written to terminals.
   private static let linesMax = 10
 
   private var current: LogindProxy.Schedule?
   private var asking: Task<Void, Never>?
+  /// Has the task ask once more.
+  private var reason: AsyncStream<Void>.Continuation?
   /// Connections that have gone.
   private var connectionCount = 0
 
@@ -36,24 +41,34 @@ final class ShutdownSchedule {
 
   /// Asks at once about what is scheduled, if it concerns one of these questions: somebody objects to them now.
   func object(to questions: Set<HostQuestion>, on bus: Connection, at logind: LogindProxy) {
-    guard let current, !questions.isDisjoint(with: HostQuestion.before(action: current.action)) else {
-      return
-    }
+    guard let current, current.isConcerned(by: questions) else { return }
     asking?.cancel()
     ask(about: current, on: bus, at: logind)
   }
 
+  /// Asks again about what is scheduled, if it concerns one of these questions: a delegate may answer them otherwise now.
+  /// A question that is under way gets its verdict first, so that no delegate can keep it from that of another one.
+  func reconsider(_ questions: Set<HostQuestion>) {
+    if let current, current.isConcerned(by: questions) { reason?.yield() }
+  }
+
   private func ask(about schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy) {
+    // Reasons that nobody has acted on yet are one question.
+    let (reasons, reason) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    self.reason = reason
     asking = Task {
-      guard await isStaying(schedule, on: bus, at: logind) else { return }
-      let wait = Self.remaining(until: schedule) - Self.secondQuestion
-      guard wait > .zero else { return }
-      do {
-        try await Task.sleep(for: wait)
-      } catch {
-        return
+      let secondQuestion = Task {
+        let wait = Self.remaining(until: schedule) - Self.secondQuestion
+        guard wait > .zero else { return }
+        await rest(for: wait)
+        reason.yield()
       }
-      _ = await isStaying(schedule, on: bus, at: logind)
+      defer { secondQuestion.cancel() }
+      reason.yield()
+      for await _ in reasons where Self.remaining(until: schedule) > .zero {
+        guard await isStaying(schedule, on: bus, at: logind) else { return }
+        await rest(for: Self.pause)
+      }
     }
   }
 
@@ -66,7 +81,7 @@ final class ShutdownSchedule {
   private func stop() {
     current = nil
     asking?.cancel()
-    asking = nil
+    (asking, reason) = (nil, nil)
   }
 
   private static func remaining(until schedule: LogindProxy.Schedule) -> Duration {
@@ -119,5 +134,11 @@ final class ShutdownSchedule {
     for line in lines { ServiceLog.notice(line) }
     await Wall.write(
       (["The scheduled \(schedule.action) was cancelled by a veto:"] + lines).joined(separator: "\n"))
+  }
+}
+
+extension LogindProxy.Schedule {
+  fileprivate func isConcerned(by questions: Set<HostQuestion>) -> Bool {
+    !questions.isDisjoint(with: HostQuestion.before(action: action))
   }
 }

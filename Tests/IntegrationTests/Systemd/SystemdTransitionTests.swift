@@ -115,15 +115,31 @@ struct SystemdTransitionTests {
     withExtendedLifetime(delegate) {}
   }
 
-  @Test("a hold that is taken after the last question cancels a scheduled shutdown, too")
-  func vetoedLate() throws {
+  @Test(
+    "a hold or a delegate that comes after the last question cancels a scheduled shutdown, too",
+    arguments: [["hold", "--why=now"], ["delegate", "--veto=now"]])
+  func vetoedLate(verb: [String]) throws {
     let machine = try Container.withLogind()
     try machine.does("shutdown", "-P", "+1")
     try machine.waitForMessage("may happen: there is no veto", of: Container.logindUnit)
-    let hold = try machine.staying("hold", "host.shouldPowerOff", "--label=backup", "--why=now")
+    let veto = try machine.staying(verb[0], "host.shouldPowerOff", "--label=backup", verb[1])
     try machine.waitForLogind("cancelled the poweroff, because of a veto of host.shouldPowerOff")
     #expect(try machine.scheduledShutdown() == "")
-    withExtendedLifetime(hold) {}
+    withExtendedLifetime(veto) {}
+  }
+
+  @Test("a delegate that announces after the last question that it may answer otherwise is asked again")
+  func announced() throws {
+    let machine = try Container.withLogind()
+    let delegate = try machine.staying(
+      "delegate", "host.shouldPowerOff", "--exec", "sh", "-c", "test ! -e /root/busy")
+    try machine.does("shutdown", "-P", "+1")
+    try machine.waitForMessage("may happen: there is no veto", of: Container.logindUnit)
+    try machine.write("", to: "/root/busy")
+    try machine.does("tribunectl", "post", "host.mayPowerOff")
+    try machine.waitForLogind("cancelled the poweroff, because of a veto of host.shouldPowerOff")
+    #expect(try machine.scheduledShutdown() == "")
+    withExtendedLifetime(delegate) {}
   }
 
   @Test("nobody is asked about a reboot that is under way", arguments: Container.Release.allCases)
@@ -167,14 +183,17 @@ struct SystemdTransitionTests {
     // wall(1) writes to the terminals of those who have logged in.
     let terminal = try machine.start(
       "script", ["--quiet", "--flush", "--command", "login -f root", "/dev/null"], input: Pipe())
+    let delegate = try machine.staying(
+      "delegate", "host.shouldHalt", "--label=db", "--exec", "sh", "-c",
+      "test ! -e /root/busy || { echo not in sync; exit 1; }")
     // 65 s from now.
     let time = String(UInt64((Date().timeIntervalSince1970 + 65) * 1_000_000))
     try machine.does(
       "busctl", "call", "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
       "ScheduleShutdown", "st", "halt", time)
     try machine.waitForMessage("may happen: there is no veto", of: Container.logindUnit)
-    // This veto is new: the first question had none.
-    let delegate = try machine.staying("delegate", "host.shouldHalt", "--label=db", "--veto=not in sync")
+    // This veto is new, and nobody announces it.
+    try machine.write("", to: "/root/busy")
     try machine.waitForLogind("cancelled the halt, because of a veto of host.shouldHalt")
     #expect(try machine.scheduledShutdown() == "")
     var shown = false
