@@ -18,7 +18,7 @@ nonisolated package struct LogindArguments: Equatable, Sendable {
   }
 
   package var action = Action.serve
-  package var configurationDirectory = "/etc/tribune"
+  package var configurationDirectory = LogindSettings.systemDirectory
 
   /// - Parameter arguments: without the program's name.
   package init(parsing arguments: [String]) throws(UsageError) {

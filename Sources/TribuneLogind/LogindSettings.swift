@@ -12,13 +12,19 @@ nonisolated package struct LogindSettings: Equatable, Sendable {
   package var masksTargets = false
   package var signals: [SignalRule] = []
 
+  package static let systemDirectory = "/etc/tribune"
+
   package init() {}
 
-  /// Reads logind.conf, logind.conf.d/*.conf, signals.conf and signals.conf.d/*.conf in a directory. Later lines win.
+  /// Reads logind.conf, logind.conf.d/*.conf, signals.conf and signals.conf.d/*.conf in a directory. Later lines win. A
+  /// missing directory is a warning, unless it is the default one.
   ///
   /// - Returns: the settings without what is wrong, and all that is.
   package static func load(from directory: String) -> (LogindSettings, [Diagnostic]) {
     var reader = LogindSettingsReader()
+    if directory != systemDirectory, Folder.kind(of: Array(directory.utf8)) == nil {
+      reader.report(.warning, directory, nil, "does not exist; the defaults apply")
+    }
     for name in ["logind.conf", "signals.conf"] {
       reader.readFile("\(directory)/\(name)")
       do throws(Errno) {

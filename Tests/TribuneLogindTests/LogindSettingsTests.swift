@@ -85,6 +85,15 @@ struct LogindSettingsTests {
     #expect(diagnostics.count == 2 && settings.masksTargets && settings.signals.map(\.member) == ["D"])
   }
 
+  @Test("A folder that is missing is reported, and what it lacks is not")
+  func missingFolder() throws {
+    let path = "/nonexistent/tribune"
+    let (settings, diagnostics) = LogindSettings.load(from: path)
+    #expect(settings == LogindSettings())
+    #expect(diagnostics == [Diagnostic(.warning, path, nil, "does not exist; the defaults apply")])
+    #expect(LogindSettings.load(from: "/").1 == [])
+  }
+
   @Test("The configuration as installed is the default", arguments: ["logind.conf", "signals.conf"])
   func installed(file: String) throws {
     let (settings, diagnostics) = read(try repositoryText("config/\(file)"))
