@@ -81,7 +81,10 @@ nonisolated package struct LogindSettingsReader {
       case (.none, _):
         report(.mistake, file, line, "\(key.escaped)= stands before any section; it is ignored")
       case (.logind, "Probe"): settings.probe = try Self.probe(value)
-      case (.logind, "Enforce"): settings.masksTargets = try Self.isMask(value)
+      case (.logind, "Enforce"):
+        // What cannot be read counts as the stricter word: a mistake must not make possible what is vetoed.
+        settings.masksTargets = true
+        settings.masksTargets = try Self.isMask(value)
       case (.signal(let index), _):
         settings.signals[index] = try changed(settings.signals[index], key, value, file, line)
       case (.logind, _):

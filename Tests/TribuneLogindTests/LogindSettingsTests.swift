@@ -85,6 +85,12 @@ struct LogindSettingsTests {
     #expect(diagnostics.count == 2 && settings.masksTargets && settings.signals.map(\.member) == ["D"])
   }
 
+  @Test("A word that Enforce= does not know counts as mask, and later lines win")
+  func unknownEnforcement() {
+    #expect(read("[Logind]\nEnforce=msk\n").0.masksTargets)
+    #expect(!read("[Logind]\nEnforce=msk\nEnforce=inhibit\n").0.masksTargets)
+  }
+
   @Test("A folder that is missing is reported, and what it lacks is not")
   func missingFolder() throws {
     let path = "/nonexistent/tribune"
