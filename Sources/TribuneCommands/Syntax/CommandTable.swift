@@ -67,7 +67,7 @@ private let waitUntilAllowed = OptionSyntax(
   "while it is vetoed, wait, and ask again when that may be over (for ever)")
 private let ifUnreachable = OptionSyntax(
   .ifUnreachable, "if-unreachable", .choice(["fail", "allow", "veto"]),
-  "the verdict if the bus is unreachable (fail: exit with 255)")
+  "the verdict if there is no bus at the start (fail: exit with 255)")
 
 private let allVerbs = [
   VerbSyntax(
@@ -222,7 +222,8 @@ private let allVerbs = [
         + "otherwise now: for host.shouldReboot, by posting host.mayReboot. If only failures of delegates are in "
         + "the way, it also asks again after 30s. On standard error, it prints the vetoes, and later those that are "
         + "new or have changed, but at most 20 a minute of each user but root and its own, and then how many more "
-        + "there were; with --json, it prints these verdicts on standard output. --mode=all is the default then.",
+        + "there were; with --json, it prints these verdicts on standard output. --mode=all is the default then. If the "
+        + "bus goes meanwhile and is not back within --reconnect, it exits with 255, whatever --if-unreachable says.",
       "Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.",
     ],
     options: [
