@@ -152,8 +152,11 @@ struct WaitUntilAllowedTests {
 
   @Test("when the time is over before the first verdict, delegates that have not answered have failed")
   func timeIsOverAtFirst() throws {
-    try bus.staying("delegate", "a.shouldB", "--timeout=1min", "--exec", "sh", "-c", "exec sleep 1000")
+    let gate = try ShellGate()
+    try bus.staying("delegate", "a.shouldB", "--timeout=1min", "--exec", "sh", "-c", gate.wait)
     let asked = try bus.tribunectl("-j", "ask", "a.shouldB", "--wait-until-allowed=200ms")
+    // Its command would keep the delegate from being waited for.
+    try gate.open()
     #expect(asked.status == 1)
     let last = try jsonObject(#require(asked.output.split(separator: "\n").last.map(String.init)))
     let outcome = try #require((last["outcomes"] as? [[String: Any]])?.first)
