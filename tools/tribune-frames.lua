@@ -360,6 +360,7 @@ local query_entry = {
   { "age", "u64", unit = "µs" },
   { "remaining", "u64", unit = "µs" },
   { "participants", "records", query_participant },
+  { "omitted_count", "u32" },
 }
 
 local name_entry = {

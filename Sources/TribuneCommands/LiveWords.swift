@@ -27,6 +27,8 @@ enum LiveWords: String, CaseIterable, Sendable {
   /// None if this user may not list them.
   private static func declaredObjects(of bus: Connection) async throws(TribuneError) -> [String] {
     do throws(TribuneError) {
+      // The bus logs a list that it refuses.
+      try await bus.requirePermission(to: "list", "**", object: "")
       return try await bus.objects().map(\.object)
     } catch {
       guard error.code == .notPermitted else { throw error }

@@ -33,7 +33,7 @@ package struct Bus: ~Copyable {
   /// Connections with unread questions that make others wait, until `popUnreadInbox` returns them.
   var unreadInboxes: [ConnectionSlot] = []
   package internal(set) var totals = Totals()
-  var statistics = Statistics()
+  var tallies = Tallies()
   var ids = (queries: IDSequence(), delegates: IDSequence())
   package var restoring = Restoring()
   var effects = Batch<Effect>()

@@ -74,6 +74,19 @@ struct LineCommandTests {
     #expect(try poster.errors.rest().hasPrefix("tribunectl: line 1: "))
   }
 
+  @Test("a line that does not fit the method of its object ends it, and no later one is posted")
+  func unfit() throws {
+    try bus.folder.write("protocol P { optional did a.didGo (n: int) }\n", to: "P.protocol")
+    try bus.staying("declare", "o", "P", "--definitions=\(bus.folder.path)/P.protocol")
+    let observer = try bus.staying("observe", "a.didGo", "--format={userInfo.n}")
+    let poster = try post("a.didGo", "o", "--lines")
+    try write("{\"n\":1}\n{\"n\":\"x\"}\n{\"n\":3}\n", to: poster)
+    #expect(poster.status() == 1)
+    #expect(try poster.errors.rest().hasPrefix("tribunectl: line 2: "))
+    #expect(try bus.tribunectl("post", "a.didGo", #"{"n":4}"#).status == 0)
+    #expect([try observer.output.line(), try observer.output.line()] == ["1", "4"])
+  }
+
   @Test("with --retain, the last line stays")
   func retained() throws {
     let poster = try post("a.b", "--lines", "--retain")

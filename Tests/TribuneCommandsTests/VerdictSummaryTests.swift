@@ -57,7 +57,7 @@ struct VerdictSummaryTests {
     #expect(
       lines == [
         "NAME                MEDIAN     P99  LONGEST  ASKED  ALLOWED  VETOED",
-        "host.shouldReboot   3.014s  4.500s   4.500s      4        1       3",
+        "host.shouldReboot   2.949s  4.500s   4.500s      4        1       3",
         "  backup.service                                                  3",
         "  \"admin\"                                                         1",
         "backup.shouldPrune       -       -        -      2        2       0",
@@ -128,6 +128,18 @@ struct VerdictSummaryTests {
         """,
       ])
     #expect(try Self.lines(summary)[1].hasPrefix("a.shouldB (user 65534) "))
+  }
+
+  @Test("keeps the names of the bus apart, however many verdicts others write")
+  func forged() throws {
+    let forged = try (0..<VerdictSummary.namesMax + 5).map {
+      try Self.verdict("a\($0).shouldB", "vetoed", also: ["_UID": "65534"])
+    }
+    let summary = Self.summary(forged + [try Self.verdict("host.shouldReboot", "vetoed")])
+    let own = summary.json.map(\.compact).filter { $0.contains(#""writtenBy":null"#) }
+    #expect(own.count == 1 && own[0].contains(#""name":"host.shouldReboot""#))
+    let last = try #require(summary.json.last?.compact)
+    #expect(last.hasPrefix(#"{"name":null,"writtenBy":"other users","asked":5,"#))
   }
 
   @Test("counts any number of names and vetoers in bounded memory, and says so")

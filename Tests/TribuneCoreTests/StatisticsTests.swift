@@ -23,6 +23,10 @@ struct StatisticsTests {
 
   private func name(_ name: String) -> NameEntry? { bus.bus.nameEntries(for: nil).first { $0.name == name } }
 
+  private func queries(for slot: ConnectionSlot?) -> [QueryEntry] {
+    bus.bus.queryEntries(of: ConnectionID(rawValue: 1), for: slot, at: bus.now)
+  }
+
   private func participant(_ label: String) -> ParticipantEntry? {
     bus.bus.participantEntries(for: nil).first { $0.label == label }
   }
@@ -155,10 +159,10 @@ struct StatisticsTests {
     bus.happen { $0.apply(rules, at: bus.now) }
     #expect(bus.bus.nameEntries(for: one).map(\.name) == ["a.b"])
     #expect(bus.bus.participantEntries(for: one).map(\.label) == ["first"])
-    #expect(bus.bus.queryEntries(for: one, at: bus.now).isEmpty)
-    #expect(bus.bus.queryEntries(for: two, at: bus.now).isEmpty)
+    #expect(queries(for: one).isEmpty)
+    #expect(queries(for: two).isEmpty)
     // Its own.
-    #expect(bus.bus.queryEntries(for: asker, at: bus.now).map(\.name) == ["a.c"])
+    #expect(queries(for: asker).map(\.name) == ["a.c"])
     #expect(bus.bus.nameEntries(for: asker).isEmpty)
   }
 
@@ -169,7 +173,7 @@ struct StatisticsTests {
     bus.advance(milliseconds: 3)
     bus.answer(.veto, "no", query: 1, delegate: 2, from: two)
     bus.advance(milliseconds: 5)
-    let query = try #require(bus.bus.queryEntries(for: nil, at: bus.now).first)
+    let query = try #require(queries(for: nil).first)
     #expect((query.name, query.object, query.mode, query.isDryRun) == ("a.b", "o", .all, true))
     #expect((query.age, query.remaining) == (8000, 8_992_000))
     #expect(query.peer.uid == 1000)
@@ -179,6 +183,38 @@ struct StatisticsTests {
     #expect(query.participants.map(\.delegate.label) == ["", "first", "second"])
     #expect(query.participants[2].reason == "no")
     #expect(query.participants[1].remaining > 0 && query.participants[1].remaining <= 8_992_000)
+  }
+
+  @Test("lists those that a query of many waits for, and says how many it does not list")
+  func manyParticipants() throws {
+    let many = BusUnderTest()
+    let asker = many.connect()
+    for number in 0..<300 {
+      let slot = many.connect()
+      many.attach(["a"], by: slot, serial: 1, order: Int32(number), policy: .abstain)
+    }
+    many.ask("a", by: asker, serial: 1, mode: .all)
+    for delegate in 1...200 as ClosedRange<UInt64> {
+      many.answer(.approve, query: 1, delegate: delegate, from: ConnectionSlot(index: Int(delegate)))
+    }
+    let query = try #require(
+      many.bus.queryEntries(of: ConnectionID(rawValue: 1), for: nil, at: many.now).first)
+    #expect(query.participants.count == 256)
+    #expect(query.participants.count { $0.state == .asked } == 100)
+    #expect(query.omittedCount == 44)
+    #expect(query.participants.map(\.delegate.id.rawValue) == Array(1...156) + Array(201...300))
+  }
+
+  @Test("keeps the counts of a delegate that nobody has asked yet, however many others come and go")
+  func unasked() throws {
+    bus.bus.withStatistics { names in
+      let rare = names.tally(of: "rare")
+      rare.userCount.value += 1
+      for number in 0..<5000 { names.tally(of: "m\(number)").update { $0.asked += 1 } }
+      rare.update { $0.asked += 1 }
+      #expect(rare.counts.asked == 1)
+      #expect(names.tally(of: "rare") === rare)
+    }
   }
 
   @Test("is not restored from fields that no bus has written")
@@ -196,6 +232,6 @@ struct StatisticsTests {
 
 extension Bus {
   fileprivate mutating func withStatistics(_ body: (inout Busiest<String, NameCounts>) -> Void) {
-    body(&statistics.names)
+    body(&tallies.names)
   }
 }

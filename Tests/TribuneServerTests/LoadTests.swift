@@ -58,22 +58,22 @@ struct LoadTests {
   @Test("has users and their units, the busiest first, and all others together")
   func users() {
     var gone = Busiest<TrafficKey, TrafficCounts>()
-    var listed = UserTraffic()
     func peer(_ uid: UInt32, _ unit: String) -> PeerIdentity {
       PeerIdentity(pid: 1, uid: uid, gid: uid, process: "p", units: PeerUnits(system: unit))
     }
     gone.tally(of: TrafficKey(peer(1, "a.service"))).update { $0.posted += 5 }
+    var listed = UserTraffic(with: gone, visible: .all)
     listed.add(TrafficCounts(posted: 3), of: peer(1, "a.service"))
     listed.add(TrafficCounts(posted: 1), of: peer(1, "a.service"))
     listed.add(TrafficCounts(delivered: 90), of: peer(2, ""))
     for number in 0..<1100 { listed.add(TrafficCounts(posted: 1), of: peer(3, "\(number).service")) }
-    let entries = listed.entries(with: gone, visible: .all)
+    let entries = listed.entries
     #expect(entries.count == 1001)
     #expect(entries[0].uid == 2 && entries[0].delivered == 90)
     #expect(entries[1].unit == "a.service" && entries[1].posted == 9 && entries[1].connections == 2)
     #expect(entries[1000].uid == .max && entries[1000].connections == 102 && entries[1000].posted == 102)
     // Who may see its own user alone sees neither the other users' connections that have gone, nor what is folded.
-    let own = UserTraffic().entries(with: gone, visible: .only(3))
+    let own = UserTraffic(with: gone, visible: .only(3)).entries
     #expect(own.isEmpty)
   }
 }

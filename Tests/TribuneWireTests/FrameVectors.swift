@@ -364,7 +364,7 @@ extension FrameVector {
             QueryParticipant(
               connection: ConnectionID(rawValue: 9), delegate: identity, state: .asked, outcome: .approved,
               reason: "", elapsed: 1_500_000, remaining: 3_500_000),
-          ])), serial: 60),
+          ], omittedCount: 3)), serial: 60),
     FrameVector("list-names", List(.names), serial: 61),
     FrameVector(
       "entry-name",

@@ -919,6 +919,7 @@ void wire_read_query_entry(struct wire_reader *reader, struct wire_query_entry *
       return;
     }
   }
+  value->omitted_count = wire_read_u32(reader);
 }
 
 void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_entry *value)
@@ -933,6 +934,7 @@ void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_
   wire_write_u64(writer, value->age);
   wire_write_u64(writer, value->remaining);
   wire_write_elements(writer, value->participants);
+  wire_write_u32(writer, value->omitted_count);
 }
 
 void wire_read_name_entry(struct wire_reader *reader, struct wire_name_entry *value)

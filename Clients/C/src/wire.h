@@ -830,7 +830,7 @@ struct wire_bus_entry {
   uint64_t iterations;
   /* microseconds of a processor that its thread has used */
   uint64_t busy;
-  /* microseconds of the longest one in the last minute, or up to a minute more */
+  /* microseconds of the longest iteration in the last minute, or up to a minute more */
   uint64_t longest;
   /* bytes of the log in use, and how many may be */
   uint64_t log_used;
@@ -883,7 +883,7 @@ struct wire_connection_entry {
   /* its frames that the policy refused, and those that were refused for another reason */
   uint64_t denied;
   uint64_t refused;
-  /* queries that it asked */
+  /* queries that it asked, dry runs and queries for values included */
   uint64_t asked;
   /* how often it was paused */
   uint64_t pauses;
@@ -1008,8 +1008,11 @@ struct wire_query_entry {
   uint64_t age;
   /* microseconds until the asker's deadline */
   uint64_t remaining;
-  /* the holds against it, and then the delegates in the chain's order */
+  /* the holds against it, and then the delegates in the chain's order: those that it waits for, and
+     others, 256 at most */
   struct wire_elements participants;
+  /* further participants, which are not listed */
+  uint32_t omitted_count;
 };
 void wire_read_query_entry(struct wire_reader *reader, struct wire_query_entry *value);
 void wire_write_query_entry(struct wire_writer *writer, const struct wire_query_entry *value);
@@ -1070,7 +1073,7 @@ struct wire_user_entry {
   /* notifications that were queued for them, and that they lost */
   uint64_t delivered;
   uint64_t lost;
-  /* queries that they asked */
+  /* queries that they asked, dry runs and queries for values included */
   uint64_t asked;
   /* frames that the policy refused, and that were refused for another reason */
   uint64_t denied;

@@ -1236,6 +1236,9 @@ static void print_query_entry(FILE *out, const struct wire_query_entry *value)
   fprintf(out, "%s\"object\":", comma);
   comma = ",";
   vector_print_text(out, value->object.data, value->object.length);
+  fprintf(out, "%s\"omittedCount\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->omitted_count);
   fprintf(out, "%s\"participants\":", comma);
   comma = ",";
   struct wire_elements rest = value->participants;

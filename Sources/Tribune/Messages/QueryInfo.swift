@@ -68,8 +68,10 @@ public struct QueryInfo: Hashable, Sendable {
   public var age: Duration
   /// The time until the asker's deadline.
   public var remaining: Duration
-  /// The holds against it, and then the delegates in the chain's order.
+  /// The holds against it, and then the delegates in the chain's order: those that it waits for, and others, 256 at most.
   public var participants: [Participant]
+  /// Further participants, which the bus has not listed.
+  public var omittedCount: Int
 }
 
 extension QueryInfo {
@@ -80,7 +82,7 @@ extension QueryInfo {
       object: entry.object, mode: Mode(entry.mode), isDryRun: entry.isDryRun,
       age: .microseconds(Int64(clamping: entry.age)),
       remaining: .microseconds(Int64(clamping: entry.remaining)),
-      participants: entry.participants.map { Participant($0) })
+      participants: entry.participants.map { Participant($0) }, omittedCount: Int(entry.omittedCount))
   }
 }
 

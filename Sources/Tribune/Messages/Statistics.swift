@@ -55,7 +55,7 @@ public struct ParticipantStatistics: Hashable, Sendable {
   public var role: Role
   /// The label of the delegates; empty for observers.
   public var label: String
-  /// Their unit of the system's service manager; empty if they have none.
+  /// Their unit of the system's service manager or, without one, of the user's; empty if they have none.
   public var unit: String
   /// Their user; nil for all together that are not among the busiest 1,000.
   public var uid: UInt32?
@@ -69,7 +69,7 @@ public struct ParticipantStatistics: Hashable, Sendable {
 public struct UserStatistics: Hashable, Sendable {
   /// The user; nil for all together that are not among the busiest 1,000.
   public var uid: UInt32?
-  /// The unit of the system's service manager; empty if they have none.
+  /// The unit of the system's service manager or, without one, of the user's; empty if they have none.
   public var unit: String
   /// Connections now.
   public var connections: Int

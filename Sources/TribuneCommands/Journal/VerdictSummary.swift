@@ -7,7 +7,8 @@ import TribuneWire
 /// Verdicts, counted by name. Its memory is bounded: users choose the names that they ask under, and any process can write
 /// to the journal.
 struct VerdictSummary {
-  /// The most names that are counted one by one. Those first seen after that are counted together.
+  /// The most names that are counted one by one, of the bus's own verdicts and of those that others have written. Those
+  /// first seen after that are counted together.
   static let namesMax = 512
 
   private struct Key: Hashable {
@@ -16,23 +17,35 @@ struct VerdictSummary {
     /// See `LoggedVerdict.otherWriter`: what others write does not spoil the figures of the bus.
     var writer: String?
 
-    static let others = Key()
+    /// In place of a key that is one too many.
+    var ofOthers: Key { Key(writer: writer == nil ? nil : "other users") }
   }
 
   private var counts: [Key: VerdictCounts] = [:]
+  private var nameCounts = (own: 0, others: 0)
   private var asked = 0
 
   mutating func add(_ verdict: LoggedVerdict) {
     let key = Key(name: verdict.name, writer: verdict.otherWriter)
-    let isKnown = counts[key] != nil || counts.count < Self.namesMax
-    counts[isKnown ? key : .others, default: VerdictCounts()].add(verdict)
+    let isCounted = counts[key] != nil || take(key)
+    counts[isCounted ? key : key.ofOthers, default: VerdictCounts()].add(verdict)
     asked += 1
+  }
+
+  /// Whether there is space for another name.
+  private mutating func take(_ key: Key) -> Bool {
+    if key.writer == nil {
+      nameCounts.own += 1
+      return nameCounts.own <= Self.namesMax
+    }
+    nameCounts.others += 1
+    return nameCounts.others <= Self.namesMax
   }
 
   func show(in context: Context) throws(CommandError) {
     let legend = asked == 0 ? "No verdicts." : asked.counted("verdict") + "."
     try context.list(json, text: context.text(of: table), legend: legend)
-    if counts[.others] != nil {
+    if counts.keys.contains(where: { $0.name == nil }) {
       context.terminal.report(
         "verdicts under more than \(Self.namesMax) names: later names are counted together; give a NAME or a time for "
           + "fewer")
@@ -46,7 +59,7 @@ struct VerdictSummary {
   /// The most vetoed first, then the most asked, and the further names last.
   private static func rank(of row: (key: Key, value: VerdictCounts)) -> (Int, Int, Int, String, String) {
     let (key, counts) = row
-    return (key == .others ? 1 : 0, -counts.vetoed, -counts.asked, key.name ?? "", key.writer ?? "")
+    return (key.name == nil ? 1 : 0, -counts.vetoed, -counts.asked, key.name ?? "", key.writer ?? "")
   }
 
   /// An object for each name.

@@ -83,8 +83,9 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// Whether the bus may refuse this one though it takes the others: for what it retains and for files, users have shares.
+  /// Whether the bus may refuse this one though it takes the others: for what it retains and for files, users have shares,
+  /// and an object can have a protocol.
   private func isConfirmed(_ userInfo: UserInfo) -> Bool {
-    options.isRetained || userInfo.count >= WireLimits.descriptorPayloadLength
+    options.isRetained || !object.isEmpty || userInfo.count >= WireLimits.descriptorPayloadLength
   }
 }

@@ -134,8 +134,10 @@ struct StatusCommand: Command {
       rows.append(("Slowest", "\(slowest.identity): \(text)"))
     }
     if let oldest = queries.first(where: { $0.participants.contains(where: \.isAwaited) }) {
-      let awaited = oldest.participants.filter(\.isAwaited).map(\.identity).joined(separator: ", ")
-      rows.append(("Waiting", "\(oldest.name), for \(oldest.age.formatted), for \(awaited)"))
+      let awaited = oldest.participants.filter(\.isAwaited).map(\.identity)
+      let more = awaited.count > 5 ? ", and others" : ""
+      let names = awaited.prefix(5).joined(separator: ", ") + more
+      rows.append(("Waiting", "\(oldest.name), for \(oldest.age.formatted), for \(names)"))
     }
     return rows
   }
@@ -171,21 +173,17 @@ extension DurationHistogram {
 }
 
 extension ParticipantStatistics {
-  /// Its label and its unit, or its user if it has neither.
-  fileprivate var identity: String {
-    [label, unit].filter { !$0.isEmpty }.joined(separator: " of ").nonEmpty ?? "user:\(uid ?? 0)"
-  }
+  fileprivate var identity: String { identityText(label, unit) ?? "user:\(uid ?? 0)" }
 }
 
 extension QueryInfo.Participant {
-  /// Its label and its unit, or else its process.
-  fileprivate var identity: String {
-    [label, units.primary].filter { !$0.isEmpty }.joined(separator: " of ").nonEmpty ?? "\(process) \(pid)"
-  }
+  fileprivate var identity: String { identityText(label, units.primary) ?? "\(process) \(pid)" }
 }
 
-extension String {
-  fileprivate var nonEmpty: String? { isEmpty ? nil : self }
+/// A label, which is in quotation marks since any process can claim it, and a unit; nil without both.
+private func identityText(_ label: String, _ unit: String) -> String? {
+  let parts = [label.isEmpty ? "" : "\"\(label)\"", unit].filter { !$0.isEmpty }
+  return parts.isEmpty ? nil : parts.joined(separator: " of ")
 }
 
 extension BusStatus {

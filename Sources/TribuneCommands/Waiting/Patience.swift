@@ -5,6 +5,7 @@ import Tribune
 /// How long to wait while a question is vetoed.
 struct Patience: Sendable {
   /// Nil for ever.
+  let span: Duration?
   let end: ContinuousClock.Instant?
   /// When to ask again if only failures are in the way. Nobody announces that a failure is over.
   let pause: Duration
@@ -18,6 +19,7 @@ struct Patience: Sendable {
     span: Duration? = nil, pause: Duration = .seconds(30), pauseMin: Duration = .seconds(1),
     grace: Duration = .seconds(5)
   ) {
+    self.span = span
     end = span.map { .now.advanced(by: $0) }
     (self.pause, self.pauseMin, self.grace) = (pause, pauseMin, grace)
   }

@@ -68,8 +68,10 @@ struct PatientQuery: Sendable {
       while true {
         await presence.settled()
         var query = query
-        if isFirst, let left = patience.left {
-          query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, left)
+        // Not only what is left of the span: with less time than the caller gives them, delegates would fail that the
+        // verdict needs. If that takes too long, there is no verdict.
+        if isFirst, let span = patience.span {
+          query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
         let verdict = try await query.ask(over: connection, in: context)
         // The ask may have waited for a bus to which some holds have not come back yet.

@@ -62,8 +62,9 @@ extension Bus {
         failurePolicy: fields.failurePolicy,
         timeout: fields.timeout == 0 ? limits.delegateTimeout : fields.timeout, patterns: patterns,
         protocols: fields.protocols, inbox: inbox(of: slot),
-        tally: statistics.participants.tally(
+        tally: tallies.participants.tally(
           of: ParticipantKey(.delegate, connection.peer, label: fields.label)))
+      delegate.tally.userCount.value += 1
       chains.insert(delegate)
       center.add(delegate)
       connections[slot].delegates[serial] = delegate
@@ -114,6 +115,7 @@ extension Bus {
     chains.remove(delegate)
     center.remove(delegate)
     delegate.isAttached = false
+    delegate.tally.userCount.value -= 1
     announce(.didDetach(delegate))
   }
 

@@ -4,8 +4,8 @@ package import TribuneWire
 
 /// What the bus counts of queries and their participants, and the queries under way, as lists and in the log.
 extension Bus {
-  /// What is counted.
-  struct Statistics {
+  /// What is counted of queries and awaited notifications.
+  struct Tallies {
     var names = Busiest<String, NameCounts>()
     var participants = Busiest<ParticipantKey, ParticipantCounts>()
   }
@@ -15,7 +15,7 @@ extension Bus {
   /// The tally of a chain's name, which the chain remembers.
   mutating func tally(ofChain chain: Int, _ name: RawSpan) -> Tally<NameCounts> {
     if let tally = chains.tally(at: chain) { return tally }
-    let tally = statistics.names.tally(of: String(repairing: name))
+    let tally = tallies.names.tally(of: String(repairing: name))
     chains.remember(tally, at: chain)
     return tally
   }
@@ -39,7 +39,7 @@ extension Bus {
     if let known = connections[slot].observerTally {
       tally = known
     } else {
-      tally = statistics.participants.tally(of: ParticipantKey(.observer, connections[slot].peer))
+      tally = tallies.participants.tally(of: ParticipantKey(.observer, connections[slot].peer))
       connections[slot].observerTally = tally
     }
     tally.update { $0.note(OutcomeKind(failure), afterNanoseconds: now.nanoseconds(since: posted)) }
@@ -49,7 +49,7 @@ extension Bus {
 
   /// The names that a connection may see, the busiest first, and all others together.
   package func nameEntries(for slot: ConnectionSlot?) -> [NameEntry] {
-    let (busiest, others) = statistics.names.all
+    let (busiest, others) = tallies.names.all
     let visible = slot.map { visibleUsers(for: $0) } ?? .all
     var entries: [NameEntry] = []
     for (name, counts) in busiest where mayList(name, for: slot) { entries.append(counts.entry(named: name)) }
@@ -63,16 +63,22 @@ extension Bus {
 
   /// The participants that a connection may see, the busiest first, and all others together.
   package func participantEntries(for slot: ConnectionSlot?) -> [ParticipantEntry] {
-    let (busiest, others) = statistics.participants.all
+    let (busiest, others) = tallies.participants.all
     let visible = slot.map { visibleUsers(for: $0) } ?? .all
     var entries = busiest.filter { visible.contains($0.key.uid) }.map { $1.entry(of: $0) }
     if case .all = visible, others.activity > 0 { entries.append(others.entryOfOthers) }
     return entries
   }
 
-  /// The queries under way that a connection may see, the oldest first.
-  package func queryEntries(for slot: ConnectionSlot?, at now: Instant) -> [QueryEntry] {
-    queries.allPlaces.compactMap { place in
+  /// The queries of a connection under way that another one may see, in no order.
+  package func queryEntries(
+    of connection: ConnectionID, for slot: ConnectionSlot?, at now: Instant
+  ) -> [QueryEntry] {
+    guard let asker = connections[connection] else { return [] }
+    return connections[asker].queries.values.compactMap { id in
+      guard let place = queries.place(of: id) else {
+        preconditionFailure("query \(id.rawValue) has ended, and its asker still has it")
+      }
       let tail = queries.tail(at: place)
       guard
         mayList(
@@ -106,9 +112,9 @@ extension Bus {
       let entry = try NameEntry(from: &record)
       let counts = try NameCounts(entry)
       if entry.name.isEmpty {
-        statistics.names.setOthers(counts)
+        tallies.names.setOthers(counts)
       } else {
-        statistics.names.tally(of: entry.name).counts = counts
+        tallies.names.tally(of: entry.name).counts = counts
       }
     }
     while try reader.flag() {
@@ -116,9 +122,9 @@ extension Bus {
       let entry = try ParticipantEntry(from: &record)
       let counts = try ParticipantCounts(entry)
       if entry.isOfOthers {
-        statistics.participants.setOthers(counts)
+        tallies.participants.setOthers(counts)
       } else {
-        statistics.participants.tally(of: ParticipantKey(entry)).counts = counts
+        tallies.participants.tally(of: ParticipantKey(entry)).counts = counts
       }
     }
   }
@@ -162,12 +168,32 @@ extension ParticipantEntry {
 }
 
 extension Query {
+  private static let listedMax = 256
+
   fileprivate func entry(name: String, object: String, at now: Instant) -> QueryEntry {
-    QueryEntry(
+    let held = standing.prefix(Self.listedMax).map { QueryParticipant($0) }
+    // Those that it waits for go before others.
+    var space = Self.listedMax - held.count
+    let awaitedCount = min(space, participants.count(where: \.isAwaited))
+    var (awaitedLeft, othersLeft) = (awaitedCount, space - awaitedCount)
+    var listed: [QueryParticipant] = []
+    for participant in participants where space > 0 {
+      if participant.isAwaited {
+        guard awaitedLeft > 0 else { continue }
+        awaitedLeft -= 1
+      } else {
+        guard othersLeft > 0 else { continue }
+        othersLeft -= 1
+      }
+      space -= 1
+      listed.append(participant.entry(at: now))
+    }
+    let count = standing.count + omittedHolds + participants.count
+    return QueryEntry(
       id: id, connection: asker.id, peer: asker.peer, name: name, object: object, mode: ask.mode,
       isDryRun: ask.flags.contains(.isDryRun), age: now.nanoseconds(since: started) / 1000,
-      remaining: deadline.nanoseconds(since: now) / 1000,
-      participants: standing.map { QueryParticipant($0) } + participants.map { $0.entry(at: now) })
+      remaining: deadline.nanoseconds(since: now) / 1000, participants: held + listed,
+      omittedCount: UInt32(clamping: count - held.count - listed.count))
   }
 }
 
@@ -181,6 +207,8 @@ extension QueryParticipant {
 }
 
 extension Query.Participant {
+  fileprivate var isAwaited: Bool { if case .waiting = state { true } else { false } }
+
   fileprivate func entry(at now: Instant) -> QueryParticipant {
     var entry = QueryParticipant(
       connection: delegate.connection, delegate: delegate.identity, state: .unasked, outcome: .approved,

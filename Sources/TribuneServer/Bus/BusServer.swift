@@ -271,7 +271,7 @@ final class BusServer: EventLoopTarget {
       timer.schedule(context.timeouts.value.nextDue)
       if keeper.hasChanged.value { timer.schedule(keeper.endIteration()) }
     }
-    context.noteIterationEnd(mayBeLong: timeShares.hasLooked)
+    context.noteIterationEnd(mayBeLong: timeShares.hasLooked || wal.isCompacting)
     iterationEnded?()
     return true
   }

@@ -136,12 +136,6 @@ final class Compactor {
       .append(to: buffer)
     var hasSpace = wal.appendToCompaction(.counters, connection: .bus, at: now, buffer.bytes) != nil
     buffer.truncate(to: 0)
-    let lengthMax = wal.admissionLimit / Self.statisticsPart
-    bus.value.appendStatistics(to: buffer, lengthMax: lengthMax)
-    sessions.goneTraffic.value.append(to: buffer, lengthMax: lengthMax)
-    // What was counted is not worth a log without space.
-    _ = wal.appendToCompaction(.statistics, connection: .bus, at: now, buffer.bytes)
-    buffer.truncate(to: 0)
     bus.value.appendConfiguration(to: buffer)
     hasSpace =
       hasSpace && wal.appendToCompaction(.configuration, connection: .bus, at: now, buffer.bytes) != nil
@@ -154,7 +148,18 @@ final class Compactor {
         }
       hasSpace = hasSpace && wal.appendToCompaction(kind, connection: session, at: now, fields.bytes) != nil
     }
+    appendStatistics(at: now)
     return hasSpace
+  }
+
+  /// What was counted comes last, and is left out if there is no space for it.
+  private func appendStatistics(at now: Instant) {
+    let buffer = self.buffer
+    buffer.truncate(to: 0)
+    let lengthMax = wal.admissionLimit / Self.statisticsPart
+    bus.value.appendStatistics(to: buffer, lengthMax: lengthMax)
+    sessions.goneTraffic.value.append(to: buffer, lengthMax: lengthMax)
+    _ = wal.appendToCompaction(.statistics, connection: .bus, at: now, buffer.bytes)
   }
 
   private func note(_ entry: LogEntry, at position: EntryPosition) {

@@ -53,7 +53,6 @@ final class FrameDispatcher {
       }
       // The reply can be too long for one send, and listing changes nothing.
       if case .list = kind { return try lister.list(frame, for: session) }
-      session.traffic.asked += 1
     case .observe: lacksSpace = !hasSpace(forSnapshotOf: frame, session)
     default: break
     }
@@ -77,6 +76,7 @@ final class FrameDispatcher {
             return try refuseUnknown(header, of: session)
           }
           switch kind {
+          case .ask where bus.value.totals.refused == refusedBefore: session.traffic.asked += 1
           case .post: notePost(frame, slice, of: session, before: postsBefore, isShown: isShown)
           case .hold where bus.value.totals.refused == refusedBefore:
             if try frame.decode(Hold.self).isLast { recorder.noteLast(of: session) }

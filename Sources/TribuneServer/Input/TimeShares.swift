@@ -74,7 +74,7 @@ final class TimeShares {
 
   private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
     // The iteration has just begun.
-    if current != nil { hasLooked = true }
+    if current != nil || isMuchWork { hasLooked = true }
     let now = current == nil ? began : clock?() ?? lastLook
     current?.iterationTime.value.nanoseconds += now - lastLook
     lastLook = now

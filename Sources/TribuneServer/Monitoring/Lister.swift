@@ -59,16 +59,19 @@ final class Lister {
       let visible = bus.value.visibleUsers(for: session.slot)
       switch list.subject {
       case .bus: replier.send(Entry.bus(busEntry), to: session, serial: serial)
-      case .connections, .observations, .delegates, .holds, .users:
-        session.listing = Listing(list.subject, serial: serial, connections: connections(list.connection))
+      case .connections, .observations, .delegates, .holds, .queries, .users:
+        let listing = Listing(list.subject, serial: serial, connections: connections(list.connection))
+        if case .users = list.subject {
+          listing.users = UserTraffic(
+            with: sessions.goneTraffic.value, visible: bus.value.visibleUsers(for: session.slot))
+        }
+        session.listing = listing
         return
       case .departed:
         let departed = sessions.departed.value.all(at: context.now)
           .filter { list.connection == 0 || $0.id.rawValue == list.connection }
           .filter { visible.contains($0.peer.uid) }
         send(departed.map { .departed(entry(of: $0)) })
-      case .queries:
-        send(bus.value.queryEntries(for: session.slot, at: context.now).lazy.map { .query($0) })
       case .names: send(bus.value.nameEntries(for: session.slot).lazy.map { .name($0) })
       case .participants:
         send(bus.value.participantEntries(for: session.slot).lazy.map { .participant($0) })
@@ -136,12 +139,10 @@ final class Lister {
     }
     if !listing.isComplete {
       listing.isComplete = true
-      if case .users = listing.subject {
-        let visible = bus.value.visibleUsers(for: session.slot)
-        listing.entries = listing.users
-          .entries(with: sessions.goneTraffic.value, visible: visible).map { .user($0) }
+      if let users = listing.users {
+        listing.entries = users.entries.map { .user($0) }
       } else {
-        listing.entries.sort { $0.delegateID < $1.delegateID }
+        listing.entries.sort { $0.number < $1.number }
       }
     }
     while listing.sentCount < listing.entries.count {
@@ -175,7 +176,11 @@ final class Lister {
       guard let peer = peer(of: id), bus.value.visibleUsers(for: session.slot).contains(peer.uid),
         let traffic = sessions[id]?.countedTraffic() ?? sessions.detached(id)?.countedTraffic()
       else { return }
-      listing.users.add(traffic, of: peer)
+      listing.users?.add(traffic, of: peer)
+    case .queries:
+      listing.entries += bus.value.queryEntries(of: id, for: session.slot, at: context.now).lazy.map {
+        .query($0)
+      }
     default:
       guard bus.value.visibleUsers(for: session.slot).contains(peer(of: id)?.uid), let entry = entry(of: id)
       else { return }
@@ -279,12 +284,13 @@ extension ConnectionEntry {
 }
 
 extension Entry {
-  /// Of a delegate or a hold; their numbers follow the time of their registration.
-  fileprivate nonisolated var delegateID: DelegateID {
+  /// Of a delegate, a hold or a query; their numbers follow the time of their making.
+  fileprivate nonisolated var number: UInt64 {
     switch self {
-    case .delegate(let entry): entry.delegate.id
-    case .hold(let entry): entry.delegate.id
-    default: DelegateID(rawValue: 0)
+    case .delegate(let entry): entry.delegate.id.rawValue
+    case .hold(let entry): entry.delegate.id.rawValue
+    case .query(let entry): entry.id.rawValue
+    default: 0
     }
   }
 }

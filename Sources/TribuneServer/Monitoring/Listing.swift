@@ -18,7 +18,7 @@ final class Listing {
   var sentCount = 0
   var isComplete = false
   /// What users did, for a list of that.
-  var users = UserTraffic()
+  var users: UserTraffic?
 
   init(_ subject: ListSubject, serial: Serial, connections: [ConnectionID]) {
     (self.subject, self.serial, self.connections) = (subject, serial, connections)

@@ -41,24 +41,3 @@ struct Pacing {
   var isPacing: Bool { if case .pacing = flow { true } else { false } }
   var isLossy: Bool { if case .lossy = flow { true } else { false } }
 }
-
-/// How often something was the case, and for how long.
-struct TimesCount {
-  private(set) var count: UInt64 = 0
-  private var nanoseconds: UInt64 = 0
-  private var since: Instant?
-
-  mutating func begin(at now: Instant) {
-    count += 1
-    since = now
-  }
-
-  mutating func end(at now: Instant) {
-    nanoseconds = nanoseconds(at: now)
-    since = nil
-  }
-
-  func nanoseconds(at now: Instant) -> UInt64 {
-    nanoseconds + (since.map { now.nanoseconds(since: $0) } ?? 0)
-  }
-}

@@ -65,7 +65,7 @@ final class Session {
   let outputCell = Cell(Output())
   private let pacingCell = Cell(Pacing())
   var positions = LogPositions()
-  /// What the client sent and received, without what it lost, which its queue has.
+  /// What the client sent and received. What it lost, and what was delivered to it, is as of the last `countedTraffic()`.
   var traffic = TrafficCounts()
   /// The list that the client gets. Its further frames wait for the end.
   var listing: Listing?

@@ -97,7 +97,7 @@ package struct BusEntry: Equatable, Sendable {
   package var iterations: UInt64
   /// Microseconds of a processor that its thread has used.
   package var busy: UInt64
-  /// Microseconds of the longest one in the last minute, or up to a minute more.
+  /// Microseconds of the longest iteration in the last minute, or up to a minute more.
   package var longest: UInt64
   /// Bytes of the log in use, and how many may be.
   package var logUsed: UInt64
@@ -255,7 +255,7 @@ package struct ConnectionEntry: Equatable, Sendable {
   /// Its frames that the policy refused, and those that were refused for another reason.
   package var denied: UInt64
   package var refused: UInt64
-  /// Queries that it asked.
+  /// Queries that it asked, dry runs and queries for values included.
   package var asked: UInt64
   /// How often it was paused.
   package var pauses: UInt64
@@ -608,12 +608,15 @@ package struct QueryEntry: Equatable, Sendable {
   package var age: UInt64
   /// Microseconds until the asker's deadline.
   package var remaining: UInt64
-  /// The holds against it, and then the delegates in the chain's order.
+  /// The holds against it, and then the delegates in the chain's order: those that it waits for, and others, 256 at
+  /// most.
   package var participants: [QueryParticipant]
+  /// Further participants, which are not listed.
+  package var omittedCount: UInt32
 
   package init(
     id: QueryID, connection: ConnectionID, peer: PeerIdentity, name: String, object: String, mode: QueryMode,
-    isDryRun: Bool, age: UInt64, remaining: UInt64, participants: [QueryParticipant]
+    isDryRun: Bool, age: UInt64, remaining: UInt64, participants: [QueryParticipant], omittedCount: UInt32
   ) {
     self.id = id
     self.connection = connection
@@ -625,6 +628,7 @@ package struct QueryEntry: Equatable, Sendable {
     self.age = age
     self.remaining = remaining
     self.participants = participants
+    self.omittedCount = omittedCount
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -642,6 +646,7 @@ package struct QueryEntry: Equatable, Sendable {
       var record = try reader.record()
       participants.append(try QueryParticipant(from: &record))
     }
+    omittedCount = try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -660,6 +665,7 @@ package struct QueryEntry: Equatable, Sendable {
     for index in participants.indices {
       buffer.appendRecord { buffer in participants[index].append(to: buffer) }
     }
+    buffer.append(omittedCount)
   }
 }
 
@@ -777,7 +783,7 @@ package struct UserEntry: Equatable, Sendable {
   /// Notifications that were queued for them, and that they lost.
   package var delivered: UInt64
   package var lost: UInt64
-  /// Queries that they asked.
+  /// Queries that they asked, dry runs and queries for values included.
   package var asked: UInt64
   /// Frames that the policy refused, and that were refused for another reason.
   package var denied: UInt64

@@ -1403,7 +1403,7 @@ class BusEntry:
     iterations: int = 0
     # microseconds of a processor that its thread has used
     busy: int = 0
-    # microseconds of the longest one in the last minute, or up to a minute more
+    # microseconds of the longest iteration in the last minute, or up to a minute more
     longest: int = 0
     # bytes of the log in use, and how many may be
     log_used: int = 0
@@ -1533,7 +1533,7 @@ class ConnectionEntry:
     # its frames that the policy refused, and those that were refused for another reason
     denied: int = 0
     refused: int = 0
-    # queries that it asked
+    # queries that it asked, dry runs and queries for values included
     asked: int = 0
     # how often it was paused
     pauses: int = 0
@@ -1853,8 +1853,11 @@ class QueryEntry:
     age: int
     # microseconds until the asker's deadline
     remaining: int
-    # the holds against it, and then the delegates in the chain's order
+    # the holds against it, and then the delegates in the chain's order: those that it waits for,
+    # and others, 256 at most
     participants: list[QueryParticipant]
+    # further participants, which are not listed
+    omitted_count: int
 
     @classmethod
     def read(cls, reader: Reader) -> QueryEntry:
@@ -1868,6 +1871,7 @@ class QueryEntry:
         age = reader.u64()
         remaining = reader.u64()
         participants = [QueryParticipant.read(record) for record in reader.records()]
+        omitted_count = reader.u32()
         return cls(
             id=id,
             connection=connection,
@@ -1879,6 +1883,7 @@ class QueryEntry:
             age=age,
             remaining=remaining,
             participants=participants,
+            omitted_count=omitted_count,
         )
 
     def write(self, writer: Writer) -> None:
@@ -1892,6 +1897,7 @@ class QueryEntry:
         writer.u64(self.age)
         writer.u64(self.remaining)
         writer.records(self.participants)
+        writer.u32(self.omitted_count)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -2007,7 +2013,7 @@ class UserEntry:
     # notifications that were queued for them, and that they lost
     delivered: int
     lost: int
-    # queries that they asked
+    # queries that they asked, dry runs and queries for values included
     asked: int
     # frames that the policy refused, and that were refused for another reason
     denied: int

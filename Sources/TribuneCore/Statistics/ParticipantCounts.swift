@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// Whose answers are counted together.
+struct ParticipantKey: Hashable {
+  let role: ParticipantRole
+  let label: String
+  let unit: String
+  let uid: UInt32
+
+  init(_ role: ParticipantRole, _ peer: PeerIdentity, label: String = "") {
+    (self.role, self.label, unit, uid) = (role, label, peer.units.primary, peer.uid)
+  }
+
+  init(_ entry: ParticipantEntry) {
+    (role, label, unit, uid) = (entry.role, entry.label, entry.unit, entry.uid)
+  }
+}
+
+/// How some participants answered.
+struct ParticipantCounts: Counts {
+  var outcomes = OutcomeCounts()
+  var durations = Durations()
+
+  var activity: UInt64 { outcomes.total }
+
+  @inline(__always) mutating func note(_ outcome: OutcomeKind, afterNanoseconds elapsed: UInt64) {
+    outcomes.note(outcome)
+    durations.note(nanoseconds: elapsed)
+  }
+
+  mutating func add(_ other: ParticipantCounts) {
+    outcomes.add(other.outcomes)
+    durations.add(other.durations)
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+import TribuneWire
+
+/// Whose traffic is counted together.
+nonisolated struct TrafficKey: Hashable {
+  let uid: UInt32
+  let unit: String
+
+  init(_ peer: PeerIdentity) { (uid, unit) = (peer.uid, peer.units.primary) }
+
+  init(_ entry: UserEntry) { (uid, unit) = (entry.uid, entry.unit) }
+}
+
+/// The traffic of users and their units, as a list: of the connections that had gone when the list was begun, and of those
+/// that a `Listing` has looked at since.
+nonisolated struct UserTraffic {
+  private var all: [TrafficKey: (traffic: TrafficCounts, connections: UInt32)] = [:]
+  /// The traffic of the users that are not among the busiest, and of the connections that go together with it.
+  private var rest = (traffic: TrafficCounts(), connections: UInt32(0))
+  private let visible: VisibleUsers
+
+  init(with gone: Busiest<TrafficKey, TrafficCounts>, visible: VisibleUsers) {
+    self.visible = visible
+    let (busiest, others) = gone.all
+    for (key, traffic) in busiest where visible.contains(key.uid) { all[key] = (traffic, 0) }
+    rest.traffic = others
+  }
+
+  mutating func add(_ traffic: TrafficCounts, of peer: PeerIdentity) {
+    let key = TrafficKey(peer)
+    var (sum, connections) = all[key] ?? (TrafficCounts(), 0)
+    sum.add(traffic)
+    connections += 1
+    all[key] = (sum, connections)
+  }
+
+  /// The busiest first, and all others together.
+  var entries: [UserEntry] {
+    let sorted = all.sorted { $0.value.traffic.activity > $1.value.traffic.activity }
+    var rest = rest
+    for (_, value) in sorted.dropFirst(Busiest<TrafficKey, TrafficCounts>.countMax) {
+      rest.traffic.add(value.traffic)
+      rest.connections += value.connections
+    }
+    var entries = sorted.prefix(Busiest<TrafficKey, TrafficCounts>.countMax).map { key, value in
+      UserEntry(uid: key.uid, unit: key.unit, connections: value.connections, value.traffic)
+    }
+    if case .all = visible, rest.traffic.activity > 0 || rest.connections > 0 {
+      entries.append(UserEntry(uid: .max, unit: "", connections: rest.connections, rest.traffic))
+    }
+    return entries
+  }
+}
+
+nonisolated extension UserEntry {
+  fileprivate init(uid: UInt32, unit: String, connections: UInt32, _ traffic: TrafficCounts) {
+    self.init(
+      uid: uid, unit: unit, connections: connections, posted: traffic.posted,
+      postedBytes: traffic.postedBytes, delivered: traffic.delivered, lost: traffic.lost,
+      asked: traffic.asked, denied: traffic.denied, refused: traffic.refused)
+  }
+
+  var traffic: TrafficCounts {
+    TrafficCounts(
+      posted: posted, postedBytes: postedBytes, delivered: delivered, lost: lost, asked: asked,
+      denied: denied, refused: refused)
+  }
+}
+
+/// The traffic of connections that have gone, in the log.
+nonisolated extension Busiest<TrafficKey, TrafficCounts> {
+  func append(to buffer: ByteBuffer, lengthMax: Int) {
+    let (busiest, others) = all
+    let end = buffer.count + lengthMax
+    for (key, traffic) in busiest where buffer.count < end {
+      buffer.appendRecord { UserEntry(uid: key.uid, unit: key.unit, connections: 0, traffic).append(to: $0) }
+    }
+    buffer.appendRecord { UserEntry(uid: .max, unit: "", connections: 0, others).append(to: $0) }
+  }
+
+  /// Reads all that is left.
+  mutating func restore(from reader: inout FieldReader) throws(WireError) {
+    while !reader.isAtEnd {
+      var record = try reader.record()
+      let entry = try UserEntry(from: &record)
+      if entry.uid == .max {
+        setOthers(entry.traffic)
+      } else {
+        tally(of: TrafficKey(entry)).counts = entry.traffic
+      }
+    }
+  }
+}
