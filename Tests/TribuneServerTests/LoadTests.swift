@@ -13,13 +13,13 @@ struct LoadTests {
 
   @Test("has the longest iteration of the last minute, or of up to a minute more")
   func longest() {
-    var times = IterationTimes()
+    var times = LongestIteration()
     func note(_ milliseconds: UInt64, at second: UInt64) {
       let began = Self.seconds(second)
       times.note(from: began, to: began.advanced(byNanoseconds: milliseconds * 1_000_000))
     }
     func longest(at second: UInt64) -> UInt64 {
-      times.longestNanoseconds(at: Self.seconds(second)) / 1_000_000
+      times.nanoseconds(at: Self.seconds(second)) / 1_000_000
     }
     note(5, at: 1000)
     note(900, at: 1001)

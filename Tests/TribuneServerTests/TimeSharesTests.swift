@@ -45,6 +45,31 @@ struct TimeSharesTests {
     #expect(!timeShares.hasTime(for: other, isMuchWork: true))
   }
 
+  @Test("Is known to have been long, unless it had one frame that turned out to be little work")
+  func longest() {
+    func longest() -> UInt64 { timeShares.longestIterationNanoseconds(at: Instant(nanoseconds: clock.now)) }
+    _ = timeShares.hasTime(for: greedy, isMuchWork: true)
+    clock.now += 5_000_000
+    timeShares.end()
+    #expect(longest() == 0)
+    let works: [() -> Void] = [
+      { timeShares.noteMuchWork() }, { _ = timeShares.isEarly }, { timeShares.count(for: greedy) },
+      {
+        _ =
+          timeShares.hasTime(for: greedy, isMuchWork: false)
+          && timeShares.hasTime(for: other, isMuchWork: false)
+      },
+    ]
+    for (number, work) in works.enumerated() {
+      begin()
+      work()
+      clock.now += UInt64(number + 1) * 10_000_000
+      timeShares.end()
+      #expect(longest() == UInt64(number + 1) * 10_000_000)
+    }
+    #expect(timeShares.iterationCount == 6)
+  }
+
   @Test("One long frame delays every other user, and no second one follows", arguments: [false, true])
   func long(isMuchWork: Bool) {
     #expect(handleAll(of: greedy, nanoseconds: 100 * TimeShares.iterationNanosecondsMax) == 1)

@@ -262,8 +262,8 @@ struct Query {
     participants[index].wasAsked = true
   }
 
-  /// Records the outcome of a participant.
-  mutating func settle(
+  /// Records the outcome of a participant. Inlined, since each answer comes through here.
+  @inline(__always) mutating func settle(
     _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], byteCount: Int = 0,
     at now: Instant
   ) {

@@ -84,7 +84,7 @@ final class BusServer: EventLoopTarget {
       bus: core, sessions: sessions, recorder: recorder, sender: sender, replier: replier,
       interpreter: interpreter, acceptor: acceptor, partials: partials, quota: quota, timeShares: timeShares,
       loop: loop, keeper: keeper, context: context)
-    lister = Lister(core, sessions, interpreter, replier, keeper, wal, context)
+    lister = Lister(core, sessions, interpreter, replier, keeper, wal, timeShares, context)
     let dispatcher = FrameDispatcher(
       core, sessions, recorder, sender, monitor, replier, interpreter, lister, gatekeeper, files, quota,
       context)
@@ -124,7 +124,7 @@ final class BusServer: EventLoopTarget {
     interpreter.perform { bus.value.apply(configuration, at: context.now, log: context.log) }
     recorder.recordConfiguration()
     if modeHasChanged { acceptor.setMode(configuration.socketMode) }
-    context.readClock()
+    timeShares.noteMuchWork()
   }
 
   /// Accepts no more connections, and tells every client that the bus stops. Ends the event loop when all clients have
@@ -193,7 +193,7 @@ final class BusServer: EventLoopTarget {
   // MARK: Iterations
 
   func beginIteration() {
-    context.noteIterationBeginning()
+    context.readClock()
     timeShares.begin(at: context.now)
     if hasWork { goOn() }
   }
@@ -271,7 +271,7 @@ final class BusServer: EventLoopTarget {
       timer.schedule(context.timeouts.value.nextDue)
       if keeper.hasChanged.value { timer.schedule(keeper.endIteration()) }
     }
-    context.noteIterationEnd(mayBeLong: timeShares.hasLooked || wal.isCompacting)
+    timeShares.end()
     iterationEnded?()
     return true
   }
@@ -308,6 +308,7 @@ final class BusServer: EventLoopTarget {
     // The main queue runs all of its work, even if an earlier part of it handed the bus over.
     guard phase != .sealed else { return }
     context.readClock()
+    timeShares.noteMuchWork()
     keeper.tick(at: context.now)
     interpreter.advance()
     interpreter.deliverDue()

@@ -10,10 +10,8 @@ final class ServerContext {
   var configuration: Configuration
   /// The time of this loop iteration.
   private(set) var now: Instant
-  private var iterationBegan: Instant
   let timeouts = Cell(Timeouts())
   let statistics = Cell(Statistics())
-  let iterationTimes = Cell(IterationTimes())
   /// The lines that each user can cause.
   private let budgets: [UserLines: UserLineBudgets] = [
     .denials: UserLineBudgets(linesPerSecond: 5), .verdicts: UserLineBudgets(linesPerSecond: 200),
@@ -32,20 +30,6 @@ final class ServerContext {
     self.configuration = configuration
     self.log = log
     now = Instant(nanoseconds: SystemClock.monotonicNanoseconds)
-    iterationBegan = now
-  }
-
-  func noteIterationBeginning() {
-    readClock()
-    iterationBegan = now
-  }
-
-  /// - Parameter mayBeLong: whether it is worth a look at the clock.
-  @inline(__always) func noteIterationEnd(mayBeLong: Bool) {
-    iterationTimes.value.noteEnd()
-    guard mayBeLong || now != iterationBegan else { return }
-    iterationTimes.value.note(
-      from: iterationBegan, to: Instant(nanoseconds: SystemClock.monotonicNanoseconds))
   }
 
   func readClock() { now = Instant(nanoseconds: SystemClock.monotonicNanoseconds) }

@@ -16,7 +16,8 @@ final class TimeShares {
   static let framesPerLook = 8
 
   private let clock: (() -> UInt64)?
-  private var number: UInt64 = 0
+  /// Iterations that have begun.
+  private(set) var iterationCount: UInt64 = 0
   private var began: UInt64 = 0
   private var lastLook: UInt64 = 0
   /// The user whose frames are handled.
@@ -24,20 +25,35 @@ final class TimeShares {
   private var framesSinceLook = 0
   /// Whether nothing may be read before the clock is, in this iteration.
   private(set) var isTight = false
-  /// Whether the clock was read, so that an iteration that takes long is known to.
-  private(set) var hasLooked = false
+  /// Whether the iteration can take long: the clock was read, or it turned out to be much work. One frame that can be much
+  /// work, such as an ask, rarely is; what it causes for many clients is.
+  private var mayBeLong = false
+  private let longest = Cell(LongestIteration())
 
   /// - Parameter clock: nanoseconds. Without a clock, nothing takes time.
   init(clock: (() -> UInt64)? = { SystemClock.monotonicNanoseconds }) { self.clock = clock }
 
   /// An iteration begins.
   func begin(at now: Instant) {
-    number &+= 1
+    iterationCount &+= 1
     (began, lastLook) = (now.nanoseconds, now.nanoseconds)
     current = nil
     isTight = false
-    hasLooked = false
+    mayBeLong = false
   }
+
+  /// The iteration ends.
+  @inline(__always) func end() {
+    if mayBeLong { noteDuration() }
+  }
+
+  @inline(never) private func noteDuration() {
+    let now = Instant(nanoseconds: clock?() ?? lastLook)
+    longest.value.note(from: Instant(nanoseconds: began), to: now)
+  }
+
+  /// The longest iteration in the last minute, or in up to a minute more.
+  func longestIterationNanoseconds(at now: Instant) -> UInt64 { longest.value.nanoseconds(at: now) }
 
   /// Whether a user's next frame is handled in this iteration.
   @inline(__always) func hasTime(for account: UserAccount, isMuchWork: Bool) -> Bool {
@@ -58,28 +74,35 @@ final class TimeShares {
   }
 
   /// Whether not even half of the iteration's time is over.
-  var isEarly: Bool { (clock?() ?? lastLook) - began < Self.iterationNanosecondsMax / 2 }
+  var isEarly: Bool {
+    mayBeLong = true
+    return (clock?() ?? lastLook) - began < Self.iterationNanosecondsMax / 2
+  }
 
   /// Counts the time from now on for a user.
   func count(for account: UserAccount) {
     _ = look(account, true)
     isTight = true
+    mayBeLong = true
   }
 
   /// What was done for the current user was much work, as it turned out.
   func noteMuchWork() {
     framesSinceLook = Self.framesPerLook
     isTight = true
+    mayBeLong = true
   }
 
   private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
     // The iteration has just begun.
-    if current != nil || isMuchWork { hasLooked = true }
+    if current != nil { mayBeLong = true }
     let now = current == nil ? began : clock?() ?? lastLook
     current?.iterationTime.value.nanoseconds += now - lastLook
     lastLook = now
     current = account
-    if account.iterationTime.value.number != number { account.iterationTime.value = (number, 0) }
+    if account.iterationTime.value.number != iterationCount {
+      account.iterationTime.value = (iterationCount, 0)
+    }
     let hasTime =
       account.iterationTime.value.nanoseconds == 0
       || account.iterationTime.value.nanoseconds < Self.iterationNanosecondsMax / 2

@@ -17,14 +17,16 @@ final class Lister {
   private let replier: Replier
   private let keeper: KeeperLink
   private let wal: WriteAheadLog
+  private let timeShares: TimeShares
   private let started: Instant
 
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ interpreter: Interpreter, _ replier: Replier,
-    _ keeper: KeeperLink, _ wal: WriteAheadLog, _ context: ServerContext
+    _ keeper: KeeperLink, _ wal: WriteAheadLog, _ timeShares: TimeShares, _ context: ServerContext
   ) {
     (self.bus, self.sessions, self.interpreter) = (bus, sessions, interpreter)
-    (self.replier, self.keeper, self.wal, self.context) = (replier, keeper, wal, context)
+    (self.replier, self.keeper, self.wal) = (replier, keeper, wal)
+    (self.timeShares, self.context) = (timeShares, context)
     started = context.now
   }
 
@@ -52,6 +54,7 @@ final class Lister {
   func list(_ frame: FrameView, for session: Session) throws(WireError) {
     // One read can hold more than a thousand of these, from a peer that did not wait for the first answer.
     guard session.output.accepts else { return }
+    timeShares.noteMuchWork()
     let serial = frame.header.serial
     func send(_ entries: some Sequence<Entry>) { self.send(entries, serial, to: session) }
     do throws(WireError) {
@@ -211,9 +214,9 @@ final class Lister {
     entry.denied = context.statistics.value.denied
     entry.refused = context.statistics.value.refused
     entry.postedBytes = context.statistics.value.postedBytes
-    entry.iterations = context.iterationTimes.value.count
+    entry.iterations = timeShares.iterationCount
     entry.busy = SystemClock.threadNanoseconds / 1000
-    entry.longest = context.iterationTimes.value.longestNanoseconds(at: context.now) / 1000
+    entry.longest = timeShares.longestIterationNanoseconds(at: context.now) / 1000
     entry.logUsed = UInt64(wal.usedLength)
     entry.logMax = UInt64(wal.admissionLimit)
     entry.kept = UInt32(clamping: keeper.descriptorCount)

@@ -2,19 +2,15 @@
 
 import TribuneCore
 
-/// How many iterations the event loop made, and how long the longest took, without waiting.
-nonisolated struct IterationTimes {
+/// The longest of the event loop's last iterations, without waiting.
+nonisolated struct LongestIteration {
   private static let periodNanoseconds: UInt64 = 60_000_000_000
 
-  private(set) var count: UInt64 = 0
   /// The longest one since `periodBegan`, and of the period before that.
   private var longest: UInt64 = 0
   private var longestBefore: UInt64 = 0
   private var periodBegan = Instant(nanoseconds: 0)
 
-  @inline(__always) mutating func noteEnd() { count &+= 1 }
-
-  /// Notes how long an iteration took that may have been long.
   mutating func note(from began: Instant, to ended: Instant) {
     advance(to: began)
     longest = max(longest, ended.nanoseconds(since: began))
@@ -29,7 +25,7 @@ nonisolated struct IterationTimes {
   }
 
   /// The longest one in the last minute, or in up to a minute more.
-  mutating func longestNanoseconds(at now: Instant) -> UInt64 {
+  mutating func nanoseconds(at now: Instant) -> UInt64 {
     advance(to: now)
     return max(longest, longestBefore)
   }
