@@ -79,7 +79,7 @@ struct LineCommandTests {
     try bus.folder.write("protocol P { optional did a.didGo (n: int) }\n", to: "P.protocol")
     try bus.staying("declare", "o", "P", "--definitions=\(bus.folder.path)/P.protocol")
     let observer = try bus.staying("observe", "a.didGo", "--format={userInfo.n}")
-    let poster = try post("a.didGo", "o", "--lines")
+    let poster = try post("a.didGo", "--object=o", "--lines")
     try write("{\"n\":1}\n{\"n\":\"x\"}\n{\"n\":3}\n", to: poster)
     #expect(poster.status() == 1)
     #expect(try poster.errors.rest().hasPrefix("tribunectl: line 2: "))

@@ -133,7 +133,7 @@ struct VerdictSummaryTests {
   @Test("keeps the names of the bus apart, however many verdicts others write")
   func forged() throws {
     let forged = try (0..<VerdictSummary.namesMax + 5).map {
-      try Self.verdict("a\($0).shouldB", "vetoed", also: ["_UID": "65534"])
+      try Self.verdict("a\($0).shouldB", "vetoed", unit: "x.service", also: ["_UID": "65534"])
     }
     let summary = Self.summary(forged + [try Self.verdict("host.shouldReboot", "vetoed")])
     let own = summary.json.map(\.compact).filter { $0.contains(#""writtenBy":null"#) }

@@ -67,7 +67,7 @@ struct TimeSharesTests {
       timeShares.end()
       #expect(longest() == UInt64(number + 1) * 10_000_000)
     }
-    #expect(timeShares.iterationCount == 6)
+    #expect(timeShares.iterationCount == 5)
   }
 
   @Test("One long frame delays every other user, and no second one follows", arguments: [false, true])
