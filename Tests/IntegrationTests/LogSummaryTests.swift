@@ -55,7 +55,7 @@ struct LogSummaryTests {
       0,
       output: """
         NAME                MEDIAN     P99  LONGEST  ASKED  ALLOWED  VETOED
-        host.shouldReboot 88.064ms  3.500s   3.500s      3        1       2
+        host.shouldReboot     88ms  3.500s   3.500s      3        1       2
           backup.service                                                  2
           update.service                                                  1
         window.shouldClose       -       -        -      1        1       0
