@@ -91,7 +91,7 @@ struct LoggedVerdict: Sendable {
     var lines = [
       context.line([
         (time.map { "\($0.date) \($0.timeOfDay)" } ?? "?", .faint), ("  ", .plain),
-        (verdict.terminalSafe, verdict == "allowed" ? .green : .red), (subject, .plain),
+        (verdict.terminalSafe, isAllowed ? .green : .red), (subject, .plain),
         ("  asked by \(asker.filter { !$0.isEmpty }.joined(separator: ", ").terminalSafe)", .faint),
       ])
     ]

@@ -173,19 +173,18 @@ extension Query {
   fileprivate func entry(name: String, object: String, at now: Instant) -> QueryEntry {
     let held = standing.prefix(Self.listedMax).map { QueryParticipant($0) }
     // Those that it waits for go before others.
-    var space = Self.listedMax - held.count
-    let awaitedCount = min(space, participants.count(where: \.isAwaited))
-    var (awaitedLeft, othersLeft) = (awaitedCount, space - awaitedCount)
+    var awaitedLeft = Self.listedMax - held.count
+    var othersLeft = max(0, awaitedLeft - participants.count(where: \.isAwaited))
+    awaitedLeft -= othersLeft
     var listed: [QueryParticipant] = []
-    for participant in participants where space > 0 {
-      if participant.isAwaited {
-        guard awaitedLeft > 0 else { continue }
+    for participant in participants {
+      if participant.isAwaited, awaitedLeft > 0 {
         awaitedLeft -= 1
-      } else {
-        guard othersLeft > 0 else { continue }
+      } else if !participant.isAwaited, othersLeft > 0 {
         othersLeft -= 1
+      } else {
+        continue
       }
-      space -= 1
       listed.append(participant.entry(at: now))
     }
     let count = standing.count + omittedHolds + participants.count

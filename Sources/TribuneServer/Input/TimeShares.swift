@@ -28,7 +28,7 @@ final class TimeShares {
   /// Whether the iteration can take long: the clock was read, or it turned out to be much work. One frame that can be much
   /// work, such as an ask, rarely is; what it causes for many clients is.
   private var mayBeLong = false
-  private let longest = Cell(LongestIteration())
+  private var longest = LongestIteration()
 
   /// - Parameter clock: nanoseconds. Without a clock, nothing takes time.
   init(clock: (() -> UInt64)? = { SystemClock.monotonicNanoseconds }) { self.clock = clock }
@@ -49,11 +49,11 @@ final class TimeShares {
 
   @inline(never) private func noteDuration() {
     let now = Instant(nanoseconds: clock?() ?? lastLook)
-    longest.value.note(from: Instant(nanoseconds: began), to: now)
+    longest.note(from: Instant(nanoseconds: began), to: now)
   }
 
   /// The longest iteration in the last minute, or in up to a minute more.
-  func longestIterationNanoseconds(at now: Instant) -> UInt64 { longest.value.nanoseconds(at: now) }
+  func longestIterationNanoseconds(at now: Instant) -> UInt64 { longest.nanoseconds(at: now) }
 
   /// Whether a user's next frame is handled in this iteration.
   @inline(__always) func hasTime(for account: UserAccount, isMuchWork: Bool) -> Bool {
