@@ -65,7 +65,7 @@ package final class UserAccount {
   /// What was logged of the user's frames since a compaction of the log ended, and the number of that one.
   package let logged = Cell((compaction: UInt64(0), byteCount: 0))
   /// Whether the user's frames wait for the next compaction to end.
-  package var waitsForCompaction = false
+  package let waitsForCompaction = Cell(false)
 
   var isEmpty: Bool { charges.connectionCount == 0 && uses.isZero && descriptors.isEmpty }
 }

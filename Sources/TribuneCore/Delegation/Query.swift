@@ -267,23 +267,20 @@ struct Query {
     _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], byteCount: Int = 0,
     at now: Instant
   ) {
-    var wasWaiting = false
+    let delegate = participants[index].delegate
+    let elapsed = now.nanoseconds(since: participants[index].asked)
     switch participants[index].state {
     case .unasked: break
     case .waiting:
-      wasWaiting = true
       waitingCount -= 1
-      participants[index].delegate.endWaiting(id)
+      delegate.endWaiting(id)
       if outcome.isAnswer { endTurn(index) } else { abandonTurn(index) }
+      delegate.tally.update { $0.note(outcome, afterNanoseconds: elapsed) }
     case .settled: preconditionFailure("the outcome of a participant is final")
     }
     participants[index].state = .settled(outcome, reason: reason)
-    let elapsed = now.nanoseconds(since: participants[index].asked)
     participants[index].elapsedNanoseconds = elapsed
-    if wasWaiting {
-      participants[index].delegate.tally.update { $0.note(outcome, afterNanoseconds: elapsed) }
-    }
-    note(outcome, of: participants[index].delegate)
+    note(outcome, of: delegate)
     if !value.isEmpty { participants[index].value = value }
     answerByteCount += byteCount
     if ask.flags.contains(.wantsProgress) { newlySettled.append(index) }

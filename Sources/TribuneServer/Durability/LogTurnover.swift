@@ -19,14 +19,15 @@ final class LogTurnover {
   private var userCount = 0
   private var waiting: [UserAccount] = []
 
-  /// Whether any frames wait for a compaction.
-  var isAwaited: Bool { !waiting.isEmpty }
+  /// Whether any frames wait for a compaction. Reading this costs no check of exclusive access.
+  private(set) var isAwaited = false
 
   /// A compaction has ended. Until the next one ends, `space` bytes can be logged.
   func begin(space: Int) {
     compaction += 1
     (self.space, loggedByteCount, userCount) = (space, 0, 0)
-    while let account = waiting.popLast() { account.waitsForCompaction = false }
+    while let account = waiting.popLast() { account.waitsForCompaction.value = false }
+    isAwaited = false
   }
 
   /// A frame of a user was logged.
@@ -40,8 +41,9 @@ final class LogTurnover {
     account.logged.value.byteCount += length + Self.overhead
     let own = account.logged.value.byteCount
     let left = space / 2 - (loggedByteCount - own)
-    guard own > left / (userCount + 1), !account.waitsForCompaction else { return }
-    account.waitsForCompaction = true
+    guard own > left / (userCount + 1), !account.waitsForCompaction.value else { return }
+    account.waitsForCompaction.value = true
     waiting.append(account)
+    isAwaited = true
   }
 }

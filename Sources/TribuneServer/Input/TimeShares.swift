@@ -70,7 +70,7 @@ final class TimeShares {
 
   /// Whether a user's frames wait for a compaction of the log.
   @inline(__always) func waitsForCompaction(_ account: UserAccount) -> Bool {
-    account.waitsForCompaction && heedsLog
+    account.waitsForCompaction.value && heedsLog
   }
 
   /// Whether not even half of the iteration's time is over.

@@ -64,7 +64,7 @@ final class Session {
   private let inputCell = Cell(Input())
   let outputCell = Cell(Output())
   private let pacingCell = Cell(Pacing())
-  var positions = LogPositions()
+  private let positionsCell = Cell(LogPositions())
   /// What the client sent and received. What it lost, and what was delivered to it, is as of the last `countedTraffic()`.
   var traffic = TrafficCounts()
   /// The list that the client gets. Its further frames wait for the end.
@@ -128,6 +128,11 @@ final class Session {
   var pacing: Pacing {
     @inline(__always) _read { yield pacingCell.value }
     @inline(__always) _modify { yield &pacingCell.value }
+  }
+
+  var positions: LogPositions {
+    @inline(__always) _read { yield positionsCell.value }
+    @inline(__always) _modify { yield &positionsCell.value }
   }
 
   /// Whether the session's frames are taken.
