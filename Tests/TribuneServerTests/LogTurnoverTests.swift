@@ -16,7 +16,7 @@ struct LogTurnoverTests {
   /// Logs frames of a user until it has to wait.
   private func fill(_ uid: UInt32) -> Int {
     for count in 0..<1_000_000 {
-      if user(uid).waitsForCompaction { return count }
+      if user(uid).waitsForCompaction.value { return count }
       turnover.note(744, of: user(uid))
     }
     return 1_000_000
