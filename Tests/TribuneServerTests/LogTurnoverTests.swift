@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneCore
+import TribuneWire
 
 @testable import TribuneServer
 
