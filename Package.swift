@@ -124,6 +124,7 @@ let package = Package(
     .testTarget(
       name: "TribunePolicyTests", dependencies: ["TribunePolicy", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
+    .testTarget(name: "TribuneServiceTests", dependencies: ["TribuneService"], swiftSettings: strict),
     .testTarget(
       name: "TribuneLogindTests",
       dependencies: ["TribuneJSON", "TribuneLogind", "TribuneService", "TribuneTestSupport"],

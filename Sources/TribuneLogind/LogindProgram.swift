@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CSystemdBus
 import Dispatch
 import TribuneService
 import TribuneSystem
@@ -10,7 +9,7 @@ import TribuneWire
 package final class LogindProgram {
   private let arguments: LogindArguments
   private let bridge: LogindBridge
-  private var sources: [any DispatchSourceSignal] = []
+  private let signals = SignalSources()
 
   /// Runs the program; returns its exit status, or serves for as long as the process lives.
   nonisolated package static func main(_ arguments: [String]) -> Int32 {
@@ -75,36 +74,13 @@ package final class LogindProgram {
   }
 
   private func start() {
-    on(Signals.hangUp) { [self] in reload() }
-    for signal in [Signals.terminate, Signals.interrupt] { on(signal) { [self] in stop() } }
+    signals.on(Signals.hangUp) { [self] in reload() }
+    for signal in [Signals.terminate, Signals.interrupt] { signals.on(signal) { [self] in stop() } }
     Task {
       await bridge.start()
       ManagerNotice.send("READY=1")
-      await watchdog()
+      await ManagerNotice.keepWatchdog()
     }
-  }
-
-  /// Tells the service manager that the main queue runs, as often as it wants to know.
-  private func watchdog() async {
-    var microseconds: UInt64 = 0
-    guard unsafe sd_watchdog_enabled(0, &microseconds) > 0 else { return }
-    do {
-      while true {
-        ManagerNotice.send("WATCHDOG=1")
-        try await Task.sleep(for: .microseconds(Int64(clamping: microseconds / 2)))
-      }
-    } catch {
-      // Nobody cancels it.
-      return
-    }
-  }
-
-  private func on(_ number: CInt, _ action: @escaping () -> Void) {
-    SignalMask([number]).block()
-    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-    source.setEventHandler { action() }
-    source.activate()
-    sources.append(source)
   }
 
   private func stop() {

@@ -22,19 +22,14 @@ nonisolated package struct LogindSettings: Equatable, Sendable {
   /// - Returns: the settings without what is wrong, and all that is.
   package static func load(from directory: String) -> (LogindSettings, [Diagnostic]) {
     var reader = LogindSettingsReader()
+    var unread: [Diagnostic] = []
     if directory != systemDirectory, Folder.kind(of: Array(directory.utf8)) == nil {
-      reader.report(.warning, directory, nil, "does not exist; the defaults apply")
+      unread.append(Diagnostic(.warning, directory, nil, "does not exist; the defaults apply"))
     }
     for name in ["logind.conf", "signals.conf"] {
-      reader.readFile("\(directory)/\(name)")
-      do throws(Errno) {
-        for path in try ConfigurationFiles.paths(in: "\(directory)/\(name).d", endingIn: ".conf") {
-          reader.readFile(path)
-        }
-      } catch {
-        reader.report(.error, "\(directory)/\(name).d", nil, "cannot be listed: \(error)")
-      }
+      unread += ConfigurationFiles.readAll(name, in: directory) { reader.read($0, file: $1) }
     }
-    return reader.finish()
+    let (settings, diagnostics) = reader.finish()
+    return (settings, unread + diagnostics)
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import TribuneService
-import TribuneSystem
 import TribuneWire
 
 /// Reads files of settings one after the other.
@@ -17,19 +16,6 @@ nonisolated package struct LogindSettingsReader {
   private var origins: [(file: String, line: Int)] = []
 
   package init() {}
-
-  mutating func readFile(_ path: String) {
-    do throws(Errno) {
-      guard let contents = try ConfigurationFiles.contents(of: path) else {
-        return report(.error, path, nil, "is longer than 1 MiB")
-      }
-      read(contents, file: path)
-    } catch  where error == .noSuchFile && !Folder.isLink(path) {
-      return
-    } catch {
-      report(.error, path, nil, "cannot be read: \(error)")
-    }
-  }
 
   /// Reads a file's contents.
   package mutating func read(_ contents: [UInt8], file: String) {

@@ -26,3 +26,36 @@ package enum ConfigurationFiles {
       .map { "\(directory)/\($0)" }
   }
 }
+
+extension ConfigurationFiles {
+  /// Reads NAME, and then NAME.d/*.conf, in a directory. A file that does not exist is none.
+  ///
+  /// - Parameter take: gets the contents of each file and its path.
+  /// - Returns: what could not be read.
+  package static func readAll(
+    _ name: String, in directory: String, _ take: (_ contents: [UInt8], _ path: String) -> Void
+  ) -> [Diagnostic] {
+    var diagnostics: [Diagnostic] = []
+    let folder = "\(directory)/\(name).d"
+    var paths = ["\(directory)/\(name)"]
+    do throws(Errno) {
+      paths += try Self.paths(in: folder, endingIn: ".conf")
+    } catch {
+      diagnostics.append(Diagnostic(.error, folder, nil, "cannot be listed: \(error)"))
+    }
+    for path in paths {
+      do throws(Errno) {
+        if let contents = try contents(of: path) {
+          take(contents, path)
+        } else {
+          diagnostics.append(Diagnostic(.error, path, nil, "is longer than 1 MiB"))
+        }
+      } catch  where error == .noSuchFile && !Folder.isLink(path) {
+        continue
+      } catch {
+        diagnostics.append(Diagnostic(.error, path, nil, "cannot be read: \(error)"))
+      }
+    }
+    return diagnostics
+  }
+}

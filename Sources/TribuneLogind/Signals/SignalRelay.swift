@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneJSON
+import TribuneService
 import TribuneSystem
 import TribuneWire
 

@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneJSON
+import TribuneService
 import TribuneSystem
 
 /// Asks about a shutdown that somebody has scheduled, and cancels it on a veto. It asks when the shutdown is set, a minute

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneService
 import TribuneSystem
 
 /// wall(1), which writes to everybody's terminal.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Returns after this time, or when the task is cancelled: the caller looks at that.
-func rest(for span: Duration) async {
+package func rest(for span: Duration) async {
   do {
     try await Task.sleep(for: span)
   } catch {

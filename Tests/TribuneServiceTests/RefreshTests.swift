@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneLogind
+import TribuneService
 
 @Suite("Work on demand", .timeLimit(.minutes(15)))
 @MainActor

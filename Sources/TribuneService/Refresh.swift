@@ -2,7 +2,7 @@
 
 /// Repeats a piece of work on demand: one run serves all requests that came before it, and no two runs overlap. A pause
 /// follows each run, so that many requests cost little. Work that has failed is done again by itself.
-package final class Refresh {
+@MainActor package final class Refresh {
   private static let pause = Duration.milliseconds(50)
   private static let retryPauses = [Duration.seconds(1), .seconds(2), .seconds(5)]
 
