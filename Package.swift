@@ -26,12 +26,15 @@ let package = Package(
     .executable(name: "tribuned", targets: ["tribuned"]),
     .executable(name: "tribunectl", targets: ["tribunectl"]),
     .executable(name: "tribune-logind", targets: ["tribune-logind"]),
+    .executable(name: "tribune-web", targets: ["tribune-web"]),
   ],
   targets: [
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CSystemdBus", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+    .systemLibrary(
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .target(name: "CTribuneLinux"),
     .target(name: "TribuneWire", swiftSettings: strict),
     .target(name: "TribunePolicy", dependencies: ["TribuneWire"], swiftSettings: strict),
@@ -61,6 +64,12 @@ let package = Package(
       ],
       swiftSettings: mainActor),
     .target(
+      name: "TribuneWeb",
+      dependencies: [
+        "CMicrohttpd", "Tribune", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire",
+      ],
+      swiftSettings: mainActor),
+    .target(
       name: "TribuneCommands",
       dependencies: [
         "Tribune", "TribuneJSON", "TribunePolicy", "TribuneProtocols", "TribuneSystem", "TribuneWire",
@@ -72,6 +81,8 @@ let package = Package(
       name: "tribunectl", dependencies: ["TribuneCommands", "TribuneSystem"], swiftSettings: strict),
     .executableTarget(
       name: "tribune-logind", dependencies: ["TribuneLogind", "TribuneSystem"], swiftSettings: mainActor),
+    .executableTarget(
+      name: "tribune-web", dependencies: ["TribuneSystem", "TribuneWeb"], swiftSettings: mainActor),
     .executableTarget(
       name: "manual", dependencies: ["TribuneCommands", "TribuneSystem", "TribuneWire"], swiftSettings: strict
     ),

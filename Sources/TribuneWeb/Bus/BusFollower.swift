@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneService
+import TribuneSystem
+
+/// Keeps the picture of the bus, and the feed of the pages. A bus that goes is looked for until it is back.
+final class BusFollower {
+  private static let pauses = [
+    Duration.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1),
+  ]
+  /// What is about a registration, or about the observer's own rights: a reason to list anew.
+  private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
+  private static let arrivals = ["tribune.connection.*"]
+  private static let beatSeconds = 15
+
+  private(set) var picture = BusPicture()
+  private(set) var feed = Feed()
+  private(set) var own = BusMetrics.Own()
+  private let settings: WebSettings
+  private let isWatched: () -> Bool
+  private let changed: () -> Void
+  private var history = History()
+  private var peers = PeerDirectory()
+  private var bus: Connection?
+  private var listedAt = 0
+  private lazy var listing = Refresh { [weak self] in await self?.list() ?? true }
+
+  /// - Parameters:
+  ///   - isWatched: whether a page is open, for which lists have to be fresh.
+  ///   - changed: called when the feed has something new.
+  init(_ settings: WebSettings, isWatched: @escaping () -> Bool, changed: @escaping () -> Void) {
+    (self.settings, self.isWatched, self.changed) = (settings, isWatched, changed)
+    publish()
+  }
+
+  private static var seconds: Int { Int(SystemClock.wallMicroseconds / 1_000_000) }
+
+  /// Follows one bus after the other. Does not return.
+  ///
+  /// - Parameter attempted: called when a bus was reached or found missing.
+  func run(_ attempted: () -> Void) async {
+    Task { await keepTime() }
+    var failures = 0
+    while true {
+      do throws(TribuneError) {
+        // This object connects again by itself, so that it knows at once when the bus is gone.
+        let bus = try await Connection.connect(reconnectingFor: .zero)
+        try await follow(bus, attempted)
+        failures = 0
+        lose(await bus.closed())
+      } catch {
+        lose(error)
+      }
+      attempted()
+      await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
+      failures += 1
+    }
+  }
+
+  private func follow(_ bus: Connection, _ attempted: () -> Void) async throws(TribuneError) {
+    var gaps: [String] = []
+    let traffic = try await Self.allowed("see verdicts", &gaps) { () async throws(TribuneError) in
+      settings.patterns.isEmpty ? nil : try await bus.monitor(settings.patterns)
+    }
+    let changes = try await Self.allowed("see holds and delegates come and go", &gaps) {
+      () async throws(TribuneError) in try await bus.observe(anyOf: Self.changes)
+    }
+    let arrivals = try await Self.allowed("see who connects", &gaps) { () async throws(TribuneError) in
+      try await bus.observe(anyOf: Self.arrivals)
+    }
+    let status = try await bus.status()
+    self.bus = bus
+    picture.absence = nil
+    picture.gaps = gaps
+    note(status)
+    ServiceLog.info("connected to the bus")
+    for gap in gaps { ServiceLog.warning(gap) }
+    listing.request()
+    attempted()
+    if let traffic { Task.detached { [settings] in await self.read(traffic, settings) } }
+    if let changes { Task { await read(changes, as: bus) } }
+    if let arrivals { Task { await read(arrivals, as: bus) } }
+    await listing.finish()
+  }
+
+  /// Nil if the policy of the bus refuses it, which is noted.
+  private static func allowed<Value>(
+    _ what: String, _ gaps: inout [String], _ body: () async throws(TribuneError) -> Value?
+  ) async throws(TribuneError) -> Value? {
+    do throws(TribuneError) {
+      return try await body()
+    } catch  where error.code == .notPermitted {
+      gaps.append("the policy of the bus does not let this program \(what): \(error.message)")
+      return nil
+    }
+  }
+
+  private func lose(_ error: TribuneError?) {
+    let reason = error?.message ?? "the connection has ended"
+    if picture.absence != reason { ServiceLog.warning("not connected to the bus: \(reason)") }
+    if picture.isConnected { own.busLosses += 1 }
+    bus = nil
+    history.interrupt()
+    picture.lose(reason)
+    publish()
+  }
+
+  // MARK: What the bus sends
+
+  /// Runs beside the main queue: there can be very many frames, of which few are shown.
+  nonisolated private func read(_ traffic: Traffic, _ settings: WebSettings) async {
+    var tracker = QueryTracker(keepingUserInfo: settings.showsUserInfo)
+    do throws(TribuneError) {
+      for try await delivery in traffic {
+        switch delivery {
+        case .item(let item): if let record = tracker.take(item) { await add(record) }
+        case .lost(let count): await addMissed(count)
+        case .interrupted: continue
+        }
+      }
+    } catch {
+      // The end of the connection, which `run` sees as well.
+      return
+    }
+  }
+
+  private func add(_ record: VerdictRecord) {
+    var record = record
+    if record.asker.pid == nil, let who = peers[record.asker.connection] { record.asker = who }
+    own.verdictsSeen += 1
+    if let elapsed = record.elapsed {
+      let seconds = max(0, elapsed / .seconds(1))
+      own.latencies.add(seconds)
+      history.note(latency: seconds, at: Self.seconds)
+    }
+    feed.addVerdict(record.json(showingUserInfo: settings.showsUserInfo).compactBytes)
+    changed()
+  }
+
+  private func addMissed(_ count: Int) {
+    own.framesMissed += count
+    publishBus()
+  }
+
+  private func read(_ notifications: Notifications, as bus: Connection) async {
+    do throws(TribuneError) {
+      for try await delivery in notifications {
+        if case .notification(let notification) = delivery, let who = Who(notification.userInfo) {
+          peers.add(who)
+        }
+        listing.request()
+      }
+    } catch {
+      // The end of the connection, which `run` sees as well.
+      return
+    }
+  }
+
+  // MARK: What the bus is asked
+
+  /// Looks at the counters each second, and at the lists when they may have changed.
+  private func keepTime() async {
+    while true {
+      await rest(for: .seconds(1))
+      let now = Self.seconds
+      if now % Self.beatSeconds == 0 {
+        feed.tick()
+        changed()
+      }
+      guard let bus else { continue }
+      do throws(TribuneError) {
+        let status = try await bus.status()
+        if bus === self.bus { note(status) }
+      } catch {
+        // The end of the connection, which `run` sees as well.
+        continue
+      }
+      if now - listedAt >= (isWatched() ? 5 : 30) { listing.request() }
+    }
+  }
+
+  private func note(_ status: BusStatus) {
+    picture.status = status
+    var counters = History.Counters()
+    (counters.posted, counters.delivered, counters.lost) = (status.posted, status.delivered, status.lost)
+    (counters.asked, counters.vetoed) = (status.asked, status.vetoed)
+    history.note(counters, at: Self.seconds)
+    if feed.set(.history, history.json(at: Self.seconds).compactBytes) { changed() }
+    publishBus()
+  }
+
+  private func list() async -> Bool {
+    guard let bus else { return true }
+    let began = ContinuousClock.now
+    do throws(TribuneError) {
+      let (connections, delegates, holds) = (
+        try await bus.connections(), try await bus.delegates(), try await bus.holds()
+      )
+      guard bus === self.bus else { return true }
+      (picture.connections, picture.delegates, picture.holds) = (connections, delegates, holds)
+    } catch {
+      // The end of the connection, which `run` sees as well.
+      return true
+    }
+    listedAt = Self.seconds
+    for connection in picture.connections { peers.add(Who(connection)) }
+    publish()
+    // A bus with many connections is busy with their list for a while: it gets nine times as long for all else.
+    await rest(for: began.duration(to: .now) * 9)
+    return true
+  }
+
+  private func publish() {
+    let now = SystemClock.wallMicroseconds
+    feed.set(.holds, picture.holdsJSON(at: now).compactBytes)
+    feed.set(.delegates, picture.delegatesJSON.compactBytes)
+    feed.set(.connections, picture.connectionsJSON(at: now).compactBytes)
+    publishBus()
+  }
+
+  private func publishBus() {
+    let json = picture.busJSON(at: SystemClock.wallMicroseconds, verdictsLost: own.framesMissed)
+    feed.set(.bus, json.compactBytes)
+    changed()
+  }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Tribune
+
+/// Finds the question to each verdict among the frames that a monitor sees.
+nonisolated package struct QueryTracker: Sendable {
+  private struct Key: Hashable {
+    var asker: String
+    var serial: UInt64
+  }
+
+  private struct Question {
+    var time: UInt64
+    var name: String
+    var object: String
+    var isValueQuery: Bool
+    var override: String?
+    var userInfo: UserInfo
+  }
+
+  /// Questions whose verdict nobody has seen are forgotten, so many at a time.
+  package static let recentMax = 4_096
+
+  private let keepsUserInfo: Bool
+  private var recent: [Key: Question] = [:]
+  private var older: [Key: Question] = [:]
+  /// Those who ask, as the delegates are told, by query.
+  private var askers: [UInt64: Who] = [:]
+
+  package init(keepingUserInfo keepsUserInfo: Bool) { self.keepsUserInfo = keepsUserInfo }
+
+  /// - Returns: the record if the frame is a verdict. Its asker may be no more than a connection.
+  package mutating func take(_ item: TrafficItem) -> VerdictRecord? {
+    switch item.content {
+    case .ask(_, _, _, _, let override, _): note(item, isValueQuery: false, override: override)
+    case .query: note(item, isValueQuery: true, override: nil)
+    case .question(let query, _, _, let asker, _, _):
+      if askers.count >= Self.recentMax { askers = [:] }
+      askers[query] = Who(asker)
+    case .refusal:
+      // Most refuse something else.
+      if let to = item.to { _ = remove(Key(asker: to, serial: item.serial)) }
+    case .verdict(let verdict):
+      guard let to = item.to else { return nil }
+      let question = remove(Key(asker: to, serial: item.serial))
+      return VerdictRecord(
+        time: item.time, name: question?.name ?? "", object: question?.object ?? "",
+        asker: askers.removeValue(forKey: verdict.query) ?? Who(connection: to),
+        elapsed: question.map {
+          .microseconds(Int64(clamping: item.time) - Int64(clamping: $0.time)) as Duration
+        },
+        isValueQuery: question?.isValueQuery ?? verdict.outcomes.contains { $0.kind == .answered },
+        override: question?.override, verdict: verdict, userInfo: question?.userInfo ?? .none)
+    case .post, .answer, .deferral, .progress, .concluded, .loss, .other: break
+    }
+    return nil
+  }
+
+  private mutating func note(_ item: TrafficItem, isValueQuery: Bool, override: String?) {
+    guard let from = item.from else { return }
+    if recent.count >= Self.recentMax { (older, recent) = (recent, [:]) }
+    recent[Key(asker: from, serial: item.serial)] = Question(
+      time: item.time, name: item.name, object: item.object, isValueQuery: isValueQuery, override: override,
+      userInfo: keepsUserInfo ? UserInfo(item.userInfo.bytes.prefix(VerdictRecord.userInfoMax)) : .none)
+  }
+
+  private mutating func remove(_ key: Key) -> Question? {
+    recent.removeValue(forKey: key) ?? older.removeValue(forKey: key)
+  }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CMicrohttpd
+import Dispatch
+import TribuneSystem
+
+/// A listening socket, and the connections that it has accepted. libmicrohttpd reads and writes them on the main queue.
+///
+/// A connection has one request, and a deadline, whatever it sends or reads: an event stream alone may stay. So nobody can keep
+/// the connections that there are, and no memory beyond that of their number.
+@safe final class HTTPListener {
+  struct Limits {
+    var connections: Int
+    var streams: Int
+  }
+
+  /// The header of a request and the part of a response that is being written have this together.
+  private static let connectionMemory = 32 << 10
+  private static let idleSeconds: UInt32 = 10
+  private static let deadlineNanoseconds: UInt64 = 30_000_000_000
+
+  private let limits: Limits
+  private let answer: (HTTPRequest) -> WebSite.Answer
+  private let nextEvents: (inout Feed.Cursor) -> [UInt8]
+  private var daemon: OpaquePointer?
+  private var readable: (any DispatchSourceRead)?
+  private let timer = DispatchSource.makeTimerSource(queue: .main)
+  private var isScheduled = false
+  /// When each connection began that is no event stream, by its address in libmicrohttpd.
+  private var begun: [UInt: UInt64] = [:]
+  private var streams: [ObjectIdentifier: EventStream] = [:]
+
+  /// - Parameters:
+  ///   - socket: a listening socket.
+  ///   - answer: decides about a request at once.
+  ///   - nextEvents: what there is behind the cursor of an event stream.
+  /// - Throws: the error if libmicrohttpd cannot serve the socket.
+  init(
+    on socket: consuming FileDescriptor, _ limits: Limits, answer: @escaping (HTTPRequest) -> WebSite.Answer,
+    nextEvents: @escaping (inout Feed.Cursor) -> [UInt8]
+  ) throws(Errno) {
+    self.limits = limits
+    self.answer = answer
+    self.nextEvents = nextEvents
+    try socket.setNonblocking()
+    let descriptor = socket.rawValue
+    // One address must not have them all. On a Unix socket, and behind a proxy, all come from one.
+    var settings = unsafe tribune_http_settings(
+      socket: descriptor, connections_max: UInt32(limits.connections),
+      connections_max_per_address: UInt32(limits.connections / 2), memory_max: Self.connectionMemory,
+      idle_seconds_max: Self.idleSeconds, answer: Self.receiveRequest, notify: Self.noteConnection,
+      context: Unmanaged.passUnretained(self).toOpaque())
+    guard let daemon = unsafe tribune_http_start(&settings) else { throw .inputOutput }
+    _ = socket.release()
+    unsafe self.daemon = daemon
+    let events = DispatchSource.makeReadSource(
+      fileDescriptor: unsafe tribune_http_events(daemon), queue: .main)
+    events.setEventHandler { [unowned self] in run() }
+    events.activate()
+    readable = events
+    timer.setEventHandler { [unowned self] in
+      endOverdue()
+      run()
+    }
+    timer.schedule(deadline: .now() + 1, repeating: 1)
+    timer.activate()
+  }
+
+  var streamCount: Int { streams.count }
+
+  /// Tells the event streams that the feed has something new.
+  func wake() {
+    guard !streams.isEmpty else { return }
+    for stream in streams.values { stream.wake() }
+    run()
+  }
+
+  private func run() {
+    guard let daemon = unsafe daemon else { return }
+    unsafe MHD_run(daemon)
+    var milliseconds: UInt64 = 0
+    // Nothing is to wait for a turn of this one.
+    guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
+      return
+    }
+    isScheduled = true
+    DispatchQueue.main.async { [unowned self] in
+      isScheduled = false
+      run()
+    }
+  }
+
+  private func endOverdue() {
+    let now = SystemClock.monotonicNanoseconds
+    for (key, begin) in begun where now - begin > Self.deadlineNanoseconds {
+      guard let connection = unsafe OpaquePointer(bitPattern: key) else { continue }
+      // libmicrohttpd reads the end, and closes it.
+      FileDescriptor.lending(unsafe tribune_http_socket(connection)) { UnixSocket.shutdown($0) }
+    }
+  }
+
+  // MARK: Callbacks
+
+  nonisolated private static let noteConnection: MHD_NotifyConnectionCallback = {
+    context, connection, _, event in
+    guard let context = unsafe context, let connection = unsafe connection else { return }
+    let listener = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
+    let key = UInt(bitPattern: connection)
+    MainActor.assumeIsolated {
+      listener.begun[key] = event == .CONNECTION_NOTIFY_STARTED ? SystemClock.monotonicNanoseconds : nil
+    }
+  }
+
+  nonisolated private static let receiveRequest: MHD_AccessHandlerCallback = {
+    context, connection, path, method, _, _, _, _ in
+    guard let context = unsafe context, let connection = unsafe connection, let path = unsafe path,
+      let method = unsafe method
+    else { return .NO }
+    let listener = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
+    let request = unsafe HTTPRequest(
+      String(cString: method), String(cString: path), fields: fields(of: connection))
+    let key = UInt(bitPattern: connection)
+    return MainActor.assumeIsolated {
+      guard let connection = unsafe OpaquePointer(bitPattern: key) else { return .NO }
+      return unsafe listener.respond(to: request, on: connection)
+    }
+  }
+
+  nonisolated private static func fields(of connection: OpaquePointer) -> [String: [String]] {
+    var fields: [String: [String]] = [:]
+    unsafe withUnsafeMutablePointer(to: &fields) { fields in
+      _ = unsafe MHD_get_connection_values(
+        connection, .HEADER_KIND,
+        { fields, _, name, value in
+          guard let fields = unsafe fields?.assumingMemoryBound(to: [String: [String]].self),
+            let name = unsafe name
+          else { return .NO }
+          let text = unsafe value.map { unsafe String(cString: $0) } ?? ""
+          unsafe fields.pointee[String(cString: name).lowercased(), default: []].append(text)
+          return .YES
+        }, fields)
+    }
+    return fields
+  }
+
+  // MARK: Responses
+
+  private func respond(to request: HTTPRequest, on connection: OpaquePointer) -> MHD_Result {
+    switch answer(request) {
+    case .response(let response): unsafe send(response, on: connection)
+    case .events where streams.count >= limits.streams:
+      unsafe send(HTTPResponse(503, "too many pages are open", fields: ["Retry-After": "10"]), on: connection)
+    case .events: unsafe openStream(on: connection)
+    }
+  }
+
+  private func send(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
+    var body = response.body
+    let made = unsafe MHD_create_response_from_buffer(body.count, &body, .RESPMEM_MUST_COPY)
+    return unsafe queue(made, response.status, response.type, response.fields, on: connection)
+  }
+
+  private func openStream(on connection: OpaquePointer) -> MHD_Result {
+    let stream = unsafe EventStream(on: connection, nextEvents)
+    let reader = StreamReader(stream, of: self)
+    let made = unsafe MHD_create_response_from_callback(
+      UInt64.max, Self.connectionMemory / 2, Self.readStream, Unmanaged.passRetained(reader).toOpaque(),
+      Self.closeStream)
+    guard unsafe made != nil else { return .NO }
+    streams[ObjectIdentifier(stream)] = stream
+    begun[UInt(bitPattern: connection)] = nil
+    return unsafe queue(made, 200, "text/event-stream", [:], on: connection)
+  }
+
+  private func queue(
+    _ response: OpaquePointer?, _ status: UInt32, _ type: String, _ fields: [String: String],
+    on connection: OpaquePointer
+  ) -> MHD_Result {
+    guard let response = unsafe response else { return .NO }
+    defer { unsafe MHD_destroy_response(response) }
+    let all = HTTPResponse.commonFields.merging(fields) { $1 }.merging(["Content-Type": type]) { $1 }
+    for (name, value) in all {
+      guard unsafe MHD_add_response_header(response, name, value) == .YES else { return .NO }
+    }
+    return unsafe MHD_queue_response(connection, status, response)
+  }
+
+  /// What libmicrohttpd has of a stream while it reads it.
+  private final class StreamReader {
+    let stream: EventStream
+    unowned let listener: HTTPListener
+
+    init(_ stream: EventStream, of listener: HTTPListener) {
+      (self.stream, self.listener) = (stream, listener)
+    }
+  }
+
+  nonisolated private static let readStream: MHD_ContentReaderCallback = { context, _, buffer, capacity in
+    guard let context = unsafe context, let buffer = unsafe buffer else { return -1 }
+    let reader = unsafe Unmanaged<StreamReader>.fromOpaque(context).takeUnretainedValue()
+    let start = UInt(bitPattern: buffer)
+    return MainActor.assumeIsolated {
+      unsafe reader.stream.read(
+        into: UnsafeMutableRawBufferPointer(
+          start: UnsafeMutableRawPointer(bitPattern: start), count: capacity))
+    }
+  }
+
+  nonisolated private static let closeStream: MHD_ContentReaderFreeCallback = { context in
+    guard let context = unsafe context else { return }
+    let reader = unsafe Unmanaged<StreamReader>.fromOpaque(context).takeRetainedValue()
+    MainActor.assumeIsolated { reader.listener.streams[ObjectIdentifier(reader.stream)] = nil }
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A request, as far as its header says it.
+nonisolated package struct HTTPRequest: Equatable, Sendable {
+  package var method: String
+  /// Without the query.
+  package var path: String
+  /// The values of each field, by its name in lower case.
+  package var fields: [String: [String]]
+
+  package init(_ method: String, _ path: String, fields: [String: [String]] = [:]) {
+    (self.method, self.path, self.fields) = (method, path, fields)
+  }
+
+  /// The value of a field; nil if it is missing, or there more than once.
+  package func only(_ name: String) -> String? {
+    guard let values = fields[name], values.count == 1 else { return nil }
+    return values[0]
+  }
+
+  var hasBody: Bool {
+    fields["transfer-encoding"] != nil || fields["content-length"].map { $0 != ["0"] } ?? false
+  }
+
+  /// Whether a page of another site has made a browser send it, other than by a link that was followed.
+  var isCrossSite: Bool {
+    guard let site = fields["sec-fetch-site"] else { return false }
+    return site != ["same-origin"] && site != ["none"] && fields["sec-fetch-mode"] != ["navigate"]
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Under which names the page may be asked for.
+///
+/// A page of another site can have its name resolve to this host (DNS rebinding), and would then read everything here. Its
+/// requests have its own name in `Host`, which is refused.
+nonisolated package struct HostRule: Sendable {
+  private static let own: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
+
+  private let names: Set<String>
+
+  /// - Parameter names: in lower case, beside those that only this host has.
+  package init(_ names: Set<String>) { self.names = names.union(Self.own) }
+
+  /// - Parameter host: the field, with or without a port. The port does not matter: a tunnel has another one.
+  package func accepts(_ host: String) -> Bool {
+    let host = host.lowercased()
+    guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") else { return names.contains(host) }
+    let port = host[host.index(after: colon)...]
+    guard (1...5).contains(port.utf8.count),
+      port.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+    else { return false }
+    return names.contains(String(host[..<colon]))
+  }
+
+  /// Whether a text in lower case is a name or an address as `Host` has it, without a port.
+  static func isName(_ text: String) -> Bool {
+    let isAddress = text.hasPrefix("[") && text.hasSuffix("]")
+    let inner = isAddress ? text.dropFirst().dropLast() : text[...]
+    let letters: ClosedRange<UInt8> = UInt8(ascii: "a")...UInt8(ascii: "z")
+    let digits: ClosedRange<UInt8> = UInt8(ascii: "0")...UInt8(ascii: "9")
+    return (1...253).contains(inner.utf8.count)
+      && inner.utf8.allSatisfy { byte in
+        letters.contains(byte) || digits.contains(byte) || byte == UInt8(ascii: ".")
+          || byte == UInt8(ascii: isAddress ? ":" : "-")
+      }
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneWire
+
+/// What /metrics has of a bus. The number of time series does not depend on who uses the bus, but for what is said to.
+nonisolated package enum BusMetrics {
+  /// What this program itself has counted.
+  package struct Own: Sendable {
+    package var pages = 0
+    package var verdictsSeen = 0
+    package var framesMissed = 0
+    package var busLosses = 0
+    package var latencies = LatencyHistogram()
+
+    package init() {}
+  }
+
+  package static func text(of picture: BusPicture, _ own: Own, at seconds: Int, _ format: MetricsText.Format)
+    -> [UInt8]
+  {
+    var text = MetricsText(format)
+    text.gauge("tribune_up", "Whether tribune-web is connected to the bus.", picture.isConnected ? 1 : 0)
+    if let status = picture.status {
+      bus(status, at: seconds, &text)
+      connections(picture.connections, &text)
+    }
+    text.gauge("tribune_web_pages", "Open pages.", own.pages)
+    text.counter("tribune_web_verdicts", "Verdicts that tribune-web has seen.", own.verdictsSeen)
+    text.counter(
+      "tribune_web_frames_missed", "Frames that the bus dropped because tribune-web did not read.",
+      own.framesMissed)
+    text.counter("tribune_web_bus_losses", "How often the connection to the bus was lost.", own.busLosses)
+    text.histogram(
+      "tribune_web_verdict_duration_seconds", unit: "seconds",
+      "Time from question to verdict, of the verdicts seen.",
+      [([], own.latencies)])
+    return text.finish()
+  }
+
+  private static func bus(_ status: BusStatus, at seconds: Int, _ text: inout MetricsText) {
+    text.info("tribune_bus", "The version of the bus.", [("version", status.software)])
+    text.gauge(
+      "tribune_bus_start_time_seconds", unit: "seconds", "When the bus started, in seconds since 1970.",
+      seconds - Int(status.uptime.components.seconds))
+    text.gauge("tribune_connections", "Connections.", status.connections)
+    text.gauge("tribune_observations", "Registered observations.", status.observations)
+    text.gauge("tribune_delegates", "Attached delegates.", status.delegates)
+    text.gauge("tribune_holds", "Standing holds.", status.holds)
+    text.gauge("tribune_queries_pending", "Queries under way.", status.queries)
+    text.counter("tribune_notifications_posted", "Notifications taken from posters.", status.posted)
+    text.counter(
+      "tribune_notifications_delivered", "Copies of notifications queued for observers.", status.delivered)
+    text.counter(
+      "tribune_notifications_lost", "Copies of notifications dropped because an observer did not read.",
+      status.lost)
+    text.counter(
+      "tribune_queries_asked", "Queries for permission that have a verdict, without dry runs.", status.asked)
+    text.counter(
+      "tribune_queries_vetoed", "Queries for permission that were vetoed, without dry runs.", status.vetoed)
+    text.counter("tribune_requests_denied", "Frames that the policy refused.", status.denied)
+  }
+
+  private static func connections(_ connections: [ConnectionInfo], _ text: inout MetricsText) {
+    func count(_ isSo: (ConnectionInfo) -> Bool) -> Double { Double(connections.count(where: isSo)) }
+    text.gauge(
+      "tribune_connections_limited", "Connections in a state in which something waits or is lost.",
+      [
+        ([("state", "paused")], count { $0.isPaused }), ([("state", "lossy")], count { $0.isLossy }),
+        ([("state", "suspended")], count { $0.isSuspended }),
+        ([("state", "not_surviving")], count { !$0.isSurviving }),
+      ])
+    text.gauge(
+      "tribune_queued_bytes", unit: "bytes", "Bytes that wait for connections to read them.",
+      connections.reduce(0) { $0 + $1.queuedBytes })
+    text.gauge(
+      "tribune_buffered_bytes", unit: "bytes", "Bytes that are buffered for suspended connections.",
+      connections.reduce(0) { $0 + $1.heldBytes })
+  }
+}

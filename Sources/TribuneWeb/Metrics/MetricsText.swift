@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Metrics as Prometheus reads them: in OpenMetrics 1.0.0, or in its older text format.
+nonisolated package struct MetricsText {
+  package enum Format: Equatable, Sendable {
+    case openMetrics, classic
+
+    /// - Parameter accept: the `Accept` field of the request.
+    package init(accept: String) {
+      self = accept.contains("application/openmetrics-text") ? .openMetrics : .classic
+    }
+
+    var contentType: String {
+      switch self {
+      case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
+      case .classic: "text/plain; version=0.0.4; charset=utf-8"
+      }
+    }
+  }
+
+  package typealias Labels = [(name: String, value: String)]
+
+  private let format: Format
+  private var output: [UInt8] = []
+
+  package init(_ format: Format) { self.format = format }
+
+  /// The text as a whole.
+  package consuming func finish() -> [UInt8] {
+    if format == .openMetrics { output += "# EOF\n".utf8 }
+    return output
+  }
+
+  /// - Parameters:
+  ///   - name: without `_total`.
+  ///   - unit: with which the name ends, if any.
+  package mutating func counter(
+    _ name: String, unit: String? = nil, _ help: String, _ samples: [(labels: Labels, value: Double)]
+  ) {
+    head(format == .openMetrics ? name : "\(name)_total", "counter", unit, help)
+    for (labels, value) in samples { sample("\(name)_total", labels, value) }
+  }
+
+  package mutating func counter(_ name: String, unit: String? = nil, _ help: String, _ value: Int) {
+    counter(name, unit: unit, help, [([], Double(value))])
+  }
+
+  package mutating func gauge(
+    _ name: String, unit: String? = nil, _ help: String, _ samples: [(labels: Labels, value: Double)]
+  ) {
+    head(name, "gauge", unit, help)
+    for (labels, value) in samples { sample(name, labels, value) }
+  }
+
+  package mutating func gauge(_ name: String, unit: String? = nil, _ help: String, _ value: Double) {
+    gauge(name, unit: unit, help, [([], value)])
+  }
+
+  package mutating func gauge(_ name: String, unit: String? = nil, _ help: String, _ value: Int) {
+    gauge(name, unit: unit, help, Double(value))
+  }
+
+  /// Facts that are text.
+  ///
+  /// - Parameter name: without `_info`.
+  package mutating func info(_ name: String, _ help: String, _ labels: Labels) {
+    if format == .openMetrics {
+      head(name, "info", nil, help)
+    } else {
+      head("\(name)_info", "gauge", nil, help)
+    }
+    sample("\(name)_info", labels, 1)
+  }
+
+  package mutating func histogram(
+    _ name: String, unit: String, _ help: String, _ samples: [(labels: Labels, value: LatencyHistogram)]
+  ) {
+    head(name, "histogram", unit, help)
+    for (labels, histogram) in samples {
+      var count = 0
+      for (index, bound) in LatencyHistogram.boundsSeconds.enumerated() {
+        count += histogram.counts[index]
+        sample("\(name)_bucket", labels, Double(count), and: ("le", Self.text(bound)))
+      }
+      sample("\(name)_bucket", labels, Double(histogram.count), and: ("le", "+Inf"))
+      sample("\(name)_count", labels, Double(histogram.count))
+      sample("\(name)_sum", labels, histogram.sumSeconds)
+    }
+  }
+
+  // MARK: Lines
+
+  private mutating func head(_ name: String, _ type: String, _ unit: String?, _ help: String) {
+    output +=
+      "# HELP \(name) \(Self.escaped(help, quoted: format == .openMetrics))\n# TYPE \(name) \(type)\n".utf8
+    if let unit, format == .openMetrics { output += "# UNIT \(name) \(unit)\n".utf8 }
+  }
+
+  private mutating func sample(
+    _ name: String, _ labels: Labels, _ value: Double, and more: (String, String)? = nil
+  ) {
+    output += name.utf8
+    let all = labels + (more.map { [(name: $0.0, value: $0.1)] } ?? [])
+    if !all.isEmpty {
+      let text = all.map { "\($0)=\"\(Self.escaped($1, quoted: true))\"" }.joined(separator: ",")
+      output += "{\(text)}".utf8
+    }
+    output += " \(Self.text(value))\n".utf8
+  }
+
+  /// Whole numbers without a fraction, except in `le`, where OpenMetrics wants one, and does not mind elsewhere.
+  private static func text(_ value: Double) -> String {
+    value.rounded() == value && value.magnitude < 1e15 ? "\(Int(value)).0" : "\(value)"
+  }
+
+  private static func escaped(_ text: String, quoted: Bool) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\\": escaped += "\\\\"
+      case "\n": escaped += "\\n"
+      case "\"" where quoted: escaped += "\\\""
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+}

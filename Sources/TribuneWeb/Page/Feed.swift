@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What open pages are sent: the latest version of each section, and the latest verdicts, in the form of server-sent events.
+///
+/// A page that is behind gets what is newer than its cursor. So a feed is as large for a thousand events as for a day's, and
+/// for slow pages as for none.
+nonisolated package struct Feed: Sendable {
+  /// A part of the page that each version replaces.
+  package enum Section: String, CaseIterable, Sendable {
+    case bus, queries, holds, delegates, connections, history
+  }
+
+  /// Where a page is. A new one has nothing.
+  package struct Cursor: Sendable {
+    fileprivate var isGreeted = false
+    fileprivate var nextVerdict: UInt64 = 0
+    fileprivate var versions: [Section: UInt64] = [:]
+    fileprivate var beat: UInt64 = 0
+
+    package init() {}
+  }
+
+  package static let verdictsMax = 500
+  static let verdictBytesMax = 4 << 20
+
+  private var sections: [Section: (version: UInt64, event: [UInt8])] = [:]
+  private var verdicts: [[UInt8]] = []
+  private var firstVerdict: UInt64 = 0
+  private var verdictBytes = 0
+  private var beat: UInt64 = 0
+
+  package init() {}
+
+  /// - Returns: whether it differs from the version before.
+  @discardableResult
+  package mutating func set(_ section: Section, _ json: [UInt8]) -> Bool {
+    let event = Self.event(section.rawValue, json)
+    let before = sections[section]
+    guard before?.event != event else { return false }
+    sections[section] = ((before?.version ?? 0) + 1, event)
+    return true
+  }
+
+  package mutating func addVerdict(_ json: [UInt8]) {
+    let event = Self.event("verdict", json)
+    verdicts.append(event)
+    verdictBytes += event.count
+    while verdicts.count > Self.verdictsMax || verdictBytes > Self.verdictBytesMax {
+      verdictBytes -= verdicts.removeFirst().count
+      firstVerdict += 1
+    }
+  }
+
+  /// Has each page read something, so that it notices when the connection is gone, and a connection whose page has gone is
+  /// closed.
+  package mutating func tick() { beat += 1 }
+
+  /// What is newer than the cursor, which moves; empty if nothing is.
+  package func next(_ cursor: inout Cursor) -> [UInt8] {
+    var output: [UInt8] = []
+    if !cursor.isGreeted {
+      // The page forgets what it had from another connection.
+      output += Self.event("hello", Array("{}".utf8))
+      cursor.isGreeted = true
+      cursor.nextVerdict = firstVerdict
+      cursor.beat = beat
+    }
+    if cursor.nextVerdict < firstVerdict {
+      output += Self.event("missed", Array(String(firstVerdict - cursor.nextVerdict).utf8))
+      cursor.nextVerdict = firstVerdict
+    }
+    for verdict in verdicts[Int(cursor.nextVerdict - firstVerdict)...] { output += verdict }
+    cursor.nextVerdict = firstVerdict + UInt64(verdicts.count)
+    for section in Section.allCases {
+      guard let latest = sections[section], cursor.versions[section] != latest.version else { continue }
+      output += latest.event
+      cursor.versions[section] = latest.version
+    }
+    if output.isEmpty, cursor.beat != beat { output += Array(":\n\n".utf8) }
+    cursor.beat = beat
+    return output
+  }
+
+  /// - Parameter json: without a line feed.
+  private static func event(_ name: String, _ json: [UInt8]) -> [UInt8] {
+    Array("event: \(name)\ndata: ".utf8) + json + Array("\n\n".utf8)
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneService
+import TribuneSystem
+
+/// The files of the page, by their paths in URLs. They are read once.
+nonisolated package struct PageFiles: Sendable {
+  private static let names: [(path: String, file: String, type: String)] = [
+    ("/", "index.html", "text/html; charset=utf-8"),
+    ("/page.css", "page.css", "text/css; charset=utf-8"),
+    ("/page.js", "page.js", "text/javascript; charset=utf-8"),
+    ("/plot.js", "plot.js", "text/javascript; charset=utf-8"),
+    ("/icon.svg", "icon.svg", "image/svg+xml"),
+  ]
+
+  package struct Missing: Error, CustomStringConvertible {
+    package let description: String
+  }
+
+  private var responses: [String: HTTPResponse] = [:]
+
+  /// - Throws: `Missing` if one of them cannot be read.
+  package init(in directory: String) throws(Missing) {
+    for (path, file, type) in Self.names {
+      let file = "\(directory)/\(file)"
+      do throws(Errno) {
+        guard let contents = try ConfigurationFiles.contents(of: file) else { throw .fileTooBig }
+        responses[path] = HTTPResponse(type: type, contents)
+      } catch {
+        throw Missing(description: "\(file) cannot be read: \(error)")
+      }
+    }
+  }
+
+  func response(at path: String) -> HTTPResponse? { responses[path] }
+}

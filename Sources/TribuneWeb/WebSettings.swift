@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneService
+
+/// What web.conf says.
+nonisolated package struct WebSettings: Equatable, Sendable {
+  /// `Hosts=`: names, in lower case, under which the page may be asked for beside those of this host.
+  package var hosts: Set<String> = []
+  /// `TokenFile=`: what those who ask must present; nil for nothing.
+  package var token: AccessToken?
+  /// `AllowNetwork=`: serve sockets that other hosts reach.
+  package var allowsNetwork = false
+  /// `Monitor=`: the names of which verdicts are shown.
+  package var patterns = ["**"]
+  /// `ShowUserInfo=`
+  package var showsUserInfo = false
+  /// `ConnectionsMax=`, for each socket.
+  package var connectionsMax = 256
+  /// `PagesMax=`: event streams at a time.
+  package var pagesMax = 32
+  /// `MetricNamesMax=`: names with time series of their own.
+  package var metricNamesMax = 100
+
+  package init() {}
+
+  /// Reads web.conf and web.conf.d/*.conf in a directory. Later lines win.
+  ///
+  /// - Returns: the settings without what is wrong, and all that is.
+  package static func load(from directory: String) -> (WebSettings, [Diagnostic]) {
+    var reader = WebSettingsReader()
+    let unread = ConfigurationFiles.readAll("web.conf", in: directory) { reader.read($0, file: $1) }
+    let (settings, diagnostics) = reader.finish()
+    return (settings, unread + diagnostics)
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is answered to which request. Nothing that can be asked for changes anything.
+nonisolated package struct WebSite: Sendable {
+  package enum Answer: Equatable, Sendable {
+    case response(HTTPResponse)
+    /// An event stream.
+    case events
+  }
+
+  /// What can be answered to a request that is in order.
+  package enum Resource: Equatable, Sendable {
+    case file(HTTPResponse)
+    case health
+    case metrics(MetricsText.Format)
+    case events
+  }
+
+  private let files: PageFiles
+  private let hosts: HostRule
+  private let token: AccessToken?
+
+  package init(_ files: PageFiles, _ settings: WebSettings) {
+    self.files = files
+    hosts = HostRule(settings.hosts)
+    token = settings.token
+  }
+
+  /// The resource that a request is for, or why it gets none.
+  package func resource(for request: HTTPRequest) -> Result<Resource, HTTPResponse> {
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return .failure(HTTPResponse(405, "nothing here can be changed", fields: ["Allow": "GET, HEAD"]))
+    }
+    guard !request.hasBody else { return .failure(HTTPResponse(413, "a request has no body here")) }
+    guard let host = request.only("host"), hosts.accepts(host) else {
+      return .failure(
+        HTTPResponse(421, "this is not served under that name: Hosts= in web.conf has those that are"))
+    }
+    guard !request.isCrossSite else {
+      return .failure(HTTPResponse(403, "this is not for the pages of others"))
+    }
+    // It says no more than a port that is open or closed.
+    if request.path == "/healthz" { return .success(.health) }
+    if let token, !(request.only("authorization").map(token.isPresented) ?? false) {
+      return .failure(
+        HTTPResponse(
+          401, "a token is needed: as Bearer, or as password of any user",
+          fields: ["WWW-Authenticate": "Basic realm=\"tribune\", charset=\"UTF-8\""]))
+    }
+    switch request.path {
+    case "/metrics": return .success(.metrics(MetricsText.Format(accept: request.only("accept") ?? "")))
+    case "/events" where request.method == "HEAD":
+      return .success(.file(HTTPResponse(type: "text/event-stream", [])))
+    case "/events": return .success(.events)
+    default:
+      guard let file = files.response(at: request.path) else {
+        return .failure(HTTPResponse(404, "there is nothing here"))
+      }
+      return .success(.file(file))
+    }
+  }
+}
+
+extension HTTPResponse: Error {}
