@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Tribune
 import TribuneJSON
 import TribuneService
@@ -13,7 +14,7 @@ final class BusFollower {
   /// What is about a registration, or about the observer's own rights: a reason to list anew.
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
-  private static let beatSeconds = 15
+  private static let beatSeconds = 5
 
   private(set) var picture = BusPicture()
   private(set) var feed = Feed()
@@ -24,6 +25,8 @@ final class BusFollower {
   private var history = History()
   private var peers = PeerDirectory()
   private var bus: Connection?
+  /// What the monitor of that bus has seen, on another thread.
+  private var openQueries = SharedQueries()
   private var listedAt = 0
   private lazy var listing = Refresh { [weak self] in await self?.list() ?? true }
 
@@ -79,7 +82,8 @@ final class BusFollower {
     for gap in gaps { ServiceLog.warning(gap) }
     listing.request()
     attempted()
-    if let traffic { Task.detached { [settings] in await self.read(traffic, settings) } }
+    let queries = openQueries
+    if let traffic { Task.detached { [settings] in await self.read(traffic, settings, queries) } }
     if let changes { Task { await read(changes, as: bus) } }
     if let arrivals { Task { await read(arrivals, as: bus) } }
     await listing.finish()
@@ -102,6 +106,7 @@ final class BusFollower {
     if picture.absence != reason { ServiceLog.warning("not connected to the bus: \(reason)") }
     if picture.isConnected { own.busLosses += 1 }
     bus = nil
+    openQueries = SharedQueries()
     history.interrupt()
     picture.lose(reason)
     publish()
@@ -110,12 +115,16 @@ final class BusFollower {
   // MARK: What the bus sends
 
   /// Runs beside the main queue: there can be very many frames, of which few are shown.
-  nonisolated private func read(_ traffic: Traffic, _ settings: WebSettings) async {
+  nonisolated private func read(
+    _ traffic: Traffic, _ settings: WebSettings, _ queries: SharedQueries
+  ) async {
     var tracker = QueryTracker(keepingUserInfo: settings.showsUserInfo)
     do throws(TribuneError) {
       for try await delivery in traffic {
         switch delivery {
-        case .item(let item): if let record = tracker.take(item) { await add(record) }
+        case .item(let item):
+          queries.take(item)
+          if let record = tracker.take(item) { await add(record) }
         case .lost(let count): await addMissed(count)
         case .interrupted: continue
         }
@@ -169,6 +178,7 @@ final class BusFollower {
         feed.tick()
         changed()
       }
+      publishQueries()
       guard let bus else { continue }
       do throws(TribuneError) {
         let status = try await bus.status()
@@ -214,10 +224,17 @@ final class BusFollower {
 
   private func publish() {
     let now = SystemClock.wallMicroseconds
+    publishQueries()
     feed.set(.holds, picture.holdsJSON(at: now).compactBytes)
     feed.set(.delegates, picture.delegatesJSON.compactBytes)
     feed.set(.connections, picture.connectionsJSON(at: now).compactBytes)
     publishBus()
+  }
+
+  private func publishQueries() {
+    let delegates = Dictionary(picture.delegates.map { ($0.id, $0) }) { first, _ in first }
+    let json = openQueries.current.json(at: SystemClock.wallMicroseconds, delegates)
+    if feed.set(.queries, json.compactBytes) { changed() }
   }
 
   private func publishBus() {
@@ -225,4 +242,13 @@ final class BusFollower {
     feed.set(.bus, json.compactBytes)
     changed()
   }
+}
+
+/// The open queries, written on one thread and read on another.
+nonisolated private final class SharedQueries: Sendable {
+  private let queries = Mutex(OpenQueries())
+
+  func take(_ item: TrafficItem) { queries.withLock { $0.take(item) } }
+
+  var current: OpenQueries { queries.withLock { $0 } }
 }

@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 
 /// The sections of the page. Times are moments, so that a section that has not changed is the same.
-extension BusPicture {
+nonisolated extension BusPicture {
   /// Rows that a section has at most; the page says how many more there are.
   static let rowsMax = 1_000
 
@@ -80,7 +80,7 @@ extension BusPicture {
   }
 }
 
-extension JSONValue {
+nonisolated extension JSONValue {
   /// The second since 1970 that is nearest to a moment, which is given in microseconds, less a span. It is the same whenever it
   /// is computed, as a rule.
   fileprivate static func second(_ now: UInt64, before span: Duration) -> JSONValue {
@@ -88,7 +88,7 @@ extension JSONValue {
   }
 }
 
-extension Who {
+nonisolated extension Who {
   init(_ hold: HoldInfo) {
     self.init(
       connection: hold.connection, pid: Int(hold.pid), uid: Int(hold.uid), process: hold.process,
