@@ -21,13 +21,13 @@ FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR = $(PREFIX)/share/doc/tribune
 EXAMPLEDIR = $(DOCDIR)/examples
 CONFDIR = $(SYSCONFDIR)/tribune
-CONF_FILES = tribuned.conf logind.conf signals.conf policy.d/50-default.policy
-CONF_FOLDERS = $(addprefix $(CONFDIR)/,tribuned.conf.d logind.conf.d signals.conf.d delegates.d protocols.d policy.d)
-INSTALL_FOLDERS = $(BINDIR) $(SYSTEMUNITDIR) $(USERUNITDIR) $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR) \
+CONF_FILES = tribuned.conf logind.conf signals.conf web.conf policy.d/50-default.policy policy.d/60-web.policy
+CONF_FOLDERS = $(addprefix $(CONFDIR)/,tribuned.conf.d logind.conf.d signals.conf.d web.conf.d delegates.d protocols.d policy.d)
+INSTALL_FOLDERS = $(BINDIR) $(SYSTEMUNITDIR) $(USERUNITDIR) $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR)/web \
   $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(MANDIR)/man8 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(EXAMPLEDIR)/molly-guard \
-  $(EXAMPLEDIR)/apt $(CONF_FOLDERS)
+  $(EXAMPLEDIR)/apt $(EXAMPLEDIR)/prometheus $(CONF_FOLDERS)
 BUS_UNITS = tribuned.service tribuned.socket tribuned-varlink.socket tribuned-keeper.service tribuned-keeper.socket
-UNITS = $(BUS_UNITS) tribune-delegates.service tribune-logind.service $(BUS_UNITS:%=user/%)
+UNITS = $(BUS_UNITS) tribune-delegates.service tribune-logind.service tribune-web.service tribune-web.socket $(BUS_UNITS:%=user/%)
 EXAMPLE_UNITS = $(notdir $(wildcard $(addprefix systemd/examples/*.,service socket timer path target conf)))
 APT_PROGRAMS = Examples/apt/enable Examples/apt/packages
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
@@ -43,9 +43,9 @@ FUZZ_TARGETS ?=
 RELEASE := .build/release
 # What is made of the table of options and the configuration, beside the programs.
 MANUAL := $(RELEASE)/manual.d
-PAGES := tribunectl.1 tribuned.8 tribune-logind.8 tribuned.conf.5 tribune-policy.5 tribune-varlink.7
+PAGES := tribunectl.1 tribuned.8 tribune-logind.8 tribune-web.8 tribuned.conf.5 tribune-policy.5 tribune-varlink.7
 SHELLS := bash zsh fish
-PROGRAMS := tribuned tribunectl tribune-logind
+PROGRAMS := tribuned tribunectl tribune-logind tribune-web
 MADE := $(addprefix $(RELEASE)/,$(PROGRAMS)) $(PAGES:%=$(MANUAL)/%) $(SHELLS:%=$(MANUAL)/tribunectl.%)
 # What keeps an idle daemon small: the parts of libstdc++ that are used instead of all of it, found first in
 # a folder where there is no other; and relocations packed (glibc 2.36), of which there are half a megabyte.
@@ -59,7 +59,7 @@ OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo demo-host test test-python test-c wheel bench-python simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host test test-python test-c test-web wheel bench-python simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -69,6 +69,7 @@ build:
 	$(SWIFT_BUILD) --product tribuned
 	$(SWIFT_BUILD) --product tribunectl
 	$(SWIFT_BUILD) --product tribune-logind
+	$(SWIFT_BUILD) --product tribune-web
 	$(SWIFT_BUILD) --product manual
 	@mkdir -p $(MANUAL)
 	$(foreach page,$(PAGES),$(RELEASE)/manual page docs/man/$(page).in config/tribuned.conf >$(MANUAL)/$(page) &&) true
@@ -100,6 +101,11 @@ test-python: build
 test-c: build
 	@tools/setup c
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' $(MAKE) -C Clients/C test
+
+## test-web   tribune-web in a browser, scraped by Prometheus, and attacked (PICTURES=docs/pictures makes its pictures anew)
+test-web: build
+	@tools/setup python web
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' TRIBUNE_PICTURES='$(PICTURES)' tools/test-web
 
 ## wheel      the Python client as a wheel, in .build/python/dist
 wheel:
@@ -185,7 +191,8 @@ $(MADE):
 	$(MAKE) build
 
 # installs A to B, a file, with what depends on where things are
-fill = sed 's|@bindir@|$(BINDIR)|g; s|@confdir@|$(CONFDIR)|g' $(1) | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
+fill = sed 's|@bindir@|$(BINDIR)|g; s|@confdir@|$(CONFDIR)|g; s|@datadir@|$(DATADIR)|g' $(1) \
+  | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
 # the same for a man page, in which \- is what can be copied into a shell as -
 fill_page = sed 's|@confdir@|$(subst -,\\-,$(CONFDIR))|g' $(1) | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
 
@@ -209,8 +216,10 @@ install: $(MADE)
 	install -m 0644 $(MANUAL)/tribunectl.zsh '$(DESTDIR)$(ZSHDIR)/_tribunectl'
 	install -m 0644 $(MANUAL)/tribunectl.fish '$(DESTDIR)$(FISHDIR)/tribunectl.fish'
 	install -m 0644 tools/tribune.lua tools/tribune-frames.lua config/open.policy '$(DESTDIR)$(DATADIR)'
+	install -m 0644 web/* '$(DESTDIR)$(DATADIR)/web'
 	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
 	install -m 0755 Examples/molly-guard/40-tribune '$(DESTDIR)$(EXAMPLEDIR)/molly-guard'
+	install -m 0644 Examples/prometheus/* '$(DESTDIR)$(EXAMPLEDIR)/prometheus'
 	install -m 0755 $(APT_PROGRAMS) '$(DESTDIR)$(EXAMPLEDIR)/apt'
 	install -m 0644 $(filter-out $(APT_PROGRAMS),$(wildcard Examples/apt/*)) '$(DESTDIR)$(EXAMPLEDIR)/apt'
 	$(foreach unit,$(EXAMPLE_UNITS),$(call fill,systemd/examples/$(unit),$(EXAMPLEDIR)/$(unit)) &&) true

@@ -141,6 +141,10 @@ let package = Package(
       dependencies: ["TribuneJSON", "TribuneLogind", "TribuneService", "TribuneTestSupport"],
       swiftSettings: strict),
     .testTarget(
+      name: "TribuneWebTests",
+      dependencies: ["Tribune", "TribuneJSON", "TribuneService", "TribuneTestSupport", "TribuneWeb"],
+      swiftSettings: strict),
+    .testTarget(
       name: "IntegrationTests",
       dependencies: [
         "CThreadUser", "CTribuneLinux", "Tribune", "TribuneCommands", "TribuneLog", "TribunePolicy",

@@ -30,6 +30,7 @@ const code = (text) => make("code", "", text);
 
 function span(seconds) {
   if (seconds === null) return "";
+  if (seconds === 0) return "0 s";
   if (seconds < 0.001) return `${Math.round(seconds * 1e6)} µs`;
   if (seconds < 1) return `${(seconds * 1e3).toPrecision(seconds < 0.01 ? 2 : 3)} ms`;
   if (seconds < 120) return `${Number(seconds.toPrecision(3))} s`;
@@ -232,7 +233,7 @@ const renderers = {
         ["asker", (row) => person(row.asker)],
         ["for", (row) => age(row.since), true],
         ["at most until", (row) => moment(row.until)],
-        ["waits for", (row) => row.waits.map((who) => who.label || who.process).join(", ") || "nobody"],
+        ["waits for", (row) => row.waits.map((who) => (who.label || who.process) + (who.status ? `: ${who.status}` : "")).join(", ")],
       ],
       queries, (row) => [row.name, row.object, personText(row.asker), ...row.waits.map((who) => `${who.label} ${who.unit}`)].join(" "),
     );

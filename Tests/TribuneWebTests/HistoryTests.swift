@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneJSON
+import TribuneWeb
+
+@Suite("The last hour", .timeLimit(.minutes(15)))
+struct HistoryTests {
+  private func counters(posted: Int) -> History.Counters {
+    var counters = History.Counters()
+    counters.posted = posted
+    return counters
+  }
+
+  @Test("An interval has the events in a second, once it is over")
+  func rates() {
+    var history = History()
+    for second in 100...109 { history.note(counters(posted: 1_000 + (second - 100) * 2), at: second) }
+    #expect(history.json(at: 109).compact.contains("\"times\":[]"))
+    let json = history.json(at: 110).compact
+    #expect(json.contains("\"times\":[100]") && json.contains("\"posted\":[1.8]"))
+  }
+
+  @Test("Counters that began anew count from there, also after the bus was away")
+  func restarts() {
+    var history = History()
+    history.note(counters(posted: 1_000), at: 100)
+    history.note(counters(posted: 10), at: 101)
+    history.note(counters(posted: 20), at: 102)
+    history.interrupt()
+    history.note(counters(posted: 5_000), at: 103)
+    #expect(history.json(at: 110).compact.contains("\"posted\":[1.0]"))
+  }
+
+  @Test("A day takes no more than an hour")
+  func day() {
+    var history = History()
+    for second in 0..<86_400 {
+      history.note(counters(posted: second), at: second)
+      history.note(latency: 0.001, at: second)
+    }
+    let hour = history.json(at: 86_400).compact
+    #expect(hour.contains("\"times\":[82800,82810,") && hour.contains(",86390]"))
+    for second in 86_400..<2 * 86_400 { history.note(counters(posted: second), at: second) }
+    #expect(history.json(at: 2 * 86_400).compact.utf8.count < hour.utf8.count + 1_000)
+  }
+
+  @Test("A clock that is set back or forth leaves it in order")
+  func clock() {
+    var history = History()
+    for second in [1_000, 500, 90_000, 1_000] { history.note(latency: 1, at: second) }
+    #expect(history.json(at: 90_010).compact.contains("\"times\":[90000]"))
+  }
+
+  @Test(
+    "Latencies have a median, to the accuracy of the intervals, and a longest",
+    arguments: [
+      ([], nil), ([0.002], 0.002), ([0.0001, 0.0001, 3], 0.0001), ([0.003, 0.004, 40], 0.005), ([50], 50),
+    ] as [([Double], Double?)])
+  func quantiles(latencies: [Double], median: Double?) {
+    var histogram = LatencyHistogram()
+    for latency in latencies { histogram.add(latency) }
+    #expect(histogram.quantile(0.5) == median)
+    #expect(histogram.count == latencies.count && histogram.counts.reduce(0, +) == latencies.count)
+    #expect(histogram.maxSeconds == latencies.max() ?? 0)
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWeb
+
+@testable import Tribune
+
+@Suite("Questions and their verdicts", .timeLimit(.minutes(15)))
+struct QueryTrackerTests {
+  private func item(
+    _ content: TrafficItem.Content, at time: UInt64 = 0, from: String? = nil, to: String? = nil,
+    serial: UInt64,
+    name: String = ""
+  ) -> TrafficItem {
+    TrafficItem(
+      time: time, from: from, to: to, receivers: 1, kind: "", serial: serial, name: name, object: "o",
+      content: content,
+      capture: Array("payload".utf8), frameStart: 0, payloadStart: 0)
+  }
+
+  private let ask = TrafficItem.Content.ask(
+    mode: .parallel, deadline: nil, fallback: .allowed, parent: nil, override: "why", isDryRun: false)
+
+  private func verdict(_ query: UInt64) -> TrafficItem.Content { .verdict(Verdict(.vetoed, query: query)) }
+
+  private func take(
+    _ content: TrafficItem.Content, at time: UInt64 = 0, to: String, serial: UInt64,
+    _ tracker: inout QueryTracker
+  ) throws -> VerdictRecord {
+    let record = tracker.take(item(content, at: time, to: to, serial: serial))
+    return try #require(record)
+  }
+
+  @Test("A verdict has the name and the time of its question, of the same connection and serial")
+  func matches() throws {
+    var tracker = QueryTracker(keepingUserInfo: false)
+    for (from, name) in [(":1", "a.b"), (":2", "c.d")] {
+      let nothing = tracker.take(item(ask, at: 1_000, from: from, serial: 7, name: name))
+      #expect(nothing == nil)
+    }
+    let record = try take(verdict(3), at: 3_500, to: ":2", serial: 7, &tracker)
+    #expect(record.name == "c.d" && record.object == "o" && record.elapsed == .microseconds(2_500))
+    #expect(record.asker == Who(connection: ":2") && record.override == "why" && !record.isValueQuery)
+    #expect(record.userInfo.isEmpty)
+    // It was its verdict alone.
+    #expect(try take(verdict(4), to: ":2", serial: 7, &tracker).name == "")
+  }
+
+  @Test("Who asks is known from what the delegates are told")
+  func asker() throws {
+    var tracker = QueryTracker(keepingUserInfo: true)
+    _ = tracker.take(item(ask, from: ":1", serial: 1, name: "a.b"))
+    let asker = Asker(
+      pid: 42, uid: 7, process: "backup", units: Units(system: "backup.service"), connection: ":1")
+    let question = TrafficItem.Content.question(
+      query: 3, delegate: 1, timeout: .seconds(5), asker: asker, isDryRun: false, wantsValue: false)
+    _ = tracker.take(item(question, from: ":1", to: ":9", serial: 0, name: "a.b"))
+    let record = try take(verdict(3), to: ":1", serial: 1, &tracker)
+    #expect(
+      record.asker == Who(connection: ":1", pid: 42, uid: 7, process: "backup", unit: "backup.service"))
+    #expect(record.userInfo == "payload")
+  }
+
+  @Test("A question that was refused has no verdict, and one without a verdict is forgotten at last")
+  func forgets() throws {
+    var tracker = QueryTracker(keepingUserInfo: false)
+    _ = tracker.take(item(ask, from: ":1", serial: 1, name: "a.b"))
+    _ = tracker.take(item(.refusal(code: "refused", message: ""), to: ":1", serial: 1))
+    #expect(try take(verdict(3), to: ":1", serial: 1, &tracker).name == "")
+    for serial in 0..<UInt64(2 * QueryTracker.recentMax + 1) {
+      _ = tracker.take(item(ask, from: ":2", serial: serial, name: "a.b"))
+    }
+    #expect(try take(verdict(4), to: ":2", serial: 0, &tracker).name == "")
+    #expect(
+      try take(verdict(5), to: ":2", serial: UInt64(QueryTracker.recentMax), &tracker).name
+        == "a.b")
+  }
+
+  @Test("The directory knows those who came last")
+  func directory() {
+    var peers = PeerDirectory()
+    for number in 0...2 * PeerDirectory.recentMax { peers.add(Who(connection: ":\(number)")) }
+    #expect(peers[":0"] == nil)
+    #expect(peers[":\(2 * PeerDirectory.recentMax)"] != nil && peers[":\(PeerDirectory.recentMax)"] != nil)
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneService
+import TribuneTestSupport
+import TribuneWeb
+
+@Suite("Settings of tribune-web", .timeLimit(.minutes(15)))
+struct WebSettingsTests {
+  private func read(_ text: String) -> (WebSettings, [String]) {
+    var reader = WebSettingsReader()
+    reader.read(Array(text.utf8), file: "f")
+    let (settings, diagnostics) = reader.finish()
+    return (settings, diagnostics.map(\.description))
+  }
+
+  @Test("What is not said is the default, and an empty value too")
+  func defaults() {
+    #expect(read("") == (WebSettings(), []))
+    let keys = [
+      "Hosts", "TokenFile", "AllowNetwork", "Monitor", "ShowUserInfo", "ConnectionsMax", "PagesMax",
+      "MetricNamesMax",
+    ]
+    #expect(read("[Web]\nHosts=a\nPagesMax=1\n" + keys.map { "\($0)=\n" }.joined()) == (WebSettings(), []))
+  }
+
+  @Test("Each setting can be said")
+  func all() {
+    let (settings, diagnostics) = read(
+      """
+      [Web]
+      Hosts=Bus.Example.ORG 192.0.2.1 [2001:db8::1]
+      Monitor=host.** unit.*
+      ShowUserInfo=yes
+      ConnectionsMax=64
+      PagesMax=2
+      MetricNamesMax=0
+      """)
+    #expect(diagnostics == [])
+    #expect(settings.hosts == ["bus.example.org", "192.0.2.1", "[2001:db8::1]"])
+    #expect(settings.patterns == ["host.**", "unit.*"] && settings.showsUserInfo)
+    #expect((settings.connectionsMax, settings.pagesMax, settings.metricNamesMax) == (64, 2, 0))
+    #expect(read("[Web]\nMonitor=no\n").0.patterns == [])
+  }
+
+  @Test(
+    "A mistake is reported with its line",
+    arguments: [
+      ("[Web]\nHosts=a b/c", "f:2: error: Hosts=: \"b/c\" is not the name or the address of a host"),
+      ("[Web]\nHosts=a:80", "f:2: error: Hosts=: \"a:80\" is not the name or the address of a host"),
+      ("[Web]\nTokenFile=token", "f:2: error: TokenFile=: \"token\" is not the path of a file, from / on"),
+      (
+        "[Web]\nAllowNetwork=yes",
+        "f:2: error: AllowNetwork= needs TokenFile=: other hosts would need no token"
+      ),
+      ("[Web]\nAllowNetwork=1", "f:2: error: AllowNetwork=: \"1\" is neither yes nor no"),
+      ("[Web]\nPagesMax=0", "f:2: error: PagesMax=: \"0\" is not from 1 to 1024"),
+      ("[Web]\nPagesMax=many", "f:2: error: PagesMax=: \"many\" is not a number"),
+      ("[Web]\nPage=1", "f:2: error: there is no Page= in [Web]; it is ignored"),
+      ("[Site]\nPagesMax=x", "f:1: error: there is no section [Site]; it is ignored"),
+      ("PagesMax=1", "f:1: error: PagesMax= stands before any section; it is ignored"),
+      ("[Web", "f:1: error: the line is neither a [Section] nor a Key=Value"),
+    ])
+  func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
+
+  @Test("The configuration as installed is the default, and what it shows is valid")
+  func installed() throws {
+    let text = try repositoryText("config/web.conf")
+    #expect(read(text) == (WebSettings(), []))
+    // A line that is commented out has no space behind the sign; what explains it has.
+    let shown = text.split(separator: "\n").map {
+      $0.hasPrefix("# ") || $0 == "#" ? "" : $0.drop { $0 == "#" }
+    }
+    #expect(read(shown.joined(separator: "\n")) == (WebSettings(), []))
+  }
+
+  @Test(
+    "A token is one line that is long enough",
+    arguments: ["", "short", "fifteen-letters", "with a space in it!", "ü-0123456789abcdef"])
+  func badToken(text: String) {
+    #expect(throws: SettingError.self) { try AccessToken(Array("\(text)\n".utf8)) }
+  }
+
+  @Test(
+    "Arguments",
+    arguments: [
+      ([], .serve), (["--check-config"], .checkConfiguration), (["-h"], .help), (["--version"], .version),
+    ] as [([String], WebArguments.Action)])
+  func arguments(arguments: [String], action: WebArguments.Action) throws {
+    let parsed = try WebArguments(parsing: arguments + ["--config=/x", "--page=/y"])
+    #expect(parsed.action == action && parsed.configurationDirectory == "/x" && parsed.pageDirectory == "/y")
+  }
+
+  @Test("What is no argument is refused", arguments: ["x", "--x", "--config=", "--page=", "--help=1"])
+  func noArgument(argument: String) {
+    #expect(throws: WebArguments.UsageError.self) { try WebArguments(parsing: [argument]) }
+  }
+}

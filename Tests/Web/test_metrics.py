@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Prometheus and whoever looks after the service get."""
+
+import json
+import re
+import socket
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+from support import DEADLINE, REPOSITORY, Bus, Events, Web, program, wait_for_line
+
+
+def sample(text: str, name: str) -> float:
+    return float(re.search(rf"^{re.escape(name)} (\S+)$", text, re.M)[1])
+
+
+def test_promtool_has_nothing_to_say(bus: Bus, web: Web) -> None:
+    bus.tribunectl("ask", "host.shouldReboot")
+    text = web.get("/metrics").text
+    check = subprocess.run([program("promtool"), "check", "metrics"], input=text, capture_output=True, text=True)
+    assert (check.returncode, check.stdout, check.stderr) == (0, "", "")
+
+
+def test_the_rules_of_the_examples_do_what_they_say() -> None:
+    folder = REPOSITORY / "Examples/prometheus"
+    for arguments in (["check", "rules", "tribune.rules.yml"], ["test", "rules", "tribune.test.yml"]):
+        check = subprocess.run([program("promtool"), *arguments], cwd=folder, capture_output=True, text=True)
+        assert check.returncode == 0, check.stdout + check.stderr
+
+
+def test_what_documents_and_rules_name_is_there(web: Web) -> None:
+    text = web.get("/metrics").text
+    page = (REPOSITORY / "docs/WEB.md").read_text()
+    rules = (REPOSITORY / "Examples/prometheus/tribune.rules.yml").read_text()
+    there = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"^(tribune_\w+)", text, re.M)}
+    documented = set(re.findall(r"`(tribune_[a-z_]+)(?:{state})?`", page))
+    for stem in re.findall(r"`…(_[a-z_]+)`", page):
+        documented.add("tribune_notifications" + stem)
+    assert documented == there
+    assert set(re.findall(r"tribune_[a-z_]+", rules)) <= there
+
+
+def test_openmetrics_is_for_those_who_ask_for_it(web: Web) -> None:
+    classic = web.get("/metrics")
+    assert classic.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "# EOF" not in classic.text
+    accept = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+    open_metrics = web.get("/metrics", Accept=accept)
+    assert open_metrics.headers["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    assert open_metrics.text.endswith("\n# EOF\n")
+    assert "# TYPE tribune_notifications_posted counter\n" in open_metrics.text
+    assert "# TYPE tribune_notifications_posted_total counter\n" in classic.text
+    # A unit is what the name ends with.
+    for name, unit in re.findall(r"^# UNIT (\S+) (\S+)$", open_metrics.text, re.M):
+        assert name.endswith(f"_{unit}")
+
+
+def test_counters_count(bus: Bus, web: Web) -> None:
+    events = Events(web)
+    with bus.staying("hold", "host.shouldReboot", "--why=backup at 40 %"):
+        assert bus.tribunectl("ask", "host.shouldReboot").returncode == 1
+        assert bus.tribunectl("ask", "host.shouldPowerOff").returncode == 0
+        bus.tribunectl("post", "a.b")
+        events.until("bus", lambda now: now["asked"] == 2 and now["posted"] == 1 and now["holds"] == 1)
+        text = web.get("/metrics").text
+    assert sample(text, "tribune_up") == 1
+    assert sample(text, "tribune_queries_asked_total") == 2
+    assert sample(text, "tribune_queries_vetoed_total") == 1
+    assert sample(text, "tribune_notifications_posted_total") == 1
+    assert sample(text, "tribune_holds") == 1
+    assert sample(text, "tribune_web_verdicts_total") == 2
+    assert sample(text, "tribune_web_verdict_duration_seconds_count") == 2
+    events.close()
+
+
+def test_a_bus_that_is_away_is_said_to_be(bus: Bus, web: Web) -> None:
+    events = Events(web)
+    events.until("bus", lambda now: now["connected"])
+    assert (web.get("/healthz").status, web.get("/healthz").text) == (200, "ok\n")
+    bus.kill()
+    events.until("bus", lambda now: not now["connected"])
+    assert web.get("/healthz").status == 503
+    text = web.get("/metrics").text
+    assert sample(text, "tribune_up") == 0
+    assert "tribune_connections" not in text
+    bus.start()
+    events.until("bus", lambda now: now["connected"])
+    assert web.get("/healthz").status == 200
+    assert sample(web.get("/metrics").text, "tribune_web_bus_losses_total") == 1
+    events.close()
+
+
+def test_prometheus_scrapes_it(bus: Bus, web: Web, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (tmp_path / "prometheus.yml").write_text(
+        f"""
+        global: {{scrape_interval: 200ms, scrape_timeout: 200ms}}
+        scrape_configs:
+          - job_name: tribune
+            static_configs: [{{targets: ["127.0.0.1:{web.port}"]}}]
+        """
+    )
+    with subprocess.Popen(
+        [
+            program("prometheus"),
+            f"--config.file={tmp_path}/prometheus.yml",
+            f"--storage.tsdb.path={tmp_path}/data",
+            f"--web.listen-address=127.0.0.1:{port}",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as prometheus:
+        try:
+            wait_for_line(prometheus.stderr, "Server is ready to receive web requests")
+            bus.tribunectl("ask", "host.shouldReboot")
+
+            def query(expression: str) -> list:
+                address = f"http://127.0.0.1:{port}/api/v1/query?query={urllib.parse.quote(expression)}"
+                with urllib.request.urlopen(address, timeout=DEADLINE) as answer:
+                    return json.load(answer)["data"]["result"]
+
+            # It scrapes when it likes, and tells nobody.
+            deadline = time.monotonic() + DEADLINE
+            while not query("tribune_queries_asked_total == 1") and time.monotonic() < deadline:
+                pass
+            assert [found["value"][1] for found in query("tribune_queries_asked_total")] == ["1"]
+            assert query('up{job="tribune"}')[0]["value"][1] == "1"
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/targets", timeout=DEADLINE) as answer:
+                target = json.load(answer)["data"]["activeTargets"][0]
+            assert (target["health"], target["lastError"]) == ("up", "")
+            address = f"http://127.0.0.1:{port}/api/v1/metadata?metric=tribune_web_verdict_duration_seconds"
+            with urllib.request.urlopen(address, timeout=DEADLINE) as answer:
+                facts = json.load(answer)["data"]["tribune_web_verdict_duration_seconds"][0]
+            # Only OpenMetrics has units.
+            assert (facts["type"], facts["unit"]) == ("histogram", "seconds")
+        finally:
+            prometheus.terminate()
