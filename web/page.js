@@ -233,7 +233,7 @@ const renderers = {
         ["asker", (row) => person(row.asker)],
         ["for", (row) => age(row.since), true],
         ["at most until", (row) => moment(row.until)],
-        ["waits for", (row) => row.waits.map((who) => (who.label || who.process) + (who.status ? `: ${who.status}` : "")).join(", ")],
+        ["waits for", (row) => row.waits.map((who) => (who.label || who.process) + (who.queued ? " (has others first)" : "")).join(", ")],
       ],
       queries, (row) => [row.name, row.object, personText(row.asker), ...row.waits.map((who) => `${who.label} ${who.unit}`)].join(" "),
     );

@@ -126,7 +126,9 @@ package final class WebProgram {
       let seconds = Int(SystemClock.wallMicroseconds / 1_000_000)
       return .response(
         HTTPResponse(
-          type: format.contentType, BusMetrics.text(of: follower.picture, own, at: seconds, format)))
+          type: format.contentType,
+          BusMetrics.text(
+            of: follower.picture, own, at: seconds, namesMax: settings.metricNamesMax, format)))
     }
   }
 

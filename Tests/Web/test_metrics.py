@@ -8,6 +8,7 @@ import subprocess
 import time
 import urllib.parse
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 from support import DEADLINE, REPOSITORY, Bus, Events, Web, program, wait_for_line
@@ -31,16 +32,21 @@ def test_the_rules_of_the_examples_do_what_they_say() -> None:
         assert check.returncode == 0, check.stdout + check.stderr
 
 
-def test_what_documents_and_rules_name_is_there(web: Web) -> None:
+def test_what_documents_and_rules_name_is_there(bus: Bus, start: Callable[[], Web]) -> None:
+    with bus.staying("delegate", "a.shouldRun", "--label=one", "--approve"):
+        assert bus.tribunectl("ask", "a.shouldRun").returncode == 0
+        web = start()
+        events = Events(web)
+        events.until("delegates", lambda delegates: delegates["rows"])
     text = web.get("/metrics").text
     page = (REPOSITORY / "docs/WEB.md").read_text()
     rules = (REPOSITORY / "Examples/prometheus/tribune.rules.yml").read_text()
     there = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"^(tribune_\w+)", text, re.M)}
-    documented = set(re.findall(r"`(tribune_[a-z_]+)(?:{state})?`", page))
-    for stem in re.findall(r"`…(_[a-z_]+)`", page):
-        documented.add("tribune_notifications" + stem)
+    documented = set(re.findall(r"`(tribune_[a-z_]+)(?:{[a-z,]+})?`", page))
     assert documented == there
-    assert set(re.findall(r"tribune_[a-z_]+", rules)) <= there
+    dashboard = (REPOSITORY / "Examples/prometheus/dashboard.json").read_text()
+    for name in re.findall(r"\b(tribune_[a-z_]+)", rules + dashboard):
+        assert re.sub("_(bucket|sum|count)$", "", name) in there
 
 
 def test_openmetrics_is_for_those_who_ask_for_it(web: Web) -> None:
@@ -73,6 +79,23 @@ def test_counters_count(bus: Bus, web: Web) -> None:
     assert sample(text, "tribune_holds") == 1
     assert sample(text, "tribune_web_verdicts_total") == 2
     assert sample(text, "tribune_web_verdict_duration_seconds_count") == 2
+    events.close()
+
+
+def test_whoever_asks_makes_no_more_time_series_than_configured(bus: Bus, start: Callable[[], Web]) -> None:
+    for number in range(5):
+        for _ in range(5 - number):
+            bus.tribunectl("ask", f"name{number}.shouldRun")
+    web = start("[Web]\nMetricNamesMax=2\n")
+    events = Events(web)
+    events.until("connections", lambda connections: connections["rows"])
+    accept = "application/openmetrics-text;version=1.0.0"
+    text = web.get("/metrics", Accept=accept).text
+    verdicts = re.findall(r'^tribune_query_verdicts_total{name="(.*?)",verdict="allowed"} (.*)$', text, re.M)
+    assert verdicts == [("name0.shouldRun", "5.0"), ("name1.shouldRun", "4.0"), ("(other)", "6.0")]
+    assert 'tribune_query_duration_seconds_count{name="(other)"} 6.0\n' in text
+    assert 'tribune_query_duration_seconds_bucket{name="(other)",le="+Inf"} 6.0\n' in text
+    assert re.search(r'^tribune_user_queries_asked_total{uid="\d+",unit="[^"]*"} 15.0$', text, re.M)
     events.close()
 
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import Tribune
 import TribuneJSON
 import TribuneService
@@ -25,8 +24,6 @@ final class BusFollower {
   private var history = History()
   private var peers = PeerDirectory()
   private var bus: Connection?
-  /// What the monitor of that bus has seen, on another thread.
-  private var openQueries = SharedQueries()
   private var listedAt = 0
   private lazy var listing = Refresh { [weak self] in await self?.list() ?? true }
 
@@ -82,8 +79,7 @@ final class BusFollower {
     for gap in gaps { ServiceLog.warning(gap) }
     listing.request()
     attempted()
-    let queries = openQueries
-    if let traffic { Task.detached { [settings] in await self.read(traffic, settings, queries) } }
+    if let traffic { Task.detached { [settings] in await self.read(traffic, settings) } }
     if let changes { Task { await read(changes, as: bus) } }
     if let arrivals { Task { await read(arrivals, as: bus) } }
     await listing.finish()
@@ -106,7 +102,6 @@ final class BusFollower {
     if picture.absence != reason { ServiceLog.warning("not connected to the bus: \(reason)") }
     if picture.isConnected { own.busLosses += 1 }
     bus = nil
-    openQueries = SharedQueries()
     history.interrupt()
     picture.lose(reason)
     publish()
@@ -115,16 +110,12 @@ final class BusFollower {
   // MARK: What the bus sends
 
   /// Runs beside the main queue: there can be very many frames, of which few are shown.
-  nonisolated private func read(
-    _ traffic: Traffic, _ settings: WebSettings, _ queries: SharedQueries
-  ) async {
+  nonisolated private func read(_ traffic: Traffic, _ settings: WebSettings) async {
     var tracker = QueryTracker(keepingUserInfo: settings.showsUserInfo)
     do throws(TribuneError) {
       for try await delivery in traffic {
         switch delivery {
-        case .item(let item):
-          queries.take(item)
-          if let record = tracker.take(item) { await add(record) }
+        case .item(let item): if let record = tracker.take(item) { await add(record) }
         case .lost(let count): await addMissed(count)
         case .interrupted: continue
         }
@@ -178,11 +169,12 @@ final class BusFollower {
         feed.tick()
         changed()
       }
-      publishQueries()
       guard let bus else { continue }
       do throws(TribuneError) {
         let status = try await bus.status()
-        if bus === self.bus { note(status) }
+        guard bus === self.bus else { continue }
+        note(status)
+        if isWatched() { try await listQueries(bus, status) }
       } catch {
         // The end of the connection, which `run` sees as well.
         continue
@@ -201,6 +193,26 @@ final class BusFollower {
     publishBus()
   }
 
+  private func listQueries(_ bus: Connection, _ status: BusStatus) async throws(TribuneError) {
+    let queries =
+      status.queries > 0
+      ? try await Self.known { () async throws(TribuneError) in try await bus.queries() } : []
+    guard bus === self.bus else { return }
+    picture.queries = queries
+    publishQueries()
+  }
+
+  /// What a bus of version 0.1.0 does not count is empty.
+  private static func known<Entry>(
+    _ list: () async throws(TribuneError) -> [Entry]
+  ) async throws(TribuneError) -> [Entry] {
+    do throws(TribuneError) {
+      return try await list()
+    } catch  where error.code == .refused {
+      return []
+    }
+  }
+
   private func list() async -> Bool {
     guard let bus else { return true }
     let began = ContinuousClock.now
@@ -208,8 +220,14 @@ final class BusFollower {
       let (connections, delegates, holds) = (
         try await bus.connections(), try await bus.delegates(), try await bus.holds()
       )
+      let names = try await Self.known { () async throws(TribuneError) in try await bus.nameStatistics() }
+      let participants = try await Self.known { () async throws(TribuneError) in
+        try await bus.participantStatistics()
+      }
+      let users = try await Self.known { () async throws(TribuneError) in try await bus.userStatistics() }
       guard bus === self.bus else { return true }
       (picture.connections, picture.delegates, picture.holds) = (connections, delegates, holds)
+      (picture.names, picture.participants, picture.users) = (names, participants, users)
     } catch {
       // The end of the connection, which `run` sees as well.
       return true
@@ -232,9 +250,7 @@ final class BusFollower {
   }
 
   private func publishQueries() {
-    let delegates = Dictionary(picture.delegates.map { ($0.id, $0) }) { first, _ in first }
-    let json = openQueries.current.json(at: SystemClock.wallMicroseconds, delegates)
-    if feed.set(.queries, json.compactBytes) { changed() }
+    if feed.set(.queries, picture.queriesJSON(at: SystemClock.wallMicroseconds).compactBytes) { changed() }
   }
 
   private func publishBus() {
@@ -242,13 +258,4 @@ final class BusFollower {
     feed.set(.bus, json.compactBytes)
     changed()
   }
-}
-
-/// The open queries, written on one thread and read on another.
-nonisolated private final class SharedQueries: Sendable {
-  private let queries = Mutex(OpenQueries())
-
-  func take(_ item: TrafficItem) { queries.withLock { $0.take(item) } }
-
-  var current: OpenQueries { queries.withLock { $0 } }
 }

@@ -16,14 +16,18 @@ nonisolated package enum BusMetrics {
     package init() {}
   }
 
-  package static func text(of picture: BusPicture, _ own: Own, at seconds: Int, _ format: MetricsText.Format)
-    -> [UInt8]
-  {
+  /// - Parameter namesMax: names with time series of their own; likewise participants, and users in their units.
+  package static func text(
+    of picture: BusPicture, _ own: Own, at seconds: Int, namesMax: Int, _ format: MetricsText.Format
+  ) -> [UInt8] {
     var text = MetricsText(format)
     text.gauge("tribune_up", "Whether tribune-web is connected to the bus.", picture.isConnected ? 1 : 0)
     if let status = picture.status {
       bus(status, at: seconds, &text)
       connections(picture.connections, &text)
+      names(picture.names, namesMax, &text)
+      participants(picture.participants, namesMax, &text)
+      users(picture.users, namesMax, &text)
     }
     text.gauge("tribune_web_pages", "Open pages.", own.pages)
     text.counter("tribune_web_verdicts", "Verdicts that tribune-web has seen.", own.verdictsSeen)
@@ -59,6 +63,19 @@ nonisolated package enum BusMetrics {
     text.counter(
       "tribune_queries_vetoed", "Queries for permission that were vetoed, without dry runs.", status.vetoed)
     text.counter("tribune_requests_denied", "Frames that the policy refused.", status.denied)
+    text.counter("tribune_requests_refused", "Frames that were refused for another reason.", status.refused)
+    text.counter(
+      "tribune_posted_bytes", unit: "bytes", "Bytes of the notifications taken.", status.postedBytes)
+    text.counter("tribune_loop_iterations", "Iterations of the event loop.", status.iterations)
+    text.counter(
+      "tribune_busy_seconds", unit: "seconds", "Processor time of the thread of the bus.",
+      [([], status.busy / .seconds(1))])
+    text.gauge(
+      "tribune_loop_longest_seconds", unit: "seconds", "The longest iteration in the last minute.",
+      status.longestIteration / .seconds(1))
+    text.gauge("tribune_log_used_bytes", unit: "bytes", "Bytes of the log in use.", status.logUsed)
+    text.gauge("tribune_log_max_bytes", unit: "bytes", "Bytes that the log may use.", status.logMax)
+    text.gauge("tribune_kept_descriptors", "Descriptors that the keeper has.", status.kept)
   }
 
   private static func connections(_ connections: [ConnectionInfo], _ text: inout MetricsText) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Tribune
+
 /// Metrics as Prometheus reads them: in OpenMetrics 1.0.0, or in its older text format.
 nonisolated package struct MetricsText {
   package enum Format: Equatable, Sendable {
@@ -87,6 +89,31 @@ nonisolated package struct MetricsText {
       sample("\(name)_sum", labels, histogram.sumSeconds)
     }
   }
+
+  /// The fine intervals of the bus, in few.
+  package mutating func histogram(
+    _ name: String, unit: String, _ help: String, _ samples: [(labels: Labels, value: DurationHistogram)]
+  ) {
+    head(name, "histogram", unit, help)
+    for (labels, histogram) in samples {
+      var count = 0
+      var rest = histogram.buckets[...]
+      for bound in Self.boundsSeconds {
+        while let next = rest.first, next.upperBound <= .seconds(bound) {
+          count += next.count
+          rest.removeFirst()
+        }
+        sample("\(name)_bucket", labels, Double(count), and: ("le", Self.text(bound)))
+      }
+      sample("\(name)_bucket", labels, Double(histogram.count), and: ("le", "+Inf"))
+      sample("\(name)_count", labels, Double(histogram.count))
+      sample("\(name)_sum", labels, histogram.sum / .seconds(1))
+    }
+  }
+
+  private static let boundsSeconds = [
+    0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30,
+  ]
 
   // MARK: Lines
 

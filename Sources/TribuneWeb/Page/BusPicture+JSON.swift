@@ -29,6 +29,25 @@ nonisolated extension BusPicture {
     return .object(members)
   }
 
+  func queriesJSON(at now: UInt64) -> JSONValue {
+    Self.rows(queries) { query in
+      let waits = query.participants.filter(\.isAwaited).map { participant in
+        JSONValue.object([
+          ("label", .string(participant.label)), ("process", .string(participant.process)),
+          ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
+        ])
+      }
+      let asker = Who(
+        connection: query.connection, pid: Int(query.pid), uid: Int(query.uid), process: query.process,
+        unit: query.units.primary)
+      return [
+        ("name", .string(query.name)), ("object", .string(query.object)), ("asker", asker.json),
+        ("since", .second(now, before: query.age)), ("until", .second(now, before: .zero - query.remaining)),
+        ("waits", .array(waits)),
+      ]
+    }
+  }
+
   func holdsJSON(at now: UInt64) -> JSONValue {
     Self.rows(holds) { hold in
       [
