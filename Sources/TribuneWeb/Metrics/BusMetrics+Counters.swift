@@ -20,7 +20,7 @@ nonisolated extension BusMetrics {
   }
 
   static func names(_ names: [NameStatistics], _ countMax: Int, _ text: inout MetricsText) {
-    let (own, others) = busiest(names, countMax, isOthers: { $0.name == nil }) { $0.add($1) }
+    let (own, others) = busiest(names, countMax, isOthers: { $0.name == nil }, add: { $0.add($1) })
     let all =
       own.map { (labels: [(name: "name", value: $0.name ?? "")], counts: $0) }
       + (others.map { [(labels: [(name: "name", value: Self.others)], counts: $0)] } ?? [])
@@ -49,7 +49,7 @@ nonisolated extension BusMetrics {
   static func participants(
     _ participants: [ParticipantStatistics], _ countMax: Int, _ text: inout MetricsText
   ) {
-    let (own, others) = busiest(participants, countMax, isOthers: { $0.uid == nil }) { $0.add($1) }
+    let (own, others) = busiest(participants, countMax, isOthers: { $0.uid == nil }, add: { $0.add($1) })
     func labels(_ one: ParticipantStatistics, _ uid: String) -> MetricsText.Labels {
       [("role", one.role.rawValue), ("label", one.label), ("unit", one.unit), ("uid", uid)]
     }
@@ -67,7 +67,7 @@ nonisolated extension BusMetrics {
   }
 
   static func users(_ users: [UserStatistics], _ countMax: Int, _ text: inout MetricsText) {
-    let (own, others) = busiest(users, countMax, isOthers: { $0.uid == nil }) { $0.add($1) }
+    let (own, others) = busiest(users, countMax, isOthers: { $0.uid == nil }, add: { $0.add($1) })
     let all: [(labels: MetricsText.Labels, counts: UserStatistics)] =
       own.map { ([("uid", $0.uid.map { "\($0)" } ?? ""), ("unit", $0.unit)], $0) }
       + (others.map { [([("uid", Self.others), ("unit", "")], $0)] } ?? [])
