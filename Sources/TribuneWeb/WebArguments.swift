@@ -16,7 +16,7 @@ nonisolated package struct WebArguments: Equatable, Sendable {
   }
 
   package var action = Action.serve
-  package var configurationDirectory = "/etc/tribune"
+  package var configurationDirectory = WebSettings.systemDirectory
   package var pageDirectory = "/usr/share/tribune/web"
 
   /// - Parameter arguments: without the program's name.

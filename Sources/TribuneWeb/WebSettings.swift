@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import TribuneService
+import TribuneSystem
 
 /// What web.conf says.
 nonisolated package struct WebSettings: Equatable, Sendable {
@@ -21,15 +22,22 @@ nonisolated package struct WebSettings: Equatable, Sendable {
   /// `MetricNamesMax=`: names with time series of their own.
   package var metricNamesMax = 100
 
+  package static let systemDirectory = "/etc/tribune"
+
   package init() {}
 
-  /// Reads web.conf and web.conf.d/*.conf in a directory. Later lines win.
+  /// Reads web.conf and web.conf.d/*.conf in a directory. Later lines win. A missing directory
+  /// is an error, unless it is the default one: the token may have been in it.
   ///
   /// - Returns: the settings without what is wrong, and all that is.
   package static func load(from directory: String) -> (WebSettings, [Diagnostic]) {
     var reader = WebSettingsReader()
+    var missing: [Diagnostic] = []
+    if directory != systemDirectory, Folder.kind(of: Array(directory.utf8)) == nil {
+      missing.append(Diagnostic(.error, directory, nil, "does not exist"))
+    }
     let unread = ConfigurationFiles.readAll("web.conf", in: directory) { reader.read($0, file: $1) }
     let (settings, diagnostics) = reader.finish()
-    return (settings, unread + diagnostics)
+    return (settings, missing + unread + diagnostics)
   }
 }
