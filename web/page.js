@@ -202,6 +202,12 @@ function table(target, caption, columns, section, text) {
 
 const age = (seconds) => span(Math.max(0, Math.round(Date.now() / 1000 - seconds)));
 
+function waitText(query) {
+  const waits = query.waits.map((who) => (who.label || who.process) + (who.queued ? " (has others first)" : ""));
+  if (query.waitsOmitted > 0) waits.push(`and ${query.waitsOmitted} more`);
+  return waits.join(", ");
+}
+
 const renderers = {
   bus(bus) {
     const state = get("state");
@@ -233,7 +239,7 @@ const renderers = {
         ["asker", (row) => person(row.asker)],
         ["for", (row) => age(row.since), true],
         ["at most until", (row) => moment(row.until)],
-        ["waits for", (row) => row.waits.map((who) => (who.label || who.process) + (who.queued ? " (has others first)" : "")).join(", ")],
+        ["waits for", (row) => waitText(row)],
       ],
       queries, (row) => [row.name, row.object, personText(row.asker), ...row.waits.map((who) => `${who.label} ${who.unit}`)].join(" "),
     );

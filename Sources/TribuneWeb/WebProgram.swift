@@ -89,7 +89,7 @@ package final class WebProgram {
       listeners.append(
         try HTTPListener(
           on: socket, HTTPListener.Limits(connections: settings.connectionsMax, streams: settings.pagesMax),
-          answer: { [unowned self] in answer($0) }, nextEvents: { [unowned self] in follower.feed.next(&$0) })
+          answer: { [unowned self] in answer($0) }, nextEvent: { [unowned self] in follower.feed.next(&$0) })
       )
       ServiceLog.info("listening on \(place)")
     }

@@ -5,8 +5,11 @@ import TribuneWeb
 
 @Suite("What pages are sent", .timeLimit(.minutes(15)))
 struct FeedTests {
+  /// All that a page reads that is quick enough.
   private func text(_ feed: Feed, _ cursor: inout Feed.Cursor) -> String {
-    String(decoding: feed.next(&cursor), as: UTF8.self)
+    var text = ""
+    while let event = feed.next(&cursor) { text += String(decoding: event, as: UTF8.self) }
+    return text
   }
 
   private func json(_ text: String) -> [UInt8] { Array(text.utf8) }
@@ -43,7 +46,7 @@ struct FeedTests {
   func missed() {
     var feed = Feed()
     var cursor = Feed.Cursor()
-    _ = feed.next(&cursor)
+    _ = text(feed, &cursor)
     for number in 0..<Feed.verdictsMax + 3 { feed.addVerdict(json("\(number)")) }
     let sent = text(feed, &cursor)
     #expect(sent.hasPrefix("event: missed\ndata: 3\n\nevent: verdict\ndata: 3\n\n"))
@@ -58,14 +61,31 @@ struct FeedTests {
     var feed = Feed()
     for _ in 0..<100 { feed.addVerdict([UInt8](repeating: UInt8(ascii: "1"), count: 100_000)) }
     var cursor = Feed.Cursor()
-    #expect(feed.next(&cursor).count < 5 << 20)
+    #expect(text(feed, &cursor).utf8.count < 5 << 20)
+  }
+
+  @Test("A page that is behind gets verdicts and each section, however often these change")
+  func turns() {
+    var feed = Feed()
+    var cursor = Feed.Cursor()
+    _ = text(feed, &cursor)
+    var read: [String: Int] = [:]
+    for number in 0..<30 {
+      for _ in 0..<2 { feed.addVerdict(json("\(number)")) }
+      for section in Feed.Section.allCases { feed.set(section, json("\(number)")) }
+      let event = feed.next(&cursor).map { String(decoding: $0, as: UTF8.self) } ?? ""
+      read[String(event.prefix { $0 != "\n" }), default: 0] += 1
+    }
+    // Two verdicts and the sections; then those that came meanwhile.
+    #expect(read["event: verdict"] == 2 + 16)
+    for section in Feed.Section.allCases { #expect(read["event: \(section.rawValue)"] == 2) }
   }
 
   @Test("A page that has nothing to read gets a comment at each tick")
   func ticks() {
     var feed = Feed()
     var cursor = Feed.Cursor()
-    _ = feed.next(&cursor)
+    _ = text(feed, &cursor)
     feed.tick()
     #expect(text(feed, &cursor) == ":\n\n")
     #expect(text(feed, &cursor) == "")

@@ -61,6 +61,17 @@ struct QueryTrackerTests {
     #expect(record.userInfo == "payload")
   }
 
+  @Test("What is kept of a question is bounded")
+  func bounds() throws {
+    var tracker = QueryTracker(keepingUserInfo: false)
+    let ask = TrafficItem.Content.ask(
+      mode: .parallel, deadline: nil, fallback: .allowed, parent: nil,
+      override: String(repeating: "é", count: 2_048), isDryRun: false)
+    _ = tracker.take(item(ask, from: ":1", serial: 1, name: "a.b"))
+    #expect(
+      try take(verdict(3), to: ":1", serial: 1, &tracker).override?.utf8.count == 1_024 + "…".utf8.count)
+  }
+
   @Test("A question that was refused has no verdict, and one without a verdict is forgotten at last")
   func forgets() throws {
     var tracker = QueryTracker(keepingUserInfo: false)

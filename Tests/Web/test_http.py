@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """tribune-web towards those who want to harm it, or to see what is not for them."""
 
+import asyncio
 import base64
+import contextlib
 import socket
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support import DEADLINE, Events, Web
+
+from clients import ask_awkward_delegates, ask_with_reasons
+from support import DEADLINE, Bus, Events, Web
 
 TOKEN = "correct-horse-battery-staple"
 
@@ -218,6 +223,44 @@ def test_many_connections_leave_it_as_it_was(start) -> None:
         connection.close()
     assert web.get("/healthz").status == 200
     assert web.private_kilobytes() < memory + 8_000
+
+
+@contextlib.contextmanager
+def unread(web: Web, path: str) -> Iterator[str]:
+    """Asks for something, and reads no more than the status. The kernel buffers little for a Unix socket."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(DEADLINE)
+        connection.connect(web.path)
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        yield connection.recv(12)[9:].decode()
+
+
+def test_responses_that_nobody_reads_have_a_bound(bus: Bus, start: Callable[[str], Web]) -> None:
+    asyncio.run(ask_awkward_delegates(bus.address, 200))
+    web = start("[Web]\nMetricNamesMax=1000\n")
+    with contextlib.closing(Events(web)) as page:
+        page.until("connections", lambda connections: connections["rows"])
+    size = len(web.get("/metrics").text)
+    before = web.private_kilobytes()
+    with contextlib.ExitStack() as responses:
+        statuses = [responses.enter_context(unread(web, "/metrics")) for _ in range(2 * (32 << 20) // size)]
+        assert statuses[0] == "200"
+        assert statuses[-1] == "503"
+        assert web.private_kilobytes() < before + 60_000
+    assert web.get("/metrics").status == 200
+
+
+def test_pages_that_nobody_reads_take_no_memory(bus: Bus, start: Callable[[str], Web]) -> None:
+    web = start("[Web]\nPagesMax=64\n")
+    with contextlib.closing(Events(web)) as page:
+        asyncio.run(ask_with_reasons(bus.address, 600))
+        page.until("bus", lambda now: now["asked"] == 600)
+    before = web.private_kilobytes()
+    with contextlib.ExitStack() as pages:
+        for _ in range(60):
+            assert pages.enter_context(unread(web, "/events")) == "200"
+        # What all of them have not read is 240 MiB.
+        assert web.private_kilobytes() < before + 16_000
 
 
 def test_there_are_no_more_pages_than_configured(start) -> None:

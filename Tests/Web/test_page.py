@@ -7,15 +7,13 @@ With TRIBUNE_PICTURES=FOLDER, pictures of it are left there.
 import asyncio
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from support import REPOSITORY, Browser, Bus, Web
 
-sys.path.insert(0, str(REPOSITORY / "Clients/Python/src"))
-import tribune
+from clients import ask, ask_many
+from support import Browser, Bus, Web
 
 READY = "document.getElementById('state').textContent.startsWith('Bus ')"
 HAS_TEXT = "document.getElementById('verdict-list').textContent.includes(values[0]) && Date.now()"
@@ -83,6 +81,20 @@ def test_a_query_under_way_says_whom_it_waits_for(bus: Bus, web: Web, browser: B
             browser.wait(HAS_TEXT, "object/1")
             browser.wait(f"{queries} === 'None.'")
             assert asking.wait(60) == 0
+
+
+def test_a_query_that_waits_for_many_says_for_how_many(bus: Bus, web: Web, browser: Browser) -> None:
+    open_page(browser, web)
+
+    async def look() -> None:
+        is_over = asyncio.Event()
+        asking = asyncio.create_task(ask_many(bus.address, 20, is_over))
+        condition = "document.getElementById('queries').textContent.includes(values[0])"
+        await asyncio.to_thread(browser.wait, condition, "delegate 15, and 4 more")
+        is_over.set()
+        assert await asking
+
+    asyncio.run(look())
 
 
 def test_search_filters_everything(bus: Bus, web: Web, browser: Browser) -> None:
@@ -216,17 +228,6 @@ def test_a_screen_reader_finds_its_way(bus: Bus, web: Web, browser: Browser) -> 
     # Whoever uses the keyboard sees where they are.
     browser.press("\ue004\ue004")
     assert browser.run("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
-
-
-async def ask(address: str, count: int) -> None:
-    """Asks so often, many at a time."""
-    async with tribune.connect(address) as bus:
-
-        async def ask_some() -> None:
-            for _ in range(count // 50):
-                await bus.ask("a.shouldRun", object="object/1", user_info={"number": 1})
-
-        await asyncio.gather(*(ask_some() for _ in range(50)))
 
 
 def test_a_day_of_verdicts_takes_no_memory(bus: Bus, web: Web, browser: Browser) -> None:

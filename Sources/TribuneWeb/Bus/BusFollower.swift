@@ -243,14 +243,14 @@ final class BusFollower {
   private func publish() {
     let now = SystemClock.wallMicroseconds
     publishQueries()
-    feed.set(.holds, picture.holdsJSON(at: now).compactBytes)
-    feed.set(.delegates, picture.delegatesJSON.compactBytes)
-    feed.set(.connections, picture.connectionsJSON(at: now).compactBytes)
+    feed.set(.holds, picture.holdsJSON(at: now))
+    feed.set(.delegates, picture.delegatesJSON)
+    feed.set(.connections, picture.connectionsJSON(at: now))
     publishBus()
   }
 
   private func publishQueries() {
-    if feed.set(.queries, picture.queriesJSON(at: SystemClock.wallMicroseconds).compactBytes) { changed() }
+    if feed.set(.queries, picture.queriesJSON(at: SystemClock.wallMicroseconds)) { changed() }
   }
 
   private func publishBus() {

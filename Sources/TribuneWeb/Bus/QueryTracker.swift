@@ -60,7 +60,8 @@ nonisolated package struct QueryTracker: Sendable {
     guard let from = item.from else { return }
     if recent.count >= Self.recentMax { (older, recent) = (recent, [:]) }
     recent[Key(asker: from, serial: item.serial)] = Question(
-      time: item.time, name: item.name, object: item.object, isValueQuery: isValueQuery, override: override,
+      time: item.time, name: item.name, object: item.object, isValueQuery: isValueQuery,
+      override: override.map { VerdictRecord.shown($0) },
       userInfo: keepsUserInfo ? UserInfo(item.userInfo.bytes.prefix(VerdictRecord.userInfoMax)) : .none)
   }
 

@@ -15,7 +15,7 @@ nonisolated package struct VerdictRecord: Sendable {
   package var elapsed: Duration?
   /// Whether a value was asked for, rather than permission.
   package var isValueQuery: Bool
-  /// The reason for going past vetoes.
+  /// The reason for going past vetoes, as far as it is shown.
   package var override: String?
   package var verdict: Tribune.Verdict
   package var userInfo = UserInfo.none
@@ -30,7 +30,7 @@ nonisolated package struct VerdictRecord: Sendable {
       ("object", .string(object)), ("verdict", .string(isValueQuery ? "value" : verdict.decision.rawValue)),
       ("elapsed", elapsed.map { .seconds($0) } ?? .null), ("asker", asker.json),
       ("unanswered", .bool(verdict.isUnanswered)), ("overridden", .bool(verdict.isOverridden)),
-      ("override", override.map { .string(Self.shown($0)) } ?? .null), ("dryRun", .bool(verdict.isDryRun)),
+      ("override", override.map { .string($0) } ?? .null), ("dryRun", .bool(verdict.isDryRun)),
       ("omitted", .integer(verdict.omittedCount)),
     ]
     members.append(("outcomes", .array(verdict.outcomes.map { Self.json($0, showsUserInfo) })))
@@ -53,7 +53,7 @@ nonisolated package struct VerdictRecord: Sendable {
     .string(String(decoding: userInfo.bytes.prefix(userInfoMax), as: UTF8.self))
   }
 
-  private static func shown(_ reason: String) -> String {
+  static func shown(_ reason: String) -> String {
     reason.utf8.count <= reasonMax ? reason : reason.prefix(utf8Length: reasonMax) + "…"
   }
 }

@@ -4,19 +4,20 @@ import CMicrohttpd
 
 /// A response that goes on for as long as the page is open: server-sent events.
 ///
-/// It has no queue. What its reader has not had yet is in the feed, and a reader that is too slow for what the feed keeps is
-/// told what it has missed.
+/// It has no queue, only the event that is being written. What its reader has not had yet is in the feed, and a reader that is
+/// too slow for what the feed keeps is told what it has missed.
 @safe final class EventStream {
   private let connection: OpaquePointer
-  private let next: (inout Feed.Cursor) -> [UInt8]
+  private let next: (inout Feed.Cursor) -> [UInt8]?
   private var cursor = Feed.Cursor()
-  private var chunk: ArraySlice<UInt8> = []
+  /// What is not written yet of the event under way.
+  private var event: ArraySlice<UInt8> = []
   private var isSuspended = false
 
   /// - Parameters:
   ///   - connection: exists for as long as the stream is read.
-  ///   - next: what there is behind a cursor; empty if there is nothing.
-  init(on connection: OpaquePointer, _ next: @escaping (inout Feed.Cursor) -> [UInt8]) {
+  ///   - next: the event behind a cursor; nil if there is none.
+  init(on connection: OpaquePointer, _ next: @escaping (inout Feed.Cursor) -> [UInt8]?) {
     unsafe self.connection = connection
     self.next = next
   }
@@ -25,16 +26,22 @@ import CMicrohttpd
   ///
   /// - Returns: the number of bytes.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    if chunk.isEmpty { chunk = next(&cursor)[...] }
-    guard !chunk.isEmpty else {
+    var count = 0
+    while count < buffer.count {
+      if event.isEmpty { event = (next(&cursor) ?? [])[...] }
+      guard !event.isEmpty else { break }
+      let part = event.prefix(buffer.count - count)
+      unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyBytes(from: part)
+      count += part.count
+      event = event.dropFirst(part.count)
+      // A slice that is empty keeps all of the event.
+      if event.isEmpty { event = [] }
+    }
+    if count == 0 {
       isSuspended = true
       unsafe MHD_suspend_connection(connection)
-      return 0
     }
-    let part = chunk.prefix(buffer.count)
-    unsafe buffer.copyBytes(from: part)
-    chunk = chunk.dropFirst(part.count)
-    return part.count
+    return count
   }
 
   /// The feed has something new. The listener has to run.

@@ -18,33 +18,42 @@ import TribuneSystem
   private static let connectionMemory = 32 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
+  /// Responses that are not written yet have this together, unless there is only one.
+  private static let unwrittenBytesMax = 32 << 20
+
+  private struct Exchange {
+    /// Nil for an event stream.
+    var begin: UInt64?
+    /// Of the response.
+    var byteCount = 0
+  }
 
   private let limits: Limits
   private let answer: (HTTPRequest) -> WebSite.Answer
-  private let nextEvents: (inout Feed.Cursor) -> [UInt8]
+  private let nextEvent: (inout Feed.Cursor) -> [UInt8]?
   private var daemon: OpaquePointer?
   private var readable: (any DispatchSourceRead)?
   private let timer = DispatchSource.makeTimerSource(queue: .main)
   private var isScheduled = false
-  /// When each connection began that is no event stream, by its address in libmicrohttpd.
-  private var begun: [UInt: UInt64] = [:]
+  /// The connections, by their addresses in libmicrohttpd.
+  private var exchanges: [UInt: Exchange] = [:]
   private var streams: [ObjectIdentifier: EventStream] = [:]
 
   /// - Parameters:
   ///   - socket: a listening socket.
   ///   - answer: decides about a request at once.
-  ///   - nextEvents: what there is behind the cursor of an event stream.
+  ///   - nextEvent: the event behind the cursor of an event stream.
   /// - Throws: the error if libmicrohttpd cannot serve the socket.
   init(
     on socket: consuming FileDescriptor, _ limits: Limits, answer: @escaping (HTTPRequest) -> WebSite.Answer,
-    nextEvents: @escaping (inout Feed.Cursor) -> [UInt8]
+    nextEvent: @escaping (inout Feed.Cursor) -> [UInt8]?
   ) throws(Errno) {
     self.limits = limits
     self.answer = answer
-    self.nextEvents = nextEvents
+    self.nextEvent = nextEvent
     try socket.setNonblocking()
     let descriptor = socket.rawValue
-    // One address must not have them all. On a Unix socket, and behind a proxy, all come from one.
+    // One address must not have them all. A Unix socket has no addresses.
     var settings = unsafe tribune_http_settings(
       socket: descriptor, connections_max: UInt32(limits.connections),
       connections_max_per_address: UInt32(limits.connections / 2), memory_max: Self.connectionMemory,
@@ -92,8 +101,10 @@ import TribuneSystem
 
   private func endOverdue() {
     let now = SystemClock.monotonicNanoseconds
-    for (key, begin) in begun where now - begin > Self.deadlineNanoseconds {
-      guard let connection = unsafe OpaquePointer(bitPattern: key) else { continue }
+    for (key, exchange) in exchanges {
+      guard let begin = exchange.begin, now - begin > Self.deadlineNanoseconds,
+        let connection = unsafe OpaquePointer(bitPattern: key)
+      else { continue }
       // libmicrohttpd reads the end, and closes it.
       FileDescriptor.lending(unsafe tribune_http_socket(connection)) { UnixSocket.shutdown($0) }
     }
@@ -107,7 +118,8 @@ import TribuneSystem
     let listener = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
     let key = UInt(bitPattern: connection)
     MainActor.assumeIsolated {
-      listener.begun[key] = event == .CONNECTION_NOTIFY_STARTED ? SystemClock.monotonicNanoseconds : nil
+      listener.exchanges[key] =
+        event == .CONNECTION_NOTIFY_STARTED ? Exchange(begin: SystemClock.monotonicNanoseconds) : nil
     }
   }
 
@@ -147,6 +159,9 @@ import TribuneSystem
 
   private func respond(to request: HTTPRequest, on connection: OpaquePointer) -> MHD_Result {
     switch answer(request) {
+    case .response(let response) where !canSend(response):
+      unsafe send(
+        HTTPResponse(503, "too much is being sent", fields: ["Retry-After": "1"]), on: connection)
     case .response(let response): unsafe send(response, on: connection)
     case .events where streams.count >= limits.streams:
       unsafe send(HTTPResponse(503, "too many pages are open", fields: ["Retry-After": "10"]), on: connection)
@@ -154,21 +169,27 @@ import TribuneSystem
     }
   }
 
+  private func canSend(_ response: HTTPResponse) -> Bool {
+    let unwritten = exchanges.values.reduce(0) { $0 + $1.byteCount }
+    return unwritten == 0 || unwritten + response.body.count <= Self.unwrittenBytesMax
+  }
+
   private func send(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
     var body = response.body
+    exchanges[UInt(bitPattern: connection)]?.byteCount = body.count
     let made = unsafe MHD_create_response_from_buffer(body.count, &body, .RESPMEM_MUST_COPY)
     return unsafe queue(made, response.status, response.type, response.fields, on: connection)
   }
 
   private func openStream(on connection: OpaquePointer) -> MHD_Result {
-    let stream = unsafe EventStream(on: connection, nextEvents)
+    let stream = unsafe EventStream(on: connection, nextEvent)
     let reader = StreamReader(stream, of: self)
     let made = unsafe MHD_create_response_from_callback(
       UInt64.max, Self.connectionMemory / 2, Self.readStream, Unmanaged.passRetained(reader).toOpaque(),
       Self.closeStream)
     guard unsafe made != nil else { return .NO }
     streams[ObjectIdentifier(stream)] = stream
-    begun[UInt(bitPattern: connection)] = nil
+    exchanges[UInt(bitPattern: connection)]?.begin = nil
     return unsafe queue(made, 200, "text/event-stream", [:], on: connection)
   }
 

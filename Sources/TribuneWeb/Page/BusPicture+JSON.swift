@@ -5,8 +5,11 @@ import TribuneJSON
 
 /// The sections of the page. Times are moments, so that a section that has not changed is the same.
 nonisolated extension BusPicture {
-  /// Rows that a section has at most; the page says how many more there are.
-  static let rowsMax = 1_000
+  /// What a section has at most, however long its rows are; the page says how many more there are.
+  private static let rowsMax = 1_000
+  private static let rowBytesMax = 1 << 20
+  /// Of the delegates that a query waits for, those that are shown.
+  private static let waitsMax = 16
 
   func busJSON(at now: UInt64, verdictsLost: Int) -> JSONValue {
     var members: [(name: String, value: JSONValue)] = [
@@ -29,14 +32,17 @@ nonisolated extension BusPicture {
     return .object(members)
   }
 
-  func queriesJSON(at now: UInt64) -> JSONValue {
+  package func queriesJSON(at now: UInt64) -> [UInt8] {
     Self.rows(queries) { query in
-      let waits = query.participants.filter(\.isAwaited).map { participant in
+      let awaited = query.participants.filter(\.isAwaited)
+      let waits = awaited.prefix(Self.waitsMax).map { participant in
         JSONValue.object([
           ("label", .string(participant.label)), ("process", .string(participant.process)),
           ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
         ])
       }
+      // The bus lists others only where it has listed all that are awaited.
+      let isFull = query.participants.allSatisfy { $0.isAwaited || $0.connection == nil }
       let asker = Who(
         connection: query.connection, pid: Int(query.pid), uid: Int(query.uid), process: query.process,
         unit: query.units.primary)
@@ -44,11 +50,12 @@ nonisolated extension BusPicture {
         ("name", .string(query.name)), ("object", .string(query.object)), ("asker", asker.json),
         ("since", .second(now, before: query.age)), ("until", .second(now, before: .zero - query.remaining)),
         ("waits", .array(waits)),
+        ("waitsOmitted", .integer(awaited.count - waits.count + (isFull ? query.omittedCount : 0))),
       ]
     }
   }
 
-  func holdsJSON(at now: UInt64) -> JSONValue {
+  package func holdsJSON(at now: UInt64) -> [UInt8] {
     Self.rows(holds) { hold in
       [
         ("id", .unsigned(hold.id)), ("label", .string(hold.label)), ("pattern", .string(hold.pattern)),
@@ -60,7 +67,7 @@ nonisolated extension BusPicture {
   }
 
   /// In the order in which they are asked, object by object.
-  var delegatesJSON: JSONValue {
+  var delegatesJSON: [UInt8] {
     let ordered = delegates.sorted {
       $0.object != $1.object
         ? $0.object < $1.object : $0.order != $1.order ? $0.order < $1.order : $0.id < $1.id
@@ -76,7 +83,7 @@ nonisolated extension BusPicture {
     }
   }
 
-  func connectionsJSON(at now: UInt64) -> JSONValue {
+  func connectionsJSON(at now: UInt64) -> [UInt8] {
     Self.rows(connections) { connection in
       [
         ("who", Who(connection).json), ("since", .second(now, before: connection.age)),
@@ -91,11 +98,17 @@ nonisolated extension BusPicture {
 
   private static func rows<Row>(
     _ rows: [Row], _ members: (Row) -> [(name: String, value: JSONValue)]
-  ) -> JSONValue {
-    .object([
-      ("rows", .array(rows.prefix(rowsMax).map { .object(members($0)) })),
-      ("omitted", .integer(max(0, rows.count - rowsMax))),
-    ])
+  ) -> [UInt8] {
+    var output = Array("{\"rows\":[".utf8)
+    var count = 0
+    for row in rows.prefix(rowsMax) {
+      let json = JSONValue.object(members(row)).compactBytes
+      guard output.count + json.count <= rowBytesMax else { break }
+      if count > 0 { output.append(UInt8(ascii: ",")) }
+      output += json
+      count += 1
+    }
+    return output + Array("],\"omitted\":\(rows.count - count)}".utf8)
   }
 }
 

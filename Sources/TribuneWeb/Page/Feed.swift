@@ -14,6 +14,10 @@ nonisolated package struct Feed: Sendable {
   package struct Cursor: Sendable {
     fileprivate var isGreeted = false
     fileprivate var nextVerdict: UInt64 = 0
+    /// Turns go round, so that none of these waits for as long as the others change: verdicts up to this one, and then each
+    /// section.
+    fileprivate var endVerdict: UInt64 = 0
+    fileprivate var nextSection = 0
     fileprivate var versions: [Section: UInt64] = [:]
     fileprivate var beat: UInt64 = 0
 
@@ -55,30 +59,41 @@ nonisolated package struct Feed: Sendable {
   /// closed.
   package mutating func tick() { beat += 1 }
 
-  /// What is newer than the cursor, which moves; empty if nothing is.
-  package func next(_ cursor: inout Cursor) -> [UInt8] {
-    var output: [UInt8] = []
+  /// The event behind the cursor, which moves; nil if there is none.
+  package func next(_ cursor: inout Cursor) -> [UInt8]? {
     if !cursor.isGreeted {
-      // The page forgets what it had from another connection.
-      output += Self.event("hello", Array("{}".utf8))
       cursor.isGreeted = true
-      cursor.nextVerdict = firstVerdict
+      (cursor.nextVerdict, cursor.endVerdict) = (firstVerdict, firstVerdict + UInt64(verdicts.count))
       cursor.beat = beat
+      // The page forgets what it had from another connection.
+      return Self.event("hello", Array("{}".utf8))
     }
     if cursor.nextVerdict < firstVerdict {
-      output += Self.event("missed", Array(String(firstVerdict - cursor.nextVerdict).utf8))
-      cursor.nextVerdict = firstVerdict
+      defer { cursor.nextVerdict = firstVerdict }
+      return Self.event("missed", Array(String(firstVerdict - cursor.nextVerdict).utf8))
     }
-    for verdict in verdicts[Int(cursor.nextVerdict - firstVerdict)...] { output += verdict }
-    cursor.nextVerdict = firstVerdict + UInt64(verdicts.count)
-    for section in Section.allCases {
+    if let event = nextVerdict(&cursor) ?? nextSection(&cursor) { return event }
+    (cursor.endVerdict, cursor.nextSection) = (firstVerdict + UInt64(verdicts.count), 0)
+    if let event = nextVerdict(&cursor) ?? nextSection(&cursor) { return event }
+    defer { cursor.beat = beat }
+    return cursor.beat != beat ? Array(":\n\n".utf8) : nil
+  }
+
+  private func nextVerdict(_ cursor: inout Cursor) -> [UInt8]? {
+    guard cursor.nextVerdict < cursor.endVerdict else { return nil }
+    defer { cursor.nextVerdict += 1 }
+    return verdicts[Int(cursor.nextVerdict - firstVerdict)]
+  }
+
+  private func nextSection(_ cursor: inout Cursor) -> [UInt8]? {
+    while cursor.nextSection < Section.allCases.count {
+      let section = Section.allCases[cursor.nextSection]
+      cursor.nextSection += 1
       guard let latest = sections[section], cursor.versions[section] != latest.version else { continue }
-      output += latest.event
       cursor.versions[section] = latest.version
+      return latest.event
     }
-    if output.isEmpty, cursor.beat != beat { output += Array(":\n\n".utf8) }
-    cursor.beat = beat
-    return output
+    return nil
   }
 
   /// - Parameter json: without a line feed.
