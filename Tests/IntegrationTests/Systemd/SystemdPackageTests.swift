@@ -54,7 +54,9 @@ struct SystemdPackageTests {
     #expect(try state(of: "tribuned.socket") == ["active", "enabled"])
     #expect(try state(of: "tribuned.service") == ["active", "enabled"])
     #expect(try state(of: "tribune-logind.service") == ["active", "enabled"])
-    #expect(try state(of: "tribune-delegates.service") == ["inactive", "disabled"])
+    for unit in ["tribune-delegates.service", "tribune-web.socket", "tribune-web.service"] {
+      #expect(try state(of: unit) == ["inactive", "disabled"])
+    }
 
     #expect(try machine.does("tribunectl", "status").contains("unix:/run/tribune/bus"))
     #expect(try machine.property("ActiveState") == "active")
@@ -138,6 +140,26 @@ struct SystemdPackageTests {
     withExtendedLifetime((delegate, hold)) {}
   }
 
+  @Test("the page, once it is enabled, sees all of the bus, and goes on over an upgrade")
+  func page() throws {
+    func health() throws -> String {
+      let script =
+        "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9790/healthz').read().decode())"
+      return try machine.does("python3", "-c", script).trimmingCharacters(in: .newlines)
+    }
+    try install("older")
+    try machine.does("systemctl", "enable", "--now", "tribune-web.socket")
+    #expect(try health() == "ok")
+    let pid = try machine.property("MainPID", of: "tribune-web.service")
+    #expect(try machine.does("stat", "--format=%U", "/proc/\(pid)") == "tribune-web")
+    #expect(try !machine.does("journalctl", "-u", "tribune-web").contains("does not let"))
+
+    try install("newer")
+    #expect(try state(of: "tribune-web.socket") == ["active", "enabled"])
+    #expect(try machine.property("MainPID", of: "tribune-web.service") != pid)
+    #expect(try health() == "ok")
+  }
+
   @Test("leaves stopped and disabled units, and a changed configuration, as they are")
   func choices() throws {
     try install("older")
@@ -181,6 +203,7 @@ struct SystemdPackageTests {
   // MARK: The policy
 
   private static let policies = "/etc/tribune/policy.d"
+  private static let installedPolicies: [Substring] = ["50-default.policy", "60-web.policy"]
 
   /// Makes `/root/first.deb`, a package as of a version without a policy.
   private func makePackageWithoutPolicy() throws {
@@ -209,13 +232,13 @@ struct SystemdPackageTests {
   @Test("installs a policy that allows other users little")
   func policyOfInstallation() throws {
     try install("older")
-    #expect(try policies() == ["50-default.policy"])
+    #expect(try policies() == Self.installedPolicies)
     #expect(try postOfNobody() == 1)
     try machine.does("tribunectl", "post", "package.didMove")
     // What the administrator has deleted stays so.
     try machine.does("rm", "\(Self.policies)/50-default.policy")
     try install("newer")
-    #expect(try policies() == [])
+    #expect(try policies() == ["60-web.policy"])
   }
 
   @Test("allows what was allowed, once, when a version without a policy is upgraded")
@@ -228,14 +251,14 @@ struct SystemdPackageTests {
     let upgrade = try machine.run("dpkg", "--install", "/root/older.deb")
     #expect(upgrade.status == 0)
     #expect(upgrade.errors.contains("every user may still do everything on the bus"), "\(upgrade.errors)")
-    #expect(try policies() == ["50-default.policy", "open.policy"])
+    #expect(try policies() == Self.installedPolicies + ["open.policy"])
     #expect(try postOfNobody() == 0)
     #expect(
       try machine.does("journalctl", "-u", "tribuned").contains("every user may do everything on this bus"))
 
     try machine.does("rm", "\(Self.policies)/open.policy")
     try install("newer")
-    #expect(try policies() == ["50-default.policy"])
+    #expect(try policies() == Self.installedPolicies)
     #expect(try postOfNobody() == 1)
   }
 
@@ -246,7 +269,7 @@ struct SystemdPackageTests {
     try machine.does("mkdir", Self.policies)
     try machine.write("allow post a.** user:nobody\n", to: "\(Self.policies)/10-own.policy")
     try install("older")
-    #expect(try policies() == ["10-own.policy", "50-default.policy"])
+    #expect(try policies() == ["10-own.policy"] + Self.installedPolicies)
     #expect(try postOfNobody() == 1)
   }
 
@@ -257,11 +280,11 @@ struct SystemdPackageTests {
     // Its configuration stays, and the next installation goes on with what it allowed.
     try machine.does("dpkg", "--remove", "tribune")
     try install("older")
-    #expect(try policies() == ["50-default.policy", "open.policy"])
+    #expect(try policies() == Self.installedPolicies + ["open.policy"])
     try machine.does("dpkg", "--purge", "tribune")
     #expect(try machine.run("stat", "/etc/tribune").status != 0)
     try install("older")
-    #expect(try policies() == ["50-default.policy"])
+    #expect(try policies() == Self.installedPolicies)
   }
 
   // MARK: Removing
@@ -277,7 +300,8 @@ struct SystemdPackageTests {
     let before = try files()
     #expect(before.contains("/root/older.deb"))
     try install("older")
-    try machine.does("systemctl", "enable", "--now", "tribune-delegates.service")
+    try machine.does("systemctl", "enable", "--now", "tribune-delegates.service", "tribune-web.socket")
+    try machine.does("systemctl", "start", "tribune-web.service")
     try machine.does("systemctl", "--global", "enable", "tribuned.socket")
     let inside = try machine.staying("--reconnect=0", "observe", "package.*")
     let outside = try RawClient.greeted(machine)
@@ -288,7 +312,7 @@ struct SystemdPackageTests {
     #expect(try inside.errors.rest().contains("the bus is stopping"))
     for unit in [
       "tribuned.socket", "tribuned.service", "tribuned-keeper.socket", "tribuned-keeper.service",
-      "tribune-delegates.service",
+      "tribune-delegates.service", "tribune-web.socket", "tribune-web.service",
     ] {
       #expect(try machine.property("LoadState", of: unit) == "not-found")
       #expect(try machine.property("ActiveState", of: unit) == "inactive")
