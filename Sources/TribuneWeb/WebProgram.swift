@@ -123,12 +123,9 @@ package final class WebProgram {
     case .success(.metrics(let format)):
       var own = follower.own
       own.pages = listeners.reduce(0) { $0 + $1.streamCount }
-      let seconds = Int(SystemClock.wallMicroseconds / 1_000_000)
       return .response(
         HTTPResponse(
-          type: format.contentType,
-          BusMetrics.text(
-            of: follower.picture, own, at: seconds, namesMax: settings.metricNamesMax, format)))
+          type: format.contentType, BusMetrics.text(of: follower.picture, follower.counters, own, format)))
     }
   }
 

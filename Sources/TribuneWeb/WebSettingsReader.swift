@@ -75,7 +75,7 @@ nonisolated package struct WebSettingsReader {
         settings.connectionsMax = try Self.count(value, 8...4096, WebSettings().connectionsMax)
       case "PagesMax": settings.pagesMax = try Self.count(value, 1...1024, WebSettings().pagesMax)
       case "MetricNamesMax":
-        settings.metricNamesMax = try Self.count(value, 0...10_000, WebSettings().metricNamesMax)
+        settings.metricNamesMax = try Self.count(value, 0...1_000, WebSettings().metricNamesMax)
       default: report(.mistake, file, line, "there is no \(key.escaped)= in [Web]; it is ignored")
       }
     } catch {

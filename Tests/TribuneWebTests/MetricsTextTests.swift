@@ -25,7 +25,7 @@ struct MetricsTextTests {
   @Test("Whatever is in a label, it stays one line and one value")
   func labels() {
     let text = text(.classic) {
-      $0.gauge("a", "A.", [([("b", "\"\\\n}é")], 0.5), ([("b", "c"), ("d", "e")], 1)])
+      $0.gauge("a", "A.", [(.init([("b", "\"\\\n}é")]), 0.5), (.init([("b", "c"), ("d", "e")]), 1)])
     }
     #expect(text.hasSuffix("a{b=\"\\\"\\\\\\n}é\"} 0.5\na{b=\"c\",d=\"e\"} 1.0\n"))
   }
@@ -34,11 +34,16 @@ struct MetricsTextTests {
   func histogram() {
     var histogram = LatencyHistogram()
     for seconds in [0.0002, 0.003, 0.003, 100] { histogram.add(seconds) }
-    let text = text(.openMetrics) { $0.histogram("a_seconds", unit: "seconds", "A.", [([], histogram)]) }
+    let text = text(.openMetrics) {
+      $0.histogram(
+        "a_seconds", unit: "seconds", "A.", bounds: LatencyHistogram.boundsSeconds,
+        [(.init(), histogram.cumulative, histogram.sumSeconds)])
+    }
     for line in [
       "a_seconds_bucket{le=\"0.0001\"} 0.0", "a_seconds_bucket{le=\"0.00025\"} 1.0",
       "a_seconds_bucket{le=\"0.005\"} 3.0",
       "a_seconds_bucket{le=\"30.0\"} 3.0", "a_seconds_bucket{le=\"+Inf\"} 4.0", "a_seconds_count 4.0",
+      "a_seconds_sum 100.0062",
     ] {
       #expect(text.contains("\n\(line)\n"), "\(line)")
     }
@@ -46,7 +51,7 @@ struct MetricsTextTests {
 
   @Test("Facts that are text are an info, or a gauge that is 1")
   func info() {
-    func info(_ text: inout MetricsText) { text.info("a", "A.", [("version", "1")]) }
+    func info(_ text: inout MetricsText) { text.info("a", "A.", .init([("version", "1")])) }
     #expect(text(.openMetrics, info) == "# HELP a A.\n# TYPE a info\na_info{version=\"1\"} 1.0\n# EOF\n")
     #expect(text(.classic, info) == "# HELP a_info A.\n# TYPE a_info gauge\na_info{version=\"1\"} 1.0\n")
   }

@@ -55,6 +55,7 @@ struct WebSettingsTests {
       ),
       ("[Web]\nAllowNetwork=1", "f:2: error: AllowNetwork=: \"1\" is neither yes nor no"),
       ("[Web]\nPagesMax=0", "f:2: error: PagesMax=: \"0\" is not from 1 to 1024"),
+      ("[Web]\nMetricNamesMax=1001", "f:2: error: MetricNamesMax=: \"1001\" is not from 0 to 1000"),
       ("[Web]\nPagesMax=many", "f:2: error: PagesMax=: \"many\" is not a number"),
       ("[Web]\nPage=1", "f:2: error: there is no Page= in [Web]; it is ignored"),
       ("[Site]\nPagesMax=x", "f:1: error: there is no section [Site]; it is ignored"),

@@ -5,7 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from support import Browser, Bus, Web
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "keeper: the bus has a keeper, so that it survives its death")
 
 
 @pytest.fixture
@@ -16,10 +21,10 @@ def tmp_path() -> Iterator[Path]:
 
 
 @pytest.fixture
-def bus(tmp_path: Path) -> Iterator[Bus]:
-    bus = Bus(tmp_path)
+def bus(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bus]:
+    bus = Bus(tmp_path, has_keeper=request.node.get_closest_marker("keeper") is not None)
     yield bus
-    bus.kill()
+    bus.end()
 
 
 @pytest.fixture

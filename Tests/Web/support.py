@@ -42,27 +42,39 @@ def wait_for_line(stream, text: str) -> str:
 class Bus:
     """tribuned, which can be killed and started again at the same address."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, has_keeper: bool = False) -> None:
         self.address = f"unix:{folder}/bus"
-        self._configuration = folder / "bus-etc"
-        self._configuration.mkdir()
-        self._path = f"{folder}/bus"
-        self.process: subprocess.Popen[str] | None = None
+        configuration = folder / "bus-etc"
+        configuration.mkdir()
+        self._arguments = [f"--listen={folder}/bus", f"--config={configuration}"]
+        self._keeper: subprocess.Popen[str] | None = None
+        if has_keeper:
+            self._keeper = self._started("--keep", f"--listen={folder}/keeper")
+            self._arguments.append(f"--keeper={folder}/keeper")
         self.start()
 
+    @staticmethod
+    def _started(*arguments: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen([PROGRAMS / "tribuned", *arguments], stderr=subprocess.PIPE, text=True)
+        wait_for_line(process.stderr, "listening on")
+        return process
+
     def start(self) -> None:
-        self.process = subprocess.Popen(
-            [PROGRAMS / "tribuned", f"--listen={self._path}", f"--config={self._configuration}"],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        wait_for_line(self.process.stderr, "listening on")
+        self.process = self._started(*self._arguments)
 
     def kill(self) -> None:
-        assert self.process
-        self.process.kill()
-        self.process.wait()
-        self.process.stderr.close()
+        self._kill(self.process)
+
+    @staticmethod
+    def _kill(process: subprocess.Popen[str]) -> None:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+    def end(self) -> None:
+        self.kill()
+        if self._keeper:
+            self._kill(self._keeper)
 
     def tribunectl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Prometheus and whoever looks after the service get."""
 
+import asyncio
+import contextlib
 import json
 import re
+import signal
 import socket
 import subprocess
 import time
@@ -11,6 +14,9 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from clients import ask_awkward_delegates
 from support import DEADLINE, REPOSITORY, Bus, Events, Web, program, wait_for_line
 
 
@@ -21,6 +27,17 @@ def sample(text: str, name: str) -> float:
 def test_promtool_has_nothing_to_say(bus: Bus, web: Web) -> None:
     bus.tribunectl("ask", "host.shouldReboot")
     text = web.get("/metrics").text
+    check = subprocess.run([program("promtool"), "check", "metrics"], input=text, capture_output=True, text=True)
+    assert (check.returncode, check.stdout, check.stderr) == (0, "", "")
+
+
+def test_labels_that_are_awkward_are_read_by_prometheus(bus: Bus, start: Callable[[], Web]) -> None:
+    asyncio.run(ask_awkward_delegates(bus.address, 3))
+    web = start()
+    with contextlib.closing(Events(web)) as page:
+        page.until("connections", lambda connections: connections["rows"])
+    text = web.get("/metrics").text
+    assert text.count('tribune_participant_duration_seconds_count{role="delegate",label="') == 3
     check = subprocess.run([program("promtool"), "check", "metrics"], input=text, capture_output=True, text=True)
     assert (check.returncode, check.stdout, check.stderr) == (0, "", "")
 
@@ -114,6 +131,52 @@ def test_a_bus_that_is_away_is_said_to_be(bus: Bus, web: Web) -> None:
     assert web.get("/healthz").status == 200
     assert sample(web.get("/metrics").text, "tribune_web_bus_losses_total") == 1
     events.close()
+
+
+def posted(web: Web) -> float:
+    return sample(web.get("/metrics").text, "tribune_notifications_posted_total")
+
+
+@pytest.mark.keeper
+def test_no_counter_falls_when_the_bus_was_killed(bus: Bus, web: Web) -> None:
+    with contextlib.closing(Events(web)) as page:
+        for _ in range(5):
+            bus.tribunectl("post", "a.b")
+        before = page.until("bus", lambda now: now["posted"] == 5)
+        bus.kill()
+        bus.start()
+        after = page.until("bus", lambda now: now["connected"] and now["pid"] != before["pid"])
+        # The log did not have these five yet.
+        assert after["posted"] < 5
+        assert posted(web) == 5
+        for _ in range(6):
+            bus.tribunectl("post", "a.b")
+        page.until("bus", lambda now: now["posted"] == after["posted"] + 6)
+        assert posted(web) == max(5, after["posted"] + 6)
+
+
+def test_counters_begin_anew_with_the_bus(bus: Bus, web: Web) -> None:
+    with contextlib.closing(Events(web)) as page:
+        bus.tribunectl("post", "a.b")
+        page.until("bus", lambda now: now["posted"] == 1)
+        bus.kill()
+        page.until("bus", lambda now: not now["connected"])
+        bus.start()
+        page.until("bus", lambda now: now["connected"])
+    assert posted(web) == 0
+
+
+def test_a_bus_that_hangs_is_said_to_be_away(bus: Bus, web: Web) -> None:
+    with contextlib.closing(Events(web)) as page:
+        page.until("bus", lambda now: now["connected"])
+        bus.process.send_signal(signal.SIGSTOP)
+        assert page.until("bus", lambda now: not now["connected"])["absence"] == "it does not answer"
+        assert web.get("/healthz").status == 503
+        assert sample(web.get("/metrics").text, "tribune_up") == 0
+        bus.process.send_signal(signal.SIGCONT)
+        page.until("bus", lambda now: now["connected"])
+    assert web.get("/healthz").status == 200
+    assert sample(web.get("/metrics").text, "tribune_web_bus_losses_total") == 0
 
 
 def test_prometheus_scrapes_it(bus: Bus, web: Web, tmp_path: Path) -> None:

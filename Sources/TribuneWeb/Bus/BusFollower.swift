@@ -14,8 +14,13 @@ final class BusFollower {
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
+  /// How old lists are at most while a page is open, and else.
+  private static let listSeconds = (watched: 5, else: 30)
+  /// A bus that does not say its status for so long hangs.
+  private static let silenceMax = Duration.seconds(10)
 
   private(set) var picture = BusPicture()
+  private(set) var counters = BusCounters()
   private(set) var feed = Feed()
   private(set) var own = BusMetrics.Own()
   private let settings: WebSettings
@@ -24,7 +29,9 @@ final class BusFollower {
   private var history = History()
   private var peers = PeerDirectory()
   private var bus: Connection?
-  private var listedAt = 0
+  private var secondsSinceList = 0
+  private var statusRequest: ContinuousClock.Instant?
+  private lazy var polling = Refresh { [weak self] in await self?.poll() ?? true }
   private lazy var listing = Refresh { [weak self] in await self?.list() ?? true }
 
   /// - Parameters:
@@ -72,8 +79,8 @@ final class BusFollower {
     }
     let status = try await bus.status()
     self.bus = bus
-    picture.absence = nil
     picture.gaps = gaps
+    counters.note(connection: bus.id, isNew: true)
     note(status)
     ServiceLog.info("connected to the bus")
     for gap in gaps { ServiceLog.warning(gap) }
@@ -82,7 +89,6 @@ final class BusFollower {
     if let traffic { Task.detached { [settings] in await self.read(traffic, settings) } }
     if let changes { Task { await read(changes, as: bus) } }
     if let arrivals { Task { await read(arrivals, as: bus) } }
-    await listing.finish()
   }
 
   /// Nil if the policy of the bus refuses it, which is noted.
@@ -100,8 +106,9 @@ final class BusFollower {
   private func lose(_ error: TribuneError?) {
     let reason = error?.message ?? "the connection has ended"
     if picture.absence != reason { ServiceLog.warning("not connected to the bus: \(reason)") }
-    if picture.isConnected { own.busLosses += 1 }
+    if bus != nil { own.busLosses += 1 }
     bus = nil
+    statusRequest = nil
     history.interrupt()
     picture.lose(reason)
     publish()
@@ -160,35 +167,61 @@ final class BusFollower {
 
   // MARK: What the bus is asked
 
-  /// Looks at the counters each second, and at the lists when they may have changed.
+  /// Looks at the counters each second, and at the lists when they are old.
   private func keepTime() async {
+    var beat = 0
     while true {
       await rest(for: .seconds(1))
-      let now = Self.seconds
-      if now % Self.beatSeconds == 0 {
+      beat = (beat + 1) % Self.beatSeconds
+      if beat == 0 {
         feed.tick()
         changed()
       }
-      guard let bus else { continue }
-      do throws(TribuneError) {
-        let status = try await bus.status()
-        guard bus === self.bus else { continue }
-        note(status)
-        if isWatched() { try await listQueries(bus, status) }
-      } catch {
-        // The end of the connection, which `run` sees as well.
-        continue
+      guard bus != nil else { continue }
+      if let statusRequest, statusRequest.duration(to: .now) > Self.silenceMax { noteSilence() }
+      polling.request()
+      secondsSinceList += 1
+      if secondsSinceList >= (isWatched() ? Self.listSeconds.watched : Self.listSeconds.else) {
+        listing.request()
       }
-      if now - listedAt >= (isWatched() ? 5 : 30) { listing.request() }
     }
   }
 
+  private func noteSilence() {
+    guard picture.isConnected else { return }
+    picture.absence = "it does not answer"
+    ServiceLog.warning("the bus does not answer")
+    publishBus()
+  }
+
+  private func poll() async -> Bool {
+    guard let bus else { return true }
+    let began = ContinuousClock.now
+    statusRequest = began
+    do throws(TribuneError) {
+      let status = try await bus.status()
+      guard bus === self.bus else { return true }
+      statusRequest = nil
+      note(status)
+      if isWatched() { try await listQueries(bus, status) }
+    } catch {
+      // The end of the connection, which `run` sees as well.
+      return true
+    }
+    await leaveTime(since: began)
+    return true
+  }
+
+  /// A bus with many connections or queries is busy with their list for a while: it gets nine times as long for all else.
+  private func leaveTime(since began: ContinuousClock.Instant) async {
+    await rest(for: began.duration(to: .now) * 9)
+  }
+
   private func note(_ status: BusStatus) {
+    picture.absence = nil
     picture.status = status
-    var counters = History.Counters()
-    (counters.posted, counters.delivered, counters.lost) = (status.posted, status.delivered, status.lost)
-    (counters.asked, counters.vetoed) = (status.asked, status.vetoed)
-    history.note(counters, at: Self.seconds)
+    counters.note(status, at: SystemClock.wallMicroseconds)
+    history.note(History.Counters(status), at: Self.seconds)
     if feed.set(.history, history.json(at: Self.seconds).compactBytes) { changed() }
     publishBus()
   }
@@ -227,16 +260,18 @@ final class BusFollower {
       let users = try await Self.known { () async throws(TribuneError) in try await bus.userStatistics() }
       guard bus === self.bus else { return true }
       (picture.connections, picture.delegates, picture.holds) = (connections, delegates, holds)
-      (picture.names, picture.participants, picture.users) = (names, participants, users)
+      counters.note(names: names, participants: participants, users: users, max: settings.metricNamesMax)
     } catch {
       // The end of the connection, which `run` sees as well.
       return true
     }
-    listedAt = Self.seconds
-    for connection in picture.connections { peers.add(Who(connection)) }
+    secondsSinceList = 0
+    for connection in picture.connections {
+      peers.add(Who(connection))
+      counters.note(connection: connection.id, isNew: false)
+    }
     publish()
-    // A bus with many connections is busy with their list for a while: it gets nine times as long for all else.
-    await rest(for: began.duration(to: .now) * 9)
+    await leaveTime(since: began)
     return true
   }
 

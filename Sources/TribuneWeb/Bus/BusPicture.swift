@@ -11,9 +11,6 @@ nonisolated package struct BusPicture: Sendable {
   package var delegates: [DelegateInfo] = []
   package var holds: [HoldInfo] = []
   package var queries: [QueryInfo] = []
-  package var names: [NameStatistics] = []
-  package var participants: [ParticipantStatistics] = []
-  package var users: [UserStatistics] = []
   /// What is not allowed, for the operator.
   package var gaps: [String] = []
 

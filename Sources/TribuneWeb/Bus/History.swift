@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Tribune
 package import TribuneJSON
 
 /// Rates and latencies of the last hour, in intervals of ten seconds.
@@ -13,6 +14,11 @@ nonisolated package struct History: Sendable {
     package var vetoed = 0
 
     package init() {}
+
+    init(_ status: BusStatus) {
+      (posted, delivered, lost) = (status.posted, status.delivered, status.lost)
+      (asked, vetoed) = (status.asked, status.vetoed)
+    }
 
     /// What has come since `earlier`; nil if the counters began anew meanwhile.
     func since(_ earlier: Counters) -> Counters? {

@@ -1,136 +1,141 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tribune
+package import Tribune
+import TribuneWire
 
-/// What the bus counts by name, by participant, and by user and unit. The busiest have time series of their own, and the others
-/// one together, so that nobody who uses the bus can make many.
+// What the bus counts by name, by participant, and by user and unit: the columns of each list, and their names as metrics.
+
+nonisolated extension CounterRow {
+  package init(_ name: NameStatistics) {
+    self.init(
+      labels: name.name.map { [$0] } ?? [],
+      counts: [name.asked - name.vetoed, name.vetoed, name.overridden, name.cancelled]
+        + Self.counts(name.outcomes) + Self.counts(name.durations))
+  }
+
+  package init(_ participant: ParticipantStatistics) {
+    self.init(
+      labels: participant.uid.map { uid in
+        [participant.role.rawValue, participant.label, participant.unit, "\(uid)"]
+      } ?? [],
+      counts: Self.counts(participant.outcomes) + Self.counts(participant.durations))
+  }
+
+  package init(_ user: UserStatistics) {
+    self.init(
+      labels: user.uid.map { ["\($0)", user.unit] } ?? [], connections: user.connections,
+      counts: [
+        user.posted, user.postedBytes, user.delivered, user.lost, user.asked, user.denied, user.refused,
+      ])
+  }
+
+  fileprivate static let outcomes = [
+    "approved", "vetoed", "abstained", "timed_out", "gone", "failed", "held", "answered",
+  ]
+
+  private static func counts(_ counts: Tribune.OutcomeCounts) -> [Int] {
+    [
+      counts.approved, counts.vetoed, counts.abstained, counts.timedOut, counts.gone, counts.failed,
+      counts.held, counts.answered,
+    ]
+  }
+
+  /// The fine intervals of the bus, in few.
+  fileprivate static let boundsSeconds = [
+    0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30,
+  ]
+
+  /// How many took no longer than each bound, how many there are, and the microseconds of all.
+  private static func counts(_ durations: DurationHistogram) -> [Int] {
+    var counts: [Int] = []
+    var count = 0
+    var rest = durations.buckets[...]
+    for bound in boundsSeconds {
+      while let next = rest.first, next.upperBound <= .seconds(bound) {
+        count += next.count
+        rest.removeFirst()
+      }
+      counts.append(count)
+    }
+    return counts + [durations.count, Int(durations.sum.wholeMicroseconds)]
+  }
+}
+
 nonisolated extension BusMetrics {
+  private typealias Samples = [(labels: MetricsText.Labels, value: Double)]
+
   /// What stands for all others: no name, and no number of a user.
   private static let others = "(other)"
 
-  /// The first so many, and all others together.
-  private static func busiest<Entry>(
-    _ entries: [Entry], _ countMax: Int, isOthers: (Entry) -> Bool, add: (inout Entry, Entry) -> Void
-  ) -> (own: ArraySlice<Entry>, others: Entry?) {
-    let own = entries.filter { !isOthers($0) }
-    let rest = own.dropFirst(countMax) + entries.filter(isOthers)
-    guard var sum = rest.first else { return (own[...], nil) }
-    for entry in rest.dropFirst() { add(&sum, entry) }
-    return (own.prefix(countMax), sum)
-  }
-
-  static func names(_ names: [NameStatistics], _ countMax: Int, _ text: inout MetricsText) {
-    let (own, others) = busiest(names, countMax, isOthers: { $0.name == nil }, add: { $0.add($1) })
-    let all =
-      own.map { (labels: [(name: "name", value: $0.name ?? "")], counts: $0) }
-      + (others.map { [(labels: [(name: "name", value: Self.others)], counts: $0)] } ?? [])
+  static func names(_ rows: BusiestRows, _ text: inout MetricsText) {
+    let all = labelled(rows, ["name"], others: [others])
     text.counter(
       "tribune_query_verdicts", "Verdicts, without dry runs.",
-      all.flatMap { labels, counts in
-        [
-          (labels + [("verdict", "allowed")], Double(counts.asked - counts.vetoed)),
-          (labels + [("verdict", "vetoed")], Double(counts.vetoed)),
-        ]
-      })
+      samples(all, from: 0, by: "verdict", ["allowed", "vetoed"]))
     text.counter(
-      "tribune_query_overrides", "Verdicts that would have been vetoes without an override.",
-      all.map { ($0.labels, Double($0.counts.overridden)) })
-    text.counter(
-      "tribune_query_cancellations", "Queries that ended without a verdict.",
-      all.map { ($0.labels, Double($0.counts.cancelled)) })
+      "tribune_query_overrides", "Verdicts that would have been vetoes without an override.", samples(all, 2))
+    text.counter("tribune_query_cancellations", "Queries that ended without a verdict.", samples(all, 3))
     text.counter(
       "tribune_query_outcomes", "Outcomes of holds and delegates.",
-      all.flatMap { outcomes($0.counts.outcomes, $0.labels) })
-    text.histogram(
-      "tribune_query_duration_seconds", unit: "seconds", "Time from question to verdict.",
-      all.map { ($0.labels, $0.counts.durations) })
+      samples(all, from: 4, by: "outcome", CounterRow.outcomes))
+    durations("tribune_query_duration_seconds", "Time from question to verdict.", all, from: 12, &text)
   }
 
-  static func participants(
-    _ participants: [ParticipantStatistics], _ countMax: Int, _ text: inout MetricsText
-  ) {
-    let (own, others) = busiest(participants, countMax, isOthers: { $0.uid == nil }, add: { $0.add($1) })
-    func labels(_ one: ParticipantStatistics, _ uid: String) -> MetricsText.Labels {
-      [("role", one.role.rawValue), ("label", one.label), ("unit", one.unit), ("uid", uid)]
-    }
-    let together: MetricsText.Labels = [("role", ""), ("label", ""), ("unit", ""), ("uid", Self.others)]
-    let all =
-      own.map { (labels: labels($0, $0.uid.map { "\($0)" } ?? ""), counts: $0) }
-      + (others.map { [(labels: together, counts: $0)] } ?? [])
+  static func participants(_ rows: BusiestRows, _ text: inout MetricsText) {
+    let all = labelled(rows, ["role", "label", "unit", "uid"], others: ["", "", "", others])
     text.counter(
       "tribune_participant_outcomes", "Outcomes of delegates and awaited observers.",
-      all.flatMap { outcomes($0.counts.outcomes, $0.labels) })
-    text.histogram(
-      "tribune_participant_duration_seconds", unit: "seconds",
-      "Time from the question, or the notification, to the outcome.",
-      all.map { ($0.labels, $0.counts.durations) })
+      samples(all, from: 0, by: "outcome", CounterRow.outcomes))
+    durations(
+      "tribune_participant_duration_seconds", "Time from the question, or the notification, to the outcome.",
+      all, from: 8, &text)
   }
 
-  static func users(_ users: [UserStatistics], _ countMax: Int, _ text: inout MetricsText) {
-    let (own, others) = busiest(users, countMax, isOthers: { $0.uid == nil }, add: { $0.add($1) })
-    let all: [(labels: MetricsText.Labels, counts: UserStatistics)] =
-      own.map { ([("uid", $0.uid.map { "\($0)" } ?? ""), ("unit", $0.unit)], $0) }
-      + (others.map { [([("uid", Self.others), ("unit", "")], $0)] } ?? [])
-    func samples(_ count: (UserStatistics) -> Int) -> [(labels: MetricsText.Labels, value: Double)] {
-      all.map { ($0.labels, Double(count($0.counts))) }
-    }
-    text.gauge("tribune_user_connections", "Connections of a user in a unit.", samples { $0.connections })
-    text.counter(
-      "tribune_user_notifications_posted", "Notifications that they posted.", samples { $0.posted })
+  static func users(_ rows: BusiestRows, _ text: inout MetricsText) {
+    let all = labelled(rows, ["uid", "unit"], others: [others, ""])
+    text.gauge(
+      "tribune_user_connections", "Connections of a user in a unit.",
+      all.map { ($0.labels, Double($0.row.connections)) })
+    text.counter("tribune_user_notifications_posted", "Notifications that they posted.", samples(all, 0))
     text.counter(
       "tribune_user_posted_bytes", unit: "bytes", "Bytes of the notifications that they posted.",
-      samples { $0.postedBytes })
-    text.counter("tribune_user_notifications_delivered", "Copies queued for them.", samples { $0.delivered })
-    text.counter("tribune_user_notifications_lost", "Copies that they lost.", samples { $0.lost })
-    text.counter("tribune_user_queries_asked", "Queries that they asked.", samples { $0.asked })
-    text.counter("tribune_user_requests_denied", "Frames that the policy refused.", samples { $0.denied })
+      samples(all, 1))
+    text.counter("tribune_user_notifications_delivered", "Copies queued for them.", samples(all, 2))
+    text.counter("tribune_user_notifications_lost", "Copies that they lost.", samples(all, 3))
+    text.counter("tribune_user_queries_asked", "Queries that they asked.", samples(all, 4))
+    text.counter("tribune_user_requests_denied", "Frames that the policy refused.", samples(all, 5))
     text.counter(
-      "tribune_user_requests_refused", "Frames that were refused for another reason.", samples { $0.refused })
+      "tribune_user_requests_refused", "Frames that were refused for another reason.", samples(all, 6))
   }
 
-  private static func outcomes(
-    _ counts: OutcomeCounts, _ labels: MetricsText.Labels
-  ) -> [(labels: MetricsText.Labels, value: Double)] {
-    [
-      ("approved", counts.approved), ("vetoed", counts.vetoed), ("abstained", counts.abstained),
-      ("timed_out", counts.timedOut), ("gone", counts.gone), ("failed", counts.failed), ("held", counts.held),
-      ("answered", counts.answered),
-    ].map { (labels + [("outcome", $0.0)], Double($0.1)) }
-  }
-}
+  private typealias Labelled = [(labels: MetricsText.Labels, row: CounterRow)]
 
-nonisolated extension OutcomeCounts {
-  fileprivate mutating func add(_ other: OutcomeCounts) {
-    for path in [\.approved, \.vetoed, \.abstained, \.timedOut, \.gone, \.failed, \.held, \.answered]
-      as [WritableKeyPath<OutcomeCounts, Int>]
-    {
-      self[keyPath: path] += other[keyPath: path]
+  private static func labelled(_ rows: BusiestRows, _ names: [String], others: [String]) -> Labelled {
+    (rows.own + [rows.others].compactMap(\.self)).map { row in
+      (MetricsText.Labels(zip(names, row.isOthers ? others : row.labels)), row)
     }
   }
-}
 
-nonisolated extension NameStatistics {
-  fileprivate mutating func add(_ other: NameStatistics) {
-    (asked, vetoed) = (asked + other.asked, vetoed + other.vetoed)
-    (overridden, cancelled) = (overridden + other.overridden, cancelled + other.cancelled)
-    outcomes.add(other.outcomes)
-    durations.add(other.durations)
+  private static func samples(_ all: Labelled, _ column: Int) -> Samples {
+    all.map { ($0.labels, Double($0.row.counts[column])) }
   }
-}
 
-nonisolated extension ParticipantStatistics {
-  fileprivate mutating func add(_ other: ParticipantStatistics) {
-    outcomes.add(other.outcomes)
-    durations.add(other.durations)
-  }
-}
-
-nonisolated extension UserStatistics {
-  fileprivate mutating func add(_ other: UserStatistics) {
-    for path in [\.connections, \.posted, \.postedBytes, \.delivered, \.lost, \.asked, \.denied, \.refused]
-      as [WritableKeyPath<UserStatistics, Int>]
-    {
-      self[keyPath: path] += other[keyPath: path]
+  /// Neighbouring columns, which a label tells apart.
+  private static func samples(
+    _ all: Labelled, from column: Int, by label: String, _ values: [String]
+  ) -> Samples {
+    all.flatMap { labels, row in
+      zip(values, row.counts[column...]).map { (labels.adding(label, $0), Double($1)) }
     }
+  }
+
+  private static func durations(
+    _ name: String, _ help: String, _ all: Labelled, from column: Int, _ text: inout MetricsText
+  ) {
+    text.histogram(
+      name, unit: "seconds", help, bounds: CounterRow.boundsSeconds,
+      all.map { labels, row in
+        (labels, Array(row.counts[column...].dropLast()), Double(row.counts.last ?? 0) / 1e6)
+      })
   }
 }

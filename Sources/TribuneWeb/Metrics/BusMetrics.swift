@@ -16,18 +16,19 @@ nonisolated package enum BusMetrics {
     package init() {}
   }
 
-  /// - Parameter namesMax: names with time series of their own; likewise participants, and users in their units.
   package static func text(
-    of picture: BusPicture, _ own: Own, at seconds: Int, namesMax: Int, _ format: MetricsText.Format
+    of picture: BusPicture, _ counters: BusCounters, _ own: Own, _ format: MetricsText.Format
   ) -> [UInt8] {
     var text = MetricsText(format)
-    text.gauge("tribune_up", "Whether tribune-web is connected to the bus.", picture.isConnected ? 1 : 0)
-    if let status = picture.status {
-      bus(status, at: seconds, &text)
+    text.gauge(
+      "tribune_up", "Whether tribune-web is connected to the bus, and the bus answers.",
+      picture.isConnected ? 1 : 0)
+    if picture.isConnected, let status = counters.status {
+      bus(status, startSeconds: counters.startSeconds, &text)
       connections(picture.connections, &text)
-      names(picture.names, namesMax, &text)
-      participants(picture.participants, namesMax, &text)
-      users(picture.users, namesMax, &text)
+      names(counters.names, &text)
+      participants(counters.participants, &text)
+      users(counters.users, &text)
     }
     text.gauge("tribune_web_pages", "Open pages.", own.pages)
     text.counter("tribune_web_verdicts", "Verdicts that tribune-web has seen.", own.verdictsSeen)
@@ -37,16 +38,16 @@ nonisolated package enum BusMetrics {
     text.counter("tribune_web_bus_losses", "How often the connection to the bus was lost.", own.busLosses)
     text.histogram(
       "tribune_web_verdict_duration_seconds", unit: "seconds",
-      "Time from question to verdict, of the verdicts seen.",
-      [([], own.latencies)])
+      "Time from question to verdict, of the verdicts seen.", bounds: LatencyHistogram.boundsSeconds,
+      [(MetricsText.Labels(), own.latencies.cumulative, own.latencies.sumSeconds)])
     return text.finish()
   }
 
-  private static func bus(_ status: BusStatus, at seconds: Int, _ text: inout MetricsText) {
-    text.info("tribune_bus", "The version of the bus.", [("version", status.software)])
+  private static func bus(_ status: BusStatus, startSeconds: Int, _ text: inout MetricsText) {
+    text.info("tribune_bus", "The version of the bus.", MetricsText.Labels([("version", status.software)]))
     text.gauge(
       "tribune_bus_start_time_seconds", unit: "seconds", "When the bus started, in seconds since 1970.",
-      seconds - Int(status.uptime.components.seconds))
+      startSeconds)
     text.gauge("tribune_connections", "Connections.", status.connections)
     text.gauge("tribune_observations", "Registered observations.", status.observations)
     text.gauge("tribune_delegates", "Attached delegates.", status.delegates)
@@ -69,7 +70,7 @@ nonisolated package enum BusMetrics {
     text.counter("tribune_loop_iterations", "Iterations of the event loop.", status.iterations)
     text.counter(
       "tribune_busy_seconds", unit: "seconds", "Processor time of the thread of the bus.",
-      [([], status.busy / .seconds(1))])
+      status.busy / .seconds(1))
     text.gauge(
       "tribune_loop_longest_seconds", unit: "seconds", "The longest iteration in the last minute.",
       status.longestIteration / .seconds(1))
@@ -79,14 +80,15 @@ nonisolated package enum BusMetrics {
   }
 
   private static func connections(_ connections: [ConnectionInfo], _ text: inout MetricsText) {
-    func count(_ isSo: (ConnectionInfo) -> Bool) -> Double { Double(connections.count(where: isSo)) }
+    let states: [(name: String, isSo: (ConnectionInfo) -> Bool)] = [
+      ("paused", \.isPaused), ("lossy", \.isLossy), ("suspended", \.isSuspended),
+      ("not_surviving", { !$0.isSurviving }),
+    ]
     text.gauge(
       "tribune_connections_limited", "Connections in a state in which something waits or is lost.",
-      [
-        ([("state", "paused")], count { $0.isPaused }), ([("state", "lossy")], count { $0.isLossy }),
-        ([("state", "suspended")], count { $0.isSuspended }),
-        ([("state", "not_surviving")], count { !$0.isSurviving }),
-      ])
+      states.map { state in
+        (MetricsText.Labels([("state", state.name)]), Double(connections.count(where: state.isSo)))
+      })
     text.gauge(
       "tribune_queued_bytes", unit: "bytes", "Bytes that wait for connections to read them.",
       connections.reduce(0) { $0 + $1.queuedBytes })

@@ -23,6 +23,15 @@ nonisolated package struct LatencyHistogram: Equatable, Sendable {
     maxSeconds = max(maxSeconds, seconds)
   }
 
+  /// How many do not exceed each bound, and how many there are.
+  package var cumulative: [Int] {
+    var sum = 0
+    return counts.map { count in
+      sum += count
+      return sum
+    }
+  }
+
   /// A time that this share of them does not exceed, to the accuracy of the intervals; nil if there are none.
   package func quantile(_ share: Double) -> Double? {
     guard count > 0 else { return nil }

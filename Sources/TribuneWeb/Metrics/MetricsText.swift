@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Tribune
-
 /// Metrics as Prometheus reads them: in OpenMetrics 1.0.0, or in its older text format.
 nonisolated package struct MetricsText {
   package enum Format: Equatable, Sendable {
@@ -19,8 +17,6 @@ nonisolated package struct MetricsText {
       }
     }
   }
-
-  package typealias Labels = [(name: String, value: String)]
 
   private let format: Format
   private var output: [UInt8] = []
@@ -43,8 +39,12 @@ nonisolated package struct MetricsText {
     for (labels, value) in samples { sample("\(name)_total", labels, value) }
   }
 
+  package mutating func counter(_ name: String, unit: String? = nil, _ help: String, _ value: Double) {
+    counter(name, unit: unit, help, [(Labels(), value)])
+  }
+
   package mutating func counter(_ name: String, unit: String? = nil, _ help: String, _ value: Int) {
-    counter(name, unit: unit, help, [([], Double(value))])
+    counter(name, unit: unit, help, Double(value))
   }
 
   package mutating func gauge(
@@ -55,7 +55,7 @@ nonisolated package struct MetricsText {
   }
 
   package mutating func gauge(_ name: String, unit: String? = nil, _ help: String, _ value: Double) {
-    gauge(name, unit: unit, help, [([], value)])
+    gauge(name, unit: unit, help, [(Labels(), value)])
   }
 
   package mutating func gauge(_ name: String, unit: String? = nil, _ help: String, _ value: Int) {
@@ -74,46 +74,21 @@ nonisolated package struct MetricsText {
     sample("\(name)_info", labels, 1)
   }
 
+  /// - Parameter samples: with how many there are up to each bound, and in all, and what these are together.
   package mutating func histogram(
-    _ name: String, unit: String, _ help: String, _ samples: [(labels: Labels, value: LatencyHistogram)]
+    _ name: String, unit: String, _ help: String, bounds: [Double],
+    _ samples: [(labels: Labels, counts: [Int], sum: Double)]
   ) {
     head(name, "histogram", unit, help)
-    for (labels, histogram) in samples {
-      var count = 0
-      for (index, bound) in LatencyHistogram.boundsSeconds.enumerated() {
-        count += histogram.counts[index]
-        sample("\(name)_bucket", labels, Double(count), and: ("le", Self.text(bound)))
+    let ends = bounds.map { Self.text($0) } + ["+Inf"]
+    for (labels, counts, sum) in samples {
+      for (end, count) in zip(ends, counts) {
+        sample("\(name)_bucket", labels.adding("le", end), Double(count))
       }
-      sample("\(name)_bucket", labels, Double(histogram.count), and: ("le", "+Inf"))
-      sample("\(name)_count", labels, Double(histogram.count))
-      sample("\(name)_sum", labels, histogram.sumSeconds)
+      sample("\(name)_count", labels, Double(counts.last ?? 0))
+      sample("\(name)_sum", labels, sum)
     }
   }
-
-  /// The fine intervals of the bus, in few.
-  package mutating func histogram(
-    _ name: String, unit: String, _ help: String, _ samples: [(labels: Labels, value: DurationHistogram)]
-  ) {
-    head(name, "histogram", unit, help)
-    for (labels, histogram) in samples {
-      var count = 0
-      var rest = histogram.buckets[...]
-      for bound in Self.boundsSeconds {
-        while let next = rest.first, next.upperBound <= .seconds(bound) {
-          count += next.count
-          rest.removeFirst()
-        }
-        sample("\(name)_bucket", labels, Double(count), and: ("le", Self.text(bound)))
-      }
-      sample("\(name)_bucket", labels, Double(histogram.count), and: ("le", "+Inf"))
-      sample("\(name)_count", labels, Double(histogram.count))
-      sample("\(name)_sum", labels, histogram.sum / .seconds(1))
-    }
-  }
-
-  private static let boundsSeconds = [
-    0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30,
-  ]
 
   // MARK: Lines
 
@@ -123,15 +98,9 @@ nonisolated package struct MetricsText {
     if let unit, format == .openMetrics { output += "# UNIT \(name) \(unit)\n".utf8 }
   }
 
-  private mutating func sample(
-    _ name: String, _ labels: Labels, _ value: Double, and more: (String, String)? = nil
-  ) {
+  private mutating func sample(_ name: String, _ labels: Labels, _ value: Double) {
     output += name.utf8
-    let all = labels + (more.map { [(name: $0.0, value: $0.1)] } ?? [])
-    if !all.isEmpty {
-      let text = all.map { "\($0)=\"\(Self.escaped($1, quoted: true))\"" }.joined(separator: ",")
-      output += "{\(text)}".utf8
-    }
+    if !labels.text.isEmpty { output += "{\(labels.text)}".utf8 }
     output += " \(Self.text(value))\n".utf8
   }
 
@@ -140,7 +109,7 @@ nonisolated package struct MetricsText {
     value.rounded() == value && value.magnitude < 1e15 ? "\(Int(value)).0" : "\(value)"
   }
 
-  private static func escaped(_ text: String, quoted: Bool) -> String {
+  static func escaped(_ text: String, quoted: Bool) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {
       switch scalar {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A list of counters of the bus as time series: its busiest rows have their own, and all others have one together.
+///
+/// Prometheus takes a counter that falls for one that has begun anew, and counts all of it once more. So none falls here. One
+/// that continues from an earlier value after a crash stays as it is until the bus has caught up. That of the others gets what
+/// is counted among them: a row that becomes busy, and leaves them, or that comes to them, changes nothing.
+nonisolated package struct BusiestRows: Sendable {
+  /// The busiest first.
+  package private(set) var own: [CounterRow] = []
+  /// Nil if there have never been any.
+  package private(set) var others: CounterRow?
+  /// The rows that were not the busiest when the list was last taken, together.
+  private var rest: CounterRow?
+
+  package init() {}
+
+  /// - Parameters:
+  ///   - rows: the list, the busiest first. What the bus does not list any more, it adds to the row of its own others.
+  ///   - countMax: time series of their own.
+  package mutating func take(_ rows: [CounterRow], max countMax: Int) {
+    let before = Dictionary(own.map { ($0.labels, $0) }, uniquingKeysWith: { first, _ in first })
+    let listed = Set(rows.map(\.labels))
+    // What those have counted since then that were not the busiest.
+    var change = CounterRow.sum(rows.lazy.filter { before[$0.labels] == nil })
+    change.combine(.sum(own.lazy.filter { !listed.contains($0.labels) }), -)
+    if let rest { change.combine(rest, -) }
+
+    own = rows.lazy.filter { !$0.isOthers }.prefix(countMax).map { row in
+      var row = row
+      if let last = before[row.labels] { row.combine(last, max) }
+      return row
+    }
+    let busiest = Set(own.map(\.labels))
+    let rest = rows.filter { !busiest.contains($0.labels) }
+    let sum = CounterRow.sum(rest)
+    if others != nil || !rest.isEmpty {
+      var counted = others ?? CounterRow()
+      counted.connections = sum.connections
+      // At first, there is nothing that it could fall behind.
+      counted.combine(self.rest == nil ? sum : change) { $0 + max(0, $1) }
+      others = counted
+    }
+    self.rest = sum
+  }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneWeb
+
+@testable import Tribune
+
+@Suite("Counters of the bus, for Prometheus", .timeLimit(.minutes(15)))
+struct BusCountersTests {
+  private func status(posted: Int, uptime: Duration = .seconds(1), iterations: Int = 0) -> BusStatus {
+    BusStatus(
+      pid: 1, software: "", address: "", uptime: uptime, connections: 0, observations: 0, delegates: 0,
+      queries: 0, posted: posted, delivered: 0, lost: 0, asked: 0, vetoed: 0, holds: 0, denied: 0, refused: 0,
+      postedBytes: 0, iterations: iterations, busy: .zero, longestIteration: .zero, logUsed: 0, logMax: 0,
+      kept: 0)
+  }
+
+  private let outcomes = OutcomeCounts(
+    approved: 1, vetoed: 0, abstained: 0, timedOut: 0, gone: 0, failed: 0, held: 0, answered: 0)
+
+  private func name(_ name: String?, asked: Int) -> NameStatistics {
+    NameStatistics(
+      name: name, asked: asked, vetoed: 0, overridden: 0, cancelled: 0, outcomes: outcomes,
+      durations: DurationHistogram())
+  }
+
+  /// Takes a list of names, and how often each was asked; the last one stands for all that the bus does not list.
+  private func take(_ asked: KeyValuePairs<String, Int>, _ counters: inout BusCounters, max countMax: Int = 2)
+  {
+    counters.note(
+      names: asked.map { name($0 == "*" ? nil : $0, asked: $1) }, participants: [], users: [], max: countMax)
+  }
+
+  private func asked(_ counters: BusCounters) -> [String: Int] {
+    var asked: [String: Int] = [:]
+    for row in counters.names.own { asked[row.labels[0]] = row.counts[0] }
+    asked["(other)"] = counters.names.others?.counts[0]
+    return asked
+  }
+
+  @Test("A counter that continues from an earlier value stays until the bus has caught up")
+  func crash() {
+    var counters = BusCounters()
+    counters.note(connection: ":7", isNew: true)
+    for (posted, shown) in [(100, 100), (60, 100), (99, 100), (101, 101)] {
+      counters.note(status(posted: posted), at: 0)
+      #expect(counters.status?.posted == shown)
+    }
+    // Its connection may have ended at that moment; its successor has a new number.
+    counters.note(connection: ":8", isNew: true)
+    counters.note(status(posted: 1, iterations: 1), at: 0)
+    #expect(counters.status?.posted == 101 && counters.status?.iterations == 1)
+  }
+
+  @Test(
+    "A bus that gives numbers of connections again has begun anew, and so do its counters",
+    arguments: [":7", ":9"])
+  func anew(connection: String) {
+    var counters = BusCounters()
+    counters.note(connection: ":7", isNew: true)
+    counters.note(connection: ":9", isNew: false)
+    counters.note(status(posted: 100), at: 0)
+    take(["a": 5, "b": 4, "c": 3], &counters)
+    counters.note(connection: connection, isNew: true)
+    counters.note(status(posted: 1), at: 0)
+    take(["a": 1, "b": 1, "c": 1], &counters)
+    #expect(counters.status?.posted == 1 && asked(counters) == ["a": 1, "b": 1, "(other)": 1])
+  }
+
+  @Test("When the bus started does not tremble with the clocks, and changes with a restart")
+  func start() {
+    var counters = BusCounters()
+    for (time, uptime, start) in [
+      (1_000.4, 100.0, 900), (1_001.6, 101.0, 900), (1_002.3, 102.0, 900), (1_005.0, 1.0, 1_004),
+    ] {
+      counters.note(status(posted: 0, uptime: .seconds(uptime)), at: UInt64(time * 1e6))
+      #expect(counters.startSeconds == start)
+    }
+  }
+
+  @Test("The others have what is counted among them, whoever comes to them or leaves them")
+  func others() {
+    var counters = BusCounters()
+    take(["a": 10, "b": 8, "c": 7, "d": 1], &counters)
+    #expect(asked(counters) == ["a": 10, "b": 8, "(other)": 8])
+    // Both have counted on, and c is busier than b now: 2 of the 3 were counted while it was one of the others.
+    take(["a": 11, "c": 9, "b": 8, "d": 2], &counters)
+    #expect(asked(counters) == ["a": 11, "c": 9, "(other)": 11])
+    take(["b": 12, "a": 11, "c": 9, "d": 2], &counters)
+    #expect(asked(counters) == ["b": 12, "a": 11, "(other)": 15])
+    // A new one is one of the others at first.
+    take(["b": 12, "a": 11, "c": 9, "e": 3, "d": 2], &counters)
+    #expect(asked(counters) == ["b": 12, "a": 11, "(other)": 18])
+  }
+
+  @Test("What the bus does not list any more is no news of the others")
+  func unlisted() {
+    var counters = BusCounters()
+    take(["a": 10, "b": 8], &counters)
+    #expect(asked(counters) == ["a": 10, "b": 8])
+    take(["c": 12, "a": 10, "*": 9], &counters)
+    #expect(asked(counters) == ["c": 12, "a": 10, "(other)": 13])
+    take(["c": 12, "a": 10, "*": 9], &counters)
+    #expect(asked(counters) == ["c": 12, "a": 10, "(other)": 13])
+  }
+
+  @Test("A list that has fallen behind in a crash makes nothing fall, and what is counted then counts")
+  func crashedList() {
+    var counters = BusCounters()
+    take(["a": 10, "b": 8, "c": 7, "d": 6], &counters)
+    take(["a": 4, "c": 3], &counters)
+    #expect(asked(counters) == ["a": 10, "c": 3, "(other)": 13])
+    take(["a": 11, "c": 4, "b": 2], &counters)
+    #expect(asked(counters) == ["a": 11, "c": 4, "(other)": 15])
+  }
+
+  @Test(
+    "The metrics of a bus that is full of the longest names and labels have a bounded size",
+    arguments: [100, 1_000])
+  func size(countMax: Int) {
+    let longest = String(repeating: "\"", count: 255)
+    let counts = OutcomeCounts(
+      approved: 1 << 52, vetoed: 1 << 52, abstained: 1 << 52, timedOut: 1 << 52, gone: 1 << 52,
+      failed: 1 << 52,
+      held: 1 << 52, answered: 1 << 52)
+    var counters = BusCounters()
+    counters.note(status(posted: 1 << 52), at: 0)
+    counters.note(
+      names: (0..<1_000).map { number in
+        var name = name(String(repeating: "a", count: 250) + ".\(number)", asked: 1 << 53)
+        name.outcomes = counts
+        return name
+      },
+      participants: (0..<1_000).map { number in
+        ParticipantStatistics(
+          role: .delegate, label: longest, unit: longest, uid: .max - 1 - UInt32(number), outcomes: counts,
+          durations: DurationHistogram())
+      },
+      users: (0..<1_000).map { number in
+        UserStatistics(
+          uid: .max - 1 - UInt32(number), unit: longest, connections: 1, posted: 1 << 52,
+          postedBytes: 1 << 52,
+          delivered: 1 << 52, lost: 1 << 52, asked: 1 << 52, denied: 1 << 52, refused: 1 << 52)
+      }, max: countMax)
+    var picture = BusPicture()
+    picture.absence = nil
+    let text = BusMetrics.text(of: picture, counters, BusMetrics.Own(), .openMetrics)
+    #expect((35_000...41_000).contains(text.count / countMax))
+  }
+}
