@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneService
 
 /// The command line of tribune-logind.
 nonisolated package struct LogindArguments: Equatable, Sendable {
@@ -11,10 +11,6 @@ nonisolated package struct LogindArguments: Equatable, Sendable {
     case checkConfiguration
     case help
     case version
-  }
-
-  package struct UsageError: Error, Equatable, CustomStringConvertible {
-    package let description: String
   }
 
   package var action = Action.serve
@@ -31,9 +27,7 @@ nonisolated package struct LogindArguments: Equatable, Sendable {
       case _ where argument.hasPrefix("--config=") && argument.count > 9:
         configurationDirectory = String(argument.dropFirst(9))
       default:
-        throw UsageError(
-          description: argument.hasPrefix("-")
-            ? "unknown option \(argument.escaped)" : "unexpected argument \(argument.escaped)")
+        throw UsageError(unknown: argument)
       }
     }
   }

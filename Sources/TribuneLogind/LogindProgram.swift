@@ -14,7 +14,7 @@ package final class LogindProgram {
   /// Runs the program; returns its exit status, or serves for as long as the process lives.
   nonisolated package static func main(_ arguments: [String]) -> Int32 {
     StandardDescriptors.fill()
-    do throws(LogindArguments.UsageError) {
+    do throws(UsageError) {
       let arguments = try LogindArguments(parsing: arguments)
       switch arguments.action {
       case .help: print(LogindArguments.help)

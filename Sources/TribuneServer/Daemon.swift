@@ -40,7 +40,7 @@ package final class Daemon {
   package static func main(_ arguments: [String]) -> Int32 {
     StandardDescriptors.fill()
     let parsed: DaemonArguments
-    do throws(DaemonArguments.UsageError) {
+    do throws(UsageError) {
       parsed = try DaemonArguments(parsing: arguments)
     } catch {
       StandardError.writeLine("tribuned: \(error)\nTry \"tribuned --help\".")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneService
 
 /// The daemon's command line.
 nonisolated package struct DaemonArguments: Equatable, Sendable {
@@ -11,10 +11,6 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
     case checkConfiguration
     case help
     case version
-  }
-
-  package struct UsageError: Error, Equatable, CustomStringConvertible {
-    package let description: String
   }
 
   package var action = Action.serve
@@ -69,9 +65,7 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
         default: action = .help
         }
       default:
-        throw UsageError(
-          description: argument.hasPrefix("-")
-            ? "unknown option \(argument.escaped)" : "unexpected argument \(argument.escaped)")
+        throw UsageError(unknown: argument)
       }
     }
     guard

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneService
 
 /// The command line of tribune-web.
 nonisolated package struct WebArguments: Equatable, Sendable {
@@ -9,10 +9,6 @@ nonisolated package struct WebArguments: Equatable, Sendable {
     case checkConfiguration
     case help
     case version
-  }
-
-  package struct UsageError: Error, Equatable, CustomStringConvertible {
-    package let description: String
   }
 
   package var action = Action.serve
@@ -31,9 +27,7 @@ nonisolated package struct WebArguments: Equatable, Sendable {
       case _ where argument.hasPrefix("--page=") && argument.count > 7:
         pageDirectory = String(argument.dropFirst(7))
       default:
-        throw UsageError(
-          description: argument.hasPrefix("-")
-            ? "unknown option \(argument.escaped)" : "unexpected argument \(argument.escaped)")
+        throw UsageError(unknown: argument)
       }
     }
   }

@@ -22,7 +22,7 @@ package final class WebProgram {
   /// Runs the program; returns its exit status, or serves for as long as the process lives.
   nonisolated package static func main(_ arguments: [String]) -> Int32 {
     StandardDescriptors.fill()
-    do throws(WebArguments.UsageError) {
+    do throws(UsageError) {
       let arguments = try WebArguments(parsing: arguments)
       switch arguments.action {
       case .help: print(WebArguments.help)

@@ -129,6 +129,6 @@ struct LogindSettingsTests {
 
   @Test("What is no argument is refused", arguments: ["x", "--x", "--config=", "--unmask=1"])
   func noArgument(argument: String) {
-    #expect(throws: LogindArguments.UsageError.self) { try LogindArguments(parsing: [argument]) }
+    #expect(throws: UsageError.self) { try LogindArguments(parsing: [argument]) }
   }
 }

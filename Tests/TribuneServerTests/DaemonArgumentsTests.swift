@@ -2,6 +2,7 @@
 
 import Testing
 import TribuneServer
+import TribuneService
 
 @Suite("The daemon's command line")
 struct DaemonArgumentsTests {
@@ -56,7 +57,7 @@ struct DaemonArgumentsTests {
       ("--keep-it", "unknown option --keep-it"), ("bus", "unexpected argument bus"),
     ])
   func errors(line: String, reason: String) {
-    let error = #expect(throws: DaemonArguments.UsageError.self) { _ = try parse(line) }
+    let error = #expect(throws: UsageError.self) { _ = try parse(line) }
     #expect(error?.description == reason)
   }
 }

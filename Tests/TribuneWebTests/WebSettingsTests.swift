@@ -94,6 +94,6 @@ struct WebSettingsTests {
 
   @Test("What is no argument is refused", arguments: ["x", "--x", "--config=", "--page=", "--help=1"])
   func noArgument(argument: String) {
-    #expect(throws: WebArguments.UsageError.self) { try WebArguments(parsing: [argument]) }
+    #expect(throws: UsageError.self) { try WebArguments(parsing: [argument]) }
   }
 }
