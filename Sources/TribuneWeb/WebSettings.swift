@@ -17,9 +17,9 @@ nonisolated package struct WebSettings: Equatable, Sendable {
   package var showsUserInfo = false
   /// `ConnectionsMax=`, for each socket.
   package var connectionsMax = 256
-  /// `PagesMax=`: event streams at a time.
+  /// `PagesMax=`, for each socket: event streams at a time.
   package var pagesMax = 32
-  /// `MetricNamesMax=`: names with time series of their own.
+  /// `MetricNamesMax=`: names with time series of their own; likewise participants, and users in their units.
   package var metricNamesMax = 100
 
   package static let systemDirectory = "/etc/tribune"

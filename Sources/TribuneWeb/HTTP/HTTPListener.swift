@@ -6,8 +6,8 @@ import TribuneSystem
 
 /// A listening socket, and the connections that it has accepted. libmicrohttpd reads and writes them on the main queue.
 ///
-/// A connection has one request, and a deadline, whatever it sends or reads: an event stream alone may stay. So nobody can keep
-/// the connections that there are, and no memory beyond that of their number.
+/// A connection has one request and a deadline, whatever it sends or reads; only an event stream may stay. Bounded are their
+/// number, what each of them has in memory, and what all of them have not read.
 @safe final class HTTPListener {
   struct Limits {
     var connections: Int
