@@ -23,6 +23,13 @@ package enum StandardInput {
     return try result.get()
   }
 
+  /// Waits for input, and leaves it to be read. Does not block the caller's thread.
+  ///
+  /// - Returns: false when the terminal or the other program is gone.
+  package static func waitForInput() async throws(Errno) -> Bool {
+    try await Thread.result { Result { () throws(Errno) in try Poll.waitForInput(of: STDIN_FILENO) } }.get()
+  }
+
   /// Reads up to the end. Blocks the caller's thread.
   ///
   /// - Returns: nil when there are more than `limit` bytes.

@@ -5,10 +5,20 @@ import TribuneWire
 
 /// The standard output.
 package enum StandardOutput {
+  package static let rawDescriptor: CInt = STDOUT_FILENO
+
   package static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
   /// The columns of the terminal; nil if there is none, or if its width is unknown.
-  package static var columns: Int? { columnCount(of: STDOUT_FILENO) }
+  package static var columns: Int? { terminalSize?.columns }
+
+  /// The size of the terminal in characters; nil if there is none, or if its width is unknown.
+  package static var terminalSize: (rows: Int, columns: Int)? { sizeOfTerminal(STDOUT_FILENO) }
+
+  /// Has the C library take text for UTF-8, which the programs write whatever the environment says.
+  ///
+  /// - Returns: false if the host lacks the locale C.UTF-8, which every glibc has.
+  package static func useUTF8() -> Bool { unsafe setlocale(LC_CTYPE, "C.UTF-8") != nil }
 
   /// Writes all of the bytes, and blocks the caller's thread until the reader has taken them.
   ///
@@ -23,7 +33,7 @@ package enum StandardError {
   package static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
   /// The columns of the terminal; nil if there is none, or if its width is unknown.
-  package static var columns: Int? { columnCount(of: STDERR_FILENO) }
+  package static var columns: Int? { sizeOfTerminal(STDERR_FILENO)?.columns }
 
   /// Writes all of the text, and blocks the caller's thread until the reader has taken it. A failure is ignored: there
   /// is nowhere else to report it.
@@ -61,10 +71,10 @@ extension StandardError {
   }
 }
 
-private func columnCount(of descriptor: CInt) -> Int? {
+private func sizeOfTerminal(_ descriptor: CInt) -> (rows: Int, columns: Int)? {
   var size = winsize()
   guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-  return Int(size.ws_col)
+  return (Int(size.ws_row), Int(size.ws_col))
 }
 
 private func writeAll(_ bytes: [UInt8], to descriptor: CInt) throws(Errno) {

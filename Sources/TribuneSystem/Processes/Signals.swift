@@ -15,6 +15,8 @@ package enum Signals {
   package static let terminalStop = SIGTSTP
   package static let resume = SIGCONT
   package static let brokenPipe = SIGPIPE
+  /// The terminal has another size.
+  package static let windowChange = SIGWINCH
 
   /// Ignores a signal in the whole process, and in the children that it will start.
   package static func ignore(_ number: Int32) { signal(number, SIG_IGN) }

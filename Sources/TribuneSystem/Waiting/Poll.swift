@@ -61,6 +61,15 @@ package enum Poll {
     return watched.revents != 0
   }
 
+  /// Waits for something to read from a descriptor that other code owns.
+  ///
+  /// - Returns: false if the other end is gone.
+  static func waitForInput(of descriptor: CInt) throws(Errno) -> Bool {
+    var watched = pollfd(fd: descriptor, events: CShort(POLLIN), revents: 0)
+    while watched.revents == 0 { try unsafe wait(for: &watched, 1, nil) }
+    return watched.revents == CShort(POLLIN)
+  }
+
   private static func wait(
     for list: UnsafeMutablePointer<pollfd>, _ count: nfds_t, _ timeout: Duration?
   ) throws(Errno) {
