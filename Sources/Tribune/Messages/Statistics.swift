@@ -90,6 +90,9 @@ public struct UserStatistics: Hashable, Sendable {
 }
 
 extension OutcomeCounts {
+  /// No outcomes.
+  public init() { self.init(TribuneWire.OutcomeCounts()) }
+
   init(_ counts: TribuneWire.OutcomeCounts) {
     self.init(
       approved: Int(clamping: counts.approved), vetoed: Int(clamping: counts.vetoed),

@@ -42,20 +42,14 @@ struct VerdictCounts {
       .sorted { ($1.count, $0.vetoer.text) < ($0.count, $1.vetoer.text) }
   }
 
-  /// The median of the waits, their 99th percentile and the longest; nil if there were none.
-  var spans: [Duration?] {
-    let waits = DurationHistogram(waits)
-    return [waits.quantile(0.5), waits.quantile(0.99), waits.quantile(1)]
-  }
+  /// How long askers waited.
+  var spans: [Duration?] { DurationHistogram(waits).spans }
 
   var members: [(name: String, value: JSONValue)] {
     [
       ("asked", .integer(asked)), ("allowed", .integer(allowed)), ("vetoed", .integer(vetoed)),
       ("overridden", .integer(overridden)),
       ("vetoedBy", .array(busiest.map { $0.vetoer.json($0.count) })), ("otherVetoes", .integer(otherVetoes)),
-    ]
-      + zip(["median", "p99", "longest"], spans).map { name, span in
-        (name, span.map { .seconds($0) } ?? .null)
-      }
+    ] + DurationHistogram(waits).members
   }
 }

@@ -88,8 +88,7 @@ struct ListCommand: Command {
       bus throws(TribuneError) -> ([ConnectionInfo], [HoldInfo]) in
       (try await bus.connections(), try await bus.holds())
     }
-    var holdCounts: [String: Int] = [:]
-    for hold in holds { holdCounts[hold.connection, default: 0] += 1 }
+    let holdCounts = holds.countsByConnection
     var table = Table([
       .init(title: "CONNECTION", isNumeric: true, style: .bold), .number("PID"), "PROCESS", .number("UID"),
       "UNIT", .number("OBSERVATIONS", rank: 5), .number("DELEGATES", rank: 6), .number("HOLDS", rank: 7),
@@ -114,9 +113,14 @@ struct ListCommand: Command {
   }
 }
 
+extension [HoldInfo] {
+  /// How many holds each connection has, by its id.
+  var countsByConnection: [String: Int] { reduce(into: [:]) { $0[$1.connection, default: 0] += 1 } }
+}
+
 extension ConnectionInfo {
   /// The connection's exceptional states: paused, lossy, suspended, not surviving; empty for none.
-  fileprivate var state: String {
+  var state: String {
     [
       (isPaused, "paused"), (isLossy, "lossy"), (isSuspended, "suspended"), (!isSurviving, "not surviving"),
     ].filter(\.0).map(\.1).joined(separator: ", ")
