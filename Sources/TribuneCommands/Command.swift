@@ -36,6 +36,7 @@ extension VerbName {
     case .defer: DeferCommand.self
     case .accounts: AccountsCommand.self
     case .declare: DeclareCommand.self
+    case .top: TopCommand.self
     case .tree: TreeCommand.self
     case .introspect: IntrospectCommand.self
     case .verify: VerifyCommand.self

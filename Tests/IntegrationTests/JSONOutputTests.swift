@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Glibc
 import Testing
 import TribuneWire
+
+@testable import TribuneCommands
 
 /// Compares tribunectl's JSON output with the fields that tribunectl(1) lists.
 @Suite("The JSON output in tribunectl(1)", .timeLimit(.minutes(1)))
@@ -101,6 +104,31 @@ struct JSONOutputTests {
     let got = Set(try first(["get", "a.b"]).keys)
     #expect(
       got == (try Self.fields(of: "observe").union(["age"])).subtracting(["time", "lost", "interrupted"]))
+  }
+
+  @Test("top prints the fields in the page", arguments: TopView.allCases)
+  func top(view: TopView) throws {
+    try bus.staying("delegate", "a.shouldB", "--timeout=1h", "--approve").freeze()
+    let monitor = try bus.staying("monitor", "a.shouldB")
+    #expect(try bus.tribunectl("ask", "c.shouldD").status == 0)
+    bus.companions.append(try bus.start("ask", "a.shouldB", "--timeout=1h"))
+    while let line = try monitor.output.line(), !line.contains("question") {}
+    let row = try first(["top", "--view=\(view.rawValue)"])
+    switch view {
+    case .delegates:
+      try expect(row, isListedAs: "top")
+      #expect(row["open"] as? Int == 1 && row["oldest"] is Double && row["median"] is NSNull)
+    case .queries:
+      try expect(row, isListedAs: "top --view=queries")
+      let participants = try #require(row["participants"] as? [[String: Any]])
+      try expect(try #require(participants.first), isListedAs: "each of participants")
+      #expect(participants.map { $0["state"] as? String } == ["asked"])
+    case .connections: try expect(row, isListedAs: "list")
+    case .names, .users: try expect(row, isListedAs: "top --view=\(view.rawValue)")
+    }
+    if let outcomes = row["outcomes"] as? [String: Any] {
+      try expect(outcomes, isListedAs: "the object outcomes")
+    }
   }
 
   @Test("accounts prints the fields in the page")

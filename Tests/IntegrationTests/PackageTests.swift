@@ -57,7 +57,9 @@ import Testing
     async throws
   {
     let depends = try await Self.built.value.field("Depends")
-    for library in ["libc6", "libsystemd0", "libinih1", "libjansson4", "libmicrohttpd12"] {
+    for library in [
+      "libc6", "libsystemd0", "libinih1", "libjansson4", "libmicrohttpd12", "libncursesw6",
+    ] {
       #expect(depends.contains(library))
     }
     #expect(!depends.contains("swift"))

@@ -121,6 +121,7 @@ struct OperandTests {
     (["get", "a", "\u{7}"], "is not a valid object"), (["get", "a", "o", "--object=o"], "given twice"),
     (["observe", "a", "--format=x", "-j"], "--format and -j exclude each other"),
     (["observe", "a", "--format=x", "--exec", "true"], "--format and --exec exclude each other"),
+    (["top", "--delay=99ms"], "--delay must be from 100ms to 1h"),
     (["list", "--complete=names", "--json=short"], "--complete and --json exclude each other"),
     (["post", "a", "--wait=1y"], "--wait must be more than 0, and at most"),
     (["guard", "a.b", "--wait=0", "--", "true"], "--wait must be"),

@@ -102,6 +102,29 @@ private let allVerbs = [
       "Of a connection that has gone in the last minute, it shows what the bus still knows, and exits with 1.",
     ]),
   VerbSyntax(
+    verb: .top,
+    summary: "Watch who waits for whom, and how busy it is",
+    description: [
+      "Shows the bus on the terminal, and refreshes it: its delegates with the questions that they have not "
+        + "answered and the times that they take, the queries under way and whom they wait for, the "
+        + "connections, the names that are asked, and the users. It changes nothing on the bus.",
+      "The delegate that has kept a question for longest is at the top, and ! marks each that a query has waited "
+        + "for, for a second or longer. LATE is the number of questions that were not answered in time; FAIL that "
+        + "of failures, and of delegates that went before they answered. MEDIAN and P99 are the times that half and 99 "
+        + "of 100 answers took at most.",
+      "The keys are those of htop: F1 shows them all, q or F10 quits, Tab or 1 to 5 show another table, F5 or t "
+        + "shows who waits for whom as a tree, F6 or > sorts by another column, I sorts the other way round, F3 or / "
+        + "searches, F4 or \\ filters, and Z pauses.",
+      "If the input or the output is no terminal, or if that cannot move its cursor, it prints the table once, and ends. "
+        + "With --json, it prints the list that the table is made of.",
+    ],
+    options: [
+      OptionSyntax(
+        .view, "view", .choice(TopView.allCases.map(\.rawValue)), "the table to begin with (delegates)"),
+      OptionSyntax(.delay, "delay", letter: "d", .span, "how often to refresh (2s)"),
+      OptionSyntax(.once, "once", "print the table once, and end"),
+    ]),
+  VerbSyntax(
     verb: .monitor, operands: "[PATTERN…]", operandCount: 0...Int.max,
     summary: "Show all traffic",
     description: [

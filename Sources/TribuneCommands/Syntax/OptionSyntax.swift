@@ -11,6 +11,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   case vetoExitCode, waitUntilAllowed, override, dryRun, collect, why, expires, action, pid, status,
     delegateID, definitions
   case since, until, vetoed, by, lines, follow, summary
+  case view, delay, once
   case `as`, connection
   case set, conforms
   case retain, coalesce, style, wait, immediately, eachLine, retained, suspension, awaited, format
@@ -86,7 +87,7 @@ struct OptionSyntax: Sendable {
 
 /// The verbs. The raw value is the word on the command line.
 enum VerbName: String, Sendable, CaseIterable {
-  case list, status, monitor, capture, post, get, observe, ask, query, delegate
+  case list, status, top, monitor, capture, post, get, observe, ask, query, delegate
   case `guard`
   case explain, hold, holds
   case `defer`

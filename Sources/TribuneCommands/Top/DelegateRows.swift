@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+
+/// The delegates and awaited observers of a bus: what they have to answer now, and how they answered before. Those of one
+/// user, unit and label have one row, because that is how the bus counts.
+struct DelegateRows {
+  private struct Key: Hashable {
+    var role: ParticipantStatistics.Role
+    var label: String
+    var unit: String
+    var uid: UInt32?
+  }
+
+  private struct Entry {
+    /// Questions that have no answer yet.
+    var open = 0
+    /// How long a query has waited for the oldest of them.
+    var oldest: Duration?
+    var outcomes = OutcomeCounts()
+    var durations = DurationHistogram()
+  }
+
+  private var entries: [Key: Entry] = [:]
+
+  init(queries: [QueryInfo], attached: [DelegateInfo], statistics: [ParticipantStatistics]) {
+    for delegate in attached {
+      entries[Key(role: .delegate, label: delegate.label, unit: delegate.unit, uid: delegate.uid)] = Entry()
+    }
+    for counted in statistics {
+      entries[Key(role: counted.role, label: counted.label, unit: counted.unit, uid: counted.uid)] =
+        Entry(outcomes: counted.outcomes, durations: counted.durations)
+    }
+    for participant in queries.flatMap(\.participants) where participant.isAwaited {
+      let key = Key(
+        role: .delegate, label: participant.label, unit: participant.units.primary, uid: participant.uid)
+      var entry = entries[key, default: Entry()]
+      entry.open += 1
+      entry.oldest = max(entry.oldest ?? .zero, participant.elapsed)
+      entries[key] = entry
+    }
+  }
+
+  /// The one that lets others wait for longest first.
+  private var sorted: [(key: Key, value: Entry)] {
+    func rank(_ key: Key, _ entry: Entry) -> (Duration, String, String, UInt32, String) {
+      (.zero - (entry.oldest ?? .zero), key.label, key.unit, key.uid ?? .max, key.role.rawValue)
+    }
+    return entries.sorted { rank($0.key, $0.value) < rank($1.key, $1.value) }
+  }
+
+  var groups: [TopGroup] {
+    sorted.map { key, entry in
+      let outcomes = entry.outcomes
+      return [
+        TopRow(
+          values: [
+            .text(key.uid == nil ? "(others)" : key.label), .text(key.unit), TopValue(uid: key.uid),
+            .count(entry.open), TopValue(entry.oldest),
+            .count(outcomes.approved + outcomes.vetoed + outcomes.abstained + outcomes.answered),
+            .count(outcomes.timedOut), .count(outcomes.failed + outcomes.gone),
+          ] + entry.durations.spans.map { TopValue($0) } + [.text(key.role.rawValue)],
+          isMarked: TopRow.isLong(entry.oldest))
+      ]
+    }
+  }
+
+  var json: [JSONValue] {
+    sorted.map { key, entry in
+      .object(
+        [
+          ("role", .string(key.role.rawValue)), ("label", .string(key.label)), ("unit", .string(key.unit)),
+          ("uid", .uid(key.uid)), ("open", .integer(entry.open)),
+          ("oldest", .seconds(ifKnown: entry.oldest)), ("outcomes", entry.outcomes.json),
+        ] + entry.durations.members)
+    }
+  }
+}

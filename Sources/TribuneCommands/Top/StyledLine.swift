@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How `top` shows a piece of text. A terminal without colours has bold and reversed text instead.
+enum TopStyle: Int, CaseIterable, Sendable {
+  case plain, bold, faint, warning, alarm
+  /// The heads of columns.
+  case title
+  case selected, selectedAlarm
+}
+
+/// A line of a terminal: texts that are safe for it, and that fit into its width.
+struct StyledLine: Equatable, Sendable {
+  struct Span: Equatable, Sendable {
+    /// Where it begins. The text before it may end sooner: a character that may be wide counts as two.
+    var column: Int
+    var text: String
+    var style: TopStyle
+  }
+
+  private(set) var spans: [Span] = []
+  private let width: Int
+  /// The columns that are free.
+  private(set) var room: Int
+
+  init(width: Int) { (self.width, room) = (width, width) }
+
+  /// The text alone, without spaces at its end.
+  var text: String {
+    var text = spans.map(\.text).joined()
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+
+  /// Adds a text, or as much of it as there is room for.
+  mutating func append(_ text: String, _ style: TopStyle = .plain) {
+    append(safe: text.terminalSafe.cut(toColumns: room), style)
+  }
+
+  /// Adds a text in a cell of so many columns.
+  mutating func append(_ text: String, _ style: TopStyle, in cellWidth: Int, alignedRight: Bool = false) {
+    let cellWidth = min(cellWidth, room)
+    let cut = text.terminalSafe.cut(toColumns: cellWidth)
+    let padding = String(repeating: " ", count: cellWidth - cut.columnCount)
+    append(safe: alignedRight ? padding + cut : cut + padding, style)
+  }
+
+  /// Fills the rest of the line.
+  mutating func fill(_ style: TopStyle) { append(safe: String(repeating: " ", count: room), style) }
+
+  private mutating func append(safe text: String, _ style: TopStyle) {
+    guard !text.isEmpty else { return }
+    spans.append(Span(column: width - room, text: text, style: style))
+    room -= text.columnCount
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+
+/// What the bus has listed, as it is, for programs.
+extension TopSample {
+  /// An object for each entry of the view's list.
+  var json: [JSONValue] {
+    switch content {
+    case .delegates(let queries, let attached, let statistics):
+      DelegateRows(queries: queries, attached: attached, statistics: statistics).json
+    case .queries(let queries): queries.map(\.json)
+    case .connections(let connections, let holds):
+      connections.map { $0.json(holds: .integer(holds[$0.id, default: 0])) }
+    case .names(let names): names.map(\.json)
+    case .users(let users): users.map(\.json)
+    case .refused: []
+    }
+  }
+}
+
+extension JSONValue {
+  /// A user; null for all those together that the bus does not count one by one.
+  static func uid(_ uid: UInt32?) -> JSONValue { uid.map { .integer(Int($0)) } ?? .null }
+}
+
+extension OutcomeCounts {
+  var json: JSONValue {
+    .object([
+      ("approved", .integer(approved)), ("vetoed", .integer(vetoed)), ("abstained", .integer(abstained)),
+      ("timedOut", .integer(timedOut)), ("gone", .integer(gone)), ("failed", .integer(failed)),
+      ("held", .integer(held)), ("answered", .integer(answered)),
+    ])
+  }
+}
+
+extension QueryInfo {
+  fileprivate var json: JSONValue {
+    .object(
+      [
+        ("query", .unsigned(id)), ("name", .string(name)), ("object", .string(object)),
+        ("mode", mode.map { .string($0.rawValue) } ?? .null), ("dryRun", .bool(isDryRun)),
+        ("age", .seconds(age)), ("remaining", .seconds(remaining)), ("connection", .string(connection)),
+        ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))), ("process", .string(process)),
+      ] + units.members + [
+        ("participants", .array(participants.map(\.json))), ("participantsOmitted", .integer(omittedCount)),
+      ])
+  }
+}
+
+extension QueryInfo.Participant {
+  fileprivate var json: JSONValue {
+    let state =
+      switch state {
+      case .unasked: "unasked"
+      case .queued: "queued"
+      case .asked: "asked"
+      case .settled(let outcome): outcome.rawValue
+      }
+    return .object(
+      [
+        ("delegate", .unsigned(delegate)), ("label", .string(label)), ("state", .string(state)),
+        ("reason", .string(reason)), ("elapsed", .seconds(elapsed)),
+        ("remaining", .seconds(ifKnown: remaining)),
+        ("connection", connection.map { .string($0) } ?? .null), ("pid", .integer(Int(pid))),
+        ("uid", .integer(Int(uid))), ("process", .string(process)),
+      ] + units.members)
+  }
+}
+
+extension NameStatistics {
+  fileprivate var json: JSONValue {
+    .object(
+      [
+        ("name", name.map { .string($0) } ?? .null), ("asked", .integer(asked)), ("vetoed", .integer(vetoed)),
+        ("overridden", .integer(overridden)), ("cancelled", .integer(cancelled)), ("outcomes", outcomes.json),
+      ] + durations.members)
+  }
+}
+
+extension UserStatistics {
+  fileprivate var json: JSONValue {
+    .object([
+      ("uid", .uid(uid)), ("unit", .string(unit)), ("connections", .integer(connections)),
+      ("posted", .integer(posted)), ("postedBytes", .integer(postedBytes)),
+      ("delivered", .integer(delivered)), ("lost", .integer(lost)), ("asked", .integer(asked)),
+      ("denied", .integer(denied)), ("refused", .integer(refused)),
+    ])
+  }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// Rows of what the bus has listed, and how fast their counters grow.
+extension TopSample {
+  /// The rows of its view, as the bus has listed them.
+  ///
+  /// - Parameters:
+  ///   - earlier: a sample of the same view, from which rates are computed; nil if there is none.
+  ///   - isTree: whether those who wait stand above those that they wait for.
+  func groups(since earlier: TopSample?, isTree: Bool) -> [TopGroup] {
+    let rates = rates(since: earlier)
+    return switch content {
+    case .delegates(let queries, let attached, let statistics):
+      DelegateRows(queries: queries, attached: attached, statistics: statistics).groups
+    case .queries(let queries): isTree ? WaitForest(queries).groups : WaitForest(queries).flatGroups
+    case .connections(let connections, let holds):
+      connections.map { [TopRow($0, holds: holds[$0.id, default: 0], rate: rates[$0.rateKey])] }
+    case .names(let names): names.map { [TopRow($0, rate: rates[$0.rateKey])] }
+    case .users(let users): users.map { [TopRow($0, rate: rates[$0.rateKey])] }
+    case .refused: []
+    }
+  }
+
+  /// The counters whose growth the view shows, by what identifies them.
+  private var counters: [[String]: Int] {
+    let counters: [([String], Int)] =
+      switch content {
+      case .connections(let connections, _): connections.map { ($0.rateKey, $0.posted) }
+      case .names(let names): names.map { ($0.rateKey, $0.asked) }
+      case .users(let users): users.map { ($0.rateKey, $0.posted) }
+      case .delegates, .queries, .refused: []
+      }
+    return Dictionary(counters, uniquingKeysWith: max)
+  }
+
+  private func rates(since earlier: TopSample?) -> [[String]: Double] {
+    guard let earlier else { return [:] }
+    let span = earlier.moment.duration(to: moment)
+    let before = earlier.counters
+    return counters.reduce(into: [:]) { rates, counter in
+      rates[counter.key] = perSecond(from: before[counter.key], to: counter.value, span)
+    }
+  }
+}
+
+extension ConnectionInfo {
+  fileprivate var rateKey: [String] { [id] }
+}
+
+extension NameStatistics {
+  fileprivate var rateKey: [String] { [name ?? ""] }
+}
+
+extension UserStatistics {
+  fileprivate var rateKey: [String] { [uid.map { "\($0)" } ?? "", unit] }
+}
+
+extension TopRow {
+  fileprivate init(_ connection: ConnectionInfo, holds: Int, rate: Double?) {
+    self.init(
+      values: [
+        .connection(connection.id), .id(UInt64(clamping: connection.pid)), .text(connection.process),
+        TopValue(uid: connection.uid), .text(connection.unit), TopValue(rate: rate),
+        .count(connection.posted), .bytes(connection.queuedBytes), .count(connection.lost),
+        .count(connection.queries), .count(connection.observations), .count(connection.delegates),
+        .count(holds), .text(connection.state), .duration(connection.age),
+      ], isMarked: connection.isLossy)
+  }
+
+  fileprivate init(_ name: NameStatistics, rate: Double?) {
+    self.init(
+      values: [
+        .text(name.name ?? "(others)"), TopValue(rate: rate), .count(name.asked), .count(name.vetoed),
+        .count(name.cancelled), .count(name.outcomes.timedOut),
+        .count(name.outcomes.failed + name.outcomes.gone),
+      ] + name.durations.spans.map { TopValue($0) })
+  }
+
+  fileprivate init(_ user: UserStatistics, rate: Double?) {
+    self.init(values: [
+      TopValue(uid: user.uid), .text(user.uid == nil ? "(others)" : user.unit), .count(user.connections),
+      TopValue(rate: rate), .count(user.posted), .bytes(user.postedBytes), .count(user.delivered),
+      .count(user.lost), .count(user.asked), .count(user.denied), .count(user.refused),
+    ])
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// Takes samples of a bus, and connects again if it was away for longer than a connection looks for it.
+actor TopSampler {
+  /// Why there is no sample.
+  enum Failure: Error, Equatable, Sendable {
+    case busIsGone
+    case refused(String)
+  }
+
+  private let context: Context
+  private let presence = BusPresence()
+  private let onPresence: @Sendable () -> Void
+  private var connection: Connection?
+
+  /// - Parameter onPresence: called when the bus goes and when it is back.
+  init(in context: Context, onPresence: @escaping @Sendable () -> Void) {
+    (self.context, self.onPresence) = (context, onPresence)
+  }
+
+  nonisolated var isBusGone: Bool { presence.isUnreachable }
+
+  func connect() async throws(TribuneError) {
+    connection = try await context.connect(events: { [presence, onPresence] event in
+      presence.note(event)
+      onPresence()
+    })
+  }
+
+  func sample(of view: TopView) async -> Result<TopSample, Failure> {
+    do throws(TribuneError) {
+      if connection?.hasEnded != false {
+        try await connect()
+        presence.note(.reconnected(lost: nil))
+      }
+      guard let connection else { return .failure(.busIsGone) }
+      return .success(
+        try await bounded(by: context.timeout) { () async throws(TribuneError) -> TopSample in
+          try await TopSample.take(of: view, over: connection)
+        })
+    } catch {
+      return .failure(connection?.hasEnded != false || isBusGone ? .busIsGone : .refused(error.message))
+    }
+  }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+
+/// The terminal, while ncurses draws on it, until `leave()` gives it back.
+///
+/// ncurses has state of its own in the process, so there is one at a time, and one task uses it.
+@safe struct TopScreen: ~Copyable {
+  /// What ncurses waits for behind an ESC before that is a key of its own.
+  private static let escapeMilliseconds: CInt = 25
+
+  private let library: NcursesLibrary
+  private let window: NcursesLibrary.Window
+  private let isColoured: Bool
+
+  /// Takes the terminal, which the library must be able to draw on.
+  init(_ library: NcursesLibrary, isColoured: Bool) throws(CommandError) {
+    // Without it, ncurses takes each byte for a character.
+    guard StandardOutput.useUTF8() else {
+      throw .failure("this host lacks the locale C.UTF-8, to draw on terminals\nTry \"top --once\".")
+    }
+    guard let window = unsafe library.start() else {
+      throw .failure("the terminal cannot be drawn on\nTry \"top --once\".")
+    }
+    self.library = library
+    unsafe self.window = unsafe window
+    _ = library.readKeysAtOnce()
+    _ = library.echoNothing()
+    _ = library.setEscapeDelay(Self.escapeMilliseconds)
+    _ = unsafe library.decodeKeys(window, true)
+    _ = unsafe library.waitForNoKey(window, true)
+    _ = library.showCursor(0)
+    self.isColoured = isColoured && library.startColours() == NcursesLibrary.ok
+    guard self.isColoured else { return }
+    _ = library.useDefaultColours()
+    for style in TopStyle.allCases {
+      guard let (text, background) = style.colours else { continue }
+      _ = library.setPair(style.pair, text, background)
+    }
+  }
+
+  var size: TopSize {
+    TopSize(rows: Int(unsafe library.rows(window)), columns: Int(unsafe library.columns(window)))
+  }
+
+  /// Takes the terminal's new size.
+  func resize() {
+    guard let (rows, columns) = StandardOutput.terminalSize, rows > 0 else { return }
+    _ = library.resize(CInt(clamping: rows), CInt(clamping: columns))
+  }
+
+  /// Shows the lines, the first at the top.
+  func show(_ lines: [StyledLine]) {
+    _ = unsafe library.erase(window)
+    for (row, line) in lines.enumerated() {
+      for span in line.spans {
+        _ = unsafe library.move(window, CInt(clamping: row), CInt(clamping: span.column))
+        let pair = isColoured && span.style.colours != nil ? span.style.pair : 0
+        _ = unsafe library.setAttributes(window, span.style.attributes(isColoured: isColoured), pair, nil)
+        let characters = span.text.unicodeScalars.map { CInt(bitPattern: $0.value) }
+        // It fails behind the last place of the terminal, where the cursor cannot go; the text is there.
+        _ = unsafe library.add(window, characters, CInt(clamping: characters.count))
+      }
+    }
+    _ = unsafe library.refresh(window)
+  }
+
+  /// Gives the terminal back, until the next `show`.
+  func leave() { _ = library.end() }
+
+  /// Lets the next `show` draw everything, whatever others have written.
+  func forget() { _ = unsafe library.redrawAll(window, true) }
+
+  /// The next key that was pressed; nil if there is none yet.
+  func nextKey() -> TopKey? {
+    while true {
+      var code: CUnsignedInt = 0
+      switch unsafe library.readKey(window, &code) {
+      case NcursesLibrary.isKeyCode: if let key = TopKey(code: code) { return key }
+      case NcursesLibrary.ok: if let key = TopKey(character: code) { return key }
+      default: return nil
+      }
+    }
+  }
+}
+
+extension TopKey {
+  /// Nil for a key that `top` does not know.
+  fileprivate init?(code: CUnsignedInt) {
+    typealias Code = NcursesLibrary.KeyCode
+    switch code {
+    case Code.up: self = .up
+    case Code.down: self = .down
+    case Code.pageUp: self = .pageUp
+    case Code.pageDown: self = .pageDown
+    case Code.home: self = .home
+    case Code.end: self = .end
+    case Code.backTab: self = .backTab
+    case Code.enter: self = .enter
+    case Code.backspace: self = .backspace
+    case (Code.function0 + 1)...(Code.function0 + 12): self = .function(Int(code - Code.function0))
+    default: return nil
+    }
+  }
+
+  fileprivate init?(character code: CUnsignedInt) {
+    switch code {
+    case 0x09: self = .tab
+    case 0x0A, 0x0D: self = .enter
+    case 0x1B: self = .escape
+    case 0x08, 0x7F: self = .backspace
+    default:
+      guard let scalar = Unicode.Scalar(code) else { return nil }
+      self = .character(Character(scalar))
+    }
+  }
+}
+
+extension TopStyle {
+  fileprivate var colours: (text: CShort, background: CShort)? {
+    typealias Colour = NcursesLibrary.Colour
+    return switch self {
+    case .plain, .bold, .faint: nil
+    case .warning: (Colour.yellow, Colour.usual)
+    case .alarm: (Colour.red, Colour.usual)
+    case .title: (Colour.black, Colour.green)
+    case .selected: (Colour.black, Colour.cyan)
+    case .selectedAlarm: (Colour.red, Colour.cyan)
+    }
+  }
+
+  fileprivate var pair: CShort { CShort(rawValue) }
+
+  fileprivate func attributes(isColoured: Bool) -> UInt32 {
+    typealias Attribute = NcursesLibrary.Attribute
+    return switch self {
+    case .plain: 0
+    case .bold, .warning, .alarm: Attribute.bold
+    case .faint: Attribute.dim
+    case .title, .selected: isColoured ? 0 : Attribute.reverse
+    case .selectedAlarm: isColoured ? Attribute.bold : Attribute.bold | Attribute.reverse
+    }
+  }
+}

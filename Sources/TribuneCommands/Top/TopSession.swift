@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneSystem
+
+/// `top` at a terminal: takes keys, signals, samples and the passing of time one after the other, and draws after each.
+actor TopSession {
+  private enum Event: Sendable {
+    case input, inputEnd
+    case signal(Int32)
+    case sample(Result<TopSample, TopSampler.Failure>)
+    case tick
+    /// The bus has gone, or is back.
+    case presence
+  }
+
+  /// How long a signal may take to end it: a terminal that is stopped takes no output.
+  private static let endTimeout = Duration.seconds(2)
+  private static let busIsGone = "the bus is gone, trying again"
+
+  private let screen: TopScreen
+  private let sampler: TopSampler
+  private let events: AsyncStream<Event>
+  private let emit: AsyncStream<Event>.Continuation
+  private var model: TopModel
+  /// When the sample was requested that is not there yet.
+  private var requested: ContinuousClock.Instant?
+  /// Whether the terminal belongs to the shell until SIGCONT. This thread may run on for a moment after the request to stop.
+  private var isStopped = false
+  /// Whether another sample is wanted as soon as that one is there.
+  private var isStale = false
+
+  /// Connects to the bus, and takes the terminal.
+  static func begin(
+    _ view: TopView, with library: NcursesLibrary, in context: Context
+  ) async throws(CommandError) -> TopSession {
+    let (events, emit) = AsyncStream<Event>.makeStream()
+    let sampler = TopSampler(in: context, onPresence: { emit.yield(.presence) })
+    do throws(TribuneError) {
+      try await sampler.connect()
+    } catch {
+      throw CommandError(error)
+    }
+    let screen = try TopScreen(library, isColoured: context.terminal.isColoured)
+    return TopSession(screen, sampler, events, emit, view)
+  }
+
+  private init(
+    _ screen: consuming TopScreen, _ sampler: TopSampler, _ events: AsyncStream<Event>,
+    _ emit: AsyncStream<Event>.Continuation, _ view: TopView
+  ) {
+    model = TopModel(view: view, size: screen.size)
+    self.screen = screen
+    (self.sampler, self.events, self.emit) = (sampler, events, emit)
+  }
+
+  /// Runs until a key or a signal ends it, or until the terminal is gone. May be called once only.
+  nonisolated func run(every delay: Duration, until signals: AsyncStream<SignalWatch.Signal>) async {
+    await first(
+      of: { await self.follow(every: delay) },
+      { [emit] in
+        for await signal in signals {
+          emit.yield(.signal(signal.number))
+          if SignalWatch.interrupting.contains(signal.number) { return await sleep(Self.endTimeout) }
+        }
+      })
+  }
+
+  private func follow(every delay: Duration) async {
+    let timer = Task { [emit] in
+      while !Task.isCancelled {
+        await sleep(delay)
+        emit.yield(.tick)
+      }
+    }
+    waitForInput()
+    request()
+    draw()
+    for await event in events {
+      guard take(event) else { break }
+      draw()
+    }
+    timer.cancel()
+    screen.leave()
+  }
+
+  private func draw() {
+    guard !isStopped else { return }
+    screen.show(TopRenderer.lines(of: model))
+  }
+
+  /// - Returns: false at the end.
+  private func take(_ event: Event) -> Bool {
+    switch event {
+    case .input:
+      while let key = screen.nextKey() {
+        guard perform(model.press(key)) else { return false }
+      }
+      waitForInput()
+    case .inputEnd: return false
+    case .signal(Signals.windowChange):
+      screen.resize()
+      model.size = screen.size
+    case .signal(Signals.terminalStop):
+      screen.leave()
+      isStopped = true
+      ThisProcess.stop()
+    case .signal(Signals.resume):
+      isStopped = false
+      // Whoever stopped it may have set up the terminal otherwise.
+      screen.leave()
+      screen.forget()
+      screen.resize()
+      model.size = screen.size
+    case .signal: return false
+    case .sample(let result): take(result)
+    case .tick where requested == nil: if !model.isPaused { request() }
+    case .tick: noteDelay()
+    case .presence:
+      if sampler.isBusGone { model.problem = Self.busIsGone } else { request() }
+    }
+    return true
+  }
+
+  /// - Returns: false at the end.
+  private func perform(_ effect: TopModel.Effect) -> Bool {
+    switch effect {
+    case .none: break
+    case .quit: return false
+    case .redraw: screen.forget()
+    case .refresh: request()
+    }
+    return true
+  }
+
+  private func take(_ result: Result<TopSample, TopSampler.Failure>) {
+    requested = nil
+    switch result {
+    case .success(let sample): model.take(sample)
+    case .failure(.busIsGone): model.problem = Self.busIsGone
+    case .failure(.refused(let reason)): model.problem = reason
+    }
+    guard isStale else { return }
+    isStale = false
+    request()
+  }
+
+  /// The bus does not answer, or is not there.
+  private func noteDelay() {
+    guard let requested else { return }
+    let span = requested.duration(to: .now)
+    model.problem =
+      sampler.isBusGone ? Self.busIsGone : "the bus has not answered for \(span.abbreviated), waiting"
+  }
+
+  private func request() {
+    guard requested == nil else {
+      isStale = true
+      return
+    }
+    requested = .now
+    Task { [sampler, emit, view = model.view] in emit.yield(.sample(await sampler.sample(of: view))) }
+  }
+
+  /// Has the next key announced, without a thread that ncurses is used from.
+  private func waitForInput() {
+    Task { [emit] in
+      do throws(Errno) {
+        emit.yield(try await StandardInput.waitForInput() ? .input : .inputEnd)
+      } catch {
+        // The terminal cannot be waited for, so that nobody could end this.
+        emit.yield(.inputEnd)
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+/// What a place in a table of `top` has, to be shown and compared.
+enum TopValue: Equatable, Sendable {
+  /// The bus does not say.
+  case missing
+  case text(String)
+  /// A number that names something, such as a user.
+  case id(UInt64)
+  /// `:N`.
+  case connection(String)
+  case count(Int)
+  case bytes(Int)
+  /// So many in a second.
+  case rate(Double)
+  case duration(Duration)
+
+  /// In as few characters as tell what matters. Not safe for a terminal.
+  var shown: String {
+    switch self {
+    case .missing, .text(""): "-"
+    case .text(let text), .connection(let text): text
+    case .id(let number): String(number)
+    case .count(let count): count.abbreviated
+    case .bytes(let count): count.abbreviatedBytes
+    case .rate(let rate): rate.abbreviatedRate
+    case .duration(let duration): duration.abbreviated
+    }
+  }
+}
+
+extension TopValue {
+  init(_ duration: Duration?) { self = duration.map { .duration($0) } ?? .missing }
+
+  init(rate: Double?) { self = rate.map { .rate($0) } ?? .missing }
+
+  /// - Parameter uid: nil for all those together that the bus does not count one by one.
+  init(uid: UInt32?) { self = uid.map { .id(UInt64($0)) } ?? .missing }
+}
+
+extension TopValue: Comparable {
+  /// What is missing comes first.
+  static func < (one: TopValue, other: TopValue) -> Bool {
+    switch (one, other) {
+    case (.missing, .missing): false
+    case (.missing, _): true
+    case (_, .missing): false
+    case (.text(let one), .text(let other)): one < other
+    case (.duration(let one), .duration(let other)): one < other
+    default: one.number < other.number
+    }
+  }
+
+  private var number: Double {
+    switch self {
+    case .missing, .text, .duration: 0
+    case .id(let number): Double(number)
+    case .connection(let text): ConnectionID(text).map { Double($0.rawValue) } ?? 0
+    case .count(let count), .bytes(let count): Double(count)
+    case .rate(let rate): rate
+    }
+  }
+}
+
+extension Int {
+  /// In five characters.
+  var abbreviated: String {
+    switch self {
+    case ..<100_000: String(self)
+    case ..<10_000_000: "\(self / 1_000)k"
+    case ..<10_000_000_000: "\(self / 1_000_000)M"
+    default: "\(self / 1_000_000_000)G"
+    }
+  }
+
+  /// In five characters; K is 1,024 bytes.
+  var abbreviatedBytes: String {
+    switch self {
+    case ..<10_000: String(self)
+    case ..<(10_000 << 10): "\(self >> 10)K"
+    case ..<(10_000 << 20): "\(self >> 20)M"
+    default: "\(self >> 30)G"
+    }
+  }
+}
+
+extension Double {
+  /// In five characters, with a digit behind the point where that matters.
+  var abbreviatedRate: String {
+    guard self < 100 else { return Int(exactly: rounded())?.abbreviated ?? "-" }
+    let tenths = Int((self * 10).rounded())
+    return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
+  }
+}
+
+extension Duration {
+  /// In five characters.
+  var abbreviated: String {
+    let microseconds = max(0, wholeMicroseconds)
+    let seconds = microseconds / 1_000_000
+    return switch microseconds {
+    case ..<1_000: "\(microseconds)us"
+    case ..<1_000_000: "\(microseconds / 1_000)ms"
+    case ..<10_000_000: "\(seconds).\(microseconds / 100_000 % 10)s"
+    case ..<100_000_000: "\(seconds)s"
+    case ..<6_000_000_000: "\(seconds / 60)min"
+    case ..<360_000_000_000: "\(seconds / 3_600)h"
+    default: "\(seconds / 86_400)d"
+    }
+  }
+}

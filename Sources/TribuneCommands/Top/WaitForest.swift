@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+
+/// Who waits for whom: each query under way, below it the delegates that it waits for, and below these what they ask
+/// themselves, if they do.
+struct WaitForest {
+  /// Deeper than this, a query stands at the top again.
+  private static let depthMax = 32
+
+  private let queries: [QueryInfo]
+  /// The queries of each connection, as places in `queries`.
+  private let asked: [String: [Int]]
+  private let awaitedConnections: Set<String>
+
+  init(_ queries: [QueryInfo]) {
+    self.queries = queries
+    asked = Dictionary(grouping: queries.indices) { queries[$0].connection }
+    awaitedConnections = Set(queries.flatMap { $0.participants.filter(\.isAwaited).compactMap(\.connection) })
+  }
+
+  /// One for each query that no other one waits for, and for the first of several that wait for each other.
+  var groups: [TopGroup] {
+    var shown: Set<Int> = []
+    var groups: [TopGroup] = []
+    func grow(_ isRoot: (QueryInfo) -> Bool) {
+      for place in queries.indices where !shown.contains(place) && isRoot(queries[place]) {
+        var rows: [TopRow] = []
+        var path: [Int] = []
+        append(place, to: &rows, shown: &shown, path: &path)
+        groups.append(rows)
+      }
+    }
+    grow { !awaitedConnections.contains($0.connection) }
+    grow { _ in true }
+    return groups
+  }
+
+  /// One for each delegate that is waited for, and for each query that waits for none.
+  var flatGroups: [TopGroup] {
+    queries.flatMap { query -> [TopGroup] in
+      let awaited = query.participants.filter(\.isAwaited)
+      guard !awaited.isEmpty else { return [[Self.row(of: query, query.asking)]] }
+      return awaited.map { [Self.row(of: $0, of: query, query.asking + ", and " + $0.waitedFor)] }
+    }
+  }
+
+  private func append(_ place: Int, to rows: inout [TopRow], shown: inout Set<Int>, path: inout [Int]) {
+    let query = queries[place]
+    shown.insert(place)
+    rows.append(Self.row(of: query, query.asking, depth: 2 * path.count))
+    path.append(place)
+    for participant in query.participants where participant.isAwaited {
+      rows.append(Self.row(of: participant, of: query, participant.waitedFor, depth: 2 * path.count - 1))
+      let own = participant.connection.flatMap { asked[$0] } ?? []
+      if let above = own.first(where: path.contains) {
+        var row = Self.row(
+          of: queries[above], queries[above].asking + ", as above: a circle", depth: 2 * path.count)
+        row.isMarked = TopRow.isLong(participant.elapsed)
+        rows.append(row)
+      }
+      guard path.count < Self.depthMax else { continue }
+      for next in own where !shown.contains(next) {
+        append(next, to: &rows, shown: &shown, path: &path)
+      }
+    }
+    if query.omittedCount > 0 {
+      rows.append(
+        Self.row(of: query, "and \(query.omittedCount) more, not listed", depth: 2 * path.count - 1))
+    }
+    path.removeLast()
+  }
+
+  private static func row(of query: QueryInfo, _ text: String, depth: Int = 0) -> TopRow {
+    TopRow(
+      values: [
+        .duration(query.age), .duration(query.remaining), .id(UInt64(clamping: query.pid)),
+        TopValue(uid: query.uid), .text(query.units.primary), .id(query.id), .text(text),
+      ], depth: depth)
+  }
+
+  private static func row(
+    of participant: QueryInfo.Participant, of query: QueryInfo, _ text: String, depth: Int = 0
+  ) -> TopRow {
+    TopRow(
+      values: [
+        .duration(participant.elapsed), TopValue(participant.remaining),
+        .id(UInt64(clamping: participant.pid)),
+        TopValue(uid: participant.uid), .text(participant.units.primary), .id(query.id), .text(text),
+      ], isMarked: TopRow.isLong(participant.elapsed), depth: depth)
+  }
+}
+
+extension QueryInfo {
+  fileprivate var asking: String {
+    let asker = process.isEmpty ? "connection \(connection)" : process
+    return "\(asker) asks \(name)" + (object.isEmpty ? "" : " \(object)") + (isDryRun ? " (dry run)" : "")
+  }
+}
+
+extension QueryInfo.Participant {
+  /// The participant as one that is waited for.
+  fileprivate var waitedFor: String {
+    let name =
+      switch (label.isEmpty, process.isEmpty) {
+      case (true, true): "delegate \(delegate)"
+      case (true, false): process
+      case (false, true): label
+      case (false, false): label == process ? label : "\(label) (\(process))"
+      }
+    return "waits for \(name)" + (state == .queued ? ", which has others to answer before" : "")
+  }
+}

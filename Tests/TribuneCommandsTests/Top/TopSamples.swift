@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneWire
+
+@testable import Tribune
+@testable import TribuneCommands
+
+extension QueryInfo {
+  /// A query that waits for these delegates.
+  static func made(
+    _ id: UInt64, by connection: String, _ process: String, asks name: String, age: Duration = .seconds(1),
+    omitted: Int = 0, _ participants: Participant...
+  ) -> QueryInfo {
+    QueryInfo(
+      id: id, connection: connection, pid: Int32(100 + id), uid: 0, process: process, units: Units(),
+      name: name, object: "", mode: .parallel, isDryRun: false, age: age, remaining: .seconds(30) - age,
+      participants: participants, omittedCount: omitted)
+  }
+}
+
+extension QueryInfo.Participant {
+  static func made(
+    _ label: String, of connection: String, for elapsed: Duration = .milliseconds(10),
+    _ state: State = .asked,
+    uid: UInt32 = 0
+  ) -> QueryInfo.Participant {
+    var participant = QueryInfo.Participant(
+      delegate: 1, connection: connection, label: label, pid: 7, uid: uid, process: "", units: Units(),
+      state: state, reason: "", elapsed: elapsed, remaining: nil)
+    if participant.isAwaited { participant.remaining = .seconds(5) - elapsed }
+    return participant
+  }
+}
+
+extension ParticipantStatistics {
+  static func made(
+    _ label: String, uid: UInt32? = 0, timedOut: Int = 0, approved: Int = 0, times: [Duration] = []
+  ) -> ParticipantStatistics {
+    var outcomes = OutcomeCounts()
+    (outcomes.timedOut, outcomes.approved) = (timedOut, approved)
+    var durations = DurationHistogram()
+    (durations.count, durations.longest) = (times.count, times.max() ?? .zero)
+    durations.buckets = times.sorted().map { .init(lowerBound: $0, upperBound: $0, count: 1) }
+    return ParticipantStatistics(
+      role: .delegate, label: label, unit: "", uid: uid, outcomes: outcomes, durations: durations)
+  }
+}
+
+extension TopSample {
+  /// The moment that tests count from.
+  static let start = ContinuousClock.now
+
+  static func made(
+    _ view: TopView, _ content: Content, at seconds: Double = 0,
+    _ bus: BusEntry = BusEntry(address: "unix:/bus")
+  ) -> TopSample {
+    TopSample(
+      view: view, moment: start.advanced(by: .seconds(seconds)), status: BusStatus(bus), content: content)
+  }
+
+  /// So many names: a.a, a.b and so on, of which each was asked once more than the one before.
+  static func names(_ count: Int, at seconds: Double = 0, faster: Int = 0) -> TopSample {
+    let names = (0..<count).map { index in
+      NameStatistics(
+        name: "a.\(Character(Unicode.Scalar(UInt8(ascii: "a") + UInt8(index))))",
+        asked: 10 + index + faster * index,
+        vetoed: 0, overridden: 0, cancelled: 0, outcomes: OutcomeCounts(),
+        durations: DurationHistogram())
+    }
+    return made(.names, .names(names), at: seconds)
+  }
+
+  /// Two users, of whom the second did more.
+  static let users = made(
+    .users,
+    .users(
+      (1...2).map {
+        UserStatistics(
+          uid: UInt32($0), unit: "\($0).service", connections: $0, posted: $0, postedBytes: $0, delivered: $0,
+          lost: $0, asked: $0, denied: $0, refused: $0)
+      }))
+
+  /// Two connections, of which the second did more.
+  static let connections = made(
+    .connections,
+    .connections(
+      (1...2 as ClosedRange<UInt32>).map { number in
+        let peer = PeerIdentity(
+          pid: number, uid: number, gid: 0, process: "p\(number)",
+          units: PeerUnits(system: "\(number).service", user: ""))
+        return ConnectionInfo(
+          ConnectionEntry(
+            id: ConnectionID(rawValue: UInt64(number)), peer: peer, age: UInt64(number), observations: number,
+            delegates: number, queries: number, queued: UInt64(number), lost: UInt64(number),
+            posted: UInt64(number), state: number == 2 ? .lossy : .none))
+      }, holds: [":2": 1]))
+
+  static func delegates(_ statistics: [ParticipantStatistics], _ queries: QueryInfo...) -> TopSample {
+    made(.delegates, .delegates(queries: queries, attached: [], statistics: statistics))
+  }
+}
+
+extension TopModel {
+  /// A model that has taken a sample.
+  static func showing(_ sample: TopSample, rows: Int = 24, columns: Int = 80) -> TopModel {
+    var model = TopModel(view: sample.view, size: TopSize(rows: rows, columns: columns))
+    model.take(sample)
+    return model
+  }
+
+  /// Presses the keys of a text.
+  mutating func type(_ text: String) {
+    for character in text { _ = press(.character(character)) }
+  }
+
+  /// What the rows have in a column.
+  func column(_ title: String) -> [String] {
+    let index = view.columns.firstIndex { $0.title == title } ?? 0
+    return rows.map {
+      $0.branch.isEmpty || index < $0.values.count - 1
+        ? $0.values[index].shown : $0.branch + $0.values[index].shown
+    }
+  }
+}
