@@ -27,6 +27,10 @@ function make(tag, className, ...children) {
 }
 
 const code = (text) => make("code", "", text);
+/** What a process says of itself, which must not turn around the text beside it. */
+const said = (text) => make("bdi", "", text);
+/** A list within a line. */
+const joined = (parts) => parts.flatMap((part, at) => (at > 0 ? [", ", part] : [part]));
 
 function span(seconds) {
   if (seconds === null) return "";
@@ -55,14 +59,15 @@ function moment(seconds) {
 }
 
 function person(who) {
-  const parts = [who.process || who.connection];
   const facts = [
     who.unit,
     who.pid !== null ? `pid ${who.pid}` : "",
     who.uid !== null ? `uid ${who.uid}` : "",
     who.process ? who.connection : "",
   ].filter((fact) => fact);
-  return make("span", "", parts[0], make("span", "faint", facts.length > 0 ? ` (${facts.join(", ")})` : ""));
+  return make(
+    "span", "", said(who.process || who.connection), make("span", "faint", facts.length > 0 ? ` (${facts.join(", ")})` : ""),
+  );
 }
 
 const personText = (who) => [who.process, who.unit, who.connection].join(" ");
@@ -89,23 +94,25 @@ function applySearch() {
 function outcomeElement(outcome) {
   const words = { timedOut: "timed out", held: "held", gone: "gone", failed: "failed" };
   const who = outcome.label || outcome.process || "a delegate that is missing";
-  const facts = [outcome.process, outcome.unit, outcome.pid ? `pid ${outcome.pid}` : "", span(outcome.elapsed)];
+  const facts = [
+    outcome.process ? said(outcome.process) : "", outcome.unit, outcome.pid ? `pid ${outcome.pid}` : "", span(outcome.elapsed),
+  ];
   return make(
     "li",
     "",
     make("span", `outcome ${outcome.outcome}`, words[outcome.outcome] ?? outcome.outcome),
     " by ",
-    make("b", "", who),
-    outcome.reason ? `: ${outcome.reason}` : "",
-    "value" in outcome ? `: ${outcome.value}` : "",
-    make("span", "faint", ` (${facts.filter((fact) => fact).join(", ")})`),
+    make("b", "", said(who)),
+    ...(outcome.reason ? [": ", said(outcome.reason)] : []),
+    ...("value" in outcome ? [": ", said(outcome.value)] : []),
+    make("span", "faint", " (", ...joined(facts.filter((fact) => fact)), ")"),
   );
 }
 
 function verdictElement(record) {
   const notes = [
     record.unanswered ? "nobody decided" : "",
-    record.overridden ? `overridden: ${record.override ?? ""}` : "",
+    record.overridden ? make("span", "", "overridden: ", said(record.override ?? "")) : "",
     record.dryRun ? "dry run" : "",
   ].filter((note) => note);
   const head = make(
@@ -121,7 +128,7 @@ function verdictElement(record) {
     " asked by ",
     person(record.asker),
     make("span", "faint", record.elapsed === null ? "" : ` in ${span(record.elapsed)}`),
-    notes.length > 0 ? ` — ${notes.join(", ")}` : "",
+    ...(notes.length > 0 ? [" — ", ...joined(notes)] : []),
   );
   const item = make("li", record.verdict, head);
   if ("userInfo" in record) item.append(make("p", "faint", code(record.userInfo)));
@@ -202,10 +209,12 @@ function table(target, caption, columns, section, text) {
 
 const age = (seconds) => span(Math.max(0, Math.round(Date.now() / 1000 - seconds)));
 
-function waitText(query) {
-  const waits = query.waits.map((who) => (who.label || who.process) + (who.queued ? " (has others first)" : ""));
+function waitsElement(query) {
+  const waits = query.waits.map((who) =>
+    make("span", "", said(who.label || who.process), make("span", "faint", ` (pid ${who.pid}${who.queued ? ", has others first" : ""})`)),
+  );
   if (query.waitsOmitted > 0) waits.push(`and ${query.waitsOmitted} more`);
-  return waits.join(", ");
+  return make("span", "", ...joined(waits));
 }
 
 const renderers = {
@@ -239,7 +248,7 @@ const renderers = {
         ["asker", (row) => person(row.asker)],
         ["for", (row) => age(row.since), true],
         ["at most until", (row) => moment(row.until)],
-        ["waits for", (row) => waitText(row)],
+        ["waits for", (row) => waitsElement(row)],
       ],
       queries, (row) => [row.name, row.object, personText(row.asker), ...row.waits.map((who) => `${who.label} ${who.unit}`)].join(" "),
     );
@@ -266,7 +275,7 @@ const renderers = {
         ["object", (row) => (row.object ? code(row.object) : "any")],
         ["order", (row) => String(row.order), true],
         ["delegate", (row) => row.label || row.who.process],
-        ["responds to", (row) => make("span", "", ...row.patterns.flatMap((pattern, at) => (at > 0 ? [", ", code(pattern)] : [code(pattern)])))],
+        ["responds to", (row) => make("span", "", ...joined(row.patterns.map(code)))],
         ["failure is", (row) => row.onFailure],
         ["within", (row) => span(row.timeout), true],
         ["process", (row) => person(row.who)],

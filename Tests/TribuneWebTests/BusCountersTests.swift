@@ -38,6 +38,22 @@ struct BusCountersTests {
     return asked
   }
 
+  @Test("One user's many rows leave series of their own to the rows of others")
+  func turns() {
+    func participant(_ uid: UInt32?, _ label: String) -> ParticipantStatistics {
+      ParticipantStatistics(
+        role: .delegate, label: label, unit: "", uid: uid, outcomes: outcomes, durations: DurationHistogram())
+    }
+    var counters = BusCounters()
+    let listed = [
+      participant(1, "a"), participant(1, "b"), participant(1, "c"), participant(0, "d"),
+      participant(nil, ""),
+    ]
+    counters.note(names: [], participants: listed, users: [], max: 3)
+    #expect(counters.participants.own.map { $0.labels[1] } == ["a", "d", "b"])
+    #expect(counters.participants.others?.counts[0] == 2)
+  }
+
   @Test("A counter that continues from an earlier value stays until the bus has caught up")
   func crash() {
     var counters = BusCounters()

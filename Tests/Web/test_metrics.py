@@ -175,7 +175,12 @@ def test_a_bus_that_hangs_is_said_to_be_away(bus: Bus, web: Web) -> None:
         assert sample(web.get("/metrics").text, "tribune_up") == 0
         bus.process.send_signal(signal.SIGCONT)
         page.until("bus", lambda now: now["connected"])
-    assert web.get("/healthz").status == 200
+        assert web.get("/healthz").status == 200
+        # It is not left alone for long because it took long to answer.
+        began = time.monotonic()
+        bus.tribunectl("post", "a.b")
+        page.until("bus", lambda now: now["posted"] == 1)
+        assert time.monotonic() - began < DEADLINE
     assert sample(web.get("/metrics").text, "tribune_web_bus_losses_total") == 0
 
 

@@ -18,6 +18,7 @@ final class BusFollower {
   private static let listSeconds = (watched: 5, else: 30)
   /// A bus that does not say its status for so long hangs.
   private static let silenceMax = Duration.seconds(10)
+  private static let leaveMax = Duration.seconds(5)
 
   private(set) var picture = BusPicture()
   private(set) var counters = BusCounters()
@@ -212,9 +213,10 @@ final class BusFollower {
     return true
   }
 
-  /// A bus with many connections or queries is busy with their list for a while: it gets nine times as long for all else.
+  /// A bus with many connections or queries is busy with their list for a while: it gets nine times as long for all else. A
+  /// request that waited for a bus that was away says nothing about that.
   private func leaveTime(since began: ContinuousClock.Instant) async {
-    await rest(for: began.duration(to: .now) * 9)
+    await rest(for: min(began.duration(to: .now) * 9, Self.leaveMax))
   }
 
   private func note(_ status: BusStatus) {

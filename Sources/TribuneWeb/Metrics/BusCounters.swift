@@ -8,9 +8,9 @@ nonisolated package struct BusCounters: Sendable {
   package private(set) var status: BusStatus?
   /// When the bus started, in seconds since 1970.
   package private(set) var startSeconds = 0
-  package private(set) var names = BusiestRows()
-  package private(set) var participants = BusiestRows()
-  package private(set) var users = BusiestRows()
+  package private(set) var names = SeriesRows()
+  package private(set) var participants = SeriesRows()
+  package private(set) var users = SeriesRows()
   /// The latest connection that the bus is known to have had.
   private var latestConnection: UInt64 = 0
 
@@ -43,8 +43,18 @@ nonisolated package struct BusCounters: Sendable {
     names: [NameStatistics], participants: [ParticipantStatistics], users: [UserStatistics], max countMax: Int
   ) {
     self.names.take(names.map { CounterRow($0) }, max: countMax)
-    self.participants.take(participants.map { CounterRow($0) }, max: countMax)
-    self.users.take(users.map { CounterRow($0) }, max: countMax)
+    self.participants.take(Self.inTurns(participants, of: \.uid).map { CounterRow($0) }, max: countMax)
+    self.users.take(Self.inTurns(users, of: \.uid).map { CounterRow($0) }, max: countMax)
+  }
+
+  /// The first row of each user, then the second of each, and so on: no user's many rows take the places of others.
+  private static func inTurns<Row>(_ rows: [Row], of user: (Row) -> UInt32?) -> [Row] {
+    var turns: [UInt32?: Int] = [:]
+    return rows.enumerated().map { place, row in
+      let turn = turns[user(row), default: 0]
+      turns[user(row)] = turn + 1
+      return (turn: turn, place: place, row: row)
+    }.sorted { ($0.turn, $0.place) < ($1.turn, $1.place) }.map(\.row)
   }
 
   /// Those that continue over a restart. The others begin with each start.

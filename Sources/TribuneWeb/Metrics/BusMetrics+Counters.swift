@@ -67,7 +67,7 @@ nonisolated extension BusMetrics {
   /// What stands for all others: no name, and no number of a user.
   private static let others = "(other)"
 
-  static func names(_ rows: BusiestRows, _ text: inout MetricsText) {
+  static func names(_ rows: SeriesRows, _ text: inout MetricsText) {
     let all = labelled(rows, ["name"], others: [others])
     text.counter(
       "tribune_query_verdicts", "Verdicts, without dry runs.",
@@ -81,7 +81,7 @@ nonisolated extension BusMetrics {
     durations("tribune_query_duration_seconds", "Time from question to verdict.", all, from: 12, &text)
   }
 
-  static func participants(_ rows: BusiestRows, _ text: inout MetricsText) {
+  static func participants(_ rows: SeriesRows, _ text: inout MetricsText) {
     let all = labelled(rows, ["role", "label", "unit", "uid"], others: ["", "", "", others])
     text.counter(
       "tribune_participant_outcomes", "Outcomes of delegates and awaited observers.",
@@ -91,7 +91,7 @@ nonisolated extension BusMetrics {
       all, from: 8, &text)
   }
 
-  static func users(_ rows: BusiestRows, _ text: inout MetricsText) {
+  static func users(_ rows: SeriesRows, _ text: inout MetricsText) {
     let all = labelled(rows, ["uid", "unit"], others: [others, ""])
     text.gauge(
       "tribune_user_connections", "Connections of a user in a unit.",
@@ -110,7 +110,7 @@ nonisolated extension BusMetrics {
 
   private typealias Labelled = [(labels: MetricsText.Labels, row: CounterRow)]
 
-  private static func labelled(_ rows: BusiestRows, _ names: [String], others: [String]) -> Labelled {
+  private static func labelled(_ rows: SeriesRows, _ names: [String], others: [String]) -> Labelled {
     (rows.own + [rows.others].compactMap(\.self)).map { row in
       (MetricsText.Labels(zip(names, row.isOthers ? others : row.labels)), row)
     }

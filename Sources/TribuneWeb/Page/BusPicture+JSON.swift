@@ -38,6 +38,7 @@ nonisolated extension BusPicture {
       let waits = awaited.prefix(Self.waitsMax).map { participant in
         JSONValue.object([
           ("label", .string(participant.label)), ("process", .string(participant.process)),
+          ("pid", .integer(Int(participant.pid))),
           ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
         ])
       }

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A list of counters of the bus as time series: its busiest rows have their own, and all others have one together.
+/// A list of counters of the bus as time series: its first rows have their own, and all others have one together.
 ///
 /// Prometheus takes a counter that falls for one that has begun anew, and counts all of it once more. So none falls here. One
 /// that continues from an earlier value after a crash stays as it is until the bus has caught up. That of the others gets what
 /// is counted among them: a row that becomes busy, and leaves them, or that comes to them, changes nothing.
-nonisolated package struct BusiestRows: Sendable {
-  /// The busiest first.
+nonisolated package struct SeriesRows: Sendable {
+  /// In the order of the list.
   package private(set) var own: [CounterRow] = []
   /// Nil if there have never been any.
   package private(set) var others: CounterRow?
-  /// The rows that were not the busiest when the list was last taken, together.
+  /// The rows that had no series of their own when the list was last taken, together.
   private var rest: CounterRow?
 
   package init() {}
 
   /// - Parameters:
-  ///   - rows: the list, the busiest first. What the bus does not list any more, it adds to the row of its own others.
+  ///   - rows: the list, with those first that are to have series of their own. What the bus does not list any more, it adds
+  ///     to the row of its own others.
   ///   - countMax: time series of their own.
   package mutating func take(_ rows: [CounterRow], max countMax: Int) {
     let before = Dictionary(own.map { ($0.labels, $0) }, uniquingKeysWith: { first, _ in first })
     let listed = Set(rows.map(\.labels))
-    // What those have counted since then that were not the busiest.
+    // What those have counted since then that had no series of their own.
     var change = CounterRow.sum(rows.lazy.filter { before[$0.labels] == nil })
     change.combine(.sum(own.lazy.filter { !listed.contains($0.labels) }), -)
     if let rest { change.combine(rest, -) }
@@ -31,8 +32,8 @@ nonisolated package struct BusiestRows: Sendable {
       if let last = before[row.labels] { row.combine(last, max) }
       return row
     }
-    let busiest = Set(own.map(\.labels))
-    let rest = rows.filter { !busiest.contains($0.labels) }
+    let first = Set(own.map(\.labels))
+    let rest = rows.filter { !first.contains($0.labels) }
     let sum = CounterRow.sum(rest)
     if others != nil || !rest.isEmpty {
       var counted = others ?? CounterRow()
