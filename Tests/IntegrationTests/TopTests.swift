@@ -39,6 +39,13 @@ struct TopTests {
     return try #require(pid_t(group.trimmingCharacters(in: .whitespacesAndNewlines)))
   }
 
+  private func isBlocked(_ signal: Int32, in pid: pid_t) throws -> Bool {
+    let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("SigBlk:") })
+    let mask = try #require(UInt64(line.dropFirst("SigBlk:".count).drop { $0.isWhitespace }, radix: 16))
+    return mask & 1 << UInt64(signal - 1) != 0
+  }
+
   /// Expects that the terminal is as the shell left it.
   private func expectRestored(_ terminal: TmuxTerminal, sourceLocation: SourceLocation = #_sourceLocation)
     throws
@@ -111,13 +118,24 @@ struct TopTests {
     try terminal.screen(with: "status 0")
   }
 
-  @Test("Ctrl-C and signals end it, and the terminal is given back", arguments: [nil, SIGTERM, SIGHUP])
+  @Test(
+    "Ctrl-C and signals end it, and the terminal is given back", arguments: [nil, SIGTERM, SIGHUP, SIGQUIT])
   func signals(number: Int32?) throws {
     let terminal = try top()
     try terminal.screen(with: "F1Help")
     if let number { kill(try pid(in: terminal), number) } else { try terminal.press("C-c") }
     try terminal.screen(with: "status 0")
     try expectRestored(terminal)
+  }
+
+  @Test("Ctrl-C ends it while it looks for a bus that does not answer")
+  func unanswered() throws {
+    try bus.freeze()
+    let terminal = try top()
+    // Before it looks, it has set up its signals.
+    while try !isBlocked(SIGINT, in: try pid(in: terminal)) { sched_yield() }
+    try terminal.press("C-c")
+    try terminal.screen(with: "status 0")
   }
 
   @Test("each table has its rows, and the bus is asked for lists alone")

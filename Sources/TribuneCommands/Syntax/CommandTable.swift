@@ -121,7 +121,7 @@ private let allVerbs = [
     options: [
       OptionSyntax(
         .view, "view", .choice(TopView.allCases.map(\.rawValue)), "the table to begin with (delegates)"),
-      OptionSyntax(.delay, "delay", letter: "d", .span, "how often to refresh (2s)"),
+      OptionSyntax(.delay, "delay", letter: "d", .span, "how often to refresh, from 100ms to 1h (2s)"),
       OptionSyntax(.once, "once", "print the table once, and end"),
     ]),
   VerbSyntax(

@@ -20,17 +20,25 @@ struct DelegateRows {
     var oldest: Duration?
     var outcomes = OutcomeCounts()
     var durations = DurationHistogram()
+    /// Nil for observers: the bus does not list them as it counts them.
+    var isAttached: Bool?
+
+    /// A query can still wait for one that has just gone.
+    var isPast: Bool { isAttached == false && open == 0 }
   }
 
   private var entries: [Key: Entry] = [:]
 
   init(queries: [QueryInfo], attached: [DelegateInfo], statistics: [ParticipantStatistics]) {
     for delegate in attached {
-      entries[Key(role: .delegate, label: delegate.label, unit: delegate.unit, uid: delegate.uid)] = Entry()
+      let key = Key(role: .delegate, label: delegate.label, unit: delegate.unit, uid: delegate.uid)
+      entries[key] = Entry(isAttached: true)
     }
     for counted in statistics {
-      entries[Key(role: counted.role, label: counted.label, unit: counted.unit, uid: counted.uid)] =
-        Entry(outcomes: counted.outcomes, durations: counted.durations)
+      let key = Key(role: counted.role, label: counted.label, unit: counted.unit, uid: counted.uid)
+      var entry = entries[key] ?? Entry(isAttached: key.role == .delegate && key.uid != nil ? false : nil)
+      (entry.outcomes, entry.durations) = (counted.outcomes, counted.durations)
+      entries[key] = entry
     }
     for participant in queries.flatMap(\.participants) where participant.isAwaited {
       let key = Key(
@@ -42,10 +50,13 @@ struct DelegateRows {
     }
   }
 
-  /// The one that lets others wait for longest first.
+  /// The one that lets others wait for longest first, and those that have gone last.
   private var sorted: [(key: Key, value: Entry)] {
-    func rank(_ key: Key, _ entry: Entry) -> (Duration, String, String, UInt32, String) {
-      (.zero - (entry.oldest ?? .zero), key.label, key.unit, key.uid ?? .max, key.role.rawValue)
+    func rank(_ key: Key, _ entry: Entry) -> (Int, Duration, String, String, UInt32, String) {
+      (
+        entry.isPast ? 1 : 0, .zero - (entry.oldest ?? .zero), key.label, key.unit, key.uid ?? .max,
+        key.role.rawValue
+      )
     }
     return entries.sorted { rank($0.key, $0.value) < rank($1.key, $1.value) }
   }
@@ -61,7 +72,7 @@ struct DelegateRows {
             .count(outcomes.approved + outcomes.vetoed + outcomes.abstained + outcomes.answered),
             .count(outcomes.timedOut), .count(outcomes.failed + outcomes.gone),
           ] + entry.durations.spans.map { TopValue($0) } + [.text(key.role.rawValue)],
-          isMarked: TopRow.isLong(entry.oldest))
+          isMarked: TopRow.isLong(entry.oldest), isPast: entry.isPast)
       ]
     }
   }
@@ -71,7 +82,8 @@ struct DelegateRows {
       .object(
         [
           ("role", .string(key.role.rawValue)), ("label", .string(key.label)), ("unit", .string(key.unit)),
-          ("uid", .uid(key.uid)), ("open", .integer(entry.open)),
+          ("uid", .uid(key.uid)), ("attached", entry.isAttached.map { .bool($0) } ?? .null),
+          ("open", .integer(entry.open)),
           ("oldest", .seconds(ifKnown: entry.oldest)), ("outcomes", entry.outcomes.json),
         ] + entry.durations.members)
     }

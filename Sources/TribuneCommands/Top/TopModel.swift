@@ -109,6 +109,7 @@ struct TopModel: Sendable {
     let shown = filter.isEmpty ? groups : groups.filter { $0.contains { $0.contains(filter) } }
     let (order, second) = (order, view.secondSortColumn)
     rows = shown.enumerated().sorted { one, other in
+      guard one.element[0].isPast == other.element[0].isPast else { return other.element[0].isPast }
       let (first, last) = (one.element[0].values, other.element[0].values)
       if first[order.column] != last[order.column] {
         return (first[order.column] < last[order.column]) == order.isAscending

@@ -47,7 +47,8 @@ struct TopRenderer {
         line.append(title, view == model.view ? .selected : .faint)
         line.append("  ")
       }
-      if model.isPaused { line.append("paused", .warning) }
+      if model.isPaused { line.append("paused  ", .warning) }
+      if model.sample?.restriction != nil { line.append("not all is shown", .warning) }
     }
   }
 
@@ -102,6 +103,7 @@ struct TopRenderer {
     guard let sample = model.sample, sample.view == model.view else { return "waiting for the bus" }
     if case .refused(let reason) = sample.content { return reason }
     if !model.filter.isEmpty { return "nothing matches" }
+    if let restriction = sample.restriction { return "nothing that you may see: \(restriction)" }
     return model.view == .queries ? "no query is under way: nobody waits for anybody" : "there are none"
   }
 
@@ -133,7 +135,7 @@ struct TopRenderer {
       case (true, true): .selectedAlarm
       case (true, false): .selected
       case (false, true): .alarm
-      case (false, false): .plain
+      case (false, false): row.isPast ? .faint : .plain
       }
     line.append(row.isMarked ? "! " : "  ", style)
     for (column, width) in widths {

@@ -6,6 +6,8 @@ struct TopRow: Equatable, Sendable {
   var values: [TopValue]
   /// Whether somebody has waited for it for long, or it loses what it should get.
   var isMarked = false
+  /// Whether it is about what is not there any more.
+  var isPast = false
   /// How many rows above it lead to it, in the tree of who waits for whom.
   var depth = 0
 

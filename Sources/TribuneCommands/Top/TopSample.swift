@@ -19,6 +19,8 @@ struct TopSample: Sendable {
   var moment: ContinuousClock.Instant
   var status: BusStatus
   var content: Content
+  /// Why the bus does not list everything for this user; nil if it does.
+  var restriction: String?
 
   static func take(of view: TopView, over connection: Connection) async throws(TribuneError) -> TopSample {
     let status = try await connection.status()
@@ -41,6 +43,18 @@ struct TopSample: Sendable {
       guard error.code == .notPermitted || error.code == .refused else { throw error }
       content = .refused(error.message)
     }
-    return TopSample(view: view, moment: .now, status: status, content: content)
+    return TopSample(
+      view: view, moment: .now, status: status, content: content,
+      restriction: try await restriction(of: connection))
+  }
+
+  private static func restriction(of connection: Connection) async throws(TribuneError) -> String? {
+    do throws(TribuneError) {
+      try await connection.requirePermission(to: "list", "**", object: "")
+      return nil
+    } catch {
+      guard error.code == .notPermitted else { throw error }
+      return error.message
+    }
   }
 }

@@ -14,6 +14,8 @@ actor TopSession {
     case presence
   }
 
+  /// The signals that end it.
+  static let ending = SignalWatch.interrupting + [Signals.quit]
   /// How long a signal may take to end it: a terminal that is stopped takes no output.
   private static let endTimeout = Duration.seconds(2)
   private static let busIsGone = "the bus is gone, trying again"
@@ -22,6 +24,8 @@ actor TopSession {
   private let sampler: TopSampler
   private let events: AsyncStream<Event>
   private let emit: AsyncStream<Event>.Continuation
+  /// Ends with the first signal that is to end this; passes on all signals until then.
+  private let interruption: Task<Void, Never>
   private var model: TopModel
   /// When the sample was requested that is not there yet.
   private var requested: ContinuousClock.Instant?
@@ -31,38 +35,57 @@ actor TopSession {
   private var isStale = false
 
   /// Connects to the bus, and takes the terminal.
+  ///
+  /// - Returns: nil if a signal has ended it before.
   static func begin(
     _ view: TopView, with library: NcursesLibrary, in context: Context
-  ) async throws(CommandError) -> TopSession {
+  ) async throws(CommandError) -> TopSession? {
     let (events, emit) = AsyncStream<Event>.makeStream()
+    let interruption = Task {
+      for await signal in context.signals.signals {
+        emit.yield(.signal(signal.number))
+        if ending.contains(signal.number) { return }
+      }
+    }
     let sampler = TopSampler(in: context, onPresence: { emit.yield(.presence) })
+    let connected = await first(
+      of: { () async -> Result<Void, TribuneError>? in
+        do throws(TribuneError) {
+          return .success(try await sampler.connect())
+        } catch {
+          return .failure(error)
+        }
+      },
+      { () async -> Result<Void, TribuneError>? in
+        await interruption.value
+        return nil
+      })
+    guard let connected = connected ?? nil else { return nil }
     do throws(TribuneError) {
-      try await sampler.connect()
+      try connected.get()
     } catch {
       throw CommandError(error)
     }
     let screen = try TopScreen(library, isColoured: context.terminal.isColoured)
-    return TopSession(screen, sampler, events, emit, view)
+    return TopSession(screen, sampler, events, emit, interruption, view)
   }
 
   private init(
     _ screen: consuming TopScreen, _ sampler: TopSampler, _ events: AsyncStream<Event>,
-    _ emit: AsyncStream<Event>.Continuation, _ view: TopView
+    _ emit: AsyncStream<Event>.Continuation, _ interruption: Task<Void, Never>, _ view: TopView
   ) {
     model = TopModel(view: view, size: screen.size)
     self.screen = screen
-    (self.sampler, self.events, self.emit) = (sampler, events, emit)
+    (self.sampler, self.events, self.emit, self.interruption) = (sampler, events, emit, interruption)
   }
 
   /// Runs until a key or a signal ends it, or until the terminal is gone. May be called once only.
-  nonisolated func run(every delay: Duration, until signals: AsyncStream<SignalWatch.Signal>) async {
+  nonisolated func run(every delay: Duration) async {
     await first(
       of: { await self.follow(every: delay) },
-      { [emit] in
-        for await signal in signals {
-          emit.yield(.signal(signal.number))
-          if SignalWatch.interrupting.contains(signal.number) { return await sleep(Self.endTimeout) }
-        }
+      { [interruption] in
+        await interruption.value
+        await sleep(Self.endTimeout)
       })
   }
 

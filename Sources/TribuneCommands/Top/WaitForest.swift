@@ -52,7 +52,8 @@ struct WaitForest {
     path.append(place)
     for participant in query.participants where participant.isAwaited {
       rows.append(Self.row(of: participant, of: query, participant.waitedFor, depth: 2 * path.count - 1))
-      let own = participant.connection.flatMap { asked[$0] } ?? []
+      // Who asks and answers over one connection does both beside each other.
+      let own = participant.connection.flatMap { $0 == query.connection ? nil : asked[$0] } ?? []
       if let above = own.first(where: path.contains) {
         var row = Self.row(
           of: queries[above], queries[above].asking + ", as above: a circle", depth: 2 * path.count)

@@ -8,7 +8,7 @@ import TribuneWire
 struct TopCommand: Command {
   /// If it prints the table once, a signal ends it at once.
   var signals: [Int32] {
-    library == nil ? [] : SignalWatch.interrupting + JobControl.signals + [Signals.windowChange]
+    library == nil ? [] : TopSession.ending + JobControl.signals + [Signals.windowChange]
   }
 
   /// How often it refreshes. More often, it would disturb the bus that it watches.
@@ -38,7 +38,7 @@ struct TopCommand: Command {
   func run(in context: Context) async throws(CommandError) -> Int32 {
     if let library {
       let session = try await TopSession.begin(view, with: library, in: context)
-      await session.run(every: delay, until: context.signals.signals)
+      await session?.run(every: delay)
     } else {
       let sample = try await context.request { [view] connection throws(TribuneError) in
         try await TopSample.take(of: view, over: connection)
@@ -50,6 +50,9 @@ struct TopCommand: Command {
 
   private func show(_ sample: TopSample, in context: Context) throws(CommandError) {
     if case .refused(let reason) = sample.content { throw .failure(reason.terminalSafe) }
+    if let restriction = sample.restriction {
+      context.terminal.report("not all is shown: \(restriction.terminalSafe)")
+    }
     // Rows that nobody scrolls through.
     var model = TopModel(view: view, size: TopSize(rows: 0, columns: 0))
     model.take(sample)

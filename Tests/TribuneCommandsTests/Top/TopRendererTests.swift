@@ -100,6 +100,15 @@ struct TopRendererTests {
     #expect(Self.text(of: model)[5] == reason)
   }
 
+  @Test("who may not see everything is told so, with rows and without")
+  func restricted() {
+    var sample = TopSample.names(3)
+    sample.restriction = "not you"
+    #expect(Self.text(of: TopModel.showing(sample))[3].hasSuffix("not all is shown"))
+    sample.content = .names([])
+    #expect(Self.text(of: TopModel.showing(sample))[5] == "nothing that you may see: not you")
+  }
+
   @Test("the last line shows what is typed")
   func prompts() {
     var model = TopModel.showing(.names(3))

@@ -61,8 +61,11 @@ struct TopRowsTests {
         ]
       ),
       (
-        [.made(1, by: ":1", "a", asks: "n.m", .made("A", of: ":1"))],
-        ["a asks n.m", "└─ waits for A", "  └─ a asks n.m, as above: a circle"]
+        [
+          .made(1, by: ":1", "a", asks: "n.m", .made("A", of: ":1")),
+          .made(2, by: ":1", "a", asks: "o.p", .made("B", of: ":2")),
+        ],
+        ["a asks n.m", "└─ waits for A", "a asks o.p", "└─ waits for B"]
       ),
       (
         [.made(1, by: ":1", "a", asks: "n.m", omitted: 44, .made("B", of: ":2"))],
@@ -135,6 +138,22 @@ struct TopRowsTests {
     #expect(model.rows.map(\.isMarked) == [true, false, false, false])
   }
 
+  @Test("delegates that have gone come last, however slow they were, unless somebody still waits for them")
+  func gone() {
+    let query = QueryInfo.made(1, by: ":1", "a", asks: "n.m", .made("leaving", of: ":2"))
+    let sample = TopSample.made(
+      .delegates,
+      .delegates(
+        queries: [query], attached: [.made("here")],
+        statistics: [
+          .made("gone", approved: 1, times: [.seconds(60)]), .made("leaving", approved: 1),
+          .made("here", approved: 1, times: [.seconds(1)]),
+        ]))
+    let model = TopModel.showing(sample)
+    #expect(model.column("LABEL") == ["leaving", "here", "gone"])
+    #expect(model.rows.map(\.isPast) == [false, false, true])
+  }
+
   @Test(
     "rates are computed from two samples, and missing if a counter began anew",
     arguments: [(1, ["2", "1", "0"]), (-1, ["-", "-", "0"])] as [(Int, [String])])
@@ -162,7 +181,7 @@ struct TopRowsTests {
       (.made(.names, .names([name])), #"{"name":null,"asked":1,"#),
       (
         .delegates([.made("", uid: nil)]),
-        #"{"role":"delegate","label":"","unit":"","uid":null,"open":0,"oldest":null,"#
+        #"{"role":"delegate","label":"","unit":"","uid":null,"attached":null,"open":0,"oldest":null,"#
       ),
     ] as [(TopSample, String)] {
       #expect(sample.json.map(\.compact).first?.hasPrefix(start) == true)

@@ -32,6 +32,14 @@ extension QueryInfo.Participant {
   }
 }
 
+extension DelegateInfo {
+  static func made(_ label: String, uid: UInt32 = 0) -> DelegateInfo {
+    DelegateInfo(
+      id: 1, connection: ":3", label: label, pid: 1, uid: uid, process: "", units: Units(), object: "",
+      order: 0, failurePolicy: .veto, timeout: .seconds(5), patterns: [])
+  }
+}
+
 extension ParticipantStatistics {
   static func made(
     _ label: String, uid: UInt32? = 0, timedOut: Int = 0, approved: Int = 0, times: [Duration] = []
@@ -95,8 +103,10 @@ extension TopSample {
             posted: UInt64(number), state: number == 2 ? .lossy : .none))
       }, holds: [":2": 1]))
 
+  /// Delegates that are attached, and others that are counted together.
   static func delegates(_ statistics: [ParticipantStatistics], _ queries: QueryInfo...) -> TopSample {
-    made(.delegates, .delegates(queries: queries, attached: [], statistics: statistics))
+    let attached = statistics.compactMap { one in one.uid.map { DelegateInfo.made(one.label, uid: $0) } }
+    return made(.delegates, .delegates(queries: queries, attached: attached, statistics: statistics))
   }
 }
 
