@@ -19,7 +19,8 @@ package final class LogindProgram {
       switch arguments.action {
       case .help: print(LogindArguments.help)
       case .version: print("tribune-logind \(Version.current)")
-      case .checkConfiguration: return check(arguments)
+      case .checkConfiguration:
+        return Diagnostic.reportAll(LogindSettings.load(from: arguments.configurationDirectory).1)
       case .unmask, .serve: return MainActor.assumeIsolated { run(arguments) }
       }
       return 0
@@ -27,12 +28,6 @@ package final class LogindProgram {
       StandardError.writeLine("tribune-logind: \(error)\nTry \"tribune-logind --help\".")
       return 2
     }
-  }
-
-  nonisolated private static func check(_ arguments: LogindArguments) -> Int32 {
-    let (_, diagnostics) = LogindSettings.load(from: arguments.configurationDirectory)
-    for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
-    return diagnostics.contains { $0.severity != .warning } ? 1 : 0
   }
 
   private static func run(_ arguments: LogindArguments) -> Int32 {

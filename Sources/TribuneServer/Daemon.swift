@@ -59,8 +59,7 @@ package final class Daemon {
 
   private static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
     let (configuration, diagnostics) = loadConfiguration(arguments)
-    for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
-    let status: Int32 = diagnostics.contains { $0.severity != .warning } ? 1 : 0
+    let status = Diagnostic.reportAll(diagnostics)
     // A reload takes a policy whose tests fail, too.
     guard arguments.asksLiveBus, !diagnostics.contains(where: { $0.severity == .error }) else {
       return status

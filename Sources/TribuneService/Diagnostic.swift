@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneSystem
 import TribuneWire
 
 /// A message for the operator about a configuration file.
@@ -27,6 +28,14 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
     self.line = line
     self.column = column
     self.message = message
+  }
+
+  /// Says on standard error what is wrong with a configuration, for whoever checks it.
+  ///
+  /// - Returns: the exit status: 1 if anything of it is not used, and else 0.
+  package static func reportAll(_ diagnostics: [Diagnostic]) -> Int32 {
+    for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
+    return diagnostics.contains { $0.severity != .warning } ? 1 : 0
   }
 
   /// `FILE:LINE:COLUMN: error: MESSAGE`, as in compiler messages.

@@ -27,7 +27,8 @@ package final class WebProgram {
       switch arguments.action {
       case .help: print(WebArguments.help)
       case .version: print("tribune-web \(Version.current)")
-      case .checkConfiguration: return check(arguments)
+      case .checkConfiguration:
+        return Diagnostic.reportAll(WebSettings.load(from: arguments.configurationDirectory).1)
       case .serve: return MainActor.assumeIsolated { run(arguments) }
       }
       return 0
@@ -35,12 +36,6 @@ package final class WebProgram {
       StandardError.writeLine("tribune-web: \(error)\nTry \"tribune-web --help\".")
       return 2
     }
-  }
-
-  nonisolated private static func check(_ arguments: WebArguments) -> Int32 {
-    let (_, diagnostics) = WebSettings.load(from: arguments.configurationDirectory)
-    for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
-    return diagnostics.contains { $0.severity != .warning } ? 1 : 0
   }
 
   private static func run(_ arguments: WebArguments) -> Int32 {

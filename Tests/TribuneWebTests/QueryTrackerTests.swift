@@ -89,9 +89,10 @@ struct QueryTrackerTests {
 
   @Test("The directory knows those who came last")
   func directory() {
-    var peers = PeerDirectory()
-    for number in 0...2 * PeerDirectory.recentMax { peers.add(Who(connection: ":\(number)")) }
+    let countMax = 4_096
+    var peers = RecentValues<String, Who>(countMax: countMax)
+    for number in 0...2 * countMax { peers.set(Who(connection: ":\(number)"), for: ":\(number)") }
     #expect(peers[":0"] == nil)
-    #expect(peers[":\(2 * PeerDirectory.recentMax)"] != nil && peers[":\(PeerDirectory.recentMax)"] != nil)
+    #expect(peers[":\(2 * countMax)"] != nil && peers[":\(countMax)"] != nil)
   }
 }

@@ -28,7 +28,8 @@ final class BusFollower {
   private let isWatched: () -> Bool
   private let changed: () -> Void
   private var history = History()
-  private var peers = PeerDirectory()
+  /// Who was connected lately, by connection: a verdict can name one that has gone when it is shown.
+  private var peers = RecentValues<String, Who>(countMax: QueryTracker.recentMax)
   private var bus: Connection?
   private var secondsSinceList = 0
   private var statusRequest: ContinuousClock.Instant?
@@ -156,7 +157,7 @@ final class BusFollower {
     do throws(TribuneError) {
       for try await delivery in notifications {
         if case .notification(let notification) = delivery, let who = Who(notification.userInfo) {
-          peers.add(who)
+          peers.set(who, for: who.connection)
         }
         listing.request()
       }
@@ -269,7 +270,7 @@ final class BusFollower {
     }
     secondsSinceList = 0
     for connection in picture.connections {
-      peers.add(Who(connection))
+      peers.set(Who(connection), for: connection.id)
       counters.note(connection: connection.id, isNew: false)
     }
     publish()

@@ -22,8 +22,7 @@ nonisolated package struct QueryTracker: Sendable {
   package static let recentMax = 4_096
 
   private let keepsUserInfo: Bool
-  private var recent: [Key: Question] = [:]
-  private var older: [Key: Question] = [:]
+  private var questions = RecentValues<Key, Question>(countMax: recentMax)
   /// Those who ask, as the delegates are told, by query.
   private var askers: [UInt64: Who] = [:]
 
@@ -39,10 +38,10 @@ nonisolated package struct QueryTracker: Sendable {
       askers[query] = Who(asker)
     case .refusal:
       // Most refuse something else.
-      if let to = item.to { _ = remove(Key(asker: to, serial: item.serial)) }
+      if let to = item.to { _ = questions.remove(Key(asker: to, serial: item.serial)) }
     case .verdict(let verdict):
       guard let to = item.to else { return nil }
-      let question = remove(Key(asker: to, serial: item.serial))
+      let question = questions.remove(Key(asker: to, serial: item.serial))
       return VerdictRecord(
         time: item.time, name: question?.name ?? "", object: question?.object ?? "",
         asker: askers.removeValue(forKey: verdict.query) ?? Who(connection: to),
@@ -58,14 +57,10 @@ nonisolated package struct QueryTracker: Sendable {
 
   private mutating func note(_ item: TrafficItem, isValueQuery: Bool, override: String?) {
     guard let from = item.from else { return }
-    if recent.count >= Self.recentMax { (older, recent) = (recent, [:]) }
-    recent[Key(asker: from, serial: item.serial)] = Question(
+    let question = Question(
       time: item.time, name: item.name, object: item.object, isValueQuery: isValueQuery,
       override: override.map { VerdictRecord.shown($0) },
       userInfo: keepsUserInfo ? UserInfo(item.userInfo.bytes.prefix(VerdictRecord.userInfoMax)) : .none)
-  }
-
-  private mutating func remove(_ key: Key) -> Question? {
-    recent.removeValue(forKey: key) ?? older.removeValue(forKey: key)
+    questions.set(question, for: Key(asker: from, serial: item.serial))
   }
 }
