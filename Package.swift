@@ -27,6 +27,7 @@ let package = Package(
     .executable(name: "tribunectl", targets: ["tribunectl"]),
     .executable(name: "tribune-logind", targets: ["tribune-logind"]),
     .executable(name: "tribune-web", targets: ["tribune-web"]),
+    .executable(name: "tribune-nats", targets: ["tribune-nats"]),
   ],
   targets: [
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
@@ -35,6 +36,7 @@ let package = Package(
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
     .target(name: "CTribuneLinux"),
     .target(name: "TribuneWire", swiftSettings: strict),
     .target(name: "TribunePolicy", dependencies: ["TribuneWire"], swiftSettings: strict),
@@ -70,6 +72,10 @@ let package = Package(
       ],
       swiftSettings: mainActor),
     .target(
+      name: "TribuneNATS",
+      dependencies: ["CNats", "Tribune", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire"],
+      swiftSettings: mainActor),
+    .target(
       name: "TribuneCommands",
       dependencies: [
         "Tribune", "TribuneJSON", "TribunePolicy", "TribuneProtocols", "TribuneSystem", "TribuneWire",
@@ -83,6 +89,8 @@ let package = Package(
       name: "tribune-logind", dependencies: ["TribuneLogind", "TribuneSystem"], swiftSettings: mainActor),
     .executableTarget(
       name: "tribune-web", dependencies: ["TribuneSystem", "TribuneWeb"], swiftSettings: mainActor),
+    .executableTarget(
+      name: "tribune-nats", dependencies: ["TribuneNATS", "TribuneSystem"], swiftSettings: mainActor),
     .executableTarget(
       name: "manual", dependencies: ["TribuneCommands", "TribuneSystem", "TribuneWire"], swiftSettings: strict
     ),
@@ -143,6 +151,10 @@ let package = Package(
     .testTarget(
       name: "TribuneWebTests",
       dependencies: ["Tribune", "TribuneJSON", "TribuneService", "TribuneTestSupport", "TribuneWeb"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TribuneNATSTests",
+      dependencies: ["Tribune", "TribuneNATS", "TribuneService", "TribuneTestSupport", "TribuneWire"],
       swiftSettings: strict),
     .testTarget(
       name: "IntegrationTests",

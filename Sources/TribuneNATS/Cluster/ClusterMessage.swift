@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A message of NATS, with those of its headers that Tribune knows. Nothing of it was checked.
+nonisolated package struct ClusterMessage: Equatable, Sendable {
+  package enum Header: String, CaseIterable, Sendable {
+    case instance = "Tribune-Instance"
+    case object = "Tribune-Object"
+    case number = "Tribune-Number"
+    case query = "Tribune-Query"
+    case kind = "Tribune-Kind"
+    case dryRun = "Tribune-Dry-Run"
+    case reason = "Tribune-Reason"
+    case timeout = "Tribune-Timeout"
+    case peer = "Tribune-Peer"
+  }
+
+  package var subject: String
+  /// Empty if there is none.
+  package var reply = ""
+  package var headers: [Header: String] = [:]
+  package var payload: [UInt8] = []
+  /// Whether the server says that nobody receives what was published with this subject as its reply.
+  package var isNoResponders = false
+
+  package init(_ subject: String, headers: [Header: String] = [:], payload: [UInt8] = []) {
+    self.subject = subject
+    self.headers = headers
+    self.payload = payload
+  }
+
+  /// What it takes in a queue, about.
+  package var weight: Int {
+    256 + subject.utf8.count + reply.utf8.count + payload.count
+      + headers.values.reduce(0) { $0 + $1.utf8.count }
+  }
+}

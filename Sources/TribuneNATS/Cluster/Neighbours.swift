@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The other hosts that are there, as they say themselves. Nothing is decided by it: a question is asked of each host of
+/// the roster, present or not.
+nonisolated package struct Neighbours {
+  package static let interval = Duration.seconds(2)
+  /// After so long without a word, a host counts as gone.
+  package static let silenceMax = Duration.seconds(10)
+  package static let hostsMax = 256
+
+  private struct Neighbour {
+    var instance: Instance
+    var heardAt: ContinuousClock.Instant
+  }
+
+  private var all: [String: Neighbour] = [:]
+
+  package init() {}
+
+  /// A host has said that it is there.
+  package mutating func note(_ host: String, _ instance: Instance, at now: ContinuousClock.Instant) {
+    if all[host] == nil, all.count >= Self.hostsMax { forgetSilent(at: now) }
+    guard all[host] != nil || all.count < Self.hostsMax else { return }
+    all[host] = Neighbour(instance: instance, heardAt: now)
+  }
+
+  package mutating func forgetSilent(at now: ContinuousClock.Instant) {
+    all = all.filter { now - $0.value.heardAt <= Self.silenceMax }
+  }
+
+  package func isPresent(_ host: String, _ instance: Instance) -> Bool { all[host]?.instance == instance }
+
+  package func isPresent(_ host: String) -> Bool { all[host] != nil }
+}

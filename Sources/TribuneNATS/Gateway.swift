@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneService
+import TribuneSystem
+import TribuneWire
+
+/// Connects this host's bus with the other hosts of its cluster.
+///
+/// Either side can go and come back. While NATS is away, the delegates for the other hosts veto; while the bus is away, other
+/// hosts learn that this one cannot answer.
+final class Gateway {
+  private static let pauses = [Duration.milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5)]
+
+  private enum Side {
+    case bus, nats
+  }
+
+  private let settings: NATSSettings
+  private let subjects: Subjects
+  private let instance = Instance()
+  private let status: (String) -> Void
+  private var neighbours = Neighbours()
+  private var bus: Connection?
+  /// Whether the library looks for the bus, which may come back.
+  private var isInterrupted = false
+  private var malformed = 0
+  /// The bus does not retain delegates.
+  private var delegates: [any Delegate] = []
+
+  private lazy var link = NATSLink(
+    settings, posts: settings.imports.map { subjects.posts(matching: $0.pattern) },
+    others: [subjects.asks, subjects.cancels, subjects.replies, subjects.presences],
+    receivesPost: { [weak self] in await self?.receivePost($0) },
+    receivesOther: { [weak self] in self?.receiveOther($0) }, changed: { [weak self] in self?.note($0) })
+  private lazy var exchange = PostExchange(subjects, settings, instance, link: link)
+  private lazy var inquiries = Inquiries(subjects, instance, missing: settings.missing, link: link)
+  private lazy var remotes = RemoteQuestions(subjects, settings, link: link) { [weak self] in
+    guard let self, !isInterrupted else { return nil }
+    return bus
+  }
+
+  /// - Parameter status: gets one line whenever something has changed.
+  init(_ settings: NATSSettings, status: @escaping (String) -> Void) {
+    self.settings = settings
+    self.status = status
+    subjects = Subjects(cluster: settings.cluster, host: settings.host)
+  }
+
+  /// Connects to both sides, and returns when each was reached or found missing.
+  func start() async {
+    let (attempts, attempted) = AsyncStream<Side>.makeStream()
+    var missing: Set<Side> = [.bus, .nats]
+    Task { await followBus { attempted.yield(.bus) } }
+    if let lack = settings.lack {
+      ServiceLog.error("no cluster: \(lack)")
+      missing.remove(.nats)
+    } else {
+      Task { await link.follow { attempted.yield(.nats) } }
+      Task { await keepPresence() }
+    }
+    for await side in attempts {
+      missing.remove(side)
+      if missing.isEmpty { break }
+    }
+  }
+
+  // MARK: The bus
+
+  private func followBus(_ attempted: @escaping () -> Void) async {
+    var failures = 0
+    while true {
+      do throws(TribuneError) {
+        isInterrupted = false
+        let bus = try await Connection.connect(identifyingPosters: true) { [weak self] event in
+          Task { @MainActor in self?.note(event) }
+        }
+        try await join(bus)
+        (self.bus, exchange.bus) = (bus, bus)
+        failures = 0
+        ServiceLog.info("connected to the bus")
+        reportStatus()
+        attempted()
+        Task { await takeOut(from: bus) }
+        throw await bus.closed() ?? TribuneError(.connectionLost, "the connection has ended")
+      } catch {
+        if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
+      }
+      (bus, exchange.bus) = (nil, nil)
+      delegates = []
+      reportStatus()
+      attempted()
+      await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
+      failures += 1
+    }
+  }
+
+  private func note(_ event: ConnectionEvent) {
+    switch event {
+    case .disconnected(let error):
+      ServiceLog.warning("the connection to the bus is lost: \(error)")
+      isInterrupted = true
+    case .reconnected:
+      ServiceLog.info("connected to the bus again")
+      isInterrupted = false
+    }
+    reportStatus()
+  }
+
+  /// Attaches the delegates, before anything else that could fail.
+  private func join(_ bus: Connection) async throws(TribuneError) {
+    guard !settings.questions.isEmpty else { return }
+    // Other gateways know this one by that name: without it, questions could go round in circles.
+    let known = try await bus.own().process
+    guard known == LoopRule.process else {
+      throw TribuneError(.refused, "the bus knows this process as \"\(known)\", not as \(LoopRule.process)")
+    }
+    let patterns = settings.questions.map(\.text)
+    if let lack = settings.lack {
+      let delegate = HostDelegate("") { _, _ in .veto("cluster unreachable: \(lack)") }
+      try await attach(delegate, "cluster", patterns, to: bus)
+    } else {
+      for host in settings.others {
+        let delegate = HostDelegate(host) { [inquiries] in await inquiries.ask($0, $1) }
+        try await attach(delegate, "host:\(host)", patterns, to: bus)
+      }
+    }
+  }
+
+  private func attach(
+    _ delegate: HostDelegate, _ label: String, _ patterns: [String], to bus: Connection
+  ) async throws(TribuneError) {
+    delegates.append(delegate)
+    // Local delegates come first in the mode "order": they are asked faster. Whatever goes wrong with this program is a
+    // veto, also where a missing host is none.
+    try await bus.attach(
+      delegate, respondingTo: patterns, order: 1_000, onFailure: .veto, timeout: settings.hostTimeout,
+      label: label)
+  }
+
+  /// Observes what is exported, for as long as the connection lasts. What the policy does not let this program observe, it
+  /// tries again later: the delegates stay.
+  private func takeOut(from bus: Connection) async {
+    guard settings.lack == nil, !settings.exports.isEmpty else { return }
+    var isReported = false
+    while bus === self.bus {
+      do throws(TribuneError) {
+        let notifications = try await bus.observe(anyOf: settings.exports.map(\.text))
+        for try await delivery in notifications { exchange.export(delivery) }
+        return
+      } catch {
+        if !isReported { ServiceLog.error("nothing is exported: \(error)") }
+        isReported = true
+      }
+      await rest(for: .seconds(5))
+    }
+  }
+
+  // MARK: NATS
+
+  private func note(_ change: NATSLink.Change) {
+    switch change {
+    case .up: announce("cluster.link.didConnect")
+    case .down:
+      inquiries.cutOff()
+      // What others post meanwhile does not arrive; if it was nothing, nobody knows that either.
+      if !settings.imports.isEmpty { exchange.lose(nil, from: nil) }
+      announce("cluster.link.didDisconnect")
+    case .overrun: exchange.lose(nil, from: nil)
+    }
+    reportStatus()
+  }
+
+  private func announce(_ name: String) {
+    guard let bus else { return }
+    Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
+  }
+
+  private func receivePost(_ message: ClusterMessage) async {
+    guard case .post(let host, let name)? = subjects.parse(message.subject) else { return }
+    do throws(EnvelopeError) {
+      try await exchange.receive(message, from: host, name: name)
+    } catch {
+      drop(message, error)
+    }
+  }
+
+  private func receiveOther(_ message: ClusterMessage) {
+    do throws(EnvelopeError) {
+      switch subjects.parse(message.subject) {
+      case .ask(let host, let name): try remotes.receive(message, from: host, name: name)
+      case .cancel(let host): try remotes.cancel(message, from: host)
+      case .reply(let host, let token): try inquiries.receive(message, from: host, token: token)
+      case .presence(let host):
+        let isNew = !neighbours.isPresent(host)
+        neighbours.note(host, try message.instance(), at: .now)
+        if isNew { reportStatus() }
+      case .post, nil: return
+      }
+    } catch {
+      drop(message, error)
+    }
+  }
+
+  /// Other hosts can send whatever they like, so the journal has the first such message and then few.
+  private func drop(_ message: ClusterMessage, _ error: EnvelopeError) {
+    malformed += 1
+    guard malformed.nonzeroBitCount == 1 else { return }
+    ServiceLog.warning(
+      "dropped a message at \(message.subject): it \(error.message) (\(malformed.counted("such message")) so far)"
+    )
+  }
+
+  private func keepPresence() async {
+    while true {
+      _ = link.publish(ClusterMessage(subjects.presence, headers: [.instance: instance.text]))
+      await rest(for: Neighbours.interval)
+      let failed = link.takeFailedCount()
+      if failed > 0 { ServiceLog.warning("NATS did not take \(failed.counted("message"))") }
+      neighbours.forgetSilent(at: .now)
+      remotes.endAll(unless: neighbours.isPresent, olderThan: Neighbours.silenceMax)
+      reportStatus()
+    }
+  }
+
+  // MARK: Both
+
+  private var lastStatus = ""
+
+  private func reportStatus() {
+    let lack = settings.lack ?? link.lack
+    let sides = (bus == nil || isInterrupted ? ["no bus"] : []) + (lack.map { ["cluster unreachable: \($0)"] } ?? [])
+    let missing = settings.others.filter { !neighbours.isPresent($0) }
+    let hosts = missing.isEmpty ? "all hosts are there" : "missing: \(missing.joined(separator: " "))"
+    let text = (sides.isEmpty ? [hosts] : sides).joined(separator: "; ")
+    guard text != lastStatus else { return }
+    lastStatus = text
+    status(text)
+  }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNats
+import TribuneSystem
+
+/// A connection to NATS. Its calls may wait for the network, so none of them is made on the main thread.
+// libnats locks its connections, and the pointer does not change.
+@safe nonisolated final class NATSClient: @unchecked Sendable {
+  /// What waits while libnats looks for another server.
+  private static let reconnectBufferSize: CInt = 1 << 20
+  private static let pingMilliseconds: Int64 = 2_000
+  private static let writeMilliseconds: Int64 = 5_000
+  private static let connectMilliseconds: Int64 = 5_000
+
+  private let connection: OpaquePointer
+  private var subscriptions: [OpaquePointer] = unsafe []
+
+  /// Connects and subscribes.
+  ///
+  /// - Parameters:
+  ///   - posts: subjects whose messages go to the lane of posts.
+  ///   - others: all other subjects.
+  /// - Throws: the error if no server lets this client in.
+  init(
+    _ settings: NATSSettings, posts: [String], others: [String], to receiver: NATSReceiver
+  ) throws(NATSError) {
+    var made: OpaquePointer?
+    try NATSError.check(unsafe natsOptions_Create(&made), "cannot begin")
+    guard let options = unsafe made else { preconditionFailure("options that were made are there") }
+    defer { unsafe natsOptions_Destroy(options) }
+    unsafe try Self.set(options, settings)
+    unsafe Self.set(options, receiver)
+    var connected: OpaquePointer?
+    try NATSError.check(unsafe natsConnection_Connect(&connected, options), "cannot connect")
+    guard let connected = unsafe connected else { preconditionFailure("a connection that was made is there") }
+    unsafe connection = connected
+    for subject in posts { unsafe try subscribe(subject, NATSReceiver.receivePost, receiver) }
+    for subject in others { unsafe try subscribe(subject, NATSReceiver.receiveOther, receiver) }
+    // A server that refuses one of them says so to the receiver.
+    try NATSError.check(
+      unsafe natsConnection_FlushTimeout(connection, Self.connectMilliseconds), "no answer")
+    guard unsafe natsConnection_HasHeaderSupport(connection) == NATS_OK else {
+      throw NATSError(NATS_NO_SERVER_SUPPORT, "the server has no headers")
+    }
+  }
+
+  deinit {
+    unsafe subscriptions.forEach { unsafe natsSubscription_Destroy($0) }
+    unsafe natsConnection_Destroy(connection)
+  }
+
+  private static func set(_ options: OpaquePointer, _ settings: NATSSettings) throws(NATSError) {
+    unsafe try setServers(options, settings.servers)
+    let login = settings.login
+    var steps: [(natsStatus, String)] = unsafe [
+      (natsOptions_SetName(options, "tribune-nats \(settings.host)"), "Host="),
+      (natsOptions_SetTimeout(options, connectMilliseconds), "time-out"),
+      (natsOptions_SetPingInterval(options, pingMilliseconds), "ping"),
+      (natsOptions_SetMaxPingsOut(options, 2), "ping"),
+      (natsOptions_SetMaxReconnect(options, -1), "reconnecting"),
+      (natsOptions_SetReconnectWait(options, 200), "reconnecting"),
+      (natsOptions_SetReconnectBufSize(options, reconnectBufferSize), "reconnecting"),
+      (natsOptions_SetWriteDeadline(options, writeMilliseconds), "time-out"),
+      (natsOptions_SetNoEcho(options, true), "echo"),
+      // One thread for all subscriptions, which so keep the order of what comes in.
+      (natsOptions_UseGlobalMessageDelivery(options, true), "delivery"),
+    ]
+    if !login.user.isEmpty {
+      steps.append(
+        (unsafe natsOptions_SetUserInfo(options, login.user, try password(login.passwordFile)), "User="))
+    }
+    if !login.credentialsFile.isEmpty {
+      steps.append(
+        (
+          unsafe natsOptions_SetUserCredentialsFromFiles(options, login.credentialsFile, nil),
+          "CredentialsFile="
+        ))
+    }
+    if !login.publicKey.isEmpty {
+      steps.append(
+        (unsafe natsOptions_SetNKeyFromSeed(options, login.publicKey, login.seedFile), "PublicKey="))
+    }
+    if login.usesTLS { steps.append((unsafe natsOptions_SetSecure(options, true), "TLS")) }
+    if !login.authorityFile.isEmpty {
+      steps.append(
+        (unsafe natsOptions_LoadCATrustedCertificates(options, login.authorityFile), "AuthorityFile="))
+    }
+    if !login.certificateFile.isEmpty {
+      steps.append(
+        (
+          unsafe natsOptions_LoadCertificatesChain(options, login.certificateFile, login.keyFile),
+          "CertificateFile="
+        ))
+    }
+    for (status, what) in steps { try NATSError.check(status, what) }
+  }
+
+  private static func setServers(_ options: OpaquePointer, _ servers: [String]) throws(NATSError) {
+    // libnats copies them.
+    let texts = servers.map { Array($0.utf8CString) }
+    func collect(_ rest: ArraySlice<[CChar]>, _ pointers: [UnsafePointer<CChar>?]) -> natsStatus {
+      guard let first = rest.first else {
+        var pointers = unsafe pointers
+        return unsafe natsOptions_SetServers(options, &pointers, CInt(servers.count))
+      }
+      return unsafe first.withUnsafeBufferPointer {
+        unsafe collect(rest.dropFirst(), pointers + [$0.baseAddress])
+      }
+    }
+    try NATSError.check(unsafe collect(texts[...], []), "Servers=")
+  }
+
+  private static func password(_ path: String) throws(NATSError) -> String {
+    do throws(Errno) {
+      let bytes = try InputFile.contents(of: path, lengthMax: 4_096, waits: false) ?? []
+      return String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init) ?? ""
+    } catch {
+      throw NATSError(NATS_INVALID_ARG, "PasswordFile= cannot be read: \(error)")
+    }
+  }
+
+  private static func set(_ options: OpaquePointer, _ receiver: NATSReceiver) {
+    let pointer = unsafe receiver.pointer
+    unsafe natsOptions_SetDisconnectedCB(options, NATSReceiver.disconnected, pointer)
+    unsafe natsOptions_SetReconnectedCB(options, NATSReceiver.reconnected, pointer)
+    unsafe natsOptions_SetClosedCB(options, NATSReceiver.closed, pointer)
+    unsafe natsOptions_SetErrorHandler(options, NATSReceiver.failed, pointer)
+  }
+
+  private func subscribe(
+    _ subject: String, _ callback: @escaping natsMsgHandler, _ receiver: NATSReceiver
+  ) throws(NATSError) {
+    var subscription: OpaquePointer?
+    try NATSError.check(
+      unsafe natsConnection_Subscribe(&subscription, connection, subject, callback, receiver.pointer),
+      "cannot subscribe to \(subject)")
+    if let subscription = unsafe subscription {
+      unsafe natsSubscription_SetPendingLimits(subscription, CInt(Lane.countMax), CInt(Lane.weightMax))
+      unsafe subscriptions.append(subscription)
+    }
+  }
+
+  var serverURL: String {
+    var buffer = [CChar](repeating: 0, count: 512)
+    let status = unsafe buffer.withUnsafeMutableBufferPointer {
+      unsafe natsConnection_GetConnectedUrl(connection, $0.baseAddress, $0.count)
+    }
+    guard status == NATS_OK, let end = buffer.firstIndex(of: 0) else { return "" }
+    return String(decoding: buffer[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  /// The most bytes of headers and payload together.
+  var payloadMax: Int { Int(unsafe natsConnection_GetMaxPayload(connection)) }
+
+  func publish(_ message: ClusterMessage) throws(NATSError) {
+    var made: OpaquePointer?
+    let status = unsafe message.payload.withUnsafeBytes { bytes in
+      unsafe natsMsg_Create(
+        &made, message.subject, message.reply.isEmpty ? nil : message.reply,
+        bytes.baseAddress?.assumingMemoryBound(to: CChar.self), CInt(bytes.count))
+    }
+    try NATSError.check(status, "cannot publish")
+    guard let native = unsafe made else { preconditionFailure("a message that was made is there") }
+    defer { unsafe natsMsg_Destroy(native) }
+    for (header, value) in message.headers where !value.isEmpty {
+      try NATSError.check(unsafe natsMsgHeader_Set(native, header.rawValue, value), "cannot publish")
+    }
+    try NATSError.check(unsafe natsConnection_PublishMsg(connection, native), "cannot publish")
+  }
+
+  /// Waits until the server has answered a ping, and so has read everything that was published before.
+  func ping(milliseconds: Int64) throws(NATSError) {
+    try NATSError.check(unsafe natsConnection_FlushTimeout(connection, milliseconds), "no answer")
+  }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNats
+
+/// An error of libnats.
+nonisolated struct NATSError: Error, CustomStringConvertible {
+  let status: natsStatus
+  let description: String
+
+  /// - Parameter what: what failed, if libnats has no details.
+  init(_ status: natsStatus, _ what: String) {
+    self.status = status
+    var last = NATS_OK
+    let detail = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
+    let text = unsafe natsStatus_GetText(status).map { unsafe String(cString: $0) } ?? "unknown error"
+    description = last == status && !detail.isEmpty ? "\(what): \(text) (\(detail))" : "\(what): \(text)"
+  }
+
+  static func check(_ status: natsStatus, _ what: String) throws(NATSError) {
+    guard status == NATS_OK else { throw NATSError(status, what) }
+  }
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNats
+import Dispatch
+import Synchronization
+import TribuneService
+
+/// This host's link to NATS: connects, again and again if need be, and says whether there is a server at the other end.
+///
+/// Everything that can wait for the network runs on two queues of its own. The main actor never waits for them.
+final class NATSLink {
+  enum Change {
+    case up
+    case down(String)
+    /// Messages were dropped on their way in.
+    case overrun
+  }
+
+  private static let pauses = [Duration.milliseconds(200), .seconds(1), .seconds(2), .seconds(5)]
+  private static let probePause = Duration.seconds(1)
+  /// Without an answer for so long, the link counts as lost, whatever libnats says.
+  private static let silenceMax = Duration.seconds(5)
+  private static let outgoingMax = 8_192
+  private static let outgoingWeightMax = 64 << 20
+
+  /// What was given to the queue of the writer, and is not with libnats yet.
+  nonisolated private final class Outgoing: Sendable {
+    let count = Atomic(0)
+    let weight = Atomic(0)
+    let failed = Atomic(0)
+  }
+
+  private let settings: NATSSettings
+  private let posts: [String]
+  private let others: [String]
+  private let receivesPost: (ClusterMessage) async -> Void
+  private let receivesOther: (ClusterMessage) -> Void
+  private let changed: (Change) -> Void
+  private let writer = DispatchQueue(label: "tribune-nats.writer")
+  private let prober = DispatchQueue(label: "tribune-nats.prober")
+  private let outgoing = Outgoing()
+
+  private var receiver: NATSReceiver?
+  private var postLane: Lane?
+  private var otherLane: Lane?
+  private var client: NATSClient?
+  private var draining: Task<Void, Never>?
+  private var closing: CheckedContinuation<Void, Never>?
+  private var isClosed = false
+  /// Nil while the link is up.
+  private(set) var lack: String? = "not connected to NATS yet"
+  private(set) var payloadMax = 0
+  /// When the last ping was sent that the server has answered.
+  private(set) var provenAt: ContinuousClock.Instant?
+
+  var isUp: Bool { lack == nil }
+
+  /// - Parameters:
+  ///   - posts: the subjects of posts, which are handled one after the other.
+  ///   - others: all other subjects, which are handled when they come.
+  init(
+    _ settings: NATSSettings, posts: [String], others: [String],
+    receivesPost: @escaping (ClusterMessage) async -> Void, receivesOther: @escaping (ClusterMessage) -> Void,
+    changed: @escaping (Change) -> Void
+  ) {
+    self.settings = settings
+    self.posts = posts
+    self.others = others
+    self.receivesPost = receivesPost
+    self.receivesOther = receivesOther
+    self.changed = changed
+  }
+
+  /// Connects for as long as the process lives.
+  ///
+  /// - Parameter attempted: called after each attempt.
+  func follow(_ attempted: () -> Void) async {
+    let postLane = Lane { [weak self] in self?.drainPosts() }
+    let otherLane = Lane { [weak self] in self?.drainOthers() }
+    let receiver = NATSReceiver(posts: postLane, others: otherLane) { [weak self] in self?.note($0) }
+    (self.postLane, self.otherLane, self.receiver) = (postLane, otherLane, receiver)
+    Task { await probe() }
+    var failures = 0
+    while true {
+      isClosed = false
+      do throws(NATSError) {
+        let client = try await connect(receiver)
+        self.client = client
+        payloadMax = client.payloadMax
+        failures = 0
+        provenAt = .now
+        ServiceLog.info("connected to NATS at \(client.serverURL)")
+        become(nil)
+        attempted()
+        if !isClosed { await withCheckedContinuation { closing = $0 } }
+        throw NATSError(NATS_CONNECTION_CLOSED, "libnats has given up")
+      } catch {
+        if client != nil || failures == 0 { ServiceLog.warning("not connected to NATS: \(error)") }
+        become("\(error)")
+      }
+      client = nil
+      attempted()
+      await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
+      failures += 1
+    }
+  }
+
+  private func connect(_ receiver: NATSReceiver) async throws(NATSError) -> NATSClient {
+    let result: Result<NATSClient, NATSError> = await withCheckedContinuation { continuation in
+      writer.async { [settings, posts, others] in
+        do throws(NATSError) {
+          let client = try NATSClient(settings, posts: posts, others: others, to: receiver)
+          continuation.resume(returning: .success(client))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  private func become(_ lack: String?) {
+    guard lack != self.lack else { return }
+    let wasUp = isUp
+    self.lack = lack
+    if let lack, wasUp { changed(.down(lack)) }
+    if isUp { changed(.up) }
+  }
+
+  private func note(_ event: NATSReceiver.Event) {
+    switch event {
+    case .disconnected:
+      ServiceLog.warning("the connection to NATS is lost")
+      become("the connection to NATS is lost")
+    case .reconnected:
+      ServiceLog.info("connected to NATS again")
+      provenAt = .now
+      become(nil)
+    case .closed:
+      isClosed = true
+      closing?.resume()
+      closing = nil
+    case .overrun: changed(.overrun)
+    case .refused(let why): ServiceLog.error("NATS: \(why)")
+    }
+  }
+
+  // MARK: Whether the server is there
+
+  private func probe() async {
+    while true {
+      await rest(for: Self.probePause)
+      guard let client else { continue }
+      let sent = ContinuousClock.now
+      let isAnswered = await withCheckedContinuation { continuation in
+        prober.async {
+          do throws(NATSError) {
+            try client.ping(milliseconds: 2_000)
+            continuation.resume(returning: true)
+          } catch {
+            continuation.resume(returning: false)
+          }
+        }
+      }
+      guard client === self.client else { continue }
+      if isAnswered {
+        provenAt = max(provenAt ?? sent, sent)
+        // libnats may have found it again without having said so yet.
+      } else if isUp, provenAt.map({ ContinuousClock.now - $0 > Self.silenceMax }) ?? true {
+        become("NATS does not answer")
+        continue
+      }
+      if isAnswered, lack == "NATS does not answer" { become(nil) }
+    }
+  }
+
+  // MARK: Out
+
+  /// Publishes a message. Never waits.
+  ///
+  /// - Returns: false if it is dropped, because there is no server, or too much waits.
+  func publish(_ message: ClusterMessage) -> Bool {
+    guard isUp, let client else { return false }
+    let weight = message.weight
+    guard outgoing.count.load(ordering: .relaxed) < Self.outgoingMax,
+      outgoing.weight.load(ordering: .relaxed) + weight <= Self.outgoingWeightMax
+    else { return false }
+    outgoing.count.add(1, ordering: .relaxed)
+    outgoing.weight.add(weight, ordering: .relaxed)
+    writer.async { [outgoing] in
+      do throws(NATSError) {
+        try client.publish(message)
+      } catch {
+        outgoing.failed.add(1, ordering: .relaxed)
+      }
+      outgoing.count.subtract(1, ordering: .relaxed)
+      outgoing.weight.subtract(weight, ordering: .relaxed)
+    }
+    return true
+  }
+
+  /// How many messages libnats has refused since the last call.
+  func takeFailedCount() -> Int { outgoing.failed.exchange(0, ordering: .relaxed) }
+
+  // MARK: In
+
+  private func drainOthers() {
+    guard let batch = otherLane?.take() else { return }
+    for message in batch.messages { receivesOther(message) }
+    if batch.dropped > 0 { changed(.overrun) }
+  }
+
+  private func drainPosts() {
+    draining = Task { [earlier = draining] in
+      await earlier?.value
+      guard let batch = postLane?.take() else { return }
+      for message in batch.messages { await receivesPost(message) }
+      if batch.dropped > 0 { changed(.overrun) }
+    }
+  }
+}

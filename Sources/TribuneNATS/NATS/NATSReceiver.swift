@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNats
+import Dispatch
+import Synchronization
+
+/// What libnats calls, on threads of its own. It hands everything to the main actor, and never waits for it.
+///
+/// libnats has unretained pointers to it, also from connections that have ended. So there is one, which lives as long as
+/// the process.
+nonisolated final class NATSReceiver: Sendable {
+  enum Event: Sendable {
+    /// libnats looks for a server again.
+    case disconnected
+    case reconnected
+    /// libnats has given up.
+    case closed
+    /// libnats has dropped messages because this process did not take them in time.
+    case overrun
+    /// The server has refused something.
+    case refused(String)
+  }
+
+  private let posts: Lane
+  private let others: Lane
+  private let note: @Sendable @MainActor (Event) -> Void
+  /// Errors that are on their way to the main actor. Others are left out meanwhile.
+  private let errorsUnderWay = Atomic(0)
+
+  init(posts: Lane, others: Lane, _ note: @escaping @Sendable @MainActor (Event) -> Void) {
+    (self.posts, self.others, self.note) = (posts, others, note)
+  }
+
+  var pointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
+
+  private static func at(_ pointer: UnsafeMutableRawPointer?) -> NATSReceiver? {
+    guard let pointer = unsafe pointer else { return nil }
+    return unsafe Unmanaged<NATSReceiver>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  private func send(_ event: Event) {
+    DispatchQueue.main.async { [note] in MainActor.assumeIsolated { note(event) } }
+  }
+
+  private func sendError(_ event: Event) {
+    guard errorsUnderWay.add(1, ordering: .relaxed).newValue <= 16 else {
+      errorsUnderWay.subtract(1, ordering: .relaxed)
+      return
+    }
+    DispatchQueue.main.async { [self] in
+      errorsUnderWay.subtract(1, ordering: .relaxed)
+      MainActor.assumeIsolated { note(event) }
+    }
+  }
+
+  // MARK: Callbacks
+
+  static let receivePost: natsMsgHandler = { _, _, message, receiver in
+    guard let message = unsafe message else { return }
+    defer { unsafe natsMsg_Destroy(message) }
+    unsafe at(receiver)?.posts.put(ClusterMessage(message))
+  }
+
+  static let receiveOther: natsMsgHandler = { _, _, message, receiver in
+    guard let message = unsafe message else { return }
+    defer { unsafe natsMsg_Destroy(message) }
+    unsafe at(receiver)?.others.put(ClusterMessage(message))
+  }
+
+  static let disconnected: natsConnectionHandler = { _, receiver in unsafe at(receiver)?.send(.disconnected) }
+  static let reconnected: natsConnectionHandler = { _, receiver in unsafe at(receiver)?.send(.reconnected) }
+  static let closed: natsConnectionHandler = { _, receiver in unsafe at(receiver)?.send(.closed) }
+
+  static let failed: natsErrHandler = { connection, _, status, receiver in
+    guard let receiver = unsafe at(receiver) else { return }
+    if status == NATS_SLOW_CONSUMER { return receiver.sendError(.overrun) }
+    var text: UnsafePointer<CChar>?
+    let last = unsafe connection.map { unsafe natsConnection_GetLastError($0, &text) } ?? status
+    let detail = unsafe text.map { unsafe String(cString: $0) } ?? ""
+    let name = unsafe natsStatus_GetText(last).map { unsafe String(cString: $0) } ?? ""
+    receiver.sendError(.refused(detail.isEmpty ? name : detail))
+  }
+}
+
+extension ClusterMessage {
+  /// Copies a message of libnats.
+  nonisolated fileprivate init(_ message: OpaquePointer) {
+    self.init(unsafe natsMsg_GetSubject(message).map { unsafe String(cString: $0) } ?? "")
+    reply = unsafe natsMsg_GetReply(message).map { unsafe String(cString: $0) } ?? ""
+    isNoResponders = unsafe natsMsg_IsNoResponders(message)
+    let count = Int(unsafe natsMsg_GetDataLength(message))
+    if count > 0, let data = unsafe natsMsg_GetData(message) {
+      payload = unsafe Array(UnsafeRawBufferPointer(start: data, count: count))
+    }
+    for header in Header.allCases {
+      var value: UnsafePointer<CChar>?
+      guard unsafe natsMsgHeader_Get(message, header.rawValue, &value) == NATS_OK, let value = unsafe value
+      else { continue }
+      // What is no UTF-8 becomes what no header may have.
+      headers[header] = unsafe String(cString: value)
+    }
+  }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneService
+import TribuneWire
+
+/// Reads files of settings one after the other.
+nonisolated package struct NATSSettingsReader {
+  private enum Section {
+    case none, ignored, cluster, export
+    case query(Pattern)
+    case `import`(Int)
+  }
+
+  /// The most patterns that one connection can attach a delegate with, or observe with at once.
+  private static let patternsMax = WireLimits.patternsPerDelegate
+  private static let hostsMax = 64
+
+  private let defaults: NATSSettings
+  private var settings: NATSSettings
+  private var diagnostics: [Diagnostic] = []
+
+  package init(hostName: String) {
+    defaults = NATSSettings(hostName: hostName)
+    settings = defaults
+  }
+
+  /// Reads a file's contents.
+  package mutating func read(_ contents: [UInt8], file: String) {
+    var section = Section.none
+    let lines = contents.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    for (number, line) in zip(1..., lines) {
+      switch IniLine(line) {
+      case .nothing: continue
+      case .section(let name, let subject): section = self.section(name, subject, file, number)
+      case .pair(let key, let value): take(key, value, in: section, file, number)
+      case .unreadable(let reason): report(.error, file, number, "the line \(reason)")
+      }
+    }
+  }
+
+  package consuming func finish() -> (NATSSettings, [Diagnostic]) { (settings, diagnostics) }
+
+  private mutating func section(_ name: String, _ subject: String?, _ file: String, _ line: Int) -> Section {
+    if name == "Cluster", subject == nil { return .cluster }
+    guard ["Export", "Import", "Query"].contains(name) else {
+      let subject = subject.map { " \"\($0.escaped)\"" } ?? ""
+      report(.mistake, file, line, "there is no section [\(name.escaped)\(subject)]; it is ignored")
+      return .ignored
+    }
+    do throws(SettingError) {
+      let pattern = try Self.pattern(subject)
+      switch name {
+      case "Export":
+        settings.exports = try Self.adding(pattern, to: settings.exports)
+        return .export
+      case "Import":
+        if let known = settings.imports.firstIndex(where: { $0.pattern == pattern }) { return .import(known) }
+        _ = try Self.adding(pattern, to: settings.imports.map(\.pattern))
+        settings.imports.append(NATSSettings.Import(pattern: pattern))
+        return .import(settings.imports.count - 1)
+      default: return .query(pattern)
+      }
+    } catch {
+      report(.error, file, line, "[\(name)]: \(error.message)")
+      return .ignored
+    }
+  }
+
+  private mutating func take(
+    _ key: String, _ value: String, in section: Section, _ file: String, _ line: Int
+  ) {
+    do throws(SettingError) {
+      switch (section, key) {
+      case (.ignored, _): return
+      case (.none, _):
+        report(.mistake, file, line, "\(key.escaped)= stands before any section; it is ignored")
+      case (.cluster, _):
+        if try !takeCluster(key, value) {
+          report(.mistake, file, line, "there is no \(key.escaped)= in [Cluster]; it is ignored")
+        }
+      case (.import(let index), "From"):
+        // What cannot be read must not let everybody in.
+        settings.imports[index].hosts = [""]
+        settings.imports[index].hosts = try Self.hosts(value)
+      case (.query(let pattern), "Scope"):
+        // What cannot be read counts as the stricter word.
+        let others = settings.questions.filter { $0 != pattern }
+        settings.questions = try Self.adding(pattern, to: others)
+        if try !Self.isCluster(value) { settings.questions = others }
+      case (.export, _), (.import, _), (.query, _):
+        report(.mistake, file, line, "there is no \(key.escaped)= in this section; it is ignored")
+      }
+    } catch {
+      report(.error, file, line, "\(key)=: \(error.message)")
+    }
+  }
+
+  /// - Returns: false if there is no such key.
+  private mutating func takeCluster(_ key: String, _ value: String) throws(SettingError) -> Bool {
+    switch key {
+    case "Name": settings.cluster = value.isEmpty ? "" : try Self.token(value)
+    case "Host": settings.host = value.isEmpty ? defaults.host : try Self.token(value)
+    case "Servers": settings.servers = try Self.servers(value)
+    case "Roster": settings.roster = try Self.hosts(value)
+    case "OnMissingHost":
+      // A word that cannot be read must not be what lets a question pass.
+      settings.missing = .veto
+      settings.missing = try Self.missing(value)
+    case "HostTimeoutSec":
+      settings.hostTimeout = value.isEmpty ? defaults.hostTimeout : try Self.hostTimeout(value)
+    case "User": settings.login.user = value
+    case "PasswordFile": settings.login.passwordFile = try Self.path(value)
+    case "CredentialsFile": settings.login.credentialsFile = try Self.path(value)
+    case "PublicKey": settings.login.publicKey = value
+    case "SeedFile": settings.login.seedFile = try Self.path(value)
+    case "AuthorityFile": settings.login.authorityFile = try Self.path(value)
+    case "CertificateFile": settings.login.certificateFile = try Self.path(value)
+    case "KeyFile": settings.login.keyFile = try Self.path(value)
+    default: return false
+    }
+    return true
+  }
+
+  // MARK: Values
+
+  private static func pattern(_ text: String?) throws(SettingError) -> Pattern {
+    guard let text else { throw SettingError(message: "the section needs a pattern, as in \"backup.**\"") }
+    do throws(WireError) {
+      let pattern = try Pattern(text)
+      guard !pattern.isReserved else { throw WireError(.invalidPattern, "") }
+      return pattern
+    } catch {
+      throw SettingError(text, "is not a pattern of names that programs may use")
+    }
+  }
+
+  private static func adding(_ pattern: Pattern, to patterns: [Pattern]) throws(SettingError) -> [Pattern] {
+    guard !patterns.contains(pattern) else { return patterns }
+    guard patterns.count < patternsMax else {
+      throw SettingError(message: "there are more than \(patternsMax) of these sections")
+    }
+    return patterns + [pattern]
+  }
+
+  private static func token(_ text: String) throws(SettingError) -> String {
+    guard Subjects.isToken(text) else {
+      throw SettingError(text, "is not 1 to 63 of the letters A-Z, a-z, digits, _ and -")
+    }
+    return text
+  }
+
+  private static func hosts(_ text: String) throws(SettingError) -> [String] {
+    var hosts: [String] = []
+    for word in SettingSyntax.words(of: text) {
+      let host = try token(word)
+      if !hosts.contains(host) { hosts.append(host) }
+    }
+    guard hosts.count <= hostsMax else {
+      throw SettingError(message: "there are more than \(hostsMax) hosts")
+    }
+    return hosts
+  }
+
+  private static func servers(_ text: String) throws(SettingError) -> [String] {
+    let servers = SettingSyntax.words(of: text)
+    for server in servers where !["nats://", "tls://"].contains(where: { server.hasPrefix($0) }) {
+      throw SettingError(server, "does not begin with nats:// or tls://")
+    }
+    return servers
+  }
+
+  private static func path(_ text: String) throws(SettingError) -> String {
+    guard text.isEmpty || text.hasPrefix("/") else { throw SettingError(text, "is not an absolute path") }
+    return text
+  }
+
+  private static func missing(_ text: String) throws(SettingError) -> MissingHost {
+    if text.isEmpty { return .veto }
+    guard let missing = MissingHost(rawValue: text) else {
+      throw SettingError(text, "is neither veto nor abstain")
+    }
+    return missing
+  }
+
+  private static func hostTimeout(_ text: String) throws(SettingError) -> Duration {
+    let nanoseconds = try SettingSyntax.span(text)
+    guard (1_000_000_000...3_600_000_000_000).contains(nanoseconds) else {
+      throw SettingError(text, "is not between 1s and 1h")
+    }
+    return .nanoseconds(Int64(nanoseconds))
+  }
+
+  private static func isCluster(_ text: String) throws(SettingError) -> Bool {
+    switch text {
+    case "cluster": true
+    case "host", "": false
+    default: throw SettingError(text, "is neither host nor cluster")
+    }
+  }
+
+  private mutating func report(
+    _ severity: Diagnostic.Severity, _ file: String, _ line: Int?, _ message: String
+  ) {
+    diagnostics.append(Diagnostic(severity, file, line, message))
+  }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Numbers what this host exports, so that others see what they have missed.
+nonisolated package struct ExportCounter {
+  package static let namesMax = 1_024
+
+  private var sequence: UInt64 = 0
+  private var counts: [String: UInt64] = [:]
+
+  package init() {}
+
+  /// The number of the next export. If there are too many names, their counts begin again: a gap just then goes unseen.
+  package mutating func next(_ name: String) -> ExportNumber {
+    sequence += 1
+    if counts.count >= Self.namesMax, counts[name] == nil { counts = [:] }
+    let count = (counts[name] ?? 0) + 1
+    counts[name] = count
+    return ExportNumber(sequence: sequence, count: count)
+  }
+}

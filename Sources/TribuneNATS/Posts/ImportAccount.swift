@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What has come from other hosts: finds what comes twice, and what is missing.
+nonisolated package struct ImportAccount {
+  package static let hostsMax = 256
+  package static let namesMax = 1_024
+
+  package enum Arrival: Equatable, Sendable {
+    /// To be posted; so many of its name were lost before it.
+    case new(lost: UInt64)
+    /// To be posted. The gateway there has started anew, and nobody knows what was posted meanwhile.
+    case newAfterRestart
+    /// It has come before, or is of a process before the one that exports now.
+    case stale
+  }
+
+  private struct Origin {
+    var instance: Instance
+    var former: Instance?
+    var last: [String: ExportNumber] = [:]
+  }
+
+  private var origins: [String: Origin] = [:]
+  /// The hosts in the order of their coming, so that one can be forgotten for another.
+  private var order: [String] = []
+
+  package init() {}
+
+  package mutating func note(
+    _ number: ExportNumber, of name: String, from host: String, _ instance: Instance
+  ) -> Arrival {
+    guard var origin = origins[host] else {
+      add(host, Origin(instance: instance, last: [name: number]))
+      return .new(lost: 0)
+    }
+    defer { origins[host] = origin }
+    guard origin.instance == instance else {
+      guard origin.former != instance else { return .stale }
+      origin = Origin(instance: instance, former: origin.instance, last: [name: number])
+      return .newAfterRestart
+    }
+    if origin.last.count >= Self.namesMax, origin.last[name] == nil { origin.last = [:] }
+    guard let last = origin.last.updateValue(number, forKey: name) else { return .new(lost: 0) }
+    guard number.sequence > last.sequence else {
+      origin.last[name] = last
+      return .stale
+    }
+    // Its counts have begun again if this one is not greater.
+    return .new(lost: number.count > last.count ? number.count - last.count - 1 : 0)
+  }
+
+  private mutating func add(_ host: String, _ origin: Origin) {
+    if order.count >= Self.hostsMax { origins[order.removeFirst()] = nil }
+    order.append(host)
+    origins[host] = origin
+  }
+}

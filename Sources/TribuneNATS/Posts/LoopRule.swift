@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Tribune
+
+/// Keeps what crosses between hosts from crossing again.
+nonisolated package enum LoopRule {
+  /// The name of a gateway's process.
+  package static let process = "tribune-nats"
+
+  /// Whether a notification may be exported: nothing that a gateway has brought in, of whichever cluster. One whose poster
+  /// is not known may be such a notification.
+  package static func allows(poster: Poster?) -> Bool {
+    guard let poster else { return false }
+    return !poster.process.isEmpty && poster.process != process
+  }
+
+  /// Whether a question may be asked of other hosts: not if a gateway asks it for another host.
+  package static func allows(asker: Asker) -> Bool { asker.process != process }
+}

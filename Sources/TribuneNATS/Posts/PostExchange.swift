@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneService
+import TribuneSystem
+import TribuneWire
+
+/// Takes notifications out to the cluster and brings others in, and keeps account of what was lost.
+final class PostExchange {
+  private static let announcement = "cluster.link.didInterrupt"
+  private static let namesMax = 1_024
+
+  private let subjects: Subjects
+  private let settings: NATSSettings
+  private let instance: Instance
+  private let link: NATSLink
+  private var counter = ExportCounter()
+  private var account = ImportAccount()
+  private var losses = Losses()
+  /// Exports that did not go, because there was no link, or too much waited.
+  private var unsent: UInt64 = 0
+  private var announcing: Task<Void, Never>?
+  /// The names that the bus has let this program post.
+  private var permitted: Set<String> = []
+  /// The names about which the journal has a complaint.
+  private var complained: Set<String> = []
+  /// Nil while there is no bus.
+  var bus: Connection? {
+    didSet { if bus !== oldValue { (permitted, complained) = ([], []) } }
+  }
+
+  init(_ subjects: Subjects, _ settings: NATSSettings, _ instance: Instance, link: NATSLink) {
+    (self.subjects, self.settings, self.instance, self.link) = (subjects, settings, instance, link)
+  }
+
+  // MARK: Out
+
+  func export(_ delivery: Delivery) {
+    switch delivery {
+    case .notification(let notification): export(notification)
+    case .lost(let count): countUnsent(UInt64(clamping: count))
+    case .interrupted: lose(nil, from: settings.host)
+    }
+  }
+
+  private func export(_ notification: Notification) {
+    let isOwn = notification.poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
+    guard !isOwn, LoopRule.allows(poster: notification.poster) else { return }
+    let envelope = PostEnvelope(
+      instance: instance, number: counter.next(notification.name), object: notification.object,
+      peer: notification.poster?.headerText ?? "")
+    let message = ClusterMessage(
+      subjects.post(notification.name), headers: envelope.headers, payload: notification.userInfo.bytes)
+    if link.isUp, message.weight > link.payloadMax {
+      complain(
+        notification.name,
+        "is too long for NATS, which takes \(link.payloadMax) bytes with headers, and was not sent")
+      countUnsent(1)
+    } else if !link.publish(message) {
+      countUnsent(1)
+    }
+  }
+
+  private func countUnsent(_ count: UInt64) {
+    unsent += count
+    lose(count, from: settings.host)
+  }
+
+  // MARK: In
+
+  func receive(_ message: ClusterMessage, from host: String, name: String) async throws(EnvelopeError) {
+    let envelope = try PostEnvelope(message)
+    let isWanted = settings.imports.contains {
+      $0.pattern.matches(name.utf8Bytes) && ($0.hosts.isEmpty || $0.hosts.contains(host))
+    }
+    guard isWanted else { return }
+    switch account.note(envelope.number, of: name, from: host, envelope.instance) {
+    case .stale: return
+    case .new(let lost): if lost > 0 { lose(lost, from: host) }
+    case .newAfterRestart: lose(nil, from: host)
+    }
+    guard let bus else { return lose(1, from: host) }
+    do throws(TribuneError) {
+      let userInfo = UserInfo(message.payload)
+      if permitted.contains(name) {
+        try await bus.post(name, object: envelope.object, userInfo: userInfo)
+      } else {
+        try await bus.postAcknowledged(name, object: envelope.object, userInfo: userInfo)
+        if permitted.count >= Self.namesMax { permitted = [] }
+        permitted.insert(name)
+      }
+    } catch {
+      complain(name, "of \(host) was not posted: \(error)")
+      lose(1, from: host)
+    }
+  }
+
+  // MARK: Losses
+
+  /// Counts notifications as lost, and announces that soon.
+  ///
+  /// - Parameters:
+  ///   - count: nil if it is not known.
+  ///   - host: the one that they are from; nil if it may be any.
+  func lose(_ count: UInt64?, from host: String?) {
+    losses.add(count, from: host)
+    guard announcing == nil else { return }
+    announcing = Task {
+      await rest(for: .seconds(1))
+      announcing = nil
+      await announce()
+    }
+  }
+
+  private func announce() async {
+    let all = losses.take()
+    for loss in all {
+      let what = loss.count.map { "\($0) notifications" } ?? "an unknown number of notifications"
+      let whose = loss.host.map { " of \($0)" } ?? ""
+      ServiceLog.warning("lost \(what)\(whose)")
+    }
+    guard let bus else { return }
+    for loss in all {
+      var members: [(name: String, value: JSONValue)] = []
+      if let host = loss.host { members.append(("host", .string(host))) }
+      if let count = loss.count { members.append(("lost", .integer(Int(clamping: count)))) }
+      await Self.post(
+        Self.announcement, settings.cluster, UserInfo(JSONValue.object(members).compactBytes), on: bus)
+    }
+  }
+
+  /// Posts what is about the cluster itself.
+  static func post(_ name: String, _ object: String, _ userInfo: UserInfo = .none, on bus: Connection) async {
+    do throws(TribuneError) {
+      try await bus.postAcknowledged(name, object: object, userInfo: userInfo)
+    } catch {
+      ServiceLog.warning("\(name) was not posted: \(error)")
+    }
+  }
+
+  /// Says of a name what is wrong, once.
+  private func complain(_ name: String, _ what: String) {
+    if complained.count >= Self.namesMax { complained = [] }
+    if complained.insert(name).inserted { ServiceLog.warning("\(name) \(what)") }
+  }
+}

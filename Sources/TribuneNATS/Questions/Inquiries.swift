@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneService
+
+/// The questions of this host's bus that are asked of other hosts.
+final class Inquiries {
+  private static let weightMax = 64 << 20
+
+  private final class Open {
+    let host: String
+    let name: String
+    let query: UInt64
+    let message: ClusterMessage
+    var inquiry: Inquiry
+    let extend: (Duration, String) -> Void
+    var continuation: CheckedContinuation<Answer, Never>?
+    var timer: Task<Void, Never>?
+
+    init(
+      _ host: String, _ name: String, _ query: UInt64, _ message: ClusterMessage, _ inquiry: Inquiry,
+      _ extend: @escaping (Duration, String) -> Void
+    ) {
+      (self.host, self.name, self.query, self.message) = (host, name, query, message)
+      (self.inquiry, self.extend) = (inquiry, extend)
+    }
+  }
+
+  private let subjects: Subjects
+  private let instance: Instance
+  private let missing: MissingHost
+  private let link: NATSLink
+  private var lastQuery: UInt64 = 0
+  /// By their tokens, which nobody can guess.
+  private var open: [String: Open] = [:]
+  private var weight = 0
+
+  init(_ subjects: Subjects, _ instance: Instance, missing: MissingHost, link: NATSLink) {
+    (self.subjects, self.instance, self.missing, self.link) = (subjects, instance, missing, link)
+  }
+
+  /// Asks a host, and returns its answer, or what it counts as that there is none. If the task is cancelled, the host
+  /// learns that.
+  func ask(_ host: String, _ question: Question) async -> Answer {
+    if let lack = link.lack { return .veto("cluster unreachable: \(lack)") }
+    let token = Instance().text
+    lastQuery += 1
+    let envelope = AskEnvelope(
+      instance: instance, query: lastQuery, object: question.object, wantsValue: question.wantsValue,
+      isDryRun: question.isDryRun, timeout: question.timeout, peer: question.asker.headerText)
+    var message = ClusterMessage(
+      subjects.ask(host, question.name), headers: envelope.headers, payload: question.userInfo.bytes)
+    message.reply = subjects.reply(of: host, token: token)
+    guard message.weight <= link.payloadMax else {
+      return .failed("the userInfo is longer than NATS takes (\(link.payloadMax) bytes with its headers)")
+    }
+    guard weight + message.weight <= Self.weightMax else {
+      return .failed("too many questions to the cluster are under way")
+    }
+    let inquiry = Inquiry(host, missing: missing, timeout: question.timeout, at: .now)
+    let one = Open(host, question.name, lastQuery, message, inquiry) { span, status in
+      Task { await Self.extend(question, by: span, status) }
+    }
+    open[token] = one
+    weight += message.weight
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        one.continuation = continuation
+        if Task.isCancelled { return cancel(token) }
+        publish(one, token)
+        watch(one, token)
+      }
+    } onCancel: {
+      Task { @MainActor in cancel(token) }
+    }
+  }
+
+  private static func extend(_ question: Question, by span: Duration, _ status: String) async {
+    do throws(TribuneError) {
+      try await question.deferAnswer(by: span, status: status)
+    } catch {
+      // The question is over; the bus says so by itself.
+      return
+    }
+  }
+
+  private func publish(_ one: Open, _ token: String) {
+    guard !link.publish(one.message) else { return }
+    carryOut(one.inquiry.isCutOff(), token)
+  }
+
+  private func watch(_ one: Open, _ token: String) {
+    one.timer = Task {
+      while open[token] != nil, !Task.isCancelled {
+        await rest(for: max(.milliseconds(1), one.inquiry.due - .now))
+        carryOut(one.inquiry.isDue(at: .now, provenAt: link.provenAt), token)
+      }
+    }
+  }
+
+  private func carryOut(_ action: Inquiry.Action, _ token: String) {
+    guard let one = open[token] else { return }
+    switch action {
+    case .none: return
+    case .extend(let span, let status): one.extend(span, status)
+    case .askAgain(let pause):
+      Task {
+        await rest(for: pause)
+        if open[token] != nil { publish(one, token) }
+      }
+    case .conclude(let answer):
+      if case .abstain = answer {
+        ServiceLog.info("\(one.name): \(one.host) abstains, or is missing and counts as if it did")
+      }
+      end(token, with: answer)
+    }
+  }
+
+  private func end(_ token: String, with answer: Answer) {
+    guard let one = open.removeValue(forKey: token) else { return }
+    weight -= one.message.weight
+    one.timer?.cancel()
+    one.continuation?.resume(returning: answer)
+    one.continuation = nil
+  }
+
+  /// The bus does not want the answer any more.
+  private func cancel(_ token: String) {
+    guard let one = open[token] else { return }
+    // A host that does not hear of it sees that by the presence of this one, or answers in vain.
+    _ = link.publish(
+      ClusterMessage(
+        subjects.cancel(at: one.host), headers: [.instance: instance.text, .query: "\(one.query)"]))
+    end(token, with: .failed("cancelled"))
+  }
+
+  // MARK: What comes in
+
+  func receive(_ message: ClusterMessage, from host: String, token: String) throws(EnvelopeError) {
+    guard let one = open[token], one.host == host else { return }
+    if message.isNoResponders { return carryOut(one.inquiry.isUnheard(), token) }
+    let reply = try ReplyEnvelope(message)
+    carryOut(one.inquiry.reply(reply, payload: message.payload, at: .now), token)
+  }
+
+  /// The connection to NATS is lost.
+  func cutOff() {
+    for (token, one) in open { carryOut(one.inquiry.isCutOff(), token) }
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Tribune
+
+/// What a host that does not answer counts as.
+nonisolated package enum MissingHost: String, Equatable, Sendable, CaseIterable {
+  case veto
+  case abstain
+}
+
+/// A question to one host, until there is an answer: a state machine without I/O. Time is what its methods are told.
+///
+/// There is one answer, and nothing that comes later changes it. Nothing but a reply of the host itself approves.
+nonisolated package struct Inquiry {
+  package enum Action: Equatable, Sendable {
+    case none
+    /// Ask the host once more, after this time.
+    case askAgain(after: Duration)
+    /// Ask the bus for this much time.
+    case extend(Duration, status: String)
+    case conclude(Answer)
+  }
+
+  /// A server of NATS may not know yet of a gateway that has just connected to another one.
+  package static let retryPause = Duration.milliseconds(400)
+  package static let triesMax = 3
+  /// What remains of the bus's time when a silent host is given up.
+  package static let margin = Duration.milliseconds(250)
+  /// A delegate that asks for more time again and again is believed so often.
+  package static let extensionsMax = 1_000
+
+  private let host: String
+  private let missing: MissingHost
+  private let began: ContinuousClock.Instant
+  private var tries = 1
+  private var extensions = 0
+  private var isConcluded = false
+  /// The time at which the host counts as missing.
+  package private(set) var due: ContinuousClock.Instant
+
+  /// - Parameter timeout: the time that the bus gives for the answer.
+  package init(
+    _ host: String, missing: MissingHost, timeout: Duration, at now: ContinuousClock.Instant
+  ) {
+    self.host = host
+    self.missing = missing
+    began = now
+    due = now + max(timeout - Self.margin, timeout / 2)
+  }
+
+  /// The host has replied.
+  ///
+  /// - Parameter payload: the value, if it is one.
+  package mutating func reply(
+    _ reply: ReplyEnvelope, payload: [UInt8], at now: ContinuousClock.Instant
+  ) -> Action {
+    guard !isConcluded else { return .none }
+    switch reply {
+    case .approve: return conclude(.approve)
+    case .veto(let reason): return conclude(.veto(reason.isEmpty ? "\(host) vetoes" : reason))
+    case .abstain: return conclude(.abstain)
+    case .failed(let reason): return conclude(.failed(reason.isEmpty ? "\(host) failed" : reason))
+    case .value: return conclude(.value(UserInfo(payload)))
+    case .progress(let timeout, let status):
+      guard extensions < Self.extensionsMax else { return .none }
+      extensions += 1
+      due = max(due, now + timeout)
+      return .extend(timeout + Self.margin * 4, status: status)
+    }
+  }
+
+  /// The server of NATS says that the host has no gateway.
+  package mutating func isUnheard() -> Action {
+    guard !isConcluded else { return .none }
+    guard tries >= Self.triesMax else {
+      tries += 1
+      return .askAgain(after: Self.retryPause)
+    }
+    return conclude(absent("no gateway of \(host) is connected to NATS"))
+  }
+
+  /// `due` may have passed.
+  ///
+  /// - Parameter provenAt: when the server of NATS last answered what was sent then; nil if it never did.
+  package mutating func isDue(at now: ContinuousClock.Instant, provenAt: ContinuousClock.Instant?) -> Action {
+    guard !isConcluded, now >= due else { return .none }
+    // Otherwise, it may be this host that nobody hears.
+    guard let provenAt, provenAt >= began else {
+      return conclude(.veto("cluster unreachable: no answer from NATS, nor from \(host)"))
+    }
+    return conclude(absent("\(host) did not answer"))
+  }
+
+  /// The connection to NATS is lost.
+  package mutating func isCutOff() -> Action {
+    isConcluded ? .none : conclude(.veto("cluster unreachable: the connection to NATS was lost"))
+  }
+
+  private mutating func conclude(_ answer: Answer) -> Action {
+    isConcluded = true
+    return .conclude(answer)
+  }
+
+  private func absent(_ why: String) -> Answer {
+    switch missing {
+    case .veto: .failed(why)
+    case .abstain: .abstain
+    }
+  }
+}

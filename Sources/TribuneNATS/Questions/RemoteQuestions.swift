@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneService
+import TribuneWire
+
+/// The questions of other hosts, which this host's bus is asked.
+final class RemoteQuestions {
+  static let perHostMax = 64
+  static let hostsMax = 64
+
+  private struct Key: Hashable {
+    var host: String
+    var instance: Instance
+    var query: UInt64
+  }
+
+  private struct Running {
+    var task: Task<Void, Never>
+    var began: ContinuousClock.Instant
+  }
+
+  private let subjects: Subjects
+  private let host: String
+  private let patterns: [Pattern]
+  private let link: NATSLink
+  private let bus: () -> Connection?
+  private var running: [Key: Running] = [:]
+
+  init(
+    _ subjects: Subjects, _ settings: NATSSettings, link: NATSLink, bus: @escaping () -> Connection?
+  ) {
+    self.subjects = subjects
+    host = settings.host
+    patterns = settings.questions
+    self.link = link
+    self.bus = bus
+  }
+
+  func receive(_ message: ClusterMessage, from other: String, name: String) throws(EnvelopeError) {
+    guard subjects.isReply(message.reply, to: other) else {
+      throw EnvelopeError(message: "has a reply subject of another host")
+    }
+    let envelope = try AskEnvelope(message)
+    let key = Key(host: other, instance: envelope.instance, query: envelope.query)
+    // It was asked again, because it seemed that nobody had received it.
+    guard running[key] == nil else { return }
+    guard patterns.contains(where: { $0.matches(name.utf8Bytes) }) else {
+      return reply(.failed("\(host) does not answer \(name) to other hosts"), to: message)
+    }
+    let count = running.keys.count { $0.host == other }
+    guard count < Self.perHostMax, running.count < Self.perHostMax * Self.hostsMax else {
+      return reply(.failed("\(host) answers too many questions of \(other) already"), to: message)
+    }
+    guard let bus = bus() else { return reply(.failed("the bus of \(host) is gone"), to: message) }
+    let task = Task {
+      let (answer, value) = await decide(name, envelope, message, on: bus)
+      // Nobody waits for the answer to a question that was cancelled.
+      if running.removeValue(forKey: key) != nil { reply(answer, to: message, value) }
+    }
+    running[key] = Running(task: task, began: .now)
+  }
+
+  private func decide(
+    _ name: String, _ envelope: AskEnvelope, _ message: ClusterMessage, on bus: Connection
+  ) async -> (ReplyEnvelope, [UInt8]) {
+    let userInfo = UserInfo(message.payload)
+    let deadline = bus.bus.deadlineMax
+    let progress: @Sendable (Tribune.Progress) -> Void = { [weak self] progress in
+      guard let need = Self.need(progress, within: envelope.timeout) else { return }
+      Task { @MainActor in self?.reply(need, to: message) }
+    }
+    do throws(TribuneError) {
+      if envelope.wantsValue {
+        let reply = try await bus.query(
+          name, object: envelope.object, userInfo: userInfo, deadline: deadline, progress: progress)
+        return (ReplyEnvelope(reply), reply.value?.bytes ?? [])
+      }
+      let verdict = try await bus.ask(
+        name, object: envelope.object, userInfo: userInfo, deadline: deadline, isDryRun: envelope.isDryRun,
+        progress: progress)
+      return (ReplyEnvelope(verdict), [])
+    } catch {
+      return (.failed("the bus of \(host): \(error)"), [])
+    }
+  }
+
+  /// What the asker has to know so that it waits as long as a delegate here may take; nil if nothing.
+  nonisolated private static func need(_ progress: Tribune.Progress, within timeout: Duration)
+    -> ReplyEnvelope?
+  {
+    let who = progress.label.isEmpty ? progress.process : progress.label
+    switch progress.stage {
+    case .deferred:
+      return .progress(
+        timeout: progress.timeout,
+        status: [who, progress.status].filter { !$0.isEmpty }.joined(separator: ": "))
+    case .asked where progress.timeout + Inquiry.margin * 2 > timeout:
+      return .progress(timeout: progress.timeout, status: "waiting for \(who)")
+    case .asked, .settled: return nil
+    }
+  }
+
+  private func reply(_ reply: ReplyEnvelope, to question: ClusterMessage, _ value: [UInt8] = []) {
+    var message = ClusterMessage(question.reply, headers: reply.headers, payload: value)
+    if message.weight > link.payloadMax {
+      message = ClusterMessage(
+        question.reply, headers: ReplyEnvelope.failed("the value is longer than NATS takes").headers)
+    }
+    // An answer that is not sent is no answer: the asker counts this host as missing.
+    _ = link.publish(message)
+  }
+
+  // MARK: What ends them
+
+  func cancel(_ message: ClusterMessage, from other: String) throws(EnvelopeError) {
+    end(Key(host: other, instance: try message.instance(), query: try message.query()))
+  }
+
+  /// Ends the questions of hosts that have not been heard of for that long, or of their processes before.
+  func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
+    let now = ContinuousClock.now
+    for (key, one) in running where now - one.began > age && !isPresent(key.host, key.instance) { end(key) }
+  }
+
+  private func end(_ key: Key) { running.removeValue(forKey: key)?.task.cancel() }
+}
+
+extension Asker {
+  /// Who asks, as the header `Tribune-Peer`.
+  var headerText: String { peerText(pid: pid, uid: uid, process: process, unit: unit) }
+}
+
+extension Poster {
+  /// Who has posted, as the header `Tribune-Peer`.
+  var headerText: String { peerText(pid: pid, uid: uid, process: process, unit: unit) }
+}
+
+private func peerText(pid: Int32?, uid: UInt32?, process: String, unit: String) -> String {
+  var parts: [String] = []
+  if let pid { parts.append("pid=\(pid)") }
+  if let uid { parts.append("uid=\(uid)") }
+  if !process.isEmpty { parts.append("process=\(HeaderText.escape(process))") }
+  if !unit.isEmpty { parts.append("unit=\(HeaderText.escape(unit))") }
+  return parts.joined(separator: ",")
+}

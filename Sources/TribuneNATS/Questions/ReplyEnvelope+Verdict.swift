@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Tribune
+
+nonisolated extension ReplyEnvelope {
+  /// What this host replies to another one, after its own bus has decided.
+  package init(_ verdict: Verdict) {
+    if verdict.isAllowed {
+      // The default alone approves nothing.
+      self = verdict.isUnanswered ? .abstain : .approve
+      return
+    }
+    // A failure may count as an abstention, which an outcome does not say: vetoes that were meant come first.
+    let vetoes = verdict.outcomes.filter(\.isMeantVeto) + verdict.outcomes.filter(\.isFailure)
+    guard let first = vetoes.first else {
+      self = .veto(
+        verdict.isUnanswered
+          ? "nobody answered, and the configuration vetoes then" : "vetoed, without a reason")
+      return
+    }
+    let others = vetoes.count - 1 + verdict.omittedCount
+    self = .veto(first.objection + (others > 0 ? "; and \(others) more" : ""))
+  }
+
+  package init(_ reply: QueryReply) {
+    self = reply.value != nil ? .value : .abstain
+  }
+}
+
+nonisolated extension Outcome {
+  fileprivate var isMeantVeto: Bool { kind == .vetoed || kind == .held }
+
+  fileprivate var isFailure: Bool { kind == .timedOut || kind == .gone || kind == .failed }
+
+  /// Who objects, and why: `restore (pid 42, restore.service): a restore is running`.
+  fileprivate var objection: String {
+    let who = label.isEmpty ? (process.isEmpty ? "a delegate" : process) : label
+    let place =
+      pid > 0 ? " (" + ["pid \(pid)", unit].filter { !$0.isEmpty }.joined(separator: ", ") + ")" : ""
+    let what =
+      switch kind {
+      case .timedOut: "did not answer in time"
+      case .gone: "has gone"
+      case .failed: "failed"
+      default: ""
+      }
+    let why = [what, reason].filter { !$0.isEmpty }.joined(separator: ": ")
+    return "\(who)\(place)" + (why.isEmpty ? "" : ": \(why)")
+  }
+}

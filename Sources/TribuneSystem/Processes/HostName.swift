@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// The name that the kernel has for this host.
+package enum HostName {
+  /// Empty if it cannot be read.
+  package static var current: String {
+    // 64 bytes (HOST_NAME_MAX), and the terminating zero.
+    var name = [CChar](repeating: 0, count: 65)
+    guard unsafe gethostname(&name, name.count - 1) == 0 else { return "" }
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneNATS
+import TribuneTestSupport
+
+@Suite("Headers of messages", .timeLimit(.minutes(15)))
+struct EnvelopeTests {
+  private static let instance = Instance()
+
+  @Test(
+    "Text comes back as it was", arguments: ["", "a", "repo/main", " a b ", "100 %", "Übung\u{1F600}", "%41"])
+  func text(text: String) {
+    let value = HeaderText.escape(text)
+    #expect(value.utf8.allSatisfy { (0x21...0x7E).contains($0) })
+    #expect(HeaderText.unescape(value, lengthMax: 255) == text)
+  }
+
+  @Test(
+    "Text that nobody has written so is none",
+    arguments: ["%", "%4", "%zz", "%4a", "a b", "a\u{7F}", "é", "%FF"])
+  func noText(value: String) { #expect(HeaderText.unescape(value, lengthMax: 255) == nil) }
+
+  @Test("A length is checked in any form")
+  func length() {
+    #expect(HeaderText.unescape("aaaa", lengthMax: 4) == "aaaa")
+    #expect(HeaderText.unescape("aaaaa", lengthMax: 4) == nil)
+    #expect(HeaderText.unescape("%20%20%20%20", lengthMax: 4) == "    ")
+    #expect(HeaderText.unescape("%20%20%20%20%20", lengthMax: 4) == nil)
+  }
+
+  @Test("A notification comes back as it was", arguments: ["", "repo/main", "ein Objekt %"])
+  func post(object: String) throws {
+    let envelope = PostEnvelope(
+      instance: Self.instance, number: ExportNumber(sequence: 17, count: 3), object: object, peer: "pid=1")
+    let back = try PostEnvelope(ClusterMessage("s", headers: envelope.headers))
+    #expect(back.instance == Self.instance && back.number == envelope.number && back.object == object)
+  }
+
+  @Test("A question comes back as it was", arguments: [true, false], [true, false])
+  func ask(wantsValue: Bool, isDryRun: Bool) throws {
+    let envelope = AskEnvelope(
+      instance: Self.instance, query: .max, object: "o", wantsValue: wantsValue, isDryRun: isDryRun,
+      timeout: .milliseconds(1_500))
+    #expect(try AskEnvelope(ClusterMessage("s", headers: envelope.headers)) == envelope)
+  }
+
+  @Test(
+    "A reply comes back as it was",
+    arguments: [
+      .approve, .veto("a restore is running"), .veto(""), .abstain, .failed("no bus"), .value,
+      .progress(timeout: .seconds(60), status: "flushing: 3 of 4"),
+    ] as [ReplyEnvelope])
+  func reply(reply: ReplyEnvelope) throws {
+    #expect(try ReplyEnvelope(ClusterMessage("s", headers: reply.headers)) == reply)
+  }
+
+  @Test("A reason is cut before it is sent, at a character")
+  func longReason() throws {
+    let reply = ReplyEnvelope.veto(String(repeating: "ü", count: 5_000))
+    guard case .veto(let reason) = try ReplyEnvelope(ClusterMessage("s", headers: reply.headers)) else {
+      Issue.record("no veto")
+      return
+    }
+    #expect(reason.utf8.count <= 4_096 && reason.allSatisfy { $0 == "ü" })
+  }
+
+  @Test("A time that another host asks for is an hour at most")
+  func longTime() throws {
+    let message = ClusterMessage("s", headers: [.kind: "progress", .timeout: "18446744073709551615"])
+    #expect(try ReplyEnvelope(message) == .progress(timeout: .seconds(3_600), status: ""))
+  }
+
+  /// Headers that are valid, but for one.
+  private static let spoiled: [(ClusterMessage.Header, String?)] = [
+    (.instance, nil), (.instance, ""), (.instance, "0123456789ABCDEF0123456789ABCDEF"), (.instance, "0"),
+    (.object, "%0A"), (.object, String(repeating: "a", count: 256)), (.object, "%C0%80"), (.number, nil),
+    (.number, "1"), (.number, "1/0"), (.number, "1/2"), (.number, "-1/1"), (.number, "1/1/1"), (.number, "/"),
+    (.number, "99999999999999999999/1"), (.number, "+1/1"),
+  ]
+
+  @Test("A notification with a header that is wrong is none", arguments: spoiled)
+  func spoiledPost(header: ClusterMessage.Header, value: String?) {
+    var headers = PostEnvelope(
+      instance: Self.instance, number: ExportNumber(sequence: 2, count: 1), object: "o"
+    ).headers
+    headers[header] = value
+    #expect(throws: EnvelopeError.self) { try PostEnvelope(ClusterMessage("s", headers: headers)) }
+  }
+
+  @Test(
+    "A question with a header that is wrong is none",
+    arguments: [
+      (.instance, "x"), (.query, nil), (.query, "-1"), (.query, "x"), (.kind, nil), (.kind, "Value"),
+      (.timeout, nil), (.timeout, "0"), (.timeout, "1s"), (.object, "a b"),
+    ] as [(ClusterMessage.Header, String?)])
+  func spoiledAsk(header: ClusterMessage.Header, value: String?) {
+    var headers = AskEnvelope(
+      instance: Self.instance, query: 1, object: "o", wantsValue: false, isDryRun: false, timeout: .seconds(1)
+    ).headers
+    headers[header] = value
+    #expect(throws: EnvelopeError.self) { try AskEnvelope(ClusterMessage("s", headers: headers)) }
+  }
+
+  @Test(
+    "A reply of a kind that is not known is none, least of all an approval",
+    arguments: [
+      [:], [.kind: ""], [.kind: "Approve"], [.kind: "approve "], [.kind: "allowed"], [.kind: "progress"],
+      [.kind: "approve", .reason: "a b"],
+    ] as [[ClusterMessage.Header: String]])
+  func spoiledReply(headers: [ClusterMessage.Header: String]) {
+    #expect(throws: EnvelopeError.self) { try ReplyEnvelope(ClusterMessage("s", headers: headers)) }
+  }
+
+  @Test("Random headers are refused or understood, and never more")
+  func random() {
+    var generator = SplitMix64(seed: 19)
+    for _ in 0..<20_000 {
+      var headers: [ClusterMessage.Header: String] = [:]
+      for header in ClusterMessage.Header.allCases where generator.oneIn(2) {
+        let bytes = generator.bytes(countMax: 40).map { $0 % 96 + 32 }
+        headers[header] = String(decoding: bytes, as: UTF8.self)
+      }
+      let message = ClusterMessage("s", headers: headers)
+      #expect(throws: EnvelopeError.self) { try PostEnvelope(message) }
+      #expect(throws: EnvelopeError.self) { try AskEnvelope(message) }
+      #expect(throws: EnvelopeError.self) { try ReplyEnvelope(message) }
+    }
+  }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Tribune
+import TribuneNATS
+
+@Suite("A question to one host", .timeLimit(.minutes(15)))
+struct InquiryTests {
+  private let start = ContinuousClock.now
+
+  private func inquiry(_ missing: MissingHost = .veto) -> Inquiry {
+    Inquiry("db2", missing: missing, timeout: .seconds(10), at: start)
+  }
+
+  private func isVeto(_ action: Inquiry.Action) -> Bool {
+    switch action {
+    // A failure counts as a veto: the delegate is attached so.
+    case .conclude(.veto), .conclude(.failed): true
+    default: false
+    }
+  }
+
+  @Test(
+    "The host's answer is the answer",
+    arguments: [
+      (.approve, .approve), (.veto("why"), .veto("why")), (.veto(""), .veto("db2 vetoes")),
+      (.abstain, .abstain),
+      (.failed("why"), .failed("why")), (.value, .value("1")),
+    ] as [(ReplyEnvelope, Answer)])
+  func answers(reply: ReplyEnvelope, answer: Answer) {
+    var inquiry = inquiry()
+    #expect(inquiry.reply(reply, payload: [0x31], at: start) == .conclude(answer))
+  }
+
+  @Test(
+    "Nothing changes an answer that was given",
+    arguments: [.approve, .veto("x"), .abstain] as [ReplyEnvelope])
+  func onlyOne(reply: ReplyEnvelope) {
+    var inquiry = inquiry()
+    _ = inquiry.reply(reply, payload: [], at: start)
+    #expect(inquiry.reply(.approve, payload: [], at: start) == .none)
+    #expect(inquiry.isUnheard() == .none)
+    #expect(inquiry.isCutOff() == .none)
+    #expect(inquiry.isDue(at: start + .seconds(60), provenAt: start) == .none)
+  }
+
+  @Test("A silent host is missing before the bus's time is over, and not earlier")
+  func silence() {
+    var inquiry = inquiry()
+    #expect(inquiry.due < start + .seconds(10) && inquiry.due > start + .seconds(9))
+    #expect(inquiry.isDue(at: start + .seconds(9), provenAt: start + .seconds(8)) == .none)
+    #expect(isVeto(inquiry.isDue(at: inquiry.due, provenAt: start + .seconds(8))))
+  }
+
+  @Test(
+    "A silent host abstains if it may, and only while NATS is known to be there",
+    arguments: [
+      (nil, false), (-1, false), (0, true), (8, true),
+    ] as [(Int?, Bool)])
+  func silentAbstention(proof: Int?, isAbstention: Bool) {
+    var inquiry = inquiry(.abstain)
+    let provenAt = proof.map { start + .seconds($0) }
+    let action = inquiry.isDue(at: start + .seconds(10), provenAt: provenAt)
+    #expect((action == .conclude(.abstain)) == isAbstention)
+    #expect(isVeto(action) == !isAbstention)
+  }
+
+  @Test("A lost link is a veto, whatever a missing host is", arguments: MissingHost.allCases)
+  func cutOff(missing: MissingHost) {
+    var inquiry = inquiry(missing)
+    guard case .conclude(.veto(let reason)) = inquiry.isCutOff() else {
+      Issue.record("no veto")
+      return
+    }
+    #expect(reason.hasPrefix("cluster unreachable"))
+  }
+
+  @Test("A host without a gateway is asked again before it is missing", arguments: MissingHost.allCases)
+  func unheard(missing: MissingHost) {
+    var inquiry = inquiry(missing)
+    for _ in 1..<Inquiry.triesMax { #expect(inquiry.isUnheard() == .askAgain(after: Inquiry.retryPause)) }
+    let action = inquiry.isUnheard()
+    #expect(isVeto(action) == (missing == .veto))
+    #expect((action == .conclude(.abstain)) == (missing == .abstain))
+  }
+
+  @Test("Progress gives more time, never less, and with a margin for the way back")
+  func progress() {
+    var inquiry = inquiry()
+    let later = inquiry.reply(
+      .progress(timeout: .seconds(60), status: "flushing"), payload: [], at: start + .seconds(5))
+    guard case .extend(let span, "flushing") = later else {
+      Issue.record("no more time")
+      return
+    }
+    #expect(span > .seconds(60))
+    #expect(inquiry.due == start + .seconds(65))
+    _ = inquiry.reply(.progress(timeout: .seconds(1), status: ""), payload: [], at: start + .seconds(6))
+    #expect(inquiry.due == start + .seconds(65))
+  }
+
+  @Test("Progress without end is ignored in the end")
+  func endlessProgress() {
+    var inquiry = inquiry()
+    let progress = ReplyEnvelope.progress(timeout: .seconds(1), status: "")
+    for _ in 0..<Inquiry.extensionsMax {
+      #expect(inquiry.reply(progress, payload: [], at: start) != .none)
+    }
+    #expect(inquiry.reply(progress, payload: [], at: start) == .none)
+    #expect(inquiry.reply(.veto("x"), payload: [], at: start) == .conclude(.veto("x")))
+  }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneNATS
+import TribuneService
+import TribuneTestSupport
+import TribuneWire
+
+@Suite("Settings of tribune-nats", .timeLimit(.minutes(15)))
+struct NATSSettingsTests {
+  private func read(_ text: String) -> (NATSSettings, [String]) {
+    var reader = NATSSettingsReader(hostName: "db1.example.org")
+    reader.read(Array(text.utf8), file: "f")
+    let (settings, diagnostics) = reader.finish()
+    return (settings, diagnostics.map(\.description))
+  }
+
+  @Test("Nothing crosses unless the configuration says so, and the host is the first part of its name")
+  func defaults() {
+    let (settings, diagnostics) = read("")
+    #expect(diagnostics.isEmpty && !settings.isUsed)
+    #expect(settings.host == "db1" && settings.missing == .veto && settings.hostTimeout == .seconds(10))
+  }
+
+  @Test("All that can be said is read, and a host is not asked by itself")
+  func everything() throws {
+    let (settings, diagnostics) = read(
+      """
+      [Cluster]
+      Name=shop
+      Host=db2
+      Servers=nats://10.0.0.1:4222 tls://nats.example.org
+      Roster=db1 db2 db3 db1
+      OnMissingHost=abstain
+      HostTimeoutSec=30s
+      CredentialsFile=/etc/tribune/nats.creds
+      AuthorityFile=/etc/ssl/ca.pem
+      [Export "backup.did*"]
+      [Export "backup.*"]
+      [Import "backup.**"]
+      From=db1
+      [Query "cluster.**"]
+      Scope=cluster
+      """)
+    // `did*` is no token of a pattern.
+    #expect(
+      diagnostics == [
+        "f:10: error: [Export]: \"backup.did*\" is not a pattern of names that programs may use"
+      ])
+    #expect(settings.cluster == "shop" && settings.host == "db2" && settings.lack == nil)
+    #expect(settings.servers.count == 2 && settings.others == ["db1", "db3"])
+    #expect(settings.missing == .abstain && settings.hostTimeout == .seconds(30))
+    #expect(settings.login.credentialsFile == "/etc/tribune/nats.creds" && settings.login.usesTLS)
+    #expect(settings.exports.map(\.text) == ["backup.*"])
+    #expect(settings.imports.map(\.pattern.text) == ["backup.**"] && settings.imports[0].hosts == ["db1"])
+    #expect(settings.questions.map(\.text) == ["cluster.**"])
+  }
+
+  @Test("An empty value is the default")
+  func reset() {
+    let text = "[Cluster]\nName=a\nHost=x\nOnMissingHost=abstain\nHostTimeoutSec=1s\nRoster=a b\n"
+    let empty = "Name=\nHost=\nOnMissingHost=\nHostTimeoutSec=\nRoster=\n"
+    #expect(read(text + empty).0 == read("").0)
+  }
+
+  @Test(
+    "What a cluster lacks is said",
+    arguments: [
+      ("", "Name= is missing in [Cluster]"), ("Name=a", "Servers= is missing in [Cluster]"),
+      ("Name=a\nServers=nats://h", "Roster= in [Cluster] has no other host to ask"),
+      ("Name=a\nServers=nats://h\nRoster=db1", "Roster= in [Cluster] has no other host to ask"),
+    ])
+  func lacks(cluster: String, lack: String) {
+    #expect(read("[Query \"cluster.**\"]\nScope=cluster\n[Cluster]\n\(cluster)\n").0.lack == lack)
+  }
+
+  @Test(
+    "A mistake is reported with its line",
+    arguments: [
+      (
+        "[Cluster]\nName=a.b",
+        "f:2: error: Name=: \"a.b\" is not 1 to 63 of the letters A-Z, a-z, digits, _ and -"
+      ),
+      (
+        "[Cluster]\nServers=10.0.0.1",
+        "f:2: error: Servers=: \"10.0.0.1\" does not begin with nats:// or tls://"
+      ),
+      ("[Cluster]\nSeedFile=x", "f:2: error: SeedFile=: \"x\" is not an absolute path"),
+      (
+        "[Cluster]\nOnMissingHost=ignore",
+        "f:2: error: OnMissingHost=: \"ignore\" is neither veto nor abstain"
+      ),
+      ("[Cluster]\nHostTimeoutSec=2h", "f:2: error: HostTimeoutSec=: \"2h\" is not between 1s and 1h"),
+      ("[Cluster]\nX=1", "f:2: error: there is no X= in [Cluster]; it is ignored"),
+      ("[Cluster \"x\"]", "f:1: error: there is no section [Cluster \"x\"]; it is ignored"),
+      ("[Export]", "f:1: error: [Export]: the section needs a pattern, as in \"backup.**\""),
+      (
+        "[Import \"tribune.**\"]",
+        "f:1: error: [Import]: \"tribune.**\" is not a pattern of names that programs may use"
+      ),
+      ("[Import \"a\"]\nRetain=yes", "f:2: error: there is no Retain= in this section; it is ignored"),
+      ("Name=a", "f:1: error: Name= stands before any section; it is ignored"),
+    ])
+  func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
+
+  @Test("What cannot be read counts as the stricter word")
+  func strict() {
+    #expect(read("[Cluster]\nOnMissingHost=abstain\nOnMissingHost=maybe").0.missing == .veto)
+    #expect(read("[Query \"a\"]\nScope=world").0.questions.map(\.text) == ["a"])
+    #expect(read("[Import \"a\"]\nFrom=a.b").0.imports.map(\.hosts) == [[""]])
+    #expect(read("[Query \"a\"]\nScope=cluster\nScope=host").0.questions.isEmpty)
+  }
+
+  @Test("The configuration as installed is the default")
+  func installed() throws {
+    let (settings, diagnostics) = read(try repositoryText("config/nats.conf"))
+    #expect(settings == read("").0 && diagnostics.isEmpty)
+  }
+
+  @Test("The settings that the configuration shows are valid")
+  func shown() throws {
+    // A line that is commented out has no space behind the sign; what explains it has.
+    let lines = try repositoryText("config/nats.conf").split(separator: "\n")
+    let text = lines.map { $0.hasPrefix("# ") || $0 == "#" ? "" : $0.drop { $0 == "#" } }.joined(
+      separator: "\n")
+    let (settings, diagnostics) = read(text)
+    #expect(diagnostics.isEmpty && settings.isUsed && settings.lack == nil)
+  }
+
+  @Test(
+    "Arguments",
+    arguments: [
+      ([], .serve), (["--check-config"], .checkConfiguration), (["-h"], .help), (["--version"], .version),
+    ] as [([String], NATSArguments.Action)])
+  func arguments(arguments: [String], action: NATSArguments.Action) throws {
+    #expect(try NATSArguments(parsing: arguments + ["--config=/x"]).action == action)
+    #expect(try NATSArguments(parsing: arguments + ["--config=/x"]).configurationDirectory == "/x")
+  }
+
+  @Test("What is no argument is refused", arguments: ["x", "--x", "--config="])
+  func noArgument(argument: String) {
+    #expect(throws: NATSArguments.UsageError.self) { try NATSArguments(parsing: [argument]) }
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import Tribune
+import TribuneNATS
+
+@Suite("Accounts of notifications between hosts", .timeLimit(.minutes(15)))
+struct PostAccountTests {
+  private let instance = Instance()
+
+  @Test("What arrives in order is new, and nothing is lost")
+  func inOrder() {
+    var counter = ExportCounter()
+    var account = ImportAccount()
+    for name in ["a", "b", "a", "c", "b", "a"] {
+      #expect(account.note(counter.next(name), of: name, from: "db1", instance) == .new(lost: 0))
+    }
+  }
+
+  @Test("What comes twice is dropped, also out of order")
+  func duplicates() {
+    var counter = ExportCounter()
+    var account = ImportAccount()
+    let numbers = (0..<3).map { _ in counter.next("a") }
+    for number in numbers { _ = account.note(number, of: "a", from: "db1", instance) }
+    for number in numbers { #expect(account.note(number, of: "a", from: "db1", instance) == .stale) }
+    #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
+  }
+
+  @Test("A gap is counted by name; what is not imported is none")
+  func gaps() {
+    var counter = ExportCounter()
+    var account = ImportAccount()
+    _ = account.note(counter.next("a"), of: "a", from: "db1", instance)
+    for _ in 0..<3 { _ = counter.next("a") }
+    for _ in 0..<5 { _ = counter.next("other") }
+    #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 3))
+  }
+
+  @Test("The first of a name tells nothing of the ones before")
+  func first() {
+    var counter = ExportCounter()
+    var account = ImportAccount()
+    _ = counter.next("a")
+    #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
+  }
+
+  @Test("A gateway that was started anew begins again, and the one before is over")
+  func restart() {
+    var account = ImportAccount()
+    let number = ExportNumber(sequence: 1, count: 1)
+    let next = Instance()
+    #expect(account.note(number, of: "a", from: "db1", instance) == .new(lost: 0))
+    #expect(account.note(number, of: "a", from: "db1", next) == .newAfterRestart)
+    #expect(account.note(number, of: "a", from: "db1", next) == .stale)
+    let late = ExportNumber(sequence: 2, count: 2)
+    #expect(account.note(late, of: "a", from: "db1", instance) == .stale)
+    #expect(account.note(number, of: "a", from: "db2", Instance()) == .new(lost: 0))
+  }
+
+  @Test("More names than are counted count as no loss")
+  func manyNames() {
+    var counter = ExportCounter()
+    var account = ImportAccount()
+    for round in 0..<3 {
+      for index in 0..<(ExportCounter.namesMax + 100) {
+        let arrival = account.note(counter.next("n\(index)"), of: "n\(index)", from: "db1", instance)
+        #expect(arrival == .new(lost: 0), "round \(round), \(index)")
+      }
+    }
+  }
+
+  @Test("Losses add up by host; an unknown number stays unknown")
+  func losses() {
+    var losses = Losses()
+    losses.add(2, from: "db2")
+    losses.add(3, from: "db2")
+    losses.add(1, from: "db1")
+    losses.add(nil, from: "db1")
+    losses.add(nil, from: nil)
+    let all = losses.take()
+    #expect(all.map(\.host) == ["db1", "db2", nil])
+    #expect(all.map(\.count) == [nil, 5, nil])
+    #expect(losses.take().isEmpty)
+  }
+
+  @Test("Losses of very many hosts are kept together")
+  func manyHosts() {
+    var losses = Losses()
+    for index in 0..<1_000 { losses.add(1, from: "h\(index)") }
+    let all = losses.take()
+    #expect(all.count == Losses.hostsMax + 1)
+    #expect(all.reduce(0) { $0 + ($1.count ?? 0) } == 1_000)
+  }
+
+  @Test(
+    "Nothing that a gateway has brought in goes out again, nor what nobody knows the poster of",
+    arguments: [
+      ("backup", true), ("tribune-nats", false), ("", false),
+    ])
+  func loops(process: String, isAllowed: Bool) {
+    #expect(LoopRule.allows(poster: Poster(pid: 1, process: process)) == isAllowed)
+    #expect(!LoopRule.allows(poster: nil))
+  }
+
+  @Test("A question crosses once")
+  func questions() {
+    #expect(LoopRule.allows(asker: Asker(process: "tribunectl")))
+    #expect(!LoopRule.allows(asker: Asker(process: "tribune-nats")))
+  }
+}
