@@ -21,13 +21,16 @@ FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 DOCDIR = $(PREFIX)/share/doc/tribune
 EXAMPLEDIR = $(DOCDIR)/examples
 CONFDIR = $(SYSCONFDIR)/tribune
-CONF_FILES = tribuned.conf logind.conf signals.conf web.conf policy.d/50-default.policy policy.d/60-web.policy
-CONF_FOLDERS = $(addprefix $(CONFDIR)/,tribuned.conf.d logind.conf.d signals.conf.d web.conf.d delegates.d protocols.d policy.d)
+CONF_FILES = tribuned.conf logind.conf signals.conf web.conf nats.conf \
+  policy.d/50-default.policy policy.d/60-web.policy policy.d/70-nats.policy
+CONF_FOLDERS = $(addprefix $(CONFDIR)/,tribuned.conf.d logind.conf.d signals.conf.d web.conf.d nats.conf.d \
+  delegates.d protocols.d policy.d)
 INSTALL_FOLDERS = $(BINDIR) $(SYSTEMUNITDIR) $(USERUNITDIR) $(CATALOGDIR) $(SYSUSERSDIR) $(DATADIR)/web \
   $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(MANDIR)/man8 $(BASHDIR) $(ZSHDIR) $(FISHDIR) $(EXAMPLEDIR)/molly-guard \
   $(EXAMPLEDIR)/apt $(EXAMPLEDIR)/prometheus $(CONF_FOLDERS)
 BUS_UNITS = tribuned.service tribuned.socket tribuned-varlink.socket tribuned-keeper.service tribuned-keeper.socket
-UNITS = $(BUS_UNITS) tribune-delegates.service tribune-logind.service tribune-web.service tribune-web.socket $(BUS_UNITS:%=user/%)
+UNITS = $(BUS_UNITS) tribune-delegates.service tribune-logind.service tribune-web.service tribune-web.socket \
+  tribune-nats.service $(BUS_UNITS:%=user/%)
 EXAMPLE_UNITS = $(notdir $(wildcard $(addprefix systemd/examples/*.,service socket timer path target conf)))
 APT_PROGRAMS = Examples/apt/enable Examples/apt/packages
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.
@@ -43,9 +46,10 @@ FUZZ_TARGETS ?=
 RELEASE := .build/release
 # What is made of the table of options and the configuration, beside the programs.
 MANUAL := $(RELEASE)/manual.d
-PAGES := tribunectl.1 tribuned.8 tribune-logind.8 tribune-web.8 tribuned.conf.5 tribune-policy.5 tribune-varlink.7
+PAGES := tribunectl.1 tribuned.8 tribune-logind.8 tribune-web.8 tribune-nats.8 tribuned.conf.5 tribune-policy.5 \
+  tribune-varlink.7
 SHELLS := bash zsh fish
-PROGRAMS := tribuned tribunectl tribune-logind tribune-web
+PROGRAMS := tribuned tribunectl tribune-logind tribune-web tribune-nats
 MADE := $(addprefix $(RELEASE)/,$(PROGRAMS)) $(PAGES:%=$(MANUAL)/%) $(SHELLS:%=$(MANUAL)/tribunectl.%)
 # What keeps an idle daemon small: the parts of libstdc++ that are used instead of all of it, found first in
 # a folder where there is no other; and relocations packed (glibc 2.36), of which there are half a megabyte.
@@ -59,7 +63,7 @@ OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo demo-host test test-python test-c test-web wheel bench-python simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host test test-python test-c test-web test-cluster wheel bench-python simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -70,6 +74,7 @@ build:
 	$(SWIFT_BUILD) --product tribunectl
 	$(SWIFT_BUILD) --product tribune-logind
 	$(SWIFT_BUILD) --product tribune-web
+	$(SWIFT_BUILD) --product tribune-nats
 	$(SWIFT_BUILD) --product manual
 	@mkdir -p $(MANUAL)
 	$(foreach page,$(PAGES),$(RELEASE)/manual page docs/man/$(page).in config/tribuned.conf >$(MANUAL)/$(page) &&) true
@@ -106,6 +111,11 @@ test-c: build
 test-web: build
 	@tools/setup python web
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' TRIBUNE_PICTURES='$(PICTURES)' tools/test-web
+
+## test-cluster  tribune-nats: hosts with a bus and a gateway each, real servers of NATS, and links that are cut
+test-cluster: build
+	@tools/setup python
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-cluster
 
 ## wheel      the Python client as a wheel, in .build/python/dist
 wheel:

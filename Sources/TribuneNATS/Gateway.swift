@@ -25,6 +25,8 @@ final class Gateway {
   /// Whether the library looks for the bus, which may come back.
   private var isInterrupted = false
   private var malformed = 0
+  /// When another gateway last said that it is this host.
+  private var doubledAt: ContinuousClock.Instant?
   /// The bus does not retain delegates.
   private var delegates: [any Delegate] = []
 
@@ -38,6 +40,8 @@ final class Gateway {
   private lazy var remotes = RemoteQuestions(subjects, settings, link: link) { [weak self] in
     guard let self, !isInterrupted else { return nil }
     return bus
+  } doubt: { [weak self] in
+    self?.doubt
   }
 
   /// - Parameter status: gets one line whenever something has changed.
@@ -186,6 +190,7 @@ final class Gateway {
   }
 
   private func receiveOther(_ message: ClusterMessage) {
+    if message.subject == subjects.presence { return noteDouble(message) }
     do throws(EnvelopeError) {
       switch subjects.parse(message.subject) {
       case .ask(let host, let name): try remotes.receive(message, from: host, name: name)
@@ -193,13 +198,28 @@ final class Gateway {
       case .reply(let host, let token): try inquiries.receive(message, from: host, token: token)
       case .presence(let host):
         let isNew = !neighbours.isPresent(host)
-        neighbours.note(host, try message.instance(), at: .now)
+        neighbours.note(
+          host, try message.instance(), isRostered: settings.roster.contains(host), at: .now)
         if isNew { reportStatus() }
       case .post, nil: return
       }
     } catch {
       drop(message, error)
     }
+  }
+
+  /// Why what this gateway answers cannot be believed: nobody can tell its answers from those of another one.
+  private var doubt: String? {
+    guard let doubledAt, ContinuousClock.now - doubledAt < Neighbours.silenceMax else { return nil }
+    return "another gateway says that it is \(settings.host)"
+  }
+
+  /// Somebody else publishes as this host: NATS does not return to this gateway what it has published itself.
+  private func noteDouble(_ message: ClusterMessage) {
+    guard message.headers[.instance] != instance.text else { return }
+    let wasKnown = doubt != nil
+    doubledAt = .now
+    if !wasKnown { ServiceLog.error("another gateway says that it is \(settings.host)") }
   }
 
   /// Other hosts can send whatever they like, so the journal has the first such message and then few.
@@ -212,15 +232,20 @@ final class Gateway {
   }
 
   private func keepPresence() async {
+    let message = ClusterMessage(subjects.presence, headers: [.instance: instance.text])
     while true {
-      _ = link.publish(ClusterMessage(subjects.presence, headers: [.instance: instance.text]))
+      _ = link.publish(message)
       await rest(for: Neighbours.interval)
-      let failed = link.takeFailedCount()
-      if failed > 0 { ServiceLog.warning("NATS did not take \(failed.counted("message"))") }
-      neighbours.forgetSilent(at: .now)
-      remotes.endAll(unless: neighbours.isPresent, olderThan: Neighbours.silenceMax)
-      reportStatus()
+      forgetTheSilent()
     }
+  }
+
+  private func forgetTheSilent() {
+    let failed = link.takeFailedCount()
+    if failed > 0 { ServiceLog.warning("NATS did not take \(failed.counted("message"))") }
+    neighbours.forgetSilent(at: .now)
+    remotes.endAll(unless: neighbours.isPresent, olderThan: Neighbours.silenceMax)
+    reportStatus()
   }
 
   // MARK: Both

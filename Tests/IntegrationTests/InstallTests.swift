@@ -15,10 +15,13 @@ import Testing
     "puts each file into its folder",
     arguments: [
       "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind", "usr/bin/tribune-web",
+      "usr/bin/tribune-nats",
       "usr/lib/systemd/system/tribune-web.service", "usr/lib/systemd/system/tribune-web.socket",
       "etc/tribune/web.conf", "etc/tribune/policy.d/60-web.policy", "usr/share/man/man8/tribune-web.8",
       "usr/share/tribune/web/index.html", "usr/share/tribune/web/page.js", "usr/share/doc/tribune/WEB.md",
       "usr/lib/systemd/system/tribune-logind.service", "etc/tribune/logind.conf", "etc/tribune/signals.conf",
+      "usr/lib/systemd/system/tribune-nats.service", "etc/tribune/nats.conf", "usr/share/man/man8/tribune-nats.8",
+      "etc/tribune/policy.d/70-nats.policy", "usr/share/doc/tribune/CLUSTER.md",
       "usr/share/man/man8/tribune-logind.8", "usr/share/doc/tribune/HOST.md",
       "usr/lib/systemd/system/tribuned.service",
       "usr/lib/systemd/system/tribuned.socket", "usr/lib/systemd/user/tribuned.service",
@@ -86,7 +89,8 @@ import Testing
         "tribune/protocols.d", "tribune/policy.d", "tribune/policy.d/50-default.policy",
         "tribune/logind.conf",
         "tribune/logind.conf.d", "tribune/signals.conf", "tribune/signals.conf.d", "tribune/web.conf",
-        "tribune/web.conf.d", "tribune/policy.d/60-web.policy",
+        "tribune/web.conf.d", "tribune/policy.d/60-web.policy", "tribune/nats.conf",
+        "tribune/nats.conf.d", "tribune/policy.d/70-nats.policy",
       ])
   }
 
@@ -95,6 +99,7 @@ import Testing
     arguments: [
       "tribuned.conf", "delegates.d/host.shouldReboot/10-backup", "protocols.d/view.protocol",
       "policy.d/50-default.policy", "logind.conf", "signals.conf", "web.conf", "policy.d/60-web.policy",
+      "nats.conf", "policy.d/70-nats.policy",
     ])
   func keeps(_ name: String) async throws {
     let file = "root/etc/tribune/\(name)"

@@ -13,7 +13,7 @@ import Testing
 
   private static let pages =
     ["man1/tribunectl.1"] + configured + [
-      "man7/tribune-varlink.7", "man8/tribune-logind.8", "man8/tribune-web.8",
+      "man7/tribune-varlink.7", "man8/tribune-logind.8", "man8/tribune-web.8", "man8/tribune-nats.8",
     ]
   private static let configured = ["man8/tribuned.8", "man5/tribuned.conf.5", "man5/tribune-policy.5"]
   private static let readable = ["LC_ALL": "C.UTF-8", "MANWIDTH": "1000", "MAN_KEEP_FORMATTING": ""]
@@ -99,7 +99,7 @@ import Testing
     "the pages of the services have the options that these have",
     arguments: [
       ("tribuned", "man8/tribuned.8"), ("tribune-logind", "man8/tribune-logind.8"),
-      ("tribune-web", "man8/tribune-web.8"),
+      ("tribune-web", "man8/tribune-web.8"), ("tribune-nats", "man8/tribune-nats.8"),
     ])
   func services(program: String, page: String) throws {
     let help = try FinishedProgram([try Programs.path(of: program), "--help"]).output

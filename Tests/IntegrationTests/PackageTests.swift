@@ -58,7 +58,7 @@ import Testing
   {
     let depends = try await Self.built.value.field("Depends")
     for library in [
-      "libc6", "libsystemd0", "libinih1", "libjansson4", "libmicrohttpd12", "libncursesw6",
+      "libc6", "libsystemd0", "libinih1", "libjansson4", "libmicrohttpd12", "libncursesw6", "libnats3.4",
     ] {
       #expect(depends.contains(library))
     }
@@ -69,6 +69,7 @@ import Testing
     "has each file where Debian has it",
     arguments: [
       "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind", "usr/bin/tribune-web",
+      "usr/bin/tribune-nats",
       "usr/share/tribune/web/index.html", "usr/share/man/man8/tribune-web.8.gz",
       "usr/share/man/man8/tribune-logind.8.gz",
       "usr/lib/systemd/user/tribuned.service",
@@ -93,7 +94,7 @@ import Testing
     "has the units of the system",
     arguments: [
       "tribuned.service", "tribuned.socket", "tribune-delegates.service", "tribune-logind.service",
-      "tribune-web.service", "tribune-web.socket",
+      "tribune-web.service", "tribune-web.socket", "tribune-nats.service",
     ])
   func units(_ unit: String) async throws {
     let package = try await Self.built.value
@@ -110,9 +111,9 @@ import Testing
     let files = try await Self.built.value.read("control/conffiles").split(separator: "\n").sorted()
     #expect(
       files == [
-        "/etc/tribune/logind.conf", "/etc/tribune/policy.d/50-default.policy",
-        "/etc/tribune/policy.d/60-web.policy", "/etc/tribune/signals.conf", "/etc/tribune/tribuned.conf",
-        "/etc/tribune/web.conf",
+        "/etc/tribune/logind.conf", "/etc/tribune/nats.conf", "/etc/tribune/policy.d/50-default.policy",
+        "/etc/tribune/policy.d/60-web.policy", "/etc/tribune/policy.d/70-nats.policy",
+        "/etc/tribune/signals.conf", "/etc/tribune/tribuned.conf", "/etc/tribune/web.conf",
       ])
   }
 

@@ -47,7 +47,8 @@ struct UnitFilesTests {
   private static let units = [
     "tribuned.service", "tribuned.socket", "tribuned-varlink.socket", "tribuned-keeper.service",
     "tribuned-keeper.socket", "tribune-delegates.service", "tribune-logind.service", "tribune-web.service",
-    "tribune-web.socket", "user/tribuned.service", "user/tribuned.socket", "user/tribuned-varlink.socket",
+    "tribune-web.socket", "tribune-nats.service", "user/tribuned.service", "user/tribuned.socket",
+    "user/tribuned-varlink.socket",
   ]
 
   /// The units as `make install` would write them, for programs that exist.
@@ -59,7 +60,7 @@ struct UnitFilesTests {
         unit,
         ["@bindir@", "@confdir@", "@datadir@"].reduce(text) { $0.replacing($1, with: folder.path) })
     }
-    for program in ["tribuned", "tribunectl", "tribune-logind", "tribune-web"] {
+    for program in ["tribuned", "tribunectl", "tribune-logind", "tribune-web", "tribune-nats"] {
       try FileManager.default.createSymbolicLink(
         atPath: "\(folder.path)/\(program)", withDestinationPath: "/bin/true")
     }
@@ -121,7 +122,9 @@ struct UnitFilesTests {
 
   @Test(
     "keep the exposure of the system's daemons low",
-    arguments: [("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 20), ("tribune-web", 8)])
+    arguments: [
+      ("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 20), ("tribune-web", 8), ("tribune-nats", 15),
+    ])
   func exposure(daemon: String, tenths: Int) throws {
     let run = try security(of: "\(daemon).service", threshold: tenths).run
     #expect(run.status == 0, "\(run.output)")

@@ -17,10 +17,12 @@ nonisolated package struct Neighbours {
 
   package init() {}
 
-  /// A host has said that it is there.
-  package mutating func note(_ host: String, _ instance: Instance, at now: ContinuousClock.Instant) {
+  /// A host has said that it is there. There is always room for those of the roster.
+  package mutating func note(
+    _ host: String, _ instance: Instance, isRostered: Bool, at now: ContinuousClock.Instant
+  ) {
     if all[host] == nil, all.count >= Self.hostsMax { forgetSilent(at: now) }
-    guard all[host] != nil || all.count < Self.hostsMax else { return }
+    guard isRostered || all[host] != nil || all.count < Self.hostsMax else { return }
     all[host] = Neighbour(instance: instance, heardAt: now)
   }
 

@@ -62,6 +62,8 @@ import TribuneSystem
       (natsOptions_SetReconnectBufSize(options, reconnectBufferSize), "reconnecting"),
       (natsOptions_SetWriteDeadline(options, writeMilliseconds), "time-out"),
       (natsOptions_SetNoEcho(options, true), "echo"),
+      // Otherwise, libnats waits a millisecond for more to send.
+      (natsOptions_SetSendAsap(options, true), "sending"),
       // One thread for all subscriptions, which so keep the order of what comes in.
       (natsOptions_UseGlobalMessageDelivery(options, true), "delivery"),
     ]

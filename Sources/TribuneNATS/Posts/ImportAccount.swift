@@ -2,7 +2,7 @@
 
 /// What has come from other hosts: finds what comes twice, and what is missing.
 nonisolated package struct ImportAccount {
-  package static let hostsMax = 256
+  package static let hostsMax = 64
   package static let namesMax = 1_024
 
   package enum Arrival: Equatable, Sendable {

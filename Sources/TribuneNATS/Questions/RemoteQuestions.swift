@@ -25,16 +25,22 @@ final class RemoteQuestions {
   private let patterns: [Pattern]
   private let link: NATSLink
   private let bus: () -> Connection?
+  private let doubt: () -> String?
   private var running: [Key: Running] = [:]
 
+  /// - Parameters:
+  ///   - bus: nil while there is none.
+  ///   - doubt: why this host's answers cannot be believed; nil if they can.
   init(
-    _ subjects: Subjects, _ settings: NATSSettings, link: NATSLink, bus: @escaping () -> Connection?
+    _ subjects: Subjects, _ settings: NATSSettings, link: NATSLink, bus: @escaping () -> Connection?,
+    doubt: @escaping () -> String?
   ) {
     self.subjects = subjects
     host = settings.host
     patterns = settings.questions
     self.link = link
     self.bus = bus
+    self.doubt = doubt
   }
 
   func receive(_ message: ClusterMessage, from other: String, name: String) throws(EnvelopeError) {
@@ -89,6 +95,8 @@ final class RemoteQuestions {
   nonisolated private static func need(_ progress: Tribune.Progress, within timeout: Duration)
     -> ReplyEnvelope?
   {
+    // The delegates of gateways, this one's too, answer at once.
+    guard progress.process != LoopRule.process else { return nil }
     let who = progress.label.isEmpty ? progress.process : progress.label
     switch progress.stage {
     case .deferred:
@@ -102,6 +110,7 @@ final class RemoteQuestions {
   }
 
   private func reply(_ reply: ReplyEnvelope, to question: ClusterMessage, _ value: [UInt8] = []) {
+    let reply = doubt().map { ReplyEnvelope.failed($0) } ?? reply
     var message = ClusterMessage(question.reply, headers: reply.headers, payload: value)
     if message.weight > link.payloadMax {
       message = ClusterMessage(

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers of NATS, hosts with a bus and a gateway each, and relays that cut what is between them."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import tribune
+
+# What only guards against hanging.
+DEADLINE = 30
+REPOSITORY = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(os.environ.get("TRIBUNE_BIN_DIR", REPOSITORY / ".build/release")).absolute()
+NATS_SERVER = os.environ.get("NATS_SERVER") or str(REPOSITORY / ".build/python/bin/nats-server")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Program:
+    """A process whose standard error can be waited for."""
+
+    def __init__(self, *command: object, environment: dict[str, str] | None = None) -> None:
+        self._command = [str(word) for word in command]
+        self._environment = os.environ | (environment or {})
+        self.lines: list[str] = []
+        self._news = asyncio.Condition()
+        self.process: asyncio.subprocess.Process | None = None
+        self._reader: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self.lines = []
+        self.process = await asyncio.create_subprocess_exec(
+            *self._command,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        self._reader = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        async for line in self.process.stderr:
+            async with self._news:
+                self.lines.append(line.decode(errors="replace").rstrip())
+                self._news.notify_all()
+        async with self._news:
+            self.lines.append("(it has ended)")
+            self._news.notify_all()
+
+    async def wait_for_line(self, text: str, after: int = 0) -> None:
+        """Waits until a line behind the first `after` has the text."""
+        async with asyncio.timeout(DEADLINE), self._news:
+            await self._news.wait_for(lambda: any(text in line for line in self.lines[after:]))
+
+    def send(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    async def end(self, number: int = signal.SIGKILL) -> int:
+        if self.process is None:
+            return 0
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+            self.process.send_signal(signal.SIGCONT)
+        status = await self.process.wait()
+        await self._reader
+        self.process = None
+        return status
+
+
+class NatsServer:
+    """A server of NATS, which can be killed and started again at the same port."""
+
+    def __init__(self, folder: Path, name: str = "n1", routes: tuple[int, ...] = (), extra: str = "") -> None:
+        self.port = free_port()
+        self.cluster_port = free_port()
+        configuration = folder / f"{name}.conf"
+        lines = [f"server_name: {name}", "host: 127.0.0.1", f"port: {self.port}", extra]
+        if routes:
+            urls = " ".join(f"nats://127.0.0.1:{port}" for port in routes)
+            lines.append(f"cluster {{ name: t, listen: 127.0.0.1:{self.cluster_port}, routes: [{urls}] }}")
+        configuration.write_text("\n".join(lines))
+        self.program = Program(NATS_SERVER, "--config", configuration)
+
+    async def start(self) -> None:
+        await self.program.start()
+        await self.program.wait_for_line("Server is ready")
+
+    async def end(self) -> None:
+        await self.program.end()
+
+
+class Relay:
+    """Passes TCP connections on to a port, until it is told not to."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._passes = asyncio.Event()
+        self._passes.set()
+        self.port = 0
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._relay, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._tasks.add(asyncio.current_task())
+        out = None
+        try:
+            back, out = await asyncio.open_connection("127.0.0.1", self._target)
+            await asyncio.gather(self._copy(reader, out), self._copy(back, writer))
+        except (OSError, asyncio.CancelledError):
+            pass
+        finally:
+            self._tasks.discard(asyncio.current_task())
+            for end in (writer, out):
+                if end is not None:
+                    end.transport.abort()
+
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65_536):
+            await self._passes.wait()
+            writer.write(data)
+            await writer.drain()
+        raise OSError("the other end has gone")
+
+    def silence(self) -> None:
+        """Passes nothing on, and closes nothing: as when packets are dropped."""
+        self._passes.clear()
+
+    async def sever(self) -> None:
+        """Ends all connections, and accepts none."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for task in list(self._tasks):
+            task.cancel()
+
+    async def mend(self) -> None:
+        self._passes.set()
+        if self._server is None:
+            await self.start()
+
+
+class Host:
+    """A bus and a gateway."""
+
+    def __init__(self, folder: Path, name: str, port: int, roster: str, sections: str = "", cluster: str = "") -> None:
+        self.name = name
+        self._folder = folder / name
+        (self._folder / "etc").mkdir(parents=True)
+        self.path = f"{self._folder}/bus"
+        self.address = f"unix:{self.path}"
+        self.configure(
+            f"[Cluster]\nName=test\nHost={name}\nServers=nats://127.0.0.1:{port}\nRoster={roster}\n{cluster}\n{sections}"
+        )
+        self.bus = Program(PROGRAMS / "tribuned", f"--listen={self.path}", f"--config={self._folder}/etc")
+        self._notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._notices.bind(f"{self._folder}/notify")
+        self._notices.setblocking(False)
+        self.status = ""
+        self.gateway = Program(
+            PROGRAMS / "tribune-nats",
+            f"--config={self._folder}/etc",
+            environment={"TRIBUNE_ADDRESS": self.address, "NOTIFY_SOCKET": f"{self._folder}/notify"},
+        )
+
+    def configure(self, text: str) -> None:
+        (self._folder / "etc/nats.conf").write_text(text)
+
+    def require(self, label: str) -> None:
+        """Has the absence of a delegate be a veto."""
+        (self._folder / "etc/tribuned.conf").write_text(f'[Query "cluster.**"]\nRequireDelegate=label:{label}\n')
+
+    async def start(self) -> None:
+        await self.start_bus()
+        await self.start_gateway()
+
+    async def start_bus(self) -> None:
+        await self.bus.start()
+        await self.bus.wait_for_line("listening on")
+
+    async def start_gateway(self) -> None:
+        await self.gateway.start()
+        await self._wait_for_notice(lambda notice: "READY=1" in notice)
+
+    async def wait_for_status(self, text: str) -> None:
+        """Waits until the gateway says this of itself to the service manager."""
+        if text not in self.status:
+            await self._wait_for_notice(lambda _: text in self.status)
+
+    async def _wait_for_notice(self, is_meant: Callable[[str], bool]) -> None:
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                notice = (await loop.sock_recv(self._notices, 65_536)).decode()
+                for line in notice.splitlines():
+                    if line.startswith("STATUS="):
+                        self.status = line.removeprefix("STATUS=")
+                if is_meant(notice):
+                    return
+
+    def connect(self) -> tribune._bus.Connecting:
+        return tribune.connect(self.address)
+
+    async def tribunectl(self, *arguments: str) -> tuple[int, str]:
+        """The status and the output of tribunectl."""
+        process = await asyncio.create_subprocess_exec(
+            PROGRAMS / "tribunectl",
+            *arguments,
+            env=os.environ | {"TRIBUNE_ADDRESS": self.address},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        async with asyncio.timeout(DEADLINE):
+            output, _ = await process.communicate()
+        return process.returncode, output.decode()
+
+    async def end(self) -> None:
+        await self.gateway.end()
+        await self.bus.end()
+        self._notices.close()
+
+
+class Cluster:
+    """Everything of a test, which ends with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.servers: list[NatsServer] = []
+        self.relays: list[Relay] = []
+        self.hosts: list[Host] = []
+        self._stack = contextlib.AsyncExitStack()
+
+    async def server(self, *arguments: object, **named: object) -> NatsServer:
+        server = NatsServer(self.folder, *arguments, **named)
+        self.servers.append(server)
+        await server.start()
+        return server
+
+    async def relay(self, target: int) -> Relay:
+        relay = Relay(target)
+        self.relays.append(relay)
+        await relay.start()
+        return relay
+
+    async def add(self, *hosts: Host) -> None:
+        """Starts the hosts, and waits until they know each other."""
+        self.hosts += hosts
+        for host in hosts:
+            await host.start()
+        for host in hosts:
+            await host.wait_for_status("all hosts are there")
+
+    async def trio(self, sections: str, cluster: str = "", port: int | None = None) -> list[Host]:
+        """Three hosts of one server."""
+        port = port or (await self.server()).port
+        hosts = [Host(self.folder, name, port, "db1 db2 db3", sections, cluster) for name in ("db1", "db2", "db3")]
+        await self.add(*hosts)
+        return hosts
+
+    async def connect(self, host: Host) -> tribune.Bus:
+        return await self._stack.enter_async_context(host.connect())
+
+    async def end(self) -> None:
+        with contextlib.suppress(Exception):
+            await self._stack.aclose()
+        for host in self.hosts:
+            await host.end()
+        for relay in self.relays:
+            await relay.sever()
+        for server in self.servers:
+            await server.end()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notifications between hosts."""
+
+import asyncio
+import json
+from collections import Counter
+
+import tribune
+from support import Cluster, Host
+
+ALL = '[Export "**"]\n[Import "**"]\n'
+
+
+class Watch:
+    """What a host's observers receive, by its userInfo, until a marker of each host has come."""
+
+    def __init__(self, bus: tribune.Bus, pattern: str = "t.**") -> None:
+        self._observation = bus.observe(pattern)
+        self.received: Counter[str] = Counter()
+        self.order: list[str] = []
+
+    async def start(self) -> None:
+        await self._observation.__aenter__()
+
+    async def until(self, *markers: str) -> None:
+        missing = set(markers)
+        async for delivery in self._observation:
+            assert isinstance(delivery, tribune.Notification), delivery
+            text = delivery.text
+            self.received[text] += 1
+            self.order.append(text)
+            missing.discard(text)
+            if not missing:
+                return
+
+
+async def test_a_notification_arrives_as_it_was(cluster: Cluster) -> None:
+    db1, db2, db3 = [await cluster.connect(host) for host in await cluster.trio(ALL)]
+    large = b"x" * 500_000
+    cases = [(b"", ""), (b"{}", "repo/main"), (b"\x00\xff\r\n", "ein Objekt: 100 %\u00e4"), (large, "o" * 255)]
+    async with db2.observe("t.*") as two, db3.observe("t.*") as three:
+        for user_info, name in cases:
+            await db1.post("t.didHappen", user_info, object=name)
+        for observation in (two, three):
+            for user_info, name in cases:
+                delivery = await anext(observation)
+                assert (delivery.name, delivery.object, delivery.user_info) == ("t.didHappen", name, user_info)
+
+
+async def test_nothing_crosses_that_is_not_exported_and_imported(cluster: Cluster) -> None:
+    server = await cluster.server()
+    hosts = [
+        Host(cluster.folder, "db1", server.port, "db1 db2 db3", '[Export "t.out.**"]\n'),
+        Host(cluster.folder, "db2", server.port, "db1 db2 db3", '[Import "t.**"]\n'),
+        Host(cluster.folder, "db3", server.port, "db1 db2 db3", '[Import "t.**"]\nFrom=db2\n[Import "t.end"]\n'),
+    ]
+    await cluster.add(*hosts)
+    db1, db2, db3 = [await cluster.connect(host) for host in hosts]
+    watches = [Watch(db2), Watch(db3)]
+    for watch in watches:
+        await watch.start()
+    await db1.post("t.secret", "secret")
+    await db1.post("t.out.a", "a")
+    await db1.post("t.out.end", "end")
+    await watches[0].until("end")
+    assert watches[0].order == ["a", "end"]
+    # The other one takes from db2 alone.
+    await db3.post("t.own", "own")
+    await watches[1].until("own")
+    assert watches[1].order == ["own"]
+
+
+async def test_four_hosts_that_share_everything_get_each_notification_once(cluster: Cluster) -> None:
+    server = await cluster.server()
+    names = ["h1", "h2", "h3", "h4"]
+    hosts = [Host(cluster.folder, name, server.port, " ".join(names), ALL) for name in names]
+    await cluster.add(*hosts)
+    buses = [await cluster.connect(host) for host in hosts]
+    watches = [Watch(bus) for bus in buses]
+    for watch in watches:
+        await watch.start()
+    rounds = 500
+    for index in range(rounds):
+        for name, bus in zip(names, buses, strict=True):
+            await bus.post(f"t.{name}.did", f"{name} {index}", object=f"o{index % 3}")
+    # A notification that went round would come before the marker of the host that passed it on, or behind a second one.
+    for turn in ("first", "second"):
+        for name, bus in zip(names, buses, strict=True):
+            await bus.post("t.marker", f"{turn} {name}")
+        await asyncio.gather(*(watch.until(*(f"{turn} {name}" for name in names)) for watch in watches))
+    for watch in watches:
+        assert len(watch.received) == len(names) * (rounds + 2)
+        assert set(watch.received.values()) == {1}
+        for name in names:
+            mine = [text for text in watch.order if text.startswith(f"{name} ")]
+            assert mine == [f"{name} {index}" for index in range(rounds)]
+
+
+async def test_a_payload_that_nats_does_not_take_is_said_and_counted(cluster: Cluster) -> None:
+    server = await cluster.server(extra="max_payload: 4096")
+    hosts = await cluster.trio(ALL, port=server.port)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    watch = Watch(db2)
+    await watch.start()
+    async with db1.observe("cluster.link.didInterrupt") as losses:
+        await db1.post("t.a", "x" * 5_000)
+        await db1.post("t.a", "end")
+        await watch.until("end")
+        assert (await anext(losses)).json() == {"host": "db1", "lost": 1}
+    await hosts[0].gateway.wait_for_line("t.a is too long for NATS")
+
+
+async def test_what_is_posted_during_a_cut_is_counted_by_both_sides(cluster: Cluster) -> None:
+    server = await cluster.server()
+    relay = await cluster.relay(server.port)
+    hosts = [
+        Host(cluster.folder, "db1", relay.port, "db1 db2", ALL),
+        Host(cluster.folder, "db2", server.port, "db1 db2", ALL),
+    ]
+    await cluster.add(*hosts)
+    db1, db2 = [await cluster.connect(host) for host in hosts]
+    watch = Watch(db2)
+    await watch.start()
+    await db1.post("t.a", "before")
+    await watch.until("before")
+    async with db1.observe("cluster.link.*") as here, db2.observe("cluster.link.didInterrupt") as there:
+        await relay.sever()
+        await next_named(here, "cluster.link.didDisconnect")
+        for index in range(7):
+            await db1.post("t.a", f"lost {index}")
+        assert await next_lost(here, "db1") == 7
+        await relay.mend()
+        await next_named(here, "cluster.link.didConnect")
+        await db1.post("t.a", "after")
+        await watch.until("after")
+        assert await next_lost(there, "db1") == 7
+    assert watch.order == ["before", "after"]
+
+
+async def next_named(observation: tribune.Observation, name: str) -> tribune.Notification:
+    async for delivery in observation:
+        if isinstance(delivery, tribune.Notification) and delivery.name == name:
+            return delivery
+    raise AssertionError("the observation has ended")
+
+
+async def next_lost(observation: tribune.Observation, host: str) -> int:
+    while True:
+        loss = (await next_named(observation, "cluster.link.didInterrupt")).json()
+        if loss.get("host") == host and "lost" in loss:
+            return loss["lost"]
+
+
+async def test_a_gateway_that_was_killed_comes_back_and_says_that_something_may_be_missing(cluster: Cluster) -> None:
+    hosts = await cluster.trio(ALL)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    watch = Watch(db2)
+    await watch.start()
+    await db1.post("t.a", "before")
+    await watch.until("before")
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        await hosts[0].gateway.end()
+        await db1.post("t.a", "away")
+        await hosts[0].start_gateway()
+        await hosts[0].wait_for_status("all hosts are there")
+        await db1.post("t.a", "after")
+        await watch.until("after")
+        assert (await anext(losses)).json() == {"host": "db1"}
+    assert watch.order == ["before", "after"]
+
+
+async def test_the_bus_can_be_killed_and_started_again(cluster: Cluster) -> None:
+    hosts = await cluster.trio(ALL)
+    db1 = await cluster.connect(hosts[0])
+    await hosts[1].bus.end()
+    await hosts[1].wait_for_status("no bus")
+    await hosts[1].start_bus()
+    await hosts[1].wait_for_status("all hosts are there")
+    db2 = await cluster.connect(hosts[1])
+    watch = Watch(db2)
+    await watch.start()
+    await db1.post("t.a", "again")
+    await watch.until("again")
+
+
+async def test_three_servers_one_of_which_is_killed(cluster: Cluster) -> None:
+    servers = []
+    first = None
+    for name in ("n1", "n2", "n3"):
+        routes = (first.cluster_port,) if first else (1,)
+        servers.append(await cluster.server(name, routes))
+        first = first or servers[0]
+    ports = [server.port for server in servers]
+    hosts = []
+    for index, name in enumerate(("db1", "db2", "db3")):
+        order = ports[index:] + ports[:index]
+        host = Host(cluster.folder, name, order[0], "db1 db2 db3", ALL)
+        urls = " ".join(f"nats://127.0.0.1:{port}" for port in order)
+        host.configure(f"[Cluster]\nName=test\nHost={name}\nServers={urls}\nRoster=db1 db2 db3\n{ALL}")
+        hosts.append(host)
+    await cluster.add(*hosts)
+    buses = [await cluster.connect(host) for host in hosts]
+    await servers[2].end()
+    watches = [Watch(bus) for bus in buses]
+    for watch in watches:
+        await watch.start()
+    # Whoever was connected to that server is again, with another one.
+    posting = [asyncio.create_task(keep_posting_of(bus, number)) for number, bus in enumerate(buses)]
+    await asyncio.gather(*(watch.until("of 0", "of 1", "of 2") for watch in watches))
+    for task in posting:
+        task.cancel()
+    await asyncio.gather(*posting, return_exceptions=True)
+
+
+async def keep_posting_of(bus: tribune.Bus, number: int) -> None:
+    while True:
+        await bus.post("t.a", f"of {number}")
+        await asyncio.sleep(0.05)
+
+
+async def test_explaining_shows_the_hosts_that_would_be_asked(cluster: Cluster) -> None:
+    hosts = await cluster.trio('[Query "cluster.**"]\nScope=cluster\n')
+    status, output = await hosts[0].tribunectl("--json=short", "explain", "cluster.shouldReboot")
+    assert status == 0
+    assert "host:db2" in output
+    assert "host:db3" in output
+    assert json.loads(output.splitlines()[0])

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions to the whole cluster."""
+
+import asyncio
+import signal
+
+import pytest
+import tribune
+from support import DEADLINE, Cluster, Host
+
+QUERY = '[Query "cluster.**"]\nScope=cluster\n'
+NAME = "cluster.shouldReboot"
+
+
+def outcomes(verdict: tribune.Verdict) -> dict[str, tuple[str, str]]:
+    return {outcome.label: (outcome.kind.value, outcome.reason) for outcome in verdict.outcomes}
+
+
+async def approving(question: tribune.Question) -> tribune.Answer:
+    return True
+
+
+async def test_each_host_gives_its_verdict(cluster: Cluster) -> None:
+    db1, db2, db3 = [await cluster.connect(host) for host in await cluster.trio(QUERY)]
+    await db2.attach(approving, NAME, label="one")
+    await db3.attach(approving, NAME, label="other")
+    verdict = await db1.ask(NAME)
+    assert verdict
+    assert not verdict.is_unanswered
+    assert outcomes(verdict) == {"host:db2": ("approved", ""), "host:db3": ("approved", "")}
+
+
+async def test_nobody_answering_anywhere_is_unanswered(cluster: Cluster) -> None:
+    hosts = await cluster.trio(QUERY)
+    db1 = await cluster.connect(hosts[0])
+    for default in (True, False):
+        verdict = await db1.ask(NAME, default=default)
+        assert bool(verdict) == default
+        assert verdict.is_unanswered
+        assert {kind for kind, _ in outcomes(verdict).values()} == {"abstained"}
+
+
+async def test_a_veto_crosses_with_who_and_why(cluster: Cluster) -> None:
+    db1, db2, db3 = [await cluster.connect(host) for host in await cluster.trio(QUERY)]
+
+    async def vetoing(question: tribune.Question) -> tribune.Answer:
+        assert (question.object, question.json(), question.is_dry_run) == ("rack/ä 1", {"why": "kernel"}, False)
+        return tribune.Veto("its replica is not in sync")
+
+    await db2.attach(approving, NAME)
+    await db3.attach(vetoing, NAME, label="postgres")
+    verdict = await db1.ask(NAME, {"why": "kernel"}, object="rack/ä 1")
+    assert not verdict
+    kind, reason = outcomes(verdict)["host:db3"]
+    assert kind == "vetoed"
+    assert reason.startswith("postgres (pid ")
+    assert reason.endswith("): its replica is not in sync")
+
+
+async def test_a_hold_elsewhere_vetoes_from_the_moment_it_is_taken(cluster: Cluster) -> None:
+    db1, _, db3 = [await cluster.connect(host) for host in await cluster.trio(QUERY)]
+    assert await db1.ask(NAME)
+    async with db3.hold(NAME, why="a restore is running", label="restore"):
+        verdict = await db1.ask(NAME)
+        assert not verdict
+        assert "a restore is running" in outcomes(verdict)["host:db3"][1]
+    assert await db1.ask(NAME)
+
+
+async def test_all_reasons_of_all_hosts(cluster: Cluster) -> None:
+    buses = [await cluster.connect(host) for host in await cluster.trio(QUERY)]
+    for number, bus in enumerate(buses, 1):
+        await bus.attach(
+            lambda _, number=number: asyncio.sleep(0, tribune.Veto(f"no {number}")), NAME, label=f"d{number}"
+        )
+    found = outcomes(await buses[0].ask(NAME, mode=tribune.Mode.ALL))
+    assert set(found) == {"d1", "host:db2", "host:db3"}
+    assert found["host:db2"][1].endswith("no 2")
+    assert found["host:db3"][1].endswith("no 3")
+
+
+async def test_a_dry_run_stays_one_and_an_override_goes_past_all(cluster: Cluster) -> None:
+    db1, db2, _ = [await cluster.connect(host) for host in await cluster.trio(QUERY)]
+    dry: list[bool] = []
+
+    async def vetoing(question: tribune.Question) -> tribune.Answer:
+        dry.append(question.is_dry_run)
+        return tribune.Veto("no")
+
+    await db2.attach(vetoing, NAME)
+    verdict = await db1.ask(NAME, dry_run=True)
+    assert not verdict
+    assert dry == [True]
+    verdict = await db1.ask(NAME, override="the building is on fire")
+    assert verdict.is_overridden
+    assert verdict
+    assert dry == [True, False]
+
+
+async def test_more_time_is_given_and_the_asker_sees_for_what(cluster: Cluster) -> None:
+    db1, db2, _ = [await cluster.connect(host) for host in await cluster.trio(QUERY, "HostTimeoutSec=1s")]
+    released = asyncio.Event()
+
+    async def slow(question: tribune.Question) -> tribune.Answer:
+        question.defer(30, "flushing")
+        await released.wait()
+        return True
+
+    await db2.attach(slow, NAME, label="postgres")
+    seen: list[tuple[str, str]] = []
+
+    def progress(news: tribune.Progress) -> None:
+        seen.append((news.label, news.status))
+        # Longer than the time of a host without the delegate's request.
+        if "flushing" in news.status:
+            asyncio.get_running_loop().call_later(2, released.set)
+
+    assert await db1.ask(NAME, progress=progress)
+    assert ("host:db2", "postgres: flushing") in seen
+
+
+async def test_values_come_from_every_host(cluster: Cluster) -> None:
+    buses = [await cluster.connect(host) for host in await cluster.trio(QUERY)]
+    for number, bus in enumerate(buses, 1):
+        await bus.attach(lambda _, number=number: asyncio.sleep(0, tribune.Value(number)), "cluster.freeBytes")
+    reply = await buses[1].collect("cluster.freeBytes")
+    assert sorted(reply.values) == [b"1", b"2", b"3"]
+
+
+async def test_who_stops_asking_cancels_everywhere(cluster: Cluster) -> None:
+    db1, db2, _ = [await cluster.connect(host) for host in await cluster.trio(QUERY)]
+    asked, ended = asyncio.Event(), asyncio.Event()
+
+    async def hanging(question: tribune.Question) -> tribune.Answer:
+        question.defer(60, "thinking")
+        asked.set()
+        try:
+            return await asyncio.Future()
+        finally:
+            ended.set()
+
+    await db2.attach(hanging, NAME)
+    query = asyncio.create_task(db1.ask(NAME, deadline=60))
+    await asked.wait()
+    query.cancel()
+    async with asyncio.timeout(5):
+        await ended.wait()
+
+
+async def test_the_questions_of_a_gateway_that_died_end_elsewhere(cluster: Cluster) -> None:
+    hosts = await cluster.trio(QUERY)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    asked, ended = asyncio.Event(), asyncio.Event()
+
+    async def hanging(question: tribune.Question) -> tribune.Answer:
+        question.defer(60, "thinking")
+        asked.set()
+        try:
+            return await asyncio.Future()
+        finally:
+            ended.set()
+
+    await db2.attach(hanging, NAME)
+    query = asyncio.create_task(db1.ask(NAME, deadline=60))
+    await asked.wait()
+    await hosts[0].gateway.end()
+    verdict = await query
+    assert not verdict
+    assert outcomes(verdict)["host:db2"][0] == "gone"
+    async with asyncio.timeout(30):
+        await ended.wait()
+
+
+@pytest.mark.parametrize("way", ["killed", "stopped"])
+@pytest.mark.parametrize("policy", ["veto", "abstain"])
+async def test_a_host_that_does_not_answer(cluster: Cluster, way: str, policy: str) -> None:
+    hosts = await cluster.trio(QUERY, f"HostTimeoutSec=2s\nOnMissingHost={policy}")
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    await db2.attach(approving, NAME)
+    if way == "killed":
+        await hosts[2].gateway.end()
+    else:
+        hosts[2].gateway.send(signal.SIGSTOP)
+    verdict = await db1.ask(NAME, mode=tribune.Mode.ALL)
+    assert bool(verdict) == (policy == "abstain")
+    found = outcomes(verdict)
+    assert found["host:db2"][0] == "approved"
+    assert found["host:db3"][0] == ("failed" if policy == "veto" else "abstained")
+    # Nothing is remembered of it.
+    if way == "killed":
+        await hosts[2].start_gateway()
+    else:
+        hosts[2].gateway.send(signal.SIGCONT)
+    assert await eventually_allowed(db1)
+
+
+async def eventually_allowed(bus: tribune.Bus) -> bool:
+    """Asks until everybody is there again, which only takes time."""
+    async with asyncio.timeout(DEADLINE):
+        while not await bus.ask(NAME):
+            continue
+    return True
+
+
+@pytest.mark.parametrize("policy", ["veto", "abstain"])
+@pytest.mark.parametrize("cut", ["severed", "silent"])
+async def test_a_gateway_without_its_cluster_vetoes(cluster: Cluster, policy: str, cut: str) -> None:
+    server = await cluster.server()
+    relay = await cluster.relay(server.port)
+    options = f"HostTimeoutSec=2s\nOnMissingHost={policy}"
+    hosts = [
+        Host(cluster.folder, "db1", relay.port, "db1 db2", QUERY, options),
+        Host(cluster.folder, "db2", server.port, "db1 db2", QUERY, options),
+    ]
+    await cluster.add(*hosts)
+    db1, db2 = [await cluster.connect(host) for host in hosts]
+    await db2.attach(approving, NAME)
+    assert await db1.ask(NAME)
+    if cut == "severed":
+        await relay.sever()
+    else:
+        relay.silence()
+    verdict = await db1.ask(NAME)
+    assert not verdict
+    await hosts[0].wait_for_status("cluster unreachable")
+    verdict = await db1.ask(NAME, deadline=1)
+    assert not verdict
+    kind, reason = outcomes(verdict)["host:db2"]
+    assert kind == "vetoed"
+    assert reason.startswith("cluster unreachable: ")
+    await relay.mend()
+    await hosts[0].wait_for_status("all hosts are there")
+    assert await eventually_allowed(db1)
+
+
+async def test_a_question_in_flight_is_vetoed_when_the_link_is_lost(cluster: Cluster) -> None:
+    server = await cluster.server()
+    relay = await cluster.relay(server.port)
+    hosts = [
+        Host(cluster.folder, "db1", relay.port, "db1 db2", QUERY, "OnMissingHost=abstain"),
+        Host(cluster.folder, "db2", server.port, "db1 db2", QUERY),
+    ]
+    await cluster.add(*hosts)
+    db1, db2 = [await cluster.connect(host) for host in hosts]
+    asked = asyncio.Event()
+
+    async def hanging(question: tribune.Question) -> tribune.Answer:
+        asked.set()
+        return await asyncio.Future()
+
+    await db2.attach(hanging, NAME)
+    query = asyncio.create_task(db1.ask(NAME))
+    await asked.wait()
+    await relay.sever()
+    verdict = await query
+    assert not verdict
+    assert outcomes(verdict)["host:db2"][1].startswith("cluster unreachable")
+
+
+async def test_a_host_whose_bus_is_gone_vetoes(cluster: Cluster) -> None:
+    hosts = await cluster.trio(QUERY)
+    db1 = await cluster.connect(hosts[0])
+    assert await db1.ask(NAME)
+    await hosts[1].bus.end()
+    verdict = await db1.ask(NAME, mode=tribune.Mode.ALL)
+    assert not verdict
+    assert outcomes(verdict)["host:db2"][0] == "failed"
+    await hosts[1].start_bus()
+    assert await eventually_allowed(db1)
+
+
+async def test_a_name_that_a_host_does_not_share_is_not_answered(cluster: Cluster) -> None:
+    server = await cluster.server()
+    hosts = [
+        Host(cluster.folder, "db1", server.port, "db1 db2", '[Query "host.**"]\nScope=cluster\n'),
+        Host(cluster.folder, "db2", server.port, "db1 db2", QUERY),
+    ]
+    await cluster.add(*hosts)
+    db1, db2 = [await cluster.connect(host) for host in hosts]
+    await db2.attach(approving, "host.shouldReboot")
+    verdict = await db1.ask("host.shouldReboot")
+    assert not verdict
+    assert outcomes(verdict)["host:db2"] == ("failed", "db2 does not answer host.shouldReboot to other hosts")
+
+
+async def test_a_cluster_that_is_not_configured_vetoes(cluster: Cluster) -> None:
+    host = Host(cluster.folder, "db1", 1, "db1", QUERY)
+    cluster.hosts.append(host)
+    await host.start()
+    bus = await cluster.connect(host)
+    verdict = await bus.ask(NAME)
+    assert not verdict
+    assert outcomes(verdict) == {
+        "cluster": ("vetoed", "cluster unreachable: Roster= in [Cluster] has no other host to ask")
+    }
+
+
+async def test_no_server_at_all_vetoes_from_the_start(cluster: Cluster) -> None:
+    server = await cluster.server()
+    await server.end()
+    host = Host(cluster.folder, "db1", server.port, "db1 db2", QUERY, "OnMissingHost=abstain")
+    cluster.hosts.append(host)
+    await host.start()
+    bus = await cluster.connect(host)
+    verdict = await bus.ask(NAME)
+    assert not verdict
+    assert outcomes(verdict)["host:db2"][1].startswith("cluster unreachable: ")
+
+
+def permissions(*hosts: str) -> str:
+    """What docs/CLUSTER.md has each host be let do."""
+    users = [
+        f"""{{ user: {host}, password: "secret {host}", permissions: {{
+          publish: [ "tribune.v1.test.*.{host}.>", "tribune.v1.test.presence.{host}" ]
+          subscribe: [
+            "tribune.v1.test.post.>", "tribune.v1.test.ask.*.{host}.>", "tribune.v1.test.cancel.*.{host}",
+            "tribune.v1.test.reply.*.{host}.*", "tribune.v1.test.presence.*"
+          ] }} }}"""
+        for host in hosts
+    ]
+    return f"authorization {{ users: [ {' '.join(users)} ] }}"
+
+
+async def test_hosts_that_may_speak_for_themselves_alone(cluster: Cluster) -> None:
+    server = await cluster.server(extra=permissions("db1", "db2"))
+    hosts = []
+    for name in ("db1", "db2"):
+        password = cluster.folder / f"password-{name}"
+        password.write_text(f"secret {name}\n")
+        login = f"User={name}\nPasswordFile={password}\nOnMissingHost=abstain"
+        hosts.append(Host(cluster.folder, name, server.port, "db1 db2", QUERY, login))
+    await cluster.add(*hosts)
+    db1, db2 = [await cluster.connect(host) for host in hosts]
+    await db2.attach(approving, NAME)
+    assert not (await db1.ask(NAME)).is_unanswered
+    # Nobody is let in with a wrong password, and nothing is allowed then.
+    (cluster.folder / "password-db1").write_text("wrong\n")
+    await hosts[0].gateway.end()
+    hosts[0].status = ""
+    await hosts[0].start_gateway()
+    verdict = await db1.ask(NAME)
+    assert not verdict
+    assert outcomes(verdict)["host:db2"][1].startswith("cluster unreachable: ")
+    await hosts[0].gateway.wait_for_line("Authorization")
+
+
+async def test_two_gateways_of_the_same_name_approve_nothing(cluster: Cluster) -> None:
+    server = await cluster.server()
+    hosts = [Host(cluster.folder, name, server.port, "db1 db2", QUERY) for name in ("db1", "db2")]
+    await cluster.add(*hosts)
+    other = Host(cluster.folder / "other", "db2", server.port, "db1 db2", QUERY)
+    cluster.hosts.append(other)
+    await other.start()
+    db1, db2, double = [await cluster.connect(host) for host in (*hosts, other)]
+    await db2.attach(approving, NAME)
+    await double.attach(approving, NAME)
+    for host in (hosts[1], other):
+        await host.gateway.wait_for_line("another gateway says that it is db2")
+    for _ in range(20):
+        verdict = await db1.ask(NAME)
+        assert not verdict
+        assert "another gateway" in outcomes(verdict)["host:db2"][1]
