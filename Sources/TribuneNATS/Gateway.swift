@@ -32,10 +32,13 @@ final class Gateway {
 
   private lazy var link = NATSLink(
     settings, posts: settings.imports.map { subjects.posts(matching: $0.pattern) },
-    others: [subjects.asks, subjects.cancels, subjects.replies, subjects.presences],
+    others: [subjects.asks, subjects.cancels, subjects.replies, subjects.presences, subjects.allStored],
     receivesPost: { [weak self] in await self?.receivePost($0) },
     receivesOther: { [weak self] in self?.receiveOther($0) }, changed: { [weak self] in self?.note($0) })
   private lazy var exchange = PostExchange(subjects, settings, instance, link: link)
+  private lazy var retained = RetainedExchange(subjects, settings, instance, link: link) { [weak self] in
+    self?.exchange.complain($0, $1)
+  }
   private lazy var inquiries = Inquiries(subjects, instance, missing: settings.missing, link: link)
   private lazy var remotes = RemoteQuestions(subjects, settings, link: link) { [weak self] in
     guard let self, !isInterrupted else { return nil }
@@ -81,16 +84,19 @@ final class Gateway {
         }
         try await join(bus)
         (self.bus, exchange.bus) = (bus, bus)
+        retained.bus = bus
         failures = 0
         ServiceLog.info("connected to the bus")
         reportStatus()
         attempted()
         Task { await takeOut(from: bus) }
+        Task { await share(with: bus) }
         throw await bus.closed() ?? TribuneError(.connectionLost, "the connection has ended")
       } catch {
         if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
       }
       (bus, exchange.bus) = (nil, nil)
+      retained.bus = nil
       delegates = []
       reportStatus()
       attempted()
@@ -106,6 +112,9 @@ final class Gateway {
       isInterrupted = true
     case .reconnected:
       ServiceLog.info("connected to the bus again")
+      // The bus may have nothing retained any more.
+      retained.bus = bus
+      link.watchValues()
       isInterrupted = false
     }
     reportStatus()
@@ -160,6 +169,24 @@ final class Gateway {
     }
   }
 
+  /// Shares what is retained, for as long as the connection lasts.
+  private func share(with bus: Connection) async {
+    guard settings.lack == nil, !settings.retained.isEmpty else { return }
+    link.watchValues()
+    var isReported = false
+    while bus === self.bus {
+      do throws(TribuneError) {
+        let notifications = try await bus.observe(anyOf: settings.retained.map(\.text), retained: true)
+        for try await delivery in notifications { retained.export(delivery) }
+        return
+      } catch {
+        if !isReported { ServiceLog.error("nothing retained is shared: \(error)") }
+        isReported = true
+      }
+      await rest(for: .seconds(5))
+    }
+  }
+
   // MARK: NATS
 
   private func note(_ change: NATSLink.Change) {
@@ -181,6 +208,14 @@ final class Gateway {
   }
 
   private func receivePost(_ message: ClusterMessage) async {
+    if retained.isValue(message) {
+      do throws(EnvelopeError) {
+        try await retained.receive(message)
+      } catch {
+        drop(message, error)
+      }
+      return
+    }
     guard case .post(let host, let name)? = subjects.parse(message.subject) else { return }
     do throws(EnvelopeError) {
       try await exchange.receive(message, from: host, name: name)
@@ -201,6 +236,7 @@ final class Gateway {
         neighbours.note(
           host, try message.instance(), isRostered: settings.roster.contains(host), at: .now)
         if isNew { reportStatus() }
+      case .stored(let token): try retained.acknowledge(message, token: token)
       case .post, nil: return
       }
     } catch {
@@ -243,6 +279,7 @@ final class Gateway {
   private func forgetTheSilent() {
     let failed = link.takeFailedCount()
     if failed > 0 { ServiceLog.warning("NATS did not take \(failed.counted("message"))") }
+    retained.sendAgain()
     neighbours.forgetSilent(at: .now)
     remotes.endAll(unless: neighbours.isPresent, olderThan: Neighbours.silenceMax)
     reportStatus()
@@ -254,7 +291,8 @@ final class Gateway {
 
   private func reportStatus() {
     let lack = settings.lack ?? link.lack
-    let sides = (bus == nil || isInterrupted ? ["no bus"] : []) + (lack.map { ["cluster unreachable: \($0)"] } ?? [])
+    let sides =
+      (bus == nil || isInterrupted ? ["no bus"] : []) + (lack.map { ["cluster unreachable: \($0)"] } ?? [])
     let missing = settings.others.filter { !neighbours.isPresent($0) }
     let hosts = missing.isEmpty ? "all hosts are there" : "missing: \(missing.joined(separator: " "))"
     let text = (sides.isEmpty ? [hosts] : sides).joined(separator: "; ")

@@ -39,6 +39,10 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var hostTimeout = Duration.seconds(10)
   package var exports: [Pattern] = []
   package var imports: [Import] = []
+  /// The names whose retained notifications all hosts share.
+  package var retained: [Pattern] = []
+  /// How many servers have the bucket of them, if this program makes it.
+  package var replicas = 1
   /// The names that are asked of the whole cluster.
   package var questions: [Pattern] = []
 
@@ -53,7 +57,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   /// The hosts that are asked, besides this one.
   package var others: [String] { roster.filter { $0 != host } }
 
-  package var isUsed: Bool { !exports.isEmpty || !imports.isEmpty || !questions.isEmpty }
+  package var isUsed: Bool { !exports.isEmpty || !imports.isEmpty || !retained.isEmpty || !questions.isEmpty }
 
   /// Why no cluster can be reached with these settings; nil if it can.
   package var lack: String? {

@@ -6,7 +6,7 @@ import TribuneWire
 /// Reads files of settings one after the other.
 nonisolated package struct NATSSettingsReader {
   private enum Section {
-    case none, ignored, cluster, export
+    case none, ignored, cluster, export, retain
     case query(Pattern)
     case `import`(Int)
   }
@@ -42,7 +42,7 @@ nonisolated package struct NATSSettingsReader {
 
   private mutating func section(_ name: String, _ subject: String?, _ file: String, _ line: Int) -> Section {
     if name == "Cluster", subject == nil { return .cluster }
-    guard ["Export", "Import", "Query"].contains(name) else {
+    guard ["Export", "Import", "Retain", "Query"].contains(name) else {
       let subject = subject.map { " \"\($0.escaped)\"" } ?? ""
       report(.mistake, file, line, "there is no section [\(name.escaped)\(subject)]; it is ignored")
       return .ignored
@@ -53,6 +53,9 @@ nonisolated package struct NATSSettingsReader {
       case "Export":
         settings.exports = try Self.adding(pattern, to: settings.exports)
         return .export
+      case "Retain":
+        settings.retained = try Self.adding(pattern, to: settings.retained)
+        return .retain
       case "Import":
         if let known = settings.imports.firstIndex(where: { $0.pattern == pattern }) { return .import(known) }
         _ = try Self.adding(pattern, to: settings.imports.map(\.pattern))
@@ -87,7 +90,7 @@ nonisolated package struct NATSSettingsReader {
         let others = settings.questions.filter { $0 != pattern }
         settings.questions = try Self.adding(pattern, to: others)
         if try !Self.isCluster(value) { settings.questions = others }
-      case (.export, _), (.import, _), (.query, _):
+      case (.export, _), (.import, _), (.retain, _), (.query, _):
         report(.mistake, file, line, "there is no \(key.escaped)= in this section; it is ignored")
       }
     } catch {
@@ -108,6 +111,7 @@ nonisolated package struct NATSSettingsReader {
       settings.missing = try Self.missing(value)
     case "HostTimeoutSec":
       settings.hostTimeout = value.isEmpty ? defaults.hostTimeout : try Self.hostTimeout(value)
+    case "Replicas": settings.replicas = value.isEmpty ? defaults.replicas : try Self.replicas(value)
     case "User": settings.login.user = value
     case "PasswordFile": settings.login.passwordFile = try Self.path(value)
     case "CredentialsFile": settings.login.credentialsFile = try Self.path(value)
@@ -188,6 +192,12 @@ nonisolated package struct NATSSettingsReader {
       throw SettingError(text, "is not between 1s and 1h")
     }
     return .nanoseconds(Int64(nanoseconds))
+  }
+
+  private static func replicas(_ text: String) throws(SettingError) -> Int {
+    let count = try SettingSyntax.count(text)
+    guard (1...5).contains(count) else { throw SettingError(text, "is not between 1 and 5") }
+    return count
   }
 
   private static func isCluster(_ text: String) throws(SettingError) -> Bool {

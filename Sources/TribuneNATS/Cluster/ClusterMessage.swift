@@ -12,6 +12,11 @@ nonisolated package struct ClusterMessage: Equatable, Sendable {
     case reason = "Tribune-Reason"
     case timeout = "Tribune-Timeout"
     case peer = "Tribune-Peer"
+    case host = "Tribune-Host"
+    /// Of a bucket: that there is no value any more.
+    case operation = "KV-Operation"
+    /// Of JetStream: stores only if the last value of the subject is this one; 0 for none.
+    case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
   }
 
   package var subject: String
@@ -21,6 +26,8 @@ nonisolated package struct ClusterMessage: Equatable, Sendable {
   package var payload: [UInt8] = []
   /// Whether the server says that nobody receives what was published with this subject as its reply.
   package var isNoResponders = false
+  /// Of a value in a bucket: grows with each that is stored there.
+  package var revision: UInt64 = 0
 
   package init(_ subject: String, headers: [Header: String] = [:], payload: [UInt8] = []) {
     self.subject = subject

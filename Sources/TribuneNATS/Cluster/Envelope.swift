@@ -13,8 +13,11 @@ nonisolated package struct Instance: Hashable, Sendable {
 
   /// A new one.
   package init() {
-    let digits = Array("0123456789abcdef")
-    text = String((0..<32).map { _ in digits[Int.random(in: 0..<16)] })
+    func half() -> String {
+      let digits = String(UInt64.random(in: 0...UInt64.max), radix: 16)
+      return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+    text = half() + half()
   }
 
   init?(_ text: String) {

@@ -11,6 +11,8 @@ nonisolated package struct Subjects: Equatable, Sendable {
     case cancel(from: String)
     case reply(from: String, token: String)
     case presence(of: String)
+    /// JetStream's answer about a retained notification.
+    case stored(token: String)
   }
 
   private let host: String
@@ -52,6 +54,9 @@ nonisolated package struct Subjects: Equatable, Sendable {
     return subject.hasPrefix(start) && Self.isToken(subject.dropFirst(start.count))
   }
 
+  /// The reply subject of a value for the bucket.
+  package func stored(token: String) -> String { "\(prefix).stored.\(host).\(token)" }
+
   // MARK: What this host subscribes to
 
   /// The posts of all hosts whose names match a pattern.
@@ -66,11 +71,18 @@ nonisolated package struct Subjects: Equatable, Sendable {
 
   package var replies: String { "\(prefix).reply.*.\(host).*" }
 
+  package var allStored: String { "\(prefix).stored.\(host).*" }
+
   package var presences: String { "\(prefix).presence.*" }
 
   /// What a subject that came in is about; nil if this host has not subscribed to it, or if it is its own.
   package func parse(_ subject: String) -> Incoming? {
     guard subject.hasPrefix("\(prefix).") else { return nil }
+    let stored = self.stored(token: "")
+    if subject.hasPrefix(stored) {
+      let token = subject.dropFirst(stored.count)
+      return Self.isToken(token) ? .stored(token: String(token)) : nil
+    }
     let tokens = subject.dropFirst(prefix.count + 1).split(separator: ".", omittingEmptySubsequences: false)
     guard tokens.count >= 2, Self.isToken(tokens[1]), tokens[1] != host else { return nil }
     let from = String(tokens[1])

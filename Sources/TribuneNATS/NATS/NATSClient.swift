@@ -14,6 +14,8 @@ import TribuneSystem
 
   private let connection: OpaquePointer
   private var subscriptions: [OpaquePointer] = unsafe []
+  /// Those of the bucket; used on the queue of the writer alone.
+  private var values: [OpaquePointer] = unsafe []
 
   /// Connects and subscribes.
   ///
@@ -45,7 +47,7 @@ import TribuneSystem
   }
 
   deinit {
-    unsafe subscriptions.forEach { unsafe natsSubscription_Destroy($0) }
+    unsafe (values + subscriptions).forEach { unsafe natsSubscription_Destroy($0) }
     unsafe natsConnection_Destroy(connection)
   }
 
@@ -140,6 +142,56 @@ import TribuneSystem
       unsafe natsSubscription_SetPendingLimits(subscription, CInt(Lane.countMax), CInt(Lane.weightMax))
       unsafe subscriptions.append(subscription)
     }
+  }
+
+  // MARK: JetStream
+
+  /// Watches a bucket, which is made if it does not exist: all values that it has, and then all that come.
+  ///
+  /// - Parameter subjects: of the keys.
+  /// - Throws: the error if there is no JetStream.
+  func watch(
+    _ bucket: Bucket, replicas: Int, _ subjects: [String], to receiver: NATSReceiver
+  ) throws(NATSError) {
+    unsafe values.forEach { unsafe natsSubscription_Destroy($0) }
+    unsafe values = []
+    var made: OpaquePointer?
+    try NATSError.check(unsafe natsConnection_JetStream(&made, connection, nil), "no JetStream")
+    guard let stream = unsafe made else { preconditionFailure("a context that was made is there") }
+    defer { unsafe jsCtx_Destroy(stream) }
+    unsafe try Self.make(bucket, replicas, stream)
+    for subject in subjects {
+      var options = unsafe jsSubOptions()
+      unsafe jsSubOptions_Init(&options)
+      unsafe options.Ordered = true
+      unsafe options.Config.DeliverPolicy = js_DeliverLastPerSubject
+      var subscription: OpaquePointer?
+      let status = unsafe "KV_\(bucket.name)".withCString { name in
+        unsafe options.Stream = name
+        return unsafe js_Subscribe(
+          &subscription, stream, subject, NATSReceiver.receiveValue, receiver.pointer, nil, &options, nil)
+      }
+      try NATSError.check(status, "cannot watch \(subject)")
+      if let subscription = unsafe subscription { unsafe values.append(subscription) }
+    }
+  }
+
+  private static func make(
+    _ bucket: Bucket, _ replicas: Int, _ stream: OpaquePointer
+  ) throws(NATSError) {
+    var store: OpaquePointer?
+    var status = unsafe js_KeyValue(&store, stream, bucket.name)
+    if status == NATS_NOT_FOUND {
+      status = unsafe bucket.name.withCString { name in
+        var settings = unsafe kvConfig()
+        unsafe kvConfig_Init(&settings)
+        unsafe settings.Bucket = name
+        unsafe settings.Replicas = CInt(replicas)
+        return unsafe js_CreateKeyValue(&store, stream, &settings)
+      }
+    }
+    try NATSError.check(status, "no bucket \(bucket.name)")
+    unsafe kvStore_Destroy(store)
   }
 
   var serverURL: String {

@@ -33,6 +33,7 @@ final class NATSLink {
   private let settings: NATSSettings
   private let posts: [String]
   private let others: [String]
+  private let bucket: Bucket
   private let receivesPost: (ClusterMessage) async -> Void
   private let receivesOther: (ClusterMessage) -> Void
   private let changed: (Change) -> Void
@@ -47,6 +48,7 @@ final class NATSLink {
   private var draining: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
   private var isClosed = false
+  private var watching: Task<Void, Never>?
   /// Nil while the link is up.
   private(set) var lack: String? = "not connected to NATS yet"
   private(set) var payloadMax = 0
@@ -66,6 +68,7 @@ final class NATSLink {
     self.settings = settings
     self.posts = posts
     self.others = others
+    bucket = Bucket(cluster: settings.cluster)
     self.receivesPost = receivesPost
     self.receivesOther = receivesOther
     self.changed = changed
@@ -125,6 +128,7 @@ final class NATSLink {
     self.lack = lack
     if let lack, wasUp { changed(.down(lack)) }
     if isUp { changed(.up) }
+    if isUp { watchValues() }
   }
 
   private func note(_ event: NATSReceiver.Event) {
@@ -142,6 +146,34 @@ final class NATSLink {
       closing = nil
     case .overrun: changed(.overrun)
     case .refused(let why): ServiceLog.error("NATS: \(why)")
+    }
+  }
+
+  // MARK: Retained values
+
+  /// Has all values of the bucket come, once more if they have come before, and then those that are stored.
+  func watchValues() {
+    watching?.cancel()
+    guard !settings.retained.isEmpty else { return }
+    let subjects = settings.retained.map { bucket.subjects(matching: $0) }
+    watching = Task {
+      var isReported = false
+      while let client, let receiver, isUp, !Task.isCancelled {
+        let error: NATSError? = await withCheckedContinuation { continuation in
+          writer.async { [bucket, settings] in
+            do throws(NATSError) {
+              try client.watch(bucket, replicas: settings.replicas, subjects, to: receiver)
+              continuation.resume(returning: nil)
+            } catch {
+              continuation.resume(returning: error)
+            }
+          }
+        }
+        guard let error else { return }
+        if !isReported { ServiceLog.error("nothing retained is shared: \(error)") }
+        isReported = true
+        await rest(for: .seconds(5))
+      }
     }
   }
 

@@ -61,6 +61,18 @@ nonisolated final class NATSReceiver: Sendable {
     unsafe at(receiver)?.posts.put(ClusterMessage(message))
   }
 
+  /// A value of a bucket, from a consumer of JetStream.
+  static let receiveValue: natsMsgHandler = { _, _, message, receiver in
+    guard let message = unsafe message else { return }
+    defer { unsafe natsMsg_Destroy(message) }
+    var copy = unsafe ClusterMessage(message)
+    var facts: UnsafeMutablePointer<jsMsgMetaData>?
+    guard unsafe natsMsg_GetMetaData(&facts, message) == NATS_OK, let facts = unsafe facts else { return }
+    copy.revision = unsafe facts.pointee.Sequence.Stream
+    unsafe jsMsgMetaData_Destroy(facts)
+    unsafe at(receiver)?.posts.put(copy)
+  }
+
   static let receiveOther: natsMsgHandler = { _, _, message, receiver in
     guard let message = unsafe message else { return }
     defer { unsafe natsMsg_Destroy(message) }

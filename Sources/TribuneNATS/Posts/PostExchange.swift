@@ -45,6 +45,7 @@ final class PostExchange {
   }
 
   private func export(_ notification: Notification) {
+    guard !isShared(notification.name) else { return }
     let isOwn = notification.poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
     guard !isOwn, LoopRule.allows(poster: notification.poster) else { return }
     let envelope = PostEnvelope(
@@ -62,6 +63,9 @@ final class PostExchange {
     }
   }
 
+  /// Whether the name's notifications go through the bucket.
+  private func isShared(_ name: String) -> Bool { settings.retained.contains { $0.matches(name.utf8Bytes) } }
+
   private func countUnsent(_ count: UInt64) {
     unsent += count
     lose(count, from: settings.host)
@@ -71,6 +75,7 @@ final class PostExchange {
 
   func receive(_ message: ClusterMessage, from host: String, name: String) async throws(EnvelopeError) {
     let envelope = try PostEnvelope(message)
+    guard !isShared(name) else { return }
     let isWanted = settings.imports.contains {
       $0.pattern.matches(name.utf8Bytes) && ($0.hosts.isEmpty || $0.hosts.contains(host))
     }
@@ -140,7 +145,7 @@ final class PostExchange {
   }
 
   /// Says of a name what is wrong, once.
-  private func complain(_ name: String, _ what: String) {
+  func complain(_ name: String, _ what: String) {
     if complained.count >= Self.namesMax { complained = [] }
     if complained.insert(name).inserted { ServiceLog.warning("\(name) \(what)") }
   }

@@ -109,8 +109,8 @@ final class Inquiries {
         if open[token] != nil { publish(one, token) }
       }
     case .conclude(let answer):
-      if case .abstain = answer {
-        ServiceLog.info("\(one.name): \(one.host) abstains, or is missing and counts as if it did")
+      if answer == .abstain, let absence = one.inquiry.absence {
+        ServiceLog.notice("\(one.name): \(absence), which counts as if it abstained")
       }
       end(token, with: answer)
     }

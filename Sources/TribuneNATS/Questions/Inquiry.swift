@@ -35,6 +35,8 @@ nonisolated package struct Inquiry {
   private var tries = 1
   private var extensions = 0
   private var isConcluded = false
+  /// Why the host counts as missing; nil if it does not.
+  package private(set) var absence: String?
   /// The time at which the host counts as missing.
   package private(set) var due: ContinuousClock.Instant
 
@@ -101,10 +103,11 @@ nonisolated package struct Inquiry {
     return .conclude(answer)
   }
 
-  private func absent(_ why: String) -> Answer {
+  private mutating func absent(_ why: String) -> Answer {
+    absence = why
     switch missing {
-    case .veto: .failed(why)
-    case .abstain: .abstain
+    case .veto: return .failed(why)
+    case .abstain: return .abstain
     }
   }
 }

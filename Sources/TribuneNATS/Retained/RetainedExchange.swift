@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneService
+import TribuneSystem
+import TribuneWire
+
+/// Shares retained notifications with the cluster through a bucket of JetStream: one value for each name and object.
+///
+/// What is to be stored is sent until JetStream has said that it has it.
+final class RetainedExchange {
+  private static let countMax = 1_024
+  private static let weightMax = 64 << 20
+  /// JetStream's answer if there is a value already, and none was expected.
+  private static let wrongSequence = 10_071
+
+  private struct Unstored {
+    var message: ClusterMessage
+    var token: UInt64
+    var sentAt: ContinuousClock.Instant?
+  }
+
+  private let subjects: Subjects
+  private let settings: NATSSettings
+  private let bucket: Bucket
+  private let instance: Instance
+  private let link: NATSLink
+  private let complain: (_ name: String, _ what: String) -> Void
+  private var ledger = RetainedLedger()
+  private var unstored: [RetainedKey: Unstored] = [:]
+  private var weight = 0
+  private var lastToken: UInt64 = 0
+  /// The values that this host had before, where the bucket has one, too, which has not come yet.
+  private var contested: [RetainedKey: ClusterMessage] = [:]
+  /// What the bus has retained of this host's own processes since before this process began.
+  private var local: Set<RetainedKey> = []
+  /// Nil while there is no bus. Whenever it is set, the bus may be another one, which has to get everything again.
+  var bus: Connection? {
+    didSet { (ledger, local) = (RetainedLedger(), []) }
+  }
+
+  init(
+    _ subjects: Subjects, _ settings: NATSSettings, _ instance: Instance, link: NATSLink,
+    complain: @escaping (_ name: String, _ what: String) -> Void
+  ) {
+    (self.subjects, self.settings, self.instance, self.link) = (subjects, settings, instance, link)
+    self.complain = complain
+    bucket = Bucket(cluster: settings.cluster)
+  }
+
+  // MARK: Out
+
+  /// A notification that is retained on this host's bus, or a gap.
+  func export(_ delivery: Delivery) {
+    // After a gap, the snapshot comes again.
+    guard case .notification(let notification) = delivery else { return }
+    let isOwn = notification.poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
+    guard !isOwn, LoopRule.allows(poster: notification.poster) else { return }
+    let key = RetainedKey(name: notification.name, object: notification.object)
+    var headers: [ClusterMessage.Header: String] = [.instance: instance.text, .host: settings.host]
+    if notification.userInfo.isEmpty { headers[.operation] = "DEL" }
+    if notification.isRetained {
+      // Nobody knows whether it is older than what the cluster has. A value of this host's own is older.
+      local.insert(key)
+      if ledger.holder(of: key) != settings.host { headers[.expectedRevision] = "0" }
+    }
+    store(
+      key,
+      ClusterMessage(bucket.subject(key), headers: headers, payload: notification.userInfo.bytes))
+  }
+
+  private func store(_ key: RetainedKey, _ message: ClusterMessage) {
+    guard message.weight <= link.payloadMax || !link.isUp else {
+      return complain(
+        key.name, "is too long for NATS, which takes \(link.payloadMax) bytes, and was not shared")
+    }
+    forget(key)
+    guard unstored.count < Self.countMax, weight + message.weight <= Self.weightMax else {
+      return complain(key.name, "was not shared: too many values wait for JetStream")
+    }
+    weight += message.weight
+    lastToken += 1
+    unstored[key] = Unstored(message: message, token: lastToken)
+    ledger.send(key)
+    send(key)
+  }
+
+  private func forget(_ key: RetainedKey) {
+    if let old = unstored.removeValue(forKey: key) { weight -= old.message.weight }
+  }
+
+  private func send(_ key: RetainedKey) {
+    guard var one = unstored[key] else { return }
+    one.message.reply = subjects.stored(token: "\(one.token)")
+    // What is dropped here is sent again like what JetStream does not acknowledge.
+    _ = link.publish(one.message)
+    one.sentAt = .now
+    unstored[key] = one
+  }
+
+  /// Sends what JetStream has not acknowledged for some seconds.
+  func sendAgain() {
+    let now = ContinuousClock.now
+    for (key, one) in unstored where one.sentAt.map({ now - $0 > .seconds(5) }) ?? true { send(key) }
+  }
+
+  /// JetStream has answered.
+  func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) {
+    guard let (key, one) = unstored.first(where: { "\($0.value.token)" == token }) else { return }
+    if message.isNoResponders {
+      return complain(key.name, "is not shared: NATS has no JetStream, or no stream KV_\(bucket.name)")
+    }
+    guard let code = try Self.errorCode(message.payload) else { return forget(key) }
+    if code == Self.wrongSequence {
+      forget(key)
+      contest(key, one.message)
+    } else {
+      complain(key.name, "is not shared yet: JetStream refuses it with the error \(code)")
+    }
+  }
+
+  /// The code in an acknowledgement of JetStream; nil if it says no error.
+  private static func errorCode(_ payload: [UInt8]) throws(EnvelopeError) -> Int? {
+    let document: JSONDocument
+    do throws(JSONText.SyntaxError) {
+      document = try JSONDocument(payload.rawBytes)
+    } catch {
+      throw EnvelopeError(message: "is no acknowledgement of JetStream")
+    }
+    for member in document.root.members where member.name == "error" {
+      for detail in member.value.members where detail.name == "err_code" { return detail.value.integer ?? 0 }
+      return 0
+    }
+    return nil
+  }
+
+  /// The bucket has a value where this host had one before.
+  private func contest(_ key: RetainedKey, _ message: ClusterMessage) {
+    switch ledger.holder(of: key) {
+    case settings.host: storeAnyway(key, message)
+    case nil: if contested.count < Self.countMax { contested[key] = message }
+    default: return
+    }
+  }
+
+  private func storeAnyway(_ key: RetainedKey, _ message: ClusterMessage) {
+    var message = message
+    message.headers[.expectedRevision] = nil
+    store(key, message)
+  }
+
+  // MARK: In
+
+  /// Whether a message is a value of the bucket.
+  func isValue(_ message: ClusterMessage) -> Bool { bucket.key(of: message.subject) != nil }
+
+  func receive(_ message: ClusterMessage) async throws(EnvelopeError) {
+    guard let key = bucket.key(of: message.subject), message.revision > 0 else { return }
+    guard settings.retained.contains(where: { $0.matches(key.name.utf8Bytes) }) else { return }
+    let sender = try message.instance()
+    let holder = message.headers[.host] ?? ""
+    guard Subjects.isToken(holder) else { throw EnvelopeError(message: "has no valid Tribune-Host") }
+    let isNews = ledger.arrive(
+      key, revision: message.revision, holder: holder, isOwn: sender == instance)
+    let former = contested.removeValue(forKey: key)
+    if holder == settings.host, sender != instance {
+      // What this host has now is newer than what it has sent before.
+      if let former { return storeAnyway(key, former) }
+      if local.contains(key) { return }
+    }
+    guard isNews, let bus else { return }
+    let isDeleted = message.headers[.operation] != nil
+    do throws(TribuneError) {
+      try await bus.postAcknowledged(
+        key.name, object: key.object, userInfo: isDeleted ? .none : UserInfo(message.payload),
+        options: PostOptions(isRetained: true))
+    } catch {
+      complain(key.name, "of \(holder) was not posted: \(error)")
+    }
+  }
+}

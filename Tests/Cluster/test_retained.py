@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Retained notifications of the whole cluster."""
+
+import asyncio
+
+import tribune
+from support import Cluster, Host
+
+RETAIN = '[Retain "disk.**"]\n'
+NAME = "disk.didMount"
+
+
+async def jetstream(cluster: Cluster) -> int:
+    return (await cluster.server(extra=f'jetstream {{ store_dir: "{cluster.folder}/js" }}')).port
+
+
+async def next_text(observation: tribune.Observation) -> str:
+    async for delivery in observation:
+        assert isinstance(delivery, tribune.Notification), delivery
+        return delivery.text
+    raise AssertionError("the observation has ended")
+
+
+async def until_text(bus: tribune.Bus, text: str, name: str = NAME) -> None:
+    """Waits until this is retained of the one object that there is."""
+    async with bus.observe(name, retained=True) as observation:
+        while await next_text(observation) != text:
+            continue
+
+
+async def test_a_value_is_retained_everywhere_and_cleared_everywhere(cluster: Cluster) -> None:
+    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    db1, db2, db3 = [await cluster.connect(host) for host in hosts]
+    async with db2.observe(NAME) as two, db3.observe(NAME) as three, db1.observe(NAME) as one:
+        await db1.post(NAME, '{"by":1}', object="disk/usb \u00e4", retain=True)
+        assert [await next_text(each) for each in (one, two, three)] == ['{"by":1}'] * 3
+        for bus in (db1, db2, db3):
+            assert [(entry.name, entry.object) for entry in await bus.retained()] == [(NAME, "disk/usb \u00e4")]
+        await db3.post(NAME, '{"by":3}', object="disk/usb \u00e4", retain=True)
+        assert [await next_text(each) for each in (one, two, three)] == ['{"by":3}'] * 3
+        await db2.post(NAME, "", object="disk/usb \u00e4", retain=True)
+        assert [await next_text(each) for each in (one, two, three)] == [""] * 3
+        for bus in (db1, db2, db3):
+            assert await bus.retained() == []
+
+
+async def test_a_host_that_comes_gets_what_there_is(cluster: Cluster) -> None:
+    port = await jetstream(cluster)
+    hosts = [Host(cluster.folder, name, port, "db1 db2", RETAIN) for name in ("db1", "db2")]
+    cluster.hosts += hosts
+    await hosts[0].start()
+    db1 = await cluster.connect(hosts[0])
+    for index in range(100):
+        await db1.post(f"disk.n{index}", str(index), retain=True)
+    await hosts[1].start()
+    db2 = await cluster.connect(hosts[1])
+    received = {}
+    async with db2.observe("disk.**", retained=True) as observation:
+        async for delivery in observation:
+            received[delivery.name] = delivery.text
+            if len(received) == 100:
+                break
+    assert received == {f"disk.n{index}": str(index) for index in range(100)}
+
+
+async def test_a_bus_that_has_lost_everything_gets_it_back(cluster: Cluster) -> None:
+    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    await db1.post(NAME, "1", retain=True)
+    await until_text(db2, "1")
+    await hosts[0].bus.end()
+    await hosts[0].wait_for_status("no bus")
+    await hosts[0].start_bus()
+    await until_text(await cluster.connect(hosts[0]), "1")
+
+
+async def test_what_was_posted_while_the_gateway_was_away_is_newer_than_what_it_had_sent(cluster: Cluster) -> None:
+    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    await db1.post(NAME, "old", retain=True)
+    await until_text(db2, "old")
+    await hosts[0].gateway.end()
+    await db1.post(NAME, "new", retain=True)
+    await hosts[0].start_gateway()
+    await until_text(db2, "new")
+    await until_text(db1, "new")
+
+
+async def test_what_the_cluster_has_wins_over_what_a_host_had_before_it_joined(cluster: Cluster) -> None:
+    port = await jetstream(cluster)
+    hosts = [Host(cluster.folder, name, port, "db1 db2", RETAIN) for name in ("db1", "db2")]
+    cluster.hosts += hosts
+    await hosts[0].start()
+    db1 = await cluster.connect(hosts[0])
+    await hosts[1].start_bus()
+    db2 = await cluster.connect(hosts[1])
+    await db1.post(NAME, "of the cluster", retain=True)
+    await db2.post(NAME, "of a host", retain=True)
+    await db2.post("disk.other", "of a host alone", retain=True)
+    await hosts[1].start_gateway()
+    await until_text(db2, "of the cluster")
+    await until_text(db1, "of a host alone", "disk.other")
+    await until_text(db1, "of the cluster")
+
+
+async def test_two_that_post_at_once_agree_in_the_end(cluster: Cluster) -> None:
+    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    buses = [await cluster.connect(host) for host in hosts]
+    for index in range(100):
+        await asyncio.gather(
+            *(bus.post(NAME, f"{index} of {number}", retain=True) for number, bus in enumerate(buses))
+        )
+    # The last one in the bucket, which comes behind all others.
+    await asyncio.sleep(1)
+    await buses[1].post(NAME, "the end", retain=True)
+    for bus in buses:
+        await until_text(bus, "the end")
+    async with asyncio.timeout(20):
+        while True:
+            texts = []
+            for bus in buses:
+                async with bus.observe(NAME, retained=True) as observation:
+                    texts.append(await next_text(observation))
+            if set(texts) == {"the end"}:
+                break
+
+
+async def test_values_wait_for_a_server_that_was_away(cluster: Cluster) -> None:
+    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    await db1.post(NAME, "before", retain=True)
+    await until_text(db2, "before")
+    await cluster.servers[0].end()
+    await hosts[0].wait_for_status("cluster unreachable")
+    await db1.post(NAME, "meanwhile", retain=True)
+    await cluster.servers[0].start()
+    await until_text(db2, "meanwhile")
+
+
+async def test_a_server_without_jetstream_is_said(cluster: Cluster) -> None:
+    hosts = await cluster.trio(RETAIN)
+    await hosts[0].gateway.wait_for_line("nothing retained is shared")
