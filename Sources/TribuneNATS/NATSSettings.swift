@@ -84,6 +84,13 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     if settings.isUsed, let lack = settings.lack {
       diagnostics.append(Diagnostic(.error, "\(directory)/nats.conf", nil, lack))
     }
+    if !settings.questions.isEmpty, !settings.roster.isEmpty, !settings.roster.contains(settings.host) {
+      diagnostics.append(
+        Diagnostic(
+          .warning, "\(directory)/nats.conf", nil,
+          "Roster= in [Cluster] does not have this host, \(settings.host): if it is the same on all hosts, none asks this one"
+        ))
+    }
     return (settings, diagnostics)
   }
 }

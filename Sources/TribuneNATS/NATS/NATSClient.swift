@@ -13,9 +13,9 @@ import TribuneSystem
   private static let connectMilliseconds: Int64 = 5_000
 
   private let connection: OpaquePointer
-  private var subscriptions: [OpaquePointer] = unsafe []
+  private var subscriptions: [NATSSubscription] = []
   /// Those of the bucket; used on the queue of the writer alone.
-  private var values: [OpaquePointer] = unsafe []
+  private var values: [NATSSubscription] = []
 
   /// Connects and subscribes.
   ///
@@ -47,7 +47,7 @@ import TribuneSystem
   }
 
   deinit {
-    unsafe (values + subscriptions).forEach { unsafe natsSubscription_Destroy($0) }
+    (values, subscriptions) = ([], [])
     unsafe natsConnection_Destroy(connection)
   }
 
@@ -138,10 +138,7 @@ import TribuneSystem
     try NATSError.check(
       unsafe natsConnection_Subscribe(&subscription, connection, subject, callback, receiver.pointer),
       "cannot subscribe to \(subject)")
-    if let subscription = unsafe subscription {
-      unsafe natsSubscription_SetPendingLimits(subscription, CInt(Lane.countMax), CInt(Lane.weightMax))
-      unsafe subscriptions.append(subscription)
-    }
+    if let subscription = unsafe subscription { subscriptions.append(unsafe NATSSubscription(subscription)) }
   }
 
   // MARK: JetStream
@@ -153,8 +150,7 @@ import TribuneSystem
   func watch(
     _ bucket: Bucket, replicas: Int, _ subjects: [String], to receiver: NATSReceiver
   ) throws(NATSError) {
-    unsafe values.forEach { unsafe natsSubscription_Destroy($0) }
-    unsafe values = []
+    values = []
     var made: OpaquePointer?
     try NATSError.check(unsafe natsConnection_JetStream(&made, connection, nil), "no JetStream")
     guard let stream = unsafe made else { preconditionFailure("a context that was made is there") }
@@ -172,7 +168,7 @@ import TribuneSystem
           &subscription, stream, subject, NATSReceiver.receiveValue, receiver.pointer, nil, &options, nil)
       }
       try NATSError.check(status, "cannot watch \(subject)")
-      if let subscription = unsafe subscription { unsafe values.append(subscription) }
+      if let subscription = unsafe subscription { values.append(unsafe NATSSubscription(subscription)) }
     }
   }
 
@@ -193,6 +189,12 @@ import TribuneSystem
     try NATSError.check(status, "no bucket \(bucket.name)")
     unsafe kvStore_Destroy(store)
   }
+
+  /// Tells the connections that exist apart.
+  var number: UInt { UInt(bitPattern: unsafe connection) }
+
+  /// Whether libnats has given up.
+  var isClosed: Bool { unsafe natsConnection_IsClosed(connection) }
 
   var serverURL: String {
     var buffer = [CChar](repeating: 0, count: 512)

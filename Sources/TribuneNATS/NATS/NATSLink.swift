@@ -47,7 +47,6 @@ final class NATSLink {
   private var client: NATSClient?
   private var draining: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
-  private var isClosed = false
   private var watching: Task<Void, Never>?
   /// Nil while the link is up.
   private(set) var lack: String? = "not connected to NATS yet"
@@ -80,12 +79,13 @@ final class NATSLink {
   func follow(_ attempted: () -> Void) async {
     let postLane = Lane { [weak self] in self?.drainPosts() }
     let otherLane = Lane { [weak self] in self?.drainOthers() }
-    let receiver = NATSReceiver(posts: postLane, others: otherLane) { [weak self] in self?.note($0) }
+    let receiver = NATSReceiver(posts: postLane, others: otherLane) { [weak self] event, connection in
+      self?.note(event, of: connection)
+    }
     (self.postLane, self.otherLane, self.receiver) = (postLane, otherLane, receiver)
     Task { await probe() }
     var failures = 0
     while true {
-      isClosed = false
       do throws(NATSError) {
         let client = try await connect(receiver)
         self.client = client
@@ -95,12 +95,14 @@ final class NATSLink {
         ServiceLog.info("connected to NATS at \(client.serverURL)")
         become(nil)
         attempted()
-        if !isClosed { await withCheckedContinuation { closing = $0 } }
+        // If it has ended before it was known here, nobody says so again.
+        if !client.isClosed { await withCheckedContinuation { closing = $0 } }
         throw NATSError(NATS_CONNECTION_CLOSED, "libnats has given up")
       } catch {
         if client != nil || failures == 0 { ServiceLog.warning("not connected to NATS: \(error)") }
         become("\(error)")
       }
+      drop(client)
       client = nil
       attempted()
       await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
@@ -122,6 +124,9 @@ final class NATSLink {
     return try result.get()
   }
 
+  /// Its end may wait for the network, or for threads of libnats.
+  private func drop(_ client: NATSClient?) { writer.async { withExtendedLifetime(client) {} } }
+
   private func become(_ lack: String?) {
     guard lack != self.lack else { return }
     let wasUp = isUp
@@ -131,7 +136,14 @@ final class NATSLink {
     if isUp { watchValues() }
   }
 
-  private func note(_ event: NATSReceiver.Event) {
+  private func note(_ event: NATSReceiver.Event, of connection: UInt) {
+    switch event {
+    case .overrun: return changed(.overrun)
+    case .refused(let why): return ServiceLog.error("NATS: \(why)")
+    case .disconnected, .reconnected, .closed: break
+    }
+    // An attempt that failed after it had connected ends like a connection.
+    guard let client, client.number == connection else { return }
     switch event {
     case .disconnected:
       ServiceLog.warning("the connection to NATS is lost")
@@ -141,11 +153,9 @@ final class NATSLink {
       provenAt = .now
       become(nil)
     case .closed:
-      isClosed = true
       closing?.resume()
       closing = nil
-    case .overrun: changed(.overrun)
-    case .refused(let why): ServiceLog.error("NATS: \(why)")
+    case .overrun, .refused: return
     }
   }
 

@@ -23,11 +23,13 @@ nonisolated final class NATSReceiver: Sendable {
 
   private let posts: Lane
   private let others: Lane
-  private let note: @Sendable @MainActor (Event) -> Void
+  /// Gets what happens to a connection, and which one it is.
+  private let note: @Sendable @MainActor (Event, _ connection: UInt) -> Void
   /// Errors that are on their way to the main actor. Others are left out meanwhile.
   private let errorsUnderWay = Atomic(0)
 
-  init(posts: Lane, others: Lane, _ note: @escaping @Sendable @MainActor (Event) -> Void) {
+  init(posts: Lane, others: Lane, _ note: @escaping @Sendable @MainActor (Event, _ connection: UInt) -> Void)
+  {
     (self.posts, self.others, self.note) = (posts, others, note)
   }
 
@@ -38,18 +40,20 @@ nonisolated final class NATSReceiver: Sendable {
     return unsafe Unmanaged<NATSReceiver>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  private func send(_ event: Event) {
-    DispatchQueue.main.async { [note] in MainActor.assumeIsolated { note(event) } }
+  private func send(_ event: Event, _ connection: OpaquePointer?) {
+    let number = UInt(bitPattern: connection)
+    DispatchQueue.main.async { [note] in MainActor.assumeIsolated { note(event, number) } }
   }
 
-  private func sendError(_ event: Event) {
+  private func sendError(_ event: Event, _ connection: OpaquePointer?) {
     guard errorsUnderWay.add(1, ordering: .relaxed).newValue <= 16 else {
       errorsUnderWay.subtract(1, ordering: .relaxed)
       return
     }
+    let number = UInt(bitPattern: connection)
     DispatchQueue.main.async { [self] in
       errorsUnderWay.subtract(1, ordering: .relaxed)
-      MainActor.assumeIsolated { note(event) }
+      MainActor.assumeIsolated { note(event, number) }
     }
   }
 
@@ -79,18 +83,24 @@ nonisolated final class NATSReceiver: Sendable {
     unsafe at(receiver)?.others.put(ClusterMessage(message))
   }
 
-  static let disconnected: natsConnectionHandler = { _, receiver in unsafe at(receiver)?.send(.disconnected) }
-  static let reconnected: natsConnectionHandler = { _, receiver in unsafe at(receiver)?.send(.reconnected) }
-  static let closed: natsConnectionHandler = { _, receiver in unsafe at(receiver)?.send(.closed) }
+  static let disconnected: natsConnectionHandler = { connection, receiver in
+    unsafe at(receiver)?.send(.disconnected, connection)
+  }
+  static let reconnected: natsConnectionHandler = { connection, receiver in
+    unsafe at(receiver)?.send(.reconnected, connection)
+  }
+  static let closed: natsConnectionHandler = { connection, receiver in
+    unsafe at(receiver)?.send(.closed, connection)
+  }
 
   static let failed: natsErrHandler = { connection, _, status, receiver in
     guard let receiver = unsafe at(receiver) else { return }
-    if status == NATS_SLOW_CONSUMER { return receiver.sendError(.overrun) }
+    if status == NATS_SLOW_CONSUMER { return unsafe receiver.sendError(.overrun, connection) }
     var text: UnsafePointer<CChar>?
     let last = unsafe connection.map { unsafe natsConnection_GetLastError($0, &text) } ?? status
     let detail = unsafe text.map { unsafe String(cString: $0) } ?? ""
     let name = unsafe natsStatus_GetText(last).map { unsafe String(cString: $0) } ?? ""
-    receiver.sendError(.refused(detail.isEmpty ? name : detail))
+    unsafe receiver.sendError(.refused(detail.isEmpty ? name : detail), connection)
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Tribune
+import TribuneSystem
 
 /// Keeps what crosses between hosts from crossing again.
 nonisolated package enum LoopRule {
@@ -11,7 +12,8 @@ nonisolated package enum LoopRule {
   /// is not known may be such a notification.
   package static func allows(poster: Poster?) -> Bool {
     guard let poster else { return false }
-    return !poster.process.isEmpty && poster.process != process
+    let isOwn = poster.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
+    return !isOwn && !poster.process.isEmpty && poster.process != process
   }
 
   /// Whether a question may be asked of other hosts: not if a gateway asks it for another host.

@@ -3,7 +3,6 @@
 import Tribune
 import TribuneJSON
 import TribuneService
-import TribuneSystem
 import TribuneWire
 
 /// Takes notifications out to the cluster and brings others in, and keeps account of what was lost.
@@ -46,8 +45,7 @@ final class PostExchange {
 
   private func export(_ notification: Notification) {
     guard !isShared(notification.name) else { return }
-    let isOwn = notification.poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
-    guard !isOwn, LoopRule.allows(poster: notification.poster) else { return }
+    guard LoopRule.allows(poster: notification.poster) else { return }
     let envelope = PostEnvelope(
       instance: instance, number: counter.next(notification.name), object: notification.object,
       peer: notification.poster?.headerText ?? "")

@@ -3,7 +3,6 @@
 import Tribune
 import TribuneJSON
 import TribuneService
-import TribuneSystem
 import TribuneWire
 
 /// Shares retained notifications with the cluster through a bucket of JetStream: one value for each name and object.
@@ -29,6 +28,8 @@ final class RetainedExchange {
   private let complain: (_ name: String, _ what: String) -> Void
   private var ledger = RetainedLedger()
   private var unstored: [RetainedKey: Unstored] = [:]
+  /// The keys of those, by their tokens.
+  private var tokens: [UInt64: RetainedKey] = [:]
   private var weight = 0
   private var lastToken: UInt64 = 0
   /// The values that this host had before, where the bucket has one, too, which has not come yet.
@@ -55,8 +56,7 @@ final class RetainedExchange {
   func export(_ delivery: Delivery) {
     // After a gap, the snapshot comes again.
     guard case .notification(let notification) = delivery else { return }
-    let isOwn = notification.poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
-    guard !isOwn, LoopRule.allows(poster: notification.poster) else { return }
+    guard LoopRule.allows(poster: notification.poster) else { return }
     let key = RetainedKey(name: notification.name, object: notification.object)
     var headers: [ClusterMessage.Header: String] = [.instance: instance.text, .host: settings.host]
     if notification.userInfo.isEmpty { headers[.operation] = "DEL" }
@@ -82,12 +82,15 @@ final class RetainedExchange {
     weight += message.weight
     lastToken += 1
     unstored[key] = Unstored(message: message, token: lastToken)
+    tokens[lastToken] = key
     ledger.send(key)
     send(key)
   }
 
   private func forget(_ key: RetainedKey) {
-    if let old = unstored.removeValue(forKey: key) { weight -= old.message.weight }
+    guard let old = unstored.removeValue(forKey: key) else { return }
+    weight -= old.message.weight
+    tokens[old.token] = nil
   }
 
   private func send(_ key: RetainedKey) {
@@ -107,7 +110,7 @@ final class RetainedExchange {
 
   /// JetStream has answered.
   func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) {
-    guard let (key, one) = unstored.first(where: { "\($0.value.token)" == token }) else { return }
+    guard let key = UInt64(token).flatMap({ tokens[$0] }), let one = unstored[key] else { return }
     if message.isNoResponders {
       return complain(key.name, "is not shared: NATS has no JetStream, or no stream KV_\(bucket.name)")
     }
@@ -128,11 +131,8 @@ final class RetainedExchange {
     } catch {
       throw EnvelopeError(message: "is no acknowledgement of JetStream")
     }
-    for member in document.root.members where member.name == "error" {
-      for detail in member.value.members where detail.name == "err_code" { return detail.value.integer ?? 0 }
-      return 0
-    }
-    return nil
+    guard let error = document.root["error"] else { return nil }
+    return error["err_code"]?.integer ?? 0
   }
 
   /// The bucket has a value where this host had one before.
