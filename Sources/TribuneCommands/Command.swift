@@ -33,6 +33,8 @@ extension VerbName {
     case .explain: ExplainCommand.self
     case .hold: HoldCommand.self
     case .holds: HoldsCommand.self
+    case .lease: LeaseCommand.self
+    case .leases: LeasesCommand.self
     case .defer: DeferCommand.self
     case .accounts: AccountsCommand.self
     case .declare: DeclareCommand.self

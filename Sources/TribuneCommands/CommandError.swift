@@ -51,6 +51,8 @@ enum ExitStatus {
   static let noReply: Int32 = 255
   /// `guard`: the action was vetoed. `--veto-exit-code` replaces it. EX_NOPERM of sysexits(3).
   static let guardVetoed: Int32 = 77
+  /// `lease`: others had it until the time was over. EX_TEMPFAIL of sysexits(3).
+  static let leaseBusy: Int32 = 75
   /// A command exists but cannot be run, or does not exist; as in shells.
   static let cannotRun: Int32 = 126
   static let commandNotFound: Int32 = 127

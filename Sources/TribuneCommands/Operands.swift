@@ -62,6 +62,14 @@ extension Invocation {
     return label
   }
 
+  /// The name of the command, without its folders; of a process if there is no command.
+  func commandName(orOf pid: Int32) -> String {
+    guard let program = command.first else { return ProcessFacts.name(of: pid) }
+    let name =
+      program.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
+    return name.prefix(utf8Length: WireLimits.labelLength)
+  }
+
   /// The operand at `index` as JSON, if there is one. For `-`, the JSON is read from standard input.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else { return .none }

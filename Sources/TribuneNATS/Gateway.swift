@@ -32,7 +32,9 @@ final class Gateway {
 
   private lazy var link = NATSLink(
     settings, posts: settings.imports.map { subjects.posts(matching: $0.pattern) },
-    others: [subjects.asks, subjects.cancels, subjects.replies, subjects.presences, subjects.allStored],
+    others: [
+      subjects.asks, subjects.cancels, subjects.replies, subjects.presences, subjects.allStored, subjects.leases,
+    ],
     receivesPost: { [weak self] in await self?.receivePost($0) },
     receivesOther: { [weak self] in self?.receiveOther($0) }, changed: { [weak self] in self?.note($0) })
   private lazy var exchange = PostExchange(subjects, settings, instance, link: link)
@@ -43,6 +45,11 @@ final class Gateway {
   private lazy var remotes = RemoteQuestions(subjects, settings, link: link) { [weak self] in
     guard let self, !isInterrupted else { return nil }
     return bus
+  } doubt: { [weak self] in
+    self?.doubt
+  }
+  private lazy var leases = Leases(settings, subjects, instance, link: link) { [weak self] in
+    self?.neighbours.isPresent($0) ?? false
   } doubt: { [weak self] in
     self?.doubt
   }
@@ -91,6 +98,7 @@ final class Gateway {
         attempted()
         Task { await takeOut(from: bus) }
         Task { await share(with: bus) }
+        Task { await leases.serve(bus) }
         throw await bus.closed() ?? TribuneError(.connectionLost, "the connection has ended")
       } catch {
         if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
@@ -230,6 +238,7 @@ final class Gateway {
       switch subjects.parse(message.subject) {
       case .ask(let host, let name): try remotes.receive(message, from: host, name: name)
       case .cancel(let host): try remotes.cancel(message, from: host)
+      case .lease(let host, let name): try leases.receive(message, from: host, name: name)
       case .reply(let host, let token): try inquiries.receive(message, from: host, token: token)
       case .presence(let host):
         let isNew = !neighbours.isPresent(host)

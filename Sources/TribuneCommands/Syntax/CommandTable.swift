@@ -386,6 +386,38 @@ private let allVerbs = [
     summary: "List the holds",
     description: ["Lists the holds, with their owners and reasons."]),
   VerbSyntax(
+    verb: .lease, operands: "LEASE", operandCount: 1...1, takesCommand: true, commandIsOptional: true,
+    summary: "Run a command on one host at a time",
+    description: [
+      "Waits until this host has the LEASE, which one host of the cluster can have at a time (or as many as --slots says), "
+        + "runs the command, and exits with its status. LEASE is a name, such as reboot. It needs tribune-nats on each host. "
+        + "On one host, one command at a time has the lease.",
+      "If the command exits with 0, the host releases the lease. Otherwise, it keeps it, so that whatever went wrong does not "
+        + "happen to the next host. It also keeps it with --keep, or if tribunectl is killed, or if the host goes down: no "
+        + "clock releases a lease. A host that has it gets it again when it asks, also after a reboot.",
+      "Without a command, --keep only takes the lease: before a reboot, for example. A unit that is started once the host "
+        + "works again says --release.",
+      "--break takes the lease from a host that does not come back. Make sure first that it is not doing what the lease is "
+        + "for. The journal and the notification cluster.lease.didBreak say who has done that, and why.",
+      "Exits with 75 if the lease did not become free in time, and with 255 if there is no cluster, or if it is not known "
+        + "whether the host has the lease: then nothing runs.",
+    ],
+    options: [
+      OptionSyntax(.slots, "slots", .number("COUNT", 1...64), "how many hosts may have it at a time (1)"),
+      OptionSyntax(.wait, "wait", .optionalSpan, "how long to wait for it (for ever); 0 for not at all"),
+      OptionSyntax(.keep, "keep", "keep it also if the command succeeds"),
+      OptionSyntax(.release, "release", "release what this host has kept"),
+      OptionSyntax(.break, "break", .text("HOST"), "take it from that host"),
+      OptionSyntax(.why, "why", .text("REASON"), "why it is taken; required with --break"),
+    ]),
+  VerbSyntax(
+    verb: .leases,
+    summary: "List the leases of the cluster",
+    description: [
+      "Lists the leases of the cluster, with the hosts that have them. STATE is gone if the host is not there: it may be "
+        + "rebooting, or be gone for good. It is kept if this host has the lease, and no command runs under it any more."
+    ]),
+  VerbSyntax(
     verb: .accounts,
     summary: "Show what each user has, and may have",
     description: [

@@ -10,6 +10,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
   case vetoExitCode, waitUntilAllowed, override, dryRun, collect, why, expires, action, pid, status,
     delegateID, definitions
+  case slots, keep, release, `break`
   case since, until, vetoed, by, lines, follow, summary
   case view, delay, once
   case `as`, connection
@@ -89,7 +90,7 @@ struct OptionSyntax: Sendable {
 enum VerbName: String, Sendable, CaseIterable {
   case list, status, top, monitor, capture, post, get, observe, ask, query, delegate
   case `guard`
-  case explain, hold, holds
+  case explain, hold, holds, lease, leases
   case `defer`
   case accounts, declare, tree, introspect, log, policy, verify, help, version
 

@@ -49,13 +49,8 @@ struct HoldCommand: Command {
   /// names tribunectl would say nothing.
   private static func label(_ invocation: Invocation) throws(CommandError) -> String {
     if let label = try invocation.label() { return label }
-    if let program = invocation.command.first {
-      let name =
-        program.split(separator: UInt8(ascii: "/")).last.map { String(decoding: $0, as: UTF8.self) } ?? ""
-      return name.prefix(utf8Length: WireLimits.labelLength)
-    }
-    let pid = invocation.number(.pid).map { Int32(clamping: $0) } ?? ThisProcess.parent
-    return ProcessFacts.name(of: pid)
+    return invocation.commandName(
+      orOf: invocation.number(.pid).map { Int32(clamping: $0) } ?? ThisProcess.parent)
   }
 
   /// The names to veto: those that were given, and the question about the action.

@@ -13,6 +13,7 @@ nonisolated package struct Subjects: Equatable, Sendable {
     case presence(of: String)
     /// JetStream's answer about a retained notification.
     case stored(token: String)
+    case lease(from: String, name: String)
   }
 
   private let host: String
@@ -41,6 +42,8 @@ nonisolated package struct Subjects: Equatable, Sendable {
   package func cancel(at other: String) -> String { "\(prefix).cancel.\(host).\(other)" }
 
   package var presence: String { "\(prefix).presence.\(host)" }
+
+  package func lease(_ name: String) -> String { "\(prefix).lease.\(host).\(name)" }
 
   /// The reply subject of a question to another host.
   package func reply(of other: String, token: String) -> String {
@@ -75,6 +78,8 @@ nonisolated package struct Subjects: Equatable, Sendable {
 
   package var presences: String { "\(prefix).presence.*" }
 
+  package var leases: String { "\(prefix).lease.*.>" }
+
   /// What a subject that came in is about; nil if this host has not subscribed to it, or if it is its own.
   package func parse(_ subject: String) -> Incoming? {
     guard subject.hasPrefix("\(prefix).") else { return nil }
@@ -95,6 +100,8 @@ nonisolated package struct Subjects: Equatable, Sendable {
     case "reply" where tokens.count == 4 && tokens[2] == host:
       return .reply(from: from, token: String(tokens[3]))
     case "presence" where tokens.count == 2: return .presence(of: from)
+    case "lease":
+      return Self.name(tokens.dropFirst(2)).map { .lease(from: from, name: $0) }
     default: return nil
     }
   }

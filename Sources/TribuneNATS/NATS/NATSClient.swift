@@ -12,7 +12,7 @@ import TribuneSystem
   private static let writeMilliseconds: Int64 = 5_000
   private static let connectMilliseconds: Int64 = 5_000
 
-  private let connection: OpaquePointer
+  let connection: OpaquePointer
   private var subscriptions: [NATSSubscription] = []
   /// Those of the bucket; used on the queue of the writer alone.
   private var values: [NATSSubscription] = []

@@ -44,7 +44,7 @@ final class NATSLink {
   private var receiver: NATSReceiver?
   private var postLane: Lane?
   private var otherLane: Lane?
-  private var client: NATSClient?
+  private(set) var client: NATSClient?
   private var draining: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
   private var watching: Task<Void, Never>?

@@ -11,8 +11,11 @@ final class HostDelegate: Delegate {
     (self.host, self.ask) = (host, ask)
   }
 
-  /// - Note: a question that a gateway asks for another host has crossed already.
+  /// - Note: a question that a gateway asks for another host has crossed already. A lease is taken by the host that asks.
   func answer(_ question: Question) async throws -> Answer {
-    LoopRule.allows(asker: question.asker) ? await ask(host, question) : .abstain
+    guard LoopRule.allows(asker: question.asker), !LeaseRequest.names.contains(question.name) else {
+      return .abstain
+    }
+    return await ask(host, question)
   }
 }

@@ -70,4 +70,26 @@ package struct ProcessFacts: Equatable, Sendable {
       return ""
     }
   }
+
+  package static func exists(_ pid: Int32) -> Bool {
+    do throws(Errno) {
+      _ = try WatchedProcess(pid)
+      return true
+    } catch {
+      return error != .noSuchProcess
+    }
+  }
+
+  /// When a process started, in ticks since the boot; 0 if that is not known.
+  package static func startTicks(of pid: Int32) -> Int {
+    guard pid > 0 else { return 0 }
+    do throws(Errno) {
+      let stat = try InputFile.contents(of: "/proc/\(pid)/stat", lengthMax: 4_096, waits: false) ?? []
+      // The name, in parentheses, can have any bytes. Behind it, the start is the 20th field.
+      let fields = stat.split(separator: UInt8(ascii: ")")).last?.split(separator: UInt8(ascii: " ")) ?? []
+      return fields.count > 19 ? Int(String(decoding: fields[19], as: UTF8.self)) ?? 0 : 0
+    } catch {
+      return 0
+    }
+  }
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneSystem
+import TribuneWire
+
+/// What tribune-nats replies about a lease (docs/CLUSTER.md).
+enum LeaseReply: Equatable, Sendable {
+  /// - Parameter again: whether the host had it before.
+  case acquired(again: Bool)
+  /// Others have it, or this host for a command that runs.
+  case busy([LeaseOwner])
+  case released
+  case broken(LeaseOwner)
+  /// The host that was meant does not have it.
+  case absent([LeaseOwner])
+  case refused(String)
+
+  /// - Returns: nil if it is none of these.
+  init?(_ userInfo: UserInfo) {
+    guard let root = userInfo.jsonRoot else { return nil }
+    switch root["state"]?.string {
+    case "acquired": self = .acquired(again: root["again"]?.bool ?? true)
+    case "busy": self = .busy(root.leaseOwners)
+    case "released": self = .released
+    case "broken": self = .broken(LeaseOwner(root["owner"] ?? root))
+    case "absent": self = .absent(root.leaseOwners)
+    case "refused": self = .refused(root["why"]?.string ?? "")
+    default: return nil
+    }
+  }
+}
+
+/// A host that has a lease.
+struct LeaseOwner: Equatable, Sendable {
+  var host: String
+  /// Whether its gateway is there.
+  var isPresent: Bool
+  /// Seconds since 1970, by that host's clock.
+  var since: Int
+  var label: String
+  var pid: Int
+  var uid: Int
+  var unit: String
+  /// Whether its process still runs; nil if nobody knows.
+  var isRunning: Bool?
+
+  init(_ node: JSONNode) {
+    host = node["host"]?.string ?? ""
+    isPresent = node["present"]?.bool ?? false
+    since = node["since"]?.integer ?? 0
+    label = node["label"]?.string ?? ""
+    pid = node["pid"]?.integer ?? 0
+    uid = node["uid"]?.integer ?? 0
+    unit = node["unit"]?.string ?? ""
+    isRunning = node["running"]?.bool
+  }
+
+  /// Whether the host has the lease, and is not there.
+  var isGhost: Bool { !isPresent }
+
+  /// `10:02:11`, or with the date if that is another day.
+  var sinceText: String {
+    let now = LocalTime(microsecondsSince1970: SystemClock.wallMicroseconds)
+    guard let time = LocalTime(microsecondsSince1970: UInt64(clamping: since).saturatingMicroseconds) else {
+      return "?"
+    }
+    return time.date == now?.date ? time.timeOfDay : "\(time.date) \(time.timeOfDay)"
+  }
+
+  /// `db1 has it since 10:02:11, for backup (pid 42, backup.service); it is not there`.
+  var line: String {
+    let process = [pid > 0 ? "pid \(pid)" : "", unit.terminalSafe].filter { !$0.isEmpty }
+    let whom = label.isEmpty ? "" : ", for \(label.terminalSafe)"
+    let which = process.isEmpty ? "" : " (\(process.joined(separator: ", ")))"
+    let ghost = isGhost ? "; that host is not there: it may be rebooting, or gone" : ""
+    return "\(host.terminalSafe) has it since \(sinceText)\(whom)\(which)\(ghost)"
+  }
+
+  var json: JSONValue {
+    .object([
+      ("host", .string(host)), ("present", .bool(isPresent)), ("since", .integer(since)),
+      ("label", .string(label)), ("pid", .integer(pid)), ("uid", .integer(uid)), ("unit", .string(unit)),
+      ("running", isRunning.map { .bool($0) } ?? .null),
+    ])
+  }
+}
+
+extension JSONNode {
+  var leaseOwners: [LeaseOwner] {
+    guard let list = self["owners"] else { return [] }
+    return (0..<list.count).compactMap { list[$0].map(LeaseOwner.init) }
+  }
+}
+
+extension UserInfo {
+  /// Nil if it is not JSON.
+  var jsonRoot: JSONNode? {
+    do {
+      return try withBytes { bytes throws(JSONText.SyntaxError) in try JSONDocument(bytes).root }
+    } catch {
+      return nil
+    }
+  }
+}
+
+extension UInt64 {
+  fileprivate var saturatingMicroseconds: UInt64 {
+    let (product, overflow) = multipliedReportingOverflow(by: 1_000_000)
+    return overflow ? .max : product
+  }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneSystem
+import TribuneWire
+
+/// A wait until this host has a lease.
+struct LeaseTurn: Sendable {
+  enum End: Sendable {
+    case acquired(again: Bool)
+    /// Others still have it at the end of the time.
+    case late([LeaseOwner])
+    case failed(CommandError)
+  }
+
+  /// A change is announced. What was missed while a link was down is found by asking again.
+  private static let pause = Duration.seconds(10)
+  private static let pauseMin = Duration.milliseconds(200)
+
+  /// Distinguishes this acquisition: whoever asks again with it asks for the same one.
+  let id: String
+  private let lease: String
+  private let query: LeaseQuery
+  /// Nil for ever.
+  private let span: Duration?
+
+  init(_ lease: String, _ invocation: Invocation) throws(CommandError) {
+    self.lease = lease
+    span = invocation.span(.wait)?.duration
+    let digits = Array("0123456789abcdef")
+    id = String((0..<32).map { _ in digits[Int.random(in: 0..<16)] })
+    query = LeaseQuery(
+      "acquire", lease,
+      [
+        ("id", .string(id)), ("slots", .integer(Int(invocation.number(.slots) ?? 1))),
+        ("label", .string(invocation.commandName(orOf: ThisProcess.parent))),
+      ])
+  }
+
+  /// Ends a wait for what was cancelled and does not end.
+  let giveUp: @Sendable () async -> End = {
+    await sleep(.seconds(1))
+    return .late([])
+  }
+
+  /// Asks until this host has the lease, or until the time is over.
+  func wait(in context: Context) async -> End {
+    let end = span.map { ContinuousClock.now + $0 }
+    let changes = ChangeSignal()
+    let connection: Connection
+    do throws(TribuneError) {
+      connection = try await context.connectToStay(onReturn: { changes.note() })
+      if span != .zero {
+        let news = try await bounded(by: context.timeout) {
+          [lease] () async throws(TribuneError) -> Notifications in
+          try await connection.observe(
+            anyOf: ["cluster.lease.didRelease", "cluster.lease.didBreak"], object: lease)
+        }
+        Task { await watch(news, changes) }
+      }
+    } catch {
+      return .failed(CommandError(error, status: ExitStatus.noVerdict))
+    }
+    let result = await ask(over: connection, changes, until: end, in: context)
+    await connection.close()
+    return result
+  }
+
+  private func watch(_ news: Notifications, _ changes: ChangeSignal) async {
+    do throws(TribuneError) {
+      for try await _ in news { changes.note() }
+    } catch {
+      // Whoever asks next learns why.
+    }
+    changes.note()
+  }
+
+  private func ask(
+    over connection: Connection, _ changes: ChangeSignal, until end: ContinuousClock.Instant?,
+    in context: Context
+  ) async -> End {
+    var owners: [LeaseOwner]?
+    var failure: String?
+    while true {
+      do throws(CommandError) {
+        switch try await query.reply(over: connection) {
+        case .acquired(let again): return .acquired(again: again)
+        case .busy(let now):
+          if !context.isQuiet, now != owners { report(now, in: context) }
+          (owners, failure) = (now, nil)
+        case .refused(let why): throw .failure("\(lease): \(why.terminalSafe)")
+        default: throw .failure("the reply to \(query.name) is none that was asked for")
+        }
+      } catch {
+        // Whoever waits already goes on, as long as there is a bus.
+        guard owners != nil, error.status == ExitStatus.noVerdict, !connection.hasEnded else {
+          return .failed(error)
+        }
+        if failure != error.message {
+          context.terminal.report("still waiting for \(lease): \(error.message)")
+        }
+        failure = error.message
+      }
+      if Task.isCancelled { return .late(owners ?? []) }
+      if let end, ContinuousClock.now >= end { return .late(owners ?? []) }
+      await rest(changes, until: end)
+    }
+  }
+
+  private func rest(_ changes: ChangeSignal, until end: ContinuousClock.Instant?) async {
+    let earliest = ContinuousClock.now + Self.pauseMin
+    let latest = min(end ?? .now + Self.pause, .now + Self.pause)
+    let alarm = Task {
+      await sleep(ContinuousClock.now.duration(to: latest))
+      if !Task.isCancelled { changes.note() }
+    }
+    await changes.wait()
+    alarm.cancel()
+    await sleep(ContinuousClock.now.duration(to: earliest))
+  }
+
+  private func report(_ owners: [LeaseOwner], in context: Context) {
+    context.terminal.reportLine("waiting for \(lease):")
+    for owner in owners { context.terminal.reportLine("  \(owner.line)") }
+  }
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneSystem
+import TribuneWire
+
+/// `lease NAME [-- CMD…]`.
+struct LeaseCommand: Command {
+  var signals: [Int32] {
+    switch action {
+    case .run: SignalWatch.relayed
+    case .release, .breaking: []
+    }
+  }
+
+  private enum Action {
+    case run(LeaseTurn)
+    case release
+    case breaking(host: String, why: String)
+  }
+
+  private let lease: String
+  private let action: Action
+  /// Empty if there is none.
+  private let command: [[UInt8]]
+  /// Whether the host keeps the lease when the command has succeeded.
+  private let keeps: Bool
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    lease = try invocation.name(at: 0)
+    command = invocation.command
+    keeps = invocation.has(.keep)
+    let others: [Option] = [.keep, .release, .break, .slots, .wait]
+    if invocation.has(.release) {
+      try invocation.refuse(others.filter { $0 != .release } + [.why], beside: .release)
+      action = .release
+    } else if let host = invocation.text(.break) {
+      try invocation.refuse(others.filter { $0 != .break }, beside: .break)
+      guard let why = invocation.text(.why), !invocation.isBlank(.why) else {
+        throw .usage("--break needs --why=REASON")
+      }
+      action = .breaking(host: host, why: why)
+    } else {
+      guard keeps || !command.isEmpty else {
+        throw .usage("lease needs a command, or one of --keep, --release and --break")
+      }
+      guard !invocation.has(.why) else { throw .usage("--why is for --break") }
+      action = .run(try LeaseTurn(lease, invocation))
+      return
+    }
+    guard command.isEmpty else { throw .usage("a command is neither for --release nor for --break") }
+  }
+
+  func run(in context: Context) async throws(CommandError) -> Int32 {
+    switch action {
+    case .run(let turn): return try await run(turn, in: context)
+    case .release: return try await release(in: context)
+    case .breaking(let host, let why): return try await take(from: host, why, in: context)
+    }
+  }
+
+  // MARK: A command
+
+  private func run(_ turn: LeaseTurn, in context: Context) async throws(CommandError) -> Int32 {
+    let router = SignalRouter.routing(context.signals)
+    let waiting = Task { () async -> LeaseTurn.End in await turn.wait(in: context) }
+    let end = await first(
+      of: { () async -> LeaseTurn.End? in await waiting.value },
+      { () async -> LeaseTurn.End? in
+        _ = await router.interruption.value
+        return nil
+      })
+    switch end {
+    case .acquired?: break
+    case .late(let owners)?:
+      for owner in owners { context.terminal.reportLine("\(lease): \(owner.line)") }
+      context.terminal.report("\(lease) did not become free in time")
+      return ExitStatus.leaseBusy
+    case .failed(let error)?: throw error
+    case .some(nil), nil:
+      let signal = await router.interruption.value
+      // The bus takes the question back, and the gateway what it has got meanwhile.
+      waiting.cancel()
+      if case .acquired(again: false)? = await first(of: { await waiting.value }, turn.giveUp) {
+        try await release(turn.id, in: context)
+      }
+      return 128 + signal
+    }
+    if command.isEmpty {
+      if !context.isQuiet { context.terminal.reportLine("this host has \(lease) until it is released") }
+      return ExitStatus.success
+    }
+    let status = await router.run(command, in: context).shellStatus
+    if status == ExitStatus.success, !keeps {
+      do throws(CommandError) {
+        try await release(turn.id, in: context)
+      } catch {
+        context.terminal.report("\(error.message); this host may still have \(lease)\(advice)")
+      }
+    } else if !context.isQuiet {
+      let why = status == ExitStatus.success ? "" : "the command has failed: "
+      context.terminal.report("\(why)this host keeps \(lease)\(advice)")
+    }
+    return status
+  }
+
+  private var advice: String { ", until \"tribunectl lease \(lease) --release\"" }
+
+  /// Releases what was acquired with that id. While that fails, tries again until the time is over: as long as this host
+  /// has the lease, all others wait.
+  private func release(_ id: String, in context: Context) async throws(CommandError) {
+    let end = ContinuousClock.now + context.timeout
+    while true {
+      do throws(CommandError) {
+        let reply = try await LeaseQuery("release", lease, [("id", .string(id))]).reply(
+          over: try await connect(in: context))
+        switch reply {
+        case .released: return
+        case .absent: return context.terminal.report("\(lease) was taken from this host meanwhile")
+        default: throw .failure("\(lease) was not released")
+        }
+      } catch {
+        guard ContinuousClock.now < end else { throw error }
+      }
+      await sleep(.seconds(1))
+    }
+  }
+
+  private func connect(in context: Context) async throws(CommandError) -> Connection {
+    do throws(TribuneError) {
+      return try await context.connect()
+    } catch {
+      throw CommandError(error, status: ExitStatus.noVerdict)
+    }
+  }
+
+  // MARK: Without one
+
+  private func release(in context: Context) async throws(CommandError) -> Int32 {
+    let reply = try await LeaseQuery("release", lease).reply(over: try await connect(in: context))
+    switch reply {
+    case .released:
+      if !context.isQuiet { context.terminal.reportLine("released \(lease)") }
+    case .absent:
+      // A unit releases after each boot, whether or not there was a lease.
+      if !context.isQuiet { context.terminal.reportLine("this host does not have \(lease)") }
+    case .refused(let why): throw .failure("\(lease) was not released: \(why.terminalSafe)")
+    default: throw .failure("\(lease) was not released")
+    }
+    return ExitStatus.success
+  }
+
+  private func take(from host: String, _ why: String, in context: Context) async throws(CommandError) -> Int32
+  {
+    let query = LeaseQuery("break", lease, [("host", .string(host)), ("why", .string(why))])
+    switch try await query.reply(over: try await connect(in: context)) {
+    case .broken(let owner):
+      if !context.isQuiet {
+        context.terminal.reportLine("\(lease) was taken from \(owner.host.terminalSafe)")
+      }
+      return ExitStatus.success
+    case .absent(let owners):
+      for owner in owners { context.terminal.reportLine("\(lease): \(owner.line)") }
+      throw .failure("\(host.terminalSafe) does not have \(lease)")
+    case .refused(let why): throw .failure("\(lease): \(why.terminalSafe)")
+    default: throw .failure("\(lease) was not taken from \(host.terminalSafe)")
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Tribune
+import TribuneJSON
+import TribuneWire
+
+/// What a program of this host asks about leases, by a query for a value. The object is the lease.
+nonisolated package enum LeaseRequest: Equatable, Sendable {
+  case acquire(id: String, slots: Int, label: String)
+  case release(id: String?)
+  case remove(host: String, why: String)
+  case list
+
+  package struct Mistake: Error, Equatable {
+    package let message: String
+  }
+
+  /// The names of the queries.
+  package static let names = [
+    "cluster.lease.acquire", "cluster.lease.release", "cluster.lease.break", "cluster.lease.list",
+  ]
+
+  package init(_ question: Tribune.Question) throws(Mistake) {
+    guard question.name.hasSuffix(".list") || NameSyntax.isName(question.object.utf8Bytes) else {
+      throw Mistake(message: "the object is not the name of a lease")
+    }
+    let bytes = question.userInfo.isEmpty ? Array("{}".utf8) : question.userInfo.bytes
+    let root: JSONNode
+    do throws(JSONText.SyntaxError) {
+      root = try JSONDocument(bytes.rawBytes).root
+    } catch {
+      throw Mistake(message: "the userInfo is not JSON: \(error)")
+    }
+    switch question.name {
+    case Self.names[0]:
+      guard let id = root["id"]?.string, LeaseOwner.isID(id) else {
+        throw Mistake(message: "\"id\" is not 32 hexadecimal digits")
+      }
+      let slots = root["slots"].map(\.integer) ?? 1
+      guard let slots, (1...LeaseRecord.slotsMax).contains(slots) else {
+        throw Mistake(message: "\"slots\" is not a number from 1 to \(LeaseRecord.slotsMax)")
+      }
+      let label = (root["label"]?.string ?? "").prefix(utf8Length: LeaseOwner.textMax)
+      self = .acquire(id: id, slots: slots, label: label)
+    case Self.names[1]:
+      let id = root["id"]?.string
+      guard id.map(LeaseOwner.isID) ?? true else {
+        throw Mistake(message: "\"id\" is not 32 hexadecimal digits")
+      }
+      self = .release(id: id)
+    case Self.names[2]:
+      guard let host = root["host"]?.string, Subjects.isToken(host) else {
+        throw Mistake(message: "\"host\" is not the name of a host")
+      }
+      guard let why = root["why"]?.string, !why.allSatisfy(\.isWhitespace) else {
+        throw Mistake(message: "\"why\" does not say why")
+      }
+      self = .remove(host: host, why: why.prefix(utf8Length: WireLimits.reasonLength))
+    default: self = .list
+    }
+  }
+}

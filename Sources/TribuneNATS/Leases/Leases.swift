@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Tribune
+import TribuneJSON
+import TribuneService
+import TribuneSystem
+import TribuneWire
+
+/// What this host does with the cluster's leases, and what its programs learn of them.
+final class Leases {
+  /// How long a change is tried. The bus gives the delegate more than that.
+  private static let span = Duration.seconds(12)
+  private static let timeout = Duration.seconds(20)
+  private static let requestsMax = 64
+
+  private let settings: NATSSettings
+  private let subjects: Subjects
+  private let instance: Instance
+  private let link: NATSLink
+  private let isPresent: (String) -> Bool
+  private let doubt: () -> String?
+  private let boot = BootID.current
+  private let queue = DispatchQueue(label: "tribune-nats.leases")
+  private let current: CurrentLeaseStore
+  private var requests = 0
+  private var bus: Connection?
+  /// The bus does not retain delegates.
+  private lazy var delegate = LeaseDelegate(self)
+
+  /// - Parameters:
+  ///   - isPresent: whether the gateway of a host is there.
+  ///   - doubt: why nobody can tell this host from another one; nil if everybody can.
+  init(
+    _ settings: NATSSettings, _ subjects: Subjects, _ instance: Instance, link: NATSLink,
+    isPresent: @escaping (String) -> Bool, doubt: @escaping () -> String?
+  ) {
+    (self.settings, self.subjects, self.instance, self.link) = (settings, subjects, instance, link)
+    (self.isPresent, self.doubt) = (isPresent, doubt)
+    current = CurrentLeaseStore(cluster: settings.cluster, replicas: settings.replicas)
+  }
+
+  /// Answers on this bus from now on. What the policy does not allow, it tries again later.
+  func serve(_ bus: Connection) async {
+    self.bus = bus
+    var isReported = false
+    while bus === self.bus {
+      do throws(TribuneError) {
+        try await bus.attach(
+          delegate, respondingTo: LeaseRequest.names, onFailure: .veto, timeout: Self.timeout, label: "leases"
+        )
+        return
+      } catch {
+        if error.code == .connectionLost { return }
+        if !isReported { ServiceLog.error("nobody can ask about leases: \(error)") }
+        isReported = true
+      }
+      await rest(for: .seconds(5))
+    }
+  }
+
+  // MARK: What programs ask
+
+  func answer(_ request: LeaseRequest, _ question: Tribune.Question) async -> Tribune.Answer {
+    if let lack = settings.lack ?? link.lack { return .failed("cluster unreachable: \(lack)") }
+    guard requests < Self.requestsMax else { return .failed("too many requests about leases are under way") }
+    requests += 1
+    defer { requests -= 1 }
+    switch request {
+    case .acquire(let id, let slots, let label):
+      return await acquire(question.object, id, slots, label, for: question.asker)
+    case .release(let id): return await release(question.object, id)
+    case .remove(let host, let why):
+      return await remove(host, why, from: question.object, for: question.asker)
+    case .list: return await list()
+    }
+  }
+
+  private func acquire(
+    _ name: String, _ id: String, _ slots: Int, _ label: String, for asker: Asker
+  ) async -> Tribune.Answer {
+    if let doubt = doubt() { return .failed(doubt) }
+    let pid = Int(max(0, asker.pid))
+    let owner = LeaseOwner(
+      host: settings.host, id: id, boot: boot, pid: pid, start: ProcessFacts.startTicks(of: asker.pid),
+      label: label, uid: Int(asker.uid), unit: asker.unit.prefix(utf8Length: LeaseOwner.textMax),
+      since: Int(SystemClock.wallMicroseconds / 1_000_000))
+    let conclusion = await change(name, .acquire(owner, slots: slots))
+    guard case .made(let made, let isAgain) = conclusion else { return reply(conclusion, name) }
+    // Whoever has asked is gone, and has done nothing. What the host had before, it keeps.
+    if Task.isCancelled, !isAgain {
+      Task { _ = await release(name, id) }
+      return .abstain
+    }
+    ServiceLog.info("\(settings.host) has the lease \(name), for \(made.label) (pid \(made.pid))")
+    return value([("state", .string("acquired")), ("again", .bool(isAgain)), ("since", .integer(made.since))])
+  }
+
+  private func release(_ name: String, _ id: String?) async -> Tribune.Answer {
+    let conclusion = await change(name, .release(host: settings.host, id: id))
+    guard case .made = conclusion else { return reply(conclusion, name) }
+    ServiceLog.info("\(settings.host) has released the lease \(name)")
+    tell(.released, of: name)
+    return value([("state", .string("released"))])
+  }
+
+  private func remove(_ host: String, _ why: String, from name: String, for asker: Asker) async
+    -> Tribune.Answer
+  {
+    let conclusion = await change(name, .remove(host: host))
+    guard case .made(let owner, _) = conclusion else { return reply(conclusion, name) }
+    ServiceLog.notice(
+      "the lease \(name) was taken from \(host) by \(asker.process) (pid \(asker.pid), uid \(asker.uid)): \(why)"
+    )
+    tell(.broken(owner: host, why: why), of: name)
+    return value([("state", .string("broken")), ("owner", json(owner))])
+  }
+
+  private func reply(_ conclusion: LeaseAttempt.Conclusion, _ name: String) -> Tribune.Answer {
+    switch conclusion {
+    case .made: preconditionFailure("what was made has a reply of its own")
+    case .busy(let record): value([("state", .string("busy"))] + members(record))
+    case .absent(let record): value([("state", .string("absent"))] + members(record))
+    case .refused(let why): value([("state", .string("refused")), ("why", .string(why))])
+    case .failed(let why): .failed("\(why); nothing was changed")
+    case .unknown(let why):
+      .failed("\(why); it is not known whether that was done: \"tribunectl leases\" shows who has \(name)")
+    }
+  }
+
+  private func list() async -> Tribune.Answer {
+    let listing = await onQueue { current throws(LeaseStoreError) in try current.get().names() }
+    guard case .success(let (names, isComplete)) = listing else { return failure(of: listing) }
+    var leases: [JSONValue] = []
+    for name in names {
+      let read = await onQueue { current throws(LeaseStoreError) in try current.get().read(name) }
+      guard case .success(let stored) = read else { return failure(of: read) }
+      guard let bytes = stored.bytes else { continue }
+      do throws(LeaseRecordError) {
+        leases.append(.object([("lease", .string(name))] + members(try LeaseRecord(bytes))))
+      } catch {
+        leases.append(.object([("lease", .string(name)), ("error", .string(error.message))]))
+      }
+    }
+    return value([("leases", .array(leases)), ("complete", .bool(isComplete))])
+  }
+
+  private func failure<Value>(of result: Result<Value, LeaseStoreError>) -> Tribune.Answer {
+    guard case .failure(let error) = result else { preconditionFailure("what has failed has an error") }
+    return .failed(error.message)
+  }
+
+  private func value(_ members: [(name: String, value: JSONValue)]) -> Tribune.Answer {
+    .value(UserInfo(JSONValue.object(members).compactBytes))
+  }
+
+  private func members(_ record: LeaseRecord) -> [(name: String, value: JSONValue)] {
+    [("slots", .integer(record.slots)), ("owners", .array(record.owners.map(json)))]
+  }
+
+  private func json(_ owner: LeaseOwner) -> JSONValue {
+    let isHere = owner.host == settings.host
+    return .object([
+      ("host", .string(owner.host)), ("present", .bool(isHere || isPresent(owner.host))),
+      ("since", .integer(owner.since)), ("label", .string(owner.label)), ("pid", .integer(owner.pid)),
+      ("uid", .integer(owner.uid)), ("unit", .string(owner.unit)),
+      ("running", isHere ? .bool(Self.isRunning(owner, boot)) : .null),
+    ])
+  }
+
+  /// Whether the process that an owner, which is this host, has the lease for still runs.
+  nonisolated private static func isRunning(_ owner: LeaseOwner, _ boot: String) -> Bool {
+    guard owner.pid > 0, owner.boot == boot, ProcessFacts.exists(Int32(clamping: owner.pid)) else {
+      return false
+    }
+    let start = ProcessFacts.startTicks(of: Int32(clamping: owner.pid))
+    return start == 0 || owner.start == 0 || start == owner.start
+  }
+
+  // MARK: What the cluster has
+
+  private func change(_ name: String, _ change: LeaseRecord.Change) async -> LeaseAttempt.Conclusion {
+    var attempt = LeaseAttempt(change, until: .now + Self.span) { [boot] in Self.isRunning($0, boot) }
+    var action = LeaseAttempt.Action.read(after: .zero)
+    while true {
+      switch action {
+      case .read(let pause):
+        if pause > .zero { await rest(for: pause) }
+        let read = await onQueue { current throws(LeaseStoreError) in try current.get().read(name) }
+        action = attempt.hasRead(read, at: .now)
+      case .write(let bytes, let revision):
+        let written = await onQueue { current throws(LeaseStoreError) in
+          try current.get().write(name, bytes, expecting: revision)
+        }
+        action = attempt.hasWritten(written, at: .now)
+      case .conclude(let conclusion): return conclusion
+      }
+    }
+  }
+
+  private func onQueue<Value: Sendable>(
+    _ work: @escaping @Sendable (borrowing CurrentLeaseStore) throws(LeaseStoreError) -> Value
+  ) async -> Result<Value, LeaseStoreError> {
+    guard link.isUp, let client = link.client else {
+      return .failure(
+        LeaseStoreError(.transient, "cluster unreachable: \(link.lack ?? "there is no connection")"))
+    }
+    return await withCheckedContinuation { continuation in
+      queue.async { [current] in
+        do throws(LeaseStoreError) {
+          current.use(client)
+          continuation.resume(returning: .success(try work(current)))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+  }
+
+  // MARK: What others learn
+
+  private func tell(_ notice: LeaseNotice, of name: String) {
+    _ = link.publish(
+      ClusterMessage(
+        subjects.lease(name), headers: notice.headers.merging([.instance: instance.text]) { $1 }))
+    post(notice, of: name, by: settings.host)
+  }
+
+  func receive(_ message: ClusterMessage, from host: String, name: String) throws(EnvelopeError) {
+    let notice = try LeaseNotice(message)
+    if case .broken(settings.host, let why) = notice {
+      ServiceLog.warning("on \(host), the lease \(name) was taken from this host: \(why)")
+    }
+    post(notice, of: name, by: host)
+  }
+
+  private func post(_ notice: LeaseNotice, of name: String, by host: String) {
+    guard let bus else { return }
+    let userInfo: JSONValue =
+      switch notice {
+      case .released: .object([("host", .string(host))])
+      case .broken(let owner, let why):
+        .object([("host", .string(owner)), ("by", .string(host)), ("why", .string(why))])
+      }
+    Task { await PostExchange.post(notice.name, name, UserInfo(userInfo.compactBytes), on: bus) }
+  }
+}

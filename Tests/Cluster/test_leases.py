@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leases: what one host of the cluster does at a time."""
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import DEADLINE, PROGRAMS, Cluster, Host, NatsServer
+
+NAMES = ("db1", "db2", "db3")
+ROSTER = " ".join(NAMES)
+# One of these numbers makes the same faults in the same order again.
+SEED = int(os.environ.get("TRIBUNE_CLUSTER_SEED", random.randrange(1 << 32)))
+COUNT = int(os.environ.get("TRIBUNE_CLUSTER_LEASES", "200"))
+
+
+async def jetstream(cluster: Cluster, name: str = "n1", routes: tuple[int, ...] = (), extra: str = "") -> NatsServer:
+    return await cluster.server(name, routes, extra=f'jetstream {{ store_dir: "{cluster.folder}/{name}", {extra} }}')
+
+
+async def trio(cluster: Cluster) -> list[Host]:
+    server = await jetstream(cluster)
+    return await cluster.trio("", "LeaseReplicas=1", port=server.port)
+
+
+async def nats(server: NatsServer, subject: str, payload: bytes) -> bytes:
+    """The reply to a request, by hand."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b'CONNECT {"verbose":false}\r\nSUB inbox 1\r\n')
+    writer.write(f"PUB {subject} inbox {len(payload)}\r\n".encode() + payload + b"\r\n")
+    try:
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                line = await reader.readline()
+                if line.startswith(b"MSG "):
+                    return await reader.readexactly(int(line.split()[-1]))
+    finally:
+        writer.close()
+
+
+async def write(server: NatsServer, lease: str, value: bytes) -> None:
+    """Writes what no gateway would."""
+    reply = json.loads(await nats(server, f"$KV.tribune-test-leases.{lease}", value))
+    assert "error" not in reply, reply
+
+
+async def leases(host: Host) -> dict[str, dict]:
+    _, output = await host.tribunectl("leases", "--json=short")
+    return {lease["lease"]: lease for lease in map(json.loads, output.splitlines())}
+
+
+async def owners(host: Host, lease: str) -> list[str]:
+    found = (await leases(host)).get(lease, {"owners": []})
+    return sorted(owner["host"] for owner in found["owners"])
+
+
+class Lease:
+    """A tribunectl whose standard error can be waited for."""
+
+    def __init__(self, host: Host, *arguments: str) -> None:
+        self._host = host
+        self._arguments = arguments
+        self.lines: list[str] = []
+
+    async def __aenter__(self) -> "Lease":
+        self.process = await asyncio.create_subprocess_exec(
+            PROGRAMS / "tribunectl",
+            "lease",
+            *self._arguments,
+            env=os.environ | {"TRIBUNE_ADDRESS": self._host.address},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+        await self.process.wait()
+
+    async def wait_for_line(self, text: str) -> str:
+        async with asyncio.timeout(DEADLINE):
+            async for line in self.process.stderr:
+                self.lines.append(line.decode().rstrip())
+                if text in self.lines[-1]:
+                    return self.lines[-1]
+        raise AssertionError(self.lines)
+
+    async def runs(self) -> None:
+        """Waits until the command says that it runs."""
+        async with asyncio.timeout(DEADLINE):
+            assert await self.process.stdout.readline() == b"runs\n", (await self.process.stderr.read()).decode()
+
+    async def end(self) -> int:
+        """Lets the command end."""
+        self.process.stdin.close()
+        async with asyncio.timeout(DEADLINE):
+            return await self.process.wait()
+
+
+# Runs until its standard input is closed.
+STAY = ("--", "sh", "-c", "echo runs; read line; exit 0")
+FAIL = ("--", "sh", "-c", "exit 3")
+
+
+async def test_one_host_after_the_other(cluster: Cluster) -> None:
+    db1, db2, _ = await trio(cluster)
+    async with Lease(db1, "db", *STAY) as first:
+        await first.runs()
+        assert await owners(db2, "db") == ["db1"]
+        assert (await db2.tribunectl("lease", "db", "--wait=0", "--", "true"))[0] == 75
+        async with Lease(db2, "db", *STAY) as second:
+            await second.wait_for_line("waiting for db")
+            line = await second.wait_for_line("db1 has it since ")
+            assert f"for sh (pid {first.process.pid}" in line
+            assert await first.end() == 0
+            await second.runs()
+            assert await owners(db1, "db") == ["db2"]
+            assert await second.end() == 0
+    assert await owners(db1, "db") == []
+
+
+async def test_a_command_that_fails_keeps_it_until_somebody_says_otherwise(cluster: Cluster) -> None:
+    db1, db2, _ = await trio(cluster)
+    status, output = await db1.tribunectl("lease", "db", *FAIL)
+    assert status == 3
+    assert "keeps db, until" in output
+    assert (await db2.tribunectl("lease", "db", "--wait=0", "--", "true"))[0] == 75
+    assert (await leases(db1))["db"]["owners"][0]["running"] is False
+    # The host itself gets it again, and has then shown that all is well.
+    assert (await db1.tribunectl("lease", "db", "--wait=0", "--", "true"))[0] == 0
+    assert await owners(db1, "db") == []
+
+
+async def test_it_is_kept_over_a_reboot_and_released_by_the_steady_state(cluster: Cluster) -> None:
+    db1, db2, _ = await trio(cluster)
+    assert (await db1.tribunectl("lease", "reboot", "--keep"))[0] == 0
+    await db1.gateway.end()
+    await db1.bus.end()
+    assert (await db2.tribunectl("lease", "reboot", "--wait=0", "--keep"))[0] == 75
+    await db1.start()
+    assert await owners(db2, "reboot") == ["db1"]
+    async with Lease(db2, "reboot", "--keep") as second:
+        await second.wait_for_line("db1 has it since")
+        assert (await db1.tribunectl("lease", "reboot", "--release")) == (0, "released reboot\n")
+        assert await second.end() == 0
+    assert await owners(db1, "reboot") == ["db2"]
+    assert (await db1.tribunectl("lease", "reboot", "--release")) == (0, "this host does not have reboot\n")
+
+
+async def test_a_ghost_is_shown_and_broken_by_name(cluster: Cluster) -> None:
+    db1, db2, db3 = await trio(cluster)
+    assert (await db1.tribunectl("lease", "db", "--keep"))[0] == 0
+    await db1.gateway.end()
+    await db2.wait_for_status("missing: db1")
+    owner = (await leases(db2))["db"]["owners"][0]
+    assert (owner["host"], owner["present"]) == ("db1", False)
+    assert "gone" in (await db2.tribunectl("leases"))[1]
+    bus = await cluster.connect(db3)
+    async with bus.observe("cluster.lease.didBreak") as breaks, Lease(db2, "db", "--", "true") as waiting:
+        await waiting.wait_for_line("is not there")
+        assert (await db3.tribunectl("lease", "db", "--break=db1"))[0] == 2
+        status, output = await db3.tribunectl("lease", "db", "--break=db2", "--why=gone")
+        assert status == 1
+        assert "db2 does not have db" in output
+        assert (await db3.tribunectl("lease", "db", "--break=db1", "--why=its disk is broken"))[0] == 0
+        news = await anext(breaks)
+        assert news.object == "db"
+        assert news.json() == {"host": "db1", "by": "db3", "why": "its disk is broken"}
+        assert await waiting.end() == 0
+    await db3.gateway.wait_for_line("the lease db was taken from db1 by tribunectl")
+
+
+async def test_a_host_whose_lease_was_broken_learns_that_and_releases_no_other(cluster: Cluster) -> None:
+    db1, db2, _ = await trio(cluster)
+    async with Lease(db1, "db", *STAY) as first:
+        await first.runs()
+        assert (await db2.tribunectl("lease", "db", "--break=db1", "--why=we know better"))[0] == 0
+        await db1.gateway.wait_for_line("on db2, the lease db was taken from this host: we know better")
+        assert (await db2.tribunectl("lease", "db", "--keep"))[0] == 0
+        await first.end()
+        await first.wait_for_line("db was taken from this host meanwhile")
+    assert await owners(db1, "db") == ["db2"]
+
+
+async def test_one_command_at_a_time_on_one_host(cluster: Cluster) -> None:
+    db1, *_ = await trio(cluster)
+    async with Lease(db1, "db", *STAY) as first:
+        await first.runs()
+        status, output = await db1.tribunectl("lease", "db", "--release")
+        assert status == 1
+        assert "still runs under it" in output
+        async with Lease(db1, "db", *STAY) as second:
+            await second.wait_for_line("db1 has it since")
+            # Killed, it proves nothing; but its process is gone.
+            first.process.kill()
+            await first.process.wait()
+            await second.runs()
+            assert await second.end() == 0
+    assert await owners(db1, "db") == []
+
+
+async def test_a_wait_that_is_interrupted_leaves_nothing(cluster: Cluster) -> None:
+    db1, db2, _ = await trio(cluster)
+    async with Lease(db1, "db", *STAY) as first, Lease(db2, "db", *STAY) as second:
+        await first.runs()
+        await second.wait_for_line("db1 has it since")
+        second.process.send_signal(signal.SIGINT)
+        assert await second.end() == 128 + signal.SIGINT
+        assert await first.end() == 0
+    assert await owners(db1, "db") == []
+
+
+async def test_two_slots(cluster: Cluster) -> None:
+    db1, db2, db3 = await trio(cluster)
+    async with Lease(db1, "db", "--slots=2", *STAY) as first, Lease(db2, "db", "--slots=2", *STAY) as second:
+        await first.runs()
+        await second.runs()
+        assert (await db3.tribunectl("lease", "db", "--slots=2", "--wait=0", "--", "true"))[0] == 75
+        status, output = await db3.tribunectl("lease", "db", "--", "true")
+        assert status == 1
+        assert "it has 2 slots as long as db1 has it" in output
+        assert await second.end() == 0
+        assert (await db3.tribunectl("lease", "db", "--slots=2", "--", "true"))[0] == 0
+        assert await first.end() == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        b"garbage",
+        b"{}",
+        b'{"version":2,"slots":1,"owners":[]}',
+        b'{"version":1,"slots":0,"owners":[]}',
+        b'{"version":1,"slots":1,"owners":[{}]}',
+        b'{"version":1,"slots":1,"owners":[' + b"0," * 30_000 + b"0]}",
+    ],
+)
+async def test_what_nobody_could_have_written_is_no_free_lease(cluster: Cluster, value: bytes) -> None:
+    server = await jetstream(cluster)
+    db1, *_ = await cluster.trio("", "LeaseReplicas=1", port=server.port)
+    assert (await db1.tribunectl("lease", "other", "--", "true"))[0] == 0
+    await write(server, "db", value)
+    status, output = await db1.tribunectl("lease", "db", "--", "true")
+    assert status == 255
+    assert "what NATS has of it cannot be used" in output
+    status, output = await db1.tribunectl("leases")
+    assert status == 1
+    assert "unreadable" in output
+
+
+async def test_without_jetstream_there_are_no_leases(cluster: Cluster) -> None:
+    db1, *_ = await cluster.trio("")
+    status, output = await db1.tribunectl("lease", "db", "--", "true")
+    assert status == 255
+    assert "JetStream" in output
+    assert "nothing was changed" in output
+
+
+async def test_copies_that_there_cannot_be(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    db1, *_ = await cluster.trio("", port=server.port)
+    status, output = await db1.tribunectl("lease", "db", "--", "true")
+    assert status == 255
+    assert "LeaseReplicas=3 cannot be made" in output
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"max_age": 3_600_000_000_000, "discard": "new"}, "would release leases by the clock"),
+        ({"discard": "old"}, "discards old values"),
+        ({"discard": "new", "max_bytes": 64}, "nothing was changed"),
+    ],
+)
+async def test_a_bucket_that_cannot_keep_leases(cluster: Cluster, settings: dict, problem: str) -> None:
+    server = await jetstream(cluster)
+    db1, *_ = await cluster.trio("", "LeaseReplicas=1", port=server.port)
+    stream = {
+        "name": "KV_tribune-test-leases",
+        "subjects": ["$KV.tribune-test-leases.>"],
+        "max_msgs_per_subject": 1,
+        "retention": "limits",
+        "storage": "file",
+        "num_replicas": 1,
+    }
+    made = json.loads(await nats(server, f"$JS.API.STREAM.CREATE.{stream['name']}", json.dumps(stream | settings).encode()))
+    assert "error" not in made, made
+    status, output = await db1.tribunectl("lease", "db", "--", "true")
+    assert status == 255
+    assert problem in output
+
+
+async def test_a_bucket_that_is_gone_frees_nothing(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    db1, db2, _ = await cluster.trio("", "LeaseReplicas=1", port=server.port)
+    for host in (db1, db2):
+        assert (await host.tribunectl("lease", "db", "--", "true"))[0] == 0
+    assert (await db1.tribunectl("lease", "db", "--keep"))[0] == 0
+    await nats(server, "$JS.API.STREAM.DELETE.KV_tribune-test-leases", b"")
+    status, output = await db2.tribunectl("lease", "db", "--", "true")
+    assert status == 255
+    assert "restart the gateways" in output
+
+
+async def test_a_silent_link_gives_no_lease(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    relay = await cluster.relay(server.port)
+    options = "LeaseReplicas=1"
+    db1 = Host(cluster.folder, "db1", relay.port, "db1 db2", "", options)
+    db2 = Host(cluster.folder, "db2", server.port, "db1 db2", "", options)
+    await cluster.add(db1, db2)
+    for host in (db1, db2):
+        assert (await host.tribunectl("lease", "db", "--", "true"))[0] == 0
+    relay.silence()
+    status, output = await db1.tribunectl("lease", "db", "--wait=0", "--", "echo", "inside")
+    assert status == 255
+    assert "inside" not in output
+    await relay.mend()
+    await db1.wait_for_status("all hosts are there")
+    # Whether or not that was done, nobody has it who does not know.
+    who = await owners(db2, "db")
+    assert who in ([], ["db1"])
+    assert (await db1.tribunectl("lease", "db", "--", "true"))[0] == 0
+    assert (await db2.tribunectl("lease", "db", "--", "true"))[0] == 0
+
+
+# Two of these at a time would leave a line in overlaps.
+CRITICAL = """
+mkdir "$0/inside" || { echo overlap >>"$0/overlaps"; exit 1; }
+echo "$1" >>"$0/account"
+rmdir "$0/inside"
+"""
+
+
+async def work(host: Host, folder: Path, results: list[int]) -> None:
+    while len(results) < COUNT:
+        status, output = await host.tribunectl("lease", "db", "--", "sh", "-c", CRITICAL, str(folder), host.name)
+        # Without an answer, there was no lease, and nothing ran.
+        assert status in (0, 255), output
+        if status == 0:
+            results.append(status)
+
+
+async def kill_gateways(cluster: Cluster, chance: random.Random) -> int:
+    count = 0
+    while True:
+        await asyncio.sleep(chance.uniform(0.3, 2))
+        host = chance.choice(cluster.hosts)
+        await host.gateway.end()
+        await asyncio.sleep(chance.uniform(0, 0.5))
+        await host.start_gateway()
+        count += 1
+
+
+@pytest.mark.parametrize("servers", [1, 3])
+async def test_never_two_at_a_time_while_gateways_are_killed(cluster: Cluster, servers: int) -> None:
+    print(f"TRIBUNE_CLUSTER_SEED={SEED}")
+    chance = random.Random(SEED)
+    if servers == 1:
+        ports = [(await jetstream(cluster)).port]
+    else:
+        ports = await cluster_of_three(cluster)
+    hosts = []
+    for index, name in enumerate(NAMES):
+        port = ports[index % len(ports)]
+        hosts.append(Host(cluster.folder, name, port, ROSTER, "", f"LeaseReplicas={servers}"))
+    await cluster.add(*hosts)
+    results: list[int] = []
+    killing = asyncio.create_task(kill_gateways(cluster, chance))
+    try:
+        await asyncio.gather(*(work(host, cluster.folder, results) for host in hosts))
+    finally:
+        killing.cancel()
+    account = (cluster.folder / "account").read_text().split()
+    assert not (cluster.folder / "overlaps").exists()
+    assert len(account) == len(results)
+    assert set(account) == set(NAMES)
+
+
+async def cluster_of_three(cluster: Cluster) -> list[int]:
+    names = ("n1", "n2", "n3")
+    made: list[NatsServer] = []
+    # JetStream needs two of three servers before it is ready.
+    first = await jetstream(cluster, "n1", (1,))
+    made.append(first)
+    for name in names[1:]:
+        made.append(await jetstream(cluster, name, (first.cluster_port,)))
+    await first.program.wait_for_line("JetStream cluster new metadata leader")
+    return [server.port for server in made]
