@@ -75,6 +75,16 @@ struct OperandTests {
     (["hold", "shouldA", "--why=b", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
     (["hold", "shouldA", "--why=b", "--label="], "--label needs a text"),
     (["hold", "shouldA", "--why=b", "--pid=1", "--", "true"], "exclude each other"),
+    (["lease", "db"], "needs a command, or one of --keep, --release and --break"),
+    (["lease", "a..b", "--keep"], "is not a valid name"),
+    (["lease", "db", "--release", "--keep"], "--release and --keep exclude each other"),
+    (["lease", "db", "--release", "--break=db1", "--why=x"], "--release and --break exclude each other"),
+    (["lease", "db", "--break=db1"], "--break needs --why"),
+    (["lease", "db", "--break=db1", "--why= "], "--break needs --why"),
+    (["lease", "db", "--break=db1", "--why=x", "--wait"], "--break and --wait exclude each other"),
+    (["lease", "db", "--keep", "--why=x"], "--why is for --break"),
+    (["lease", "db", "--release", "--", "true"], "a command is neither for --release nor for --break"),
+    (["lease", "db", "--slots=0", "--keep"], "--slots"),
     // These are no questions, so the hold would veto nothing.
     (
       ["hold", "system.reboot", "--why=b"],

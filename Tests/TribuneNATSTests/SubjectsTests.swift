@@ -15,6 +15,7 @@ struct SubjectsTests {
     #expect(
       there.parse(here.ask("db2", "cluster.shouldReboot")) == .ask(from: "db1", name: "cluster.shouldReboot"))
     #expect(there.parse(here.cancel(at: "db2")) == .cancel(from: "db1"))
+    #expect(there.parse(here.lease("a.b")) == .lease(from: "db1", name: "a.b"))
     #expect(there.parse(here.presence) == .presence(of: "db1"))
     #expect(here.parse(here.reply(of: "db2", token: "t")) == .reply(from: "db2", token: "t"))
   }
@@ -39,6 +40,7 @@ struct SubjectsTests {
       "tribune.v1.shop.cancel.db2.db3", "tribune.v1.shop.cancel.db2", "tribune.v1.shop.reply.db2.db3.t",
       "tribune.v1.shop.reply.db2.db1", "tribune.v1.shop.presence.db1", "tribune.v1.shop.presence.db2.x",
       "tribune.v1.shopping.presence.db2", "tribune.v1.shop", "", "tribune.v1.shop.nothing.db2.a",
+      "tribune.v1.shop.lease.db1.a", "tribune.v1.shop.lease.db2", "tribune.v1.shop.lease.db2.",
     ])
   func foreign(subject: String) { #expect(here.parse(subject) == nil) }
 

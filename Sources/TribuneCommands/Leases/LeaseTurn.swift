@@ -38,12 +38,6 @@ struct LeaseTurn: Sendable {
       ])
   }
 
-  /// Ends a wait for what was cancelled and does not end.
-  let giveUp: @Sendable () async -> End = {
-    await sleep(.seconds(1))
-    return .late([])
-  }
-
   /// Asks until this host has the lease, or until the time is over.
   func wait(in context: Context) async -> End {
     let end = span.map { ContinuousClock.now + $0 }

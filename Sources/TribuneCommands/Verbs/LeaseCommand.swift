@@ -82,9 +82,13 @@ struct LeaseCommand: Command {
       let signal = await router.interruption.value
       // The bus takes the question back, and the gateway what it has got meanwhile.
       waiting.cancel()
-      if case .acquired(again: false)? = await first(of: { await waiting.value }, turn.giveUp) {
-        try await release(turn.id, in: context)
-      }
+      let rest = await first(
+        of: { () async -> LeaseTurn.End? in await waiting.value },
+        { () async -> LeaseTurn.End? in
+          await sleep(.seconds(1))
+          return nil
+        })
+      if case .acquired(again: false)?? = rest { try await release(turn.id, in: context) }
       return 128 + signal
     }
     if command.isEmpty {

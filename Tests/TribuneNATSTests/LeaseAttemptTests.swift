@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneNATS
+
+@Suite("A change of a lease", .timeLimit(.minutes(15)))
+struct LeaseAttemptTests {
+  private let start = ContinuousClock.now
+  private let db1 = LeaseOwner(host: "db1", id: String(repeating: "1", count: 32), boot: "b", since: 1)
+  private let db2 = LeaseOwner(host: "db2", id: String(repeating: "2", count: 32), boot: "b", since: 2)
+
+  private func attempt(_ change: LeaseRecord.Change? = nil) -> LeaseAttempt {
+    LeaseAttempt(change ?? .acquire(db1, slots: 1), until: start + .seconds(10)) { _ in false }
+  }
+
+  private func record(_ owners: LeaseOwner...) -> LeaseRecord {
+    var record = LeaseRecord()
+    record.owners = owners
+    return record
+  }
+
+  private func stored(_ revision: UInt64, _ owners: LeaseOwner...) -> Result<StoredLease, LeaseStoreError> {
+    var record = LeaseRecord()
+    record.owners = owners
+    return .success(StoredLease(record.bytes, revision: revision))
+  }
+
+  private func error(_ kind: LeaseStoreError.Kind) -> Result<Void, LeaseStoreError> {
+    .failure(LeaseStoreError(kind, "why"))
+  }
+
+  @Test("It is made once NATS has confirmed a write against the revision that was read")
+  func made() {
+    var attempt = attempt()
+    #expect(
+      attempt.hasRead(.success(StoredLease(nil, revision: 0)), at: start)
+        == .write(record(db1).bytes, expecting: 0))
+    #expect(attempt.hasWritten(.success(()), at: start) == .conclude(.made(db1, again: false)))
+  }
+
+  @Test("To have it already is no proof: what is read may be old")
+  func again() {
+    var attempt = attempt()
+    #expect(attempt.hasRead(stored(7, db1), at: start) == .write(record(db1).bytes, expecting: 7))
+    #expect(attempt.hasWritten(.success(()), at: start) == .conclude(.made(db1, again: true)))
+  }
+
+  @Test("Whoever comes second reads again, and finds the first one")
+  func conflict() {
+    var attempt = attempt()
+    _ = attempt.hasRead(stored(7), at: start)
+    #expect(attempt.hasWritten(error(.conflict), at: start) == .read(after: .zero))
+    #expect(attempt.hasRead(stored(8, db2), at: start) == .conclude(.busy(record(db2))))
+  }
+
+  @Test("A write of which nobody knows whether it was made is made again, or was made")
+  func inFlight() {
+    var attempt = attempt()
+    _ = attempt.hasRead(stored(7), at: start)
+    #expect(attempt.hasWritten(error(.inFlight), at: start) == .read(after: .milliseconds(200)))
+    #expect(attempt.hasRead(stored(8, db1), at: start) == .write(record(db1).bytes, expecting: 8))
+    // It is new: what was read is of this attempt.
+    #expect(attempt.hasWritten(.success(()), at: start) == .conclude(.made(db1, again: false)))
+  }
+
+  @Test("Nobody knows whether it was made as long as no later revision was read")
+  func unknown() {
+    var attempt = attempt()
+    _ = attempt.hasRead(stored(7), at: start)
+    _ = attempt.hasWritten(error(.inFlight), at: start)
+    #expect(
+      attempt.hasRead(.failure(LeaseStoreError(.final, "gone")), at: start) == .conclude(.unknown("gone")))
+    // An older one than was read before says nothing.
+    attempt = self.attempt()
+    _ = attempt.hasRead(stored(7), at: start)
+    _ = attempt.hasWritten(error(.inFlight), at: start)
+    _ = attempt.hasRead(stored(6), at: start)
+    #expect(attempt.hasWritten(error(.transient), at: start + .seconds(10)) == .conclude(.unknown("why")))
+  }
+
+  @Test("A later revision ends what was under way")
+  func overtaken() {
+    var attempt = attempt()
+    _ = attempt.hasRead(stored(7), at: start)
+    _ = attempt.hasWritten(error(.inFlight), at: start)
+    #expect(attempt.hasRead(stored(8, db2), at: start) == .conclude(.busy(record(db2))))
+    attempt = self.attempt()
+    _ = attempt.hasRead(stored(7), at: start)
+    _ = attempt.hasWritten(error(.inFlight), at: start)
+    _ = attempt.hasRead(stored(9), at: start)
+    #expect(attempt.hasWritten(error(.transient), at: start + .seconds(10)) == .conclude(.failed("why")))
+  }
+
+  @Test("What NATS refuses has changed nothing, if that is what is read then")
+  func rejected() {
+    var attempt = attempt()
+    _ = attempt.hasRead(stored(7), at: start)
+    #expect(attempt.hasWritten(error(.rejected), at: start) == .read(after: .zero))
+    #expect(attempt.hasRead(stored(7), at: start) == .conclude(.failed("why")))
+    attempt = self.attempt()
+    _ = attempt.hasRead(stored(7), at: start)
+    _ = attempt.hasWritten(error(.rejected), at: start)
+    #expect(
+      attempt.hasRead(.failure(LeaseStoreError(.final, "gone")), at: start) == .conclude(.unknown("gone")))
+  }
+
+  @Test("A release of which nobody knew whether it was made has been made if the host is no owner any more")
+  func released() {
+    var attempt = attempt(.release(host: "db1", id: nil))
+    #expect(attempt.hasRead(stored(7, db1), at: start) == .write(record().bytes, expecting: 7))
+    _ = attempt.hasWritten(error(.inFlight), at: start)
+    #expect(attempt.hasRead(stored(8, db2), at: start) == .conclude(.made(db1, again: true)))
+    attempt = self.attempt(.release(host: "db1", id: nil))
+    #expect(attempt.hasRead(stored(7, db2), at: start) == .conclude(.absent(record(db2))))
+  }
+
+  @Test("What cannot be read changes nothing")
+  func garbage() {
+    var attempt = attempt()
+    guard
+      case .conclude(.failed(let why)) = attempt.hasRead(.success(StoredLease([], revision: 3)), at: start)
+    else {
+      Issue.record("it goes on")
+      return
+    }
+    #expect(why.hasPrefix("what NATS has of it cannot be used"))
+  }
+
+  @Test("It is given up after so many failures, and so many conflicts, and at the end of its time")
+  func bounds() {
+    var attempt = attempt()
+    var failures = 1
+    while case .read = attempt.hasRead(.failure(LeaseStoreError(.transient, "why")), at: start) {
+      failures += 1
+    }
+    #expect(failures == LeaseAttempt.failuresMax)
+    attempt = self.attempt()
+    var conflicts = 0
+    repeat {
+      _ = attempt.hasRead(stored(7), at: start)
+      conflicts += 1
+    } while attempt.hasWritten(error(.conflict), at: start) == .read(after: .zero)
+    #expect(conflicts == LeaseAttempt.conflictsMax)
+    attempt = self.attempt()
+    #expect(
+      attempt.hasRead(.failure(LeaseStoreError(.transient, "why")), at: start + .seconds(10))
+        == .conclude(.failed("why")))
+  }
+}
