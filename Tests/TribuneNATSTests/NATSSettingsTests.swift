@@ -21,7 +21,7 @@ struct NATSSettingsTests {
     #expect(diagnostics.isEmpty && !settings.isUsed)
     #expect(
       settings.host == "db1" && settings.missing == .veto && settings.hostTimeout == .seconds(10)
-        && settings.leaseReplicas == 3)
+       )
   }
 
   @Test("All that can be said is read, and a host is not asked by itself")
@@ -35,7 +35,6 @@ struct NATSSettingsTests {
       Roster=db1 db2 db3 db1
       OnMissingHost=abstain
       HostTimeoutSec=30s
-      LeaseReplicas=5
       CredentialsFile=/etc/tribune/nats.creds
       AuthorityFile=/etc/ssl/ca.pem
       [Export "backup.did*"]
@@ -48,12 +47,12 @@ struct NATSSettingsTests {
     // `did*` is no token of a pattern.
     #expect(
       diagnostics == [
-        "f:11: error: [Export]: \"backup.did*\" is not a pattern of names that programs may use"
+        "f:10: error: [Export]: \"backup.did*\" is not a pattern of names that programs may use"
       ])
     #expect(settings.cluster == "shop" && settings.host == "db2" && settings.lack == nil)
     #expect(settings.servers.count == 2 && settings.others == ["db1", "db3"])
     #expect(
-      settings.missing == .abstain && settings.hostTimeout == .seconds(30) && settings.leaseReplicas == 5)
+      settings.missing == .abstain && settings.hostTimeout == .seconds(30))
     #expect(settings.login.credentialsFile == "/etc/tribune/nats.creds" && settings.login.usesTLS)
     #expect(settings.exports.map(\.text) == ["backup.*"])
     #expect(settings.imports.map(\.pattern.text) == ["backup.**"] && settings.imports[0].hosts == ["db1"])
@@ -95,7 +94,6 @@ struct NATSSettingsTests {
         "f:2: error: OnMissingHost=: \"ignore\" is neither veto nor abstain"
       ),
       ("[Cluster]\nHostTimeoutSec=2h", "f:2: error: HostTimeoutSec=: \"2h\" is not between 1s and 1h"),
-      ("[Cluster]\nLeaseReplicas=0", "f:2: error: LeaseReplicas=: \"0\" is not a number from 1 to 5"),
       ("[Cluster]\nX=1", "f:2: error: there is no X= in [Cluster]; it is ignored"),
       ("[Cluster \"x\"]", "f:1: error: there is no section [Cluster \"x\"]; it is ignored"),
       ("[Export]", "f:1: error: [Export]: the section needs a pattern, as in \"backup.**\""),
