@@ -60,10 +60,15 @@ struct LeaseOwner: Equatable, Sendable {
   /// Whether the host has the lease, and is not there.
   var isGhost: Bool { !isPresent }
 
+  private var microseconds: UInt64 {
+    let (microseconds, overflow) = UInt64(clamping: since).multipliedReportingOverflow(by: 1_000_000)
+    return overflow ? .max : microseconds
+  }
+
   /// `10:02:11`, or with the date if that is another day.
   var sinceText: String {
     let now = LocalTime(microsecondsSince1970: SystemClock.wallMicroseconds)
-    guard let time = LocalTime(microsecondsSince1970: UInt64(clamping: since).saturatingMicroseconds) else {
+    guard let time = LocalTime(microsecondsSince1970: microseconds) else {
       return "?"
     }
     return time.date == now?.date ? time.timeOfDay : "\(time.date) \(time.timeOfDay)"
@@ -80,7 +85,7 @@ struct LeaseOwner: Equatable, Sendable {
 
   var json: JSONValue {
     .object([
-      ("host", .string(host)), ("present", .bool(isPresent)), ("since", .integer(since)),
+      ("host", .string(host)), ("present", .bool(isPresent)), ("since", .unsigned(microseconds)),
       ("label", .string(label)), ("pid", .integer(pid)), ("uid", .integer(uid)), ("unit", .string(unit)),
       ("running", isRunning.map { .bool($0) } ?? .null),
     ])
@@ -102,12 +107,5 @@ extension UserInfo {
     } catch {
       return nil
     }
-  }
-}
-
-extension UInt64 {
-  fileprivate var saturatingMicroseconds: UInt64 {
-    let (product, overflow) = multipliedReportingOverflow(by: 1_000_000)
-    return overflow ? .max : product
   }
 }

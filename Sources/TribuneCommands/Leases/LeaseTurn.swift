@@ -83,12 +83,12 @@ struct LeaseTurn: Sendable {
         case .busy(let now):
           if !context.isQuiet, now != owners { report(now, in: context) }
           (owners, failure) = (now, nil)
-        case .refused(let why): throw .failure("\(lease): \(why.terminalSafe)")
-        default: throw .failure("the reply to \(query.name) is none that was asked for")
+        case .refused(let why): return .failed(lack("\(lease): \(why.terminalSafe)"))
+        default: return .failed(lack("the reply to \(query.name) is none that was asked for"))
         }
       } catch {
         // Whoever waits already goes on, as long as there is a bus.
-        guard owners != nil, error.status == ExitStatus.noVerdict, !connection.hasEnded else {
+        guard owners != nil, !connection.hasEnded else {
           return .failed(error)
         }
         if failure != error.message {
@@ -100,6 +100,10 @@ struct LeaseTurn: Sendable {
       if let end, ContinuousClock.now >= end { return .late(owners ?? []) }
       await rest(changes, until: end)
     }
+  }
+
+  private func lack(_ message: String) -> CommandError {
+    CommandError(message: message, status: ExitStatus.noVerdict)
   }
 
   private func rest(_ changes: ChangeSignal, until end: ContinuousClock.Instant?) async {

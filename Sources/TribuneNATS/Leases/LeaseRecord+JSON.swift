@@ -6,6 +6,8 @@ import TribuneWire
 /// Why what NATS has of a lease is not used: whoever may write there can have written anything.
 nonisolated package struct LeaseRecordError: Error, Equatable {
   package let message: String
+
+  package init(message: String) { self.message = message }
 }
 
 nonisolated extension LeaseRecord {

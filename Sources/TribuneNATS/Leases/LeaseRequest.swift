@@ -13,6 +13,8 @@ nonisolated package enum LeaseRequest: Equatable, Sendable {
 
   package struct Mistake: Error, Equatable {
     package let message: String
+
+    package init(message: String) { self.message = message }
   }
 
   /// The names of the queries.

@@ -89,7 +89,11 @@ final class Leases {
     guard case .made(let made, let isAgain) = conclusion else { return reply(conclusion, name) }
     // Whoever has asked is gone, and has done nothing. What the host had before, it keeps.
     if Task.isCancelled, !isAgain {
-      Task { _ = await release(name, id) }
+      Task {
+        guard case .failed(let why) = await release(name, id) else { return }
+        ServiceLog.warning(
+          "\(settings.host) keeps the lease \(name), which nobody waits for any more: \(why)")
+      }
       return .abstain
     }
     ServiceLog.info("\(settings.host) has the lease \(name), for \(made.label) (pid \(made.pid))")
