@@ -33,7 +33,8 @@ final class Gateway {
   private lazy var link = NATSLink(
     settings, posts: settings.imports.map { subjects.posts(matching: $0.pattern) },
     others: [
-      subjects.asks, subjects.cancels, subjects.replies, subjects.presences, subjects.allStored, subjects.leases,
+      subjects.asks, subjects.cancels, subjects.replies, subjects.presences, subjects.allStored,
+      subjects.leases,
     ],
     receivesPost: { [weak self] in await self?.receivePost($0) },
     receivesOther: { [weak self] in self?.receiveOther($0) }, changed: { [weak self] in self?.note($0) })

@@ -19,9 +19,7 @@ struct NATSSettingsTests {
   func defaults() {
     let (settings, diagnostics) = read("")
     #expect(diagnostics.isEmpty && !settings.isUsed)
-    #expect(
-      settings.host == "db1" && settings.missing == .veto && settings.hostTimeout == .seconds(10)
-       )
+    #expect(settings.host == "db1" && settings.missing == .veto && settings.hostTimeout == .seconds(10))
   }
 
   @Test("All that can be said is read, and a host is not asked by itself")
@@ -51,8 +49,7 @@ struct NATSSettingsTests {
       ])
     #expect(settings.cluster == "shop" && settings.host == "db2" && settings.lack == nil)
     #expect(settings.servers.count == 2 && settings.others == ["db1", "db3"])
-    #expect(
-      settings.missing == .abstain && settings.hostTimeout == .seconds(30))
+    #expect(settings.missing == .abstain && settings.hostTimeout == .seconds(30))
     #expect(settings.login.credentialsFile == "/etc/tribune/nats.creds" && settings.login.usesTLS)
     #expect(settings.exports.map(\.text) == ["backup.*"])
     #expect(settings.imports.map(\.pattern.text) == ["backup.**"] && settings.imports[0].hosts == ["db1"])

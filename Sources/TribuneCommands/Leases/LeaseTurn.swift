@@ -64,10 +64,11 @@ struct LeaseTurn: Sendable {
   private func watch(_ news: Notifications, _ changes: ChangeSignal) async {
     do throws(TribuneError) {
       for try await _ in news { changes.note() }
+      changes.note()
     } catch {
       // Whoever asks next learns why.
+      changes.note()
     }
-    changes.note()
   }
 
   private func ask(

@@ -115,17 +115,22 @@ struct LeaseCommand: Command {
   /// has the lease, all others wait.
   private func release(_ id: String, in context: Context) async throws(CommandError) {
     let end = ContinuousClock.now + context.timeout
+    var isFirst = true
     while true {
       do throws(CommandError) {
         let reply = try await LeaseQuery("release", lease, [("id", .string(id))]).reply(
           over: try await connect(in: context))
         switch reply {
         case .released: return
-        case .absent: return context.terminal.report("\(lease) was taken from this host meanwhile")
+        case .absent:
+          // A try without an answer may have released it.
+          if isFirst { context.terminal.report("\(lease) was taken from this host meanwhile") }
+          return
         default: throw .failure("\(lease) was not released")
         }
       } catch {
         guard ContinuousClock.now < end else { throw error }
+        isFirst = false
       }
       await sleep(.seconds(1))
     }

@@ -30,10 +30,12 @@ nonisolated package struct LeaseStoreError: Error, Equatable, Sendable {
   package init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
 }
 
-/// A change of a lease, until it is known whether it was made: a state machine without I/O. Time is what its methods are told.
+/// A change of a lease, until it is known whether it was made: a state machine without I/O. Time is what its methods are
+/// told.
 ///
-/// NATS takes a write only if the revision is the one that was read (compare-and-set). A change counts as made only if NATS
-/// has confirmed such a write of this very attempt, also if the host has the lease already: what is read may be old by now.
+/// NATS takes a write only if the revision is the one that was read (compare-and-set). A change counts as made only if
+/// NATS has confirmed such a write of this very attempt, also if the host has the lease already: what is read may be old
+/// by now.
 nonisolated package struct LeaseAttempt {
   package enum Action: Equatable, Sendable {
     case read(after: Duration)

@@ -2,8 +2,8 @@
 
 import TribuneWire
 
-/// What gateways tell each other when a lease has become free, so that nobody who waits for it has to ask again and again.
-/// Nothing is decided by it.
+/// What gateways tell each other when a lease has become free, so that nobody who waits for it has to ask again and
+/// again. Nothing is decided by it.
 nonisolated package enum LeaseNotice: Equatable, Sendable {
   /// By the host that had it.
   case released

@@ -5,8 +5,8 @@ import TribuneWire
 
 /// A cluster's leases in JetStream: a bucket with a key for each, and its last value. Each call waits for NATS.
 ///
-/// It is a bucket as `nats kv` knows it. It is read by the stream's leader, and not as libnats reads a bucket: any replica may
-/// answer that, which may not have the last value yet.
+/// It is a bucket as `nats kv` knows it. The stream's leader reads it. As libnats reads a bucket, any replica may answer,
+/// which may not have the last value yet.
 // Used by one queue, one call at a time.
 @safe nonisolated final class LeaseStore: @unchecked Sendable {
   static let namesMax = 1_024
