@@ -4,6 +4,7 @@
 import asyncio
 import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -16,13 +17,17 @@ import tribune
 # What only guards against hanging.
 DEADLINE = 30
 REPOSITORY = Path(__file__).resolve().parents[2]
+# Behind the last line of a program that has ended.
+ENDED = "(it has ended)"
 PROGRAMS = Path(os.environ.get("TRIBUNE_BIN_DIR", REPOSITORY / ".build/release")).absolute()
 NATS_SERVER = os.environ.get("NATS_SERVER") or str(REPOSITORY / ".build/python/bin/nats-server")
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """A port that no connection gets as its own meanwhile."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.randrange(16_384, 32_768))) as one:
+            return one.getsockname()[1]
 
 
 class Program:
@@ -53,13 +58,14 @@ class Program:
                 self.lines.append(line.decode(errors="replace").rstrip())
                 self._news.notify_all()
         async with self._news:
-            self.lines.append("(it has ended)")
+            self.lines.append(ENDED)
             self._news.notify_all()
 
     async def wait_for_line(self, text: str, after: int = 0) -> None:
         """Waits until a line behind the first `after` has the text."""
         async with asyncio.timeout(DEADLINE), self._news:
-            await self._news.wait_for(lambda: any(text in line for line in self.lines[after:]))
+            await self._news.wait_for(lambda: any(text in line or line == ENDED for line in self.lines[after:]))
+        assert any(text in line for line in self.lines[after:]), ["it has ended", *self.lines[-20:]]
 
     def send(self, number: int) -> None:
         self.process.send_signal(number)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import tribune
+
 from support import Cluster, Host, Relay
 
 # One of these numbers makes the same cuts in the same order again.

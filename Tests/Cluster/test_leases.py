@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from support import DEADLINE, PROGRAMS, Cluster, Host, NatsServer
 
 NAMES = ("db1", "db2", "db3")

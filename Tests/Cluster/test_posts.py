@@ -6,6 +6,7 @@ import json
 from collections import Counter
 
 import tribune
+
 from support import Cluster, Host
 
 ALL = '[Export "**"]\n[Import "**"]\n'

@@ -6,6 +6,7 @@ import signal
 
 import pytest
 import tribune
+
 from support import DEADLINE, Cluster, Host
 
 QUERY = '[Query "cluster.**"]\nScope=cluster\n'
@@ -314,11 +315,11 @@ def permissions(*hosts: str) -> str:
           publish: [ "tribune.v1.test.*.{host}.>", "tribune.v1.test.presence.{host}" ]
           subscribe: [
             "tribune.v1.test.post.>", "tribune.v1.test.ask.*.{host}.>", "tribune.v1.test.cancel.*.{host}",
-            "tribune.v1.test.reply.*.{host}.*", "tribune.v1.test.presence.*"
+            "tribune.v1.test.reply.*.{host}.*", "tribune.v1.test.presence.*", "tribune.v1.test.lease.>"
           ] }} }}"""
         for host in hosts
     ]
-    return f"authorization {{ users: [ {' '.join(users)} ] }}"
+    return f"authorization {{ users: [ {', '.join(users)} ] }}"
 
 
 async def test_hosts_that_may_speak_for_themselves_alone(cluster: Cluster) -> None:

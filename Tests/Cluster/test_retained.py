@@ -4,6 +4,7 @@
 import asyncio
 
 import tribune
+
 from support import Cluster, Host
 
 RETAIN = '[Retain "disk.**"]\n'
