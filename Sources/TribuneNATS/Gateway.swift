@@ -27,8 +27,6 @@ final class Gateway {
   private var malformed = 0
   /// When another gateway last said that it is this host.
   private var doubledAt: ContinuousClock.Instant?
-  /// The bus does not retain delegates.
-  private var delegates: [any Delegate] = []
 
   private lazy var link = NATSLink(
     settings, posts: settings.imports.map { subjects.posts(matching: $0.pattern) },
@@ -42,11 +40,13 @@ final class Gateway {
   private lazy var retained = RetainedExchange(subjects, settings, instance, link: link) { [weak self] in
     self?.exchange.complain($0, $1)
   }
-  private lazy var inquiries = Inquiries(subjects, instance, missing: settings.missing, link: link)
-  private lazy var remotes = RemoteQuestions(subjects, settings, link: link) { [weak self] in
+  private lazy var own = OwnBus(host: settings.host) { [weak self] in
     guard let self, !isInterrupted else { return nil }
     return bus
-  } doubt: { [weak self] in
+  }
+  private lazy var inquiries = Inquiries(subjects, instance, link: link)
+  private lazy var hosts = ClusterHosts(settings, inquiries, own: own)
+  private lazy var remotes = RemoteQuestions(subjects, settings, own: own, link: link) { [weak self] in
     self?.doubt
   }
   private lazy var leases = Leases(settings, subjects, instance, link: link) { [weak self] in
@@ -90,7 +90,8 @@ final class Gateway {
         let bus = try await Connection.connect(identifyingPosters: true) { [weak self] event in
           Task { @MainActor in self?.note(event) }
         }
-        try await join(bus)
+        // Before anything else that could fail.
+        try await hosts.join(bus)
         (self.bus, exchange.bus) = (bus, bus)
         retained.bus = bus
         failures = 0
@@ -100,13 +101,14 @@ final class Gateway {
         Task { await takeOut(from: bus) }
         Task { await share(with: bus) }
         Task { await leases.serve(bus) }
+        Task { await hosts.serveScopes(on: bus) }
         throw await bus.closed() ?? TribuneError(.connectionLost, "the connection has ended")
       } catch {
         if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
       }
       (bus, exchange.bus) = (nil, nil)
       retained.bus = nil
-      delegates = []
+      hosts.leave()
       reportStatus()
       attempted()
       await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
@@ -129,52 +131,12 @@ final class Gateway {
     reportStatus()
   }
 
-  /// Attaches the delegates, before anything else that could fail.
-  private func join(_ bus: Connection) async throws(TribuneError) {
-    guard !settings.questions.isEmpty else { return }
-    // Other gateways know this one by that name: without it, questions could go round in circles.
-    let known = try await bus.own().process
-    guard known == LoopRule.process else {
-      throw TribuneError(.refused, "the bus knows this process as \"\(known)\", not as \(LoopRule.process)")
-    }
-    let patterns = settings.questions.map(\.text)
-    if let lack = settings.lack {
-      let delegate = HostDelegate("") { _, _ in .veto("cluster unreachable: \(lack)") }
-      try await attach(delegate, "cluster", patterns, to: bus)
-    } else {
-      for host in settings.others {
-        let delegate = HostDelegate(host) { [inquiries] in await inquiries.ask($0, $1) }
-        try await attach(delegate, "host:\(host)", patterns, to: bus)
-      }
-    }
-  }
-
-  private func attach(
-    _ delegate: HostDelegate, _ label: String, _ patterns: [String], to bus: Connection
-  ) async throws(TribuneError) {
-    delegates.append(delegate)
-    // Local delegates come first in the mode "order": they are asked faster. Whatever goes wrong with this program is a
-    // veto, also where a missing host is none.
-    try await bus.attach(
-      delegate, respondingTo: patterns, order: 1_000, onFailure: .veto, timeout: settings.hostTimeout,
-      label: label)
-  }
-
-  /// Observes what is exported, for as long as the connection lasts. What the policy does not let this program observe, it
-  /// tries again later: the delegates stay.
+  /// Observes what is exported, for as long as the connection lasts.
   private func takeOut(from bus: Connection) async {
     guard settings.lack == nil, !settings.exports.isEmpty else { return }
-    var isReported = false
-    while bus === self.bus {
-      do throws(TribuneError) {
-        let notifications = try await bus.observe(anyOf: settings.exports.map(\.text))
-        for try await delivery in notifications { exchange.export(delivery) }
-        return
-      } catch {
-        if !isReported { ServiceLog.error("nothing is exported: \(error)") }
-        isReported = true
-      }
-      await rest(for: .seconds(5))
+    await bus.persist(lack: "nothing is exported") { () async throws(TribuneError) in
+      let notifications = try await bus.observe(anyOf: settings.exports.map(\.text))
+      for try await delivery in notifications { exchange.export(delivery) }
     }
   }
 
@@ -182,17 +144,9 @@ final class Gateway {
   private func share(with bus: Connection) async {
     guard settings.lack == nil, !settings.retained.isEmpty else { return }
     link.watchValues()
-    var isReported = false
-    while bus === self.bus {
-      do throws(TribuneError) {
-        let notifications = try await bus.observe(anyOf: settings.retained.map(\.text), retained: true)
-        for try await delivery in notifications { retained.export(delivery) }
-        return
-      } catch {
-        if !isReported { ServiceLog.error("nothing retained is shared: \(error)") }
-        isReported = true
-      }
-      await rest(for: .seconds(5))
+    await bus.persist(lack: "nothing retained is shared") { () async throws(TribuneError) in
+      let notifications = try await bus.observe(anyOf: settings.retained.map(\.text), retained: true)
+      for try await delivery in notifications { retained.export(delivery) }
     }
   }
 
@@ -245,6 +199,7 @@ final class Gateway {
         let isNew = !neighbours.isPresent(host)
         neighbours.note(
           host, try message.instance(), isRostered: settings.roster.contains(host), at: .now)
+        hosts.note(host)
         if isNew { reportStatus() }
       case .stored(let token): try retained.acknowledge(message, token: token)
       case .post, nil: return
@@ -291,6 +246,7 @@ final class Gateway {
     if failed > 0 { ServiceLog.warning("NATS did not take \(failed.counted("message"))") }
     retained.sendAgain()
     neighbours.forgetSilent(at: .now)
+    hosts.forget(unless: neighbours.isPresent)
     remotes.endAll(unless: neighbours.isPresent, olderThan: Neighbours.silenceMax)
     reportStatus()
   }

@@ -13,6 +13,13 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     package var hosts: [String] = []
   }
 
+  /// A section `[Query "PATTERN"]`: other hosts may ask this one these names.
+  package struct Question: Equatable, Sendable {
+    package var pattern: Pattern
+    /// Whether they are asked of the whole cluster, also if the asker does not say so.
+    package var isClusterWide = false
+  }
+
   /// How this host logs in to NATS. Each is a path or a word; empty for none.
   package struct Login: Equatable, Sendable {
     package var user = ""
@@ -43,8 +50,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var retained: [Pattern] = []
   /// How many servers have the bucket of them, if this program makes it.
   package var replicas = 1
-  /// The names that are asked of the whole cluster.
-  package var questions: [Pattern] = []
+  package var questions: [Question] = []
 
   package static let systemDirectory = "/etc/tribune"
 
@@ -57,6 +63,9 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   /// The hosts that are asked, besides this one.
   package var others: [String] { roster.filter { $0 != host } }
 
+  /// The names that are asked of the whole cluster.
+  package var clusterPatterns: [String] { questions.filter(\.isClusterWide).map(\.pattern.text) }
+
   package var isUsed: Bool { !exports.isEmpty || !imports.isEmpty || !retained.isEmpty || !questions.isEmpty }
 
   /// Why no cluster can be reached with these settings; nil if it can.
@@ -64,9 +73,13 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     if cluster.isEmpty { return "Name= is missing in [Cluster]" }
     if host.isEmpty { return "Host= is missing in [Cluster], and the name of this host cannot be used" }
     if servers.isEmpty { return "Servers= is missing in [Cluster]" }
-    if !questions.isEmpty, others.isEmpty { return "Roster= in [Cluster] has no other host to ask" }
-    return nil
+    return clusterPatterns.isEmpty ? nil : rosterLack
   }
+
+  /// Why no question can be asked of the cluster; nil if one can.
+  package var scopeLack: String? { lack ?? rosterLack }
+
+  private var rosterLack: String? { others.isEmpty ? "Roster= in [Cluster] has no other host to ask" : nil }
 
   /// Reads nats.conf and nats.conf.d/*.conf in a directory. Later lines win. A missing directory is a warning, unless it
   /// is the default one.

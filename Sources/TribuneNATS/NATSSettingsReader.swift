@@ -7,7 +7,7 @@ import TribuneWire
 nonisolated package struct NATSSettingsReader {
   private enum Section {
     case none, ignored, cluster, export, retain
-    case query(Pattern)
+    case query(Int)
     case `import`(Int)
   }
 
@@ -61,7 +61,13 @@ nonisolated package struct NATSSettingsReader {
         _ = try Self.adding(pattern, to: settings.imports.map(\.pattern))
         settings.imports.append(NATSSettings.Import(pattern: pattern))
         return .import(settings.imports.count - 1)
-      default: return .query(pattern)
+      default:
+        if let known = settings.questions.firstIndex(where: { $0.pattern == pattern }) {
+          return .query(known)
+        }
+        _ = try Self.adding(pattern, to: settings.questions.map(\.pattern))
+        settings.questions.append(NATSSettings.Question(pattern: pattern))
+        return .query(settings.questions.count - 1)
       }
     } catch {
       report(.error, file, line, "[\(name)]: \(error.message)")
@@ -85,11 +91,10 @@ nonisolated package struct NATSSettingsReader {
         // What cannot be read must not let everybody in.
         settings.imports[index].hosts = [""]
         settings.imports[index].hosts = try Self.hosts(value)
-      case (.query(let pattern), "Scope"):
+      case (.query(let index), "Scope"):
         // What cannot be read counts as the stricter word.
-        let others = settings.questions.filter { $0 != pattern }
-        settings.questions = try Self.adding(pattern, to: others)
-        if try !Self.isCluster(value) { settings.questions = others }
+        settings.questions[index].isClusterWide = true
+        settings.questions[index].isClusterWide = try Self.isCluster(value)
       case (.export, _), (.import, _), (.retain, _), (.query, _):
         report(.mistake, file, line, "there is no \(key.escaped)= in this section; it is ignored")
       }
@@ -179,11 +184,11 @@ nonisolated package struct NATSSettingsReader {
   }
 
   private static func missing(_ text: String) throws(SettingError) -> MissingHost {
-    if text.isEmpty { return .veto }
-    guard let missing = MissingHost(rawValue: text) else {
-      throw SettingError(text, "is neither veto nor abstain")
+    switch text {
+    case "veto", "": .veto
+    case "abstain": .abstain
+    default: throw SettingError(text, "is neither veto nor abstain")
     }
-    return missing
   }
 
   private static func hostTimeout(_ text: String) throws(SettingError) -> Duration {

@@ -128,21 +128,36 @@ struct PatienceTests {
   }
 
   @Test(
-    "Whether only failures are in the way",
+    "What is in the way may end unannounced if only failures are",
     arguments: [
       ([.timedOut], false, true), ([.gone, .failed, .approved], false, true),
       ([.vetoed, .timedOut], false, false),
       ([.held, .failed], false, false), ([.vetoed], false, false), ([.abstained, .failed], true, true),
       ([.abstained], true, false), ([], true, false),
     ] as [([Outcome.Kind], Bool, Bool)])
-  func due(kinds: [Outcome.Kind], isUnanswered: Bool, isDueToFailures: Bool) {
+  func due(kinds: [Outcome.Kind], isUnanswered: Bool, mayEndUnannounced: Bool) {
     let verdict = Verdict(
       .vetoed, query: 1, isUnanswered: isUnanswered,
       outcomes: kinds.enumerated().map { Outcome(delegate: UInt64($0) + 1, kind: $1) })
-    #expect(verdict.isDueToFailures == isDueToFailures)
+    #expect(verdict.mayEndUnannounced == mayEndUnannounced)
     // A required delegate that is missing is announced when it attaches.
     let missing = Verdict(.vetoed, query: 1, outcomes: [Outcome(delegate: 0, label: "x", kind: .gone)])
-    #expect(!missing.isDueToFailures)
+    #expect(!missing.mayEndUnannounced)
+  }
+
+  @Test(
+    "What is in the way may end unannounced if only other hosts are, too",
+    arguments: [
+      ([("tribune-nats", .vetoed)], true),
+      ([("tribune-nats", .vetoed), ("postgres", .failed), ("restore", .approved)], true),
+      ([("tribune-nats", .vetoed), ("restore", .vetoed)], false),
+      ([("tribune-nats", .held)], true), ([], false),
+    ] as [([(String, Outcome.Kind)], Bool)])
+  func otherHosts(outcomes: [(String, Outcome.Kind)], mayEndUnannounced: Bool) {
+    let verdict = Verdict(
+      .vetoed, query: 1,
+      outcomes: outcomes.enumerated().map { Outcome(delegate: UInt64($0) + 1, kind: $1.1, process: $1.0) })
+    #expect(verdict.mayEndUnannounced == mayEndUnannounced)
   }
 
   @Test("A change is noted until somebody has waited for it")

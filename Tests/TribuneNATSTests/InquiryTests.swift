@@ -44,6 +44,20 @@ struct InquiryTests {
     #expect(inquiry.isDue(at: start + .seconds(60), provenAt: start) == .none)
   }
 
+  @Test("A host that the roster does not have counts if it has something to say, and never because it is missing")
+  func unlisted() {
+    var answering = inquiry(.unlisted)
+    #expect(answering.reply(.veto("why"), payload: [], at: start) == .conclude(.veto("why")))
+    var failing = inquiry(.unlisted)
+    #expect(failing.reply(.failed("why"), payload: [], at: start) == .conclude(.abstain))
+    #expect(failing.absence == "why")
+    var silent = inquiry(.unlisted)
+    #expect(silent.isDue(at: silent.due, provenAt: start + .seconds(8)) == .conclude(.abstain))
+    // Then it is this host that nobody hears.
+    var cutOff = inquiry(.unlisted)
+    #expect(isVeto(cutOff.isDue(at: cutOff.due, provenAt: nil)))
+  }
+
   @Test("A silent host is missing before the bus's time is over, and not earlier")
   func silence() {
     var inquiry = inquiry()

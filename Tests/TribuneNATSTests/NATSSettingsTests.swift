@@ -41,6 +41,7 @@ struct NATSSettingsTests {
       From=db1
       [Query "cluster.**"]
       Scope=cluster
+      [Query "host.**"]
       """)
     // `did*` is no token of a pattern.
     #expect(
@@ -53,7 +54,8 @@ struct NATSSettingsTests {
     #expect(settings.login.credentialsFile == "/etc/tribune/nats.creds" && settings.login.usesTLS)
     #expect(settings.exports.map(\.text) == ["backup.*"])
     #expect(settings.imports.map(\.pattern.text) == ["backup.**"] && settings.imports[0].hosts == ["db1"])
-    #expect(settings.questions.map(\.text) == ["cluster.**"])
+    #expect(settings.questions.map(\.pattern.text) == ["cluster.**", "host.**"])
+    #expect(settings.clusterPatterns == ["cluster.**"])
   }
 
   @Test("An empty value is the default")
@@ -106,9 +108,9 @@ struct NATSSettingsTests {
   @Test("What cannot be read counts as the stricter word")
   func strict() {
     #expect(read("[Cluster]\nOnMissingHost=abstain\nOnMissingHost=maybe").0.missing == .veto)
-    #expect(read("[Query \"a\"]\nScope=world").0.questions.map(\.text) == ["a"])
+    #expect(read("[Query \"a\"]\nScope=world").0.clusterPatterns == ["a"])
     #expect(read("[Import \"a\"]\nFrom=a.b").0.imports.map(\.hosts) == [[""]])
-    #expect(read("[Query \"a\"]\nScope=cluster\nScope=host").0.questions.isEmpty)
+    #expect(read("[Query \"a\"]\nScope=cluster\nScope=host").0.clusterPatterns.isEmpty)
   }
 
   @Test("The configuration as installed is the default")

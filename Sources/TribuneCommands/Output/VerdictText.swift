@@ -42,9 +42,12 @@ extension Verdict {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// Whether only failures are in the way. Nobody announces that a failure is over.
-  var isDueToFailures: Bool {
-    isUnanswered ? outcomes.contains(where: \.isFailure) : !vetoingFailures.isEmpty
+  /// Whether only failures and other hosts are in the way. Nobody announces that a failure is over, and perhaps nobody here
+  /// that another host has changed its mind.
+  var mayEndUnannounced: Bool {
+    if isUnanswered { return outcomes.contains(where: \.isFailure) }
+    let objections = outcomes.filter(\.isObjection)
+    return !isAllowed && !objections.isEmpty && objections.allSatisfy { $0.isFailure || $0.isOfOtherHost }
   }
 
   /// The failures, if at least one of them counts as a veto: there is a veto, and no other outcome is one. The bus does
@@ -73,6 +76,9 @@ extension Outcome {
 
   /// Whether the delegate's failure policy decides. A required delegate that is missing, which has no id, is a veto.
   fileprivate var isFailure: Bool { delegate != 0 && [.timedOut, .gone, .failed].contains(kind) }
+
+  /// Whether a gateway gives it, for a host of the cluster.
+  fileprivate var isOfOtherHost: Bool { process == "tribune-nats" }
 
   private var style: Style {
     switch kind {

@@ -65,6 +65,10 @@ private let defaultVerdict = OptionSyntax(
 private let waitUntilAllowed = OptionSyntax(
   .waitUntilAllowed, "wait-until-allowed", .optionalSpan,
   "while it is vetoed, wait, and ask again when that may be over (for ever)")
+private func scope(_ summary: String) -> OptionSyntax {
+  OptionSyntax(.scope, "scope", .choice(Scope.words), summary)
+}
+private let askedScope = scope("whom to ask: this host alone, or each host of the cluster")
 private let ifUnreachable = OptionSyntax(
   .ifUnreachable, "if-unreachable", .choice(["fail", "allow", "veto"]),
   "the verdict if there is no bus at the start (fail: exit with 255)")
@@ -242,16 +246,20 @@ private let allVerbs = [
         + "first question has no longer deadline than that: delegates that have not answered by then have failed. "
         + "It does not ask at intervals, but again when a hold or a delegate has gone, when a delegate attaches, when "
         + "the bus reloads its configuration or comes back, and when a delegate announces that it may answer "
-        + "otherwise now: for host.shouldReboot, by posting host.mayReboot. If only failures of delegates are in "
-        + "the way, it also asks again after 30s. On standard error, it prints the vetoes, and later those that are "
-        + "new or have changed, but at most 20 a minute of each user but root and its own, and then how many more "
-        + "there were; with --json, it prints these verdicts on standard output. --mode=all is the default then. If the "
-        + "bus goes meanwhile and is not back within --reconnect, it exits with 255, whatever --if-unreachable says.",
+        + "otherwise now: for host.shouldReboot, by posting host.mayReboot. If only failures of delegates, or "
+        + "other hosts of the cluster, are in the way, it also asks again after 30s. On standard error, it prints the "
+        + "vetoes, and later those that are new or have changed, but at most 20 a minute of each user but root and its "
+        + "own, and then how many more there were; with --json, it prints these verdicts on standard output. --mode=all "
+        + "is the default then. If the bus goes meanwhile and is not back within --reconnect, it exits with 255, whatever --if-unreachable says.",
+      "With --scope=cluster, each host of the cluster is asked, and its verdict is one outcome, with the label host:HOST. With "
+        + "--scope=host, no other host is. Then the gateway asks, tribune-nats, in whose name the delegates are asked; the "
+        + "policy must allow the caller to ask scope.cluster.NAME or scope.host.NAME. If no gateway answers, there is no "
+        + "verdict. Without --scope, the gateway's configuration says whom a name is for.",
       "Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.",
     ],
     options: [
       object, deadline, mode("parallel"), override, dryRun("tell the delegates that no action will follow"),
-      defaultVerdict, waitUntilAllowed, ifUnreachable,
+      defaultVerdict, waitUntilAllowed, ifUnreachable, askedScope,
     ]),
   VerbSyntax(
     verb: .query, operands: "NAME [JSON]", operandCount: 1...2,
@@ -265,7 +273,7 @@ private let allVerbs = [
     options: [
       object,
       OptionSyntax(.collect, "collect", "ask all of them, and print every value, one a line"),
-      deadline,
+      deadline, askedScope,
     ]),
   VerbSyntax(
     verb: .delegate, operands: "NAME…", operandCount: 0...128,
@@ -342,7 +350,7 @@ private let allVerbs = [
     options: [
       object, wait, deadline, mode("all"), override,
       dryRun("print the verdict, and run nothing; the delegates are told"), defaultVerdict, waitUntilAllowed,
-      ifUnreachable,
+      ifUnreachable, askedScope,
       OptionSyntax(
         .vetoExitCode, "veto-exit-code", .number("STATUS", 0...255), "the exit status for a veto (77)"),
     ]),
@@ -353,7 +361,7 @@ private let allVerbs = [
       "Shows the holds that a query would meet, the required delegates that are missing, and the delegates "
         + "that it would be put to, in order, with their policies. No delegate is asked."
     ],
-    options: [object]),
+    options: [object, scope("whose: of this host alone, or of each host of the cluster")]),
   VerbSyntax(
     verb: .hold, operands: "[NAME…]", operandCount: 0...Int.max, takesCommand: true, commandIsOptional: true,
     summary: "Veto for as long as it or a command runs",
@@ -384,7 +392,11 @@ private let allVerbs = [
   VerbSyntax(
     verb: .holds,
     summary: "List the holds",
-    description: ["Lists the holds, with their owners and reasons."]),
+    description: [
+      "Lists the holds, with their owners and reasons. With --scope=cluster, those of each host of the cluster, as far as they "
+        + "are about names that other hosts may ask. If one does not answer, says so and exits with 1."
+    ],
+    options: [scope("whose: of this host, or of each host of the cluster (host)")]),
   VerbSyntax(
     verb: .lease, operands: "LEASE", operandCount: 1...1, takesCommand: true, commandIsOptional: true,
     summary: "Run a command on one host at a time",

@@ -10,7 +10,7 @@ enum Option: Hashable, Sendable, CaseIterable {
   case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
   case vetoExitCode, waitUntilAllowed, override, dryRun, collect, why, expires, action, pid, status,
     delegateID, definitions
-  case slots, keep, release, `break`
+  case slots, keep, release, `break`, scope
   case since, until, vetoed, by, lines, follow, summary
   case view, delay, once
   case `as`, connection

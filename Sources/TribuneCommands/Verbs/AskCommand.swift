@@ -84,6 +84,8 @@ struct VerdictWithoutBus: Sendable {
 /// A query and its options.
 struct Query: Sendable {
   var name: String
+  /// Whom it is for, if that is said.
+  var scope: Scope?
   var object: String
   var userInfo = UserInfo.none
   var deadline: Duration?
@@ -93,6 +95,9 @@ struct Query: Sendable {
   var isDryRun = false
   /// The notifications of the action that follows. Whoever may not post them is refused before anybody is asked.
   var announcements: [String] = []
+
+  /// The name under which the bus is asked.
+  var askedName: String { scope?.name(name) ?? name }
 
   /// With --json, writes the verdict of --if-unreachable.
   func show(_ decision: Verdict.Decision, in context: Context) {
@@ -113,10 +118,17 @@ struct Query: Sendable {
     let parent = parentQuery(reportingTo: context.terminal)
     return try await whileWaited(over: connection, in: context) {
       [self] progress throws(TribuneError) -> Verdict in
-      try await connection.ask(
-        name, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
+      let verdict = try await connection.ask(
+        askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
         override: override, isDryRun: isDryRun, parent: parent, progress: progress)
+      // What nobody was asked, nobody has allowed.
+      if scope != nil, verdict.outcomes.isEmpty { throw noGateway }
+      return verdict
     }
+  }
+
+  var noGateway: TribuneError {
+    TribuneError(.notFound, "nobody answers \(askedName) here: is tribune-nats running?")
   }
 
   private func requirePermissions(
@@ -125,7 +137,7 @@ struct Query: Sendable {
     guard !announcements.isEmpty else { return }
     try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
       // Who may not even ask is told that.
-      try await connection.requirePermission(to: "ask", name, object: object)
+      try await connection.requirePermission(to: "ask", askedName, object: object)
       for name in announcements { try await connection.requirePermission(to: "post", name, object: object) }
     }
   }
@@ -162,8 +174,8 @@ extension Query {
   /// - Parameter mode: what counts without --mode.
   init(_ invocation: Invocation, name: String, mode: Mode) throws(CommandError) {
     self.init(
-      name: name, object: try invocation.object(), userInfo: try invocation.userInfo(at: 1),
-      deadline: try invocation.wireTimeout(),
+      name: name, scope: try invocation.scope(of: name), object: try invocation.object(),
+      userInfo: try invocation.userInfo(at: 1), deadline: try invocation.wireTimeout(),
       mode: invocation.text(.mode).flatMap { Mode(rawValue: $0) } ?? mode,
       fallback: invocation.text(.default) == "veto" ? .vetoed : .allowed,
       override: invocation.text(.override), isDryRun: invocation.has(.dryRun))

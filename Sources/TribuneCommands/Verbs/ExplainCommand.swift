@@ -8,34 +8,60 @@ import TribuneWire
 struct ExplainCommand: Command {
   private let name: String
   private let object: String
+  private let scope: Scope?
 
   init(_ invocation: Invocation) throws(CommandError) {
     name = try invocation.name(at: 0)
     object = try invocation.object()
+    scope = invocation.scope()
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let explanation = try await context.request { [self] connection throws(TribuneError) in
+    if scope == .cluster { return try await explainForTheCluster(in: context) }
+    var explanation = try await context.request { [self] connection throws(TribuneError) in
       try await connection.explain(name, object: object)
     }
+    // These stand for other hosts.
+    if scope == .host { explanation.delegates.removeAll { $0.process == "tribune-nats" } }
     try context.list(explanation.json, text: text(of: explanation, in: context), legend: explanation.legend)
     return ExitStatus.success
   }
 
+  private func explainForTheCluster(in context: Context) async throws(CommandError) -> Int32 {
+    let report = try await ClusterReport(
+      "cluster.explain", object: object,
+      userInfo: UserInfo(JSONValue.object([("name", .string(name))]).compactBytes), in: context)
+    let (holds, missing, delegates) = (report.rows("holds"), report.rows("missing"), report.rows("delegates"))
+    let tables = [context.text(of: Table(holds: holds)), context.text(of: Table(delegates: delegates))]
+    let lacks = missing.map { host, node in
+      "\(host.terminalSafe): \(Explanation.lack(node.string ?? ""))\n"
+    }
+    let values =
+      holds.map(ClusterReport.json)
+      + missing.map { .object([("host", .string($0.host)), ("missing", $0.node.copy)]) }
+      + delegates.map(ClusterReport.json)
+    try context.list(
+      values, text: (tables + [lacks.joined()]).filter { !$0.isEmpty }.joined(separator: "\n"),
+      legend: "\(delegates.count.counted("delegate")) of \(report.hostCount.counted("host")) would be asked.")
+    return report.status(in: context)
+  }
+
   private func text(of explanation: Explanation, in context: Context) -> String {
     var text = context.text(of: Table(holds: explanation.holds))
-    for name in explanation.missing {
-      text +=
-        name == "*"
-        ? "No delegate responds, and the configuration vetoes what nobody approves.\n"
-        : "\(name.terminalSafe) is required, but not attached.\n"
-    }
+    for name in explanation.missing { text += Explanation.lack(name) + "\n" }
     if !text.isEmpty, !explanation.delegates.isEmpty { text += "\n" }
     return text + context.text(of: Table(delegates: explanation.delegates))
   }
 }
 
 extension Explanation {
+  /// What is missing, for people.
+  static func lack(_ name: String) -> String {
+    name == "*"
+      ? "No delegate responds, and the configuration vetoes what nobody approves."
+      : "\(name.terminalSafe) is required, but not attached."
+  }
+
   /// One value for each hold, missing delegate and delegate, in this order. The members tell the kinds apart.
   var json: [JSONValue] {
     holds.map(\.json) + missing.map { .object([("missing", .string($0))]) } + delegates.map(\.json)

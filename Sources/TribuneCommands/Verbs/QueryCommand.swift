@@ -9,8 +9,9 @@ struct QueryCommand: Command {
   private let collects: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
+    let name = try invocation.name(at: 0)
     query = Query(
-      name: try invocation.name(at: 0), object: try invocation.object(),
+      name: name, scope: try invocation.scope(of: name), object: try invocation.object(),
       userInfo: try invocation.userInfo(at: 1), deadline: try invocation.wireTimeout(), mode: .parallel)
     collects = invocation.has(.collect)
   }
@@ -38,15 +39,18 @@ struct QueryCommand: Command {
     let parent = parentQuery(reportingTo: context.terminal)
     return try await query.whileWaited(over: connection, in: context) {
       [query, collects] progress throws(TribuneError) -> QueryReply in
-      if collects {
-        try await connection.collect(
-          query.name, object: query.object, userInfo: query.userInfo, deadline: query.deadline,
-          parent: parent, progress: progress)
-      } else {
-        try await connection.query(
-          query.name, object: query.object, userInfo: query.userInfo, deadline: query.deadline,
-          parent: parent, progress: progress)
-      }
+      let reply =
+        if collects {
+          try await connection.collect(
+            query.askedName, object: query.object, userInfo: query.userInfo, deadline: query.deadline,
+            parent: parent, progress: progress)
+        } else {
+          try await connection.query(
+            query.askedName, object: query.object, userInfo: query.userInfo, deadline: query.deadline,
+            parent: parent, progress: progress)
+        }
+      if query.scope != nil, reply.outcomes.isEmpty { throw query.noGateway }
+      return reply
     }
   }
 

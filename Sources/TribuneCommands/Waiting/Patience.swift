@@ -7,7 +7,7 @@ struct Patience: Sendable {
   /// Nil for ever.
   let span: Duration?
   let end: ContinuousClock.Instant?
-  /// When to ask again if only failures are in the way. Nobody announces that a failure is over.
+  /// When to ask again if only failures and other hosts are in the way: nobody may announce it here when that is over.
   let pause: Duration
   /// From a verdict to the next question, at least: changes that follow the question itself must not make a loop.
   let pauseMin: Duration
@@ -87,7 +87,7 @@ struct Patience: Sendable {
   ) async throws(TribuneError) -> Verdict {
     if let last {
       let earliest = ContinuousClock.now.advanced(by: pauseMin)
-      await wait(changes, retrying: last.isDueToFailures)
+      await wait(changes, retrying: last.mayEndUnannounced)
       await sleep(ContinuousClock.now.duration(to: earliest))
     }
     while true {

@@ -93,14 +93,17 @@ struct PatientQuery: Sendable {
     do throws(TribuneError) {
       // While it pauses between two questions, it need not look at each of many.
       for try await delivery in news
-      where !changes.isNoted && delivery.mayEndVeto(of: query.name, object: query.object) {
-        changes.note()
-      }
+      where !changes.isNoted && mayEndVeto(delivery) { changes.note() }
       changes.end()
     } catch {
       // The next ask throws the reason.
       changes.end()
     }
+  }
+
+  /// With a scope, a gateway asks the delegates of the name.
+  private func mayEndVeto(_ delivery: Delivery) -> Bool {
+    Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }
 
   /// How long the holds stand, by their ids; none if this user may not list them.
@@ -109,8 +112,8 @@ struct PatientQuery: Sendable {
       let explanation = try await bounded(by: context.timeout) {
         [self] () async throws(TribuneError) -> Explanation in
         // The bus logs a list that it refuses.
-        try await connection.requirePermission(to: "list", query.name, object: query.object)
-        return try await connection.explain(query.name, object: query.object)
+        try await connection.requirePermission(to: "list", query.askedName, object: query.object)
+        return try await connection.explain(query.askedName, object: query.object)
       }
       return Dictionary(explanation.holds.map { ($0.id, $0.age) }, uniquingKeysWith: { first, _ in first })
     } catch {

@@ -40,22 +40,12 @@ final class Leases {
     current = CurrentLeaseStore(cluster: settings.cluster, replicas: settings.replicas)
   }
 
-  /// Answers on this bus from now on. What the policy does not allow, it tries again later.
+  /// Answers on this bus from now on.
   func serve(_ bus: Connection) async {
     self.bus = bus
-    var isReported = false
-    while bus === self.bus {
-      do throws(TribuneError) {
-        try await bus.attach(
-          delegate, respondingTo: LeaseRequest.names, onFailure: .veto, timeout: Self.timeout, label: "leases"
-        )
-        return
-      } catch {
-        if error.code == .connectionLost { return }
-        if !isReported { ServiceLog.error("nobody can ask about leases: \(error)") }
-        isReported = true
-      }
-      await rest(for: .seconds(5))
+    await bus.persist(lack: "nobody can ask about leases") { () async throws(TribuneError) in
+      try await bus.attach(
+        delegate, respondingTo: LeaseRequest.names, onFailure: .veto, timeout: Self.timeout, label: "leases")
     }
   }
 

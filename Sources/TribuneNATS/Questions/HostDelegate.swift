@@ -2,20 +2,46 @@
 
 import Tribune
 
-/// Another host of the cluster, as a delegate on this host's bus.
+/// A host of the cluster, as a delegate on this bus.
 final class HostDelegate: Delegate {
-  let host: String
-  private let ask: @Sendable @MainActor (String, Question) async -> Answer
-
-  init(_ host: String, _ ask: @escaping @Sendable @MainActor (String, Question) async -> Answer) {
-    (self.host, self.ask) = (host, ask)
+  /// Which questions it is for.
+  enum Role {
+    /// Those under names of the configuration, which the host is asked as they are.
+    case configured
+    /// Those that gateways alone answer.
+    case scoped
   }
 
-  /// - Note: a question that a gateway asks for another host has crossed already. A lease is taken by the host that asks.
+  let role: Role
+  private let ask: @Sendable @MainActor (Question, _ name: String) async -> Answer
+
+  /// - Parameter ask: puts a question to the host, under a name.
+  init(_ role: Role, _ ask: @escaping @Sendable @MainActor (Question, _ name: String) async -> Answer) {
+    (self.role, self.ask) = (role, ask)
+  }
+
+  /// - Note: a question that a gateway asks has crossed already, or is for this host alone.
   func answer(_ question: Question) async throws -> Answer {
-    guard LoopRule.allows(asker: question.asker), !LeaseRequest.names.contains(question.name) else {
-      return .abstain
+    guard LoopRule.allows(asker: question.asker) else { return .abstain }
+    switch (role, GatewayName(question.name)) {
+    case (.configured, nil), (.scoped, .report): return await ask(question, question.name)
+    case (.scoped, .cluster(let name)), (.scoped, .host(let name)):
+      guard GatewayName(name) == nil else { return .failed("\(name) cannot be asked by a scope") }
+      return await ask(question, name)
+    // A pattern of the configuration may match what others answer. A lease is taken by the host that asks.
+    case (.configured, _), (.scoped, .lease), (.scoped, nil): return .abstain
     }
-    return await ask(host, question)
+  }
+}
+
+extension Question {
+  /// Asks the bus for more time.
+  func extend(by span: Duration, _ status: String) async {
+    do throws(TribuneError) {
+      try await deferAnswer(by: span, status: status)
+    } catch {
+      // The question is over; the bus says so by itself.
+      return
+    }
   }
 }

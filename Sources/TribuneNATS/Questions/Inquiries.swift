@@ -28,20 +28,21 @@ final class Inquiries {
 
   private let subjects: Subjects
   private let instance: Instance
-  private let missing: MissingHost
   private let link: NATSLink
   private var lastQuery: UInt64 = 0
   /// By their tokens, which nobody can guess.
   private var open: [String: Open] = [:]
   private var weight = 0
 
-  init(_ subjects: Subjects, _ instance: Instance, missing: MissingHost, link: NATSLink) {
-    (self.subjects, self.instance, self.missing, self.link) = (subjects, instance, missing, link)
+  init(_ subjects: Subjects, _ instance: Instance, link: NATSLink) {
+    (self.subjects, self.instance, self.link) = (subjects, instance, link)
   }
 
   /// Asks a host, and returns its answer, or what it counts as that there is none. If the task is cancelled, the host
   /// learns that.
-  func ask(_ host: String, _ question: Question) async -> Answer {
+  ///
+  /// - Parameter name: the one under which the host is asked.
+  func ask(_ host: String, missing: MissingHost, _ question: Question, as name: String) async -> Answer {
     if let lack = link.lack { return .veto("cluster unreachable: \(lack)") }
     let token = Instance().text
     lastQuery += 1
@@ -49,7 +50,7 @@ final class Inquiries {
       instance: instance, query: lastQuery, object: question.object, wantsValue: question.wantsValue,
       isDryRun: question.isDryRun, timeout: question.timeout, peer: question.asker.headerText)
     var message = ClusterMessage(
-      subjects.ask(host, question.name), headers: envelope.headers, payload: question.userInfo.bytes)
+      subjects.ask(host, name), headers: envelope.headers, payload: question.userInfo.bytes)
     message.reply = subjects.reply(of: host, token: token)
     guard message.weight <= link.payloadMax else {
       return .failed("the userInfo is longer than NATS takes (\(link.payloadMax) bytes with its headers)")
@@ -58,8 +59,8 @@ final class Inquiries {
       return .failed("too many questions to the cluster are under way")
     }
     let inquiry = Inquiry(host, missing: missing, timeout: question.timeout, at: .now)
-    let one = Open(host, question.name, lastQuery, message, inquiry) { span, status in
-      Task { await Self.extend(question, by: span, status) }
+    let one = Open(host, name, lastQuery, message, inquiry) { span, status in
+      Task { await question.extend(by: span, status) }
     }
     open[token] = one
     weight += message.weight
@@ -72,15 +73,6 @@ final class Inquiries {
       }
     } onCancel: {
       Task { @MainActor in cancel(token) }
-    }
-  }
-
-  private static func extend(_ question: Question, by span: Duration, _ status: String) async {
-    do throws(TribuneError) {
-      try await question.deferAnswer(by: span, status: status)
-    } catch {
-      // The question is over; the bus says so by itself.
-      return
     }
   }
 

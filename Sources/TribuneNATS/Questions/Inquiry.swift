@@ -3,9 +3,11 @@
 package import Tribune
 
 /// What a host that does not answer counts as.
-nonisolated package enum MissingHost: String, Equatable, Sendable, CaseIterable {
+nonisolated package enum MissingHost: Equatable, Sendable {
   case veto
   case abstain
+  /// The roster does not have it, so nobody relies on it: it counts while it is there, and has something to say.
+  case unlisted
 }
 
 /// A question to one host, until there is an answer: a state machine without I/O. Time is what its methods are told.
@@ -58,16 +60,13 @@ nonisolated package struct Inquiry {
   ) -> Action {
     guard !isConcluded else { return .none }
     switch reply {
-    case .approve: return conclude(.approve)
-    case .veto(let reason): return conclude(.veto(reason.isEmpty ? "\(host) vetoes" : reason))
-    case .abstain: return conclude(.abstain)
-    case .failed(let reason): return conclude(.failed(reason.isEmpty ? "\(host) failed" : reason))
-    case .value: return conclude(.value(UserInfo(payload)))
     case .progress(let timeout, let status):
       guard extensions < Self.extensionsMax else { return .none }
       extensions += 1
       due = max(due, now + timeout)
       return .extend(timeout + Self.margin * 4, status: status)
+    case .failed(let reason) where missing == .unlisted: return conclude(absent(reason))
+    default: return conclude(reply.answer(of: host, payload))
     }
   }
 
@@ -107,7 +106,23 @@ nonisolated package struct Inquiry {
     absence = why
     switch missing {
     case .veto: return .failed(why)
-    case .abstain: return .abstain
+    case .abstain, .unlisted: return .abstain
+    }
+  }
+}
+
+nonisolated extension ReplyEnvelope {
+  /// What it comes to on the asker's bus.
+  ///
+  /// - Parameter payload: the value, if it is one.
+  package func answer(of host: String, _ payload: [UInt8]) -> Answer {
+    switch self {
+    case .approve: .approve
+    case .veto(let reason): .veto(reason.isEmpty ? "\(host) vetoes" : reason)
+    case .failed(let reason): .failed(reason.isEmpty ? "\(host) failed" : reason)
+    case .value: .value(UserInfo(payload))
+    case .abstain: .abstain
+    case .progress: preconditionFailure("progress is no answer")
     }
   }
 }

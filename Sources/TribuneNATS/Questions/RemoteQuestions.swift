@@ -24,22 +24,20 @@ final class RemoteQuestions {
   private let host: String
   private let patterns: [Pattern]
   private let link: NATSLink
-  private let bus: () -> Connection?
+  private let own: OwnBus
   private let doubt: () -> String?
   private var running: [Key: Running] = [:]
 
-  /// - Parameters:
-  ///   - bus: nil while there is none.
-  ///   - doubt: why this host's answers cannot be believed; nil if they can.
+  /// - Parameter doubt: why this host's answers cannot be believed; nil if they can.
   init(
-    _ subjects: Subjects, _ settings: NATSSettings, link: NATSLink, bus: @escaping () -> Connection?,
+    _ subjects: Subjects, _ settings: NATSSettings, own: OwnBus, link: NATSLink,
     doubt: @escaping () -> String?
   ) {
     self.subjects = subjects
     host = settings.host
-    patterns = settings.questions
+    patterns = settings.questions.map(\.pattern)
+    self.own = own
     self.link = link
-    self.bus = bus
     self.doubt = doubt
   }
 
@@ -51,61 +49,31 @@ final class RemoteQuestions {
     let key = Key(host: other, instance: envelope.instance, query: envelope.query)
     // It was asked again, because it seemed that nobody had received it.
     guard running[key] == nil else { return }
-    guard patterns.contains(where: { $0.matches(name.utf8Bytes) }) else {
+    guard isAnswered(name, wantsValue: envelope.wantsValue) else {
       return reply(.failed("\(host) does not answer \(name) to other hosts"), to: message)
     }
     let count = running.keys.count { $0.host == other }
     guard count < Self.perHostMax, running.count < Self.perHostMax * Self.hostsMax else {
       return reply(.failed("\(host) answers too many questions of \(other) already"), to: message)
     }
-    guard let bus = bus() else { return reply(.failed("the bus of \(host) is gone"), to: message) }
+    let request = OwnBus.Request(
+      name: name, object: envelope.object, userInfo: UserInfo(message.payload),
+      wantsValue: envelope.wantsValue, isDryRun: envelope.isDryRun, timeout: envelope.timeout,
+      patterns: patterns)
     let task = Task {
-      let (answer, value) = await decide(name, envelope, message, on: bus)
+      let (answer, value) = await own.decide(request) { [weak self] in self?.reply($0, to: message) }
       // Nobody waits for the answer to a question that was cancelled.
       if running.removeValue(forKey: key) != nil { reply(answer, to: message, value) }
     }
     running[key] = Running(task: task, began: .now)
   }
 
-  private func decide(
-    _ name: String, _ envelope: AskEnvelope, _ message: ClusterMessage, on bus: Connection
-  ) async -> (ReplyEnvelope, [UInt8]) {
-    let userInfo = UserInfo(message.payload)
-    let deadline = bus.bus.deadlineMax
-    let progress: @Sendable (Tribune.Progress) -> Void = { [weak self] progress in
-      guard let need = Self.need(progress, within: envelope.timeout) else { return }
-      Task { @MainActor in self?.reply(need, to: message) }
-    }
-    do throws(TribuneError) {
-      if envelope.wantsValue {
-        let reply = try await bus.query(
-          name, object: envelope.object, userInfo: userInfo, deadline: deadline, progress: progress)
-        return (ReplyEnvelope(reply), reply.value?.bytes ?? [])
-      }
-      let verdict = try await bus.ask(
-        name, object: envelope.object, userInfo: userInfo, deadline: deadline, isDryRun: envelope.isDryRun,
-        progress: progress)
-      return (ReplyEnvelope(verdict), [])
-    } catch {
-      return (.failed("the bus of \(host): \(error)"), [])
-    }
-  }
-
-  /// What the asker has to know so that it waits as long as a delegate here may take; nil if nothing.
-  nonisolated private static func need(_ progress: Tribune.Progress, within timeout: Duration)
-    -> ReplyEnvelope?
-  {
-    // The delegates of gateways, this one's too, answer at once.
-    guard progress.process != LoopRule.process else { return nil }
-    let who = progress.label.isEmpty ? progress.process : progress.label
-    switch progress.stage {
-    case .deferred:
-      return .progress(
-        timeout: progress.timeout,
-        status: [who, progress.status].filter { !$0.isEmpty }.joined(separator: ": "))
-    case .asked where progress.timeout + Inquiry.margin * 2 > timeout:
-      return .progress(timeout: progress.timeout, status: "waiting for \(who)")
-    case .asked, .settled: return nil
+  /// What only gateways answer does not cross a second time.
+  private func isAnswered(_ name: String, wantsValue: Bool) -> Bool {
+    switch GatewayName(name) {
+    case .report: wantsValue
+    case .cluster, .host, .lease: false
+    case nil: patterns.contains { $0.matches(name.utf8Bytes) }
     }
   }
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+
+/// What each host of the cluster tells about itself, if tribune-nats on this host is asked for it.
+struct ClusterReport {
+  /// A host, and what it has told.
+  typealias Row = (host: String, node: JSONNode)
+
+  private var told: [(host: String, root: JSONNode)] = []
+  /// Why others have told nothing, for people.
+  private(set) var problems: [String] = []
+
+  /// - Parameter name: of the value, which is JSON.
+  /// - Throws: if no gateway answers.
+  init(
+    _ name: String, object: String = "", userInfo: UserInfo = .none, in context: Context
+  ) async throws(CommandError) {
+    let reply: QueryReply
+    do throws(TribuneError) {
+      let connection = try await context.connect()
+      reply = try await bounded(by: connection.bus.replyTimeout(for: nil)) {
+        () async throws(TribuneError) -> QueryReply in
+        try await connection.collect(name, object: object, userInfo: userInfo)
+      }
+    } catch {
+      throw CommandError(error)
+    }
+    guard !reply.outcomes.isEmpty else {
+      throw .failure("nobody answers \(name) here: is tribune-nats running?")
+    }
+    for outcome in reply.outcomes {
+      let host = outcome.label.hasPrefix("host:") ? String(outcome.label.dropFirst(5)) : outcome.label
+      if let root = outcome.value?.jsonRoot {
+        told.append((host, root))
+      } else {
+        problems.append("\(host.terminalSafe): \(outcome.problem)")
+      }
+    }
+  }
+
+  /// What the hosts have under a member, which is an array.
+  func rows(_ member: String) -> [Row] {
+    told.flatMap { host, root in
+      let list = root[member]
+      return (0..<(list?.count ?? 0)).compactMap { index in list?[index].map { (host, $0) } }
+    }
+  }
+
+  /// How many rows the hosts have left out.
+  func omittedCount(_ member: String) -> Int {
+    told.reduce(0) { $0 + ($1.root["\(member)Omitted"]?.integer ?? 0) }
+  }
+
+  var hostCount: Int { told.count }
+
+  /// Prints the problems on standard error; returns the exit status.
+  func status(in context: Context) -> Int32 {
+    for problem in problems { context.terminal.report(problem) }
+    return problems.isEmpty ? ExitStatus.success : ExitStatus.failure
+  }
+
+  static func json(_ row: Row) -> JSONValue {
+    var members: [(name: String, value: JSONValue)] = [("host", .string(row.host))]
+    for (name, value) in row.node.members { members.append((name, value.copy)) }
+    return .object(members)
+  }
+}
+
+extension Outcome {
+  fileprivate var problem: String {
+    switch kind {
+    case .timedOut: "it did not answer in time"
+    case .gone: "its delegate has gone"
+    case .abstained: "it has no answer"
+    default: reason.isEmpty ? kind.rawValue : reason.terminalSafe
+    }
+  }
+}
+
+extension JSONNode {
+  func text(_ member: String) -> String { self[member]?.string ?? "" }
+
+  func count(_ member: String) -> String { self[member]?.integer.map(String.init) ?? "" }
+
+  /// A span in seconds, for people.
+  func span(_ member: String) -> String {
+    guard let seconds = self[member]?.number, seconds.magnitude < 1e9 else { return "" }
+    return Duration.milliseconds(Int64(seconds * 1_000)).formatted
+  }
+}
+
+extension Table {
+  /// Holds of several hosts.
+  init(holds: [ClusterReport.Row]) {
+    self.init([
+      Column(title: "HOST", style: .bold), "NAME", "OBJECT", "LABEL", .number("PID", rank: 1),
+      .text("PROCESS", rank: 5), .number("UID", rank: 2), .text("UNIT", rank: 4), .number("AGE"),
+      .number("EXPIRES IN", rank: 3), "WHY",
+    ])
+    for (host, hold) in holds {
+      append([
+        host, hold.text("name"), hold.text("object").isEmpty ? "any" : hold.text("object"),
+        hold.text("label"),
+        hold.count("pid"), hold.text("process"), hold.count("uid"), hold.text("unit"), hold.span("age"),
+        hold.span("expiresIn"), hold.text("why"),
+      ])
+    }
+  }
+
+  /// Delegates of several hosts, in the order in which each would ask them.
+  init(delegates: [ClusterReport.Row]) {
+    self.init([
+      Column(title: "HOST", style: .bold), .number("ORDER"), "DELEGATE", .number("PID", rank: 1),
+      .text("PROCESS", rank: 5), .number("UID", rank: 2), .text("UNIT", rank: 4), "ON FAILURE",
+      .number("TIMEOUT", rank: 3),
+    ])
+    for (host, delegate) in delegates {
+      append([
+        host, delegate.count("order"), delegate.text("label"), delegate.count("pid"),
+        delegate.text("process"),
+        delegate.count("uid"), delegate.text("unit"), delegate.text("onFailure"), delegate.span("timeout"),
+      ])
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneWire
+
+/// Whom a question is for, if the caller says so. The gateway of this host, tribune-nats, answers for it.
+enum Scope: String, Sendable, CaseIterable {
+  /// This host, whatever the configuration says of the name.
+  case host
+  /// Each host of the cluster.
+  case cluster
+
+  static let words = allCases.map(\.rawValue)
+
+  /// The name under which the gateway is asked.
+  func name(_ name: String) -> String { "scope.\(rawValue).\(name)" }
+}
+
+extension Invocation {
+  /// Nil if the configuration says it.
+  func scope() -> Scope? { text(.scope).flatMap { Scope(rawValue: $0) } }
+
+  /// - Throws: if the name is too long to be asked by a scope.
+  func scope(of name: String) throws(CommandError) -> Scope? {
+    guard let scope = scope() else { return nil }
+    guard NameSyntax.isName(scope.name(name).utf8Bytes) else {
+      let length = WireLimits.nameLength - scope.name("").utf8.count
+      throw .usage("\"\(name.terminalSafe)\" is too long: with --scope, a name has at most \(length) bytes")
+    }
+    return scope
+  }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneService
+
+/// The hosts of the cluster as delegates on this host's bus: those of the roster always, and others while they are there.
+final class ClusterHosts {
+  private static let unlistedMax = 64
+
+  private struct Place {
+    var delegate: HostDelegate
+    var label: String
+    var patterns: [String]
+  }
+
+  /// A host that the roster does not have.
+  private final class Unlisted {
+    let places: [Place]
+    var attachments: [Attachment] = []
+    var isGone = false
+
+    init(_ places: [Place]) { self.places = places }
+  }
+
+  private let settings: NATSSettings
+  private let inquiries: Inquiries
+  private let own: OwnBus
+  /// The bus does not retain delegates.
+  private var listed: [Place] = []
+  private var unlisted: [String: Unlisted] = [:]
+  private var bus: Connection?
+
+  init(_ settings: NATSSettings, _ inquiries: Inquiries, own: OwnBus) {
+    (self.settings, self.inquiries, self.own) = (settings, inquiries, own)
+  }
+
+  /// Attaches the delegates for questions that the configuration has asked of the cluster.
+  func join(_ bus: Connection) async throws(TribuneError) {
+    // Other gateways know this one by that name: without it, questions could go round in circles.
+    let known = try await bus.own().process
+    guard known == LoopRule.process else {
+      throw TribuneError(.refused, "the bus knows this process as \"\(known)\", not as \(LoopRule.process)")
+    }
+    listed = configuredPlaces + scopedPlaces
+    for place in listed where place.delegate.role == .configured { _ = try await attach(place, to: bus) }
+    self.bus = bus
+  }
+
+  /// Attaches the delegates for what gateways alone answer.
+  func serveScopes(on bus: Connection) async {
+    let places = listed.filter { $0.delegate.role == .scoped }
+    await bus.persist(lack: "nobody can ask by a scope") { () async throws(TribuneError) in
+      for place in places { _ = try await attach(place, to: bus) }
+    }
+  }
+
+  /// The connection to the bus has ended.
+  func leave() {
+    for one in unlisted.values { one.isGone = true }
+    (bus, listed, unlisted) = (nil, [], [:])
+  }
+
+  private func attach(_ place: Place, to bus: Connection) async throws(TribuneError) -> Attachment {
+    // Local delegates come first in the mode "order": they are asked faster. Whatever goes wrong with this program is a
+    // veto, also where a missing host is none.
+    return try await bus.attach(
+      place.delegate, respondingTo: place.patterns, order: 1_000, onFailure: .veto,
+      timeout: settings.hostTimeout, label: place.label)
+  }
+
+  // MARK: The roster
+
+  private var configuredPlaces: [Place] {
+    let patterns = settings.clusterPatterns
+    guard !patterns.isEmpty else { return [] }
+    guard let lack = settings.lack else {
+      return settings.others.map {
+        Place(delegate: other($0, .configured), label: label($0), patterns: patterns)
+      }
+    }
+    let delegate = HostDelegate(.configured) { _, _ in .veto("cluster unreachable: \(lack)") }
+    return [Place(delegate: delegate, label: "cluster", patterns: patterns)]
+  }
+
+  private var scopedPlaces: [Place] {
+    let patterns = GatewayName.clusterPatterns
+    let own = Place(
+      delegate: ownDelegate, label: label(settings.host), patterns: patterns + [GatewayName.hostPattern])
+    guard let lack = settings.scopeLack else {
+      return [own]
+        + settings.others.map { Place(delegate: other($0, .scoped), label: label($0), patterns: patterns) }
+    }
+    let delegate = HostDelegate(.scoped) { _, _ in .failed("cluster unreachable: \(lack)") }
+    return [own, Place(delegate: delegate, label: "cluster", patterns: patterns)]
+  }
+
+  private func label(_ host: String) -> String { "host:\(host)" }
+
+  private func other(_ host: String, _ role: HostDelegate.Role) -> HostDelegate {
+    let missing = settings.roster.contains(host) ? settings.missing : .unlisted
+    return HostDelegate(role) { [inquiries] question, name in
+      await inquiries.ask(host, missing: missing, question, as: name)
+    }
+  }
+
+  /// This host has its say in what is asked of each host.
+  private var ownDelegate: HostDelegate {
+    HostDelegate(.scoped) { [own, host = settings.host] question, name in
+      let request = OwnBus.Request(
+        name: name, object: question.object, userInfo: question.userInfo, wantsValue: question.wantsValue,
+        isDryRun: question.isDryRun, timeout: question.timeout, parent: question.query)
+      let (reply, value) = await own.decide(request) { need in
+        guard case .progress(let span, let status) = need else { return }
+        Task { await question.extend(by: span + Inquiry.margin, status) }
+      }
+      return reply.answer(of: host, value)
+    }
+  }
+
+  // MARK: Hosts that the roster does not have
+
+  /// A host is there.
+  func note(_ host: String) {
+    guard let bus, settings.scopeLack == nil, !settings.roster.contains(host), unlisted[host] == nil,
+      unlisted.count < Self.unlistedMax
+    else { return }
+    let configured = settings.clusterPatterns
+    let places = [
+      Place(delegate: other(host, .configured), label: label(host), patterns: configured),
+      Place(delegate: other(host, .scoped), label: label(host), patterns: GatewayName.clusterPatterns),
+    ]
+    let one = Unlisted(configured.isEmpty ? Array(places.dropFirst()) : places)
+    unlisted[host] = one
+    Task { await include(host, one, on: bus) }
+  }
+
+  private func include(_ host: String, _ one: Unlisted, on bus: Connection) async {
+    do throws(TribuneError) {
+      for place in one.places { one.attachments.append(try await attach(place, to: bus)) }
+      ServiceLog.info("\(host), which Roster= does not have, is asked as well")
+      if one.isGone { await end(one) }
+    } catch {
+      await end(one)
+      // It is tried again when the host is heard again.
+      if unlisted[host] === one { unlisted[host] = nil }
+    }
+  }
+
+  func forget(unless isPresent: (String) -> Bool) {
+    for (host, one) in unlisted where !isPresent(host) {
+      one.isGone = true
+      unlisted[host] = nil
+      Task { await end(one) }
+    }
+  }
+
+  private func end(_ one: Unlisted) async {
+    do throws(TribuneError) {
+      for attachment in one.attachments { try await attachment.detach() }
+    } catch {
+      // The connection has ended, and with it what was attached.
+      return
+    }
+  }
+}

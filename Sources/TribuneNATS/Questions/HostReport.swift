@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneWire
+
+/// What a host tells the others about its bus, when it is asked for a value.
+nonisolated package enum HostReport {
+  package enum Kind: String, Equatable, Sendable, CaseIterable {
+    /// Its holds, as far as they are about names that other hosts may ask.
+    case holds = "cluster.holds"
+    /// Whom it would ask a question whose name is in the userInfo.
+    case explanation = "cluster.explain"
+  }
+
+  /// What fits into a message of NATS with its usual settings, about.
+  private static let rowsMax = 1_000
+
+  /// - Parameters:
+  ///   - userInfo: of the request.
+  ///   - patterns: the names about which this host tells something; nil for all.
+  /// - Returns: the value as JSON.
+  static func make(
+    _ kind: Kind, object: String, userInfo: UserInfo, patterns: [Pattern]?, on bus: Connection
+  ) async throws(TribuneError) -> [UInt8] {
+    switch kind {
+    case .holds:
+      let holds = try await bus.holds().filter { hold in
+        patterns?.contains { overlaps($0, hold.pattern) } ?? true
+      }
+      return JSONValue.object(rows("holds", holds, json)).compactBytes
+    case .explanation:
+      guard let name = name(in: userInfo) else {
+        throw TribuneError(.invalidName, "the userInfo does not have the name of a question as \"name\"")
+      }
+      guard patterns?.contains(where: { $0.matches(name.utf8Bytes) }) ?? true else {
+        throw TribuneError(.notPermitted, "it does not answer \(name) to other hosts")
+      }
+      let explanation = try await bus.explain(name, object: object)
+      // The delegates of gateways abstain from what a gateway asks.
+      let delegates = explanation.delegates.filter { $0.process != LoopRule.process }
+      return JSONValue.object(
+        rows("holds", explanation.holds, json) + rows("delegates", delegates, json)
+          + [("missing", .array(explanation.missing.prefix(rowsMax).map { .string($0) }))]
+      ).compactBytes
+    }
+  }
+
+  private static func overlaps(_ pattern: Pattern, _ text: String) -> Bool {
+    do throws(WireError) {
+      return pattern.overlaps(try Pattern(text))
+    } catch {
+      return false
+    }
+  }
+
+  private static func name(in userInfo: UserInfo) -> String? {
+    do throws(JSONText.SyntaxError) {
+      guard let name = try JSONDocument(userInfo.bytes.rawBytes).root["name"]?.string else { return nil }
+      return NameSyntax.isName(name.utf8Bytes) ? name : nil
+    } catch {
+      return nil
+    }
+  }
+
+  private static func rows<Row>(
+    _ name: String, _ rows: [Row], _ json: (Row) -> JSONValue
+  ) -> [(name: String, value: JSONValue)] {
+    [(name, .array(rows.prefix(rowsMax).map(json)))]
+      + (rows.count > rowsMax ? [("\(name)Omitted", .integer(rows.count - rowsMax))] : [])
+  }
+
+  private static func json(_ hold: HoldInfo) -> JSONValue {
+    .object([
+      ("name", .string(hold.pattern)), ("object", .string(hold.object)), ("label", .string(hold.label)),
+      ("why", .string(hold.why)), ("pid", .integer(Int(hold.pid))), ("uid", .integer(Int(hold.uid))),
+      ("process", .string(hold.process)), ("unit", .string(hold.unit)), ("age", .seconds(hold.age)),
+      ("expiresIn", hold.expiresIn.map { .seconds($0) } ?? .null),
+    ])
+  }
+
+  private static func json(_ delegate: DelegateInfo) -> JSONValue {
+    .object([
+      ("label", .string(delegate.label)), ("pid", .integer(Int(delegate.pid))),
+      ("uid", .integer(Int(delegate.uid))), ("process", .string(delegate.process)),
+      ("unit", .string(delegate.unit)), ("order", .integer(Int(delegate.order))),
+      ("onFailure", .string(delegate.failurePolicy.rawValue)), ("timeout", .seconds(delegate.timeout)),
+    ])
+  }
+}

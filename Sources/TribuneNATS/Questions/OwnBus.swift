@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneWire
+
+/// What this host's bus replies to other hosts, and to what is asked of this host by a scope.
+///
+/// The gateway asks. So the delegates of other hosts abstain, and a question crosses once.
+final class OwnBus {
+  /// A question, as it is put to the bus.
+  struct Request {
+    var name: String
+    var object: String
+    var userInfo: UserInfo
+    var wantsValue: Bool
+    var isDryRun: Bool
+    /// The time that the asker gives, unless it learns that somebody needs more.
+    var timeout: Duration
+    /// The query on this bus that waits for the reply; nil if it is on another one.
+    var parent: UInt64?
+    /// The names about which the asker may learn something; nil for all.
+    var patterns: [Pattern]?
+  }
+
+  private let host: String
+  private let bus: () -> Connection?
+
+  /// - Parameter bus: nil while there is none.
+  init(host: String, bus: @escaping () -> Connection?) { (self.host, self.bus) = (host, bus) }
+
+  /// - Parameter progress: gets what the asker has to know so that it waits as long as a delegate here may take.
+  /// - Returns: the reply, and the value if it has one.
+  func decide(
+    _ request: Request, progress: @escaping @Sendable @MainActor (ReplyEnvelope) -> Void
+  ) async -> (ReplyEnvelope, [UInt8]) {
+    guard let bus = bus() else { return (.failed("the bus of \(host) is gone"), []) }
+    let report: @Sendable (Tribune.Progress) -> Void = { [timeout = request.timeout] news in
+      guard let need = Self.need(news, within: timeout) else { return }
+      Task { @MainActor in progress(need) }
+    }
+    do throws(TribuneError) {
+      if case .report(let kind)? = GatewayName(request.name) {
+        guard request.wantsValue else { return (.failed("\(request.name) is no question but a value"), []) }
+        let value = try await HostReport.make(
+          kind, object: request.object, userInfo: request.userInfo, patterns: request.patterns, on: bus)
+        return (.value, value)
+      }
+      if request.wantsValue {
+        let reply = try await bus.query(
+          request.name, object: request.object, userInfo: request.userInfo, deadline: bus.bus.deadlineMax,
+          parent: request.parent, progress: report)
+        return (ReplyEnvelope(reply), reply.value?.bytes ?? [])
+      }
+      let verdict = try await bus.ask(
+        request.name, object: request.object, userInfo: request.userInfo, deadline: bus.bus.deadlineMax,
+        isDryRun: request.isDryRun, parent: request.parent, progress: report)
+      return (ReplyEnvelope(verdict), [])
+    } catch {
+      return (.failed("the bus of \(host): \(error)"), [])
+    }
+  }
+
+  /// What the asker has to know so that it waits as long as a delegate here may take; nil if nothing.
+  nonisolated private static func need(_ progress: Tribune.Progress, within timeout: Duration)
+    -> ReplyEnvelope?
+  {
+    // The delegates of gateways, this one's too, answer at once.
+    guard progress.process != LoopRule.process else { return nil }
+    let who = progress.label.isEmpty ? progress.process : progress.label
+    switch progress.stage {
+    case .deferred:
+      return .progress(
+        timeout: progress.timeout,
+        status: [who, progress.status].filter { !$0.isEmpty }.joined(separator: ": "))
+    case .asked where progress.timeout + Inquiry.margin * 2 > timeout:
+      return .progress(timeout: progress.timeout, status: "waiting for \(who)")
+    case .asked, .settled: return nil
+    }
+  }
+}

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions whose asker says whom they are for, and what hosts tell about themselves."""
+
+import asyncio
+import json
+
+import tribune
+
+from support import Cluster, Host
+
+SHARED = '[Query "host.**"]\n'
+NAME = "host.shouldReboot"
+
+
+async def vetoing(question: tribune.Question) -> tribune.Answer:
+    return tribune.Veto(f"no {question.name} of {question.object}")
+
+
+async def approving(question: tribune.Question) -> tribune.Answer:
+    return True
+
+
+def outcomes(output: str) -> dict[str, tuple[str, str]]:
+    return {one["label"]: (one["outcome"], one["reason"]) for one in json.loads(output)["outcomes"]}
+
+
+async def test_a_question_is_for_the_cluster_if_its_asker_says_so(cluster: Cluster) -> None:
+    hosts = await cluster.trio(SHARED)
+    buses = [await cluster.connect(host) for host in hosts]
+    await buses[1].attach(vetoing, NAME, label="restore")
+    await buses[0].attach(approving, NAME)
+    # It is about one host, unless somebody says something else.
+    assert await hosts[0].tribunectl("ask", NAME, "-q") == (0, "")
+    status, output = await hosts[0].tribunectl(
+        "ask", NAME, "--scope=cluster", "--object=a", "--mode=all", "--json=short"
+    )
+    assert status == 1
+    found = outcomes(output)
+    assert found["host:db1"][0] == "approved"
+    assert found["host:db2"][0] == "vetoed"
+    assert "no host.shouldReboot of a" in found["host:db2"][1]
+    assert found["host:db3"][0] == "abstained"
+    # The host that is asked asks as it does for others, and its own veto counts, too.
+    status, output = await hosts[1].tribunectl("ask", NAME, "--scope=cluster", "--json=short")
+    assert status == 1
+    assert outcomes(output)["host:db2"][0] == "vetoed"
+
+
+async def test_a_question_is_for_one_host_if_its_asker_says_so(cluster: Cluster) -> None:
+    server = await cluster.server()
+    hosts = await cluster.trio('[Query "cluster.**"]\nScope=cluster\n', port=server.port)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    await db2.attach(vetoing, "cluster.shouldReboot")
+    assert (await hosts[0].tribunectl("ask", "cluster.shouldReboot", "-q"))[0] == 1
+    assert (await hosts[0].tribunectl("ask", "cluster.shouldReboot", "--scope=host", "-q"))[0] == 0
+    # Also while there is no cluster, which vetoes otherwise.
+    await server.end()
+    await hosts[0].wait_for_status("cluster unreachable")
+    assert (await hosts[0].tribunectl("ask", "cluster.shouldReboot", "--scope=host", "-q"))[0] == 0
+    status, output = await hosts[0].tribunectl("ask", "cluster.shouldReboot", "--scope=cluster")
+    assert (status, "cluster unreachable" in output) == (1, True)
+    await db1.attach(vetoing, "cluster.shouldReboot")
+    assert (await hosts[0].tribunectl("ask", "cluster.shouldReboot", "--scope=host", "-q"))[0] == 1
+
+
+async def test_a_guard_asks_the_cluster(cluster: Cluster) -> None:
+    hosts = await cluster.trio(SHARED)
+    db3 = await cluster.connect(hosts[2])
+    command = ("guard", "--scope=cluster", "host.reboot", "--", "echo", "rebooting")
+    assert await hosts[0].tribunectl(*command) == (0, "rebooting\n")
+    async with db3.hold(NAME, why="a backup is running"):
+        status, output = await hosts[0].tribunectl(*command)
+        assert (status, "a backup is running" in output, "rebooting" in output) == (77, True, False)
+
+
+async def test_more_time_is_given_on_the_own_host_as_well(cluster: Cluster) -> None:
+    hosts = await cluster.trio(SHARED, "HostTimeoutSec=1s")
+    db1 = await cluster.connect(hosts[0])
+    released = asyncio.Event()
+
+    async def slow(question: tribune.Question) -> tribune.Answer:
+        question.defer(30, "flushing")
+        await released.wait()
+        return True
+
+    await db1.attach(slow, NAME, label="postgres")
+    seen: list[tuple[str, str]] = []
+
+    def progress(news: tribune.Progress) -> None:
+        seen.append((news.label, news.status))
+        if "flushing" in news.status:
+            asyncio.get_running_loop().call_later(2, released.set)
+
+    assert await db1.ask(f"scope.cluster.{NAME}", progress=progress)
+    assert ("host:db1", "postgres: flushing") in seen
+
+
+async def test_values_of_each_host(cluster: Cluster) -> None:
+    hosts = await cluster.trio(SHARED)
+    for number, bus in enumerate([await cluster.connect(host) for host in hosts]):
+        await bus.attach(lambda _, number=number: asyncio.sleep(0, tribune.Value(number)), "host.freeBytes")
+    status, output = await hosts[1].tribunectl("query", "--scope=cluster", "--collect", "host.freeBytes")
+    assert (status, sorted(output.split())) == (0, ["0", "1", "2"])
+
+
+async def test_without_a_gateway_there_is_no_verdict(cluster: Cluster) -> None:
+    host = Host(cluster.folder, "db1", 1, "db1 db2")
+    cluster.hosts.append(host)
+    await host.start_bus()
+    for arguments in (("ask", NAME), ("guard", "host.reboot", "--", "true"), ("query", NAME)):
+        status, output = await host.tribunectl(arguments[0], "--scope=cluster", *arguments[1:])
+        assert (status, "is tribune-nats running?" in output) == (255, True)
+    for verb in (("holds",), ("explain", NAME)):
+        status, output = await host.tribunectl(*verb, "--scope=cluster")
+        assert (status, "is tribune-nats running?" in output) == (1, True)
+
+
+async def test_a_roster_without_others_is_no_cluster_to_ask(cluster: Cluster) -> None:
+    server = await cluster.server()
+    host = Host(cluster.folder, "db1", server.port, "db1", SHARED)
+    cluster.hosts.append(host)
+    await host.start()
+    status, output = await host.tribunectl("ask", NAME, "--scope=cluster")
+    assert (status, "Roster= in [Cluster] has no other host to ask" in output) == (1, True)
+
+
+async def test_the_holds_of_all_hosts(cluster: Cluster) -> None:
+    hosts = await cluster.trio(SHARED)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    async with (
+        db1.hold("host.shouldReboot", why="a backup is running", label="backup"),
+        db2.hold("**", object="disk/1", why="a restore is running"),
+        db2.hold("private.shouldStop", why="nobody else may ask this"),
+    ):
+        status, output = await hosts[2].tribunectl("holds", "--scope=cluster", "--json=short")
+        assert status == 0
+        holds = {(one["host"], one["name"], one["object"], one["why"]) for one in map(json.loads, output.splitlines())}
+        assert holds == {
+            ("db1", "host.shouldReboot", "", "a backup is running"),
+            ("db2", "**", "disk/1", "a restore is running"),
+        }
+        # One's own host tells all.
+        _, output = await hosts[1].tribunectl("holds", "--scope=cluster")
+        assert "nobody else may ask this" in output
+        assert "3 holds of 3 hosts listed." in output
+        # What is not known is said.
+        await hosts[0].gateway.end()
+        status, output = await hosts[2].tribunectl("holds", "--scope=cluster")
+        assert (status, "db1: no gateway of db1 is connected to NATS" in output) == (1, True)
+
+
+async def test_whom_all_hosts_would_ask(cluster: Cluster) -> None:
+    hosts = await cluster.trio(SHARED)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    await db1.attach(approving, NAME, label="one")
+    await db2.attach(approving, NAME, label="two", order=7)
+    async with db2.hold(NAME, why="a restore is running"):
+        status, output = await hosts[2].tribunectl("explain", NAME, "--scope=cluster", "--json=short")
+    assert status == 0
+    rows = [json.loads(line) for line in output.splitlines()]
+    assert [(row["host"], row["why"]) for row in rows if "why" in row] == [("db2", "a restore is running")]
+    assert [(row["host"], row["label"], row["order"]) for row in rows if "order" in row] == [
+        ("db1", "one", 0),
+        ("db2", "two", 7),
+    ]
+    status, output = await hosts[2].tribunectl("explain", "private.shouldStop", "--scope=cluster")
+    assert (status, "db1: " in output, "does not answer private.shouldStop" in output) == (1, True, True)
+
+
+async def test_a_host_that_the_roster_does_not_have_counts_while_it_is_there(cluster: Cluster) -> None:
+    server = await cluster.server()
+    sections = '[Query "cluster.**"]\nScope=cluster\n'
+    hosts = [Host(cluster.folder, name, server.port, "db1 db2", sections) for name in ("db1", "db2")]
+    await cluster.add(*hosts)
+    db1 = await cluster.connect(hosts[0])
+    name = "cluster.shouldReboot"
+    assert await db1.ask(name)
+    guest = Host(cluster.folder, "db3", server.port, "db1 db2", sections)
+    cluster.hosts.append(guest)
+    async with db1.observe("tribune.delegate.*") as changes:
+        await guest.start()
+        await (await cluster.connect(guest)).attach(vetoing, name)
+        changed = aiter(changes)
+        while not (await anext(changed)).name.endswith("didAttach"):
+            continue
+        verdict = await db1.ask(name)
+        assert not verdict
+        assert "host:db3" in {outcome.label for outcome in verdict.outcomes}
+        # Nobody relies on it.
+        await guest.gateway.end()
+        assert await db1.ask(name)
+        while not (await anext(changed)).name.endswith("didDetach"):
+            continue
+        assert {outcome.label for outcome in (await db1.ask(name)).outcomes} == {"host:db2"}
