@@ -22,11 +22,13 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> None:
 def _run(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     async def bounded(cluster: Cluster, named: dict[str, Any]) -> None:
         try:
-            async with asyncio.timeout(3 * DEADLINE):
+            async with asyncio.timeout(getattr(function, "seconds_max", 3 * DEADLINE)):
                 await function(cluster, **named)
         except BaseException:
             for host in cluster.hosts:
                 print(f"--- {host.name} ({host.status})", *host.gateway.lines[-40:], sep="\n")
+            for server in cluster.servers:
+                print(f"--- server at {server.port}", *server.program.lines[-20:], sep="\n")
             raise
         finally:
             await cluster.end()

@@ -9,7 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import tribune
@@ -28,6 +28,20 @@ def free_port() -> int:
     while True:
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.randrange(16_384, 32_768))) as one:
             return one.getsockname()[1]
+
+
+def url(port: int) -> str:
+    return f"nats://127.0.0.1:{port}"
+
+
+def lasting(seconds: float) -> Callable[[Callable], Callable]:
+    """Has a test be given up later than others."""
+
+    def mark(function: Callable) -> Callable:
+        function.seconds_max = seconds
+        return function
+
+    return mark
 
 
 class Program:
@@ -85,16 +99,23 @@ class Program:
 class NatsServer:
     """A server of NATS, which can be killed and started again at the same port."""
 
-    def __init__(self, folder: Path, name: str = "n1", routes: tuple[int, ...] = (), extra: str = "") -> None:
+    def __init__(
+        self, folder: Path, name: str = "n1", routes: tuple[int, ...] = (), extra: str = "", *, relayed: bool = False
+    ) -> None:
         self.port = free_port()
         self.cluster_port = free_port()
-        configuration = folder / f"{name}.conf"
-        lines = [f"server_name: {name}", "host: 127.0.0.1", f"port: {self.port}", extra]
+        self._path = folder / f"{name}.conf"
+        self._lines = [f"server_name: {name}", "host: 127.0.0.1", f"port: {self.port}"]
         if routes:
-            urls = " ".join(f"nats://127.0.0.1:{port}" for port in routes)
-            lines.append(f"cluster {{ name: t, listen: 127.0.0.1:{self.cluster_port}, routes: [{urls}] }}")
-        configuration.write_text("\n".join(lines))
-        self.program = Program(NATS_SERVER, "--config", configuration)
+            # Otherwise, servers and clients tell each other ways around the relays.
+            hidden = 'advertise: "127.0.0.1:1", no_advertise: true' if relayed else ""
+            listen = f"listen: 127.0.0.1:{self.cluster_port}"
+            self._lines.append(f"cluster {{ name: t, {listen}, routes: [{', '.join(map(url, routes))}], {hidden} }}")
+        self.configure(extra)
+        self.program = Program(NATS_SERVER, "--config", self._path)
+
+    def configure(self, extra: str) -> None:
+        self._path.write_text("\n".join([*self._lines, extra]))
 
     async def start(self) -> None:
         await self.program.start()
@@ -102,6 +123,21 @@ class NatsServer:
 
     async def end(self) -> None:
         await self.program.end()
+
+
+async def request(port: int, subject: str, payload: bytes) -> bytes:
+    """NATS' reply to a request, by hand."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b'CONNECT {"verbose":false}\r\nSUB inbox 1\r\n')
+    writer.write(f"PUB {subject} inbox {len(payload)}\r\n".encode() + payload + b"\r\n")
+    try:
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                line = await reader.readline()
+                if line.startswith(b"MSG "):
+                    return await reader.readexactly(int(line.split()[-1]))
+    finally:
+        writer.close()
 
 
 class Relay:
@@ -161,24 +197,38 @@ class Relay:
 class Host:
     """A bus and a gateway."""
 
-    def __init__(self, folder: Path, name: str, port: int, roster: str, sections: str = "", cluster: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        port: int | Sequence[int],
+        roster: str,
+        sections: str = "",
+        cluster: str = "",
+        environment: dict[str, str] | None = None,
+    ) -> None:
         self.name = name
+        servers = " ".join(map(url, (port,) if isinstance(port, int) else port))
         self._folder = folder / name
         (self._folder / "etc").mkdir(parents=True)
         self.path = f"{self._folder}/bus"
         self.address = f"unix:{self.path}"
-        self.configure(
-            f"[Cluster]\nName=test\nHost={name}\nServers=nats://127.0.0.1:{port}\nRoster={roster}\n{cluster}\n{sections}"
+        self.configure(f"[Cluster]\nName=test\nHost={name}\nServers={servers}\nRoster={roster}\n{cluster}\n{sections}")
+        self.bus = Program(
+            PROGRAMS / "tribuned", f"--listen={self.path}", f"--config={self._folder}/etc", environment=environment
         )
-        self.bus = Program(PROGRAMS / "tribuned", f"--listen={self.path}", f"--config={self._folder}/etc")
         self._notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._notices.bind(f"{self._folder}/notify")
         self._notices.setblocking(False)
+        self._listener: asyncio.Task[None] | None = None
+        self._news = asyncio.Condition()
+        self._is_ready = False
         self.status = ""
         self.gateway = Program(
             PROGRAMS / "tribune-nats",
             f"--config={self._folder}/etc",
-            environment={"TRIBUNE_ADDRESS": self.address, "NOTIFY_SOCKET": f"{self._folder}/notify"},
+            environment=(environment or {})
+            | {"TRIBUNE_ADDRESS": self.address, "NOTIFY_SOCKET": f"{self._folder}/notify"},
         )
 
     def configure(self, text: str) -> None:
@@ -197,24 +247,32 @@ class Host:
         await self.bus.wait_for_line("listening on")
 
     async def start_gateway(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while self._notices.recv(65_536):
+                continue
+        self.status, self._is_ready = "", False
+        # All the time, because the gateway waits for whoever does not listen.
+        self._listener = self._listener or asyncio.create_task(self._listen())
         await self.gateway.start()
-        await self._wait_for_notice(lambda notice: "READY=1" in notice)
+        await self._wait_for(lambda: self._is_ready)
 
     async def wait_for_status(self, text: str) -> None:
         """Waits until the gateway says this of itself to the service manager."""
-        if text not in self.status:
-            await self._wait_for_notice(lambda _: text in self.status)
+        await self._wait_for(lambda: text in self.status)
 
-    async def _wait_for_notice(self, is_meant: Callable[[str], bool]) -> None:
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(DEADLINE):
-            while True:
-                notice = (await loop.sock_recv(self._notices, 65_536)).decode()
-                for line in notice.splitlines():
+    async def _listen(self) -> None:
+        while True:
+            notice = await asyncio.get_running_loop().sock_recv(self._notices, 65_536)
+            async with self._news:
+                for line in notice.decode().splitlines():
                     if line.startswith("STATUS="):
                         self.status = line.removeprefix("STATUS=")
-                if is_meant(notice):
-                    return
+                    self._is_ready |= line == "READY=1"
+                self._news.notify_all()
+
+    async def _wait_for(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(DEADLINE), self._news:
+            await self._news.wait_for(condition)
 
     def connect(self) -> tribune._bus.Connecting:
         return tribune.connect(self.address)
@@ -236,6 +294,10 @@ class Host:
     async def end(self) -> None:
         await self.gateway.end()
         await self.bus.end()
+        if self._listener is not None:
+            self._listener.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._listener
         self._notices.close()
 
 
@@ -246,6 +308,9 @@ class Cluster:
         self.folder = folder
         self.servers: list[NatsServer] = []
         self.relays: list[Relay] = []
+        # Those of each host's links, and those between the servers.
+        self.links: dict[str, list[Relay]] = {}
+        self.routes: list[Relay] = []
         self.hosts: list[Host] = []
         self._stack = contextlib.AsyncExitStack()
 
@@ -260,6 +325,26 @@ class Cluster:
         self.relays.append(relay)
         await relay.start()
         return relay
+
+    async def three_servers(self) -> list[NatsServer]:
+        """A cluster of NATS with JetStream, all of whose routes are relays."""
+        for name in ("n1", "n2", "n3"):
+            routes = [await self.relay(server.cluster_port) for server in self.servers]
+            self.routes += routes
+            ports = tuple(relay.port for relay in routes) or (1,)
+            store = f'jetstream {{ store_dir: "{self.folder}/{name}" }}'
+            await self.server(name, ports, store, relayed=True)
+        # JetStream needs two of three servers before it is ready.
+        waiting = [asyncio.create_task(one.program.wait_for_line("new metadata leader")) for one in self.servers]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        return self.servers
+
+    async def link(self, name: str) -> list[int]:
+        """The ports at which a host reaches the servers, each through a relay of its own."""
+        self.links[name] = [await self.relay(server.port) for server in self.servers]
+        return [relay.port for relay in self.links[name]]
 
     async def add(self, *hosts: Host) -> None:
         """Starts the hosts, and waits until they know each other."""

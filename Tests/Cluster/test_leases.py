@@ -5,19 +5,17 @@ import asyncio
 import contextlib
 import json
 import os
-import random
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from support import DEADLINE, PROGRAMS, Cluster, Host, NatsServer
+from faults import Faults
+from support import DEADLINE, PROGRAMS, Cluster, Host, NatsServer, lasting, request
 
 NAMES = ("db1", "db2", "db3")
 ROSTER = " ".join(NAMES)
-# One of these numbers makes the same faults in the same order again.
-SEED = int(os.environ.get("TRIBUNE_CLUSTER_SEED", random.randrange(1 << 32)))
 COUNT = int(os.environ.get("TRIBUNE_CLUSTER_LEASES", "200"))
 
 
@@ -30,24 +28,9 @@ async def trio(cluster: Cluster) -> list[Host]:
     return await cluster.trio("", port=server.port)
 
 
-async def nats(server: NatsServer, subject: str, payload: bytes) -> bytes:
-    """The reply to a request, by hand."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    writer.write(b'CONNECT {"verbose":false}\r\nSUB inbox 1\r\n')
-    writer.write(f"PUB {subject} inbox {len(payload)}\r\n".encode() + payload + b"\r\n")
-    try:
-        async with asyncio.timeout(DEADLINE):
-            while True:
-                line = await reader.readline()
-                if line.startswith(b"MSG "):
-                    return await reader.readexactly(int(line.split()[-1]))
-    finally:
-        writer.close()
-
-
 async def write(server: NatsServer, lease: str, value: bytes) -> None:
     """Writes what no gateway would."""
-    reply = json.loads(await nats(server, f"$KV.tribune-leases_test.{lease}", value))
+    reply = json.loads(await request(server.port, f"$KV.tribune-leases_test.{lease}", value))
     assert "error" not in reply, reply
 
 
@@ -296,7 +279,7 @@ async def test_a_bucket_that_cannot_keep_leases(cluster: Cluster, settings: dict
         "num_replicas": 1,
     }
     made = json.loads(
-        await nats(server, f"$JS.API.STREAM.CREATE.{stream['name']}", json.dumps(stream | settings).encode())
+        await request(server.port, f"$JS.API.STREAM.CREATE.{stream['name']}", json.dumps(stream | settings).encode())
     )
     assert "error" not in made, made
     status, output = await db1.tribunectl("lease", "db", "--", "true")
@@ -310,7 +293,7 @@ async def test_a_bucket_that_is_gone_frees_nothing(cluster: Cluster) -> None:
     for host in (db1, db2):
         assert (await host.tribunectl("lease", "db", "--", "true"))[0] == 0
     assert (await db1.tribunectl("lease", "db", "--keep"))[0] == 0
-    await nats(server, "$JS.API.STREAM.DELETE.KV_tribune-leases_test", b"")
+    await request(server.port, "$JS.API.STREAM.DELETE.KV_tribune-leases_test", b"")
     status, output = await db2.tribunectl("lease", "db", "--", "true")
     assert status == 255
     assert "restart the gateways" in output
@@ -355,57 +338,20 @@ async def work(host: Host, folder: Path, results: list[int]) -> None:
             results.append(status)
 
 
-class Faults:
-    """Cuts links, and kills gateways and servers of NATS, each for a while."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._chance = random.Random(SEED)
-
-    async def run(self) -> None:
-        while True:
-            await asyncio.sleep(self._chance.uniform(0.3, 2))
-            await self._chance.choice([self._gateway, self._gateway, self._server, self._sever, self._silence])()
-
-    async def _pause(self) -> None:
-        await asyncio.sleep(self._chance.uniform(0, 1.5))
-
-    async def _gateway(self) -> None:
-        host = self._chance.choice(self._cluster.hosts)
-        await host.gateway.end()
-        await self._pause()
-        await host.start_gateway()
-
-    async def _server(self) -> None:
-        server = self._chance.choice(self._cluster.servers)
-        await server.end()
-        await self._pause()
-        await server.start()
-
-    async def _sever(self) -> None:
-        relay = self._chance.choice(self._cluster.relays)
-        await relay.sever()
-        await self._pause()
-        await relay.mend()
-
-    async def _silence(self) -> None:
-        relay = self._chance.choice(self._cluster.relays)
-        relay.silence()
-        await self._pause()
-        await relay.mend()
-
-
 @pytest.mark.parametrize("servers", [1, 3])
+@lasting(300)
 async def test_never_two_at_a_time_whatever_is_killed(cluster: Cluster, servers: int) -> None:
-    print(f"TRIBUNE_CLUSTER_SEED={SEED}")
-    ports = [(await jetstream(cluster)).port] if servers == 1 else await cluster_of_three(cluster)
-    hosts = []
-    for index, name in enumerate(NAMES):
-        relay = await cluster.relay(ports[index % len(ports)])
-        hosts.append(Host(cluster.folder, name, relay.port, ROSTER, "", f"Replicas={servers}"))
+    if servers == 1:
+        await jetstream(cluster)
+    else:
+        await cluster.three_servers()
+    hosts = [Host(cluster.folder, name, await cluster.link(name), ROSTER, "", f"Replicas={servers}") for name in NAMES]
     await cluster.add(*hosts)
     results: list[int] = []
-    faults = asyncio.create_task(Faults(cluster).run())
+    kinds = ["kill_gateway", "kill_gateway", "kill_server", "sever_host", "silence_host"]
+    if servers > 1:
+        kinds += ["sever_route", "silence_route"]
+    faults = asyncio.create_task(Faults(cluster, *kinds).run())
     try:
         await asyncio.gather(*(work(host, cluster.folder, results) for host in hosts))
     finally:
@@ -414,15 +360,3 @@ async def test_never_two_at_a_time_whatever_is_killed(cluster: Cluster, servers:
     assert not (cluster.folder / "overlaps").exists()
     assert len(account) == len(results)
     assert set(account) == set(NAMES)
-
-
-async def cluster_of_three(cluster: Cluster) -> list[int]:
-    first = await jetstream(cluster, "n1", (1,))
-    for name in ("n2", "n3"):
-        await jetstream(cluster, name, (first.cluster_port,))
-    # JetStream needs two of three servers before it is ready.
-    await asyncio.wait(
-        [asyncio.create_task(server.program.wait_for_line("new metadata leader")) for server in cluster.servers],
-        return_when=asyncio.FIRST_COMPLETED,
-    )
-    return [server.port for server in cluster.servers]

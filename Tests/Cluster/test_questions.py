@@ -337,7 +337,6 @@ async def test_hosts_that_may_speak_for_themselves_alone(cluster: Cluster) -> No
     # Nobody is let in with a wrong password, and nothing is allowed then.
     (cluster.folder / "password-db1").write_text("wrong\n")
     await hosts[0].gateway.end()
-    hosts[0].status = ""
     await hosts[0].start_gateway()
     verdict = await db1.ask(NAME)
     assert not verdict

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong in a cluster, at random and by a seed: links are cut, gateways and servers of NATS killed."""
+
+import asyncio
+import os
+import random
+from collections import Counter
+from collections.abc import Callable
+
+from support import Cluster, Host, NatsServer, Relay
+
+# One of these numbers makes the same faults in the same order again.
+SEED = int(os.environ.get("TRIBUNE_CLUSTER_SEED", random.randrange(1 << 32)))
+
+
+class Faults:
+    """One fault after the other, each for a while. Every kind has its turn before one comes again."""
+
+    def __init__(self, cluster: Cluster, *kinds: str) -> None:
+        print(f"TRIBUNE_CLUSTER_SEED={SEED}")
+        self._cluster = cluster
+        self._chance = random.Random(SEED)
+        self._kinds = kinds
+        self.counts: Counter[str] = Counter()
+
+    async def run(self, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Goes on until it is over and each kind has had its turn. Nothing is broken any more then."""
+        while not is_over() or len(self.counts) < len(set(self._kinds)):
+            for kind in self._chance.sample(self._kinds, len(self._kinds)):
+                if is_over() and self.counts[kind]:
+                    continue
+                await asyncio.sleep(self._chance.uniform(0.1, 1))
+                await getattr(self, kind)()
+                self.counts[kind] += 1
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(self._chance.uniform(0, 2))
+
+    async def _sever(self, *relays: Relay) -> None:
+        for relay in relays:
+            await relay.sever()
+        await self._pause()
+        for relay in relays:
+            await relay.mend()
+
+    async def _silence(self, *relays: Relay) -> None:
+        for relay in relays:
+            relay.silence()
+        await self._pause()
+        for relay in relays:
+            await relay.mend()
+
+    async def _kill_servers(self, *servers: NatsServer) -> None:
+        for server in servers:
+            await server.end()
+        await self._pause()
+        await asyncio.gather(*(server.start() for server in servers))
+
+    def _host(self) -> Host:
+        return self._chance.choice(self._cluster.hosts)
+
+    async def sever_host(self) -> None:
+        await self._sever(*self._cluster.links[self._host().name])
+
+    async def silence_host(self) -> None:
+        await self._silence(*self._cluster.links[self._host().name])
+
+    async def sever_link(self) -> None:
+        await self._sever(self._chance.choice(self._cluster.links[self._host().name]))
+
+    async def sever_route(self) -> None:
+        await self._sever(self._chance.choice(self._cluster.routes))
+
+    async def silence_route(self) -> None:
+        await self._silence(self._chance.choice(self._cluster.routes))
+
+    async def kill_server(self) -> None:
+        await self._kill_servers(self._chance.choice(self._cluster.servers))
+
+    async def kill_all_servers(self) -> None:
+        await self._kill_servers(*self._cluster.servers)
+
+    async def kill_gateway(self) -> None:
+        await self._kill_gateway(self._host())
+
+    async def _kill_gateway(self, host: Host) -> None:
+        await host.gateway.end()
+        await self._pause()
+        await host.start_gateway()

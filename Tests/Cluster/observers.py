@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What observers on a host see of notifications."""
+
+import asyncio
+from collections import Counter
+
+import tribune
+
+INTERRUPTED = "cluster.link.didInterrupt"
+CONNECTED = "cluster.link.didConnect"
+
+
+class Watch:
+    """What a host's observers receive, by its userInfo, until a marker of each host has come."""
+
+    def __init__(self, bus: tribune.Bus, pattern: str = "t.**", *, retained: bool = False) -> None:
+        self._observation = bus.observe(pattern, limit=1 << 20, retained=retained)
+        self.received: Counter[str] = Counter()
+        self.order: list[str] = []
+
+    async def start(self) -> None:
+        await self._observation.__aenter__()
+
+    async def until(self, *markers: str) -> None:
+        missing = set(markers)
+        async for delivery in self._observation:
+            assert isinstance(delivery, tribune.Notification), delivery
+            text = delivery.text
+            self.received[text] += 1
+            self.order.append(text)
+            missing.discard(text)
+            if not missing:
+                return
+
+
+class Ledger:
+    """What a host has received of each other one, and what its gateway says was lost.
+
+    A notification's userInfo is the host, a space and a number; there may be more behind another space.
+    """
+
+    def __init__(self, name: str, bus: tribune.Bus) -> None:
+        self.name = name
+        self.bus = bus
+        self.arrived: Counter[str] = Counter()
+        self.lost: Counter[str] = Counter()
+        # How often a host's gateway was said to have left out nobody knows how many, of that host or of any.
+        self.unknown: Counter[str] = Counter()
+        # The last number of each host and topic.
+        self.last: dict[tuple[str, str], int] = {}
+        self._news = asyncio.Condition()
+        self._observation = bus.observe("t.**", INTERRUPTED, CONNECTED, limit=1 << 20)
+
+    async def watch(self) -> None:
+        async for delivery in self._observation:
+            assert isinstance(delivery, tribune.Notification), delivery
+            async with self._news:
+                self._take(delivery)
+                self._news.notify_all()
+
+    def _take(self, news: tribune.Notification) -> None:
+        if news.name == CONNECTED:
+            # The gateway may be a new one, which cannot know what it has missed.
+            self.unknown["any"] += 1
+        elif news.name != INTERRUPTED:
+            host, number, *_ = news.text.split(" ", 2)
+            key = (host, news.name)
+            assert int(number) > self.last.get(key, -1), f"{self.name} got {news} behind {self.last[key]}"
+            self.last[key] = int(number)
+            self.arrived[host] += 1
+        else:
+            loss = news.json()
+            if "lost" in loss:
+                self.lost[loss["host"]] += loss["lost"]
+            else:
+                self.unknown[loss.get("host", "any")] += 1
+
+    def unknowns(self, host: str) -> int:
+        return self.unknown[host] + self.unknown["any"]
+
+    async def changes(self) -> None:
+        async with self._news:
+            await self._news.wait()
+
+
+async def next_named(observation: tribune.Observation, name: str) -> tribune.Notification:
+    async for delivery in observation:
+        if isinstance(delivery, tribune.Notification) and delivery.name == name:
+            return delivery
+    raise AssertionError("the observation has ended")
+
+
+async def next_lost(observation: tribune.Observation, host: str) -> int:
+    while True:
+        loss = (await next_named(observation, INTERRUPTED)).json()
+        if loss.get("host") == host and "lost" in loss:
+            return loss["lost"]
