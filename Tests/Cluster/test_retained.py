@@ -2,10 +2,11 @@
 """Retained notifications of the whole cluster."""
 
 import asyncio
+import json
 
 import tribune
 
-from support import Cluster, Host
+from support import Cluster, Host, request
 
 RETAIN = '[Retain "disk.**"]\n'
 NAME = "disk.didMount"
@@ -131,6 +132,35 @@ async def test_values_wait_for_a_server_that_was_away(cluster: Cluster) -> None:
     await db1.post(NAME, "meanwhile", retain=True)
     await cluster.servers[0].start()
     await until_text(db2, "meanwhile")
+
+
+async def test_values_wait_for_room_in_a_bucket_that_is_full(cluster: Cluster) -> None:
+    port = await jetstream(cluster)
+    bucket = {
+        "name": "KV_tribune_test",
+        "subjects": ["$KV.tribune_test.>"],
+        "max_msgs_per_subject": 1,
+        "max_bytes": 20_000,
+        "discard": "new",
+        "allow_rollup_hdrs": True,
+        "retention": "limits",
+        "storage": "file",
+        "num_replicas": 1,
+    }
+    made = json.loads(await request(port, f"$JS.API.STREAM.CREATE.{bucket['name']}", json.dumps(bucket).encode()))
+    assert "error" not in made, made
+    hosts = await cluster.trio(RETAIN, port=port)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    for index in range(10):
+        await db1.post(f"disk.n{index}", f"{index} {'x' * 5_000}", retain=True)
+    await hosts[0].gateway.wait_for_line("JetStream refuses it with the error")
+    # What others have is not disturbed, and each host has what it posts.
+    assert len(await db1.retained()) == 10
+    wider = json.dumps(bucket | {"max_bytes": 1_000_000}).encode()
+    changed = json.loads(await request(port, f"$JS.API.STREAM.UPDATE.{bucket['name']}", wider))
+    assert "error" not in changed, changed
+    for index in range(10):
+        await until_text(db2, f"{index} {'x' * 5_000}", f"disk.n{index}")
 
 
 async def test_a_server_without_jetstream_is_said(cluster: Cluster) -> None:

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts whose clocks are an hour apart."""
+
+import asyncio
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import tribune
+
+from observers import Watch
+from support import Cluster, Host
+
+SECTIONS = '[Export "t.**"]\n[Import "t.**"]\n[Retain "disk.**"]\n[Query "cluster.**"]\nScope=cluster\n'
+QUESTION = "cluster.shouldReboot"
+VALUE = "disk.didMount"
+HOUR = 3_600
+OFFSETS = {"db1": 0, "db2": HOUR, "db3": -HOUR}
+
+
+async def hosts_with_clocks(cluster: Cluster) -> list[Host]:
+    """Whose own clocks these are; tribunectl has the right one."""
+    clock = cluster.folder / "clock.so"
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-O1", "-o", clock, Path(__file__).with_name("wrong_clock.c")], check=True
+    )
+    server = await cluster.server(extra=f'jetstream {{ store_dir: "{cluster.folder}/js" }}')
+    hosts = []
+    for name, offset in OFFSETS.items():
+        environment = {"LD_PRELOAD": str(clock), "WRONG_CLOCK": str(offset)}
+        hosts.append(Host(cluster.folder, name, server.port, " ".join(OFFSETS), SECTIONS, environment=environment))
+    await cluster.add(*hosts)
+    return hosts
+
+
+async def owners(host: Host, lease: str) -> dict[str, float]:
+    """Who has a lease, and since when."""
+    status, output = await host.tribunectl("leases", "--json=short")
+    assert status == 0, output
+    leases = {one["lease"]: one["owners"] for one in map(json.loads, output.splitlines())}
+    return {owner["host"]: owner["since"] for owner in leases.get(lease, [])}
+
+
+async def test_clocks_that_are_an_hour_apart_change_nothing(cluster: Cluster) -> None:
+    hosts = await hosts_with_clocks(cluster)
+    buses = [await cluster.connect(host) for host in hosts]
+    # Leases: whoever has one, keeps it until it is released.
+    for host in hosts:
+        assert (await host.tribunectl("lease", "backup", "--keep"))[0] == 0
+        since = await owners(hosts[0], "backup")
+        assert set(since) == {host.name}
+        # That their clocks are wrong indeed.
+        assert abs(since[host.name] / 1_000_000 - time.time() - OFFSETS[host.name]) < HOUR / 4
+        for other in hosts:
+            if other is not host:
+                assert (await other.tribunectl("lease", "backup", "--wait=0", "--", "true"))[0] == 75
+        assert (await host.tribunectl("lease", "backup", "--release"))[0] == 0
+    # Retained values: the last one wins, and not that of the clock that is ahead.
+    for text in ("first", "second"):
+        for host, bus in zip(hosts, buses, strict=True):
+            await bus.post(VALUE, f"{text} of {host.name}", retain=True)
+            for other in buses:
+                watch = Watch(other, VALUE, retained=True)
+                await watch.start()
+                await watch.until(f"{text} of {host.name}")
+    # Notifications, with none dropped as old.
+    watches = [Watch(bus) for bus in buses]
+    for watch in watches:
+        await watch.start()
+    texts = [f"{host.name} {number}" for number in range(3) for host in hosts]
+    for number in range(3):
+        for host, bus in zip(hosts, buses, strict=True):
+            await bus.post("t.a", f"{host.name} {number}")
+    for watch in watches:
+        await watch.until(*texts)
+        assert set(watch.received.values()) == {1}
+
+
+async def test_questions_take_no_longer_than_they_may_by_the_clock_that_counts(cluster: Cluster) -> None:
+    hosts = await hosts_with_clocks(cluster)
+    buses = [await cluster.connect(host) for host in hosts]
+    vetoing = ""
+
+    def delegate(name: str):
+        async def answer(question: tribune.Question) -> tribune.Answer:
+            question.defer(20, "thinking")
+            await asyncio.sleep(0)
+            return tribune.Veto("not now") if name == vetoing else True
+
+        return answer
+
+    for host, bus in zip(hosts, buses, strict=True):
+        await bus.attach(delegate(host.name), QUESTION, label="local")
+    for bus in buses:
+        vetoing = ""
+        assert await bus.ask(QUESTION, deadline=20)
+        for host in hosts:
+            vetoing = host.name
+            assert not await bus.ask(QUESTION, deadline=20)
+        async with bus.hold(QUESTION, why="a restore is running", expires_in=600):
+            vetoing = ""
+            for other in buses:
+                assert not await other.ask(QUESTION)

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gateways and servers that go, come back, or do not read for a while."""
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+import tribune
+
+from observers import Ledger, Watch, next_lost
+from support import DEADLINE, Cluster, Host
+
+ALL = '[Export "t.**"]\n[Import "t.**"]\n[Query "cluster.**"]\nScope=cluster\n'
+NAME = "cluster.shouldReboot"
+# What a gateway takes out at once.
+WINDOW = 1_000
+
+
+async def approving(question: tribune.Question) -> tribune.Answer:
+    return True
+
+
+@contextlib.asynccontextmanager
+async def beside(*works: object) -> AsyncIterator[None]:
+    """Has coroutines run meanwhile, and fails as they do."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(work) for work in works]
+        yield
+        for task in tasks:
+            task.cancel()
+
+
+async def keep_posting(bus: tribune.Bus, name: str) -> None:
+    while True:
+        await bus.post("t.a", f"of {name}")
+        await asyncio.sleep(0.05)
+
+
+async def allowed(bus: tribune.Bus) -> None:
+    """Asks until everybody is there again, which only takes time."""
+    async with asyncio.timeout(DEADLINE):
+        while not await bus.ask(NAME):
+            continue
+
+
+@pytest.mark.parametrize("killed", [1, 3])
+async def test_servers_that_are_killed(cluster: Cluster, killed: int) -> None:
+    servers = await cluster.three_servers()
+    names = ("db1", "db2", "db3")
+    hosts = [Host(cluster.folder, name, await cluster.link(name), " ".join(names), ALL) for name in names]
+    await cluster.add(*hosts)
+    buses = [await cluster.connect(host) for host in hosts]
+    watches = [Watch(bus) for bus in buses]
+    for watch, bus in zip(watches, buses, strict=True):
+        await watch.start()
+        await bus.attach(approving, NAME)
+    for server in servers[-killed:]:
+        await server.end()
+    if killed == len(servers):
+        for host, bus in zip(hosts, buses, strict=True):
+            await host.wait_for_status("cluster unreachable")
+            began = time.monotonic()
+            verdict = await bus.ask(NAME)
+            assert not verdict
+            assert all("cluster unreachable" in one.reason for one in verdict.outcomes if one.label.startswith("host:"))
+            # At once, and not when HostTimeoutSec= is over.
+            assert time.monotonic() - began < 5
+        await asyncio.gather(*(server.start() for server in servers))
+    async with beside(*(keep_posting(bus, host.name) for bus, host in zip(buses, hosts, strict=True))):
+        await asyncio.gather(*(watch.until(*(f"of {name}" for name in names)) for watch in watches))
+    for bus in buses:
+        await allowed(bus)
+
+
+async def test_a_gateway_that_is_restarted(cluster: Cluster) -> None:
+    hosts = await cluster.trio(ALL)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    watch = Watch(db2)
+    await watch.start()
+    await db1.post("t.a", "before")
+    await watch.until("before")
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        for _ in range(3):
+            assert await hosts[0].gateway.end(signal.SIGTERM) == 0
+            await hosts[0].start_gateway()
+            await allowed(db1)
+            await allowed(db2)
+            await db1.post("t.a", "after")
+            await watch.until("after")
+            # What was posted meanwhile, nobody has counted.
+            assert (await anext(losses)).json() == {"host": "db1"}
+
+
+async def post_all(bus: tribune.Bus, numbers: range, size: int) -> None:
+    for number in numbers:
+        await bus.post("t.a", f"db1 {number} {'x' * size}")
+
+
+async def until_last(bus: tribune.Bus, ledgers: list[Ledger], number: int) -> int:
+    """Posts until one has arrived everywhere; returns how many have been posted then."""
+    while True:
+        await bus.post("t.a", f"db1 {number}")
+        number += 1
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                for ledger in ledgers:
+                    while ledger.last.get(("db1", "t.a")) != number - 1:
+                        await ledger.changes()
+                return number
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "extra"),
+    [
+        # The server ends the connection.
+        (2_000, 20_000, 'max_pending: 1048576, write_deadline: "1s"'),
+        # The server keeps what the gateway cannot take in at once.
+        (20_000, 10, ""),
+    ],
+    ids=["cut off", "kept"],
+)
+async def test_a_gateway_that_does_not_take_in_loses_what_is_counted(
+    cluster: Cluster, count: int, size: int, extra: str
+) -> None:
+    server = await cluster.server(extra=extra)
+    hosts = await cluster.trio(ALL, port=server.port)
+    db1, db2, db3 = [await cluster.connect(host) for host in hosts]
+    ledgers = [Ledger("db2", db2), Ledger("db3", db3)]
+    async with beside(*(ledger.watch() for ledger in ledgers)):
+        first = await until_last(db1, ledgers, 0)
+        hosts[2].gateway.send(signal.SIGSTOP)
+        for number in range(first, first + count, WINDOW):
+            await post_all(db1, range(number, number + WINDOW), size)
+            # The other host has all of them.
+            while ledgers[0].arrived["db1"] < number + WINDOW:
+                await ledgers[0].changes()
+        assert not ledgers[0].lost
+        if extra:
+            await server.program.wait_for_line("Slow Consumer")
+        hosts[2].gateway.send(signal.SIGCONT)
+        total = await until_last(db1, ledgers, first + count)
+        while ledgers[1].arrived["db1"] + ledgers[1].lost["db1"] < total:
+            await ledgers[1].changes()
+        print(ledgers[1].lost["db1"], "of", total, "lost")
+        assert ledgers[1].arrived["db1"] + ledgers[1].lost["db1"] == total
+        assert bool(ledgers[1].lost) or not extra
+
+
+async def test_a_gateway_that_does_not_take_out_says_what_was_not_sent(cluster: Cluster) -> None:
+    hosts = await cluster.trio(ALL)
+    db1, db2, db3 = [await cluster.connect(host) for host in hosts]
+    watches = [Watch(db2), Watch(db3)]
+    for watch in watches:
+        await watch.start()
+    count = 4_000
+    async with db1.observe("cluster.link.didInterrupt") as losses:
+        hosts[0].gateway.send(signal.SIGSTOP)
+        await post_all(db1, range(count), 20_000)
+        # Others are not held up.
+        await db2.post("t.a", "of db2")
+        await watches[1].until("of db2")
+        hosts[0].gateway.send(signal.SIGCONT)
+        lost = await next_lost(losses, "db1")
+        await db1.post("t.a", "end")
+        for watch in watches:
+            await watch.until("end")
+            assert sum(text.startswith("db1 ") for text in watch.order) + lost == count
