@@ -114,7 +114,7 @@ test-web: build
 
 ## test-cluster  tribune-nats: hosts with a bus and a gateway each, real servers of NATS, and links that are cut
 test-cluster: build
-	@tools/setup python
+	@tools/setup cluster
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-cluster
 
 ## wheel      the Python client as a wheel, in .build/python/dist

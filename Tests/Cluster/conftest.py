@@ -13,6 +13,10 @@ import pytest
 from support import DEADLINE, Cluster
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "any_server: depends on what a server of NATS can do")
+
+
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> None:
     """Runs coroutine functions as tests."""
     if name.startswith("test_") and inspect.iscoroutinefunction(obj):

@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -21,6 +22,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 ENDED = "(it has ended)"
 PROGRAMS = Path(os.environ.get("TRIBUNE_BIN_DIR", REPOSITORY / ".build/release")).absolute()
 NATS_SERVER = os.environ.get("NATS_SERVER") or str(REPOSITORY / ".build/python/bin/nats-server")
+VERSION_TEXT = subprocess.run([NATS_SERVER, "--version"], check=True, capture_output=True, text=True).stdout
+NATS_VERSION = tuple(map(int, re.findall(r"\d+", VERSION_TEXT)[:3]))
 
 
 def free_port() -> int:
@@ -88,8 +91,9 @@ class Program:
         if self.process is None:
             return 0
         with contextlib.suppress(ProcessLookupError):
-            self.process.send_signal(number)
+            # In this order: a signal to what has ended would take its status.
             self.process.send_signal(signal.SIGCONT)
+            self.process.send_signal(number)
         status = await self.process.wait()
         await self._reader
         self.process = None

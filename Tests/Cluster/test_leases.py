@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from faults import Faults
-from support import DEADLINE, PROGRAMS, Cluster, Host, NatsServer, lasting, request
+from support import DEADLINE, NATS_VERSION, PROGRAMS, Cluster, Host, NatsServer, lasting, request
 
 NAMES = ("db1", "db2", "db3")
 ROSTER = " ".join(NAMES)
@@ -96,6 +96,7 @@ STAY = ("--", "sh", "-c", "echo runs; read line; exit 0")
 FAIL = ("--", "sh", "-c", "exit 3")
 
 
+@pytest.mark.any_server
 async def test_one_host_after_the_other(cluster: Cluster) -> None:
     db1, db2, _ = await trio(cluster)
     async with Lease(db1, "db", *STAY) as first:
@@ -251,6 +252,7 @@ async def test_without_jetstream_there_are_no_leases(cluster: Cluster) -> None:
     assert "nothing was changed" in output
 
 
+@pytest.mark.any_server
 async def test_copies_that_there_cannot_be(cluster: Cluster) -> None:
     server = await jetstream(cluster)
     db1, *_ = await cluster.trio("", "Replicas=3", port=server.port)
@@ -259,6 +261,7 @@ async def test_copies_that_there_cannot_be(cluster: Cluster) -> None:
     assert "Replicas=3 cannot be made" in output
 
 
+@pytest.mark.any_server
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -287,6 +290,7 @@ async def test_a_bucket_that_cannot_keep_leases(cluster: Cluster, settings: dict
     assert problem in output
 
 
+@pytest.mark.any_server
 async def test_a_bucket_that_is_gone_frees_nothing(cluster: Cluster) -> None:
     server = await jetstream(cluster)
     db1, db2, _ = await cluster.trio("", port=server.port)
@@ -329,16 +333,34 @@ rmdir "$0/inside"
 """
 
 
-async def work(host: Host, folder: Path, results: list[int]) -> None:
-    while len(results) < COUNT:
+async def work(host: Host, folder: Path, results: list[int], problems: list[str]) -> None:
+    while len(results) < COUNT and not problems:
         status, output = await host.tribunectl("lease", "db", "--", "sh", "-c", CRITICAL, str(folder), host.name)
-        # Without an answer, there was no lease, and nothing ran.
-        assert status in (0, 255), output
         if status == 0:
             results.append(status)
+        elif status != 255:
+            problems.append(output)
+        # Otherwise there was no answer and so no lease, and nothing ran.
 
 
-@pytest.mark.parametrize("servers", [1, 3])
+# Older ones, as a cluster, may confirm two writes that expect the same revision (nats-server's issue 4320).
+CONFIRMS_ONE = NATS_VERSION >= (2, 9, 21)
+
+
+@pytest.mark.any_server
+@pytest.mark.xfail(not CONFIRMS_ONE, reason="the gateway does not see how old the servers are", strict=True)
+async def test_servers_that_may_confirm_two_owners_are_not_used(cluster: Cluster) -> None:
+    await cluster.three_servers()
+    hosts = [Host(cluster.folder, name, await cluster.link(name), ROSTER, "", "Replicas=3") for name in NAMES]
+    await cluster.add(*hosts)
+    status, output = await hosts[0].tribunectl("lease", "db", "--", "true")
+    assert status == (0 if CONFIRMS_ONE else 255), output
+
+
+@pytest.mark.any_server
+@pytest.mark.parametrize(
+    "servers", [1, pytest.param(3, marks=pytest.mark.skipif(not CONFIRMS_ONE, reason="two can have it"))]
+)
 @lasting(300)
 async def test_never_two_at_a_time_whatever_is_killed(cluster: Cluster, servers: int) -> None:
     if servers == 1:
@@ -348,14 +370,16 @@ async def test_never_two_at_a_time_whatever_is_killed(cluster: Cluster, servers:
     hosts = [Host(cluster.folder, name, await cluster.link(name), ROSTER, "", f"Replicas={servers}") for name in NAMES]
     await cluster.add(*hosts)
     results: list[int] = []
+    problems: list[str] = []
     kinds = ["kill_gateway", "kill_gateway", "kill_server", "sever_host", "silence_host"]
     if servers > 1:
         kinds += ["sever_route", "silence_route"]
     faults = asyncio.create_task(Faults(cluster, *kinds).run())
     try:
-        await asyncio.gather(*(work(host, cluster.folder, results) for host in hosts))
+        await asyncio.gather(*(work(host, cluster.folder, results, problems) for host in hosts))
     finally:
         faults.cancel()
+    assert not problems
     account = (cluster.folder / "account").read_text().split()
     assert not (cluster.folder / "overlaps").exists()
     assert len(account) == len(results)

@@ -12,6 +12,8 @@ import tribune
 from keys import Authority, NKey, credentials
 from support import DEADLINE, Cluster, Host
 
+pytestmark = pytest.mark.any_server
+
 QUERY = '[Query "cluster.**"]\nScope=cluster\n'
 NAME = "cluster.shouldReboot"
 LOCAL = "IP:127.0.0.1,DNS:localhost"

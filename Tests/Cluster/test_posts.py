@@ -5,12 +5,15 @@ import asyncio
 import json
 import time
 
+import pytest
+
 from observers import Watch, next_lost, next_named
-from support import Cluster, Host, lasting
+from support import PROGRAMS, Cluster, Host, Program, lasting, url
 
 ALL = '[Export "**"]\n[Import "**"]\n'
 
 
+@pytest.mark.any_server
 async def test_a_notification_arrives_as_it_was(cluster: Cluster) -> None:
     db1, db2, db3 = [await cluster.connect(host) for host in await cluster.trio(ALL)]
     large = b"x" * 500_000
@@ -80,6 +83,51 @@ async def test_four_hosts_that_share_everything_get_each_notification_once(clust
             assert mine == [f"{name} {index}" for index in range(rounds)]
 
 
+async def test_a_bus_with_gateways_into_two_clusters_passes_nothing_on(cluster: Cluster) -> None:
+    server = await cluster.server()
+    servers = f"Servers={url(server.port)}\nRoster="
+    hosts = [Host(cluster.folder, name, server.port, "h1 h2", ALL) for name in ("h1", "h2", "h3")]
+    hosts[2].configure(f"[Cluster]\nName=other\n{servers}h2 h3\nHost=h3\n{ALL}")
+    (cluster.folder / "second").mkdir()
+    (cluster.folder / "second/nats.conf").write_text(f"[Cluster]\nName=other\n{servers}h2 h3\nHost=h2\n{ALL}")
+    second = Program(
+        PROGRAMS / "tribune-nats",
+        f"--config={cluster.folder}/second",
+        environment={"TRIBUNE_ADDRESS": hosts[1].address},
+    )
+    try:
+        cluster.hosts += hosts
+        await hosts[1].start_bus()
+        await second.start()
+        await hosts[1].start_gateway()
+        for host in (hosts[0], hosts[2]):
+            await host.start()
+        for host in hosts:
+            await host.wait_for_status("all hosts are there")
+        buses = [await cluster.connect(host) for host in hosts]
+        watches = [Watch(bus) for bus in buses]
+        for watch in watches:
+            await watch.start()
+        await buses[0].post("t.a", "from h1")
+        await watches[1].until("from h1")
+        # Whatever is passed on goes out before what comes later.
+        await buses[1].post("t.a", "from h2")
+        await watches[2].until("from h2")
+        await buses[2].post("t.a", "from h3")
+        await watches[1].until("from h3")
+        await buses[1].post("t.a", "end")
+        for watch in watches:
+            await watch.until("end")
+        assert [watch.order for watch in watches] == [
+            ["from h1", "from h2", "end"],
+            ["from h1", "from h2", "from h3", "end"],
+            ["from h2", "from h3", "end"],
+        ]
+    finally:
+        await second.end()
+
+
+@pytest.mark.any_server
 async def test_a_payload_that_nats_does_not_take_is_said_and_counted(cluster: Cluster) -> None:
     server = await cluster.server(extra="max_payload: 4096")
     hosts = await cluster.trio(ALL, port=server.port)

@@ -21,6 +21,7 @@ async def approving(question: tribune.Question) -> tribune.Answer:
     return True
 
 
+@pytest.mark.any_server
 async def test_each_host_gives_its_verdict(cluster: Cluster) -> None:
     db1, db2, db3 = [await cluster.connect(host) for host in await cluster.trio(QUERY)]
     await db2.attach(approving, NAME, label="one")
@@ -172,6 +173,7 @@ async def test_the_questions_of_a_gateway_that_died_end_elsewhere(cluster: Clust
         await ended.wait()
 
 
+@pytest.mark.any_server
 @pytest.mark.parametrize("way", ["killed", "stopped"])
 @pytest.mark.parametrize("policy", ["veto", "abstain"])
 async def test_a_host_that_does_not_answer(cluster: Cluster, way: str, policy: str) -> None:
@@ -322,6 +324,7 @@ def permissions(*hosts: str) -> str:
     return f"authorization {{ users: [ {', '.join(users)} ] }}"
 
 
+@pytest.mark.any_server
 async def test_hosts_that_may_speak_for_themselves_alone(cluster: Cluster) -> None:
     server = await cluster.server(extra=permissions("db1", "db2"))
     hosts = []

@@ -4,9 +4,12 @@
 import asyncio
 import json
 
+import pytest
 import tribune
 
 from support import Cluster, Host, request
+
+pytestmark = pytest.mark.any_server
 
 RETAIN = '[Retain "disk.**"]\n'
 NAME = "disk.didMount"
