@@ -63,7 +63,7 @@ OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo demo-host test test-python test-c test-web test-cluster wheel bench-python simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host test test-python test-c test-web test-cluster wheel bench-python bench-cluster simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -180,6 +180,12 @@ bench-python: build
 	@tools/setup bench python
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' PYTHONPATH=Clients/Python/src \
 	  .build/python/bin/python Clients/Python/benchmarks/compare.py
+
+## bench-cluster  compares questions and posts between hosts with what NATS does by itself
+bench-cluster: build
+	@tools/setup cluster
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' PYTHONPATH=Clients/Python/src \
+	  .build/python/bin/python Tests/Cluster/benchmarks/compare.py
 
 ## fuzz       feeds decoders, parsers and the bus with what nobody would send, and checks every access (FUZZ_SECONDS=60)
 fuzz:
