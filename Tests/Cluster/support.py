@@ -274,6 +274,19 @@ class Host:
                     self._is_ready |= line == "READY=1"
                 self._news.notify_all()
 
+    async def stop_listening(self) -> None:
+        """Has nobody read the gateway's notices any more, and no space for more of them."""
+        self._listener.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._listener
+        self._listener = None
+        # One sender alone reaches a limit of its own.
+        for _ in range(8):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, contextlib.suppress(BlockingIOError):
+                sender.setblocking(False)
+                while True:
+                    sender.sendto(b"X_FULL=1", f"{self._folder}/notify")
+
     async def _wait_for(self, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(DEADLINE), self._news:
             await self._news.wait_for(condition)

@@ -95,6 +95,21 @@ async def test_a_gateway_that_is_restarted(cluster: Cluster) -> None:
             assert (await anext(losses)).json() == {"host": "db1"}
 
 
+@pytest.mark.xfail(reason="the gateway waits until its status is read", raises=TimeoutError, strict=True)
+async def test_a_service_manager_that_hangs_holds_nothing_up(cluster: Cluster) -> None:
+    server = await cluster.server()
+    hosts = await cluster.trio(ALL, "HostTimeoutSec=1s", port=server.port)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    await db2.attach(approving, NAME)
+    await hosts[1].stop_listening()
+    # Each gateway has another status now.
+    await server.end()
+    await hosts[0].wait_for_status("cluster unreachable")
+    await server.start()
+    async with asyncio.timeout(DEADLINE / 2):
+        await allowed(db1)
+
+
 async def post_all(bus: tribune.Bus, numbers: range, size: int) -> None:
     for number in numbers:
         await bus.post("t.a", f"db1 {number} {'x' * size}")
