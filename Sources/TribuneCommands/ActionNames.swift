@@ -46,14 +46,6 @@ struct ActionNames: Equatable, Sendable {
   /// Whether delegates are asked under this name, which must be valid, whether an action may happen.
   static func isQuestion(_ name: String) -> Bool { NameSyntax.hasVerb(behind: "should", in: name.utf8Bytes) }
 
-  /// The name under which a delegate announces that it may answer a question otherwise now: `window.mayClose` for
-  /// `window.shouldClose`; nil for a name, which must be valid, that is not a question.
-  static func may(forQuestion name: String) -> String? {
-    guard isQuestion(name) else { return nil }
-    let (space, last) = split(name)
-    return "\(space)may\(last.dropFirst("should".count))"
-  }
-
   /// The action that a message is about: `window.close` for `window.shouldClose`; nil if it is about none.
   private static func action(of message: String) -> String? {
     guard let prefix = prefixes.first(where: { NameSyntax.hasVerb(behind: $0, in: message.utf8Bytes) })

@@ -154,7 +154,10 @@ final class Gateway {
 
   private func note(_ change: NATSLink.Change) {
     switch change {
-    case .up: announce("cluster.link.didConnect")
+    case .up:
+      _ = link.publish(presence)
+      announce("cluster.link.didConnect")
+      announceReturn()
     case .down:
       inquiries.cutOff()
       // What others post meanwhile does not arrive; if it was nothing, nobody knows that either.
@@ -168,6 +171,14 @@ final class Gateway {
   private func announce(_ name: String) {
     guard let bus else { return }
     Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
+  }
+
+  /// Whoever waits for another verdict than that somebody was not heard shall ask again.
+  private func announceReturn() {
+    guard let bus else { return }
+    let names = inquiries.unheard.take()
+    guard !names.isEmpty else { return }
+    Task { for name in names { await PostExchange.post(name, "", on: bus) } }
   }
 
   private func receivePost(_ message: ClusterMessage) async {
@@ -200,13 +211,20 @@ final class Gateway {
         neighbours.note(
           host, try message.instance(), isRostered: settings.roster.contains(host), at: .now)
         hosts.note(host)
-        if isNew { reportStatus() }
+        if isNew { welcome() }
       case .stored(let token): try retained.acknowledge(message, token: token)
       case .post, nil: return
       }
     } catch {
       drop(message, error)
     }
+  }
+
+  /// A host has come, which does not know yet of this one.
+  private func welcome() {
+    _ = link.publish(presence)
+    announceReturn()
+    reportStatus()
   }
 
   /// Why what this gateway answers cannot be believed: nobody can tell its answers from those of another one.
@@ -232,10 +250,13 @@ final class Gateway {
     )
   }
 
+  private var presence: ClusterMessage {
+    ClusterMessage(subjects.presence, headers: [.instance: instance.text])
+  }
+
   private func keepPresence() async {
-    let message = ClusterMessage(subjects.presence, headers: [.instance: instance.text])
     while true {
-      _ = link.publish(message)
+      _ = link.publish(presence)
       await rest(for: Neighbours.interval)
       forgetTheSilent()
     }

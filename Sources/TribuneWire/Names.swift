@@ -58,6 +58,14 @@ package enum NameSyntax {
     lastToken(of: name).isVerb(behind: word)
   }
 
+  /// The name under which a delegate announces that it may answer a question otherwise now: `window.mayClose` for
+  /// `window.shouldClose`; nil for a name, which must be valid, that is not a question.
+  package static func may(forQuestion name: String) -> String? {
+    guard hasVerb(behind: "should", in: name.utf8Bytes) else { return nil }
+    let start = name.lastIndex(of: ".").map { name.index(after: $0) } ?? name.startIndex
+    return "\(name[..<start])may\(name[start...].dropFirst("should".utf8.count))"
+  }
+
   @_lifetime(copy name)
   private static func lastToken(of name: RawSpan) -> RawSpan {
     var start = name.byteCount

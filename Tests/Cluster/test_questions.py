@@ -7,7 +7,7 @@ import signal
 import pytest
 import tribune
 
-from support import DEADLINE, Cluster, Host
+from support import DEADLINE, PROGRAMS, Cluster, Host, Program
 
 QUERY = '[Query "cluster.**"]\nScope=cluster\n'
 NAME = "cluster.shouldReboot"
@@ -363,3 +363,27 @@ async def test_two_gateways_of_the_same_name_approve_nothing(cluster: Cluster) -
         verdict = await db1.ask(NAME)
         assert not verdict
         assert "another gateway" in outcomes(verdict)["host:db2"][1]
+
+
+@pytest.mark.parametrize("missing", ["cluster", "host"])
+async def test_who_waits_asks_again_when_those_are_back_who_were_not_heard(cluster: Cluster, missing: str) -> None:
+    server = await cluster.server()
+    hosts = await cluster.trio(QUERY, port=server.port)
+    if missing == "cluster":
+        await server.end()
+        await hosts[0].wait_for_status("cluster unreachable")
+    else:
+        await hosts[1].gateway.end()
+    waiting = Program(
+        PROGRAMS / "tribunectl", "ask", NAME, "--wait-until-allowed", environment={"TRIBUNE_ADDRESS": hosts[0].address}
+    )
+    await waiting.start()
+    await waiting.wait_for_line("cluster unreachable" if missing == "cluster" else "no gateway of db2")
+    db1 = await cluster.connect(hosts[0])
+    async with db1.observe("cluster.mayReboot") as announcements:
+        if missing == "cluster":
+            await server.start()
+        else:
+            await hosts[1].start_gateway()
+        assert (await anext(aiter(announcements))).object == ""
+    assert await waiting.process.wait() == 0

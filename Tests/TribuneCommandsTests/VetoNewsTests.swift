@@ -3,6 +3,8 @@
 import Testing
 import Tribune
 
+import enum TribuneWire.NameSyntax
+
 @testable import TribuneCommands
 
 /// Which notifications have a waiting question asked again.
@@ -47,6 +49,6 @@ struct VetoNewsTests {
       ("host.reboot", nil), ("host.should", nil), ("shouldA.b", nil), ("a.mayB", nil),
     ])
   func may(question: String, name: String?) {
-    #expect(ActionNames.may(forQuestion: question) == name)
+    #expect(NameSyntax.may(forQuestion: question) == name)
   }
 }

@@ -409,7 +409,7 @@ private let allVerbs = [
         + "clock releases a lease. A host that has it gets it again when it asks, also after a reboot.",
       "Without a command, --keep only takes the lease: before a reboot, for example. A unit that is started once the host "
         + "works again says --release.",
-      "--break takes the lease from a host that does not come back. Make sure first that it is not doing what the lease is "
+      "With --break, a host that does not come back loses it. Make sure first that the host is not doing what the lease is "
         + "for. The journal and the notification cluster.lease.didBreak say who has done that, and why.",
       "Exits with 75 if the lease did not become free in time, and with 255 if there is no cluster, or if it is not known "
         + "whether the host has the lease: then nothing runs.",

@@ -2,6 +2,8 @@
 
 import Tribune
 
+import enum TribuneWire.NameSyntax
+
 /// A query that is asked again while it is vetoed, whenever that may be over.
 ///
 /// It does not ask at intervals. The bus announces the ends of holds, delegates that come and go, and reloads, and delegates
@@ -86,7 +88,7 @@ struct PatientQuery: Sendable {
 
   private var observedNames: [String] {
     ["tribune.hold.didRelease", "tribune.delegate.didAttach", "tribune.delegate.didDetach"]
-      + ["tribune.bus.didReload"] + (ActionNames.may(forQuestion: query.name).map { [$0] } ?? [])
+      + ["tribune.bus.didReload"] + (NameSyntax.may(forQuestion: query.name).map { [$0] } ?? [])
   }
 
   private func watch(_ news: Notifications) async {

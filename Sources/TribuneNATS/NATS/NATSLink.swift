@@ -20,6 +20,7 @@ final class NATSLink {
   private static let probePause = Duration.seconds(1)
   /// Without an answer for so long, the link counts as lost, whatever libnats says.
   private static let silenceMax = Duration.seconds(5)
+  private static let silence = "NATS does not answer"
   private static let outgoingMax = 8_192
   private static let outgoingWeightMax = 64 << 20
 
@@ -209,10 +210,14 @@ final class NATSLink {
         provenAt = max(provenAt ?? sent, sent)
         // libnats may have found it again without having said so yet.
       } else if isUp, provenAt.map({ ContinuousClock.now - $0 > Self.silenceMax }) ?? true {
-        become("NATS does not answer")
+        ServiceLog.warning(Self.silence)
+        become(Self.silence)
         continue
       }
-      if isAnswered, lack == "NATS does not answer" { become(nil) }
+      if isAnswered, lack == Self.silence {
+        ServiceLog.info("NATS answers again")
+        become(nil)
+      }
     }
   }
 

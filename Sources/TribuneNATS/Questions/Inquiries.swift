@@ -33,6 +33,7 @@ final class Inquiries {
   /// By their tokens, which nobody can guess.
   private var open: [String: Open] = [:]
   private var weight = 0
+  var unheard = Unheard()
 
   init(_ subjects: Subjects, _ instance: Instance, link: NATSLink) {
     (self.subjects, self.instance, self.link) = (subjects, instance, link)
@@ -43,7 +44,10 @@ final class Inquiries {
   ///
   /// - Parameter name: the one under which the host is asked.
   func ask(_ host: String, missing: MissingHost, _ question: Question, as name: String) async -> Answer {
-    if let lack = link.lack { return .veto("cluster unreachable: \(lack)") }
+    if let lack = link.lack {
+      unheard.note(name)
+      return .veto("cluster unreachable: \(lack)")
+    }
     let token = Instance().text
     lastQuery += 1
     let envelope = AskEnvelope(
@@ -101,8 +105,11 @@ final class Inquiries {
         if open[token] != nil { publish(one, token) }
       }
     case .conclude(let answer):
-      if answer == .abstain, let absence = one.inquiry.absence {
-        ServiceLog.notice("\(one.name): \(absence), which counts as if it abstained")
+      if let absence = one.inquiry.absence {
+        unheard.note(one.name)
+        if answer == .abstain {
+          ServiceLog.notice("\(one.name): \(absence), which counts as if it abstained")
+        }
       }
       end(token, with: answer)
     }

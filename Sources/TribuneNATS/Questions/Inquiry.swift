@@ -3,7 +3,7 @@
 package import Tribune
 
 /// What a host that does not answer counts as.
-nonisolated package enum MissingHost: Equatable, Sendable {
+nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
   case veto
   case abstain
   /// The roster does not have it, so nobody relies on it: it counts while it is there, and has something to say.
@@ -37,7 +37,7 @@ nonisolated package struct Inquiry {
   private var tries = 1
   private var extensions = 0
   private var isConcluded = false
-  /// Why the host counts as missing; nil if it does not.
+  /// Why it was not heard; nil if it was.
   package private(set) var absence: String?
   /// The time at which the host counts as missing.
   package private(set) var due: ContinuousClock.Instant
@@ -86,15 +86,18 @@ nonisolated package struct Inquiry {
   package mutating func isDue(at now: ContinuousClock.Instant, provenAt: ContinuousClock.Instant?) -> Action {
     guard !isConcluded, now >= due else { return .none }
     // Otherwise, it may be this host that nobody hears.
-    guard let provenAt, provenAt >= began else {
-      return conclude(.veto("cluster unreachable: no answer from NATS, nor from \(host)"))
-    }
+    guard let provenAt, provenAt >= began else { return cutOff("no answer from NATS, nor from \(host)") }
     return conclude(absent("\(host) did not answer"))
   }
 
   /// The connection to NATS is lost.
   package mutating func isCutOff() -> Action {
-    isConcluded ? .none : conclude(.veto("cluster unreachable: the connection to NATS was lost"))
+    isConcluded ? .none : cutOff("the connection to NATS was lost")
+  }
+
+  private mutating func cutOff(_ why: String) -> Action {
+    absence = why
+    return conclude(.veto("cluster unreachable: \(why)"))
   }
 
   private mutating func conclude(_ answer: Answer) -> Action {

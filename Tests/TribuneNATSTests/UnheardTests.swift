@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneNATS
+
+@Suite("Questions to those who were not heard", .timeLimit(.minutes(15)))
+struct UnheardTests {
+  @Test("Each is announced once, under the name with may")
+  func announcements() {
+    var unheard = Unheard()
+    for name in ["unit.shouldStop", "cluster.shouldReboot", "unit.shouldStop", "cluster.holds"] {
+      unheard.note(name)
+    }
+    #expect(unheard.take() == ["cluster.mayReboot", "unit.mayStop"])
+    #expect(unheard.take().isEmpty)
+  }
+
+  @Test("No more are kept than fit")
+  func bounded() {
+    var unheard = Unheard()
+    for number in 0..<(Unheard.namesMax + 10) { unheard.note("a\(number).shouldStop") }
+    #expect(unheard.take().count == Unheard.namesMax)
+  }
+}
