@@ -63,7 +63,7 @@ OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
 
-.PHONY: build demo demo-host test test-python test-c test-web test-cluster wheel bench-python bench-cluster simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host demo-cluster test test-python test-c test-web test-cluster wheel bench-python bench-cluster simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build:
@@ -89,6 +89,11 @@ demo: build
 demo-host: build
 	@tools/setup test-systemd deb
 	demo/host-demo $(RELEASE)
+
+## demo-cluster  a rolling reboot of three hosts, one by one and never two, as the README shows it
+demo-cluster: build
+	@tools/setup python
+	tools/run-tour --programs=$(RELEASE) --section='More than one host' --show
 
 ## test       every test; the integration tests drive the release programs
 test: build examples
