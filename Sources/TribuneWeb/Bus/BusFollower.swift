@@ -30,6 +30,11 @@ final class BusFollower {
   private var history = History()
   /// Who was connected lately, by connection: a verdict can name one that has gone when it is shown.
   private var peers = RecentValues<String, Who>(countMax: QueryTracker.recentMax)
+  /// Verdicts whose asker is not known yet, and those behind them, in their order. The bus has announced the asker's connection
+  /// before, but another task reads that.
+  private var unnamed: [VerdictRecord] = []
+  /// How many of them have waited for a second.
+  private var overdue = 0
   private var bus: Connection?
   private var secondsSinceList = 0
   private var statusRequest: ContinuousClock.Instant?
@@ -136,6 +141,28 @@ final class BusFollower {
   }
 
   private func add(_ record: VerdictRecord) {
+    unnamed.append(record)
+    showNamed()
+    if unnamed.count > QueryTracker.recentMax { showFirst() }
+  }
+
+  private func showNamed() {
+    while let record = unnamed.first, record.asker.pid != nil || peers[record.asker.connection] != nil {
+      showFirst()
+    }
+  }
+
+  private func showOverdue() {
+    for _ in 0..<overdue { showFirst() }
+    overdue = unnamed.count
+  }
+
+  private func showFirst() {
+    show(unnamed.removeFirst())
+    overdue = max(0, overdue - 1)
+  }
+
+  private func show(_ record: VerdictRecord) {
     var record = record
     if record.asker.pid == nil, let who = peers[record.asker.connection] { record.asker = who }
     own.verdictsSeen += 1
@@ -158,6 +185,7 @@ final class BusFollower {
       for try await delivery in notifications {
         if case .notification(let notification) = delivery, let who = Who(notification.userInfo) {
           peers.set(who, for: who.connection)
+          showNamed()
         }
         listing.request()
       }
@@ -174,6 +202,7 @@ final class BusFollower {
     var beat = 0
     while true {
       await rest(for: .seconds(1))
+      showOverdue()
       beat = (beat + 1) % Self.beatSeconds
       if beat == 0 {
         feed.tick()
