@@ -123,7 +123,8 @@ struct UnitFilesTests {
   @Test(
     "keep the exposure of the system's daemons low",
     arguments: [
-      ("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 20), ("tribune-web", 8), ("tribune-nats", 15),
+      ("tribuned", 8), ("tribuned-keeper", 4), ("tribune-logind", 20), ("tribune-web", 8),
+      ("tribune-nats", 15),
     ])
   func exposure(daemon: String, tenths: Int) throws {
     let run = try security(of: "\(daemon).service", threshold: tenths).run
