@@ -15,6 +15,9 @@ let instrumented: [SwiftSetting] = [
   .unsafeFlags(["-sanitize=fuzzer,address", "-parse-as-library"]),
 ]
 
+/// As in the library.
+let caller: [SwiftSetting] = instrumented + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 /// As in the daemon; what is internal to it can be reached.
 let mainActor: [SwiftSetting] =
   instrumented + [.defaultIsolation(MainActor.self), .unsafeFlags(["-enable-testing"])]
@@ -28,6 +31,7 @@ let package = Package(
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+    .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
     .target(name: "CTribuneLinux"),
     .target(name: "TribuneWire", swiftSettings: instrumented),
     .target(name: "TribunePolicy", dependencies: ["TribuneWire"], swiftSettings: instrumented),
@@ -53,6 +57,11 @@ let package = Package(
         "TribuneProtocols", "TribuneService", "TribuneSystem", "TribuneVarlink", "TribuneWire",
       ],
       swiftSettings: mainActor),
+    .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: caller),
+    .target(
+      name: "TribuneNATS",
+      dependencies: ["CNats", "Tribune", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire"],
+      swiftSettings: mainActor),
     .executableTarget(
       name: "FuzzFrames", dependencies: ["CLibFuzzer", "TribuneWire"], swiftSettings: instrumented,
       linkerSettings: linked),
@@ -72,6 +81,9 @@ let package = Package(
       name: "FuzzBus", dependencies: ["CLibFuzzer", "TribuneCore", "TribunePolicy", "TribuneWire"],
       swiftSettings: instrumented,
       linkerSettings: linked),
+    .executableTarget(
+      name: "FuzzCluster", dependencies: ["CLibFuzzer", "TribuneNATS", "TribuneWire"],
+      swiftSettings: instrumented, linkerSettings: linked),
     .executableTarget(
       name: "FuzzLogs",
       dependencies: [
