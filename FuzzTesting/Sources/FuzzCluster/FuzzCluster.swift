@@ -28,7 +28,8 @@ public func fuzzCluster(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   read(message, { m throws(EnvelopeError) in try LeaseNotice(m) }, { $0.headers })
   do throws(LeaseRecordError) {
     let record = try LeaseRecord(message.payload)
-    precondition(try LeaseRecord(record.bytes) == record)
+    let same = try LeaseRecord(record.bytes)
+    precondition(same == record)
   } catch {
     return 0
   }
