@@ -73,7 +73,7 @@ package final class LogindProgram {
     for signal in [Signals.terminate, Signals.interrupt] { signals.on(signal) { [self] in stop() } }
     Task {
       await bridge.start()
-      ManagerNotice.send("READY=1")
+      ManagerNotice.send("READY=1", waits: true)
       await ManagerNotice.keepWatchdog()
     }
   }

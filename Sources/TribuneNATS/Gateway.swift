@@ -19,7 +19,7 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
-  private let status: (String) -> Void
+  private let status: (String) -> Bool
   private var neighbours = Neighbours()
   private var bus: Connection?
   /// Whether the library looks for the bus, which may come back.
@@ -55,8 +55,8 @@ final class Gateway {
     self?.doubt
   }
 
-  /// - Parameter status: gets one line whenever something has changed.
-  init(_ settings: NATSSettings, status: @escaping (String) -> Void) {
+  /// - Parameter status: gets one line whenever something has changed. Returns whether it has taken it.
+  init(_ settings: NATSSettings, status: @escaping (String) -> Bool) {
     self.settings = settings
     self.status = status
     subjects = Subjects(cluster: settings.cluster, host: settings.host)
@@ -283,8 +283,7 @@ final class Gateway {
     let missing = settings.others.filter { !neighbours.isPresent($0) }
     let hosts = missing.isEmpty ? "all hosts are there" : "missing: \(missing.joined(separator: " "))"
     let text = (sides.isEmpty ? [hosts] : sides).joined(separator: "; ")
-    guard text != lastStatus else { return }
-    lastStatus = text
-    status(text)
+    // What the manager has no space for now, it gets later.
+    if text != lastStatus, status(text) { lastStatus = text }
   }
 }

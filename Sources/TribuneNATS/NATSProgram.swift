@@ -62,7 +62,7 @@ package final class NATSProgram {
     }
     Task {
       await gateway.start()
-      ManagerNotice.send("READY=1")
+      ManagerNotice.send("READY=1", waits: true)
       await ManagerNotice.keepWatchdog()
     }
   }

@@ -5,14 +5,20 @@ import TribuneSystem
 
 /// What a service says to the service manager (sd_notify(3)). Without one, nothing is sent.
 package enum ManagerNotice {
-  /// - Parameter descriptor: a copy of it goes with the text.
-  package static func send(_ text: String, passing descriptor: CInt? = nil) {
-    guard ServiceSocket.isNamed else { return }
+  /// - Parameters:
+  ///   - waits: whether to wait until the manager has space for it. One that hangs has none, and holds up who waits.
+  ///   - descriptor: a copy of it goes with the text.
+  /// - Returns: false if it was not sent, because there was no space.
+  @discardableResult
+  package static func send(_ text: String, waits: Bool = false, passing descriptor: CInt? = nil) -> Bool {
+    guard ServiceSocket.isNamed else { return true }
     do throws(Errno) {
-      try ServiceSocket().send(text, waits: true, passing: descriptor)
+      try ServiceSocket().send(text, waits: waits, passing: descriptor)
     } catch {
+      if error == .again { return false }
       ServiceLog.warning("cannot notify the service manager: \(error)")
     }
+    return true
   }
 
   /// Tells the service manager that the main queue runs, as often as it wants to know. Returns only if it does not.

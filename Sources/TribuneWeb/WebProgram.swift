@@ -100,7 +100,7 @@ package final class WebProgram {
     var isReady = false
     Task { [self] in
       await follower.run {
-        if !isReady { ManagerNotice.send("READY=1") }
+        if !isReady { ManagerNotice.send("READY=1", waits: true) }
         isReady = true
       }
     }

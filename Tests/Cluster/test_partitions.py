@@ -95,7 +95,6 @@ async def test_a_gateway_that_is_restarted(cluster: Cluster) -> None:
             assert (await anext(losses)).json() == {"host": "db1"}
 
 
-@pytest.mark.xfail(reason="the gateway waits until its status is read", raises=TimeoutError, strict=True)
 async def test_a_service_manager_that_hangs_holds_nothing_up(cluster: Cluster) -> None:
     server = await cluster.server()
     hosts = await cluster.trio(ALL, "HostTimeoutSec=1s", port=server.port)
