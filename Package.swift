@@ -66,9 +66,12 @@ let package = Package(
       ],
       swiftSettings: mainActor),
     .target(
+      name: "TribuneHTTP", dependencies: ["CMicrohttpd", "TribuneService", "TribuneSystem", "TribuneWire"],
+      swiftSettings: mainActor),
+    .target(
       name: "TribuneWeb",
       dependencies: [
-        "CMicrohttpd", "Tribune", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire",
+        "Tribune", "TribuneHTTP", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire",
       ],
       swiftSettings: mainActor),
     .target(
@@ -149,8 +152,12 @@ let package = Package(
       dependencies: ["TribuneJSON", "TribuneLogind", "TribuneService", "TribuneTestSupport"],
       swiftSettings: strict),
     .testTarget(
+      name: "TribuneHTTPTests", dependencies: ["TribuneHTTP", "TribuneService"], swiftSettings: strict),
+    .testTarget(
       name: "TribuneWebTests",
-      dependencies: ["Tribune", "TribuneJSON", "TribuneService", "TribuneTestSupport", "TribuneWeb"],
+      dependencies: [
+        "Tribune", "TribuneHTTP", "TribuneJSON", "TribuneService", "TribuneTestSupport", "TribuneWeb",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TribuneNATSTests",

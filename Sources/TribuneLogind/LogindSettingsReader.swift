@@ -106,7 +106,7 @@ nonisolated package struct LogindSettingsReader {
         throw SettingError(value, "is no path of an object on D-Bus")
       }
       rule.path = value
-    case "Retain": rule.isRetained = try Self.flag(value)
+    case "Retain": rule.isRetained = try SettingSyntax.flag(value)
     default: report(.mistake, file, line, "there is no \(key.escaped)= in [Signal]; it is ignored")
     }
     return rule
@@ -124,14 +124,6 @@ nonisolated package struct LogindSettingsReader {
     case "mask": true
     case "inhibit", "": false
     default: throw SettingError(text, "is neither inhibit nor mask")
-    }
-  }
-
-  private static func flag(_ text: String) throws(SettingError) -> Bool {
-    switch text {
-    case "yes": true
-    case "no", "": false
-    default: throw SettingError(text, "is neither yes nor no")
     }
   }
 

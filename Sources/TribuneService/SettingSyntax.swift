@@ -63,6 +63,14 @@ package enum SettingSyntax {
     return mode
   }
 
+  package static func flag(_ text: String) throws(SettingError) -> Bool {
+    switch text {
+    case "yes": true
+    case "no", "": false
+    default: throw SettingError(text, "is neither yes nor no")
+    }
+  }
+
   package static func words(of text: String) -> [String] {
     text.split { $0 == " " || $0 == "\t" }.map(String.init)
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import TribuneHTTP
 import TribuneService
 import TribuneSystem
 import TribuneWire
@@ -61,32 +62,19 @@ package final class WebProgram {
     site = WebSite(files, settings)
   }
 
-  private struct Unservable: Error, CustomStringConvertible {
-    let description: String
-  }
-
   /// Takes the sockets that systemd passes.
   private func listen() throws {
     let passed = try PassedToService.take()
     guard !passed.isEmpty else {
-      throw Unservable(description: "no socket was passed; \"systemctl start tribune-web.socket\" passes one")
+      throw HTTPListener.Unservable(
+        description: "no socket was passed; \"systemctl start tribune-web.socket\" passes one")
     }
+    let limits = HTTPListener.Limits(connections: settings.connectionsMax, streams: settings.pagesMax)
     for (descriptor, name) in passed {
-      let socket = FileDescriptor(owning: descriptor)
-      guard let place = ListeningPlace(of: descriptor) else {
-        throw Unservable(description: "the socket \"\(name)\" that was passed does not listen for streams")
-      }
-      if case .network = place, !settings.allowsNetwork {
-        throw Unservable(
-          description:
-            "other hosts reach \(place): AllowNetwork=yes in web.conf would allow that, with TokenFile=")
-      }
       listeners.append(
-        try HTTPListener(
-          on: socket, HTTPListener.Limits(connections: settings.connectionsMax, streams: settings.pagesMax),
-          answer: { [unowned self] in answer($0) }, nextEvent: { [unowned self] in follower.feed.next(&$0) })
-      )
-      ServiceLog.info("listening on \(place)")
+        try HTTPListener.serving(descriptor, named: name, settings.access, from: "web.conf", limits) {
+          [unowned self] in answer($0)
+        })
     }
   }
 
@@ -107,11 +95,13 @@ package final class WebProgram {
     Task { await ManagerNotice.keepWatchdog() }
   }
 
-  private func answer(_ request: HTTPRequest) -> WebSite.Answer {
+  private func answer(_ request: HTTPRequest) -> HTTPAnswer {
     switch site.resource(for: request) {
     case .failure(let refusal): return .response(refusal)
     case .success(.file(let file)): return .response(file)
-    case .success(.events): return .events
+    case .success(.events):
+      var cursor = Feed.Cursor()
+      return .events { [unowned self] in follower.feed.next(&cursor) }
     case .success(.health):
       let absence = follower.picture.absence
       return .response(HTTPResponse(absence == nil ? 200 : 503, absence ?? "ok"))

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TribuneHTTP
 package import TribuneService
 import TribuneSystem
 
 /// What web.conf says.
 nonisolated package struct WebSettings: Equatable, Sendable {
-  /// `Hosts=`: names, in lower case, under which the page may be asked for beside those of this host.
-  package var hosts: Set<String> = []
-  /// `TokenFile=`: what those who ask must present; nil for nothing.
-  package var token: AccessToken?
-  /// `AllowNetwork=`: serve sockets that other hosts reach.
-  package var allowsNetwork = false
+  /// `Hosts=`, `TokenFile=` and `AllowNetwork=`.
+  package var access = HTTPAccess()
   /// `Monitor=`: the names of which verdicts are shown.
   package var patterns = ["**"]
   /// `ShowUserInfo=`

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneHTTP
 package import TribuneService
 import TribuneSystem
 import TribuneWire
@@ -12,10 +13,7 @@ nonisolated package struct WebSettingsReader {
 
   private var settings = WebSettings()
   private var diagnostics: [Diagnostic] = []
-  /// The file of the token, and the line that names it.
-  private var token: (path: String, file: String, line: Int)?
-  /// The line that allows sockets that other hosts reach.
-  private var network: (file: String, line: Int)?
+  private var access = HTTPAccessReader()
 
   package init() {}
 
@@ -39,18 +37,9 @@ nonisolated package struct WebSettingsReader {
   }
 
   package consuming func finish() -> (WebSettings, [Diagnostic]) {
-    if let token {
-      do throws(SettingError) {
-        settings.token = try AccessToken(file: token.path)
-      } catch {
-        report(.error, token.file, token.line, "TokenFile=: \(error.message)")
-      }
-    }
-    if let network, settings.allowsNetwork, token == nil {
-      report(
-        .error, network.file, network.line, "AllowNetwork= needs TokenFile=: other hosts would need no token")
-    }
-    return (settings, diagnostics)
+    let (access, found) = access.finish()
+    settings.access = access
+    return (settings, diagnostics + found)
   }
 
   private mutating func take(
@@ -64,35 +53,21 @@ nonisolated package struct WebSettingsReader {
     }
     do throws(SettingError) {
       switch key {
-      case "Hosts": settings.hosts = try Self.hosts(value)
-      case "TokenFile": token = try Self.path(value).map { ($0, file, line) }
-      case "AllowNetwork":
-        settings.allowsNetwork = try Self.flag(value)
-        network = (file, line)
       case "Monitor": settings.patterns = try Self.patterns(value)
-      case "ShowUserInfo": settings.showsUserInfo = try Self.flag(value)
+      case "ShowUserInfo": settings.showsUserInfo = try SettingSyntax.flag(value)
       case "ConnectionsMax":
         settings.connectionsMax = try Self.count(value, 8...4096, WebSettings().connectionsMax)
       case "PagesMax": settings.pagesMax = try Self.count(value, 1...1024, WebSettings().pagesMax)
       case "MetricNamesMax":
         settings.metricNamesMax = try Self.count(value, 0...1_000, WebSettings().metricNamesMax)
-      default: report(.mistake, file, line, "there is no \(key.escaped)= in [Web]; it is ignored")
+      default:
+        if try !access.take(key, value, file, line) {
+          report(.mistake, file, line, "there is no \(key.escaped)= in [Web]; it is ignored")
+        }
       }
     } catch {
       report(.error, file, line, "\(key)=: \(error.message)")
     }
-  }
-
-  private static func hosts(_ text: String) throws(SettingError) -> Set<String> {
-    var hosts: Set<String> = []
-    for word in SettingSyntax.words(of: text) {
-      let host = word.lowercased()
-      guard HostRule.isName(host) else {
-        throw SettingError(word, "is not the name or the address of a host")
-      }
-      hosts.insert(host)
-    }
-    return hosts
   }
 
   private static func patterns(_ text: String) throws(SettingError) -> [String] {
@@ -105,20 +80,6 @@ nonisolated package struct WebSettingsReader {
       }
     }
     return words.isEmpty ? WebSettings().patterns : words == ["no"] ? [] : words
-  }
-
-  private static func path(_ text: String) throws(SettingError) -> String? {
-    if text.isEmpty { return nil }
-    guard text.hasPrefix("/") else { throw SettingError(text, "is not the path of a file, from / on") }
-    return text
-  }
-
-  private static func flag(_ text: String) throws(SettingError) -> Bool {
-    switch text {
-    case "yes": true
-    case "no", "": false
-    default: throw SettingError(text, "is neither yes nor no")
-    }
   }
 
   private static func count(

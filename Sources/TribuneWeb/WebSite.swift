@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TribuneHTTP
+
 /// What is answered to which request. Nothing that can be asked for changes anything.
 nonisolated package struct WebSite: Sendable {
-  package enum Answer: Equatable, Sendable {
-    case response(HTTPResponse)
-    /// An event stream.
-    case events
-  }
-
   /// What can be answered to a request that is in order.
   package enum Resource: Equatable, Sendable {
     case file(HTTPResponse)
@@ -22,8 +18,8 @@ nonisolated package struct WebSite: Sendable {
 
   package init(_ files: PageFiles, _ settings: WebSettings) {
     self.files = files
-    hosts = HostRule(settings.hosts)
-    token = settings.token
+    hosts = HostRule(settings.access.hosts)
+    token = settings.access.token
   }
 
   /// The resource that a request is for, or why it gets none.
@@ -60,5 +56,3 @@ nonisolated package struct WebSite: Sendable {
     }
   }
 }
-
-extension HTTPResponse: Error {}

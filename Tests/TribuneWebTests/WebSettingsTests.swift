@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneHTTP
 import TribuneService
 import TribuneTestSupport
 import TribuneWeb
@@ -37,7 +38,7 @@ struct WebSettingsTests {
       MetricNamesMax=0
       """)
     #expect(diagnostics == [])
-    #expect(settings.hosts == ["bus.example.org", "192.0.2.1", "[2001:db8::1]"])
+    #expect(settings.access.hosts == ["bus.example.org", "192.0.2.1", "[2001:db8::1]"])
     #expect(settings.patterns == ["host.**", "unit.*"] && settings.showsUserInfo)
     #expect((settings.connectionsMax, settings.pagesMax, settings.metricNamesMax) == (64, 2, 0))
     #expect(read("[Web]\nMonitor=no\n").0.patterns == [])
@@ -73,13 +74,6 @@ struct WebSettingsTests {
       $0.hasPrefix("# ") || $0 == "#" ? "" : $0.drop { $0 == "#" }
     }
     #expect(read(shown.joined(separator: "\n")) == (WebSettings(), []))
-  }
-
-  @Test(
-    "A token is one line that is long enough",
-    arguments: ["", "short", "fifteen-letters", "with a space in it!", "ü-0123456789abcdef"])
-  func badToken(text: String) {
-    #expect(throws: SettingError.self) { try AccessToken(Array("\(text)\n".utf8)) }
   }
 
   @Test(

@@ -23,7 +23,7 @@ nonisolated package struct AccessToken: Equatable, Sendable {
     self.bytes = bytes
   }
 
-  init(file: String) throws(SettingError) {
+  package init(file: String) throws(SettingError) {
     let contents: [UInt8]?
     do throws(Errno) {
       contents = try ConfigurationFiles.contents(of: file)

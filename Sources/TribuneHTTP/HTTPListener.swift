@@ -2,16 +2,20 @@
 
 import CMicrohttpd
 import Dispatch
-import TribuneSystem
+package import TribuneSystem
 
 /// A listening socket, and the connections that it has accepted. libmicrohttpd reads and writes them on the main queue.
 ///
 /// A connection has one request and a deadline, whatever it sends or reads; only an event stream may stay. Bounded are their
 /// number, what each of them has in memory, and what all of them have not read.
-@safe final class HTTPListener {
-  struct Limits {
-    var connections: Int
-    var streams: Int
+@safe package final class HTTPListener {
+  package struct Limits {
+    package var connections: Int
+    package var streams: Int
+
+    package init(connections: Int, streams: Int) {
+      (self.connections, self.streams) = (connections, streams)
+    }
   }
 
   /// The header of a request and the part of a response that is being written have this together.
@@ -29,8 +33,7 @@ import TribuneSystem
   }
 
   private let limits: Limits
-  private let answer: (HTTPRequest) -> WebSite.Answer
-  private let nextEvent: (inout Feed.Cursor) -> [UInt8]?
+  private let answer: (HTTPRequest) -> HTTPAnswer
   private var daemon: OpaquePointer?
   private var readable: (any DispatchSourceRead)?
   private let timer = DispatchSource.makeTimerSource(queue: .main)
@@ -42,15 +45,12 @@ import TribuneSystem
   /// - Parameters:
   ///   - socket: a listening socket.
   ///   - answer: decides about a request at once.
-  ///   - nextEvent: the event behind the cursor of an event stream.
   /// - Throws: the error if libmicrohttpd cannot serve the socket.
-  init(
-    on socket: consuming FileDescriptor, _ limits: Limits, answer: @escaping (HTTPRequest) -> WebSite.Answer,
-    nextEvent: @escaping (inout Feed.Cursor) -> [UInt8]?
+  package init(
+    on socket: consuming FileDescriptor, _ limits: Limits, answer: @escaping (HTTPRequest) -> HTTPAnswer
   ) throws(Errno) {
     self.limits = limits
     self.answer = answer
-    self.nextEvent = nextEvent
     try socket.setNonblocking()
     let descriptor = socket.rawValue
     // One address must not have them all. A Unix socket has no addresses.
@@ -75,10 +75,10 @@ import TribuneSystem
     timer.activate()
   }
 
-  var streamCount: Int { streams.count }
+  package var streamCount: Int { streams.count }
 
-  /// Tells the event streams that the feed has something new.
-  func wake() {
+  /// Tells the event streams that there is something new.
+  package func wake() {
     guard !streams.isEmpty else { return }
     for stream in streams.values { stream.wake() }
     run()
@@ -165,7 +165,7 @@ import TribuneSystem
     case .response(let response): unsafe send(response, on: connection)
     case .events where streams.count >= limits.streams:
       unsafe send(HTTPResponse(503, "too many pages are open", fields: ["Retry-After": "10"]), on: connection)
-    case .events: unsafe openStream(on: connection)
+    case .events(let next): unsafe openStream(on: connection, next)
     }
   }
 
@@ -181,8 +181,8 @@ import TribuneSystem
     return unsafe queue(made, response.status, response.type, response.fields, on: connection)
   }
 
-  private func openStream(on connection: OpaquePointer) -> MHD_Result {
-    let stream = unsafe EventStream(on: connection, nextEvent)
+  private func openStream(on connection: OpaquePointer, _ next: @escaping () -> [UInt8]?) -> MHD_Result {
+    let stream = unsafe EventStream(on: connection, next)
     let reader = StreamReader(stream, of: self)
     let made = unsafe MHD_create_response_from_callback(
       UInt64.max, Self.connectionMemory / 2, Self.readStream, Unmanaged.passRetained(reader).toOpaque(),

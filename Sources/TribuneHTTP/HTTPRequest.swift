@@ -18,12 +18,12 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     return values[0]
   }
 
-  var hasBody: Bool {
+  package var hasBody: Bool {
     fields["transfer-encoding"] != nil || fields["content-length"].map { $0 != ["0"] } ?? false
   }
 
   /// Whether a page of another site has made a browser send it, other than by a link that was followed.
-  var isCrossSite: Bool {
+  package var isCrossSite: Bool {
     guard let site = fields["sec-fetch-site"] else { return false }
     return site != ["same-origin"] && site != ["none"] && fields["sec-fetch-mode"] != ["navigate"]
   }

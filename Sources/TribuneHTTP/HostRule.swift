@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Under which names the page may be asked for.
+/// Under which names a program serves.
 ///
 /// A page of another site can have its name resolve to this host (DNS rebinding), and would then read everything here. Its
 /// requests have its own name in `Host`, which is refused.
@@ -24,7 +24,7 @@ nonisolated package struct HostRule: Sendable {
   }
 
   /// Whether a text in lower case is a name or an address as `Host` has it, without a port.
-  static func isName(_ text: String) -> Bool {
+  package static func isName(_ text: String) -> Bool {
     let isAddress = text.hasPrefix("[") && text.hasSuffix("]")
     let inner = isAddress ? text.dropFirst().dropLast() : text[...]
     let letters: ClosedRange<UInt8> = UInt8(ascii: "a")...UInt8(ascii: "z")

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneWeb
+import TribuneHTTP
 
-@Suite("Names under which the page is served", .timeLimit(.minutes(15)))
+@Suite("Names under which a program serves", .timeLimit(.minutes(15)))
 struct HostRuleTests {
   private let rule = HostRule(["bus.example.org", "[2001:db8::1]"])
 

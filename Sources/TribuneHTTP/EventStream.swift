@@ -4,20 +4,18 @@ import CMicrohttpd
 
 /// A response that goes on for as long as the page is open: server-sent events.
 ///
-/// It has no queue, only the event that is being written. What its reader has not had yet is in the feed, and a reader that is
-/// too slow for what the feed keeps is told what it has missed.
+/// It has no queue, only the event that is being written. What its reader has not had yet is where `next` finds it.
 @safe final class EventStream {
   private let connection: OpaquePointer
-  private let next: (inout Feed.Cursor) -> [UInt8]?
-  private var cursor = Feed.Cursor()
+  private let next: () -> [UInt8]?
   /// What is not written yet of the event under way.
   private var event: ArraySlice<UInt8> = []
   private var isSuspended = false
 
   /// - Parameters:
   ///   - connection: exists for as long as the stream is read.
-  ///   - next: the event behind a cursor; nil if there is none.
-  init(on connection: OpaquePointer, _ next: @escaping (inout Feed.Cursor) -> [UInt8]?) {
+  ///   - next: the next event; nil if there is none yet.
+  init(on connection: OpaquePointer, _ next: @escaping () -> [UInt8]?) {
     unsafe self.connection = connection
     self.next = next
   }
@@ -28,7 +26,7 @@ import CMicrohttpd
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     var count = 0
     while count < buffer.count {
-      if event.isEmpty { event = (next(&cursor) ?? [])[...] }
+      if event.isEmpty { event = (next() ?? [])[...] }
       guard !event.isEmpty else { break }
       let part = event.prefix(buffer.count - count)
       unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyBytes(from: part)
@@ -44,7 +42,7 @@ import CMicrohttpd
     return count
   }
 
-  /// The feed has something new. The listener has to run.
+  /// There is something new. The listener has to run.
   func wake() {
     guard isSuspended else { return }
     isSuspended = false

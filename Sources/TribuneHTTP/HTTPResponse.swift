@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A response that is known as a whole.
-nonisolated package struct HTTPResponse: Equatable, Sendable {
+nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
   package var status: UInt32
   package var type: String
   package var body: [UInt8]

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import TribuneService
+
+/// Reads the settings of whom a program serves, which are the same in the files of each.
+nonisolated package struct HTTPAccessReader: Sendable {
+  private var access = HTTPAccess()
+  /// The file of the token, and the line that names it.
+  private var token: (path: String, file: String, line: Int)?
+  /// The line that allows sockets that other hosts reach.
+  private var network: (file: String, line: Int)?
+
+  package init() {}
+
+  /// - Returns: false if there is no such key.
+  package mutating func take(
+    _ key: String, _ value: String, _ file: String, _ line: Int
+  ) throws(SettingError) -> Bool {
+    switch key {
+    case "Hosts": access.hosts = try Self.hosts(value)
+    case "TokenFile": token = try Self.path(value).map { ($0, file, line) }
+    case "AllowNetwork":
+      access.allowsNetwork = try SettingSyntax.flag(value)
+      network = (file, line)
+    default: return false
+    }
+    return true
+  }
+
+  /// - Returns: the settings without what is wrong, and what is only seen when all lines were read.
+  package consuming func finish() -> (HTTPAccess, [Diagnostic]) {
+    var diagnostics: [Diagnostic] = []
+    if let token {
+      do throws(SettingError) {
+        access.token = try AccessToken(file: token.path)
+      } catch {
+        diagnostics.append(Diagnostic(.error, token.file, token.line, "TokenFile=: \(error.message)"))
+      }
+    }
+    if let network, access.allowsNetwork, token == nil {
+      diagnostics.append(
+        Diagnostic(
+          .error, network.file, network.line,
+          "AllowNetwork= needs TokenFile=: other hosts would need no token"))
+    }
+    return (access, diagnostics)
+  }
+
+  private static func hosts(_ text: String) throws(SettingError) -> Set<String> {
+    var hosts: Set<String> = []
+    for word in SettingSyntax.words(of: text) {
+      let host = word.lowercased()
+      guard HostRule.isName(host) else {
+        throw SettingError(word, "is not the name or the address of a host")
+      }
+      hosts.insert(host)
+    }
+    return hosts
+  }
+
+  private static func path(_ text: String) throws(SettingError) -> String? {
+    if text.isEmpty { return nil }
+    guard text.hasPrefix("/") else { throw SettingError(text, "is not the path of a file, from / on") }
+    return text
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneService
+import TribuneSystem
+
+extension HTTPListener {
+  /// Why a socket is not served.
+  package struct Unservable: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) { self.description = description }
+  }
+
+  /// Serves a socket that systemd has passed, unless other hosts reach it and must not.
+  ///
+  /// - Parameters:
+  ///   - descriptor: a descriptor that nobody else owns.
+  ///   - name: what systemd calls it.
+  ///   - file: the name of the configuration file, for people.
+  package static func serving(
+    _ descriptor: CInt, named name: String, _ access: HTTPAccess, from file: String, _ limits: Limits,
+    answer: @escaping (HTTPRequest) -> HTTPAnswer
+  ) throws -> HTTPListener {
+    let socket = FileDescriptor(owning: descriptor)
+    guard let place = ListeningPlace(of: descriptor) else {
+      throw Unservable(description: "the socket \"\(name)\" that was passed does not listen for streams")
+    }
+    if case .network = place, !access.allowsNetwork {
+      throw Unservable(
+        description:
+          "other hosts reach \(place): AllowNetwork=yes in \(file) would allow that, with TokenFile=")
+    }
+    let listener = try HTTPListener(on: socket, limits, answer: answer)
+    ServiceLog.info("listening on \(place)")
+    return listener
+  }
+}
