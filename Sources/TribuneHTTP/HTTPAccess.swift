@@ -8,6 +8,8 @@ nonisolated package struct HTTPAccess: Equatable, Sendable {
   package var token: AccessToken?
   /// `AllowNetwork=`: serve sockets that other hosts reach.
   package var allowsNetwork = false
+  /// Why nothing may be served; nil if it may.
+  package var lack: String?
 
   package init() {}
 }

@@ -18,7 +18,11 @@ nonisolated package struct HTTPAccessReader: Sendable {
   ) throws(SettingError) -> Bool {
     switch key {
     case "Hosts": access.hosts = try Self.hosts(value)
-    case "TokenFile": token = try Self.path(value).map { ($0, file, line) }
+    case "TokenFile":
+      // What cannot be read must not let everybody in.
+      access.lack = "TokenFile= has no token"
+      token = try Self.path(value).map { ($0, file, line) }
+      access.lack = nil
     case "AllowNetwork":
       access.allowsNetwork = try SettingSyntax.flag(value)
       network = (file, line)
@@ -34,10 +38,12 @@ nonisolated package struct HTTPAccessReader: Sendable {
       do throws(SettingError) {
         access.token = try AccessToken(file: token.path)
       } catch {
+        access.lack = "TokenFile= has no token"
         diagnostics.append(Diagnostic(.error, token.file, token.line, "TokenFile=: \(error.message)"))
       }
     }
     if let network, access.allowsNetwork, token == nil {
+      access.allowsNetwork = false
       diagnostics.append(
         Diagnostic(
           .error, network.file, network.line,

@@ -25,6 +25,7 @@ extension HTTPListener {
     guard let place = ListeningPlace(of: descriptor) else {
       throw Unservable(description: "the socket \"\(name)\" that was passed does not listen for streams")
     }
+    if let lack = access.lack { throw Unservable(description: "\(lack) (\(file))") }
     if case .network = place, !access.allowsNetwork {
       throw Unservable(
         description:

@@ -20,6 +20,8 @@ package import TribuneSystem
 
   /// The header of a request and the part of a response that is being written have this together.
   private static let connectionMemory = 32 << 10
+  /// Bytes that the body of a request can have.
+  nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
   /// Responses that are not written yet have this together, unless there is only one.
@@ -30,6 +32,16 @@ package import TribuneSystem
     var begin: UInt64?
     /// Of the response.
     var byteCount = 0
+    var reading: Reading?
+  }
+
+  /// A request whose response is only known some time after its body was read.
+  private final class Reading {
+    let respond: ([UInt8]) async -> HTTPResponse
+    var body: [UInt8] = []
+    var response: HTTPResponse?
+
+    init(_ respond: @escaping ([UInt8]) async -> HTTPResponse) { self.respond = respond }
   }
 
   private let limits: Limits
@@ -124,17 +136,23 @@ package import TribuneSystem
   }
 
   nonisolated private static let receiveRequest: MHD_AccessHandlerCallback = {
-    context, connection, path, method, _, _, _, _ in
+    context, connection, path, method, _, data, count, _ in
     guard let context = unsafe context, let connection = unsafe connection, let path = unsafe path,
-      let method = unsafe method
+      let method = unsafe method, let count = unsafe count
     else { return .NO }
     let listener = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
-    let request = unsafe HTTPRequest(
-      String(cString: method), String(cString: path), fields: fields(of: connection))
+    let line = unsafe (method: String(cString: method), path: String(cString: path))
+    // Of the body. All of it is taken.
+    let part = unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: count.pointee))
+    unsafe count.pointee = 0
     let key = UInt(bitPattern: connection)
     return MainActor.assumeIsolated {
       guard let connection = unsafe OpaquePointer(bitPattern: key) else { return .NO }
-      return unsafe listener.respond(to: request, on: connection)
+      if let reading = listener.exchanges[key]?.reading {
+        return unsafe listener.proceed(reading, with: part, on: connection)
+      }
+      let request = unsafe HTTPRequest(line.method, line.path, fields: fields(of: connection))
+      return unsafe listener.carryOut(listener.answer(request), on: connection)
     }
   }
 
@@ -155,10 +173,8 @@ package import TribuneSystem
     return fields
   }
 
-  // MARK: Responses
-
-  private func respond(to request: HTTPRequest, on connection: OpaquePointer) -> MHD_Result {
-    switch answer(request) {
+  private func carryOut(_ answer: HTTPAnswer, on connection: OpaquePointer) -> MHD_Result {
+    switch answer {
     case .response(let response) where !canSend(response):
       unsafe send(
         HTTPResponse(503, "too much is being sent", fields: ["Retry-After": "1"]), on: connection)
@@ -166,8 +182,42 @@ package import TribuneSystem
     case .events where streams.count >= limits.streams:
       unsafe send(HTTPResponse(503, "too many pages are open", fields: ["Retry-After": "10"]), on: connection)
     case .events(let next): unsafe openStream(on: connection, next)
+    case .body(let respond): unsafe read(for: respond, on: connection)
     }
   }
+
+  // MARK: Requests with a body
+
+  private func read(
+    for respond: @escaping ([UInt8]) async -> HTTPResponse, on connection: OpaquePointer
+  ) -> MHD_Result {
+    exchanges[UInt(bitPattern: connection)]?.reading = Reading(respond)
+    return .YES
+  }
+
+  /// Is called with each part of the body, without one at its end, and again when the response is known.
+  private func proceed(
+    _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
+  ) -> MHD_Result {
+    if let response = reading.response { return unsafe carryOut(.response(response), on: connection) }
+    guard part.isEmpty else {
+      guard reading.body.count + part.count <= Self.bodyMax else { return .NO }
+      reading.body += part
+      return .YES
+    }
+    let key = UInt(bitPattern: connection)
+    // Until it is resumed, libmicrohttpd keeps the connection, whatever the other side does.
+    unsafe MHD_suspend_connection(connection)
+    Task {
+      reading.response = await reading.respond(reading.body)
+      guard let connection = unsafe OpaquePointer(bitPattern: key) else { return }
+      unsafe MHD_resume_connection(connection)
+      run()
+    }
+    return .YES
+  }
+
+  // MARK: Responses
 
   private func canSend(_ response: HTTPResponse) -> Bool {
     let unwritten = exchanges.values.reduce(0) { $0 + $1.byteCount }

@@ -22,6 +22,16 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     fields["transfer-encoding"] != nil || fields["content-length"].map { $0 != ["0"] } ?? false
   }
 
+  /// The length of the body, if the header says it; 0 if there is none.
+  package var bodyLength: Int? {
+    guard fields["transfer-encoding"] == nil else { return nil }
+    guard fields["content-length"] != nil else { return 0 }
+    guard let length = only("content-length"),
+      length.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+    else { return nil }
+    return Int(length)
+  }
+
   /// Whether a page of another site has made a browser send it, other than by a link that was followed.
   package var isCrossSite: Bool {
     guard let site = fields["sec-fetch-site"] else { return false }

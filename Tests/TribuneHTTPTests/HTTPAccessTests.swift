@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneHTTP
+import TribuneService
+
+@Suite("Whom a program serves", .timeLimit(.minutes(15)))
+struct HTTPAccessTests {
+  private func read(_ lines: (String, String)...) -> HTTPAccess {
+    var reader = HTTPAccessReader()
+    for (key, value) in lines {
+      do throws(SettingError) {
+        #expect(try reader.take(key, value, "f", 1))
+      } catch {
+        #expect(!error.message.isEmpty)
+      }
+    }
+    return reader.finish().0
+  }
+
+  @Test("A token that cannot be read lets nobody in")
+  func token() {
+    #expect(read().lack == nil)
+    #expect(read(("TokenFile", "/nonexistent")).lack != nil)
+    #expect(read(("TokenFile", "token")).lack != nil)
+    #expect(read(("TokenFile", "token"), ("TokenFile", "")).lack == nil)
+  }
+
+  @Test("Other hosts are let in by a word that can be read, and only with a token")
+  func network() {
+    #expect(!read(("AllowNetwork", "yes")).allowsNetwork)
+    #expect(!read(("AllowNetwork", "1"), ("TokenFile", "/nonexistent")).allowsNetwork)
+  }
+}
