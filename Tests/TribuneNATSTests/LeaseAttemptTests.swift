@@ -114,6 +114,16 @@ struct LeaseAttemptTests {
     #expect(attempt.hasRead(stored(7, db2), at: start) == .conclude(.absent(record(db2))))
   }
 
+  @Test("A release is of the acquisition that was found first")
+  func late() {
+    var attempt = attempt(.release(host: "db1", id: nil))
+    _ = attempt.hasRead(stored(7, db1), at: start)
+    _ = attempt.hasWritten(error(.conflict), at: start)
+    var next = db1
+    next.id = db2.id
+    #expect(attempt.hasRead(stored(9, next), at: start) == .conclude(.absent(record(next))))
+  }
+
   @Test("What cannot be read changes nothing")
   func garbage() {
     var attempt = attempt()

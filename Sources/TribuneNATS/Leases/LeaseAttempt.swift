@@ -61,7 +61,7 @@ nonisolated package struct LeaseAttempt {
   package static let conflictsMax = 64
   private static let pause = Duration.milliseconds(200)
 
-  private let change: LeaseRecord.Change
+  private var change: LeaseRecord.Change
   private let isRunning: @Sendable (LeaseOwner) -> Bool
   private let end: ContinuousClock.Instant
   private var owner: LeaseOwner?
@@ -114,6 +114,8 @@ nonisolated package struct LeaseAttempt {
       // Otherwise, it is what this attempt has written itself.
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
+      // What is acquired meanwhile, by whoever asked after this, is not released.
+      if case .release(let host, nil) = change { change = .release(host: host, id: owner.id) }
       return .write(next.bytes, expecting: expected)
     }
   }
