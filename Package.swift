@@ -76,7 +76,9 @@ let package = Package(
       swiftSettings: mainActor),
     .target(
       name: "TribuneNATS",
-      dependencies: ["CNats", "Tribune", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire"],
+      dependencies: [
+        "CNats", "Tribune", "TribuneHTTP", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire",
+      ],
       swiftSettings: mainActor),
     .target(
       name: "TribuneCommands",
@@ -161,7 +163,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TribuneNATSTests",
-      dependencies: ["Tribune", "TribuneNATS", "TribuneService", "TribuneTestSupport", "TribuneWire"],
+      dependencies: [
+        "Tribune", "TribuneHTTP", "TribuneNATS", "TribuneService", "TribuneSystem", "TribuneTestSupport",
+        "TribuneWire",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "IntegrationTests",

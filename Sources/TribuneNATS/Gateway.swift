@@ -19,6 +19,8 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
+  /// Tells what this gateway asks for clients of FleetLock from what it asks for other hosts. Only this host's bus has it.
+  private let mark = Instance()
   private let status: (String) -> Bool
   private var neighbours = Neighbours()
   private var bus: Connection?
@@ -45,7 +47,7 @@ final class Gateway {
     return bus
   }
   private lazy var inquiries = Inquiries(subjects, instance, link: link)
-  private lazy var hosts = ClusterHosts(settings, inquiries, own: own)
+  private lazy var hosts = ClusterHosts(settings, inquiries, own: own, mark: mark)
   private lazy var remotes = RemoteQuestions(subjects, settings, own: own, link: link) { [weak self] in
     self?.doubt
   }
@@ -54,6 +56,10 @@ final class Gateway {
   } doubt: { [weak self] in
     self?.doubt
   }
+  private lazy var fleetLock = FleetLock(settings.fleetLock, mark, leases: leases) { [weak self] in
+    guard let self, !isInterrupted else { return nil }
+    return bus
+  }
 
   /// - Parameter status: gets one line whenever something has changed. Returns whether it has taken it.
   init(_ settings: NATSSettings, status: @escaping (String) -> Bool) {
@@ -61,6 +67,9 @@ final class Gateway {
     self.status = status
     subjects = Subjects(cluster: settings.cluster, host: settings.host)
   }
+
+  /// Serves FleetLock on sockets that systemd has passed.
+  func serve(_ sockets: [(descriptor: CInt, name: String)]) { fleetLock.serve(sockets) }
 
   /// Connects to both sides, and returns when each was reached or found missing.
   func start() async {

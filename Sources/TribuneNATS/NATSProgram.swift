@@ -45,12 +45,21 @@ package final class NATSProgram {
     // A server of NATS that hangs up must not end the process.
     Signals.ignore(Signals.brokenPipe)
     let program = NATSProgram(settings)
+    program.takeSockets()
     program.start()
     dispatchMain()
   }
 
   private init(_ settings: NATSSettings) {
     gateway = Gateway(settings) { ManagerNotice.send("STATUS=\($0.escaped)") }
+  }
+
+  private func takeSockets() {
+    do throws(Errno) {
+      gateway.serve(try PassedToService.take())
+    } catch {
+      ServiceLog.error("the sockets that were passed cannot be taken: \(error)")
+    }
   }
 
   private func start() {

@@ -51,6 +51,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   /// How many servers have the bucket of them, if this program makes it.
   package var replicas = 1
   package var questions: [Question] = []
+  package var fleetLock = FleetLockSettings()
 
   package static let systemDirectory = "/etc/tribune"
 
@@ -66,7 +67,10 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   /// The names that are asked of the whole cluster.
   package var clusterPatterns: [String] { questions.filter(\.isClusterWide).map(\.pattern.text) }
 
-  package var isUsed: Bool { !exports.isEmpty || !imports.isEmpty || !retained.isEmpty || !questions.isEmpty }
+  package var isUsed: Bool {
+    !exports.isEmpty || !imports.isEmpty || !retained.isEmpty || !questions.isEmpty
+      || !fleetLock.groups.isEmpty
+  }
 
   /// Why no cluster can be reached with these settings; nil if it can.
   package var lack: String? {

@@ -6,7 +6,7 @@ import TribuneWire
 /// Reads files of settings one after the other.
 nonisolated package struct NATSSettingsReader {
   private enum Section {
-    case none, ignored, cluster, export, retain
+    case none, ignored, cluster, export, retain, fleetLock
     case query(Int)
     case `import`(Int)
   }
@@ -17,6 +17,7 @@ nonisolated package struct NATSSettingsReader {
 
   private let defaults: NATSSettings
   private var settings: NATSSettings
+  private var fleetLock = FleetLockSettingsReader()
   private var diagnostics: [Diagnostic] = []
 
   package init(hostName: String) {
@@ -38,16 +39,24 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
-  package consuming func finish() -> (NATSSettings, [Diagnostic]) { (settings, diagnostics) }
+  package consuming func finish() -> (NATSSettings, [Diagnostic]) {
+    let (fleetLock, found) = fleetLock.finish()
+    settings.fleetLock = fleetLock
+    return (settings, diagnostics + found)
+  }
 
   private mutating func section(_ name: String, _ subject: String?, _ file: String, _ line: Int) -> Section {
     if name == "Cluster", subject == nil { return .cluster }
-    guard ["Export", "Import", "Retain", "Query"].contains(name) else {
+    guard ["Export", "Import", "Retain", "Query", "FleetLock"].contains(name) else {
       let subject = subject.map { " \"\($0.escaped)\"" } ?? ""
       report(.mistake, file, line, "there is no section [\(name.escaped)\(subject)]; it is ignored")
       return .ignored
     }
     do throws(SettingError) {
+      if name == "FleetLock" {
+        try fleetLock.begin(subject)
+        return .fleetLock
+      }
       let pattern = try Self.pattern(subject)
       switch name {
       case "Export":
@@ -95,6 +104,10 @@ nonisolated package struct NATSSettingsReader {
         // What cannot be read counts as the stricter word.
         settings.questions[index].isClusterWide = true
         settings.questions[index].isClusterWide = try Self.isCluster(value)
+      case (.fleetLock, _):
+        if try !fleetLock.take(key, value, file, line) {
+          report(.mistake, file, line, "there is no \(key.escaped)= in this section; it is ignored")
+        }
       case (.export, _), (.import, _), (.retain, _), (.query, _):
         report(.mistake, file, line, "there is no \(key.escaped)= in this section; it is ignored")
       }

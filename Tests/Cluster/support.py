@@ -50,8 +50,16 @@ def lasting(seconds: float) -> Callable[[Callable], Callable]:
 class Program:
     """A process whose standard error can be waited for."""
 
-    def __init__(self, *command: object, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, *command: object, environment: dict[str, str] | None = None, passed: socket.socket | None = None
+    ) -> None:
+        """`passed` is a socket that it gets as systemd passes one."""
         self._command = [str(word) for word in command]
+        self._descriptors = () if passed is None else (passed.fileno(),)
+        if passed is not None:
+            # The shell says which process it is for, and gives it the number that it has to have.
+            script = f'exec 3<&{passed.fileno()}; LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"'
+            self._command = ["bash", "-c", script, "bash", *self._command]
         self._environment = os.environ | (environment or {})
         self.lines: list[str] = []
         self._news = asyncio.Condition()
@@ -66,6 +74,7 @@ class Program:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
+            pass_fds=self._descriptors,
         )
         self._reader = asyncio.create_task(self._read())
 
@@ -199,7 +208,7 @@ class Relay:
 
 
 class Host:
-    """A bus and a gateway."""
+    """A bus and a gateway, which serves FleetLock if it gets a socket for that."""
 
     def __init__(
         self,
@@ -210,8 +219,10 @@ class Host:
         sections: str = "",
         cluster: str = "",
         environment: dict[str, str] | None = None,
+        listener: socket.socket | None = None,
     ) -> None:
         self.name = name
+        self.listener = listener
         servers = " ".join(map(url, (port,) if isinstance(port, int) else port))
         self._folder = folder / name
         (self._folder / "etc").mkdir(parents=True)
@@ -224,7 +235,7 @@ class Host:
         self._notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._notices.bind(f"{self._folder}/notify")
         self._notices.setblocking(False)
-        self._listener: asyncio.Task[None] | None = None
+        self._notice_reader: asyncio.Task[None] | None = None
         self._news = asyncio.Condition()
         self._is_ready = False
         self.status = ""
@@ -233,9 +244,11 @@ class Host:
             f"--config={self._folder}/etc",
             environment=(environment or {})
             | {"TRIBUNE_ADDRESS": self.address, "NOTIFY_SOCKET": f"{self._folder}/notify"},
+            passed=listener,
         )
 
     def configure(self, text: str) -> None:
+        self.configuration = text
         (self._folder / "etc/nats.conf").write_text(text)
 
     def require(self, label: str) -> None:
@@ -256,7 +269,7 @@ class Host:
                 continue
         self.status, self._is_ready = "", False
         # All the time, because the gateway waits for whoever does not listen.
-        self._listener = self._listener or asyncio.create_task(self._listen())
+        self._notice_reader = self._notice_reader or asyncio.create_task(self._listen())
         await self.gateway.start()
         await self._wait_for(lambda: self._is_ready)
 
@@ -276,10 +289,10 @@ class Host:
 
     async def stop_listening(self) -> None:
         """Has nobody read the gateway's notices any more, and no space for more of them."""
-        self._listener.cancel()
+        self._notice_reader.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await self._listener
-        self._listener = None
+            await self._notice_reader
+        self._notice_reader = None
         # One sender alone reaches a limit of its own.
         for _ in range(8):
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, contextlib.suppress(BlockingIOError):
@@ -311,11 +324,13 @@ class Host:
     async def end(self) -> None:
         await self.gateway.end()
         await self.bus.end()
-        if self._listener is not None:
-            self._listener.cancel()
+        if self._notice_reader is not None:
+            self._notice_reader.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._listener
+                await self._notice_reader
         self._notices.close()
+        if self.listener is not None:
+            self.listener.close()
 
 
 class Cluster:

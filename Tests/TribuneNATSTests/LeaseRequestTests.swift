@@ -20,6 +20,7 @@ struct LeaseRequestTests {
       ("acquire", "{\"id\":\"\(id)\",\"slots\":64,\"label\":\"x\"}", .acquire(id: id, slots: 64, label: "x")),
       ("release", "", .release(id: nil)), ("release", "{\"id\":\"\(id)\"}", .release(id: id)),
       ("break", "{\"host\":\"db1\",\"why\":\"x\"}", .remove(host: "db1", why: "x")), ("list", "", .list),
+      ("break", "{\"host\":\"fleetlock:a\",\"why\":\"x\"}", .remove(host: "fleetlock:a", why: "x")),
     ] as [(String, String, LeaseRequest)])
   func right(verb: String, userInfo: String, expected: LeaseRequest) throws {
     #expect(try request(verb, userInfo) == expected)
@@ -51,7 +52,11 @@ struct LeaseRequestTests {
 
   @Test(
     "A notice is read as it was sent",
-    arguments: [.released, .broken(owner: "db1", why: "its disk: 100 % ä")] as [LeaseNotice])
+    arguments: [
+      .released(owner: nil), .released(owner: "fleetlock:a:b"),
+      .broken(owner: "db1", why: "its disk: 100 % ä"),
+      .broken(owner: "fleetlock:a", why: "x"),
+    ] as [LeaseNotice])
   func notices(notice: LeaseNotice) throws {
     #expect(try LeaseNotice(ClusterMessage("s", headers: notice.headers)) == notice)
   }
@@ -59,7 +64,8 @@ struct LeaseRequestTests {
   @Test(
     "What is none is dropped",
     arguments: [
-      [:], [.kind: "x"], [.kind: "break"], [.kind: "break", .object: "a b"],
+      [:], [.kind: "x"], [.kind: "release", .object: "a b"], [.kind: "break"],
+      [.kind: "break", .object: "a b"],
       [.kind: "break", .object: "db1", .reason: "%"],
     ] as [[ClusterMessage.Header: String]])
   func noNotice(headers: [ClusterMessage.Header: String]) {

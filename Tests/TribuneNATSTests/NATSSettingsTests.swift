@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneHTTP
 import TribuneNATS
 import TribuneService
 import TribuneTestSupport
@@ -58,6 +59,25 @@ struct NATSSettingsTests {
     #expect(settings.clusterPatterns == ["cluster.**"])
   }
 
+  @Test("Groups of FleetLock may come in several files, and the last line counts")
+  func fleetLock() {
+    let (settings, diagnostics) = read(
+      """
+      [FleetLock]
+      Hosts=Lock.example.org
+      [FleetLock "a"]
+      [FleetLock "b.c"]
+      Slots=2
+      Ask=cluster.fleetlock.mayReboot
+      [FleetLock "a"]
+      Slots=3
+      """)
+    #expect(diagnostics.isEmpty && settings.isUsed)
+    #expect(settings.fleetLock.access.hosts == ["lock.example.org"])
+    #expect(settings.fleetLock.groups.mapValues(\.slots) == ["a": 3, "b.c": 2])
+    #expect(settings.fleetLock.groups.mapValues(\.question)["b.c"] == "cluster.fleetlock.mayReboot")
+  }
+
   @Test("An empty value is the default")
   func reset() {
     let text = "[Cluster]\nName=a\nHost=x\nOnMissingHost=abstain\nHostTimeoutSec=1s\nRoster=a b\n"
@@ -102,6 +122,18 @@ struct NATSSettingsTests {
       ),
       ("[Import \"a\"]\nRetain=yes", "f:2: error: there is no Retain= in this section; it is ignored"),
       ("Name=a", "f:1: error: Name= stands before any section; it is ignored"),
+      (
+        "[FleetLock \"a..b\"]",
+        "f:1: error: [FleetLock]: \"a..b\" is not words of letters, digits and - with dots between them"
+      ),
+      ("[FleetLock \"a\"]\nSlots=0", "f:2: error: Slots=: \"0\" is not from 1 to 64"),
+      ("[FleetLock \"a\"]\nAsk=**", "f:2: error: Ask=: \"**\" is no name that programs may ask"),
+      ("[FleetLock \"a\"]\nHosts=x", "f:2: error: there is no Hosts= in this section; it is ignored"),
+      ("[FleetLock]\nSlots=1", "f:2: error: there is no Slots= in this section; it is ignored"),
+      (
+        "[FleetLock]\nAllowNetwork=yes",
+        "f:2: error: AllowNetwork= needs TokenFile=: other hosts would need no token"
+      ),
     ])
   func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
 
@@ -111,6 +143,9 @@ struct NATSSettingsTests {
     #expect(read("[Query \"a\"]\nScope=world").0.clusterPatterns == ["a"])
     #expect(read("[Import \"a\"]\nFrom=a.b").0.imports.map(\.hosts) == [[""]])
     #expect(read("[Query \"a\"]\nScope=cluster\nScope=host").0.clusterPatterns.isEmpty)
+    #expect(read("[FleetLock \"a\"]\nSlots=5\nSlots=x").0.fleetLock.groups["a"]?.slots == 1)
+    #expect(read("[FleetLock \"a\"]\nAsk=b\nAsk=b c").0.fleetLock.groups["a"]?.lack != nil)
+    #expect(read("[FleetLock \"a\"]\nAsk=b c\nAsk=b").0.fleetLock.groups["a"]?.lack == nil)
   }
 
   @Test("The configuration as installed is the default")

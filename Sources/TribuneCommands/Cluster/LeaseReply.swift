@@ -32,11 +32,11 @@ enum LeaseReply: Equatable, Sendable {
   }
 }
 
-/// A host that has a lease.
+/// A host that has a lease, or a client of FleetLock.
 struct LeaseOwner: Equatable, Sendable {
   var host: String
-  /// Whether its gateway is there.
-  var isPresent: Bool
+  /// Whether its gateway is there; nil of a client of FleetLock, of which nobody knows that.
+  var isPresent: Bool?
   /// Seconds since 1970, by that host's clock.
   var since: Int
   var label: String
@@ -48,7 +48,7 @@ struct LeaseOwner: Equatable, Sendable {
 
   init(_ node: JSONNode) {
     host = node["host"]?.string ?? ""
-    isPresent = node["present"]?.bool ?? false
+    isPresent = node["present"]?.bool
     since = node["since"]?.integer ?? 0
     label = node["label"]?.string ?? ""
     pid = node["pid"]?.integer ?? 0
@@ -58,7 +58,10 @@ struct LeaseOwner: Equatable, Sendable {
   }
 
   /// Whether the host has the lease, and is not there.
-  var isGhost: Bool { !isPresent }
+  var isGhost: Bool { isPresent == false }
+
+  /// Whether no process is known to use the lease.
+  var isKept: Bool { isPresent == nil || isRunning == false }
 
   private var microseconds: UInt64 {
     let (microseconds, overflow) = UInt64(clamping: since).multipliedReportingOverflow(by: 1_000_000)
@@ -85,7 +88,8 @@ struct LeaseOwner: Equatable, Sendable {
 
   var json: JSONValue {
     .object([
-      ("host", .string(host)), ("present", .bool(isPresent)), ("since", .unsigned(microseconds)),
+      ("host", .string(host)), ("present", isPresent.map { .bool($0) } ?? .null),
+      ("since", .unsigned(microseconds)),
       ("label", .string(label)), ("pid", .integer(pid)), ("uid", .integer(uid)), ("unit", .string(unit)),
       ("running", isRunning.map { .bool($0) } ?? .null),
     ])

@@ -8,20 +8,8 @@ import TribuneWire
 /// The local time of day, to the millisecond.
 func timeOfDay(microsecondsSince1970 microseconds: UInt64 = SystemClock.wallMicroseconds) -> String {
   guard let time = LocalTime(microsecondsSince1970: microseconds) else { return "?" }
-  return "\(time.timeOfDay).\(digits(microseconds / 1_000 % 1_000, count: 3))"
-}
-
-extension LocalTime {
-  /// `2026-11-20`.
-  var date: String { "\(year)-\(digits(month))-\(digits(day))" }
-
-  /// `23:10:05`.
-  var timeOfDay: String { "\(digits(hour)):\(digits(minute)):\(digits(second))" }
-}
-
-private func digits(_ number: some BinaryInteger, count: Int = 2) -> String {
-  let text = String(number)
-  return String(repeating: "0", count: count - text.count) + text
+  let milliseconds = String(microseconds / 1_000 % 1_000)
+  return "\(time.timeOfDay).\(String(repeating: "0", count: 3 - milliseconds.utf8.count))\(milliseconds)"
 }
 
 extension UserInfo {

@@ -427,7 +427,8 @@ private let allVerbs = [
     summary: "List the leases of the cluster",
     description: [
       "Lists the leases of the cluster, with the hosts that have them. STATE is gone if the host is not there: it may be "
-        + "rebooting, or be gone for good. It is kept if this host has the lease, and no command runs under it any more."
+        + "rebooting, or be gone for good. It is kept if this host has the lease, and no command runs under it any more; "
+        + "so it is of a client of FleetLock, whose HOST is fleetlock:ID."
     ]),
   VerbSyntax(
     verb: .accounts,

@@ -60,7 +60,7 @@ struct LeasesCommand: Command {
         table.append([name, slots, "", "", lease.error.isEmpty ? "free" : "unreadable", "", "", ""])
       }
       for owner in lease.owners {
-        let state = owner.isGhost ? "gone" : owner.isRunning == false ? "kept" : "there"
+        let state = owner.isGhost ? "gone" : owner.isKept ? "kept" : "there"
         table.append(
           [
             name, slots, owner.host, owner.sinceText, state, owner.label,

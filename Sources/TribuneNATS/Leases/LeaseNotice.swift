@@ -5,16 +5,21 @@ import TribuneWire
 /// What gateways tell each other when a lease has become free, so that nobody who waits for it has to ask again and
 /// again. Nothing is decided by it.
 nonisolated package enum LeaseNotice: Equatable, Sendable {
-  /// By the host that had it.
-  case released
+  /// By the owner that had it; nil if that is the host that says so.
+  case released(owner: String?)
   /// Somebody took it from this host.
   case broken(owner: String, why: String)
 
   package init(_ message: ClusterMessage) throws(EnvelopeError) {
     switch message.headers[.kind] {
-    case "release": self = .released
+    case "release":
+      let owner = message.headers[.object]
+      guard owner.map(LeaseOwner.isName) ?? true else {
+        throw EnvelopeError(message: "does not say who has released the lease")
+      }
+      self = .released(owner: owner)
     case "break":
-      guard let owner = message.headers[.object], Subjects.isToken(owner),
+      guard let owner = message.headers[.object], LeaseOwner.isName(owner),
         let why = HeaderText.unescape(message.headers[.reason] ?? "", lengthMax: WireLimits.reasonLength)
       else { throw EnvelopeError(message: "does not say whose lease was broken, and why") }
       self = .broken(owner: owner, why: why)
@@ -24,7 +29,7 @@ nonisolated package enum LeaseNotice: Equatable, Sendable {
 
   package var headers: [ClusterMessage.Header: String] {
     switch self {
-    case .released: [.kind: "release"]
+    case .released(let owner): owner.map { [.kind: "release", .object: $0] } ?? [.kind: "release"]
     case .broken(let owner, let why): [.kind: "break", .object: owner, .reason: HeaderText.escape(why)]
     }
   }

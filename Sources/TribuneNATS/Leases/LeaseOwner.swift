@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A host that has a lease, and for whom it took it.
+/// A host that has a lease, and for whom it took it; or a client of FleetLock.
 nonisolated package struct LeaseOwner: Equatable, Sendable {
   /// Bytes that each of its texts can have.
   package static let textMax = 255
 
+  /// The name of the host, or of the client.
   package var host: String
   /// Distinguishes this acquisition from all others: 32 hexadecimal digits.
   package var id: String
@@ -27,5 +28,10 @@ nonisolated package struct LeaseOwner: Equatable, Sendable {
   ) {
     (self.host, self.id, self.boot, self.pid, self.start) = (host, id, boot, pid, start)
     (self.label, self.uid, self.unit, self.since) = (label, uid, unit, since)
+  }
+
+  /// Whether a text can be the name of an owner.
+  package static func isName(_ text: String) -> Bool {
+    Subjects.isToken(text) || FleetLockClient.isOwner(text)
   }
 }

@@ -62,7 +62,7 @@ nonisolated extension LeaseRecord {
 nonisolated extension LeaseOwner {
   fileprivate init(_ node: JSONNode) throws(LeaseRecordError) {
     let host = try node.text("host")
-    guard Subjects.isToken(host) else { throw LeaseRecordError(message: "\(host.escaped) is no host") }
+    guard Self.isName(host) else { throw LeaseRecordError(message: "\(host.escaped) is no host") }
     let id = try node.text("id")
     guard Self.isID(id) else { throw LeaseRecordError(message: "the id of \(host) is none") }
     self.init(

@@ -2,7 +2,7 @@
 
 /// Who has a lease: what NATS keeps of it, as a value without I/O.
 ///
-/// A host has a lease at most once. What a host does under it is one command at a time.
+/// A host has a lease at most once, and so has a client of FleetLock. What a host does under it is one command at a time.
 nonisolated package struct LeaseRecord: Equatable, Sendable {
   package static let slotsMax = 64
 

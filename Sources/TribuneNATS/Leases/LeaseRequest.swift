@@ -51,8 +51,8 @@ nonisolated package enum LeaseRequest: Equatable, Sendable {
       }
       self = .release(id: id)
     case Self.names[2]:
-      guard let host = root["host"]?.string, Subjects.isToken(host) else {
-        throw Mistake(message: "\"host\" is not the name of a host")
+      guard let host = root["host"]?.string, LeaseOwner.isName(host) else {
+        throw Mistake(message: "\"host\" is not the name of a host, nor of a client of FleetLock")
       }
       guard let why = root["why"]?.string, !why.allSatisfy(\.isWhitespace) else {
         throw Mistake(message: "\"why\" does not say why")

@@ -49,10 +49,13 @@ final class Leases {
     }
   }
 
+  /// Why the cluster cannot be reached; nil if it can.
+  var lack: String? { settings.lack ?? link.lack }
+
   // MARK: What programs ask
 
   func answer(_ request: LeaseRequest, _ question: Tribune.Question) async -> Tribune.Answer {
-    if let lack = settings.lack ?? link.lack { return .failed("cluster unreachable: \(lack)") }
+    if let lack { return .failed("cluster unreachable: \(lack)") }
     guard requests < Self.requestsMax else { return .failed("too many requests about leases are under way") }
     requests += 1
     defer { requests -= 1 }
@@ -94,7 +97,7 @@ final class Leases {
     let conclusion = await change(name, .release(host: settings.host, id: id))
     guard case .made = conclusion else { return reply(conclusion, name) }
     ServiceLog.info("\(settings.host) has released the lease \(name)")
-    tell(.released, of: name)
+    tell(.released(owner: nil), of: name)
     return value([("state", .string("released"))])
   }
 
@@ -123,11 +126,14 @@ final class Leases {
   }
 
   private func list() async -> Tribune.Answer {
-    let listing = await onQueue { current throws(LeaseStoreError) in try current.get().names() }
+    let end = ContinuousClock.now + Self.span
+    let listing = await onQueue(until: end) { current throws(LeaseStoreError) in try current.get().names() }
     guard case .success(let (names, isComplete)) = listing else { return failure(of: listing) }
     var leases: [JSONValue] = []
     for name in names {
-      let read = await onQueue { current throws(LeaseStoreError) in try current.get().read(name) }
+      let read = await onQueue(until: end) { current throws(LeaseStoreError) in
+        try current.get().read(name)
+      }
       guard case .success(let stored) = read else { return failure(of: read) }
       guard let bytes = stored.bytes else { continue }
       do throws(LeaseRecordError) {
@@ -154,8 +160,11 @@ final class Leases {
 
   private func json(_ owner: LeaseOwner) -> JSONValue {
     let isHere = owner.host == settings.host
+    // Of a client of FleetLock, nobody knows it.
+    let present: JSONValue =
+      Subjects.isToken(owner.host) ? .bool(isHere || isPresent(owner.host)) : .null
     return .object([
-      ("host", .string(owner.host)), ("present", .bool(isHere || isPresent(owner.host))),
+      ("host", .string(owner.host)), ("present", present),
       ("since", .integer(owner.since)), ("label", .string(owner.label)), ("pid", .integer(owner.pid)),
       ("uid", .integer(owner.uid)), ("unit", .string(owner.unit)),
       ("running", isHere ? .bool(Self.isRunning(owner, boot)) : .null),
@@ -171,19 +180,42 @@ final class Leases {
     return start == 0 || owner.start == 0 || start == owner.start
   }
 
+  // MARK: What clients of FleetLock ask
+
+  /// - Parameter client: its name as an owner.
+  func acquire(_ name: String, slots: Int, for client: String) async -> LeaseAttempt.Conclusion {
+    let owner = LeaseOwner(
+      host: client, id: Instance().text, boot: "", label: "a reboot, through \(settings.host)",
+      since: Int(SystemClock.wallMicroseconds / 1_000_000))
+    let conclusion = await change(name, .acquire(owner, slots: slots))
+    if case .made(_, again: false) = conclusion { ServiceLog.info("\(client) has the lease \(name)") }
+    return conclusion
+  }
+
+  func release(_ name: String, of client: String) async -> LeaseAttempt.Conclusion {
+    let conclusion = await change(name, .release(host: client, id: nil))
+    guard case .made = conclusion else { return conclusion }
+    ServiceLog.info("\(client) has released the lease \(name)")
+    tell(.released(owner: client), of: name)
+    return conclusion
+  }
+
   // MARK: What the cluster has
 
   private func change(_ name: String, _ change: LeaseRecord.Change) async -> LeaseAttempt.Conclusion {
-    var attempt = LeaseAttempt(change, until: .now + Self.span) { [boot] in Self.isRunning($0, boot) }
+    let end = ContinuousClock.now + Self.span
+    var attempt = LeaseAttempt(change, until: end) { [boot] in Self.isRunning($0, boot) }
     var action = LeaseAttempt.Action.read(after: .zero)
     while true {
       switch action {
       case .read(let pause):
         if pause > .zero { await rest(for: pause) }
-        let read = await onQueue { current throws(LeaseStoreError) in try current.get().read(name) }
+        let read = await onQueue(until: end) { current throws(LeaseStoreError) in
+          try current.get().read(name)
+        }
         action = attempt.hasRead(read, at: .now)
       case .write(let bytes, let revision):
-        let written = await onQueue { current throws(LeaseStoreError) in
+        let written = await onQueue(until: end) { current throws(LeaseStoreError) in
           try current.get().write(name, bytes, expecting: revision)
         }
         action = attempt.hasWritten(written, at: .now)
@@ -192,7 +224,10 @@ final class Leases {
     }
   }
 
+  /// - Parameter end: what has not had its turn by then is not done. So those who ask many times when NATS is slow keep
+  ///   nobody waiting for longer.
   private func onQueue<Value: Sendable>(
+    until end: ContinuousClock.Instant,
     _ work: @escaping @Sendable (borrowing CurrentLeaseStore) throws(LeaseStoreError) -> Value
   ) async -> Result<Value, LeaseStoreError> {
     guard link.isUp, let client = link.client else {
@@ -202,6 +237,9 @@ final class Leases {
     return await withCheckedContinuation { continuation in
       queue.async { [current] in
         do throws(LeaseStoreError) {
+          guard ContinuousClock.now < end else {
+            throw LeaseStoreError(.transient, "NATS is too slow for all that is asked about leases")
+          }
           current.use(client)
           continuation.resume(returning: .success(try work(current)))
         } catch {
@@ -232,7 +270,7 @@ final class Leases {
     guard let bus else { return }
     let userInfo: JSONValue =
       switch notice {
-      case .released: .object([("host", .string(host))])
+      case .released(let owner): .object([("host", .string(owner ?? host))])
       case .broken(let owner, let why):
         .object([("host", .string(owner)), ("by", .string(host)), ("why", .string(why))])
       }

@@ -25,13 +25,15 @@ final class ClusterHosts {
   private let settings: NATSSettings
   private let inquiries: Inquiries
   private let own: OwnBus
+  private let mark: Instance
   /// The bus does not retain delegates.
   private var listed: [Place] = []
   private var unlisted: [String: Unlisted] = [:]
   private var bus: Connection?
 
-  init(_ settings: NATSSettings, _ inquiries: Inquiries, own: OwnBus) {
-    (self.settings, self.inquiries, self.own) = (settings, inquiries, own)
+  /// - Parameter mark: of the questions that this gateway asks for clients of FleetLock.
+  init(_ settings: NATSSettings, _ inquiries: Inquiries, own: OwnBus, mark: Instance) {
+    (self.settings, self.inquiries, self.own, self.mark) = (settings, inquiries, own, mark)
   }
 
   /// Attaches the delegates for questions that the configuration has asked of the cluster.
@@ -78,7 +80,7 @@ final class ClusterHosts {
         Place(delegate: other($0, .configured), label: label($0), patterns: patterns)
       }
     }
-    let delegate = HostDelegate(.configured) { _, _ in .veto("cluster unreachable: \(lack)") }
+    let delegate = HostDelegate(.configured, mark) { _, _ in .veto("cluster unreachable: \(lack)") }
     return [Place(delegate: delegate, label: "cluster", patterns: patterns)]
   }
 
@@ -90,7 +92,7 @@ final class ClusterHosts {
       return [own]
         + settings.others.map { Place(delegate: other($0, .scoped), label: label($0), patterns: patterns) }
     }
-    let delegate = HostDelegate(.scoped) { _, _ in .failed("cluster unreachable: \(lack)") }
+    let delegate = HostDelegate(.scoped, mark) { _, _ in .failed("cluster unreachable: \(lack)") }
     return [own, Place(delegate: delegate, label: "cluster", patterns: patterns)]
   }
 
@@ -98,14 +100,14 @@ final class ClusterHosts {
 
   private func other(_ host: String, _ role: HostDelegate.Role) -> HostDelegate {
     let missing = settings.roster.contains(host) ? settings.missing : .unlisted
-    return HostDelegate(role) { [inquiries] question, name in
+    return HostDelegate(role, mark) { [inquiries] question, name in
       await inquiries.ask(host, missing: missing, question, as: name)
     }
   }
 
   /// This host has its say in what is asked of each host.
   private var ownDelegate: HostDelegate {
-    HostDelegate(.scoped) { [own, host = settings.host] question, name in
+    HostDelegate(.scoped, mark) { [own, host = settings.host] question, name in
       let request = OwnBus.Request(
         name: name, object: question.object, userInfo: question.userInfo, wantsValue: question.wantsValue,
         isDryRun: question.isDryRun, timeout: question.timeout, parent: question.query)

@@ -13,16 +13,24 @@ final class HostDelegate: Delegate {
   }
 
   let role: Role
+  private let mark: Instance
   private let ask: @Sendable @MainActor (Question, _ name: String) async -> Answer
 
-  /// - Parameter ask: puts a question to the host, under a name.
-  init(_ role: Role, _ ask: @escaping @Sendable @MainActor (Question, _ name: String) async -> Answer) {
-    (self.role, self.ask) = (role, ask)
+  /// - Parameters:
+  ///   - mark: of the questions that this gateway asks for clients of FleetLock.
+  ///   - ask: puts a question to the host, under a name.
+  init(
+    _ role: Role, _ mark: Instance,
+    _ ask: @escaping @Sendable @MainActor (Question, _ name: String) async -> Answer
+  ) {
+    (self.role, self.mark, self.ask) = (role, mark, ask)
   }
 
-  /// - Note: a question that a gateway asks has crossed already, or is for this host alone.
+  /// - Note: any other question that a gateway asks has crossed already, or is for this host alone.
   func answer(_ question: Question) async throws -> Answer {
-    guard LoopRule.allows(asker: question.asker) else { return .abstain }
+    guard LoopRule.allows(asker: question.asker) || FleetLockQuestion.isOwn(question, mark) else {
+      return .abstain
+    }
     switch (role, GatewayName(question.name)) {
     case (.configured, nil), (.scoped, .report): return await ask(question, question.name)
     case (.scoped, .cluster(let name)), (.scoped, .host(let name)):

@@ -10,20 +10,25 @@ nonisolated extension ReplyEnvelope {
       self = verdict.isUnanswered ? .abstain : .approve
       return
     }
-    // A failure may count as an abstention, which an outcome does not say: vetoes that were meant come first.
-    let vetoes = verdict.outcomes.filter(\.isMeantVeto) + verdict.outcomes.filter(\.isFailure)
-    guard let first = vetoes.first else {
-      self = .veto(
-        verdict.isUnanswered
-          ? "nobody answered, and the configuration vetoes then" : "vetoed, without a reason")
-      return
-    }
-    let others = vetoes.count - 1 + verdict.omittedCount
-    self = .veto(first.objection + (others > 0 ? "; and \(others) more" : ""))
+    let objections = verdict.objections
+    let others = objections.count - 1 + verdict.omittedCount
+    self = .veto(objections[0] + (others > 0 ? "; and \(others) more" : ""))
   }
 
   package init(_ reply: QueryReply) {
     self = reply.value != nil ? .value : .abstain
+  }
+}
+
+nonisolated extension Verdict {
+  /// Who objects, and why. There is one at least if it is a veto.
+  var objections: [String] {
+    // A failure may count as an abstention, which an outcome does not say: vetoes that were meant come first.
+    let vetoes = outcomes.filter(\.isMeantVeto) + outcomes.filter(\.isFailure)
+    guard vetoes.isEmpty else { return vetoes.map(\.objection) }
+    return [
+      isUnanswered ? "nobody answered, and the configuration vetoes then" : "vetoed, without a reason"
+    ]
   }
 }
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneHTTP
+import TribuneJSON
+import TribuneService
+import TribuneSystem
+import TribuneWire
+
+/// Answers FleetLock's calls: a client that is about to reboot gets the lease of its group, and releases it when it works
+/// again. Nobody is told that it has a lease unless JetStream has confirmed that.
+final class FleetLock {
+  /// Of each socket.
+  private static let connectionsMax = 256
+  /// How long those who may veto have. With the time that a lease can take, it is less than a connection has.
+  private static let deadline = Duration.seconds(10)
+  /// Bytes of the reasons that a client is told.
+  private static let reasonsMax = 2_048
+
+  private let settings: FleetLockSettings
+  private let site: FleetLockSite
+  private let mark: Instance
+  private let leases: Leases
+  private let bus: () -> Connection?
+  private var listeners: [HTTPListener] = []
+
+  /// - Parameters:
+  ///   - mark: of the questions that are asked for clients.
+  ///   - bus: nil while there is none.
+  init(_ settings: FleetLockSettings, _ mark: Instance, leases: Leases, bus: @escaping () -> Connection?)
+  {
+    (self.settings, self.mark, self.leases, self.bus) = (settings, mark, leases, bus)
+    site = FleetLockSite(settings.access)
+  }
+
+  /// Serves the sockets that systemd has passed. What is wrong with one does not keep the gateway from its other work.
+  func serve(_ sockets: [(descriptor: CInt, name: String)]) {
+    let limits = HTTPListener.Limits(connections: Self.connectionsMax, streams: 0)
+    for (descriptor, name) in sockets {
+      do {
+        let listener = try HTTPListener.serving(
+          descriptor, named: name, settings.access, from: "nats.conf", limits
+        ) { [unowned self] in answer($0) }
+        listeners.append(listener)
+      } catch {
+        ServiceLog.error("FleetLock is not served: \(error)")
+      }
+    }
+    if !sockets.isEmpty, settings.groups.isEmpty {
+      ServiceLog.warning("nats.conf has no [FleetLock \"GROUP\"], so each call is refused")
+    }
+  }
+
+  private func answer(_ request: HTTPRequest) -> HTTPAnswer {
+    do throws(FleetLockError) {
+      let call = try site.call(for: request)
+      return .body { [unowned self] in await response(to: call, $0) }
+    } catch {
+      return .response(error.response)
+    }
+  }
+
+  private func response(to call: FleetLockSite.Call, _ body: [UInt8]) async -> HTTPResponse {
+    do throws(FleetLockError) {
+      let state = try await carryOut(call, try FleetLockRequest(body))
+      return HTTPResponse(
+        type: "application/json", JSONValue.object([("state", .string(state))]).compactBytes)
+    } catch {
+      return error.response
+    }
+  }
+
+  /// - Returns: what the client has now, for people.
+  private func carryOut(
+    _ call: FleetLockSite.Call, _ request: FleetLockRequest
+  ) async throws(FleetLockError) -> String {
+    guard let group = settings.groups[request.group] else {
+      throw FleetLockError(
+        .unknownGroup, "nats.conf has no [FleetLock \"\(request.group.prefix(utf8Length: 255))\"]")
+    }
+    if let lack = leases.lack { throw FleetLockError(.unreachable, "cluster unreachable: \(lack)") }
+    let lease = FleetLockSettings.lease(of: request.group)
+    let client = FleetLockClient.owner(request.id)
+    switch call {
+    case .preReboot:
+      if let lack = group.lack { throw FleetLockError(.misconfigured, lack) }
+      if let question = group.question { try await requirePermission(question, request) }
+      let conclusion = await leases.acquire(lease, slots: group.slots, for: client)
+      if let error = FleetLockError(conclusion, lease) { throw error }
+      return "acquired"
+    case .steadyState:
+      let conclusion = await leases.release(lease, of: client)
+      // A client says so whenever it starts, whether or not it had the lease.
+      if case .absent = conclusion { return "absent" }
+      if let error = FleetLockError(conclusion, lease) { throw error }
+      return "released"
+    }
+  }
+
+  private func requirePermission(_ name: String, _ request: FleetLockRequest) async throws(FleetLockError) {
+    guard let bus = bus() else { throw FleetLockError(.noVerdict, "the bus of this gateway is gone") }
+    let verdict: Tribune.Verdict
+    do throws(TribuneError) {
+      verdict = try await bus.ask(
+        name, object: request.id, userInfo: FleetLockQuestion.userInfo(group: request.group, mark),
+        deadline: min(Self.deadline, bus.bus.deadlineMax), mode: .all)
+    } catch {
+      throw FleetLockError(.noVerdict, "\(name) cannot be asked: \(error)")
+    }
+    guard !verdict.isAllowed else { return }
+    let reasons = verdict.objections.joined(separator: "; ").prefix(utf8Length: Self.reasonsMax)
+    ServiceLog.info("\(FleetLockClient.owner(request.id)) may not reboot: \(reasons)")
+    throw FleetLockError(.vetoed, "\(name): \(reasons)")
+  }
+}
