@@ -30,7 +30,7 @@ INSTALL_FOLDERS = $(BINDIR) $(SYSTEMUNITDIR) $(USERUNITDIR) $(CATALOGDIR) $(SYSU
   $(EXAMPLEDIR)/apt $(EXAMPLEDIR)/prometheus $(CONF_FOLDERS)
 BUS_UNITS = tribuned.service tribuned.socket tribuned-varlink.socket tribuned-keeper.service tribuned-keeper.socket
 UNITS = $(BUS_UNITS) tribune-delegates.service tribune-logind.service tribune-web.service tribune-web.socket \
-  tribune-nats.service $(BUS_UNITS:%=user/%)
+  tribune-nats.service tribune-fleetlock.socket $(BUS_UNITS:%=user/%)
 EXAMPLE_UNITS = $(notdir $(wildcard $(addprefix systemd/examples/*.,service socket timer path target conf)))
 APT_PROGRAMS = Examples/apt/enable Examples/apt/packages
 # A unit of the system lies in a folder of its own once it is installed, as a user's does here already.

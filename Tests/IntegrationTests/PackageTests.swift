@@ -94,7 +94,7 @@ import Testing
     "has the units of the system",
     arguments: [
       "tribuned.service", "tribuned.socket", "tribune-delegates.service", "tribune-logind.service",
-      "tribune-web.service", "tribune-web.socket", "tribune-nats.service",
+      "tribune-web.service", "tribune-web.socket", "tribune-nats.service", "tribune-fleetlock.socket",
     ])
   func units(_ unit: String) async throws {
     let package = try await Self.built.value

@@ -47,7 +47,8 @@ struct UnitFilesTests {
   private static let units = [
     "tribuned.service", "tribuned.socket", "tribuned-varlink.socket", "tribuned-keeper.service",
     "tribuned-keeper.socket", "tribune-delegates.service", "tribune-logind.service", "tribune-web.service",
-    "tribune-web.socket", "tribune-nats.service", "user/tribuned.service", "user/tribuned.socket",
+    "tribune-web.socket", "tribune-nats.service", "tribune-fleetlock.socket", "user/tribuned.service",
+    "user/tribuned.socket",
     "user/tribuned-varlink.socket",
   ]
 
@@ -179,6 +180,12 @@ struct UnitFilesTests {
         ],
         ["RuntimeDirectory=tribune"]
       ),
+      // The gateway is the service of FleetLock's sockets, and needs them for nothing else.
+      (
+        "tribune-fleetlock.socket",
+        ["Service=tribune-nats.service", "ListenStream=127.0.0.1:9791", "SocketMode=0660"], []
+      ),
+      ("tribune-nats.service", [], ["fleetlock.socket", "PrivateNetwork="]),
       ("tribuned-keeper.service", ["ExecStart=@bindir@/tribuned --keep"], []),
       (
         "tribuned-keeper.socket",
@@ -257,13 +264,16 @@ struct UnitFilesTests {
     #expect(try value("User", of: "tribuned.service") == "tribune")
     #expect(try value("User", of: "tribune-web.service") == "tribune-web")
     let lines = try settings("tribune.sysusers")
-    try #require(lines.count == 2)
+    try #require(lines.count == 3)
     // With an empty root, the users of this host do not count.
     let run = try SystemdRun(
       "systemd-sysusers",
       ["--root=\(folder.path)", "--dry-run", "--inline", "--"] + lines.map { String($0) }, in: folder)
     #expect(run.status == 0, "\(run.output)")
-    for user in ["'tribune' (Tribune bus)", "'tribune-web' (Tribune web page)"] {
+    #expect(try value("User", of: "tribune-nats.service") == "tribune-nats")
+    for user in [
+      "'tribune' (Tribune bus)", "'tribune-web' (Tribune web page)", "'tribune-nats' (Tribune NATS gateway)",
+    ] {
       #expect(run.output.contains("Creating user \(user)"), "\(run.output)")
     }
   }

@@ -54,7 +54,7 @@ struct SystemdPackageTests {
     #expect(try state(of: "tribuned.socket") == ["active", "enabled"])
     #expect(try state(of: "tribuned.service") == ["active", "enabled"])
     #expect(try state(of: "tribune-logind.service") == ["active", "enabled"])
-    for unit in ["tribune-delegates.service", "tribune-web.socket"] {
+    for unit in ["tribune-delegates.service", "tribune-web.socket", "tribune-fleetlock.socket"] {
       #expect(try state(of: unit) == ["inactive", "disabled"])
     }
 
