@@ -31,6 +31,8 @@ let package = Package(
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
     .systemLibrary(name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"])]),
+    .systemLibrary(
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
     .target(name: "CTribuneLinux"),
     .target(name: "TribuneWire", swiftSettings: instrumented),
@@ -59,8 +61,13 @@ let package = Package(
       swiftSettings: mainActor),
     .target(name: "Tribune", dependencies: ["TribuneSystem", "TribuneWire"], swiftSettings: caller),
     .target(
+      name: "TribuneHTTP", dependencies: ["CMicrohttpd", "TribuneService", "TribuneSystem", "TribuneWire"],
+      swiftSettings: mainActor),
+    .target(
       name: "TribuneNATS",
-      dependencies: ["CNats", "Tribune", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire"],
+      dependencies: [
+        "CNats", "Tribune", "TribuneHTTP", "TribuneJSON", "TribuneService", "TribuneSystem", "TribuneWire",
+      ],
       swiftSettings: mainActor),
     .executableTarget(
       name: "FuzzFrames", dependencies: ["CLibFuzzer", "TribuneWire"], swiftSettings: instrumented,

@@ -27,8 +27,7 @@ final class FleetLock {
   /// - Parameters:
   ///   - mark: of the questions that are asked for clients.
   ///   - bus: nil while there is none.
-  init(_ settings: FleetLockSettings, _ mark: Instance, leases: Leases, bus: @escaping () -> Connection?)
-  {
+  init(_ settings: FleetLockSettings, _ mark: Instance, leases: Leases, bus: @escaping () -> Connection?) {
     (self.settings, self.mark, self.leases, self.bus) = (settings, mark, leases, bus)
     site = FleetLockSite(settings.access)
   }
