@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 import tribune
 
+from faults import SEED, Faults
 from support import DEADLINE, Cluster, Host
-from test_leases import NAMES, ROSTER, SEED, Faults, Lease, cluster_of_three, jetstream, leases, owners
+from test_leases import NAMES, ROSTER, Lease, fault_kinds, jetstream, leases, owners
 
 PRE_REBOOT = "/v1/pre-reboot"
 STEADY_STATE = "/v1/steady-state"
@@ -380,21 +381,29 @@ class Machine:
 
 @pytest.mark.parametrize("servers", [1, 3])
 async def test_never_more_than_there_are_slots_whatever_is_killed(cluster: Cluster, servers: int) -> None:
-    print(f"TRIBUNE_CLUSTER_SEED={SEED}")
-    ports = [(await jetstream(cluster)).port] if servers == 1 else await cluster_of_three(cluster)
-    hosts = []
-    for index, name in enumerate(NAMES):
-        relay = await cluster.relay(ports[index % len(ports)])
-        sections = '[FleetLock "workers"]\nSlots=2\n'
-        hosts.append(
-            Host(cluster.folder, name, relay.port, ROSTER, sections, f"Replicas={servers}", listener=listener())
+    if servers == 1:
+        await jetstream(cluster)
+    else:
+        await cluster.three_servers()
+    sections = '[FleetLock "workers"]\nSlots=2\n'
+    hosts = [
+        Host(
+            cluster.folder,
+            name,
+            await cluster.link(name),
+            ROSTER,
+            sections,
+            f"Replicas={servers}",
+            listener=listener(),
         )
+        for name in NAMES
+    ]
     await cluster.add(*hosts)
     Machine.inside = Machine.most = 0
     chance = random.Random(SEED)
     machines = [Machine(f"m{number}", hosts, chance) for number in range(6)]
     reboots: list[str] = []
-    faults = asyncio.create_task(Faults(cluster).run())
+    faults = asyncio.create_task(Faults(cluster, *fault_kinds(servers)).run())
     try:
         await asyncio.gather(*(machine.run(reboots) for machine in machines))
     finally:

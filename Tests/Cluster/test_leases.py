@@ -357,6 +357,11 @@ async def test_servers_that_may_confirm_two_owners_are_not_used(cluster: Cluster
     assert status == (0 if CONFIRMS_ONE else 255), output
 
 
+def fault_kinds(servers: int) -> list[str]:
+    kinds = ["kill_gateway", "kill_gateway", "kill_server", "sever_host", "silence_host"]
+    return kinds + (["sever_route", "silence_route"] if servers > 1 else [])
+
+
 @pytest.mark.any_server
 @pytest.mark.parametrize(
     "servers", [1, pytest.param(3, marks=pytest.mark.skipif(not CONFIRMS_ONE, reason="two can have it"))]
@@ -371,10 +376,7 @@ async def test_never_two_at_a_time_whatever_is_killed(cluster: Cluster, servers:
     await cluster.add(*hosts)
     results: list[int] = []
     problems: list[str] = []
-    kinds = ["kill_gateway", "kill_gateway", "kill_server", "sever_host", "silence_host"]
-    if servers > 1:
-        kinds += ["sever_route", "silence_route"]
-    faults = asyncio.create_task(Faults(cluster, *kinds).run())
+    faults = asyncio.create_task(Faults(cluster, *fault_kinds(servers)).run())
     try:
         await asyncio.gather(*(work(host, cluster.folder, results, problems) for host in hosts))
     finally:
