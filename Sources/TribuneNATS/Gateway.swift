@@ -118,6 +118,7 @@ final class Gateway {
       (bus, exchange.bus) = (nil, nil)
       retained.bus = nil
       hosts.leave()
+      leases.leave()
       reportStatus()
       attempted()
       await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
@@ -172,7 +173,10 @@ final class Gateway {
       // What others post meanwhile does not arrive; if it was nothing, nobody knows that either.
       if !settings.imports.isEmpty { exchange.lose(nil, from: nil) }
       announce("cluster.link.didDisconnect")
-    case .overrun: exchange.lose(nil, from: nil)
+    case .overrun(let lost):
+      if lost != .others { exchange.lose(nil, from: nil) }
+      if lost != .posts { inquiries.cutOff() }
+    case .refused(let why): if subjects.isAboutQuestions(why) { inquiries.cutOff() }
     }
     reportStatus()
   }
@@ -182,7 +186,7 @@ final class Gateway {
     Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
   }
 
-  /// Whoever waits for another verdict than that somebody was not heard shall ask again.
+  /// Has those ask again whose question was vetoed because a host was not heard.
   private func announceReturn() {
     guard let bus else { return }
     let names = inquiries.unheard.take()
@@ -220,7 +224,7 @@ final class Gateway {
         neighbours.note(
           host, try message.instance(), isRostered: settings.roster.contains(host), at: .now)
         hosts.note(host)
-        if isNew { welcome() }
+        if isNew, neighbours.isPresent(host) { welcome() }
       case .stored(let token): try retained.acknowledge(message, token: token)
       case .post, nil: return
       }

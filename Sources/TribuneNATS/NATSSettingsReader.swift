@@ -122,7 +122,10 @@ nonisolated package struct NATSSettingsReader {
     case "Name": settings.cluster = value.isEmpty ? "" : try Self.token(value)
     case "Host": settings.host = value.isEmpty ? defaults.host : try Self.token(value)
     case "Servers": settings.servers = try Self.servers(value)
-    case "Roster": settings.roster = try Self.hosts(value)
+    case "Roster":
+      // With a host left out, a question could pass that it would veto.
+      settings.roster = []
+      settings.roster = try Self.hosts(value)
     case "OnMissingHost":
       // A word that cannot be read must not be what lets a question pass.
       settings.missing = .veto

@@ -41,7 +41,7 @@ struct InquiryTests {
     #expect(inquiry.reply(.approve, payload: [], at: start) == .none)
     #expect(inquiry.isUnheard() == .none)
     #expect(inquiry.isCutOff() == .none)
-    #expect(inquiry.isDue(at: start + .seconds(60), provenAt: start) == .none)
+    #expect(inquiry.isDue(at: start + .seconds(60)) == .none)
   }
 
   @Test(
@@ -53,31 +53,44 @@ struct InquiryTests {
     #expect(failing.reply(.failed("why"), payload: [], at: start) == .conclude(.abstain))
     #expect(failing.absence == "why")
     var silent = inquiry(.unlisted)
-    #expect(silent.isDue(at: silent.due, provenAt: start + .seconds(8)) == .conclude(.abstain))
+    _ = silent.isDue(at: silent.due)
+    #expect(silent.isProven(true) == .conclude(.abstain))
     // Then it is this host that nobody hears.
     var cutOff = inquiry(.unlisted)
-    #expect(isVeto(cutOff.isDue(at: cutOff.due, provenAt: nil)))
+    _ = cutOff.isDue(at: cutOff.due)
+    #expect(isVeto(cutOff.isProven(false)))
   }
 
   @Test("A silent host is missing before the bus's time is over, and not earlier")
   func silence() {
     var inquiry = inquiry()
     #expect(inquiry.due < start + .seconds(10) && inquiry.due > start + .seconds(9))
-    #expect(inquiry.isDue(at: start + .seconds(9), provenAt: start + .seconds(8)) == .none)
-    #expect(isVeto(inquiry.isDue(at: inquiry.due, provenAt: start + .seconds(8))))
+    #expect(inquiry.isDue(at: start + .seconds(9)) == .none)
+    #expect(isVeto(inquiry.isDue(at: inquiry.due)))
   }
 
   @Test(
-    "A silent host abstains if it may, and only while NATS is known to be there",
-    arguments: [
-      (nil, false), (-1, false), (0, true), (8, true),
-    ] as [(Int?, Bool)])
-  func silentAbstention(proof: Int?, isAbstention: Bool) {
-    var inquiry = inquiry(.abstain)
-    let provenAt = proof.map { start + .seconds($0) }
-    let action = inquiry.isDue(at: start + .seconds(10), provenAt: provenAt)
-    #expect((action == .conclude(.abstain)) == isAbstention)
-    #expect(isVeto(action) == !isAbstention)
+    "A silent host abstains if it may, and only if NATS answers what is sent when the host is due",
+    arguments: [MissingHost.abstain, .unlisted])
+  func silentAbstention(missing: MissingHost) {
+    var inquiry = inquiry(missing)
+    guard case .prove(let span) = inquiry.isDue(at: start + .seconds(10)) else {
+      Issue.record("nobody finds out whether NATS is there")
+      return
+    }
+    #expect(span > Inquiry.proofMax)
+    for isThere in [true, false] {
+      var one = inquiry
+      let action = one.isProven(isThere)
+      #expect((action == .conclude(.abstain)) == isThere)
+      #expect(isVeto(action) == !isThere)
+    }
+    // A veto that came before the proof counts.
+    var vetoing = inquiry
+    #expect(vetoing.reply(.veto("why"), payload: [], at: start) == .conclude(.veto("why")))
+    #expect(vetoing.isProven(true) == .none)
+    // So does a proof that does not come.
+    #expect(isVeto(inquiry.isDue(at: inquiry.due)))
   }
 
   @Test("A lost link is a veto, whatever a missing host is", arguments: MissingHost.allCases)

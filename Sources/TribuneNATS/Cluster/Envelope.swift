@@ -113,7 +113,7 @@ nonisolated package struct AskEnvelope: Equatable, Sendable {
     case "value": wantsValue = true
     default: throw EnvelopeError(message: "has no valid Tribune-Kind")
     }
-    // Whatever else the header says, an action that is announced falsely does less harm than one that is not.
+    // Any other value counts as no dry run: that asks for more than was meant, never for less.
     isDryRun = message.headers[.dryRun] == "yes"
   }
 

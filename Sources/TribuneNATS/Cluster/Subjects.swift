@@ -60,6 +60,11 @@ nonisolated package struct Subjects: Equatable, Sendable {
   /// The reply subject of a value for the bucket.
   package func stored(token: String) -> String { "\(prefix).stored.\(host).\(token)" }
 
+  /// Whether what a server of NATS has refused, by its words, is part of questions to other hosts.
+  package func isAboutQuestions(_ refusal: String) -> Bool {
+    ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
+  }
+
   // MARK: What this host subscribes to
 
   /// The posts of all hosts whose names match a pattern.

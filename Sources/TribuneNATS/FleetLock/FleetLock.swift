@@ -14,6 +14,8 @@ final class FleetLock {
   private static let connectionsMax = 256
   /// How long those who may veto have. With the time that a lease can take, it is less than a connection has.
   private static let deadline = Duration.seconds(10)
+  /// At a time. Other hosts answer 64 questions of one at a time, and others than clients of FleetLock ask, too.
+  private static let questionsMax = 16
   /// Bytes of the reasons that a client is told.
   private static let reasonsMax = 2_048
 
@@ -23,6 +25,7 @@ final class FleetLock {
   private let leases: Leases
   private let bus: () -> Connection?
   private var listeners: [HTTPListener] = []
+  private var questions = 0
 
   /// - Parameters:
   ///   - mark: of the questions that are asked for clients.
@@ -97,6 +100,11 @@ final class FleetLock {
   }
 
   private func requirePermission(_ name: String, _ request: FleetLockRequest) async throws(FleetLockError) {
+    guard questions < Self.questionsMax else {
+      throw FleetLockError(.noVerdict, "too many questions for clients are under way")
+    }
+    questions += 1
+    defer { questions -= 1 }
     guard let bus = bus() else { throw FleetLockError(.noVerdict, "the bus of this gateway is gone") }
     let verdict: Tribune.Verdict
     do throws(TribuneError) {

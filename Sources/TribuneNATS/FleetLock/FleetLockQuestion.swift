@@ -12,13 +12,17 @@ nonisolated package enum FleetLockQuestion {
       JSONValue.object([("group", .string(group)), ("mark", .string(mark.text))]).compactBytes)
   }
 
-  /// Whether this gateway asks it for a client. All else that a gateway asks, it asks for another host.
-  package static func isOwn(_ question: Tribune.Question, _ mark: Instance) -> Bool {
-    guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return false }
+  /// What other hosts learn of the question: not the mark, with which they could have this host ask in its own name.
+  ///
+  /// - Returns: nil if this gateway does not ask it for a client. All else that a gateway asks, it asks for another host.
+  package static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
+    guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }
     do throws(JSONText.SyntaxError) {
-      return try JSONDocument(question.userInfo.bytes.rawBytes).root["mark"]?.string == mark.text
+      let root = try JSONDocument(question.userInfo.bytes.rawBytes).root
+      guard root["mark"]?.string == mark.text, let group = root["group"]?.string else { return nil }
+      return UserInfo(JSONValue.object([("group", .string(group))]).compactBytes)
     } catch {
-      return false
+      return nil
     }
   }
 }

@@ -46,7 +46,8 @@ nonisolated package enum LeaseRequest: Equatable, Sendable {
       self = .acquire(id: id, slots: slots, label: label)
     case Self.names[1]:
       let id = root["id"]?.string
-      guard id.map(LeaseOwner.isID) ?? true else {
+      // Without one, it is about whatever the host has.
+      guard root["id"].map({ _ in id.map(LeaseOwner.isID) ?? false }) ?? true else {
         throw Mistake(message: "\"id\" is not 32 hexadecimal digits")
       }
       self = .release(id: id)

@@ -13,6 +13,7 @@ final class Leases {
   private static let span = Duration.seconds(12)
   private static let timeout = Duration.seconds(20)
   private static let requestsMax = 64
+  private static let noticesMax = 64
 
   private let settings: NATSSettings
   private let subjects: Subjects
@@ -24,6 +25,8 @@ final class Leases {
   private let queue = DispatchQueue(label: "tribune-nats.leases")
   private let current: CurrentLeaseStore
   private var requests = 0
+  /// Notices that the bus has not got yet.
+  private var posting = 0
   private var bus: Connection?
   /// The bus does not retain delegates.
   private lazy var delegate = LeaseDelegate(self)
@@ -51,6 +54,9 @@ final class Leases {
 
   /// Why the cluster cannot be reached; nil if it can.
   var lack: String? { settings.lack ?? link.lack }
+
+  /// The connection to the bus has ended.
+  func leave() { bus = nil }
 
   // MARK: What programs ask
 
@@ -266,14 +272,19 @@ final class Leases {
     post(notice, of: name, by: host)
   }
 
+  /// Who waits for a lease asks again after a while, also if one of many notices is left out.
   private func post(_ notice: LeaseNotice, of name: String, by host: String) {
-    guard let bus else { return }
+    guard let bus, posting < Self.noticesMax else { return }
     let userInfo: JSONValue =
       switch notice {
       case .released(let owner): .object([("host", .string(owner ?? host))])
       case .broken(let owner, let why):
         .object([("host", .string(owner)), ("by", .string(host)), ("why", .string(why))])
       }
-    Task { await PostExchange.post(notice.name, name, UserInfo(userInfo.compactBytes), on: bus) }
+    posting += 1
+    Task {
+      await PostExchange.post(notice.name, name, UserInfo(userInfo.compactBytes), on: bus)
+      posting -= 1
+    }
   }
 }

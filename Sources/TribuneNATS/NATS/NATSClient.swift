@@ -14,7 +14,7 @@ import TribuneSystem
 
   let connection: OpaquePointer
   private var subscriptions: [NATSSubscription] = []
-  /// Those of the bucket; used on the queue of the writer alone.
+  /// Those of the bucket; used on the queue of the watcher alone.
   private var values: [NATSSubscription] = []
 
   /// Connects and subscribes.

@@ -9,11 +9,17 @@ import TribuneService
 ///
 /// Everything that can wait for the network runs on two queues of its own. The main actor never waits for them.
 final class NATSLink {
+  enum Lost {
+    case posts, others, any
+  }
+
   enum Change {
     case up
-    case down(String)
+    case down
     /// Messages were dropped on their way in.
-    case overrun
+    case overrun(Lost)
+    /// The server does not let this host publish or subscribe something.
+    case refused(String)
   }
 
   private static let pauses = [Duration.milliseconds(200), .seconds(1), .seconds(2), .seconds(5)]
@@ -39,7 +45,7 @@ final class NATSLink {
   private let receivesOther: (ClusterMessage) -> Void
   private let changed: (Change) -> Void
   private let writer = DispatchQueue(label: "tribune-nats.writer")
-  private let prober = DispatchQueue(label: "tribune-nats.prober")
+  private let watcher = DispatchQueue(label: "tribune-nats.watcher")
   private let outgoing = Outgoing()
 
   private var receiver: NATSReceiver?
@@ -132,15 +138,17 @@ final class NATSLink {
     guard lack != self.lack else { return }
     let wasUp = isUp
     self.lack = lack
-    if let lack, wasUp { changed(.down(lack)) }
+    if lack != nil, wasUp { changed(.down) }
     if isUp { changed(.up) }
     if isUp { watchValues() }
   }
 
   private func note(_ event: NATSReceiver.Event, of connection: UInt) {
     switch event {
-    case .overrun: return changed(.overrun)
-    case .refused(let why): return ServiceLog.error("NATS: \(why)")
+    case .overrun: return changed(.overrun(.any))
+    case .refused(let why):
+      ServiceLog.error("NATS: \(why)")
+      return changed(.refused(why))
     case .disconnected, .reconnected, .closed: break
     }
     // An attempt that failed after it had connected ends like a connection.
@@ -152,6 +160,7 @@ final class NATSLink {
     case .reconnected:
       ServiceLog.info("connected to NATS again")
       provenAt = .now
+      payloadMax = client.payloadMax
       become(nil)
     case .closed:
       closing?.resume()
@@ -171,7 +180,7 @@ final class NATSLink {
       var isReported = false
       while let client, let receiver, isUp, !Task.isCancelled {
         let error: NATSError? = await withCheckedContinuation { continuation in
-          writer.async { [bucket, settings] in
+          watcher.async { [bucket, settings] in
             do throws(NATSError) {
               try client.watch(bucket, replicas: settings.replicas, subjects, to: receiver)
               continuation.resume(returning: nil)
@@ -195,16 +204,7 @@ final class NATSLink {
       await rest(for: Self.probePause)
       guard let client else { continue }
       let sent = ContinuousClock.now
-      let isAnswered = await withCheckedContinuation { continuation in
-        prober.async {
-          do throws(NATSError) {
-            try client.ping(milliseconds: 2_000)
-            continuation.resume(returning: true)
-          } catch {
-            continuation.resume(returning: false)
-          }
-        }
-      }
+      let isAnswered = await ping(client)
       guard client === self.client else { continue }
       if isAnswered {
         provenAt = max(provenAt ?? sent, sent)
@@ -221,12 +221,37 @@ final class NATSLink {
     }
   }
 
+  /// Whether the server answers what is sent now, behind all that was published before. What it had for this host by then has
+  /// been handled.
+  func isThere() async -> Bool {
+    guard isUp, let client else { return false }
+    guard await ping(client), isUp, client === self.client else { return false }
+    // What libnats has read before the answer may still be on its way through its threads.
+    await rest(for: .milliseconds(100))
+    return isUp && client === self.client
+  }
+
+  /// On the queue of the writer, so that an answer is about what was published before, too.
+  private func ping(_ client: NATSClient) async -> Bool {
+    await withCheckedContinuation { continuation in
+      writer.async {
+        do throws(NATSError) {
+          try client.ping(milliseconds: 2_000)
+          continuation.resume(returning: true)
+        } catch {
+          continuation.resume(returning: false)
+        }
+      }
+    }
+  }
+
   // MARK: Out
 
   /// Publishes a message. Never waits.
   ///
+  /// - Parameter failed: called on another thread if libnats does not take it.
   /// - Returns: false if it is dropped, because there is no server, or too much waits.
-  func publish(_ message: ClusterMessage) -> Bool {
+  func publish(_ message: ClusterMessage, failed: (@Sendable () -> Void)? = nil) -> Bool {
     guard isUp, let client else { return false }
     let weight = message.weight
     guard outgoing.count.load(ordering: .relaxed) < Self.outgoingMax,
@@ -239,6 +264,7 @@ final class NATSLink {
         try client.publish(message)
       } catch {
         outgoing.failed.add(1, ordering: .relaxed)
+        failed?()
       }
       outgoing.count.subtract(1, ordering: .relaxed)
       outgoing.weight.subtract(weight, ordering: .relaxed)
@@ -254,7 +280,7 @@ final class NATSLink {
   private func drainOthers() {
     guard let batch = otherLane?.take() else { return }
     for message in batch.messages { receivesOther(message) }
-    if batch.dropped > 0 { changed(.overrun) }
+    if batch.dropped > 0 { changed(.overrun(.others)) }
   }
 
   private func drainPosts() {
@@ -262,7 +288,7 @@ final class NATSLink {
       await earlier?.value
       guard let batch = postLane?.take() else { return }
       for message in batch.messages { await receivesPost(message) }
-      if batch.dropped > 0 { changed(.overrun) }
+      if batch.dropped > 0 { changed(.overrun(.posts)) }
     }
   }
 }

@@ -17,8 +17,6 @@ final class PostExchange {
   private var counter = ExportCounter()
   private var account = ImportAccount()
   private var losses = Losses()
-  /// Exports that did not go, because there was no link, or too much waited.
-  private var unsent: UInt64 = 0
   private var announcing: Task<Void, Never>?
   /// The names that the bus has let this program post.
   private var permitted: Set<String> = []
@@ -65,7 +63,6 @@ final class PostExchange {
   private func isShared(_ name: String) -> Bool { settings.retained.contains { $0.matches(name.utf8Bytes) } }
 
   private func countUnsent(_ count: UInt64) {
-    unsent += count
     lose(count, from: settings.host)
   }
 

@@ -44,16 +44,27 @@ final class ClusterHosts {
       throw TribuneError(.refused, "the bus knows this process as \"\(known)\", not as \(LoopRule.process)")
     }
     listed = configuredPlaces + scopedPlaces
-    for place in listed where place.delegate.role == .configured { _ = try await attach(place, to: bus) }
+    try await attachAll(.configured, to: bus)
     self.bus = bus
   }
 
   /// Attaches the delegates for what gateways alone answer.
   func serveScopes(on bus: Connection) async {
-    let places = listed.filter { $0.delegate.role == .scoped }
     await bus.persist(lack: "nobody can ask by a scope") { () async throws(TribuneError) in
-      for place in places { _ = try await attach(place, to: bus) }
+      try await attachAll(.scoped, to: bus)
     }
+  }
+
+  /// Until all are attached, one vetoes: a question is not to be put to a part of the roster.
+  private func attachAll(_ role: HostDelegate.Role, to bus: Connection) async throws(TribuneError) {
+    let places = listed.filter { $0.delegate.role == role }
+    guard let patterns = places.first?.patterns else { return }
+    let delegate = HostDelegate(role, mark) { [host = settings.host] _, _, _ in
+      .failed("the gateway of \(host) is starting")
+    }
+    let starting = try await attach(Place(delegate: delegate, label: "starting", patterns: patterns), to: bus)
+    for place in places { _ = try await attach(place, to: bus) }
+    try await starting.detach()
   }
 
   /// The connection to the bus has ended.
@@ -80,7 +91,7 @@ final class ClusterHosts {
         Place(delegate: other($0, .configured), label: label($0), patterns: patterns)
       }
     }
-    let delegate = HostDelegate(.configured, mark) { _, _ in .veto("cluster unreachable: \(lack)") }
+    let delegate = HostDelegate(.configured, mark) { _, _, _ in .veto("cluster unreachable: \(lack)") }
     return [Place(delegate: delegate, label: "cluster", patterns: patterns)]
   }
 
@@ -92,7 +103,7 @@ final class ClusterHosts {
       return [own]
         + settings.others.map { Place(delegate: other($0, .scoped), label: label($0), patterns: patterns) }
     }
-    let delegate = HostDelegate(.scoped, mark) { _, _ in .failed("cluster unreachable: \(lack)") }
+    let delegate = HostDelegate(.scoped, mark) { _, _, _ in .failed("cluster unreachable: \(lack)") }
     return [own, Place(delegate: delegate, label: "cluster", patterns: patterns)]
   }
 
@@ -100,16 +111,16 @@ final class ClusterHosts {
 
   private func other(_ host: String, _ role: HostDelegate.Role) -> HostDelegate {
     let missing = settings.roster.contains(host) ? settings.missing : .unlisted
-    return HostDelegate(role, mark) { [inquiries] question, name in
-      await inquiries.ask(host, missing: missing, question, as: name)
+    return HostDelegate(role, mark) { [inquiries] question, name, userInfo in
+      await inquiries.ask(host, missing: missing, question, as: name, userInfo)
     }
   }
 
   /// This host has its say in what is asked of each host.
   private var ownDelegate: HostDelegate {
-    HostDelegate(.scoped, mark) { [own, host = settings.host] question, name in
+    HostDelegate(.scoped, mark) { [own, host = settings.host] question, name, userInfo in
       let request = OwnBus.Request(
-        name: name, object: question.object, userInfo: question.userInfo, wantsValue: question.wantsValue,
+        name: name, object: question.object, userInfo: userInfo, wantsValue: question.wantsValue,
         isDryRun: question.isDryRun, timeout: question.timeout, parent: question.query)
       let (reply, value) = await own.decide(request) { need in
         guard case .progress(let span, let status) = need else { return }

@@ -14,28 +14,31 @@ final class HostDelegate: Delegate {
 
   let role: Role
   private let mark: Instance
-  private let ask: @Sendable @MainActor (Question, _ name: String) async -> Answer
+  private let ask: Ask
 
-  /// - Parameters:
-  ///   - mark: of the questions that this gateway asks for clients of FleetLock.
-  ///   - ask: puts a question to the host, under a name.
-  init(
-    _ role: Role, _ mark: Instance,
-    _ ask: @escaping @Sendable @MainActor (Question, _ name: String) async -> Answer
-  ) {
+  /// Puts a question to the host, under a name, and with what it may know.
+  typealias Ask = @Sendable @MainActor (Question, _ name: String, _ userInfo: UserInfo) async -> Answer
+
+  /// - Parameter mark: of the questions that this gateway asks for clients of FleetLock.
+  init(_ role: Role, _ mark: Instance, _ ask: @escaping Ask) {
     (self.role, self.mark, self.ask) = (role, mark, ask)
   }
 
   /// - Note: any other question that a gateway asks has crossed already, or is for this host alone.
   func answer(_ question: Question) async throws -> Answer {
-    guard LoopRule.allows(asker: question.asker) || FleetLockQuestion.isOwn(question, mark) else {
+    let userInfo: UserInfo
+    if LoopRule.allows(asker: question.asker) {
+      userInfo = question.userInfo
+    } else if let known = FleetLockQuestion.userInfoForOthers(question, mark) {
+      userInfo = known
+    } else {
       return .abstain
     }
     switch (role, GatewayName(question.name)) {
-    case (.configured, nil), (.scoped, .report): return await ask(question, question.name)
+    case (.configured, nil), (.scoped, .report): return await ask(question, question.name, userInfo)
     case (.scoped, .cluster(let name)), (.scoped, .host(let name)):
       guard GatewayName(name) == nil else { return .failed("\(name) cannot be asked by a scope") }
-      return await ask(question, name)
+      return await ask(question, name, userInfo)
     // A pattern of the configuration may match what others answer. A lease is taken by the host that asks.
     case (.configured, _), (.scoped, .lease), (.scoped, nil): return .abstain
     }

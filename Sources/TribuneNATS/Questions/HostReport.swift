@@ -13,8 +13,9 @@ nonisolated package enum HostReport {
     case explanation = "cluster.explain"
   }
 
-  /// What fits into a message of NATS with its usual settings, about.
   private static let rowsMax = 1_000
+  /// Of the rows of one list. All of a report fits into a message of NATS with its usual settings.
+  private static let bytesMax = 300_000
 
   /// - Parameters:
   ///   - userInfo: of the request.
@@ -66,8 +67,16 @@ nonisolated package enum HostReport {
   private static func rows<Row>(
     _ name: String, _ rows: [Row], _ json: (Row) -> JSONValue
   ) -> [(name: String, value: JSONValue)] {
-    [(name, .array(rows.prefix(rowsMax).map(json)))]
-      + (rows.count > rowsMax ? [("\(name)Omitted", .integer(rows.count - rowsMax))] : [])
+    var listed: [JSONValue] = []
+    var bytes = 0
+    for row in rows.prefix(rowsMax) {
+      let value = json(row)
+      bytes += value.compactBytes.count
+      guard bytes <= bytesMax else { break }
+      listed.append(value)
+    }
+    let omitted = rows.count - listed.count
+    return [(name, .array(listed))] + (omitted > 0 ? [("\(name)Omitted", .integer(omitted))] : [])
   }
 
   private static func json(_ hold: HoldInfo) -> JSONValue {

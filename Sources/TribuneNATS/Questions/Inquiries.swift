@@ -42,8 +42,12 @@ final class Inquiries {
   /// Asks a host, and returns its answer, or what it counts as that there is none. If the task is cancelled, the host
   /// learns that.
   ///
-  /// - Parameter name: the one under which the host is asked.
-  func ask(_ host: String, missing: MissingHost, _ question: Question, as name: String) async -> Answer {
+  /// - Parameters:
+  ///   - name: the one under which the host is asked.
+  ///   - userInfo: what it learns.
+  func ask(
+    _ host: String, missing: MissingHost, _ question: Question, as name: String, _ userInfo: UserInfo
+  ) async -> Answer {
     if let lack = link.lack {
       unheard.note(name)
       return .veto("cluster unreachable: \(lack)")
@@ -54,7 +58,7 @@ final class Inquiries {
       instance: instance, query: lastQuery, object: question.object, wantsValue: question.wantsValue,
       isDryRun: question.isDryRun, timeout: question.timeout, peer: question.asker.headerText)
     var message = ClusterMessage(
-      subjects.ask(host, name), headers: envelope.headers, payload: question.userInfo.bytes)
+      subjects.ask(host, name), headers: envelope.headers, payload: userInfo.bytes)
     message.reply = subjects.reply(of: host, token: token)
     guard message.weight <= link.payloadMax else {
       return .failed("the userInfo is longer than NATS takes (\(link.payloadMax) bytes with its headers)")
@@ -81,7 +85,14 @@ final class Inquiries {
   }
 
   private func publish(_ one: Open, _ token: String) {
-    guard !link.publish(one.message) else { return }
+    let isSent = link.publish(one.message) { [weak self] in
+      Task { @MainActor in self?.cutOff(token) }
+    }
+    if !isSent { cutOff(token) }
+  }
+
+  private func cutOff(_ token: String) {
+    guard let one = open[token] else { return }
     carryOut(one.inquiry.isCutOff(), token)
   }
 
@@ -89,7 +100,7 @@ final class Inquiries {
     one.timer = Task {
       while open[token] != nil, !Task.isCancelled {
         await rest(for: max(.milliseconds(1), one.inquiry.due - .now))
-        carryOut(one.inquiry.isDue(at: .now, provenAt: link.provenAt), token)
+        carryOut(one.inquiry.isDue(at: .now), token)
       }
     }
   }
@@ -99,6 +110,13 @@ final class Inquiries {
     switch action {
     case .none: return
     case .extend(let span, let status): one.extend(span, status)
+    case .prove(let span):
+      one.extend(span, "\(one.host) does not answer")
+      Task {
+        let isThere = await link.isThere()
+        guard let one = open[token] else { return }
+        carryOut(one.inquiry.isProven(isThere), token)
+      }
     case .askAgain(let pause):
       Task {
         await rest(for: pause)
@@ -107,6 +125,7 @@ final class Inquiries {
     case .conclude(let answer):
       if let absence = one.inquiry.absence {
         unheard.note(one.name)
+        sendCancel(one)
         if answer == .abstain {
           ServiceLog.notice("\(one.name): \(absence), which counts as if it abstained")
         }
@@ -126,11 +145,15 @@ final class Inquiries {
   /// The bus does not want the answer any more.
   private func cancel(_ token: String) {
     guard let one = open[token] else { return }
-    // A host that does not hear of it sees that by the presence of this one, or answers in vain.
+    sendCancel(one)
+    end(token, with: .failed("cancelled"))
+  }
+
+  /// A host that does not hear of it sees that by the presence of this one, or answers in vain.
+  private func sendCancel(_ one: Open) {
     _ = link.publish(
       ClusterMessage(
         subjects.cancel(at: one.host), headers: [.instance: instance.text, .query: "\(one.query)"]))
-    end(token, with: .failed("cancelled"))
   }
 
   // MARK: What comes in
@@ -142,8 +165,8 @@ final class Inquiries {
     carryOut(one.inquiry.reply(reply, payload: message.payload, at: .now), token)
   }
 
-  /// The connection to NATS is lost.
+  /// The connection to NATS is lost, or something that came over it, which may have been a veto.
   func cutOff() {
-    for (token, one) in open { carryOut(one.inquiry.isCutOff(), token) }
+    for token in Array(open.keys) { cutOff(token) }
   }
 }

@@ -20,6 +20,8 @@ nonisolated package struct Inquiry {
     case askAgain(after: Duration)
     /// Ask the bus for this much time.
     case extend(Duration, status: String)
+    /// Find out whether the server of NATS is there. The bus has to give this much time for that.
+    case prove(within: Duration)
     case conclude(Answer)
   }
 
@@ -28,15 +30,17 @@ nonisolated package struct Inquiry {
   package static let triesMax = 3
   /// What remains of the bus's time when a silent host is given up.
   package static let margin = Duration.milliseconds(250)
+  /// How long the server of NATS may take to say that it is there.
+  package static let proofMax = Duration.seconds(3)
   /// A delegate that asks for more time again and again is believed so often.
   package static let extensionsMax = 1_000
 
   private let host: String
   private let missing: MissingHost
-  private let began: ContinuousClock.Instant
   private var tries = 1
   private var extensions = 0
   private var isConcluded = false
+  private var isProving = false
   /// Why it was not heard; nil if it was.
   package private(set) var absence: String?
   /// The time at which the host counts as missing.
@@ -48,7 +52,6 @@ nonisolated package struct Inquiry {
   ) {
     self.host = host
     self.missing = missing
-    began = now
     due = now + max(timeout - Self.margin, timeout / 2)
   }
 
@@ -81,13 +84,21 @@ nonisolated package struct Inquiry {
   }
 
   /// `due` may have passed.
-  ///
-  /// - Parameter provenAt: when the server of NATS last answered what was sent then; nil if it never did.
-  package mutating func isDue(at now: ContinuousClock.Instant, provenAt: ContinuousClock.Instant?) -> Action {
+  package mutating func isDue(at now: ContinuousClock.Instant) -> Action {
     guard !isConcluded, now >= due else { return .none }
-    // Otherwise, it may be this host that nobody hears.
-    guard let provenAt, provenAt >= began else { return cutOff("no answer from NATS, nor from \(host)") }
-    return conclude(absent("\(host) did not answer"))
+    guard missing != .veto else { return conclude(absent("\(host) did not answer")) }
+    // A veto may be lost with the link, and nobody knows yet.
+    guard !isProving else { return cutOff("no answer from NATS, nor from \(host)") }
+    isProving = true
+    due = now + Self.proofMax
+    return .prove(within: Self.proofMax + Self.margin)
+  }
+
+  /// The server of NATS has answered, or has not, what was sent when the host was due. What it had before of the host has come.
+  package mutating func isProven(_ isThere: Bool) -> Action {
+    guard !isConcluded else { return .none }
+    return isThere
+      ? conclude(absent("\(host) did not answer")) : cutOff("no answer from NATS, nor from \(host)")
   }
 
   /// The connection to NATS is lost.

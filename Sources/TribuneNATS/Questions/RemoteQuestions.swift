@@ -8,6 +8,7 @@ import TribuneWire
 final class RemoteQuestions {
   static let perHostMax = 64
   static let hostsMax = 64
+  private static let weightMax = 64 << 20
 
   private struct Key: Hashable {
     var host: String
@@ -17,6 +18,7 @@ final class RemoteQuestions {
 
   private struct Running {
     var task: Task<Void, Never>
+    var weight: Int
     var began: ContinuousClock.Instant
   }
 
@@ -53,7 +55,9 @@ final class RemoteQuestions {
       return reply(.failed("\(host) does not answer \(name) to other hosts"), to: message)
     }
     let count = running.keys.count { $0.host == other }
-    guard count < Self.perHostMax, running.count < Self.perHostMax * Self.hostsMax else {
+    let weight = running.values.reduce(message.weight) { $0 + $1.weight }
+    guard count < Self.perHostMax, running.count < Self.perHostMax * Self.hostsMax, weight <= Self.weightMax
+    else {
       return reply(.failed("\(host) answers too many questions of \(other) already"), to: message)
     }
     let request = OwnBus.Request(
@@ -65,7 +69,7 @@ final class RemoteQuestions {
       // Nobody waits for the answer to a question that was cancelled.
       if running.removeValue(forKey: key) != nil { reply(answer, to: message, value) }
     }
-    running[key] = Running(task: task, began: .now)
+    running[key] = Running(task: task, weight: message.weight, began: .now)
   }
 
   /// What only gateways answer does not cross a second time.
@@ -94,7 +98,7 @@ final class RemoteQuestions {
     end(Key(host: other, instance: try message.instance(), query: try message.query()))
   }
 
-  /// Ends the questions of hosts that have not been heard of for that long, or of their processes before.
+  /// Ends questions older than `age` whose asker's gateway is gone, or was started anew.
   func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
     let now = ContinuousClock.now
     for (key, one) in running where now - one.began > age && !isPresent(key.host, key.instance) { end(key) }

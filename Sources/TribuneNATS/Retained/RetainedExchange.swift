@@ -71,10 +71,6 @@ final class RetainedExchange {
   }
 
   private func store(_ key: RetainedKey, _ message: ClusterMessage) {
-    guard message.weight <= link.payloadMax || !link.isUp else {
-      return complain(
-        key.name, "is too long for NATS, which takes \(link.payloadMax) bytes, and was not shared")
-    }
     forget(key)
     guard unstored.count < Self.countMax, weight + message.weight <= Self.weightMax else {
       return complain(key.name, "was not shared: too many values wait for JetStream")
@@ -95,6 +91,11 @@ final class RetainedExchange {
 
   private func send(_ key: RetainedKey) {
     guard var one = unstored[key] else { return }
+    guard !link.isUp || one.message.weight <= link.payloadMax else {
+      forget(key)
+      return complain(
+        key.name, "is too long for NATS, which takes \(link.payloadMax) bytes, and was not shared")
+    }
     one.message.reply = subjects.stored(token: "\(one.token)")
     // What is dropped here is sent again like what JetStream does not acknowledge.
     _ = link.publish(one.message)
@@ -139,7 +140,9 @@ final class RetainedExchange {
   private func contest(_ key: RetainedKey, _ message: ClusterMessage) {
     switch ledger.holder(of: key) {
     case settings.host: storeAnyway(key, message)
-    case nil: if contested.count < Self.countMax { contested[key] = message }
+    case nil:
+      let weight = contested.values.reduce(message.weight) { $0 + $1.weight }
+      if contested.count < Self.countMax, weight <= Self.weightMax { contested[key] = message }
     default: return
     }
   }
