@@ -32,13 +32,20 @@ final class Gateway {
 
   private lazy var link = NATSLink(
     settings, posts: settings.imports.map { subjects.posts(matching: $0.pattern) },
+    durable: settings.hasDurableImports ? [subjects.deliveries] : [],
     others: [
       subjects.asks, subjects.cancels, subjects.replies, subjects.presences, subjects.allStored,
       subjects.leases,
     ],
     receivesPost: { [weak self] in await self?.receivePost($0) },
+    receivesDurable: { [weak self] in await self?.receiveDurable($0) },
     receivesOther: { [weak self] in self?.receiveOther($0) }, changed: { [weak self] in self?.note($0) })
   private lazy var exchange = PostExchange(subjects, settings, instance, link: link)
+  private lazy var durable = DurableExchange(subjects, settings, link: link, posts: exchange) { [weak self] in
+    self?.reportStatus()
+  }
+  /// Stores what is durable, of one connection to the bus after the other.
+  private var storing: Task<Void, Never>?
   private lazy var retained = RetainedExchange(subjects, settings, instance, link: link) { [weak self] in
     self?.exchange.complain($0, $1)
   }
@@ -101,13 +108,14 @@ final class Gateway {
         }
         // Before anything else that could fail.
         try await hosts.join(bus)
-        (self.bus, exchange.bus) = (bus, bus)
+        (self.bus, exchange.bus, durable.bus) = (bus, bus, bus)
         retained.bus = bus
         failures = 0
         ServiceLog.info("connected to the bus")
         reportStatus()
         attempted()
         Task { await takeOut(from: bus) }
+        storing = Task { [earlier = storing] in await takeDurableOut(from: bus, after: earlier) }
         Task { await share(with: bus) }
         Task { await leases.serve(bus) }
         Task { await hosts.serveScopes(on: bus) }
@@ -115,7 +123,7 @@ final class Gateway {
       } catch {
         if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
       }
-      (bus, exchange.bus) = (nil, nil)
+      (bus, exchange.bus, durable.bus) = (nil, nil, nil)
       retained.bus = nil
       hosts.leave()
       leases.leave()
@@ -143,10 +151,45 @@ final class Gateway {
 
   /// Observes what is exported, for as long as the connection lasts.
   private func takeOut(from bus: Connection) async {
-    guard settings.lack == nil, !settings.exports.isEmpty else { return }
+    let patterns = settings.exports.filter { !$0.isDurable }.map(\.pattern.text)
+    guard settings.lack == nil, !patterns.isEmpty else { return }
     await bus.persist(lack: "nothing is exported") { () async throws(TribuneError) in
-      let notifications = try await bus.observe(anyOf: settings.exports.map(\.text))
+      let notifications = try await bus.observe(anyOf: patterns)
       for try await delivery in notifications { exchange.export(delivery) }
+    }
+  }
+
+  /// Observes what is exported durably, in the same way. A poster that waits, waits until JetStream has it.
+  ///
+  /// - Parameter earlier: stores what the connection before this one has left.
+  private func takeDurableOut(from bus: Connection, after earlier: Task<Void, Never>?) async {
+    let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
+    guard settings.lack == nil, !patterns.isEmpty else { return }
+    await bus.persist(lack: "nothing durable is exported") { () async throws(TribuneError) in
+      let notifications = try await bus.observe(anyOf: patterns, awaited: true)
+      await earlier?.value
+      try await durable.export(notifications)
+    }
+  }
+
+  /// Observes what is exported durably, in the same way. A poster that waits, waits until JetStream has it.
+  ///
+  /// - Parameter earlier: stores what the connection before this one has left.
+  private func takeDurableOut(from bus: Connection, after earlier: Task<Void, Never>?) async {
+    let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
+    guard settings.lack == nil, !patterns.isEmpty else { return }
+    var isReported = false
+    while bus === self.bus {
+      do throws(TribuneError) {
+        let notifications = try await bus.observe(anyOf: patterns, awaited: true)
+        await earlier?.value
+        return try await durable.export(notifications)
+      } catch {
+        if error.code == .connectionLost { return }
+        if !isReported { ServiceLog.error("nothing durable is exported: \(error)") }
+        isReported = true
+      }
+      await rest(for: .seconds(5))
     }
   }
 
@@ -166,12 +209,14 @@ final class Gateway {
     switch change {
     case .up:
       _ = link.publish(presence)
+      durable.linkChanged(isUp: true)
       announce("cluster.link.didConnect")
       announceReturn()
     case .down:
       inquiries.cutOff()
+      durable.linkChanged(isUp: false)
       // What others post meanwhile does not arrive; if it was nothing, nobody knows that either.
-      if !settings.imports.isEmpty { exchange.lose(nil, from: nil) }
+      if settings.imports.contains(where: { !$0.isDurable }) { exchange.lose(nil, from: nil) }
       announce("cluster.link.didDisconnect")
     case .overrun(let lost):
       if lost != .others { exchange.lose(nil, from: nil) }
@@ -211,6 +256,14 @@ final class Gateway {
     }
   }
 
+  private func receiveDurable(_ message: ClusterMessage) async {
+    do throws(EnvelopeError) {
+      try await durable.receive(message)
+    } catch {
+      drop(message, error)
+    }
+  }
+
   private func receiveOther(_ message: ClusterMessage) {
     if message.subject == subjects.presence { return noteDouble(message) }
     do throws(EnvelopeError) {
@@ -225,8 +278,9 @@ final class Gateway {
           host, try message.instance(), isRostered: settings.roster.contains(host), at: .now)
         hosts.note(host)
         if isNew, neighbours.isPresent(host) { welcome() }
-      case .stored(let token): try retained.acknowledge(message, token: token)
-      case .post, nil: return
+      case .stored(let token):
+        if try !durable.acknowledge(message, token: token) { try retained.acknowledge(message, token: token) }
+      case .post, .durable, nil: return
       }
     } catch {
       drop(message, error)
@@ -279,6 +333,7 @@ final class Gateway {
     let failed = link.takeFailedCount()
     if failed > 0 { ServiceLog.warning("NATS did not take \(failed.counted("message"))") }
     retained.sendAgain()
+    durable.tick()
     neighbours.forgetSilent(at: .now)
     hosts.forget(unless: neighbours.isPresent)
     remotes.endAll(unless: neighbours.isPresent, olderThan: Neighbours.silenceMax)
@@ -295,7 +350,8 @@ final class Gateway {
       (bus == nil || isInterrupted ? ["no bus"] : []) + (lack.map { ["cluster unreachable: \($0)"] } ?? [])
     let missing = settings.others.filter { !neighbours.isPresent($0) }
     let hosts = missing.isEmpty ? "all hosts are there" : "missing: \(missing.joined(separator: " "))"
-    let text = (sides.isEmpty ? [hosts] : sides).joined(separator: "; ")
+    let waiting = durable.lack.map { ["durable notifications wait: \($0)"] } ?? []
+    let text = ((sides.isEmpty ? [hosts] : sides) + waiting).joined(separator: "; ")
     // What the manager has no space for now, it gets later.
     if text != lastStatus, status(text) { lastStatus = text }
   }

@@ -6,11 +6,22 @@ package import TribuneWire
 
 /// What nats.conf says.
 nonisolated package struct NATSSettings: Equatable, Sendable {
+  /// A section `[Export "PATTERN"]`.
+  package struct Export: Equatable, Sendable {
+    package var pattern: Pattern
+    /// Whether it goes through JetStream, and no other way.
+    package var isDurable = false
+  }
+
   /// A section `[Import "PATTERN"]`.
   package struct Import: Equatable, Sendable {
     package var pattern: Pattern
+    /// Whether it comes through JetStream.
+    package var isDurable = false
     /// The hosts whose notifications come in; empty for all.
     package var hosts: [String] = []
+
+    package func takes(from host: String) -> Bool { hosts.isEmpty || hosts.contains(host) }
   }
 
   /// A section `[Query "PATTERN"]`: other hosts may ask this one these names.
@@ -44,12 +55,15 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var roster: [String] = []
   package var missing = MissingHost.veto
   package var hostTimeout = Duration.seconds(10)
-  package var exports: [Pattern] = []
+  package var exports: [Export] = []
   package var imports: [Import] = []
   /// The names whose retained notifications all hosts share.
   package var retained: [Pattern] = []
-  /// How many servers have the bucket of them, if this program makes it.
+  /// How many servers have what this program makes in JetStream.
   package var replicas = 1
+  /// What the stream of durable notifications keeps, if this program makes it.
+  package var durableBytesMax = 1 << 30
+  package var durableAgeMax = Duration.seconds(7 * 86_400)
   package var questions: [Question] = []
   package var fleetLock = FleetLockSettings()
 
@@ -66,6 +80,25 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
 
   /// The names that are asked of the whole cluster.
   package var clusterPatterns: [String] { questions.filter(\.isClusterWide).map(\.pattern.text) }
+
+  package var hasDurableExports: Bool { exports.contains { $0.isDurable } }
+
+  package var hasDurableImports: Bool { imports.contains { $0.isDurable } }
+
+  /// Whether what is posted on this host under a name goes through JetStream.
+  package func isExportedDurably(_ name: String) -> Bool {
+    exports.contains { $0.isDurable && $0.pattern.matches(name.utf8Bytes) }
+  }
+
+  /// Whether what a host posts under a name comes in, through JetStream or without it.
+  package func imports(_ name: String, from host: String, durably: Bool) -> Bool {
+    imports.contains {
+      $0.isDurable == durably && $0.takes(from: host) && $0.pattern.matches(name.utf8Bytes)
+    }
+  }
+
+  /// Whether a name's notifications go through the bucket of those that are retained.
+  package func isShared(_ name: String) -> Bool { retained.contains { $0.matches(name.utf8Bytes) } }
 
   package var isUsed: Bool {
     !exports.isEmpty || !imports.isEmpty || !retained.isEmpty || !questions.isEmpty

@@ -6,8 +6,9 @@ import TribuneWire
 /// Reads files of settings one after the other.
 nonisolated package struct NATSSettingsReader {
   private enum Section {
-    case none, ignored, cluster, export, retain, fleetLock
+    case none, ignored, cluster, retain, fleetLock
     case query(Int)
+    case export(Int)
     case `import`(Int)
   }
 
@@ -60,8 +61,10 @@ nonisolated package struct NATSSettingsReader {
       let pattern = try Self.pattern(subject)
       switch name {
       case "Export":
-        settings.exports = try Self.adding(pattern, to: settings.exports)
-        return .export
+        if let known = settings.exports.firstIndex(where: { $0.pattern == pattern }) { return .export(known) }
+        _ = try Self.adding(pattern, to: settings.exports.map(\.pattern))
+        settings.exports.append(NATSSettings.Export(pattern: pattern))
+        return .export(settings.exports.count - 1)
       case "Retain":
         settings.retained = try Self.adding(pattern, to: settings.retained)
         return .retain
@@ -96,6 +99,13 @@ nonisolated package struct NATSSettingsReader {
         if try !takeCluster(key, value) {
           report(.mistake, file, line, "there is no \(key.escaped)= in [Cluster]; it is ignored")
         }
+      case (.export(let index), "Durable"):
+        // What cannot be read counts as the stricter word.
+        settings.exports[index].isDurable = true
+        settings.exports[index].isDurable = try Self.isYes(value)
+      case (.import(let index), "Durable"):
+        settings.imports[index].isDurable = true
+        settings.imports[index].isDurable = try Self.isYes(value)
       case (.import(let index), "From"):
         // What cannot be read must not let everybody in.
         settings.imports[index].hosts = [""]
@@ -133,6 +143,10 @@ nonisolated package struct NATSSettingsReader {
     case "HostTimeoutSec":
       settings.hostTimeout = value.isEmpty ? defaults.hostTimeout : try Self.hostTimeout(value)
     case "Replicas": settings.replicas = value.isEmpty ? defaults.replicas : try Self.replicas(value)
+    case "DurableMaxBytes":
+      settings.durableBytesMax = value.isEmpty ? defaults.durableBytesMax : try Self.durableBytesMax(value)
+    case "DurableMaxAgeSec":
+      settings.durableAgeMax = value.isEmpty ? defaults.durableAgeMax : try Self.durableAgeMax(value)
     case "User": settings.login.user = value
     case "PasswordFile": settings.login.passwordFile = try Self.path(value)
     case "CredentialsFile": settings.login.credentialsFile = try Self.path(value)
@@ -219,6 +233,28 @@ nonisolated package struct NATSSettingsReader {
     let count = try SettingSyntax.count(text)
     guard (1...5).contains(count) else { throw SettingError(text, "is not between 1 and 5") }
     return count
+  }
+
+  private static func durableBytesMax(_ text: String) throws(SettingError) -> Int {
+    let size = try SettingSyntax.size(text)
+    guard (64 << 10...1 << 40).contains(size) else { throw SettingError(text, "is not between 64K and 1T") }
+    return size
+  }
+
+  private static func durableAgeMax(_ text: String) throws(SettingError) -> Duration {
+    let nanoseconds = try SettingSyntax.span(text)
+    guard (3_600_000_000_000...31_536_000_000_000_000).contains(nanoseconds) else {
+      throw SettingError(text, "is not between 1h and 365d")
+    }
+    return .nanoseconds(Int64(nanoseconds))
+  }
+
+  private static func isYes(_ text: String) throws(SettingError) -> Bool {
+    switch text {
+    case "yes": true
+    case "no", "": false
+    default: throw SettingError(text, "is neither yes nor no")
+    }
   }
 
   private static func isCluster(_ text: String) throws(SettingError) -> Bool {

@@ -53,7 +53,7 @@ struct NATSSettingsTests {
     #expect(settings.servers.count == 2 && settings.others == ["db1", "db3"])
     #expect(settings.missing == .abstain && settings.hostTimeout == .seconds(30))
     #expect(settings.login.credentialsFile == "/etc/tribune/nats.creds" && settings.login.usesTLS)
-    #expect(settings.exports.map(\.text) == ["backup.*"])
+    #expect(settings.exports.map(\.pattern.text) == ["backup.*"])
     #expect(settings.imports.map(\.pattern.text) == ["backup.**"] && settings.imports[0].hosts == ["db1"])
     #expect(settings.questions.map(\.pattern.text) == ["cluster.**", "host.**"])
     #expect(settings.clusterPatterns == ["cluster.**"])
@@ -121,6 +121,13 @@ struct NATSSettingsTests {
         "f:1: error: [Import]: \"tribune.**\" is not a pattern of names that programs may use"
       ),
       ("[Import \"a\"]\nRetain=yes", "f:2: error: there is no Retain= in this section; it is ignored"),
+      ("[Export \"a\"]\nFrom=b", "f:2: error: there is no From= in this section; it is ignored"),
+      ("[Import \"a\"]\nDurable=1", "f:2: error: Durable=: \"1\" is neither yes nor no"),
+      ("[Cluster]\nDurableMaxBytes=1", "f:2: error: DurableMaxBytes=: \"1\" is not between 64K and 1T"),
+      (
+        "[Cluster]\nDurableMaxAgeSec=1min",
+        "f:2: error: DurableMaxAgeSec=: \"1min\" is not between 1h and 365d"
+      ),
       ("Name=a", "f:1: error: Name= stands before any section; it is ignored"),
       (
         "[FleetLock \"a..b\"]",
@@ -137,6 +144,37 @@ struct NATSSettingsTests {
     ])
   func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
 
+  @Test("What is durable is said of each section, for each way")
+  func durable() {
+    let (settings, diagnostics) = read(
+      """
+      [Cluster]
+      DurableMaxBytes=64M
+      DurableMaxAgeSec=1d
+      [Export "**"]
+      [Export "a.**"]
+      Durable=yes
+      [Export "b"]
+      Durable=yes
+      [Export "b"]
+      Durable=no
+      [Import "a.**"]
+      From=db2
+      Durable=yes
+      [Import "b"]
+      """)
+    #expect(diagnostics.isEmpty && settings.durableBytesMax == 64 << 20)
+    #expect(settings.durableAgeMax == .seconds(86_400))
+    #expect(settings.exports.map(\.isDurable) == [false, true, false] && settings.hasDurableExports)
+    #expect(settings.isExportedDurably("a.x") && !settings.isExportedDurably("b"))
+    for (name, host, durably) in [("a.x", "db2", true), ("b", "db3", false)] {
+      #expect(settings.imports(name, from: host, durably: durably))
+      #expect(!settings.imports(name, from: host, durably: !durably))
+    }
+    #expect(!settings.imports("a.x", from: "db3", durably: true))
+    #expect(!settings.imports("c", from: "db2", durably: true))
+  }
+
   @Test("What cannot be read counts as the stricter word")
   func strict() {
     #expect(read("[Cluster]\nOnMissingHost=abstain\nOnMissingHost=maybe").0.missing == .veto)
@@ -146,6 +184,7 @@ struct NATSSettingsTests {
     #expect(read("[FleetLock \"a\"]\nSlots=5\nSlots=x").0.fleetLock.groups["a"]?.slots == 1)
     #expect(read("[FleetLock \"a\"]\nAsk=b\nAsk=b c").0.fleetLock.groups["a"]?.lack != nil)
     #expect(read("[FleetLock \"a\"]\nAsk=b c\nAsk=b").0.fleetLock.groups["a"]?.lack == nil)
+    #expect(read("[Export \"a\"]\nDurable=perhaps").0.hasDurableExports)
   }
 
   @Test("The configuration as installed is the default")

@@ -12,6 +12,7 @@ struct SubjectsTests {
   @Test("What one host publishes, the other one understands")
   func roundTrip() {
     #expect(there.parse(here.post("backup.didFinish")) == .post(from: "db1", name: "backup.didFinish"))
+    #expect(there.parse(here.durable("backup.didFinish")) == .durable(from: "db1", name: "backup.didFinish"))
     #expect(
       there.parse(here.ask("db2", "cluster.shouldReboot")) == .ask(from: "db1", name: "cluster.shouldReboot"))
     #expect(there.parse(here.cancel(at: "db2")) == .cancel(from: "db1"))
@@ -40,7 +41,9 @@ struct SubjectsTests {
       "tribune.v1.shop.cancel.db2.db3", "tribune.v1.shop.cancel.db2", "tribune.v1.shop.reply.db2.db3.t",
       "tribune.v1.shop.reply.db2.db1", "tribune.v1.shop.presence.db1", "tribune.v1.shop.presence.db2.x",
       "tribune.v1.shopping.presence.db2", "tribune.v1.shop", "", "tribune.v1.shop.nothing.db2.a",
-      "tribune.v1.shop.lease.db1.a", "tribune.v1.shop.lease.db2", "tribune.v1.shop.lease.db2.",
+      "tribune.v1.shop.durable.db1.a", "tribune.v1.shop.durable.db2", "tribune.v1.shop.durable.db2.tribune.x",
+      "tribune.v1.shop.deliver.db1", "tribune.v1.shop.lease.db1.a", "tribune.v1.shop.lease.db2",
+      "tribune.v1.shop.lease.db2.",
     ])
   func foreign(subject: String) { #expect(here.parse(subject) == nil) }
 

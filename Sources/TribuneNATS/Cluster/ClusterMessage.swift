@@ -17,6 +17,10 @@ nonisolated package struct ClusterMessage: Equatable, Sendable {
     case operation = "KV-Operation"
     /// Of JetStream: stores only if the last value of the subject is this one; 0 for none.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
+    /// Of JetStream: what has the same id as another one before is not stored again, for some time.
+    case messageID = "Nats-Msg-Id"
+    /// Of JetStream: stores only in the stream of this name.
+    case expectedStream = "Nats-Expected-Stream"
   }
 
   package var subject: String

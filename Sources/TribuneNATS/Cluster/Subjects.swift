@@ -7,11 +7,13 @@ nonisolated package struct Subjects: Equatable, Sendable {
   /// A subject that this host receives.
   package enum Incoming: Equatable, Sendable {
     case post(from: String, name: String)
+    /// A notification that JetStream has kept.
+    case durable(from: String, name: String)
     case ask(from: String, name: String)
     case cancel(from: String)
     case reply(from: String, token: String)
     case presence(of: String)
-    /// JetStream's answer about a retained notification.
+    /// JetStream's answer about a retained or durable notification.
     case stored(token: String)
     case lease(from: String, name: String)
   }
@@ -37,6 +39,8 @@ nonisolated package struct Subjects: Equatable, Sendable {
 
   package func post(_ name: String) -> String { "\(prefix).post.\(host).\(name)" }
 
+  package func durable(_ name: String) -> String { "\(prefix).durable.\(host).\(name)" }
+
   package func ask(_ other: String, _ name: String) -> String { "\(prefix).ask.\(host).\(other).\(name)" }
 
   package func cancel(at other: String) -> String { "\(prefix).cancel.\(host).\(other)" }
@@ -57,7 +61,7 @@ nonisolated package struct Subjects: Equatable, Sendable {
     return subject.hasPrefix(start) && Self.isToken(subject.dropFirst(start.count))
   }
 
-  /// The reply subject of a value for the bucket.
+  /// The reply subject of what JetStream is to store.
   package func stored(token: String) -> String { "\(prefix).stored.\(host).\(token)" }
 
   /// Whether what a server of NATS has refused, by its words, is part of questions to other hosts.
@@ -72,6 +76,12 @@ nonisolated package struct Subjects: Equatable, Sendable {
     let tokens = pattern.text.split(separator: ".").map { $0 == "**" ? ">" : String($0) }
     return "\(prefix).post.*.\(tokens.joined(separator: "."))"
   }
+
+  /// The durable notifications of all hosts, which the stream stores.
+  package var allDurable: String { "\(prefix).durable.*.>" }
+
+  /// Where JetStream sends those to this host.
+  package var deliveries: String { "\(prefix).deliver.\(host)" }
 
   package var asks: String { "\(prefix).ask.*.\(host).>" }
 
@@ -99,6 +109,8 @@ nonisolated package struct Subjects: Equatable, Sendable {
     switch tokens[0] {
     case "post":
       return Self.name(tokens.dropFirst(2)).map { .post(from: from, name: $0) }
+    case "durable":
+      return Self.name(tokens.dropFirst(2)).map { .durable(from: from, name: $0) }
     case "ask" where tokens.count > 3 && tokens[2] == host:
       return Self.name(tokens.dropFirst(3)).map { .ask(from: from, name: $0) }
     case "cancel" where tokens.count == 3 && tokens[2] == host: return .cancel(from: from)

@@ -21,10 +21,12 @@ import TribuneSystem
   ///
   /// - Parameters:
   ///   - posts: subjects whose messages go to the lane of posts.
+  ///   - durable: subjects whose messages go to the lane of durable notifications.
   ///   - others: all other subjects.
   /// - Throws: the error if no server lets this client in.
   init(
-    _ settings: NATSSettings, posts: [String], others: [String], to receiver: NATSReceiver
+    _ settings: NATSSettings, posts: [String], durable: [String], others: [String],
+    to receiver: NATSReceiver
   ) throws(NATSError) {
     var made: OpaquePointer?
     try NATSError.check(unsafe natsOptions_Create(&made), "cannot begin")
@@ -37,6 +39,7 @@ import TribuneSystem
     guard let connected = unsafe connected else { preconditionFailure("a connection that was made is there") }
     unsafe connection = connected
     for subject in posts { unsafe try subscribe(subject, NATSReceiver.receivePost, receiver) }
+    for subject in durable { unsafe try subscribe(subject, NATSReceiver.receiveDurable, receiver) }
     for subject in others { unsafe try subscribe(subject, NATSReceiver.receiveOther, receiver) }
     // A server that refuses one of them says so to the receiver.
     try NATSError.check(

@@ -39,9 +39,11 @@ final class NATSLink {
 
   private let settings: NATSSettings
   private let posts: [String]
+  private let durable: [String]
   private let others: [String]
   private let bucket: Bucket
   private let receivesPost: (ClusterMessage) async -> Void
+  private let receivesDurable: (ClusterMessage) async -> Void
   private let receivesOther: (ClusterMessage) -> Void
   private let changed: (Change) -> Void
   private let writer = DispatchQueue(label: "tribune-nats.writer")
@@ -50,9 +52,11 @@ final class NATSLink {
 
   private var receiver: NATSReceiver?
   private var postLane: Lane?
+  private var durableLane: Lane?
   private var otherLane: Lane?
   private(set) var client: NATSClient?
   private var draining: Task<Void, Never>?
+  private var drainingDurable: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
   private var watching: Task<Void, Never>?
   /// Nil while the link is up.
@@ -65,17 +69,21 @@ final class NATSLink {
 
   /// - Parameters:
   ///   - posts: the subjects of posts, which are handled one after the other.
+  ///   - durable: the subjects of durable notifications, the same, apart from posts.
   ///   - others: all other subjects, which are handled when they come.
   init(
-    _ settings: NATSSettings, posts: [String], others: [String],
-    receivesPost: @escaping (ClusterMessage) async -> Void, receivesOther: @escaping (ClusterMessage) -> Void,
-    changed: @escaping (Change) -> Void
+    _ settings: NATSSettings, posts: [String], durable: [String], others: [String],
+    receivesPost: @escaping (ClusterMessage) async -> Void,
+    receivesDurable: @escaping (ClusterMessage) async -> Void,
+    receivesOther: @escaping (ClusterMessage) -> Void, changed: @escaping (Change) -> Void
   ) {
     self.settings = settings
     self.posts = posts
+    self.durable = durable
     self.others = others
     bucket = Bucket(cluster: settings.cluster)
     self.receivesPost = receivesPost
+    self.receivesDurable = receivesDurable
     self.receivesOther = receivesOther
     self.changed = changed
   }
@@ -86,10 +94,13 @@ final class NATSLink {
   func follow(_ attempted: () -> Void) async {
     let postLane = Lane { [weak self] in self?.drainPosts() }
     let otherLane = Lane { [weak self] in self?.drainOthers() }
-    let receiver = NATSReceiver(posts: postLane, others: otherLane) { [weak self] event, connection in
+    let durableLane = Lane { [weak self] in self?.drainDurable() }
+    let receiver = NATSReceiver(posts: postLane, durable: durableLane, others: otherLane) {
+      [weak self] event, connection in
       self?.note(event, of: connection)
     }
-    (self.postLane, self.otherLane, self.receiver) = (postLane, otherLane, receiver)
+    (self.postLane, self.durableLane, self.otherLane) = (postLane, durableLane, otherLane)
+    self.receiver = receiver
     Task { await probe() }
     var failures = 0
     while true {
@@ -119,9 +130,10 @@ final class NATSLink {
 
   private func connect(_ receiver: NATSReceiver) async throws(NATSError) -> NATSClient {
     let result: Result<NATSClient, NATSError> = await withCheckedContinuation { continuation in
-      writer.async { [settings, posts, others] in
+      writer.async { [settings, posts, durable, others] in
         do throws(NATSError) {
-          let client = try NATSClient(settings, posts: posts, others: others, to: receiver)
+          let client = try NATSClient(
+            settings, posts: posts, durable: durable, others: others, to: receiver)
           continuation.resume(returning: .success(client))
         } catch {
           continuation.resume(returning: .failure(error))
@@ -289,6 +301,14 @@ final class NATSLink {
       guard let batch = postLane?.take() else { return }
       for message in batch.messages { await receivesPost(message) }
       if batch.dropped > 0 { changed(.overrun(.posts)) }
+    }
+  }
+
+  private func drainDurable() {
+    drainingDurable = Task { [earlier = drainingDurable] in
+      await earlier?.value
+      // What was dropped comes again, because nobody acknowledges it.
+      for message in durableLane?.take().messages ?? [] { await receivesDurable(message) }
     }
   }
 }

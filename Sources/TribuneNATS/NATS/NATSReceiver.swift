@@ -22,15 +22,18 @@ nonisolated final class NATSReceiver: Sendable {
   }
 
   private let posts: Lane
+  private let durable: Lane
   private let others: Lane
   /// Gets what happens to a connection, and which one it is.
   private let note: @Sendable @MainActor (Event, _ connection: UInt) -> Void
   /// Errors that are on their way to the main actor. Others are left out meanwhile.
   private let errorsUnderWay = Atomic(0)
 
-  init(posts: Lane, others: Lane, _ note: @escaping @Sendable @MainActor (Event, _ connection: UInt) -> Void)
-  {
-    (self.posts, self.others, self.note) = (posts, others, note)
+  init(
+    posts: Lane, durable: Lane, others: Lane,
+    _ note: @escaping @Sendable @MainActor (Event, _ connection: UInt) -> Void
+  ) {
+    (self.posts, self.durable, self.others, self.note) = (posts, durable, others, note)
   }
 
   var pointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
@@ -75,6 +78,13 @@ nonisolated final class NATSReceiver: Sendable {
     copy.revision = unsafe facts.pointee.Sequence.Stream
     unsafe jsMsgMetaData_Destroy(facts)
     unsafe at(receiver)?.posts.put(copy)
+  }
+
+  /// A durable notification, from a consumer of JetStream.
+  static let receiveDurable: natsMsgHandler = { _, _, message, receiver in
+    guard let message = unsafe message else { return }
+    defer { unsafe natsMsg_Destroy(message) }
+    unsafe at(receiver)?.durable.put(ClusterMessage(message))
   }
 
   static let receiveOther: natsMsgHandler = { _, _, message, receiver in

@@ -9,6 +9,9 @@ nonisolated package struct ExportCounter {
 
   package init() {}
 
+  /// So many were lost, of names that nobody knows: the next export has a number behind them.
+  package mutating func skip(_ count: UInt64) { sequence += count }
+
   /// The number of the next export. If there are too many names, their counts begin again: a gap just then goes unseen.
   package mutating func next(_ name: String) -> ExportNumber {
     sequence += 1

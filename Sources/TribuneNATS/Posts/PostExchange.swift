@@ -42,7 +42,9 @@ final class PostExchange {
   }
 
   private func export(_ notification: Notification) {
-    guard !isShared(notification.name) else { return }
+    guard !settings.isShared(notification.name), !settings.isExportedDurably(notification.name) else {
+      return
+    }
     guard LoopRule.allows(poster: notification.poster) else { return }
     let envelope = PostEnvelope(
       instance: instance, number: counter.next(notification.name), object: notification.object,
@@ -59,9 +61,6 @@ final class PostExchange {
     }
   }
 
-  /// Whether the name's notifications go through the bucket.
-  private func isShared(_ name: String) -> Bool { settings.retained.contains { $0.matches(name.utf8Bytes) } }
-
   private func countUnsent(_ count: UInt64) {
     lose(count, from: settings.host)
   }
@@ -70,11 +69,11 @@ final class PostExchange {
 
   func receive(_ message: ClusterMessage, from host: String, name: String) async throws(EnvelopeError) {
     let envelope = try PostEnvelope(message)
-    guard !isShared(name) else { return }
-    let isWanted = settings.imports.contains {
-      $0.pattern.matches(name.utf8Bytes) && ($0.hosts.isEmpty || $0.hosts.contains(host))
+    guard !settings.isShared(name) else { return }
+    if !settings.imports(name, from: host, durably: false) {
+      guard settings.imports(name, from: host, durably: true) else { return }
+      complain(name, "of \(host) is not durable: that host exports it without Durable=yes")
     }
-    guard isWanted else { return }
     switch account.note(envelope.number, of: name, from: host, envelope.instance) {
     case .stale: return
     case .new(let lost): if lost > 0 { lose(lost, from: host) }

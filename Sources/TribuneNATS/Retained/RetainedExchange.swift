@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
-import TribuneJSON
 import TribuneService
 import TribuneWire
 
@@ -115,25 +114,14 @@ final class RetainedExchange {
     if message.isNoResponders {
       return complain(key.name, "is not shared: NATS has no JetStream, or no stream KV_\(bucket.name)")
     }
-    guard let code = try Self.errorCode(message.payload) else { return forget(key) }
-    if code == Self.wrongSequence {
+    switch try StoreReply(message.payload) {
+    case .stored: forget(key)
+    case .refused(Self.wrongSequence, _):
       forget(key)
       contest(key, one.message)
-    } else {
-      complain(key.name, "is not shared yet: JetStream refuses it with the error \(code)")
+    case .refused(let code, let why):
+      complain(key.name, "is not shared yet: JetStream refuses it: \(why) (\(code))")
     }
-  }
-
-  /// The code in an acknowledgement of JetStream; nil if it says no error.
-  private static func errorCode(_ payload: [UInt8]) throws(EnvelopeError) -> Int? {
-    let document: JSONDocument
-    do throws(JSONText.SyntaxError) {
-      document = try JSONDocument(payload.rawBytes)
-    } catch {
-      throw EnvelopeError(message: "is no acknowledgement of JetStream")
-    }
-    guard let error = document.root["error"] else { return nil }
-    return error["err_code"]?.integer ?? 0
   }
 
   /// The bucket has a value where this host had one before.

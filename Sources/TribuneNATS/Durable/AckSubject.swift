@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The reply subject of what a consumer of JetStream delivers, where it is acknowledged. It says what was delivered.
+///
+/// Its form is `$JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.…`, or with a domain and an account before the stream.
+nonisolated package struct AckSubject: Equatable, Sendable {
+  package let stream: String
+  package let consumer: String
+  /// Which one of the stream's messages it is.
+  package let sequence: UInt64
+
+  private static let tokensMax = 12
+
+  package init?(_ subject: String) {
+    guard subject.hasPrefix("$JS.ACK.") else { return nil }
+    let tokens = subject.split(separator: ".", omittingEmptySubsequences: false)
+    guard tokens.count == 9 || (11...Self.tokensMax).contains(tokens.count) else { return nil }
+    let start = tokens.count == 9 ? 2 : 4
+    guard let sequence = UInt64(tokens[start + 3]), sequence > 0 else { return nil }
+    stream = String(tokens[start])
+    consumer = String(tokens[start + 1])
+    self.sequence = sequence
+  }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+import TribuneWire
+
+/// What has come from the stream of durable notifications: finds what comes again, and what is missing.
+///
+/// All that a host stores comes, and in its order, so the numbers of its instances say it all. Those of the stream do not: a
+/// server that was killed may use them again. A file has the account, which outlives the process.
+nonisolated package struct DurableAccount: Equatable, Sendable {
+  package static let hostsMax = 64
+  /// Of a host. What comes again can be of as many instances.
+  package static let instancesMax = 4
+  private static let fileLengthMax = 64 << 10
+
+  package enum Arrival: Equatable, Sendable {
+    /// So many of the host were lost before it.
+    case new(lost: UInt64)
+    /// Nobody knows how many of the host were lost before it.
+    case newAfterGap
+    /// It has come before.
+    case stale
+  }
+
+  private struct Origin: Equatable {
+    var host: String
+    var instance: Instance
+    var last: UInt64
+  }
+
+  /// In the order of the first message of each.
+  private var origins: [Origin] = []
+
+  package init() {}
+
+  package var isEmpty: Bool { origins.isEmpty }
+
+  package mutating func note(_ number: UInt64, from host: String, _ instance: Instance) -> Arrival {
+    if let known = origins.firstIndex(where: { $0.instance == instance && $0.host == host }) {
+      let last = origins[known].last
+      guard number > last else { return .stale }
+      origins[known].last = number
+      return .new(lost: number - last - 1)
+    }
+    let isKnownHost = origins.contains { $0.host == host }
+    add(Origin(host: host, instance: instance, last: number))
+    return isKnownHost ? .newAfterGap : .new(lost: 0)
+  }
+
+  private mutating func add(_ origin: Origin) {
+    let former = origins.indices.filter { origins[$0].host == origin.host }
+    if former.count >= Self.instancesMax { origins.remove(at: former[0]) }
+    if former.isEmpty, let oldest = origins.first, Set(origins.map(\.host)).count >= Self.hostsMax {
+      origins.removeAll { $0.host == oldest.host }
+    }
+    origins.append(origin)
+  }
+
+  // MARK: The file
+
+  /// - Returns: nil if it is not what `text` is.
+  package init?(_ text: String) {
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ", omittingEmptySubsequences: false)
+      guard words.count == 3, Subjects.isToken(words[0]), let instance = Instance(String(words[1])),
+        let last = UInt64(words[2]), origins.count < Self.hostsMax * Self.instancesMax
+      else { return nil }
+      origins.append(Origin(host: String(words[0]), instance: instance, last: last))
+    }
+  }
+
+  package var text: String { origins.map { "\($0.host) \($0.instance.text) \($0.last)\n" }.joined() }
+
+  /// The file of a cluster; nil if this process was given no folder for it.
+  static func path(cluster: String) -> String? {
+    Environment.nonEmptyValue(of: "RUNTIME_DIRECTORY").map { "\($0)/durable-\(cluster)" }
+  }
+
+  /// - Returns: an empty account if there is none that can be read.
+  static func load(from path: String) -> DurableAccount {
+    do throws(Errno) {
+      let bytes = try InputFile.contents(of: path, lengthMax: fileLengthMax, waits: false) ?? []
+      return DurableAccount(String(decoding: bytes, as: UTF8.self)) ?? DurableAccount()
+    } catch {
+      return DurableAccount()
+    }
+  }
+
+  func store(to path: String) throws(Errno) { try StateFile.write(Array(text.utf8), to: path) }
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Tribune
+import TribuneService
+import TribuneSystem
+import TribuneWire
+
+/// Takes durable notifications out to a stream of JetStream, and brings those of other hosts in: at least once, in order.
+///
+/// Both ways, one follows the other. The next one goes out once JetStream has the one before; what is sent again can so
+/// overtake nothing, and what waits is in the queue of the bus's observation, which is bounded and counts what it drops.
+/// The next one comes in once this host has acknowledged the one before.
+final class DurableExchange {
+  private struct Unstored {
+    var message: ClusterMessage
+    var sentAt: ContinuousClock.Instant?
+    /// Gets why it will never be stored; nil once it is.
+    let conclude: CheckedContinuation<String?, Never>
+  }
+
+  /// JetStream's answer if a message is longer than its stream takes.
+  private static let tooLong = 10_054
+  private static let answerMax = Duration.seconds(5)
+  private static let refusalPause = Duration.seconds(1)
+  /// How often the stream and the consumer are looked for while all is well: somebody may have removed them.
+  private static let lookPause = Duration.seconds(10)
+  /// The bus's answers that do not last. After them, nobody knows whether it has posted.
+  private static let passing: Set<TribuneError.Code> = [
+    .connectionLost, .shuttingDown, .tooSlow, .unreachable,
+  ]
+
+  private let subjects: Subjects
+  private let settings: NATSSettings
+  private let stream: DurableStream
+  private let link: NATSLink
+  private let posts: PostExchange
+  private let changed: () -> Void
+  private let queue = DispatchQueue(label: "tribune-nats.durable")
+
+  /// Another one after each gap of unknown size: that is how other hosts learn of it.
+  private var instance = Instance()
+  private var counter = ExportCounter()
+  private var unstored: Unstored?
+  private var lastToken: UInt64 = 0
+
+  private var account = DurableAccount()
+  private let accountPath: String?
+  private var isAccountStored = true
+  private var isImporting = false
+  /// When the stream was made; nil until that is known.
+  private var created: Int64?
+  private var waitingForBus: CheckedContinuation<Connection, Never>?
+
+  private var isOpen = false
+  private var isOpening = false
+  private var lookedAt: ContinuousClock.Instant?
+  private var openingLack: String?
+  private var storingLack: String?
+
+  /// Nil while there is no bus.
+  var bus: Connection? {
+    didSet {
+      guard let bus else { return }
+      waitingForBus?.resume(returning: bus)
+      waitingForBus = nil
+    }
+  }
+
+  /// - Parameter changed: called when `lack` has changed.
+  init(
+    _ subjects: Subjects, _ settings: NATSSettings, link: NATSLink, posts: PostExchange,
+    changed: @escaping () -> Void
+  ) {
+    (self.subjects, self.settings, self.link, self.posts) = (subjects, settings, link, posts)
+    self.changed = changed
+    stream = DurableStream(settings, subjects)
+    accountPath = DurableAccount.path(cluster: settings.cluster)
+    if let accountPath { account = DurableAccount.load(from: accountPath) }
+  }
+
+  // MARK: JetStream
+
+  private var isUsed: Bool { settings.hasDurableExports || settings.hasDurableImports }
+
+  /// What keeps durable notifications waiting, besides a link that is down.
+  var lack: String? { openingLack ?? storingLack }
+
+  private func note(_ change: () -> Void) {
+    let former = lack
+    change()
+    guard lack != former else { return }
+    if let lack {
+      ServiceLog.warning("durable notifications wait: \(lack)")
+    } else {
+      ServiceLog.info("durable notifications wait no longer")
+    }
+    changed()
+  }
+
+  func linkChanged(isUp: Bool) {
+    isOpen = false
+    if isUp { open() }
+  }
+
+  /// Opens what there is to be in JetStream, and makes what is not there.
+  private func open() {
+    guard isUsed, !isOpening, link.isUp, let client = link.client else { return }
+    isOpening = true
+    Task {
+      let result = await result(of: client)
+      isOpening = false
+      lookedAt = .now
+      guard link.isUp, client === link.client else { return }
+      switch result {
+      case .success(let opening): use(opening)
+      case .failure(let failure): note { openingLack = failure.message }
+      }
+    }
+  }
+
+  private func result(of client: NATSClient) async -> Result<DurableStore.Opening, DurableStore.Failure> {
+    await withCheckedContinuation { continuation in
+      queue.async { [stream, created, needsConsumer = settings.hasDurableImports] in
+        do throws(DurableStore.Failure) {
+          let store = try DurableStore(client, stream)
+          continuation.resume(
+            returning: .success(try store.open(needsConsumer: needsConsumer, after: created)))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+    }
+  }
+
+  private func use(_ opening: DurableStore.Opening) {
+    isOpen = true
+    note { openingLack = nil }
+    created = opening.created
+    if let warning = opening.warning { posts.complain(stream.name, warning) }
+    if let madeConsumer = opening.madeConsumer {
+      if madeConsumer, isImporting || !account.isEmpty {
+        ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
+        lose(nil, from: nil)
+      }
+      if !isImporting { ServiceLog.info("durable notifications come in from \(stream.name)") }
+      isImporting = true
+    }
+    send()
+  }
+
+  /// Does what is due; called every few seconds.
+  func tick() {
+    guard let lookedAt else { return }
+    let now = ContinuousClock.now
+    if now - lookedAt > (isOpen && storingLack == nil ? Self.lookPause : Self.refusalPause) { open() }
+    guard let sentAt = unstored?.sentAt else { return }
+    if now - sentAt > (storingLack == nil ? Self.answerMax : Self.refusalPause) { send() }
+  }
+
+  private func lose(_ count: UInt64?, from host: String?) { posts.lose(count, from: host) }
+
+  // MARK: Out
+
+  /// Exports what an observation brings, to its end.
+  func export(_ notifications: Notifications) async throws(TribuneError) {
+    beginAnew()
+    for try await delivery in notifications {
+      switch delivery {
+      case .notification(let notification): await export(notification)
+      case .lost(let count):
+        lose(UInt64(clamping: count), from: settings.host)
+        counter.skip(UInt64(clamping: count))
+      case .interrupted:
+        lose(nil, from: settings.host)
+        beginAnew()
+      }
+    }
+  }
+
+  private func beginAnew() { (instance, counter) = (Instance(), ExportCounter()) }
+
+  private func export(_ notification: Notification) async {
+    let name = notification.name
+    guard LoopRule.allows(poster: notification.poster), !settings.isShared(name) else {
+      notification.acknowledgement?.done()
+      return
+    }
+    let number = counter.next(name)
+    let envelope = PostEnvelope(
+      instance: instance, number: number, object: notification.object,
+      peer: notification.poster?.headerText ?? "")
+    var headers = envelope.headers
+    headers[.messageID] = "\(instance.text)-\(number.sequence)"
+    headers[.expectedStream] = stream.name
+    let failure = await store(
+      ClusterMessage(subjects.durable(name), headers: headers, payload: notification.userInfo.bytes))
+    if let failure {
+      posts.complain(name, "\(failure), and was not sent")
+      lose(1, from: settings.host)
+      notification.acknowledgement?.failed(failure)
+    } else {
+      notification.acknowledgement?.done()
+    }
+  }
+
+  /// - Returns: why it will never be stored; nil once it is.
+  private func store(_ message: ClusterMessage) async -> String? {
+    await withCheckedContinuation { continuation in
+      lastToken += 1
+      var message = message
+      message.reply = subjects.stored(token: token)
+      unstored = Unstored(message: message, sentAt: nil, conclude: continuation)
+      send()
+    }
+  }
+
+  /// Of what is sent now. Those of retained notifications are numbers alone.
+  private var token: String { "d\(lastToken)" }
+
+  private func send() {
+    guard isOpen, let message = unstored?.message else { return }
+    guard message.weight <= link.payloadMax else {
+      return conclude("is too long for NATS, which takes \(link.payloadMax) bytes with headers")
+    }
+    unstored?.sentAt = .now
+    // What is dropped here is sent again like what JetStream does not answer.
+    _ = link.publish(message)
+  }
+
+  private func conclude(_ failure: String?) {
+    guard let unstored else { return }
+    self.unstored = nil
+    note { storingLack = nil }
+    unstored.conclude.resume(returning: failure)
+  }
+
+  /// JetStream has answered.
+  ///
+  /// - Returns: false if the answer is not about a durable notification.
+  func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) -> Bool {
+    guard token.hasPrefix("d") else { return false }
+    guard token == self.token, unstored != nil else { return true }
+    if message.isNoResponders {
+      isOpen = false
+      note { storingLack = "NATS has no JetStream, or no stream \(stream.name)" }
+      return true
+    }
+    switch try StoreReply(message.payload) {
+    case .stored: conclude(nil)
+    case .refused(Self.tooLong, _): conclude("is longer than the stream \(stream.name) takes")
+    case .refused(let code, let why): note { storingLack = "JetStream refuses them: \(why) (\(code))" }
+    }
+    return true
+  }
+
+  // MARK: In
+
+  /// A message of the stream. JetStream sends the next one when this returns.
+  func receive(_ message: ClusterMessage) async throws(EnvelopeError) {
+    guard let subject = AckSubject(message.reply), subject.stream == stream.name,
+      subject.consumer == stream.consumer
+    else { return }
+    // Also what cannot be used is acknowledged, or it would come again and again, and nothing behind it ever.
+    defer { acknowledge(message) }
+    guard case .durable(let host, let name)? = subjects.parse(message.subject),
+      settings.imports.contains(where: { $0.isDurable && $0.takes(from: host) })
+    else { return }
+    let envelope = try PostEnvelope(message)
+    switch account.note(envelope.number.sequence, from: host, envelope.instance) {
+    case .stale: return
+    case .new(let lost): if lost > 0 { lose(lost, from: host) }
+    case .newAfterGap: lose(nil, from: host)
+    }
+    guard settings.imports(name, from: host, durably: true), !settings.isShared(name) else { return }
+    await post(name, envelope.object, UserInfo(message.payload), from: host)
+  }
+
+  private func acknowledge(_ message: ClusterMessage) {
+    if let accountPath { storeAccount(at: accountPath) }
+    _ = link.publish(ClusterMessage(message.reply, payload: Array("+ACK".utf8)))
+  }
+
+  private func storeAccount(at path: String) {
+    do throws(Errno) {
+      try account.store(to: path)
+      isAccountStored = true
+    } catch {
+      if isAccountStored { ServiceLog.warning("cannot write \(path): \(error)") }
+      isAccountStored = false
+    }
+  }
+
+  /// Posts on this host's bus, once there is one. What the bus refuses is lost: what comes behind it must not wait for a
+  /// change of the policy.
+  private func post(_ name: String, _ object: String, _ userInfo: UserInfo, from host: String) async {
+    while true {
+      let bus = await currentBus()
+      do throws(TribuneError) {
+        return try await bus.postAcknowledged(name, object: object, userInfo: userInfo)
+      } catch {
+        guard Self.passing.contains(error.code) else {
+          posts.complain(name, "of \(host) was not posted: \(error)")
+          return lose(1, from: host)
+        }
+      }
+      // A connection that has ended is known as such in a moment.
+      await rest(for: .milliseconds(100))
+    }
+  }
+
+  private func currentBus() async -> Connection {
+    if let bus { return bus }
+    return await withCheckedContinuation { waitingForBus = $0 }
+  }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CNats
+
+/// The stream of durable notifications in JetStream, and this host's consumer. Each call waits for NATS.
+///
+/// A consumer delivers one message, and the next one when that is acknowledged: so none overtakes another, whatever is
+/// delivered again. The stream keeps all messages, until it is half full: then those give way that all consumers have
+/// acknowledged. JetStream could remove each at once, but NATS 2.9 then also removes others when it was killed.
+@safe nonisolated final class DurableStore {
+  struct Failure: Error {
+    let message: String
+  }
+
+  struct Opening: Sendable {
+    /// When the stream was made: what tells it from another one of the same name.
+    var created: Int64
+    /// What the journal has to say about the stream.
+    var warning: String?
+    /// Whether this host's consumer was made; nil if none was asked for.
+    var madeConsumer: Bool?
+  }
+
+  /// Of a stream that this program has made.
+  private static let description = "Durable notifications, made by tribune-nats"
+  private static let waitMilliseconds: Int64 = 2_000
+  private static let secondNanoseconds: Int64 = 1_000_000_000
+  /// For so long, JetStream knows what it has stored by its id, and does not store it twice.
+  private static let duplicateSeconds: Int64 = 600
+  /// After so long without an acknowledgement, a message comes again.
+  private static let ackSeconds: Int64 = 5
+
+  private let client: NATSClient
+  private let stream: DurableStream
+  private let context: OpaquePointer
+
+  init(_ client: NATSClient, _ stream: DurableStream) throws(Failure) {
+    (self.client, self.stream) = (client, stream)
+    var made: OpaquePointer?
+    var options = unsafe jsOptions()
+    unsafe jsOptions_Init(&options)
+    unsafe options.Wait = Self.waitMilliseconds
+    let status = unsafe natsConnection_JetStream(&made, client.connection, &options)
+    guard status == NATS_OK, let context = unsafe made else { throw Self.failure(status, "no JetStream") }
+    unsafe self.context = context
+  }
+
+  deinit { unsafe jsCtx_Destroy(context) }
+
+  /// Makes what is not there.
+  ///
+  /// - Parameters:
+  ///   - needsConsumer: whether this host imports.
+  ///   - former: when the stream was made that this process knows; nil if it knows none. All of another one is new.
+  func open(needsConsumer: Bool, after former: Int64?) throws(Failure) -> Opening {
+    var found = try read()
+    if found == nil {
+      try make()
+      found = try read()
+    }
+    guard var opening = found else {
+      throw Failure(message: "the stream \(stream.name) is removed again and again")
+    }
+    guard needsConsumer else { return opening }
+    let isThere = try checkConsumer()
+    if !isThere {
+      try makeConsumer(former.map { $0 != opening.created } ?? false ? js_DeliverAll : js_DeliverNew)
+    }
+    opening.madeConsumer = !isThere
+    return opening
+  }
+
+  // MARK: The stream
+
+  /// - Returns: nil if there is none.
+  private func read() throws(Failure) -> Opening? {
+    var made: UnsafeMutablePointer<jsStreamInfo>?
+    var code = jsErrCode(0)
+    let status = unsafe js_GetStreamInfo(&made, context, stream.name, nil, &code)
+    if code == JSStreamNotFoundErr { return nil }
+    guard status == NATS_OK, let info = unsafe made, let configuration = unsafe info.pointee.Config else {
+      throw Self.failure(status, "the stream \(stream.name) cannot be read")
+    }
+    defer { unsafe jsStreamInfo_Destroy(info) }
+    let properties = unsafe Self.properties(configuration.pointee)
+    if let flaw = stream.flaw(of: properties) {
+      throw Failure(message: "the stream \(stream.name) cannot be used: \(flaw)")
+    }
+    if unsafe Self.isHalfFull(info.pointee), properties.isOwn { unsafe try purge(info.pointee.State) }
+    return Opening(
+      created: unsafe info.pointee.Created, warning: stream.warning(about: properties), madeConsumer: nil)
+  }
+
+  private static func isHalfFull(_ info: jsStreamInfo) -> Bool {
+    guard let limit = unsafe info.Config?.pointee.MaxBytes, limit > 0 else { return false }
+    return unsafe info.State.Bytes > UInt64(limit) / 2
+  }
+
+  /// Removes what all consumers have acknowledged.
+  private func purge(_ state: jsStreamState) throws(Failure) {
+    var made: UnsafeMutablePointer<jsConsumerInfoList>?
+    let status = unsafe js_Consumers(&made, context, stream.name, nil, nil)
+    guard status == NATS_OK || status == NATS_NOT_FOUND else {
+      throw Self.failure(status, "the consumers of \(stream.name) cannot be read")
+    }
+    defer { unsafe jsConsumerInfoList_Destroy(made) }
+    var floor = unsafe state.LastSeq
+    let count = Int(unsafe made?.pointee.Count ?? 0)
+    // A cluster of servers may leave out some that it has not heard of in time.
+    guard count == Int(unsafe state.Consumers) else { return }
+    for index in 0..<count {
+      floor = min(floor, unsafe made?.pointee.List[index]?.pointee.AckFloor.Stream ?? 0)
+    }
+    guard unsafe floor >= state.FirstSeq else { return }
+    var options = unsafe jsOptions()
+    unsafe jsOptions_Init(&options)
+    unsafe options.Wait = Self.waitMilliseconds
+    unsafe options.Stream.Purge.Sequence = floor + 1
+    let purged = unsafe js_PurgeStream(context, stream.name, &options, nil)
+    guard purged == NATS_OK else { throw Self.failure(purged, "the stream \(stream.name) cannot be purged") }
+  }
+
+  private static func properties(_ configuration: jsStreamConfig) -> DurableStream.Properties {
+    var subjects: [String] = []
+    for index in 0..<Int(unsafe configuration.SubjectsLen) {
+      if let subject = unsafe configuration.Subjects?[index] {
+        subjects.append(unsafe String(cString: subject))
+      }
+    }
+    var properties = DurableStream.Properties(subjects: subjects)
+    properties.isWorkQueue = unsafe configuration.Retention == js_WorkQueuePolicy
+    properties.acknowledges = unsafe !configuration.NoAck
+    properties.discardsUnread = unsafe configuration.Discard == js_DiscardOld
+    properties.isOwn = unsafe configuration.Description.map { unsafe String(cString: $0) } == description
+    let age = unsafe configuration.MaxAge
+    if age > 0 { properties.ageMax = .nanoseconds(age) }
+    return properties
+  }
+
+  private func make() throws(Failure) {
+    let status = unsafe stream.name.withCString { name in
+      unsafe stream.subjects.withCString { subject in
+        unsafe Self.description.withCString { description in
+          var subjects: [UnsafePointer<CChar>?] = unsafe [subject]
+          return unsafe subjects.withUnsafeMutableBufferPointer { subjects in
+            var configuration = unsafe jsStreamConfig()
+            unsafe jsStreamConfig_Init(&configuration)
+            unsafe configuration.Name = name
+            unsafe configuration.Description = description
+            unsafe configuration.Subjects = subjects.baseAddress
+            unsafe configuration.SubjectsLen = 1
+            unsafe configuration.Retention = js_LimitsPolicy
+            unsafe configuration.Discard = js_DiscardNew
+            unsafe configuration.Storage = js_FileStorage
+            unsafe configuration.MaxBytes = Int64(stream.bytesMax)
+            unsafe configuration.MaxAge = stream.ageMax.components.seconds * Self.secondNanoseconds
+            unsafe configuration.Duplicates = Self.duplicateSeconds * Self.secondNanoseconds
+            unsafe configuration.Replicas = Int64(stream.replicas)
+            return unsafe js_AddStream(nil, context, &configuration, nil, nil)
+          }
+        }
+      }
+    }
+    guard status != NATS_OK else { return }
+    let failure = Self.failure(
+      status, "the stream \(stream.name) with Replicas=\(stream.replicas) cannot be made")
+    // Another gateway may have made it meanwhile, also with other settings.
+    guard try read() != nil else { throw failure }
+  }
+
+  // MARK: The consumer
+
+  /// - Returns: whether there is one.
+  private func checkConsumer() throws(Failure) -> Bool {
+    var made: UnsafeMutablePointer<jsConsumerInfo>?
+    var code = jsErrCode(0)
+    let status = unsafe js_GetConsumerInfo(&made, context, stream.name, stream.consumer, nil, &code)
+    if code == JSConsumerNotFoundErr { return false }
+    guard status == NATS_OK, let info = unsafe made, let configuration = unsafe info.pointee.Config else {
+      throw Self.failure(status, "the consumer \(stream.consumer) of \(stream.name) cannot be read")
+    }
+    defer { unsafe jsConsumerInfo_Destroy(info) }
+    let subject = unsafe configuration.pointee.DeliverSubject.map { unsafe String(cString: $0) }
+    let isOrdered =
+      unsafe configuration.pointee.AckPolicy == js_AckExplicit && configuration.pointee.MaxAckPending == 1
+    guard subject == stream.deliverSubject, isOrdered else {
+      throw Failure(
+        message: "the consumer \(stream.consumer) of \(stream.name) was not made by a gateway: remove it")
+    }
+    if unsafe info.pointee.NumAckPending > 0 { acknowledgeIfRemoved(unsafe info.pointee.Delivered) }
+    return true
+  }
+
+  /// A server that was killed may wait for the acknowledgement of a message that it had, and after which the message was
+  /// removed. NATS 2.9 would wait for ever.
+  private func acknowledgeIfRemoved(_ delivered: jsSequenceInfo) {
+    var message: OpaquePointer?
+    var code = jsErrCode(0)
+    _ = unsafe js_GetMsg(&message, context, stream.name, delivered.Stream, nil, &code)
+    unsafe natsMsg_Destroy(message)
+    guard code == JSNoMessageFoundErr else { return }
+    let subject =
+      "$JS.ACK.\(stream.name).\(stream.consumer).1.\(delivered.Stream).\(delivered.Consumer).0.0"
+    // If that fails, the next look does it again.
+    _ = unsafe natsConnection_PublishString(client.connection, subject, "+ACK")
+  }
+
+  private func makeConsumer(_ start: jsDeliverPolicy) throws(Failure) {
+    let status = unsafe stream.consumer.withCString { name in
+      unsafe stream.deliverSubject.withCString { subject in
+        var configuration = unsafe jsConsumerConfig()
+        unsafe jsConsumerConfig_Init(&configuration)
+        unsafe configuration.Durable = name
+        unsafe configuration.DeliverSubject = subject
+        unsafe configuration.DeliverPolicy = start
+        unsafe configuration.AckPolicy = js_AckExplicit
+        unsafe configuration.AckWait = Self.ackSeconds * Self.secondNanoseconds
+        unsafe configuration.MaxAckPending = 1
+        return unsafe js_AddConsumer(nil, context, stream.name, &configuration, nil, nil)
+      }
+    }
+    guard status == NATS_OK else {
+      throw Self.failure(status, "the consumer \(stream.consumer) of \(stream.name) cannot be made")
+    }
+  }
+
+  private static func failure(_ status: natsStatus, _ what: String) -> Failure {
+    Failure(message: "\(NATSError(status, what))")
+  }
+}

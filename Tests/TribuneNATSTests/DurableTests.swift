@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribuneNATS
+
+@Suite("Durable notifications between hosts", .timeLimit(.minutes(15)))
+struct DurableTests {
+  private let stream: DurableStream = {
+    var settings = NATSSettings(hostName: "db1")
+    settings.cluster = "shop"
+    return DurableStream(settings, Subjects(cluster: "shop", host: "db1"))
+  }()
+
+  @Test("A stream, its subjects, and a host's consumer are named for the cluster and the host")
+  func names() {
+    #expect(stream.name == "tribune-durable_shop")
+    #expect(stream.subjects == "tribune.v1.shop.durable.*.>")
+    #expect(stream.consumer == "db1" && stream.deliverSubject == "tribune.v1.shop.deliver.db1")
+  }
+
+  @Test(
+    "The subject of an acknowledgement says what was delivered, in both forms that servers have",
+    arguments: [
+      "$JS.ACK.tribune-durable_shop.db1.2.4711.99.1764216000000000000.0",
+      "$JS.ACK._.Xy12.tribune-durable_shop.db1.2.4711.99.1764216000000000000.0",
+      "$JS.ACK.hub.Xy12.tribune-durable_shop.db1.2.4711.99.1764216000000000000.0.r4nd",
+    ])
+  func acknowledgements(subject: String) throws {
+    let found = try #require(AckSubject(subject))
+    #expect(found.stream == stream.name && found.consumer == "db1" && found.sequence == 4_711)
+  }
+
+  @Test(
+    "What is no such subject is none",
+    arguments: [
+      "", "$JS.ACK", "$JS.ACK.", "$JS.ACK.s.c.1.2.3.4", "$JS.ACK.s.c.1.2.3.4.5.6", "$JS.ACK.s.c.1.0.3.4.5",
+      "$JS.ACK.s.c.1.x.3.4.5", "$JS.ACK.s.c.1..3.4.5", "$JS.ACK.s.c.1.-2.3.4.5",
+      "$JS.ACK.s.c.1.99999999999999999999.3.4.5", "$JS.API.s.c.1.2.3.4.5", "x.$JS.ACK.s.c.1.2.3.4.5",
+      "$JS.ACK.d.a.s.c.1.2.3.4.5.6.7",
+    ])
+  func noAcknowledgements(subject: String) { #expect(AckSubject(subject) == nil) }
+
+  @Test(
+    "JetStream's answer about what it was to store",
+    arguments: [
+      ("{\"stream\":\"s\",\"seq\":1}", .stored),
+      ("{\"stream\":\"s\",\"seq\":7,\"duplicate\":true,\"domain\":\"hub\"}", .stored),
+      (
+        "{\"error\":{\"code\":503,\"err_code\":10077,\"description\":\"maximum bytes exceeded\"},\"seq\":0}",
+        .refused(code: 10_077, why: "maximum bytes exceeded")
+      ),
+      ("{\"error\":{}}", .refused(code: 0, why: "no reason")),
+      ("{\"error\":\"x\"}", .refused(code: 0, why: "no reason")),
+      (
+        "{\"error\":{\"err_code\":1,\"description\":\"a\\u001bb\"}}",
+        .refused(code: 1, why: "a\\u{1b}b")
+      ),
+    ] as [(String, StoreReply)])
+  func replies(text: String, reply: StoreReply) throws {
+    #expect(try StoreReply(Array(text.utf8)) == reply)
+  }
+
+  @Test(
+    "What says neither that it was stored nor why not is no answer",
+    arguments: ["", "x", "[]", "{}", "{\"seq\":0}", "{\"seq\":\"1\"}", "{\"stream\":\"s\"}"])
+  func noReplies(text: String) {
+    #expect(throws: EnvelopeError.self) { try StoreReply(Array(text.utf8)) }
+  }
+
+  @Test("What comes again is known, also of instances before the last one, and a gap is counted")
+  func account() {
+    var account = DurableAccount()
+    let instances = (0..<DurableAccount.instancesMax).map { _ in Instance() }
+    #expect(account.note(5, from: "db2", instances[0]) == .new(lost: 0))
+    #expect(account.note(6, from: "db2", instances[0]) == .new(lost: 0))
+    #expect(account.note(9, from: "db2", instances[0]) == .new(lost: 2))
+    for instance in instances.dropFirst() {
+      #expect(account.note(1, from: "db2", instance) == .newAfterGap)
+      #expect(account.note(1, from: "db3", instance) != .stale)
+    }
+    for (index, instance) in instances.enumerated() {
+      for number: UInt64 in [1, index == 0 ? 9 : 1] {
+        #expect(account.note(number, from: "db2", instance) == .stale)
+      }
+    }
+    // Another one takes the place of the first.
+    #expect(account.note(1, from: "db2", Instance()) == .newAfterGap)
+    #expect(account.note(9, from: "db2", instances[0]) == .newAfterGap)
+  }
+
+  @Test("An account of very many hosts forgets the first, and fits its file")
+  func manyHosts() throws {
+    var account = DurableAccount()
+    let long = String(repeating: "h", count: 60)
+    let instance = Instance()
+    for index in 0...DurableAccount.hostsMax {
+      for _ in 0..<DurableAccount.instancesMax { _ = account.note(.max, from: "\(long)\(index)", Instance()) }
+      _ = account.note(1, from: "\(long)\(index)", instance)
+    }
+    #expect(account.note(1, from: "\(long)0", instance) == .new(lost: 0))
+    #expect(account.note(1, from: "\(long)\(DurableAccount.hostsMax)", instance) == .stale)
+    #expect(account.text.utf8.count < 64 << 10)
+    #expect(DurableAccount(account.text) == account)
+  }
+
+  @Test("An account comes back from its file")
+  func accountFile() throws {
+    var account = DurableAccount()
+    #expect(DurableAccount("") == account && account.isEmpty)
+    let instance = Instance()
+    _ = account.note(7, from: "db2", instance)
+    _ = account.note(.max, from: "db3", Instance())
+    var found = try #require(DurableAccount(account.text))
+    #expect(found == account && !found.isEmpty)
+    #expect(found.note(7, from: "db2", instance) == .stale)
+    #expect(found.note(8, from: "db2", instance) == .new(lost: 0))
+  }
+
+  @Test(
+    "A file that says something else says nothing",
+    arguments: [
+      "x", "db2 0123456789abcdef0123456789abcdef\n", "db2 0123456789abcdef0123456789abcde 1\n",
+      "db 2 0123456789abcdef0123456789abcdef 1\n", " 0123456789abcdef0123456789abcdef 1\n",
+      "db2 0123456789abcdef0123456789abcdef -1\n", "a.b 0123456789abcdef0123456789abcdef 1\n",
+    ])
+  func noAccount(text: String) { #expect(DurableAccount(text) == nil) }
+
+  @Test("A stream that somebody else has made is used if each host can have each message of it")
+  func streams() {
+    var properties = DurableStream.Properties(subjects: [stream.subjects])
+    #expect(stream.flaw(of: properties) == nil && stream.warning(about: properties) == nil)
+    properties.subjects.append("other")
+    properties.ageMax = stream.ageMax
+    #expect(stream.flaw(of: properties) == nil && stream.warning(about: properties) == nil)
+    properties.ageMax = .seconds(60)
+    #expect(stream.warning(about: properties)?.contains("60.0 seconds") == true)
+    properties.discardsUnread = true
+    #expect(stream.warning(about: properties) == "removes unread notifications when it is full")
+    #expect(stream.flaw(of: properties) == nil)
+    properties.acknowledges = false
+    #expect(stream.flaw(of: properties) == "it does not acknowledge what it stores")
+    properties.isWorkQueue = true
+    #expect(stream.flaw(of: properties)?.hasPrefix("it is a work queue") == true)
+    properties.subjects = ["tribune.v1.shop.durable.db1.>"]
+    #expect(stream.flaw(of: properties) == "its subjects are not tribune.v1.shop.durable.*.>")
+  }
+}
