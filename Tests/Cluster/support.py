@@ -243,7 +243,11 @@ class Host:
             PROGRAMS / "tribune-nats",
             f"--config={self._folder}/etc",
             environment=(environment or {})
-            | {"TRIBUNE_ADDRESS": self.address, "NOTIFY_SOCKET": f"{self._folder}/notify"},
+            | {
+                "TRIBUNE_ADDRESS": self.address,
+                "NOTIFY_SOCKET": f"{self._folder}/notify",
+                "RUNTIME_DIRECTORY": str(self._folder),
+            },
             passed=listener,
         )
 
@@ -406,3 +410,7 @@ class Cluster:
         for server in self.servers:
             await server.end()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+async def jetstream(cluster: Cluster, name: str = "n1", routes: tuple[int, ...] = (), extra: str = "") -> NatsServer:
+    return await cluster.server(name, routes, extra=f'jetstream {{ store_dir: "{cluster.folder}/{name}", {extra} }}')

@@ -13,8 +13,8 @@ import pytest
 import tribune
 
 from faults import SEED, Faults
-from support import DEADLINE, Cluster, Host
-from test_leases import NAMES, ROSTER, Lease, fault_kinds, jetstream, leases, owners
+from support import DEADLINE, Cluster, Host, jetstream
+from test_leases import NAMES, ROSTER, Lease, fault_kinds, leases, owners
 
 PRE_REBOOT = "/v1/pre-reboot"
 STEADY_STATE = "/v1/steady-state"

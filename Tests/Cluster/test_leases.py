@@ -12,15 +12,11 @@ from pathlib import Path
 import pytest
 
 from faults import Faults
-from support import DEADLINE, NATS_VERSION, PROGRAMS, Cluster, Host, NatsServer, lasting, request
+from support import DEADLINE, NATS_VERSION, PROGRAMS, Cluster, Host, NatsServer, jetstream, lasting, request
 
 NAMES = ("db1", "db2", "db3")
 ROSTER = " ".join(NAMES)
 COUNT = int(os.environ.get("TRIBUNE_CLUSTER_LEASES", "200"))
-
-
-async def jetstream(cluster: Cluster, name: str = "n1", routes: tuple[int, ...] = (), extra: str = "") -> NatsServer:
-    return await cluster.server(name, routes, extra=f'jetstream {{ store_dir: "{cluster.folder}/{name}", {extra} }}')
 
 
 async def trio(cluster: Cluster) -> list[Host]:

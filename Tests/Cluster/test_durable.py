@@ -1,0 +1,449 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Durable notifications: at least once, in order, through a stream of JetStream."""
+
+import asyncio
+import itertools
+import json
+import time
+from collections import Counter
+
+import pytest
+import tribune
+
+from faults import Faults
+from support import DEADLINE, Cluster, Host, NatsServer, jetstream, request
+from test_account import SECONDS
+from test_leases import NAMES, ROSTER
+
+EXPORT = '[Export "t.**"]\nDurable=yes\n'
+IMPORT = '[Import "t.**"]\nDurable=yes\n'
+BOTH = EXPORT + IMPORT
+STREAM = "tribune-durable_test"
+COMES_IN = "durable notifications come in"
+
+
+class Watch:
+    """What a host's observers receive under `t.**` from now on."""
+
+    def __init__(self, bus: tribune.Bus) -> None:
+        self._observation = bus.observe("t.**")
+        self.texts: list[str] = []
+
+    async def start(self) -> "Watch":
+        await self._observation.__aenter__()
+        return self
+
+    async def until(self, *markers: str) -> list[str]:
+        """What has come, once all markers have."""
+        missing = set(markers) - set(self.texts)
+        while missing:
+            delivery = await anext(self._observation)
+            assert isinstance(delivery, tribune.Notification), delivery
+            self.texts.append(delivery.text)
+            missing.discard(delivery.text)
+        return self.texts
+
+
+async def watch(bus: tribune.Bus) -> Watch:
+    return await Watch(bus).start()
+
+
+def host(cluster: Cluster, name: str, port: int, sections: str = BOTH, options: str = "") -> Host:
+    return Host(cluster.folder, name, port, "db1 db2", sections, options)
+
+
+async def pair(cluster: Cluster, *ports: int, options: str = "") -> tuple[Host, Host]:
+    """Two hosts which import from each other."""
+    hosts = [host(cluster, name, port, options=options) for name, port in zip(("db1", "db2"), ports, strict=True)]
+    await cluster.add(*hosts)
+    for each in hosts:
+        await each.gateway.wait_for_line(COMES_IN)
+    return hosts[0], hosts[1]
+
+
+async def post(bus: tribune.Bus, texts: list[str], name: str = "t.a") -> None:
+    """Posts, and waits until JetStream has it."""
+    for text in texts:
+        reply = await bus.post_awaited(name, text)
+        assert (reply.acknowledged, reply.missing) == (1, ()), reply
+
+
+async def stream_info(server: NatsServer) -> dict:
+    return json.loads(await request(server.port, f"$JS.API.STREAM.INFO.{STREAM}", b""))
+
+
+async def until_all_have_all(server: NatsServer) -> None:
+    """Waits until each gateway has acknowledged everything, and so will not post it again."""
+    last = (await stream_info(server))["state"]["last_seq"]
+    async with asyncio.timeout(DEADLINE):
+        while True:
+            consumers = json.loads(await request(server.port, f"$JS.API.CONSUMER.LIST.{STREAM}", b""))["consumers"]
+            if all(consumer["ack_floor"]["stream_seq"] == last for consumer in consumers):
+                return
+
+
+async def next_loss(observation: tribune.Observation) -> dict:
+    delivery = await anext(observation)
+    assert isinstance(delivery, tribune.Notification), delivery
+    return delivery.json()
+
+
+def numbered(text: str, count: int) -> list[str]:
+    return [f"{text} {index}" for index in range(count)]
+
+
+async def test_a_notification_arrives_as_it_was(cluster: Cluster) -> None:
+    port = (await jetstream(cluster)).port
+    db1, db2 = [await cluster.connect(each) for each in await pair(cluster, port, port)]
+    large = b"x" * 500_000
+    cases = [(b"", ""), (b"{}", "repo/main"), (b"\x00\xff\r\n", "ein Objekt: 100 %\u00e4"), (large, "o" * 255)]
+    async with db2.observe("t.*") as observation:
+        for user_info, name in cases:
+            await db1.post("t.didHappen", user_info, object=name)
+        for user_info, name in cases:
+            delivery = await anext(observation)
+            assert (delivery.name, delivery.object, delivery.user_info) == ("t.didHappen", name, user_info)
+
+
+async def test_three_hosts_have_each_notification_once_and_in_order(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    # What matches a section without Durable=, too, goes one way only.
+    hosts = await cluster.trio('[Export "**"]\n[Import "**"]\n' + BOTH, port=server.port)
+    for each in hosts:
+        await each.gateway.wait_for_line(COMES_IN)
+    buses = [await cluster.connect(each) for each in hosts]
+    watches = [await watch(bus) for bus in buses]
+    for index in range(200):
+        for number, bus in enumerate(buses):
+            await bus.post(f"t.n{index % 3}", f"{number} {index}")
+    # A copy that came another way would come before the marker of its host, or behind a second one.
+    for turn in ("first", "second"):
+        for number, bus in enumerate(buses):
+            await bus.post("t.end", f"{turn} {number}")
+        for each in watches:
+            await each.until(*(f"{turn} {number}" for number in range(len(buses))))
+    for each in watches:
+        assert set(Counter(each.texts).values()) == {1}
+        for number in range(len(buses)):
+            mine = [text for text in each.texts if text.startswith(f"{number} ")]
+            assert mine == numbered(str(number), 200)
+
+
+async def test_a_host_that_was_away_catches_up(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    db1 = await cluster.connect(one)
+    await post(db1, ["before"])
+    await until_all_have_all(server)
+    await two.gateway.end()
+    await two.bus.end()
+    await post(db1, numbered("away", 50))
+    await two.start_bus()
+    watching = await watch(await cluster.connect(two))
+    await two.start_gateway()
+    await post(db1, ["after"])
+    assert await watching.until("after") == [*numbered("away", 50), "after"]
+
+
+async def test_a_host_that_joins_begins_with_what_is_posted_then(cluster: Cluster) -> None:
+    port = (await jetstream(cluster)).port
+    one = host(cluster, "db1", port)
+    cluster.hosts.append(one)
+    await one.start()
+    await one.gateway.wait_for_line(COMES_IN)
+    db1 = await cluster.connect(one)
+    await post(db1, ["old"])
+    two = host(cluster, "db2", port)
+    await cluster.add(two)
+    await two.gateway.wait_for_line(COMES_IN)
+    watching = await watch(await cluster.connect(two))
+    await post(db1, ["new"])
+    assert await watching.until("new") == ["new"]
+
+
+async def test_what_is_posted_while_the_server_is_away_arrives(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    db1 = await cluster.connect(one)
+    watching = await watch(await cluster.connect(two))
+    await post(db1, numbered("before", 20))
+    await server.end()
+    await one.wait_for_status("cluster unreachable")
+    for text in numbered("away", 50):
+        await db1.post("t.a", text)
+    await server.start()
+    await post(db1, ["after"])
+    assert await watching.until("after") == [*numbered("before", 20), *numbered("away", 50), "after"]
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["out", "in"])
+@pytest.mark.parametrize("cut", ["severed", "silent"])
+async def test_what_is_posted_while_a_link_is_cut_arrives(cluster: Cluster, side: int, cut: str) -> None:
+    server = await jetstream(cluster)
+    relay = await cluster.relay(server.port)
+    hosts = await pair(cluster, *((relay.port, server.port) if side == 0 else (server.port, relay.port)))
+    db1, db2 = [await cluster.connect(each) for each in hosts]
+    watching = await watch(db2)
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        await post(db1, numbered("before", 20))
+        if cut == "severed":
+            await relay.sever()
+        else:
+            relay.silence()
+        for text in numbered("cut", 50):
+            await db1.post("t.a", text)
+        await hosts[side].wait_for_status("cluster unreachable")
+        await relay.mend()
+        await post(db1, ["after"])
+        assert await watching.until("after") == [*numbered("before", 20), *numbered("cut", 50), "after"]
+        # It was no loss: this is the first that is announced.
+        await db1.post("t.a", "x" * 2_000_000)
+        await post(db1, ["end"])
+        assert await next_loss(losses) == {"host": "db1", "lost": 1}
+
+
+async def test_what_a_poster_has_waited_for_survives_everything(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    db1 = await cluster.connect(one)
+    await two.gateway.end()
+    await post(db1, numbered("kept", 20))
+    await one.gateway.end()
+    await one.bus.end()
+    await server.end()
+    await server.start()
+    watching = await watch(await cluster.connect(two))
+    await two.start_gateway()
+    assert await watching.until("kept 19") == numbered("kept", 20)
+
+
+async def test_a_poster_that_waits_learns_that_jetstream_has_it_not(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, _ = await pair(cluster, server.port, server.port)
+    db1 = await cluster.connect(one)
+    await server.end()
+    reply = await db1.post_awaited("t.a", "x", deadline=1)
+    missing = [(each.failure, each.peer.process) for each in reply.missing]
+    assert missing == [(tribune.Failure.TIMED_OUT, "tribune-nats")]
+    reply = await db1.post_awaited("t.other", "x" * 100, object="o", deadline=1)
+    assert reply.acknowledged == 0
+
+
+async def test_a_gateway_that_was_killed_says_that_something_may_be_missing(cluster: Cluster) -> None:
+    port = (await jetstream(cluster)).port
+    one, two = await pair(cluster, port, port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    watching = await watch(db2)
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        await post(db1, ["before"])
+        await watching.until("before")
+        await one.gateway.end()
+        await db1.post_acknowledged("t.a", "away")
+        await one.start_gateway()
+        await post(db1, ["after"])
+        assert await watching.until("after") == ["before", "after"]
+        assert await next_loss(losses) == {"host": "db1"}
+
+
+async def test_a_full_stream_refuses_and_nothing_is_lost(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port, options="DurableMaxBytes=64K")
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    watching = await watch(db2)
+    # The stream keeps what a host has not read.
+    await two.gateway.end()
+    texts = [f"{index} {'x' * 5_000}" for index in range(50)]
+    for text in texts:
+        await db1.post("t.a", text)
+    await one.wait_for_status("durable notifications wait: JetStream refuses them: maximum bytes exceeded")
+    await two.start_gateway()
+    await post(db1, ["end"])
+    await one.gateway.wait_for_line("durable notifications wait no longer")
+    assert await watching.until("end") == [*texts, "end"]
+
+
+async def test_what_waits_too_long_is_lost_and_counted_on_both_sides(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    relay = await cluster.relay(server.port)
+    one, two = await pair(cluster, relay.port, server.port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    watching = await watch(db2)
+    await post(db1, ["before"])
+    async with db1.observe("cluster.link.didInterrupt") as here, db2.observe("cluster.link.didInterrupt") as there:
+        await relay.sever()
+        await one.wait_for_status("cluster unreachable")
+        for text in numbered("cut" + "x" * 250_000, 300):
+            await db1.post_acknowledged("t.a", text)
+        await relay.mend()
+        await post(db1, ["after"])
+        arrived = await watching.until("after")
+        loss = await next_loss(here)
+        assert loss["host"] == "db1"
+        assert len(arrived) + loss["lost"] == 302
+        assert await next_loss(there) == loss
+    assert len(set(arrived)) == len(arrived)
+
+
+async def test_what_the_bus_refuses_is_counted_and_keeps_nothing_waiting(cluster: Cluster) -> None:
+    port = (await jetstream(cluster)).port
+    one, two = await pair(cluster, port, port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    watching = await watch(db2)
+    protocol = "protocol P { optional did t.didOther () }"
+    async with db2.declare("o", "P", protocol), db2.observe("cluster.link.didInterrupt") as losses:
+        await db1.post_awaited("t.a", "{}", object="o")
+        await post(db1, ["after"])
+        assert await watching.until("after") == ["after"]
+        assert await next_loss(losses) == {"host": "db1", "lost": 1}
+    await two.gateway.wait_for_line("t.a of db1 was not posted")
+
+
+async def test_what_comes_while_the_bus_is_away_waits_for_it(cluster: Cluster) -> None:
+    port = (await jetstream(cluster)).port
+    one, two = await pair(cluster, port, port)
+    db1 = await cluster.connect(one)
+    await post(db1, ["before"])
+    await two.bus.end()
+    await two.wait_for_status("no bus")
+    await post(db1, numbered("away", 20))
+    await two.start_bus()
+    # Who observes has to be quicker than the gateway is.
+    await two.wait_for_status("all hosts are there")
+    watching = await watch(await cluster.connect(two))
+    await post(db1, ["after"])
+    await watching.until("after")
+
+
+async def test_unread_notifications_that_were_removed_are_announced(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    config = {
+        "name": STREAM,
+        "subjects": ["tribune.v1.test.durable.*.>"],
+        "max_msgs": 3,
+        "discard": "old",
+        "storage": "file",
+        "num_replicas": 1,
+    }
+    reply = json.loads(await request(server.port, f"$JS.API.STREAM.CREATE.{STREAM}", json.dumps(config).encode()))
+    assert "error" not in reply, reply
+    one, two = await pair(cluster, server.port, server.port)
+    await one.gateway.wait_for_line("removes unread notifications when it is full")
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    await post(db1, ["before"])
+    await until_all_have_all(server)
+    await two.gateway.end()
+    await post(db1, numbered("away", 10))
+    watching = await watch(db2)
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        await two.start_gateway()
+        assert await watching.until("away 9") == ["away 7", "away 8", "away 9"]
+        assert await next_loss(losses) == {"host": "db1", "lost": 7}
+
+
+async def test_a_consumer_and_a_stream_that_somebody_removes_are_made_again(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    watching = await watch(db2)
+    await post(db1, ["before"])
+    await watching.until("before")
+    assert b'"success":true' in (await request(server.port, f"$JS.API.STREAM.DELETE.{STREAM}", b"")).replace(b" ", b"")
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        await post(db1, ["kept by nobody"])
+        assert await next_loss(losses) == {}
+    await post(db1, ["after"])
+    await watching.until("after")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"subjects": ["tribune.v1.test.durable.db1.>"]}, "its subjects are not"),
+        ({"retention": "workqueue"}, "it is a work queue"),
+        ({"no_ack": True}, "it does not acknowledge"),
+    ],
+)
+async def test_a_stream_that_cannot_be_used_is_said(cluster: Cluster, change: dict, message: str) -> None:
+    server = await jetstream(cluster)
+    config = {"name": STREAM, "subjects": ["tribune.v1.test.durable.*.>"], "storage": "file", **change}
+    reply = json.loads(await request(server.port, f"$JS.API.STREAM.CREATE.{STREAM}", json.dumps(config).encode()))
+    assert "error" not in reply, reply
+    one = host(cluster, "db1", server.port)
+    cluster.hosts.append(one)
+    await one.start()
+    await one.gateway.wait_for_line(message)
+    db1 = await cluster.connect(one)
+    reply = await db1.post_awaited("t.a", "x", deadline=1)
+    assert reply.acknowledged == 0
+
+
+async def test_a_server_without_jetstream_is_said(cluster: Cluster) -> None:
+    one = host(cluster, "db1", (await cluster.server()).port)
+    cluster.hosts.append(one)
+    await one.start()
+    await one.gateway.wait_for_line("durable notifications wait")
+
+
+async def test_what_another_host_exports_without_durable_comes_in_and_is_said(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    hosts = [host(cluster, "db1", server.port, '[Export "t.**"]\n'), host(cluster, "db2", server.port, IMPORT)]
+    await cluster.add(*hosts)
+    db1, db2 = [await cluster.connect(each) for each in hosts]
+    watching = await watch(db2)
+    await db1.post("t.a", "x")
+    assert await watching.until("x") == ["x"]
+    await hosts[1].gateway.wait_for_line("t.a of db1 is not durable")
+
+
+class CountedKills(Faults):
+    """Knows whose gateway was killed how often."""
+
+    def __init__(self, cluster: Cluster, *kinds: str) -> None:
+        super().__init__(cluster, *kinds)
+        self.killed: Counter[str] = Counter()
+
+    async def _kill_gateway(self, host: Host) -> None:
+        self.killed[host.name] += 1
+        await super()._kill_gateway(host)
+
+
+async def test_what_was_confirmed_arrives_in_order_and_only_a_killed_gateway_repeats_one(cluster: Cluster) -> None:
+    await jetstream(cluster)
+    hosts = [Host(cluster.folder, name, await cluster.link(name), ROSTER, BOTH) for name in NAMES]
+    await cluster.add(*hosts)
+    for each in hosts:
+        await each.gateway.wait_for_line(COMES_IN)
+    buses = [await cluster.connect(each) for each in hosts]
+    ends = [f"{name} end" for name in NAMES]
+    watches = [await watch(bus) for bus in buses]
+    watching = [asyncio.create_task(each.until(*ends)) for each in watches]
+    confirmed: dict[str, list[str]] = {name: [] for name in NAMES}
+    faults = CountedKills(cluster, "sever_host", "silence_host", "kill_gateway", "kill_server")
+    end_of_faults = time.monotonic() + SECONDS
+    cutting = asyncio.create_task(faults.run(lambda: time.monotonic() >= end_of_faults))
+
+    async def keep_posting(name: str, bus: tribune.Bus) -> None:
+        for number in itertools.count():
+            if cutting.done():
+                return
+            text = f"{name} {number}"
+            reply = await bus.post_awaited(f"t.n{number % 3}", text, deadline=2)
+            if reply.acknowledged == 1:
+                confirmed[name].append(text)
+            # Without a gateway, the answer comes at once.
+            await asyncio.sleep(0.001)
+
+    await asyncio.gather(*(keep_posting(name, bus) for name, bus in zip(NAMES, buses, strict=True)), cutting)
+    for bus, end in zip(buses, ends, strict=True):
+        await post(bus, [end])
+    for here, texts in zip(NAMES, await asyncio.gather(*watching), strict=True):
+        for there in NAMES:
+            mine = [text for text in texts if text.startswith(f"{there} ") and text not in ends]
+            once = list(dict.fromkeys(mine))
+            print(f"{there} -> {here}: {len(confirmed[there])} confirmed, {len(once)} arrived, {len(mine)} in all")
+            assert set(confirmed[there]) <= set(once)
+            assert once == sorted(once, key=lambda text: int(text.split()[1]))
+        repeated = len(texts) - len(set(texts))
+        print(here, repeated, "came twice,", faults.killed[here], "times killed")
+        assert repeated <= faults.killed[here]
+    print(faults.counts.total(), "faults")
