@@ -395,6 +395,39 @@ async def test_what_another_host_exports_without_durable_comes_in_and_is_said(cl
     await hosts[1].gateway.wait_for_line("t.a of db1 is not durable")
 
 
+def user(host: str) -> str:
+    """What docs/CLUSTER.md has a host be let do for durable notifications."""
+    start = "tribune.v1.test"
+    publish = [f"{start}.*.{host}.>", f"{start}.presence.{host}", "$JS.API.>", f"$JS.ACK.{STREAM}.{host}.>"]
+    subscribe = [
+        f"{start}.{what}" for what in ("post.>", "presence.*", "lease.>", f"stored.{host}.*", f"deliver.{host}")
+    ]
+    subscribe += [f"{start}.{what}" for what in (f"ask.*.{host}.>", f"cancel.*.{host}", f"reply.*.{host}.*")]
+    subscribe.append("_INBOX.>")
+    permissions = json.dumps({"publish": publish, "subscribe": subscribe})
+    return f'{{ user: {host}, password: "secret", permissions: {permissions} }}'
+
+
+async def test_hosts_that_may_speak_for_themselves_alone(cluster: Cluster) -> None:
+    users = ", ".join(user(name) for name in ("db1", "db2"))
+    extra = f'jetstream {{ store_dir: "{cluster.folder}/js" }}\nauthorization {{ users: [ {users} ] }}'
+    server = await cluster.server(extra=extra)
+    password = cluster.folder / "password"
+    password.write_text("secret\n")
+    hosts = []
+    for name in ("db1", "db2"):
+        hosts.append(host(cluster, name, server.port, options=f"User={name}\nPasswordFile={password}"))
+    await cluster.add(*hosts)
+    for each in hosts:
+        await each.gateway.wait_for_line(COMES_IN)
+    db1, db2 = [await cluster.connect(each) for each in hosts]
+    watching = await watch(db2)
+    texts = numbered("x", 10)
+    await post(db1, texts)
+    assert await watching.until(texts[-1]) == texts
+    assert not any("ermission" in line for each in hosts for line in each.gateway.lines)
+
+
 class CountedKills(Faults):
     """Knows whose gateway was killed how often."""
 
