@@ -12,6 +12,9 @@ There are three hosts with a bus and a gateway each, and one server of NATS. The
 - Notifications from one host's bus to another's; beside messages from one process to another. Both with Python's
   clients. So that nothing is dropped anywhere, at most WINDOW are under way.
 
+libnats sends what is published within a millisecond, unless it is told to send at once, as the gateways and ask.c do;
+nats-py sends in the next turn of its event loop. A gateway's message has headers, which the plain ones have not.
+
 The works take turns, and the medians of the rounds count.
 """
 
