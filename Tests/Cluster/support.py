@@ -68,15 +68,22 @@ class Program:
 
     async def start(self) -> None:
         self.lines = []
-        self.process = await asyncio.create_subprocess_exec(
-            *self._command,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            pass_fds=self._descriptors,
+        creation = asyncio.create_task(
+            asyncio.create_subprocess_exec(
+                *self._command,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=self._descriptors,
+            )
         )
-        self._reader = asyncio.create_task(self._read())
+        try:
+            await asyncio.shield(creation)
+        finally:
+            # asyncio may wait forever for a process whose creation is cancelled.
+            self.process = await creation
+            self._reader = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
         async for line in self.process.stderr:
