@@ -75,7 +75,8 @@ class Posts:
     def unknowns(self, killed: str) -> dict[tuple[str, str], int]:
         """How often each pair of which one is killed was told of unknown losses."""
         return {
-            (there.name, here.name): here.unknowns(there.name)
+            # If NATS is there before the bus is, a new gateway does not say that it has come.
+            (there.name, here.name): -1 if here.name == killed else here.unknowns(there.name)
             for there, here in self._pairs()
             if killed in (there.name, here.name)
         }
