@@ -112,6 +112,7 @@ final class Gateway {
         retained.bus = bus
         failures = 0
         ServiceLog.info("connected to the bus")
+        if link.isUp { announceLink() }
         reportStatus()
         attempted()
         Task { await takeOut(from: bus) }
@@ -172,27 +173,6 @@ final class Gateway {
     }
   }
 
-  /// Observes what is exported durably, in the same way. A poster that waits, waits until JetStream has it.
-  ///
-  /// - Parameter earlier: stores what the connection before this one has left.
-  private func takeDurableOut(from bus: Connection, after earlier: Task<Void, Never>?) async {
-    let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
-    guard settings.lack == nil, !patterns.isEmpty else { return }
-    var isReported = false
-    while bus === self.bus {
-      do throws(TribuneError) {
-        let notifications = try await bus.observe(anyOf: patterns, awaited: true)
-        await earlier?.value
-        return try await durable.export(notifications)
-      } catch {
-        if error.code == .connectionLost { return }
-        if !isReported { ServiceLog.error("nothing durable is exported: \(error)") }
-        isReported = true
-      }
-      await rest(for: .seconds(5))
-    }
-  }
-
   /// Shares what is retained, for as long as the connection lasts.
   private func share(with bus: Connection) async {
     guard settings.lack == nil, !settings.retained.isEmpty else { return }
@@ -210,8 +190,7 @@ final class Gateway {
     case .up:
       _ = link.publish(presence)
       durable.linkChanged(isUp: true)
-      announce("cluster.link.didConnect")
-      announceReturn()
+      announceLink()
     case .down:
       inquiries.cutOff()
       durable.linkChanged(isUp: false)
@@ -224,6 +203,12 @@ final class Gateway {
     case .refused(let why): if subjects.isAboutQuestions(why) { inquiries.cutOff() }
     }
     reportStatus()
+  }
+
+  /// Both sides are there. Nobody knows what was posted while one was not.
+  private func announceLink() {
+    announce("cluster.link.didConnect")
+    announceReturn()
   }
 
   private func announce(_ name: String) {

@@ -17,6 +17,8 @@ nonisolated package struct Losses: Equatable, Sendable {
 
   package init() {}
 
+  package var isEmpty: Bool { hosts.isEmpty && any == nil }
+
   package mutating func add(_ count: UInt64?, from host: String?) {
     if let host, hosts[host] != nil || hosts.count < Self.hostsMax {
       hosts[host] = Self.sum(hosts[host], count, host)

@@ -24,7 +24,10 @@ final class PostExchange {
   private var complained: Set<String> = []
   /// Nil while there is no bus.
   var bus: Connection? {
-    didSet { if bus !== oldValue { (permitted, complained) = ([], []) } }
+    didSet {
+      if bus !== oldValue { (permitted, complained) = ([], []) }
+      if bus != nil, !losses.isEmpty { announceSoon() }
+    }
   }
 
   init(_ subjects: Subjects, _ settings: NATSSettings, _ instance: Instance, link: NATSLink) {
@@ -104,6 +107,10 @@ final class PostExchange {
   ///   - host: the one that they are from; nil if it may be any.
   func lose(_ count: UInt64?, from host: String?) {
     losses.add(count, from: host)
+    announceSoon()
+  }
+
+  private func announceSoon() {
     guard announcing == nil else { return }
     announcing = Task {
       await rest(for: .seconds(1))
@@ -113,13 +120,14 @@ final class PostExchange {
   }
 
   private func announce() async {
+    // What is lost meanwhile is announced with it.
+    guard let bus else { return }
     let all = losses.take()
     for loss in all {
       let what = loss.count.map { "\($0) notifications" } ?? "an unknown number of notifications"
       let whose = loss.host.map { " of \($0)" } ?? ""
       ServiceLog.warning("lost \(what)\(whose)")
     }
-    guard let bus else { return }
     for loss in all {
       var members: [(name: String, value: JSONValue)] = []
       if let host = loss.host { members.append(("host", .string(host))) }
