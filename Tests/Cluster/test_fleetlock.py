@@ -13,7 +13,7 @@ import pytest
 import tribune
 
 from faults import SEED, Faults
-from support import DEADLINE, Cluster, Host, jetstream
+from support import DEADLINE, Cluster, Host, jetstream, lasting
 from test_leases import NAMES, ROSTER, Lease, fault_kinds, leases, owners
 
 PRE_REBOOT = "/v1/pre-reboot"
@@ -380,6 +380,7 @@ class Machine:
 
 
 @pytest.mark.parametrize("servers", [1, 3])
+@lasting(300)
 async def test_never_more_than_there_are_slots_whatever_is_killed(cluster: Cluster, servers: int) -> None:
     if servers == 1:
         await jetstream(cluster)
