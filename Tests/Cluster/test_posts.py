@@ -30,24 +30,22 @@ async def test_a_notification_arrives_as_it_was(cluster: Cluster) -> None:
 async def test_nothing_crosses_that_is_not_exported_and_imported(cluster: Cluster) -> None:
     server = await cluster.server()
     hosts = [
-        Host(cluster.folder, "db1", server.port, "db1 db2 db3", '[Export "t.out.**"]\n'),
-        Host(cluster.folder, "db2", server.port, "db1 db2 db3", '[Import "t.**"]\n'),
-        Host(cluster.folder, "db3", server.port, "db1 db2 db3", '[Import "t.**"]\nFrom=db2\n[Import "t.end"]\n'),
+        Host(cluster.folder, "db1", server.port, "db1 db2 db3", '[Export "t.out.**"]\n[Export "end"]\n'),
+        Host(cluster.folder, "db2", server.port, "db1 db2 db3", '[Import "t.**"]\n[Export "t.out.**"]\n'),
+        Host(cluster.folder, "db3", server.port, "db1 db2 db3", '[Import "t.**"]\nFrom=db2\n[Import "end"]\n'),
     ]
     await cluster.add(*hosts)
     db1, db2, db3 = [await cluster.connect(host) for host in hosts]
-    watches = [Watch(db2), Watch(db3)]
-    for watch in watches:
-        await watch.start()
-    await db1.post("t.secret", "secret")
-    await db1.post("t.out.a", "a")
-    await db1.post("t.out.end", "end")
-    await watches[0].until("end")
-    assert watches[0].order == ["a", "end"]
-    # The other one takes from db2 alone.
-    await db3.post("t.own", "own")
-    await watches[1].until("own")
-    assert watches[1].order == ["own"]
+    async with db2.observe("t.**") as two, db3.observe("t.**", "end") as three:
+        await db1.post("t.secret", "secret")
+        await db1.post("t.out.a", "a")
+        await db1.post("t.out.b", "b")
+        assert [(await anext(two)).text for _ in "ab"] == ["a", "b"]
+        # The other one takes from db2 alone, but for what comes behind that.
+        await db1.post("end", "end")
+        assert (await anext(three)).text == "end"
+        await db2.post("t.out.c", "c")
+        assert (await anext(three)).text == "c"
 
 
 @lasting(240)
