@@ -258,9 +258,9 @@ final class Gateway {
       case .lease(let host, let name): try leases.receive(message, from: host, name: name)
       case .reply(let host, let token): try inquiries.receive(message, from: host, token: token)
       case .presence(let host):
-        let isNew = !neighbours.isPresent(host)
-        neighbours.note(
-          host, try message.instance(), isRostered: settings.roster.contains(host), at: .now)
+        let sender = try message.instance()
+        let isNew = !neighbours.isPresent(host, sender)
+        neighbours.note(host, sender, isRostered: settings.roster.contains(host), at: .now)
         hosts.note(host)
         if isNew, neighbours.isPresent(host) { welcome() }
       case .stored(let token):
@@ -272,7 +272,7 @@ final class Gateway {
     }
   }
 
-  /// A host has come, which does not know yet of this one.
+  /// A host has come, or its gateway was started anew, and does not know yet of this one.
   private func welcome() {
     _ = link.publish(presence)
     announceReturn()
