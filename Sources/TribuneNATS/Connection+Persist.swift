@@ -6,13 +6,19 @@ import TribuneService
 extension Connection {
   /// Does what the policy of the bus may not allow yet: tries again until it is done, or the connection has ended.
   ///
-  /// - Parameter lack: what is missing meanwhile. The journal has it once.
-  func persist(lack: String, _ work: () async throws(TribuneError) -> Void) async {
+  /// - Parameters:
+  ///   - lack: what is missing meanwhile. The journal has it once.
+  ///   - tried: called when it was tried once.
+  func persist(
+    lack: String, tried: () -> Void, _ work: () async throws(TribuneError) -> Void
+  ) async {
+    defer { tried() }
     var isReported = false
     while true {
       do throws(TribuneError) {
         return try await work()
       } catch {
+        tried()
         if hasEnded { return }
         if !isReported { ServiceLog.error("\(lack): \(error)") }
         isReported = true

@@ -114,12 +114,12 @@ final class Gateway {
         ServiceLog.info("connected to the bus")
         if link.isUp { announceLink() }
         reportStatus()
-        attempted()
-        Task { await takeOut(from: bus) }
-        storing = Task { [earlier = storing] in await takeDurableOut(from: bus, after: earlier) }
-        Task { await share(with: bus) }
-        Task { await leases.serve(bus) }
-        Task { await hosts.serveScopes(on: bus) }
+        let tries = FirstTries(attempted)
+        Task { await takeOut(from: bus, tries) }
+        storing = Task { [earlier = storing] in await takeDurableOut(from: bus, after: earlier, tries) }
+        Task { await share(with: bus, tries) }
+        Task { await leases.serve(bus) { tries.isOver(.leases) } }
+        Task { await hosts.serveScopes(on: bus) { tries.isOver(.scopes) } }
         throw await bus.closed() ?? TribuneError(.connectionLost, "the connection has ended")
       } catch {
         if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
@@ -151,11 +151,14 @@ final class Gateway {
   }
 
   /// Observes what is exported, for as long as the connection lasts.
-  private func takeOut(from bus: Connection) async {
+  private func takeOut(from bus: Connection, _ tries: FirstTries) async {
+    defer { tries.isOver(.exports) }
     let patterns = settings.exports.filter { !$0.isDurable }.map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
-    await bus.persist(lack: "nothing is exported") { () async throws(TribuneError) in
+    await bus.persist(lack: "nothing is exported", tried: { tries.isOver(.exports) }) {
+      () async throws(TribuneError) in
       let notifications = try await bus.observe(anyOf: patterns)
+      tries.isOver(.exports)
       for try await delivery in notifications { exchange.export(delivery) }
     }
   }
@@ -163,22 +166,30 @@ final class Gateway {
   /// Observes what is exported durably, in the same way. A poster that waits, waits until JetStream has it.
   ///
   /// - Parameter earlier: stores what the connection before this one has left.
-  private func takeDurableOut(from bus: Connection, after earlier: Task<Void, Never>?) async {
+  private func takeDurableOut(
+    from bus: Connection, after earlier: Task<Void, Never>?, _ tries: FirstTries
+  ) async {
+    defer { tries.isOver(.durableExports) }
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
-    await bus.persist(lack: "nothing durable is exported") { () async throws(TribuneError) in
+    await bus.persist(lack: "nothing durable is exported", tried: { tries.isOver(.durableExports) }) {
+      () async throws(TribuneError) in
       let notifications = try await bus.observe(anyOf: patterns, awaited: true)
+      tries.isOver(.durableExports)
       await earlier?.value
       try await durable.export(notifications)
     }
   }
 
   /// Shares what is retained, for as long as the connection lasts.
-  private func share(with bus: Connection) async {
+  private func share(with bus: Connection, _ tries: FirstTries) async {
+    defer { tries.isOver(.retained) }
     guard settings.lack == nil, !settings.retained.isEmpty else { return }
     link.watchValues()
-    await bus.persist(lack: "nothing retained is shared") { () async throws(TribuneError) in
+    await bus.persist(lack: "nothing retained is shared", tried: { tries.isOver(.retained) }) {
+      () async throws(TribuneError) in
       let notifications = try await bus.observe(anyOf: settings.retained.map(\.text), retained: true)
+      tries.isOver(.retained)
       for try await delivery in notifications { retained.export(delivery) }
     }
   }

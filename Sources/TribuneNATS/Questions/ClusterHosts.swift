@@ -49,8 +49,10 @@ final class ClusterHosts {
   }
 
   /// Attaches the delegates for what gateways alone answer.
-  func serveScopes(on bus: Connection) async {
-    await bus.persist(lack: "nobody can ask by a scope") { () async throws(TribuneError) in
+  ///
+  /// - Parameter tried: called when that was tried once.
+  func serveScopes(on bus: Connection, tried: () -> Void) async {
+    await bus.persist(lack: "nobody can ask by a scope", tried: tried) { () async throws(TribuneError) in
       try await attachAll(.scoped, to: bus)
     }
   }
