@@ -7,18 +7,19 @@ extension Connection {
   /// Does what the policy of the bus may not allow yet: tries again until it is done, or the connection has ended.
   ///
   /// - Parameters:
+  ///   - work: what it is. With its first try, it is over among the first tries.
   ///   - lack: what is missing meanwhile. The journal has it once.
-  ///   - tried: called when it was tried once.
   func persist(
-    lack: String, tried: () -> Void, _ work: () async throws(TribuneError) -> Void
+    _ work: FirstTries.Work, _ tries: FirstTries, lack: String,
+    _ body: () async throws(TribuneError) -> Void
   ) async {
-    defer { tried() }
+    defer { tries.isOver(work) }
     var isReported = false
     while true {
       do throws(TribuneError) {
-        return try await work()
+        return try await body()
       } catch {
-        tried()
+        tries.isOver(work)
         if hasEnded { return }
         if !isReported { ServiceLog.error("\(lack): \(error)") }
         isReported = true

@@ -118,8 +118,8 @@ final class Gateway {
         Task { await takeOut(from: bus, tries) }
         storing = Task { [earlier = storing] in await takeDurableOut(from: bus, after: earlier, tries) }
         Task { await share(with: bus, tries) }
-        Task { await leases.serve(bus) { tries.isOver(.leases) } }
-        Task { await hosts.serveScopes(on: bus) { tries.isOver(.scopes) } }
+        Task { await leases.serve(bus, tries) }
+        Task { await hosts.serveScopes(on: bus, tries) }
         throw await bus.closed() ?? TribuneError(.connectionLost, "the connection has ended")
       } catch {
         if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
@@ -155,8 +155,7 @@ final class Gateway {
     defer { tries.isOver(.exports) }
     let patterns = settings.exports.filter { !$0.isDurable }.map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
-    await bus.persist(lack: "nothing is exported", tried: { tries.isOver(.exports) }) {
-      () async throws(TribuneError) in
+    await bus.persist(.exports, tries, lack: "nothing is exported") { () async throws(TribuneError) in
       let notifications = try await bus.observe(anyOf: patterns)
       tries.isOver(.exports)
       for try await delivery in notifications { exchange.export(delivery) }
@@ -172,7 +171,7 @@ final class Gateway {
     defer { tries.isOver(.durableExports) }
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
-    await bus.persist(lack: "nothing durable is exported", tried: { tries.isOver(.durableExports) }) {
+    await bus.persist(.durableExports, tries, lack: "nothing durable is exported") {
       () async throws(TribuneError) in
       let notifications = try await bus.observe(anyOf: patterns, awaited: true)
       tries.isOver(.durableExports)
@@ -186,8 +185,7 @@ final class Gateway {
     defer { tries.isOver(.retained) }
     guard settings.lack == nil, !settings.retained.isEmpty else { return }
     link.watchValues()
-    await bus.persist(lack: "nothing retained is shared", tried: { tries.isOver(.retained) }) {
-      () async throws(TribuneError) in
+    await bus.persist(.retained, tries, lack: "nothing retained is shared") { () async throws(TribuneError) in
       let notifications = try await bus.observe(anyOf: settings.retained.map(\.text), retained: true)
       tries.isOver(.retained)
       for try await delivery in notifications { retained.export(delivery) }

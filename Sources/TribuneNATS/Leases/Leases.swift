@@ -44,11 +44,9 @@ final class Leases {
   }
 
   /// Answers on this bus from now on.
-  ///
-  /// - Parameter tried: called when that was tried once.
-  func serve(_ bus: Connection, tried: () -> Void) async {
+  func serve(_ bus: Connection, _ tries: FirstTries) async {
     self.bus = bus
-    await bus.persist(lack: "nobody can ask about leases", tried: tried) { () async throws(TribuneError) in
+    await bus.persist(.leases, tries, lack: "nobody can ask about leases") { () async throws(TribuneError) in
       try await bus.attach(
         delegate, respondingTo: LeaseRequest.names, onFailure: .veto, timeout: Self.timeout, label: "leases")
     }

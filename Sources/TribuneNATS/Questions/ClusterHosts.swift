@@ -49,10 +49,8 @@ final class ClusterHosts {
   }
 
   /// Attaches the delegates for what gateways alone answer.
-  ///
-  /// - Parameter tried: called when that was tried once.
-  func serveScopes(on bus: Connection, tried: () -> Void) async {
-    await bus.persist(lack: "nobody can ask by a scope", tried: tried) { () async throws(TribuneError) in
+  func serveScopes(on bus: Connection, _ tries: FirstTries) async {
+    await bus.persist(.scopes, tries, lack: "nobody can ask by a scope") { () async throws(TribuneError) in
       try await attachAll(.scoped, to: bus)
     }
   }
