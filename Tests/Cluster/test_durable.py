@@ -274,9 +274,11 @@ async def test_what_waits_too_long_is_lost_and_counted_on_both_sides(cluster: Cl
         await one.wait_for_status("cluster unreachable")
         for text in numbered("cut" + "x" * 250_000, 300):
             await db1.post_acknowledged("t.a", text)
+        # As they come: unread, they are more than an observer may keep waiting.
+        reading = asyncio.create_task(watching.until("after"))
         await relay.mend()
         await post(db1, ["after"])
-        arrived = await watching.until("after")
+        arrived = await reading
         loss = await next_loss(here)
         assert loss["host"] == "db1"
         assert len(arrived) + loss["lost"] == 302
