@@ -26,6 +26,8 @@ final class Gateway {
   private var bus: Connection?
   /// Whether the library looks for the bus, which may come back.
   private var isInterrupted = false
+  /// Nil while there is none, or while the library looks for it.
+  private var answeringBus: Connection? { isInterrupted ? nil : bus }
   private var malformed = 0
   /// When another gateway last said that it is this host.
   private var doubledAt: ContinuousClock.Instant?
@@ -49,10 +51,7 @@ final class Gateway {
   private lazy var retained = RetainedExchange(subjects, settings, instance, link: link) { [weak self] in
     self?.exchange.complain($0, $1)
   }
-  private lazy var own = OwnBus(host: settings.host) { [weak self] in
-    guard let self, !isInterrupted else { return nil }
-    return bus
-  }
+  private lazy var own = OwnBus(host: settings.host) { [weak self] in self?.answeringBus }
   private lazy var inquiries = Inquiries(subjects, instance, link: link)
   private lazy var hosts = ClusterHosts(settings, inquiries, own: own, mark: mark)
   private lazy var remotes = RemoteQuestions(subjects, settings, own: own, link: link) { [weak self] in
@@ -64,8 +63,7 @@ final class Gateway {
     self?.doubt
   }
   private lazy var fleetLock = FleetLock(settings.fleetLock, mark, leases: leases) { [weak self] in
-    guard let self, !isInterrupted else { return nil }
-    return bus
+    self?.answeringBus
   }
 
   /// - Parameter status: gets one line whenever something has changed. Returns whether it has taken it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneService
 
 /// The command line of tribune-nats.
 nonisolated package struct NATSArguments: Equatable, Sendable {
@@ -9,10 +9,6 @@ nonisolated package struct NATSArguments: Equatable, Sendable {
     case checkConfiguration
     case help
     case version
-  }
-
-  package struct UsageError: Error, Equatable, CustomStringConvertible {
-    package let description: String
   }
 
   package var action = Action.serve
@@ -28,9 +24,7 @@ nonisolated package struct NATSArguments: Equatable, Sendable {
       case _ where argument.hasPrefix("--config=") && argument.count > 9:
         configurationDirectory = String(argument.dropFirst(9))
       default:
-        throw UsageError(
-          description: argument.hasPrefix("-")
-            ? "unknown option \(argument.escaped)" : "unexpected argument \(argument.escaped)")
+        throw UsageError(unknown: argument)
       }
     }
   }

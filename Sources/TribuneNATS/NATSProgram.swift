@@ -13,12 +13,12 @@ package final class NATSProgram {
   /// Runs the program; returns its exit status, or serves for as long as the process lives.
   nonisolated package static func main(_ arguments: [String]) -> Int32 {
     StandardDescriptors.fill()
-    do throws(NATSArguments.UsageError) {
+    do throws(UsageError) {
       let arguments = try NATSArguments(parsing: arguments)
       switch arguments.action {
       case .help: print(NATSArguments.help)
       case .version: print("tribune-nats \(Version.current)")
-      case .checkConfiguration: return check(arguments)
+      case .checkConfiguration: return Diagnostic.reportAll(load(arguments).1)
       case .serve: return MainActor.assumeIsolated { run(arguments) }
       }
       return 0
@@ -30,12 +30,6 @@ package final class NATSProgram {
 
   nonisolated private static func load(_ arguments: NATSArguments) -> (NATSSettings, [Diagnostic]) {
     NATSSettings.load(from: arguments.configurationDirectory, hostName: HostName.current)
-  }
-
-  nonisolated private static func check(_ arguments: NATSArguments) -> Int32 {
-    let (_, diagnostics) = load(arguments)
-    for diagnostic in diagnostics { StandardError.writeLine("\(diagnostic)") }
-    return diagnostics.contains { $0.severity != .warning } ? 1 : 0
   }
 
   private static func run(_ arguments: NATSArguments) -> Int32 {

@@ -17,6 +17,14 @@ package enum IniLine: Equatable {
   /// Continues a message that begins with "the line".
   case unreadable(String)
 
+  /// Each line of a file, with its number.
+  package static func all(in contents: some Collection<UInt8>) -> some Sequence<(number: Int, line: IniLine)>
+  {
+    contents.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated().lazy.map {
+      (number: $0.offset + 1, line: IniLine($0.element))
+    }
+  }
+
   /// - Parameter line: without its line feed.
   package init(_ line: some Collection<UInt8>) {
     guard !line.contains(0) else {

@@ -20,9 +20,8 @@ nonisolated package struct WebSettingsReader {
   /// Reads a file's contents.
   package mutating func read(_ contents: [UInt8], file: String) {
     var section = Section.none
-    let lines = contents.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for (number, line) in zip(1..., lines) {
-      switch IniLine(line) {
+    for (number, line) in IniLine.all(in: contents) {
+      switch line {
       case .nothing: continue
       case .section("Web", nil): section = .web
       case .section(let name, let subject):

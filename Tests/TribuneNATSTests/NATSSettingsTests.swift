@@ -215,6 +215,6 @@ struct NATSSettingsTests {
 
   @Test("What is no argument is refused", arguments: ["x", "--x", "--config="])
   func noArgument(argument: String) {
-    #expect(throws: NATSArguments.UsageError.self) { try NATSArguments(parsing: [argument]) }
+    #expect(throws: UsageError.self) { try NATSArguments(parsing: [argument]) }
   }
 }

@@ -63,7 +63,7 @@ final class NATSLink {
   private(set) var lack: String? = "not connected to NATS yet"
   private(set) var payloadMax = 0
   /// When the last ping was sent that the server has answered.
-  private(set) var provenAt: ContinuousClock.Instant?
+  private var provenAt: ContinuousClock.Instant?
 
   var isUp: Bool { lack == nil }
 

@@ -49,9 +49,8 @@ nonisolated package struct ConfigurationReader {
     // The byte order mark that some editors put before UTF-8.
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
     var section = Section.none
-    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    for (number, line) in zip(1..., lines) {
-      switch IniLine(line) {
+    for (number, line) in IniLine.all(in: bytes) {
+      switch line {
       case .nothing:
         continue
       case .section(let name, let subject):
