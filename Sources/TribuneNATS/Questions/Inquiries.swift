@@ -15,7 +15,6 @@ final class Inquiries {
     var inquiry: Inquiry
     let extend: (Duration, String) -> Void
     var continuation: CheckedContinuation<Answer, Never>?
-    var timer: Task<Void, Never>?
 
     init(
       _ host: String, _ name: String, _ query: UInt64, _ message: ClusterMessage, _ inquiry: Inquiry,
@@ -33,6 +32,9 @@ final class Inquiries {
   /// By their tokens, which nobody can guess.
   private var open: [String: Open] = [:]
   private var weight = 0
+  /// Wakes when the first question may be due. Most have their answers long before, so that a timer for each would cost
+  /// more than all else here.
+  private var alarm: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
   var unheard = Unheard()
 
   init(_ subjects: Subjects, _ instance: Instance, link: NATSLink) {
@@ -77,7 +79,7 @@ final class Inquiries {
         one.continuation = continuation
         if Task.isCancelled { return cancel(token) }
         publish(one, token)
-        watch(one, token)
+        setAlarm(for: one.inquiry.due)
       }
     } onCancel: {
       Task { @MainActor in cancel(token) }
@@ -96,13 +98,20 @@ final class Inquiries {
     carryOut(one.inquiry.isCutOff(), token)
   }
 
-  private func watch(_ one: Open, _ token: String) {
-    one.timer = Task {
-      while open[token] != nil, !Task.isCancelled {
-        await rest(for: max(.milliseconds(1), one.inquiry.due - .now))
-        carryOut(one.inquiry.isDue(at: .now), token)
-      }
+  private func setAlarm(for due: ContinuousClock.Instant) {
+    if let alarm, alarm.due <= due { return }
+    alarm?.task.cancel()
+    let task = Task {
+      await rest(for: max(.milliseconds(1), due - .now))
+      if !Task.isCancelled { sound() }
     }
+    alarm = (due, task)
+  }
+
+  private func sound() {
+    alarm = nil
+    for (token, one) in open { carryOut(one.inquiry.isDue(at: .now), token) }
+    if let next = open.values.map(\.inquiry.due).min() { setAlarm(for: next) }
   }
 
   private func carryOut(_ action: Inquiry.Action, _ token: String) {
@@ -137,7 +146,6 @@ final class Inquiries {
   private func end(_ token: String, with answer: Answer) {
     guard let one = open.removeValue(forKey: token) else { return }
     weight -= one.message.weight
-    one.timer?.cancel()
     one.continuation?.resume(returning: answer)
     one.continuation = nil
   }
