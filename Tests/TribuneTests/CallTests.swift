@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import TribuneSystem
 import TribuneWire
 
 @testable import Tribune
@@ -48,6 +49,17 @@ struct CallTests {
       #expect(await failure { try await call.make(over: connection) } == TribuneError(thrown, "enough"))
     }
     #expect(rest == [])
+  }
+
+  @Test
+  @MainActor
+  func aCallBeginsOnTheThreadOfItsActor() async throws {
+    let own = Thread.ID.current
+    let reply = await Reply<Bool>.wait { _ in
+      Thread.ID.current == own
+    } onCancel: {
+    }
+    #expect(try reply.get())
   }
 
   /// The bus's reply may have been on its way when the task was cancelled.

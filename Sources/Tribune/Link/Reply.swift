@@ -33,10 +33,13 @@ import Synchronization
   ///
   /// - Parameter cancel: resumes the reply if it is still waited for.
   static func wait(
-    _ begin: (Reply) throws(TribuneError) -> Value?, onCancel cancel: @Sendable () -> Void
+    isolation: isolated (any Actor)? = #isolation, _ begin: (Reply) throws(TribuneError) -> Value?,
+    onCancel cancel: @Sendable () -> Void
   ) async -> Outcome {
     await withTaskCancellationHandler {
-      await wait { reply throws(TribuneError) in
+      // Without this, the closure would run on Swift's own threads, and the caller's actor would have to be woken again.
+      _ = isolation
+      return await wait { reply throws(TribuneError) in
         let value = try begin(reply)
         // The handler may have come before there was anything to cancel.
         if value == nil, Task.isCancelled { cancel() }
