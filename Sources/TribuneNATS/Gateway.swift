@@ -42,7 +42,7 @@ final class Gateway {
     receivesPost: { [weak self] in await self?.receivePost($0) },
     receivesDurable: { [weak self] in await self?.receiveDurable($0) },
     receivesOther: { [weak self] in self?.receiveOther($0) }, changed: { [weak self] in self?.note($0) })
-  private lazy var exchange = PostExchange(subjects, settings, instance, link: link)
+  private lazy var exchange = PostExchange(subjects, settings, link: link)
   private lazy var durable = DurableExchange(subjects, settings, link: link, posts: exchange) { [weak self] in
     self?.reportStatus()
   }

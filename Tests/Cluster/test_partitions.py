@@ -186,3 +186,7 @@ async def test_a_gateway_that_does_not_take_out_says_what_was_not_sent(cluster: 
             assert ledger.arrived["db1"] + own.lost["db1"] == total
         print(own.lost["db1"], "of", total, "lost")
         assert own.lost["db1"]
+        # They learn that something is missing, but not how much of what they import.
+        for ledger in others:
+            while not ledger.unknown["db1"]:
+                await ledger.changes()

@@ -51,7 +51,7 @@ struct PostAccountTests {
     let number = ExportNumber(sequence: 1, count: 1)
     let next = Instance()
     #expect(account.note(number, of: "a", from: "db1", instance) == .new(lost: 0))
-    #expect(account.note(number, of: "a", from: "db1", next) == .newAfterRestart)
+    #expect(account.note(number, of: "a", from: "db1", next) == .newAfterGap)
     #expect(account.note(number, of: "a", from: "db1", next) == .stale)
     let late = ExportNumber(sequence: 2, count: 2)
     #expect(account.note(late, of: "a", from: "db1", instance) == .stale)

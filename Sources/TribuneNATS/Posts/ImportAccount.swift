@@ -8,8 +8,8 @@ nonisolated package struct ImportAccount {
   package enum Arrival: Equatable, Sendable {
     /// To be posted; so many of its name were lost before it.
     case new(lost: UInt64)
-    /// To be posted. The gateway there has started anew, and nobody knows what was posted meanwhile.
-    case newAfterRestart
+    /// To be posted. The gateway there has started anew or has missed something, and nobody knows what.
+    case newAfterGap
     /// It has come before, or is of a process before the one that exports now.
     case stale
   }
@@ -37,7 +37,7 @@ nonisolated package struct ImportAccount {
     guard origin.instance == instance else {
       guard origin.former != instance else { return .stale }
       origin = Origin(instance: instance, former: origin.instance, last: [name: number])
-      return .newAfterRestart
+      return .newAfterGap
     }
     if origin.last.count >= Self.namesMax, origin.last[name] == nil { origin.last = [:] }
     guard let last = origin.last.updateValue(number, forKey: name) else { return .new(lost: 0) }

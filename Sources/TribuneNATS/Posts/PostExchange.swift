@@ -12,8 +12,9 @@ final class PostExchange {
 
   private let subjects: Subjects
   private let settings: NATSSettings
-  private let instance: Instance
   private let link: NATSLink
+  /// Another one after each gap of which nobody knows the names: so importers learn that there is one.
+  private var instance = Instance()
   private var counter = ExportCounter()
   private var account = ImportAccount()
   private var losses = Losses()
@@ -30,8 +31,8 @@ final class PostExchange {
     }
   }
 
-  init(_ subjects: Subjects, _ settings: NATSSettings, _ instance: Instance, link: NATSLink) {
-    (self.subjects, self.settings, self.instance, self.link) = (subjects, settings, instance, link)
+  init(_ subjects: Subjects, _ settings: NATSSettings, link: NATSLink) {
+    (self.subjects, self.settings, self.link) = (subjects, settings, link)
   }
 
   // MARK: Out
@@ -39,9 +40,14 @@ final class PostExchange {
   func export(_ delivery: Delivery) {
     switch delivery {
     case .notification(let notification): export(notification)
-    case .lost(let count): countUnsent(UInt64(clamping: count))
-    case .interrupted: lose(nil, from: settings.host)
+    case .lost(let count): loseUnseen(UInt64(clamping: count))
+    case .interrupted: loseUnseen(nil)
     }
+  }
+
+  private func loseUnseen(_ count: UInt64?) {
+    lose(count, from: settings.host)
+    (instance, counter) = (Instance(), ExportCounter())
   }
 
   private func export(_ notification: Notification) {
@@ -80,7 +86,7 @@ final class PostExchange {
     switch account.note(envelope.number, of: name, from: host, envelope.instance) {
     case .stale: return
     case .new(let lost): if lost > 0 { lose(lost, from: host) }
-    case .newAfterRestart: lose(nil, from: host)
+    case .newAfterGap: lose(nil, from: host)
     }
     guard let bus else { return lose(1, from: host) }
     do throws(TribuneError) {
