@@ -51,7 +51,11 @@ final class Gateway {
   private lazy var retained = RetainedExchange(subjects, settings, instance, link: link) { [weak self] in
     self?.exchange.complain($0, $1)
   }
-  private lazy var own = OwnBus(host: settings.host) { [weak self] in self?.answeringBus }
+  private lazy var own: OwnBus = OwnBus(host: settings.host) { [weak self] in
+    self?.answeringBus
+  } peers: { [weak self] in
+    .init(posters: self?.exchange.posters.all ?? [], questions: self?.remotes.underWay ?? [])
+  }
   private lazy var inquiries = Inquiries(subjects, instance, link: link)
   private lazy var hosts = ClusterHosts(settings, inquiries, own: own, mark: mark)
   private lazy var remotes = RemoteQuestions(subjects, settings, own: own, link: link) { [weak self] in

@@ -3,6 +3,7 @@
 
 import asyncio
 import json
+import os
 
 import tribune
 
@@ -192,3 +193,38 @@ async def test_a_host_that_the_roster_does_not_have_counts_while_it_is_there(clu
         while not (await anext(changed)).name.endswith("didDetach"):
             continue
         assert {outcome.label for outcome in (await db1.ask(name)).outcomes} == {"host:db2"}
+
+
+async def test_who_on_other_hosts_posts_and_asks(cluster: Cluster) -> None:
+    hosts = await cluster.trio(SHARED + '[Export "t.*"]\n[Import "t.*"]\n')
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    is_asked, is_answered = asyncio.Event(), asyncio.Event()
+
+    async def waiting(_: tribune.Question) -> tribune.Answer:
+        is_asked.set()
+        await is_answered.wait()
+        return True
+
+    async def peers(bus: tribune.Bus) -> list[dict]:
+        return [json.loads(value) for value in (await bus.collect("cluster.peers")).values]
+
+    await db1.attach(waiting, NAME)
+    async with db1.observe("t.*") as observation:
+        for _ in range(2):
+            await db2.post("t.didHappen")
+            await anext(observation)
+    asking = asyncio.create_task(db2.ask(f"scope.cluster.{NAME}", object="a"))
+    await is_asked.wait()
+    us = {"pid": os.getpid(), "uid": os.getuid()}
+    own, *others = await peers(db1)
+    assert [(one["host"], one["name"], one["count"]) for one in own["posts"]] == [("db2", "t.didHappen", 2)]
+    assert [(one["host"], one["name"], one["object"]) for one in own["questions"]] == [("db2", NAME, "a")]
+    for row in own["posts"] + own["questions"]:
+        assert row.items() >= us.items()
+        assert row["process"]
+    assert not any(other["posts"] for other in others)
+    # The asker's own host asks itself, which does not cross.
+    assert [other["questions"] for other in others] == [[], []]
+    is_answered.set()
+    assert await asking
+    assert not (await peers(db1))[0]["questions"]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tribune
 import TribuneNATS
 import TribuneTestSupport
 
@@ -32,9 +33,26 @@ struct EnvelopeTests {
   @Test("A notification comes back as it was", arguments: ["", "repo/main", "ein Objekt %"])
   func post(object: String) throws {
     let envelope = PostEnvelope(
-      instance: Self.instance, number: ExportNumber(sequence: 17, count: 3), object: object, peer: "pid=1")
-    let back = try PostEnvelope(ClusterMessage("s", headers: envelope.headers))
-    #expect(back.instance == Self.instance && back.number == envelope.number && back.object == object)
+      instance: Self.instance, number: ExportNumber(sequence: 17, count: 3), object: object,
+      peer: RemotePeer(pid: 1))
+    #expect(try PostEnvelope(ClusterMessage("s", headers: envelope.headers)) == envelope)
+  }
+
+  @Test("A process comes back as it was")
+  func peer() {
+    let peers = [
+      RemotePeer(), RemotePeer(pid: 42, uid: 0, process: "a,b=c d", units: Units(system: "a@1,2.service")),
+      RemotePeer(uid: .max, units: Units(system: "user@1.service", user: "é.service")),
+    ]
+    for peer in peers { #expect(RemotePeer(headerText: peer.headerText) == peer) }
+  }
+
+  @Test("What another host says of a process counts as far as it is valid")
+  func invalidPeer() {
+    #expect(RemotePeer(headerText: "pid=x,,uid=,=1,process=%,uid=7,else=1") == RemotePeer(uid: 7))
+    let long = "pid=1,process=" + String(repeating: "a", count: 256)
+    #expect(RemotePeer(headerText: long) == RemotePeer(pid: 1))
+    #expect(RemotePeer(headerText: "pid=1," + String(repeating: ",", count: 4_000)) == RemotePeer())
   }
 
   @Test("A question comes back as it was", arguments: [true, false], [true, false])

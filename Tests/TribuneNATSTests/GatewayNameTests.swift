@@ -11,7 +11,8 @@ struct GatewayNameTests {
     arguments: [
       ("scope.cluster.unit.shouldStop", .cluster("unit.shouldStop")), ("scope.host.a", .host("a")),
       ("scope.cluster.scope.host.a", .cluster("scope.host.a")), ("cluster.holds", .report(.holds)),
-      ("cluster.explain", .report(.explanation)), ("cluster.lease.acquire", .lease), ("scope.world.a", nil),
+      ("cluster.explain", .report(.explanation)), ("cluster.peers", .report(.peers)),
+      ("cluster.lease.acquire", .lease), ("scope.world.a", nil),
       ("cluster.shouldReboot", nil), ("cluster.lease.shouldBreak", nil),
     ] as [(String, GatewayName?)])
   func parsing(name: String, expected: GatewayName?) {

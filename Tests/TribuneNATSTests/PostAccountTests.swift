@@ -70,6 +70,18 @@ struct PostAccountTests {
     }
   }
 
+  @Test("The last poster of each host and name is known, of so many at most")
+  func posters() {
+    var posters = RemotePosters()
+    for pid in 1...3 { posters.note(RemotePeer(pid: Int32(pid)), of: "b", from: "db1", at: .now) }
+    posters.note(RemotePeer(pid: 4), of: "a", from: "db1", at: .now)
+    #expect(posters.all.map(\.name) == ["a", "b"])
+    #expect(posters.all.map(\.peer.pid) == [4, 3])
+    #expect(posters.all.map(\.count) == [1, 3])
+    for index in 0..<10_000 { posters.note(RemotePeer(), of: "n\(index)", from: "db1", at: .now) }
+    #expect(posters.all.count <= RemotePosters.countMax)
+  }
+
   @Test("Losses add up by host; an unknown number stays unknown")
   func losses() {
     var losses = Losses()

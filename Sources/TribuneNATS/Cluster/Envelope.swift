@@ -48,10 +48,11 @@ nonisolated package struct PostEnvelope: Equatable, Sendable {
   package var instance: Instance
   package var number: ExportNumber
   package var object: String
-  /// Information, which nothing relies on.
-  package var peer = ""
+  package var peer: RemotePeer
 
-  package init(instance: Instance, number: ExportNumber, object: String, peer: String = "") {
+  package init(
+    instance: Instance, number: ExportNumber, object: String, peer: RemotePeer = RemotePeer()
+  ) {
     self.instance = instance
     self.number = number
     self.object = object
@@ -66,11 +67,12 @@ nonisolated package struct PostEnvelope: Equatable, Sendable {
       count >= 1, sequence >= count
     else { throw EnvelopeError(message: "has no valid Tribune-Number") }
     number = ExportNumber(sequence: sequence, count: count)
+    peer = message.peer
   }
 
   package var headers: [ClusterMessage.Header: String] {
     var headers: [ClusterMessage.Header: String] = [
-      .instance: instance.text, .number: "\(number.sequence)/\(number.count)", .peer: peer,
+      .instance: instance.text, .number: "\(number.sequence)/\(number.count)", .peer: peer.headerText,
     ]
     if !object.isEmpty { headers[.object] = HeaderText.escape(object) }
     return headers
@@ -87,12 +89,11 @@ nonisolated package struct AskEnvelope: Equatable, Sendable {
   package var isDryRun: Bool
   /// The time for the answer, or for progress.
   package var timeout: Duration
-  /// Information, which nothing relies on.
-  package var peer = ""
+  package var peer: RemotePeer
 
   package init(
     instance: Instance, query: UInt64, object: String, wantsValue: Bool, isDryRun: Bool, timeout: Duration,
-    peer: String = ""
+    peer: RemotePeer = RemotePeer()
   ) {
     self.instance = instance
     self.query = query
@@ -108,6 +109,7 @@ nonisolated package struct AskEnvelope: Equatable, Sendable {
     object = try message.object()
     query = try message.query()
     timeout = try message.timeout()
+    peer = message.peer
     switch message.headers[.kind] {
     case "permission": wantsValue = false
     case "value": wantsValue = true
@@ -120,7 +122,7 @@ nonisolated package struct AskEnvelope: Equatable, Sendable {
   package var headers: [ClusterMessage.Header: String] {
     var headers: [ClusterMessage.Header: String] = [
       .instance: instance.text, .query: "\(query)", .kind: wantsValue ? "value" : "permission",
-      .timeout: "\(timeout.roundedMilliseconds)", .peer: peer,
+      .timeout: "\(timeout.roundedMilliseconds)", .peer: peer.headerText,
     ]
     if !object.isEmpty { headers[.object] = HeaderText.escape(object) }
     if isDryRun { headers[.dryRun] = "yes" }
@@ -189,6 +191,8 @@ nonisolated extension ClusterMessage {
     }
     return query
   }
+
+  fileprivate var peer: RemotePeer { RemotePeer(headerText: headers[.peer] ?? "") }
 
   fileprivate func object() throws(EnvelopeError) -> String {
     guard let object = HeaderText.unescape(headers[.object] ?? "", lengthMax: WireLimits.objectLength),

@@ -189,7 +189,7 @@ final class DurableExchange {
     let number = counter.next(name)
     let envelope = PostEnvelope(
       instance: instance, number: number, object: notification.object,
-      peer: notification.poster?.headerText ?? "")
+      peer: RemotePeer(notification.poster))
     var headers = envelope.headers
     headers[.messageID] = "\(instance.text)-\(number.sequence)"
     headers[.expectedStream] = stream.name
@@ -273,6 +273,7 @@ final class DurableExchange {
     case .newAfterGap: lose(nil, from: host)
     }
     guard settings.imports(name, from: host, durably: true), !settings.isShared(name) else { return }
+    posts.note(envelope.peer, of: name, from: host)
     await post(name, envelope.object, UserInfo(message.payload), from: host)
   }
 

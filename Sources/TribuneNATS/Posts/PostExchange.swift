@@ -18,6 +18,7 @@ final class PostExchange {
   private var counter = ExportCounter()
   private var account = ImportAccount()
   private var losses = Losses()
+  private(set) var posters = RemotePosters()
   private var announcing: Task<Void, Never>?
   /// The names that the bus has let this program post.
   private var permitted: Set<String> = []
@@ -57,7 +58,7 @@ final class PostExchange {
     guard LoopRule.allows(poster: notification.poster) else { return }
     let envelope = PostEnvelope(
       instance: instance, number: counter.next(notification.name), object: notification.object,
-      peer: notification.poster?.headerText ?? "")
+      peer: RemotePeer(notification.poster))
     let message = ClusterMessage(
       subjects.post(notification.name), headers: envelope.headers, payload: notification.userInfo.bytes)
     if link.isUp, message.weight > link.payloadMax {
@@ -88,6 +89,7 @@ final class PostExchange {
     case .new(let lost): if lost > 0 { lose(lost, from: host) }
     case .newAfterGap: lose(nil, from: host)
     }
+    note(envelope.peer, of: name, from: host)
     guard let bus else { return lose(1, from: host) }
     do throws(TribuneError) {
       let userInfo = UserInfo(message.payload)
@@ -102,6 +104,11 @@ final class PostExchange {
       complain(name, "of \(host) was not posted: \(error)")
       lose(1, from: host)
     }
+  }
+
+  /// Something has come in that a process of another host has posted.
+  func note(_ peer: RemotePeer, of name: String, from host: String) {
+    posters.note(peer, of: name, from: host, at: .now)
   }
 
   // MARK: Losses

@@ -11,6 +11,14 @@ nonisolated package enum HostReport {
     case holds = "cluster.holds"
     /// Whom it would ask a question whose name is in the userInfo.
     case explanation = "cluster.explain"
+    /// Who on other hosts posts and asks here.
+    case peers = "cluster.peers"
+  }
+
+  /// What this host knows of processes of others.
+  struct Peers {
+    var posters: [RemotePosters.Poster]
+    var questions: [RemoteQuestions.UnderWay]
   }
 
   private static let rowsMax = 1_000
@@ -20,9 +28,11 @@ nonisolated package enum HostReport {
   /// - Parameters:
   ///   - userInfo: of the request.
   ///   - patterns: the names about which this host tells something; nil for all.
+  ///   - peers: what it knows of others.
   /// - Returns: the value as JSON.
   static func make(
-    _ kind: Kind, object: String, userInfo: UserInfo, patterns: [Pattern]?, on bus: Connection
+    _ kind: Kind, object: String, userInfo: UserInfo, patterns: [Pattern]?, _ peers: Peers,
+    on bus: Connection
   ) async throws(TribuneError) -> [UInt8] {
     switch kind {
     case .holds:
@@ -43,6 +53,14 @@ nonisolated package enum HostReport {
       return JSONValue.object(
         rows("holds", explanation.holds, json) + rows("delegates", delegates, json)
           + [("missing", .array(explanation.missing.prefix(rowsMax).map { .string($0) }))]
+      ).compactBytes
+    case .peers:
+      let questions = peers.questions.filter { question in
+        patterns?.contains { $0.matches(question.name.utf8Bytes) } ?? true
+      }
+      // Other hosts are told nothing about what this one imports.
+      return JSONValue.object(
+        rows("posts", patterns == nil ? peers.posters : [], json) + rows("questions", questions, json)
       ).compactBytes
     }
   }
@@ -86,6 +104,22 @@ nonisolated package enum HostReport {
       ("process", .string(hold.process)), ("unit", .string(hold.unit)), ("age", .seconds(hold.age)),
       ("expiresIn", hold.expiresIn.map { .seconds($0) } ?? .null),
     ])
+  }
+
+  private static func json(_ poster: RemotePosters.Poster) -> JSONValue {
+    .object(
+      [
+        ("host", .string(poster.host)), ("name", .string(poster.name)), ("count", .integer(poster.count)),
+        ("age", .seconds(ContinuousClock.now - poster.at)),
+      ] + poster.peer.members)
+  }
+
+  private static func json(_ question: RemoteQuestions.UnderWay) -> JSONValue {
+    .object(
+      [
+        ("host", .string(question.host)), ("name", .string(question.name)),
+        ("object", .string(question.object)), ("age", .seconds(ContinuousClock.now - question.began)),
+      ] + question.asker.members)
   }
 
   private static func json(_ delegate: DelegateInfo) -> JSONValue {

@@ -58,7 +58,7 @@ final class Inquiries {
     lastQuery += 1
     let envelope = AskEnvelope(
       instance: instance, query: lastQuery, object: question.object, wantsValue: question.wantsValue,
-      isDryRun: question.isDryRun, timeout: question.timeout, peer: question.asker.headerText)
+      isDryRun: question.isDryRun, timeout: question.timeout, peer: RemotePeer(question.asker))
     var message = ClusterMessage(
       subjects.ask(host, name), headers: envelope.headers, payload: userInfo.bytes)
     message.reply = subjects.reply(of: host, token: token)

@@ -24,9 +24,14 @@ final class OwnBus {
 
   private let host: String
   private let bus: () -> Connection?
+  private let peers: () -> HostReport.Peers
 
-  /// - Parameter bus: nil while there is none.
-  init(host: String, bus: @escaping () -> Connection?) { (self.host, self.bus) = (host, bus) }
+  /// - Parameters:
+  ///   - bus: nil while there is none.
+  ///   - peers: what this host knows of processes of others.
+  init(host: String, bus: @escaping () -> Connection?, peers: @escaping () -> HostReport.Peers) {
+    (self.host, self.bus, self.peers) = (host, bus, peers)
+  }
 
   /// - Parameter progress: gets what the asker has to know so that it waits as long as a delegate here may take.
   /// - Returns: the reply, and the value if it has one.
@@ -42,7 +47,8 @@ final class OwnBus {
       if case .report(let kind)? = GatewayName(request.name) {
         guard request.wantsValue else { return (.failed("\(request.name) is no question but a value"), []) }
         let value = try await HostReport.make(
-          kind, object: request.object, userInfo: request.userInfo, patterns: request.patterns, on: bus)
+          kind, object: request.object, userInfo: request.userInfo, patterns: request.patterns,
+          peers(), on: bus)
         return (.value, value)
       }
       if request.wantsValue {

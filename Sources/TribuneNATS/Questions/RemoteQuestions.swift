@@ -16,10 +16,19 @@ final class RemoteQuestions {
     var query: UInt64
   }
 
+  /// A question that this host's bus decides now.
+  struct UnderWay {
+    var host: String
+    var name: String
+    var object: String
+    var asker: RemotePeer
+    var began: ContinuousClock.Instant
+  }
+
   private struct Running {
     var task: Task<Void, Never>
     var weight: Int
-    var began: ContinuousClock.Instant
+    var question: UnderWay
   }
 
   private let subjects: Subjects
@@ -69,7 +78,9 @@ final class RemoteQuestions {
       // Nobody waits for the answer to a question that was cancelled.
       if running.removeValue(forKey: key) != nil { reply(answer, to: message, value) }
     }
-    running[key] = Running(task: task, weight: message.weight, began: .now)
+    let question = UnderWay(
+      host: other, name: name, object: envelope.object, asker: envelope.peer, began: .now)
+    running[key] = Running(task: task, weight: message.weight, question: question)
   }
 
   /// What only gateways answer does not cross a second time.
@@ -92,6 +103,9 @@ final class RemoteQuestions {
     _ = link.publish(message)
   }
 
+  /// The oldest first.
+  var underWay: [UnderWay] { running.values.map(\.question).sorted { $0.began < $1.began } }
+
   // MARK: What ends them
 
   func cancel(_ message: ClusterMessage, from other: String) throws(EnvelopeError) {
@@ -101,27 +115,10 @@ final class RemoteQuestions {
   /// Ends questions older than `age` whose asker's gateway is gone, or was started anew.
   func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
     let now = ContinuousClock.now
-    for (key, one) in running where now - one.began > age && !isPresent(key.host, key.instance) { end(key) }
+    for (key, one) in running where now - one.question.began > age && !isPresent(key.host, key.instance) {
+      end(key)
+    }
   }
 
   private func end(_ key: Key) { running.removeValue(forKey: key)?.task.cancel() }
-}
-
-extension Asker {
-  /// Who asks, as the header `Tribune-Peer`.
-  var headerText: String { peerText(pid: pid, uid: uid, process: process, unit: unit) }
-}
-
-extension Poster {
-  /// Who has posted, as the header `Tribune-Peer`.
-  var headerText: String { peerText(pid: pid, uid: uid, process: process, unit: unit) }
-}
-
-private func peerText(pid: Int32?, uid: UInt32?, process: String, unit: String) -> String {
-  var parts: [String] = []
-  if let pid { parts.append("pid=\(pid)") }
-  if let uid { parts.append("uid=\(uid)") }
-  if !process.isEmpty { parts.append("process=\(HeaderText.escape(process))") }
-  if !unit.isEmpty { parts.append("unit=\(HeaderText.escape(unit))") }
-  return parts.joined(separator: ",")
 }

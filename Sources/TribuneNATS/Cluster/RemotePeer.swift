@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Tribune
+import TribuneJSON
+
+/// A process of another host, by what the gateway there says of it: information, which nothing relies on.
+nonisolated package struct RemotePeer: Equatable, Sendable {
+  /// The name of a unit has so many bytes at most (systemd.unit(5)).
+  private static let textMax = 255
+  private static let headerMax = 4 * 3 * textMax
+
+  /// Nil if it is not known.
+  package var pid: Int32?
+  /// Nil if it is not known.
+  package var uid: UInt32?
+  package var process: String
+  package var units: Units
+
+  package init(pid: Int32? = nil, uid: UInt32? = nil, process: String = "", units: Units = Units()) {
+    (self.pid, self.uid, self.process, self.units) = (pid, uid, process, units)
+  }
+
+  init(_ asker: Asker) {
+    self.init(pid: asker.pid, uid: asker.uid, process: asker.process, units: asker.units)
+  }
+
+  init(_ poster: Poster?) {
+    self.init()
+    guard let poster else { return }
+    (pid, uid, process, units) = (poster.pid, poster.uid, poster.process, poster.units)
+  }
+
+  /// - Parameter headerText: `Tribune-Peer`. What it does not have in a valid form is not known.
+  package init(headerText: String) {
+    self.init()
+    guard headerText.utf8.count <= Self.headerMax else { return }
+    for part in headerText.split(separator: ",") {
+      let pair = part.split(separator: "=", maxSplits: 1)
+      guard pair.count == 2, let value = HeaderText.unescape(String(pair[1]), lengthMax: Self.textMax) else {
+        continue
+      }
+      switch pair[0] {
+      case "pid": pid = Int32(value)
+      case "uid": uid = UInt32(value)
+      case "process": process = value
+      case "systemUnit": units.system = value
+      case "userUnit": units.user = value
+      default: continue
+      }
+    }
+  }
+
+  package var headerText: String {
+    let facts = [
+      ("pid", pid.map { "\($0)" } ?? ""), ("uid", uid.map { "\($0)" } ?? ""), ("process", process),
+      ("systemUnit", units.system), ("userUnit", units.user),
+    ]
+    return facts.filter { !$0.1.isEmpty }
+      .map { "\($0.0)=\(HeaderText.escape($0.1).replacing(",", with: "%2C"))" }.joined(separator: ",")
+  }
+
+  var members: [(name: String, value: JSONValue)] {
+    [
+      ("pid", pid.map { .integer(Int($0)) } ?? .null), ("uid", uid.map { .integer(Int($0)) } ?? .null),
+      ("process", .string(process)), ("systemUnit", .string(units.system)), ("userUnit", .string(units.user)),
+    ]
+  }
+}
