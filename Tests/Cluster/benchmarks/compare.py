@@ -8,7 +8,8 @@ There are three hosts with a bus and a gateway each, and one server of NATS. The
 
 - A question to the cluster, with one delegate on each of the three hosts, one after the other; beside a request of NATS
   that one process answers. Both with Python's clients, which take a good part of the time, and both with the C clients,
-  libtribune and libnats (which the gateways use as well).
+  libtribune and libnats (which the gateways use as well). On its way are a question on the asker's bus, a request, and a
+  question on the bus of another host: their sum is what gateways that take no time could reach.
 - Notifications from one host's bus to another's; beside messages from one process to another. Both with Python's
   clients. So that nothing is dropped anywhere, at most WINDOW are under way.
 
@@ -234,6 +235,15 @@ def report(times: dict[str, list[list[float]]], rates: dict[str, list[float]]) -
         )
         median, least, greatest = ratio(own, other)
         print(f"| question to NATS request, {client} | {median:.2f} | {least:.2f} | {greatest:.2f} | {TARGET} |")
+    whole, request, local = (
+        [statistics.median(one) for one in times[name]]
+        for name in ("question, C", "NATS request, C", "question on one bus, C")
+    )
+    parts = [one + 2 * two for one, two in zip(request, local, strict=True)]
+    for name, own, other in (("parts", parts, request), ("question", whole, parts)):
+        median, least, greatest = ratio(own, other)
+        beside = "NATS request" if other is request else "its parts"
+        print(f"| {name} to {beside}, C | {median:.2f} | {least:.2f} | {greatest:.2f} | |")
     median, least, greatest = ratio(rates["posts, Python"], rates["NATS messages, Python"])
     print(f"| posts to NATS messages, Python | {median:.2f} | {least:.2f} | {greatest:.2f} | |")
 
@@ -243,14 +253,19 @@ async def measure(count: int, posts: int, rounds: int) -> None:
     times, rates = {}, {}
     try:
         program = build(cluster.folder)
-        server = url((await cluster.server()).port)
-        hosts = await cluster.trio(SECTIONS, port=cluster.servers[0].port)
+        server_port = (await cluster.server()).port
+        server = url(server_port)
+        hosts = await cluster.trio(SECTIONS, port=server_port)
         addresses = [host.address for host in hosts]
+        lone = Host(cluster.folder, "lone", server_port, "lone")
+        cluster.hosts.append(lone)
+        await lone.start_bus()
         asking = {
             "question, Python": lambda: ask(hosts, count),
             "NATS request, Python": lambda: request(server, count),
             "question, C": lambda: in_c(program, "ask", "delegate", addresses, count),
             "NATS request, C": lambda: in_c(program, "request", "reply", [server], count),
+            "question on one bus, C": lambda: in_c(program, "ask", "delegate", [lone.address], count),
         }
         posting = {
             "posts, Python": lambda: post(hosts, posts),
