@@ -23,17 +23,21 @@ final class Gateway {
   private let mark = Instance()
   private let status: (String) -> Bool
   private var neighbours = Neighbours()
-  private var bus: Connection?
+  private var bus: Connection? {
+    didSet { own.use(answeringBus) }
+  }
   /// Whether the library looks for the bus, which may come back.
-  private var isInterrupted = false
+  private var isInterrupted = false {
+    didSet { own.use(answeringBus) }
+  }
   /// Nil while there is none, or while the library looks for it.
   private var answeringBus: Connection? { isInterrupted ? nil : bus }
   private var malformed = 0
-  /// When another gateway last said that it is this host.
-  private var doubledAt: ContinuousClock.Instant?
+  private let publisher = Publisher()
+  private let double: DoubledHost
 
   private lazy var link = NATSLink(
-    settings, posts: settings.imports.map { subjects.posts(matching: $0.pattern) },
+    settings, publisher, posts: settings.imports.map { subjects.posts(matching: $0.pattern) },
     durable: settings.hasDurableImports ? [subjects.deliveries] : [],
     others: [
       subjects.asks, subjects.cancels, subjects.replies, subjects.presences, subjects.allStored,
@@ -41,30 +45,30 @@ final class Gateway {
     ],
     receivesPost: { [weak self] in await self?.receivePost($0) },
     receivesDurable: { [weak self] in await self?.receiveDurable($0) },
-    receivesOther: { [weak self] in self?.receiveOther($0) }, changed: { [weak self] in self?.note($0) })
-  private lazy var exchange = PostExchange(subjects, settings, link: link)
-  private lazy var durable = DurableExchange(subjects, settings, link: link, posts: exchange) { [weak self] in
+    receivesOther: { [weak self] in self?.receiveOther($0) }, receivesAtOnce: receivesAtOnce,
+    changed: { [weak self] in self?.note($0) })
+  private lazy var exchange = PostExchange(subjects, settings, publisher: publisher)
+  private lazy var durable = DurableExchange(subjects, settings, publisher: publisher, posts: exchange) {
+    [weak self] in
     self?.reportStatus()
   }
   /// Stores what is durable, of one connection to the bus after the other.
   private var storing: Task<Void, Never>?
-  private lazy var retained = RetainedExchange(subjects, settings, instance, link: link) { [weak self] in
+  private lazy var retained = RetainedExchange(subjects, settings, instance, publisher: publisher) {
+    [weak self] in
     self?.exchange.complain($0, $1)
   }
   private lazy var own: OwnBus = OwnBus(host: settings.host) { [weak self] in
-    self?.answeringBus
-  } peers: { [weak self] in
     .init(posters: self?.exchange.posters.all ?? [], questions: self?.remotes.underWay ?? [])
   }
-  private lazy var inquiries = Inquiries(subjects, instance, link: link)
+  private lazy var inquiries = Inquiries(subjects, instance, publisher: publisher)
   private lazy var hosts = ClusterHosts(settings, inquiries, own: own, mark: mark)
-  private lazy var remotes = RemoteQuestions(subjects, settings, own: own, link: link) { [weak self] in
-    self?.doubt
-  }
-  private lazy var leases = Leases(settings, subjects, instance, link: link) { [weak self] in
+  private lazy var remotes = RemoteQuestions(
+    subjects, settings, own: own, publisher: publisher, double: double)
+  private lazy var leases = Leases(settings, subjects, instance, publisher: publisher) { [weak self] in
     self?.neighbours.isPresent($0) ?? false
-  } doubt: { [weak self] in
-    self?.doubt
+  } doubt: { [double] in
+    double.doubt
   }
   private lazy var fleetLock = FleetLock(settings.fleetLock, mark, leases: leases) { [weak self] in
     self?.answeringBus
@@ -75,6 +79,7 @@ final class Gateway {
     self.settings = settings
     self.status = status
     subjects = Subjects(cluster: settings.cluster, host: settings.host)
+    double = DoubledHost(settings.host)
   }
 
   /// Serves FleetLock on sockets that systemd has passed.
@@ -199,7 +204,7 @@ final class Gateway {
   private func note(_ change: NATSLink.Change) {
     switch change {
     case .up:
-      _ = link.publish(presence)
+      _ = publisher.publish(presence)
       durable.linkChanged(isUp: true)
       announceLink()
     case .down:
@@ -230,7 +235,7 @@ final class Gateway {
   /// Has those ask again whose question was vetoed because a host was not heard.
   private func announceReturn() {
     guard let bus else { return }
-    let names = inquiries.unheard.take()
+    let names = inquiries.takeUnheard()
     guard !names.isEmpty else { return }
     Task { for name in names { await PostExchange.post(name, "", on: bus) } }
   }
@@ -260,8 +265,29 @@ final class Gateway {
     }
   }
 
+  /// Questions and replies take no way over the main actor. It has what is not valid, to say so.
+  private var receivesAtOnce: @Sendable (ClusterMessage) -> Bool {
+    { [subjects, remotes, inquiries] message in
+      do throws(EnvelopeError) {
+        switch subjects.parse(message.subject) {
+        case .ask(let host, let name): try remotes.receive(message, from: host, name: name)
+        case .cancel(let host): try remotes.cancel(message, from: host)
+        case .reply(let host, let token): try inquiries.receive(message, from: host, token: token)
+        default: return false
+        }
+        return true
+      } catch {
+        return false
+      }
+    }
+  }
+
   private func receiveOther(_ message: ClusterMessage) {
-    if message.subject == subjects.presence { return noteDouble(message) }
+    if message.subject == subjects.presence {
+      // NATS does not return to this gateway what it has published itself.
+      if message.headers[.instance] != instance.text { double.note() }
+      return
+    }
     do throws(EnvelopeError) {
       switch subjects.parse(message.subject) {
       case .ask(let host, let name): try remotes.receive(message, from: host, name: name)
@@ -285,23 +311,9 @@ final class Gateway {
 
   /// A host has come, or its gateway was started anew, and does not know yet of this one.
   private func welcome() {
-    _ = link.publish(presence)
+    _ = publisher.publish(presence)
     announceReturn()
     reportStatus()
-  }
-
-  /// Why what this gateway answers cannot be believed: nobody can tell its answers from those of another one.
-  private var doubt: String? {
-    guard let doubledAt, ContinuousClock.now - doubledAt < Neighbours.silenceMax else { return nil }
-    return "another gateway says that it is \(settings.host)"
-  }
-
-  /// Somebody else publishes as this host: NATS does not return to this gateway what it has published itself.
-  private func noteDouble(_ message: ClusterMessage) {
-    guard message.headers[.instance] != instance.text else { return }
-    let wasKnown = doubt != nil
-    doubledAt = .now
-    if !wasKnown { ServiceLog.error("another gateway says that it is \(settings.host)") }
   }
 
   /// Other hosts can send whatever they like, so the journal has the first such message and then few.
@@ -319,14 +331,14 @@ final class Gateway {
 
   private func keepPresence() async {
     while true {
-      _ = link.publish(presence)
+      _ = publisher.publish(presence)
       await rest(for: Neighbours.interval)
       forgetTheSilent()
     }
   }
 
   private func forgetTheSilent() {
-    let failed = link.takeFailedCount()
+    let failed = publisher.takeFailedCount()
     if failed > 0 { ServiceLog.warning("NATS did not take \(failed.counted("message"))") }
     retained.sendAgain()
     durable.tick()

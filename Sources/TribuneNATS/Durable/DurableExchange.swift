@@ -33,7 +33,7 @@ final class DurableExchange {
   private let subjects: Subjects
   private let settings: NATSSettings
   private let stream: DurableStream
-  private let link: NATSLink
+  private let publisher: Publisher
   private let posts: PostExchange
   private let changed: () -> Void
   private let queue = DispatchQueue(label: "tribune-nats.durable")
@@ -69,10 +69,10 @@ final class DurableExchange {
 
   /// - Parameter changed: called when `lack` has changed.
   init(
-    _ subjects: Subjects, _ settings: NATSSettings, link: NATSLink, posts: PostExchange,
+    _ subjects: Subjects, _ settings: NATSSettings, publisher: Publisher, posts: PostExchange,
     changed: @escaping () -> Void
   ) {
-    (self.subjects, self.settings, self.link, self.posts) = (subjects, settings, link, posts)
+    (self.subjects, self.settings, self.publisher, self.posts) = (subjects, settings, publisher, posts)
     self.changed = changed
     stream = DurableStream(settings, subjects)
     accountPath = DurableAccount.path(cluster: settings.cluster)
@@ -105,13 +105,13 @@ final class DurableExchange {
 
   /// Opens what there is to be in JetStream, and makes what is not there.
   private func open() {
-    guard isUsed, !isOpening, link.isUp, let client = link.client else { return }
+    guard isUsed, !isOpening, let client = publisher.client else { return }
     isOpening = true
     Task {
       let result = await result(of: client)
       isOpening = false
       lookedAt = .now
-      guard link.isUp, client === link.client else { return }
+      guard client === publisher.client else { return }
       switch result {
       case .success(let opening): use(opening)
       case .failure(let failure): note { openingLack = failure.message }
@@ -220,12 +220,12 @@ final class DurableExchange {
 
   private func send() {
     guard isOpen, let message = unstored?.message else { return }
-    guard message.weight <= link.payloadMax else {
-      return conclude("is too long for NATS, which takes \(link.payloadMax) bytes with headers")
+    guard message.weight <= publisher.payloadMax else {
+      return conclude("is too long for NATS, which takes \(publisher.payloadMax) bytes with headers")
     }
     unstored?.sentAt = .now
     // What is dropped here is sent again like what JetStream does not answer.
-    _ = link.publish(message)
+    _ = publisher.publish(message)
   }
 
   private func conclude(_ failure: String?) {
@@ -279,7 +279,7 @@ final class DurableExchange {
 
   private func acknowledge(_ message: ClusterMessage) {
     if let accountPath { storeAccount(at: accountPath) }
-    _ = link.publish(ClusterMessage(message.reply, payload: Array("+ACK".utf8)))
+    _ = publisher.publish(ClusterMessage(message.reply, payload: Array("+ACK".utf8)))
   }
 
   private func storeAccount(at path: String) {

@@ -18,7 +18,7 @@ final class Leases {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance: Instance
-  private let link: NATSLink
+  private let publisher: Publisher
   private let isPresent: (String) -> Bool
   private let doubt: () -> String?
   private let boot = BootID.current
@@ -35,10 +35,10 @@ final class Leases {
   ///   - isPresent: whether the gateway of a host is there.
   ///   - doubt: why nobody can tell this host from another one; nil if everybody can.
   init(
-    _ settings: NATSSettings, _ subjects: Subjects, _ instance: Instance, link: NATSLink,
+    _ settings: NATSSettings, _ subjects: Subjects, _ instance: Instance, publisher: Publisher,
     isPresent: @escaping (String) -> Bool, doubt: @escaping () -> String?
   ) {
-    (self.settings, self.subjects, self.instance, self.link) = (settings, subjects, instance, link)
+    (self.settings, self.subjects, self.instance, self.publisher) = (settings, subjects, instance, publisher)
     (self.isPresent, self.doubt) = (isPresent, doubt)
     current = CurrentLeaseStore(cluster: settings.cluster, replicas: settings.replicas)
   }
@@ -53,7 +53,7 @@ final class Leases {
   }
 
   /// Why the cluster cannot be reached; nil if it can.
-  var lack: String? { settings.lack ?? link.lack }
+  var lack: String? { settings.lack ?? publisher.lack }
 
   /// The connection to the bus has ended.
   func leave() { bus = nil }
@@ -236,9 +236,9 @@ final class Leases {
     until end: ContinuousClock.Instant,
     _ work: @escaping @Sendable (borrowing CurrentLeaseStore) throws(LeaseStoreError) -> Value
   ) async -> Result<Value, LeaseStoreError> {
-    guard link.isUp, let client = link.client else {
+    guard let client = publisher.client else {
       return .failure(
-        LeaseStoreError(.transient, "cluster unreachable: \(link.lack ?? "there is no connection")"))
+        LeaseStoreError(.transient, "cluster unreachable: \(publisher.lack ?? "there is no connection")"))
     }
     return await withCheckedContinuation { continuation in
       queue.async { [current] in
@@ -258,7 +258,7 @@ final class Leases {
   // MARK: What others learn
 
   private func tell(_ notice: LeaseNotice, of name: String) {
-    _ = link.publish(
+    _ = publisher.publish(
       ClusterMessage(
         subjects.lease(name), headers: notice.headers.merging([.instance: instance.text]) { $1 }))
     post(notice, of: name, by: settings.host)

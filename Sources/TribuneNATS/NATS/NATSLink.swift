@@ -27,17 +27,9 @@ final class NATSLink {
   /// Without an answer for so long, the link counts as lost, whatever libnats says.
   private static let silenceMax = Duration.seconds(5)
   private static let silence = "NATS does not answer"
-  private static let outgoingMax = 8_192
-  private static let outgoingWeightMax = 64 << 20
-
-  /// What was given to the queue of the writer, and is not with libnats yet.
-  nonisolated private final class Outgoing: Sendable {
-    let count = Atomic(0)
-    let weight = Atomic(0)
-    let failed = Atomic(0)
-  }
 
   private let settings: NATSSettings
+  private let publisher: Publisher
   private let posts: [String]
   private let durable: [String]
   private let others: [String]
@@ -45,23 +37,22 @@ final class NATSLink {
   private let receivesPost: (ClusterMessage) async -> Void
   private let receivesDurable: (ClusterMessage) async -> Void
   private let receivesOther: (ClusterMessage) -> Void
+  private let receivesAtOnce: @Sendable (ClusterMessage) -> Bool
   private let changed: (Change) -> Void
-  private let writer = DispatchQueue(label: "tribune-nats.writer")
+  private let connector = DispatchQueue(label: "tribune-nats.connector")
   private let watcher = DispatchQueue(label: "tribune-nats.watcher")
-  private let outgoing = Outgoing()
 
   private var receiver: NATSReceiver?
   private var postLane: Lane?
   private var durableLane: Lane?
   private var otherLane: Lane?
-  private(set) var client: NATSClient?
+  private var client: NATSClient?
   private var draining: Task<Void, Never>?
   private var drainingDurable: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
   private var watching: Task<Void, Never>?
   /// Nil while the link is up.
   private(set) var lack: String? = "not connected to NATS yet"
-  private(set) var payloadMax = 0
   /// When the last ping was sent that the server has answered.
   private var provenAt: ContinuousClock.Instant?
 
@@ -71,13 +62,16 @@ final class NATSLink {
   ///   - posts: the subjects of posts, which are handled one after the other.
   ///   - durable: the subjects of durable notifications, the same, apart from posts.
   ///   - others: all other subjects, which are handled when they come.
+  ///   - receivesAtOnce: gets what comes at others, on a thread of libnats. Returns false for what the main actor is to have.
   init(
-    _ settings: NATSSettings, posts: [String], durable: [String], others: [String],
+    _ settings: NATSSettings, _ publisher: Publisher, posts: [String], durable: [String], others: [String],
     receivesPost: @escaping (ClusterMessage) async -> Void,
     receivesDurable: @escaping (ClusterMessage) async -> Void,
-    receivesOther: @escaping (ClusterMessage) -> Void, changed: @escaping (Change) -> Void
+    receivesOther: @escaping (ClusterMessage) -> Void,
+    receivesAtOnce: @escaping @Sendable (ClusterMessage) -> Bool, changed: @escaping (Change) -> Void
   ) {
     self.settings = settings
+    self.publisher = publisher
     self.posts = posts
     self.durable = durable
     self.others = others
@@ -85,6 +79,7 @@ final class NATSLink {
     self.receivesPost = receivesPost
     self.receivesDurable = receivesDurable
     self.receivesOther = receivesOther
+    self.receivesAtOnce = receivesAtOnce
     self.changed = changed
   }
 
@@ -95,8 +90,9 @@ final class NATSLink {
     let postLane = Lane { [weak self] in self?.drainPosts() }
     let otherLane = Lane { [weak self] in self?.drainOthers() }
     let durableLane = Lane { [weak self] in self?.drainDurable() }
-    let receiver = NATSReceiver(posts: postLane, durable: durableLane, others: otherLane) {
-      [weak self] event, connection in
+    let receiver = NATSReceiver(
+      posts: postLane, durable: durableLane, others: otherLane, atOnce: receivesAtOnce
+    ) { [weak self] event, connection in
       self?.note(event, of: connection)
     }
     (self.postLane, self.durableLane, self.otherLane) = (postLane, durableLane, otherLane)
@@ -107,7 +103,6 @@ final class NATSLink {
       do throws(NATSError) {
         let client = try await connect(receiver)
         self.client = client
-        payloadMax = client.payloadMax
         failures = 0
         provenAt = .now
         ServiceLog.info("connected to NATS at \(client.serverURL)")
@@ -130,7 +125,7 @@ final class NATSLink {
 
   private func connect(_ receiver: NATSReceiver) async throws(NATSError) -> NATSClient {
     let result: Result<NATSClient, NATSError> = await withCheckedContinuation { continuation in
-      writer.async { [settings, posts, durable, others] in
+      connector.async { [settings, posts, durable, others] in
         do throws(NATSError) {
           let client = try NATSClient(
             settings, posts: posts, durable: durable, others: others, to: receiver)
@@ -144,12 +139,13 @@ final class NATSLink {
   }
 
   /// Its end may wait for the network, or for threads of libnats.
-  private func drop(_ client: NATSClient?) { writer.async { withExtendedLifetime(client) {} } }
+  private func drop(_ client: NATSClient?) { connector.async { withExtendedLifetime(client) {} } }
 
   private func become(_ lack: String?) {
     guard lack != self.lack else { return }
     let wasUp = isUp
     self.lack = lack
+    publisher.use(lack == nil ? client : nil, lack: lack)
     if lack != nil, wasUp { changed(.down) }
     if isUp { changed(.up) }
     if isUp { watchValues() }
@@ -172,7 +168,6 @@ final class NATSLink {
     case .reconnected:
       ServiceLog.info("connected to NATS again")
       provenAt = .now
-      payloadMax = client.payloadMax
       become(nil)
     case .closed:
       closing?.resume()
@@ -216,7 +211,7 @@ final class NATSLink {
       await rest(for: Self.probePause)
       guard let client else { continue }
       let sent = ContinuousClock.now
-      let isAnswered = await ping(client)
+      let isAnswered = await publisher.answers(client)
       guard client === self.client else { continue }
       if isAnswered {
         provenAt = max(provenAt ?? sent, sent)
@@ -232,60 +227,6 @@ final class NATSLink {
       }
     }
   }
-
-  /// Whether the server answers what is sent now, behind all that was published before. What it had for this host by then has
-  /// been handled.
-  func isThere() async -> Bool {
-    guard isUp, let client else { return false }
-    guard await ping(client), isUp, client === self.client else { return false }
-    // What libnats has read before the answer may still be on its way through its threads.
-    await rest(for: .milliseconds(100))
-    return isUp && client === self.client
-  }
-
-  /// On the queue of the writer, so that an answer is about what was published before, too.
-  private func ping(_ client: NATSClient) async -> Bool {
-    await withCheckedContinuation { continuation in
-      writer.async {
-        do throws(NATSError) {
-          try client.ping(milliseconds: 2_000)
-          continuation.resume(returning: true)
-        } catch {
-          continuation.resume(returning: false)
-        }
-      }
-    }
-  }
-
-  // MARK: Out
-
-  /// Publishes a message. Never waits.
-  ///
-  /// - Parameter failed: called on another thread if libnats does not take it.
-  /// - Returns: false if it is dropped, because there is no server, or too much waits.
-  func publish(_ message: ClusterMessage, failed: (@Sendable () -> Void)? = nil) -> Bool {
-    guard isUp, let client else { return false }
-    let weight = message.weight
-    guard outgoing.count.load(ordering: .relaxed) < Self.outgoingMax,
-      outgoing.weight.load(ordering: .relaxed) + weight <= Self.outgoingWeightMax
-    else { return false }
-    outgoing.count.add(1, ordering: .relaxed)
-    outgoing.weight.add(weight, ordering: .relaxed)
-    writer.async { [outgoing] in
-      do throws(NATSError) {
-        try client.publish(message)
-      } catch {
-        outgoing.failed.add(1, ordering: .relaxed)
-        failed?()
-      }
-      outgoing.count.subtract(1, ordering: .relaxed)
-      outgoing.weight.subtract(weight, ordering: .relaxed)
-    }
-    return true
-  }
-
-  /// How many messages libnats has refused since the last call.
-  func takeFailedCount() -> Int { outgoing.failed.exchange(0, ordering: .relaxed) }
 
   // MARK: In
 

@@ -24,16 +24,18 @@ nonisolated final class NATSReceiver: Sendable {
   private let posts: Lane
   private let durable: Lane
   private let others: Lane
+  /// Returns false for what the main actor is to have.
+  private let handle: @Sendable (ClusterMessage) -> Bool
   /// Gets what happens to a connection, and which one it is.
   private let note: @Sendable @MainActor (Event, _ connection: UInt) -> Void
   /// Errors that are on their way to the main actor. Others are left out meanwhile.
   private let errorsUnderWay = Atomic(0)
 
   init(
-    posts: Lane, durable: Lane, others: Lane,
+    posts: Lane, durable: Lane, others: Lane, atOnce handle: @escaping @Sendable (ClusterMessage) -> Bool,
     _ note: @escaping @Sendable @MainActor (Event, _ connection: UInt) -> Void
   ) {
-    (self.posts, self.durable, self.others, self.note) = (posts, durable, others, note)
+    (self.posts, self.durable, self.others, self.handle, self.note) = (posts, durable, others, handle, note)
   }
 
   var pointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
@@ -90,7 +92,9 @@ nonisolated final class NATSReceiver: Sendable {
   static let receiveOther: natsMsgHandler = { _, _, message, receiver in
     guard let message = unsafe message else { return }
     defer { unsafe natsMsg_Destroy(message) }
-    unsafe at(receiver)?.others.put(ClusterMessage(message))
+    guard let receiver = unsafe at(receiver) else { return }
+    let copy = unsafe ClusterMessage(message)
+    if !receiver.handle(copy) { receiver.others.put(copy) }
   }
 
   static let disconnected: natsConnectionHandler = { connection, receiver in

@@ -12,7 +12,7 @@ final class PostExchange {
 
   private let subjects: Subjects
   private let settings: NATSSettings
-  private let link: NATSLink
+  private let publisher: Publisher
   /// Another one after each gap of which nobody knows the names: so importers learn that there is one.
   private var instance = Instance()
   private var counter = ExportCounter()
@@ -32,8 +32,8 @@ final class PostExchange {
     }
   }
 
-  init(_ subjects: Subjects, _ settings: NATSSettings, link: NATSLink) {
-    (self.subjects, self.settings, self.link) = (subjects, settings, link)
+  init(_ subjects: Subjects, _ settings: NATSSettings, publisher: Publisher) {
+    (self.subjects, self.settings, self.publisher) = (subjects, settings, publisher)
   }
 
   // MARK: Out
@@ -61,12 +61,12 @@ final class PostExchange {
       peer: RemotePeer(notification.poster))
     let message = ClusterMessage(
       subjects.post(notification.name), headers: envelope.headers, payload: notification.userInfo.bytes)
-    if link.isUp, message.weight > link.payloadMax {
+    if publisher.isUp, message.weight > publisher.payloadMax {
       complain(
         notification.name,
-        "is too long for NATS, which takes \(link.payloadMax) bytes with headers, and was not sent")
+        "is too long for NATS, which takes \(publisher.payloadMax) bytes with headers, and was not sent")
       countUnsent(1)
-    } else if !link.publish(message) {
+    } else if !publisher.publish(message) {
       countUnsent(1)
     }
   }

@@ -3,7 +3,7 @@
 import Tribune
 
 /// A host of the cluster, as a delegate on this bus.
-final class HostDelegate: Delegate {
+nonisolated final class HostDelegate: Delegate {
   /// Which questions it is for.
   enum Role {
     /// Those under names of the configuration, which the host is asked as they are.
@@ -17,7 +17,7 @@ final class HostDelegate: Delegate {
   private let ask: Ask
 
   /// Puts a question to the host, under a name, and with what it may know.
-  typealias Ask = @Sendable @MainActor (Question, _ name: String, _ userInfo: UserInfo) async -> Answer
+  typealias Ask = @Sendable (Question, _ name: String, _ userInfo: UserInfo) async -> Answer
 
   /// - Parameter mark: of the questions that this gateway asks for clients of FleetLock.
   init(_ role: Role, _ mark: Instance, _ ask: @escaping Ask) {
@@ -45,7 +45,7 @@ final class HostDelegate: Delegate {
   }
 }
 
-extension Question {
+nonisolated extension Question {
   /// Asks the bus for more time.
   func extend(by span: Duration, _ status: String) async {
     do throws(TribuneError) {

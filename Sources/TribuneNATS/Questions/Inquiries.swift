@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Tribune
 import TribuneService
 
 /// The questions of this host's bus that are asked of other hosts.
-final class Inquiries {
+///
+/// Whichever thread has news of one handles it at once: each hop to another thread would cost more than all else here. The lock
+/// is held briefly, and nothing is resumed or published under it.
+nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
 
-  private final class Open {
+  private struct Open {
     let host: String
     let name: String
-    let query: UInt64
     let message: ClusterMessage
+    let extend: @Sendable (Duration, String) -> Void
+    let continuation: CheckedContinuation<Answer, Never>
     var inquiry: Inquiry
-    let extend: (Duration, String) -> Void
-    var continuation: CheckedContinuation<Answer, Never>?
+  }
 
-    init(
-      _ host: String, _ name: String, _ query: UInt64, _ message: ClusterMessage, _ inquiry: Inquiry,
-      _ extend: @escaping (Duration, String) -> Void
-    ) {
-      (self.host, self.name, self.query, self.message) = (host, name, query, message)
-      (self.inquiry, self.extend) = (inquiry, extend)
-    }
+  private struct State {
+    /// By their tokens, which nobody can guess.
+    var open: [String: Open] = [:]
+    var weight = 0
+    var unheard = Unheard()
+    /// Wakes when the first question may be due. Most have their answers long before, so that a timer for each would cost
+    /// more than all else here.
+    var alarm: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
   }
 
   private let subjects: Subjects
   private let instance: Instance
-  private let link: NATSLink
-  private var lastQuery: UInt64 = 0
-  /// By their tokens, which nobody can guess.
-  private var open: [String: Open] = [:]
-  private var weight = 0
-  /// Wakes when the first question may be due. Most have their answers long before, so that a timer for each would cost
-  /// more than all else here.
-  private var alarm: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
-  var unheard = Unheard()
+  private let publisher: Publisher
+  private let lastQuery = Atomic<UInt64>(0)
+  private let state = Mutex(State())
 
-  init(_ subjects: Subjects, _ instance: Instance, link: NATSLink) {
-    (self.subjects, self.instance, self.link) = (subjects, instance, link)
+  init(_ subjects: Subjects, _ instance: Instance, publisher: Publisher) {
+    (self.subjects, self.instance, self.publisher) = (subjects, instance, publisher)
   }
+
+  /// The names of what is to be announced when a host is heard again; then begins anew.
+  func takeUnheard() -> [String] { state.withLock { $0.unheard.take() } }
 
   /// Asks a host, and returns its answer, or what it counts as that there is none. If the task is cancelled, the host
   /// learns that.
@@ -50,131 +52,152 @@ final class Inquiries {
   func ask(
     _ host: String, missing: MissingHost, _ question: Question, as name: String, _ userInfo: UserInfo
   ) async -> Answer {
-    if let lack = link.lack {
-      unheard.note(name)
+    if let lack = publisher.lack {
+      state.withLock { $0.unheard.note(name) }
       return .veto("cluster unreachable: \(lack)")
     }
     let token = Instance().text
-    lastQuery += 1
     let envelope = AskEnvelope(
-      instance: instance, query: lastQuery, object: question.object, wantsValue: question.wantsValue,
-      isDryRun: question.isDryRun, timeout: question.timeout, peer: RemotePeer(question.asker))
+      instance: instance, query: lastQuery.add(1, ordering: .relaxed).newValue, object: question.object,
+      wantsValue: question.wantsValue, isDryRun: question.isDryRun, timeout: question.timeout,
+      peer: RemotePeer(question.asker))
     var message = ClusterMessage(
       subjects.ask(host, name), headers: envelope.headers, payload: userInfo.bytes)
     message.reply = subjects.reply(of: host, token: token)
-    guard message.weight <= link.payloadMax else {
-      return .failed("the userInfo is longer than NATS takes (\(link.payloadMax) bytes with its headers)")
-    }
-    guard weight + message.weight <= Self.weightMax else {
-      return .failed("too many questions to the cluster are under way")
+    guard message.weight <= publisher.payloadMax else {
+      return .failed(
+        "the userInfo is longer than NATS takes (\(publisher.payloadMax) bytes with its headers)")
     }
     let inquiry = Inquiry(host, missing: missing, timeout: question.timeout, at: .now)
-    let one = Open(host, name, lastQuery, message, inquiry) { span, status in
-      Task { await question.extend(by: span, status) }
-    }
-    open[token] = one
-    weight += message.weight
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        one.continuation = continuation
+        let one = Open(
+          host: host, name: name, message: message,
+          extend: { span, status in Task { await question.extend(by: span, status) } },
+          continuation: continuation, inquiry: inquiry)
+        guard add(one, token) else {
+          return continuation.resume(returning: .failed("too many questions to the cluster are under way"))
+        }
         if Task.isCancelled { return cancel(token) }
-        publish(one, token)
-        setAlarm(for: one.inquiry.due)
+        publish(message, token)
       }
     } onCancel: {
-      Task { @MainActor in cancel(token) }
+      cancel(token)
     }
   }
 
-  private func publish(_ one: Open, _ token: String) {
-    let isSent = link.publish(one.message) { [weak self] in
-      Task { @MainActor in self?.cutOff(token) }
+  private func add(_ one: Open, _ token: String) -> Bool {
+    state.withLock { state in
+      guard state.weight + one.message.weight <= Self.weightMax else { return false }
+      state.open[token] = one
+      state.weight += one.message.weight
+      setAlarm(for: one.inquiry.due, &state)
+      return true
     }
+  }
+
+  private func publish(_ message: ClusterMessage, _ token: String) {
+    let isSent = publisher.publish(message) { [self] in cutOff(token) }
     if !isSent { cutOff(token) }
   }
 
-  private func cutOff(_ token: String) {
-    guard let one = open[token] else { return }
-    carryOut(one.inquiry.isCutOff(), token)
-  }
+  // MARK: What is due
 
-  private func setAlarm(for due: ContinuousClock.Instant) {
-    if let alarm, alarm.due <= due { return }
-    alarm?.task.cancel()
+  private func setAlarm(for due: ContinuousClock.Instant, _ state: inout State) {
+    if let alarm = state.alarm, alarm.due <= due { return }
+    state.alarm?.task.cancel()
     let task = Task {
       await rest(for: max(.milliseconds(1), due - .now))
       if !Task.isCancelled { sound() }
     }
-    alarm = (due, task)
+    state.alarm = (due, task)
   }
 
   private func sound() {
-    alarm = nil
-    for (token, one) in open { carryOut(one.inquiry.isDue(at: .now), token) }
-    if let next = open.values.map(\.inquiry.due).min() { setAlarm(for: next) }
+    let tokens = state.withLock { state in
+      state.alarm = nil
+      return Array(state.open.keys)
+    }
+    for token in tokens { note(token) { $0.isDue(at: .now) } }
+    state.withLock { state in
+      if let next = state.open.values.map(\.inquiry.due).min() { setAlarm(for: next, &state) }
+    }
   }
 
-  private func carryOut(_ action: Inquiry.Action, _ token: String) {
-    guard let one = open[token] else { return }
+  // MARK: What happens to one
+
+  /// Tells an inquiry something, and does what follows.
+  private func note(_ token: String, _ news: (inout Inquiry) -> Inquiry.Action) {
+    let change = state.withLock { state -> (action: Inquiry.Action, one: Open)? in
+      guard var one = state.open.removeValue(forKey: token) else { return nil }
+      let action = news(&one.inquiry)
+      if case .conclude = action {
+        state.weight -= one.message.weight
+        if one.inquiry.absence != nil { state.unheard.note(one.name) }
+      } else {
+        state.open[token] = one
+      }
+      return (action, one)
+    }
+    if let change { perform(change.action, change.one, token) }
+  }
+
+  private func perform(_ action: Inquiry.Action, _ one: Open, _ token: String) {
     switch action {
     case .none: return
     case .extend(let span, let status): one.extend(span, status)
     case .prove(let span):
       one.extend(span, "\(one.host) does not answer")
       Task {
-        let isThere = await link.isThere()
-        guard let one = open[token] else { return }
-        carryOut(one.inquiry.isProven(isThere), token)
+        let isThere = await publisher.isThere()
+        note(token) { $0.isProven(isThere) }
       }
     case .askAgain(let pause):
       Task {
         await rest(for: pause)
-        if open[token] != nil { publish(one, token) }
+        if state.withLock({ $0.open[token] != nil }) { publish(one.message, token) }
       }
     case .conclude(let answer):
       if let absence = one.inquiry.absence {
-        unheard.note(one.name)
         sendCancel(one)
         if answer == .abstain {
           ServiceLog.notice("\(one.name): \(absence), which counts as if it abstained")
         }
       }
-      end(token, with: answer)
+      one.continuation.resume(returning: answer)
     }
   }
 
-  private func end(_ token: String, with answer: Answer) {
-    guard let one = open.removeValue(forKey: token) else { return }
-    weight -= one.message.weight
-    one.continuation?.resume(returning: answer)
-    one.continuation = nil
+  private func cutOff(_ token: String) { note(token) { $0.isCutOff() } }
+
+  /// The connection to NATS is lost, or something that came over it, which may have been a veto.
+  func cutOff() {
+    for token in state.withLock({ Array($0.open.keys) }) { cutOff(token) }
   }
 
   /// The bus does not want the answer any more.
   private func cancel(_ token: String) {
-    guard let one = open[token] else { return }
-    sendCancel(one)
-    end(token, with: .failed("cancelled"))
+    let cancelled = state.withLock { state -> Open? in
+      guard let one = state.open.removeValue(forKey: token) else { return nil }
+      state.weight -= one.message.weight
+      return one
+    }
+    guard let cancelled else { return }
+    sendCancel(cancelled)
+    cancelled.continuation.resume(returning: .failed("cancelled"))
   }
 
   /// A host that does not hear of it sees that by the presence of this one, or answers in vain.
   private func sendCancel(_ one: Open) {
-    _ = link.publish(
-      ClusterMessage(
-        subjects.cancel(at: one.host), headers: [.instance: instance.text, .query: "\(one.query)"]))
+    var headers = one.message.headers
+    headers = [.instance: headers[.instance] ?? "", .query: headers[.query] ?? ""]
+    _ = publisher.publish(ClusterMessage(subjects.cancel(at: one.host), headers: headers))
   }
-
-  // MARK: What comes in
 
   func receive(_ message: ClusterMessage, from host: String, token: String) throws(EnvelopeError) {
-    guard let one = open[token], one.host == host else { return }
-    if message.isNoResponders { return carryOut(one.inquiry.isUnheard(), token) }
+    guard state.withLock({ $0.open[token]?.host == host }) else { return }
+    if message.isNoResponders { return note(token) { $0.isUnheard() } }
     let reply = try ReplyEnvelope(message)
-    carryOut(one.inquiry.reply(reply, payload: message.payload, at: .now), token)
-  }
-
-  /// The connection to NATS is lost, or something that came over it, which may have been a veto.
-  func cutOff() {
-    for token in Array(open.keys) { cutOff(token) }
+    note(token) { $0.reply(reply, payload: message.payload, at: .now) }
   }
 }

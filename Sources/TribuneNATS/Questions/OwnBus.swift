@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Tribune
 import TribuneWire
 
 /// What this host's bus replies to other hosts, and to what is asked of this host by a scope.
 ///
 /// The gateway asks. So the delegates of other hosts abstain, and a question crosses once.
-final class OwnBus {
+nonisolated final class OwnBus: Sendable {
   /// A question, as it is put to the bus.
   struct Request {
     var name: String
@@ -23,32 +24,35 @@ final class OwnBus {
   }
 
   private let host: String
-  private let bus: () -> Connection?
-  private let peers: () -> HostReport.Peers
+  private let bus = Mutex<Connection?>(nil)
+  private let peers: @Sendable @MainActor () -> HostReport.Peers
 
-  /// - Parameters:
-  ///   - bus: nil while there is none.
-  ///   - peers: what this host knows of processes of others.
-  init(host: String, bus: @escaping () -> Connection?, peers: @escaping () -> HostReport.Peers) {
-    (self.host, self.bus, self.peers) = (host, bus, peers)
+  /// - Parameter peers: what this host knows of processes of others.
+  init(host: String, peers: @escaping @Sendable @MainActor () -> HostReport.Peers) {
+    (self.host, self.peers) = (host, peers)
   }
+
+  /// - Parameter bus: nil while there is none.
+  func use(_ bus: Connection?) { self.bus.withLock { $0 = bus } }
+
+  /// That of the bus; nil while there is none.
+  var executor: (any TaskExecutor)? { bus.withLock { $0?.executor } }
 
   /// - Parameter progress: gets what the asker has to know so that it waits as long as a delegate here may take.
   /// - Returns: the reply, and the value if it has one.
   func decide(
-    _ request: Request, progress: @escaping @Sendable @MainActor (ReplyEnvelope) -> Void
+    _ request: Request, progress: @escaping @Sendable (ReplyEnvelope) -> Void
   ) async -> (ReplyEnvelope, [UInt8]) {
-    guard let bus = bus() else { return (.failed("the bus of \(host) is gone"), []) }
+    guard let bus = bus.withLock({ $0 }) else { return (.failed("the bus of \(host) is gone"), []) }
     let report: @Sendable (Tribune.Progress) -> Void = { [timeout = request.timeout] news in
-      guard let need = Self.need(news, within: timeout) else { return }
-      Task { @MainActor in progress(need) }
+      if let need = Self.need(news, within: timeout) { progress(need) }
     }
     do throws(TribuneError) {
       if case .report(let kind)? = GatewayName(request.name) {
         guard request.wantsValue else { return (.failed("\(request.name) is no question but a value"), []) }
         let value = try await HostReport.make(
           kind, object: request.object, userInfo: request.userInfo, patterns: request.patterns,
-          peers(), on: bus)
+          await peers(), on: bus)
         return (.value, value)
       }
       if request.wantsValue {
@@ -67,7 +71,7 @@ final class OwnBus {
   }
 
   /// What the asker has to know so that it waits as long as a delegate here may take; nil if nothing.
-  nonisolated private static func need(_ progress: Tribune.Progress, within timeout: Duration)
+  private static func need(_ progress: Tribune.Progress, within timeout: Duration)
     -> ReplyEnvelope?
   {
     // The delegates of gateways, this one's too, answer at once.

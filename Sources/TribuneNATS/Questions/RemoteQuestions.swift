@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import Tribune
-import TribuneService
 import TribuneWire
 
-/// The questions of other hosts, which this host's bus is asked.
-final class RemoteQuestions {
+/// The questions of other hosts, which this host's bus is asked: on whichever thread has news of one, as with `Inquiries`.
+nonisolated final class RemoteQuestions: Sendable {
   static let perHostMax = 64
   static let hostsMax = 64
   private static let weightMax = 64 << 20
@@ -26,7 +26,8 @@ final class RemoteQuestions {
   }
 
   private struct Running {
-    var task: Task<Void, Never>
+    /// Nil while it begins.
+    var task: Task<Void, Never>?
     var weight: Int
     var question: UnderWay
   }
@@ -34,22 +35,20 @@ final class RemoteQuestions {
   private let subjects: Subjects
   private let host: String
   private let patterns: [Pattern]
-  private let link: NATSLink
+  private let publisher: Publisher
   private let own: OwnBus
-  private let doubt: () -> String?
-  private var running: [Key: Running] = [:]
+  private let double: DoubledHost
+  private let running = Mutex<[Key: Running]>([:])
 
-  /// - Parameter doubt: why this host's answers cannot be believed; nil if they can.
   init(
-    _ subjects: Subjects, _ settings: NATSSettings, own: OwnBus, link: NATSLink,
-    doubt: @escaping () -> String?
+    _ subjects: Subjects, _ settings: NATSSettings, own: OwnBus, publisher: Publisher, double: DoubledHost
   ) {
     self.subjects = subjects
     host = settings.host
     patterns = settings.questions.map(\.pattern)
     self.own = own
-    self.link = link
-    self.doubt = doubt
+    self.publisher = publisher
+    self.double = double
   }
 
   func receive(_ message: ClusterMessage, from other: String, name: String) throws(EnvelopeError) {
@@ -58,29 +57,50 @@ final class RemoteQuestions {
     }
     let envelope = try AskEnvelope(message)
     let key = Key(host: other, instance: envelope.instance, query: envelope.query)
-    // It was asked again, because it seemed that nobody had received it.
-    guard running[key] == nil else { return }
     guard isAnswered(name, wantsValue: envelope.wantsValue) else {
       return reply(.failed("\(host) does not answer \(name) to other hosts"), to: message)
     }
-    let count = running.keys.count { $0.host == other }
-    let weight = running.values.reduce(message.weight) { $0 + $1.weight }
-    guard count < Self.perHostMax, running.count < Self.perHostMax * Self.hostsMax, weight <= Self.weightMax
-    else {
+    let question = UnderWay(
+      host: other, name: name, object: envelope.object, asker: envelope.peer, began: .now)
+    switch begin(key, Running(weight: message.weight, question: question)) {
+    // It was asked again, because it seemed that nobody had received it.
+    case .isRunning: return
+    case .isTooMuch:
       return reply(.failed("\(host) answers too many questions of \(other) already"), to: message)
+    case .begins: break
     }
     let request = OwnBus.Request(
       name: name, object: envelope.object, userInfo: UserInfo(message.payload),
       wantsValue: envelope.wantsValue, isDryRun: envelope.isDryRun, timeout: envelope.timeout,
       patterns: patterns)
-    let task = Task {
-      let (answer, value) = await own.decide(request) { [weak self] in self?.reply($0, to: message) }
+    // The thread that receives for the bus goes on with it.
+    let task = Task.immediate(executorPreference: own.executor) {
+      let (answer, value) = await own.decide(request) { [self] in reply($0, to: message) }
       // Nobody waits for the answer to a question that was cancelled.
-      if running.removeValue(forKey: key) != nil { reply(answer, to: message, value) }
+      if running.withLock({ $0.removeValue(forKey: key) }) != nil { reply(answer, to: message, value) }
     }
-    let question = UnderWay(
-      host: other, name: name, object: envelope.object, asker: envelope.peer, began: .now)
-    running[key] = Running(task: task, weight: message.weight, question: question)
+    let isOver = running.withLock { running in
+      running[key]?.task = task
+      return running[key] == nil
+    }
+    if isOver { task.cancel() }
+  }
+
+  private enum Beginning {
+    case begins, isRunning, isTooMuch
+  }
+
+  private func begin(_ key: Key, _ one: Running) -> Beginning {
+    running.withLock { running in
+      guard running[key] == nil else { return .isRunning }
+      let count = running.keys.count { $0.host == key.host }
+      let weight = running.values.reduce(one.weight) { $0 + $1.weight }
+      guard count < Self.perHostMax, running.count < Self.perHostMax * Self.hostsMax,
+        weight <= Self.weightMax
+      else { return .isTooMuch }
+      running[key] = one
+      return .begins
+    }
   }
 
   /// What only gateways answer does not cross a second time.
@@ -93,18 +113,20 @@ final class RemoteQuestions {
   }
 
   private func reply(_ reply: ReplyEnvelope, to question: ClusterMessage, _ value: [UInt8] = []) {
-    let reply = doubt().map { ReplyEnvelope.failed($0) } ?? reply
+    let reply = double.doubt.map { ReplyEnvelope.failed($0) } ?? reply
     var message = ClusterMessage(question.reply, headers: reply.headers, payload: value)
-    if message.weight > link.payloadMax {
+    if message.weight > publisher.payloadMax {
       message = ClusterMessage(
         question.reply, headers: ReplyEnvelope.failed("the value is longer than NATS takes").headers)
     }
     // An answer that is not sent is no answer: the asker counts this host as missing.
-    _ = link.publish(message)
+    _ = publisher.publish(message)
   }
 
   /// The oldest first.
-  var underWay: [UnderWay] { running.values.map(\.question).sorted { $0.began < $1.began } }
+  var underWay: [UnderWay] {
+    running.withLock { $0.values.map(\.question) }.sorted { $0.began < $1.began }
+  }
 
   // MARK: What ends them
 
@@ -114,11 +136,11 @@ final class RemoteQuestions {
 
   /// Ends questions older than `age` whose asker's gateway is gone, or was started anew.
   func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
-    let now = ContinuousClock.now
-    for (key, one) in running where now - one.question.began > age && !isPresent(key.host, key.instance) {
-      end(key)
-    }
+    let old = running.withLock { $0.filter { ContinuousClock.now - $0.value.question.began > age } }
+    for key in old.keys where !isPresent(key.host, key.instance) { end(key) }
   }
 
-  private func end(_ key: Key) { running.removeValue(forKey: key)?.task.cancel() }
+  private func end(_ key: Key) {
+    running.withLock { $0.removeValue(forKey: key) }?.task?.cancel()
+  }
 }

@@ -23,7 +23,7 @@ final class RetainedExchange {
   private let settings: NATSSettings
   private let bucket: Bucket
   private let instance: Instance
-  private let link: NATSLink
+  private let publisher: Publisher
   private let complain: (_ name: String, _ what: String) -> Void
   private var ledger = RetainedLedger()
   private var unstored: [RetainedKey: Unstored] = [:]
@@ -41,10 +41,10 @@ final class RetainedExchange {
   }
 
   init(
-    _ subjects: Subjects, _ settings: NATSSettings, _ instance: Instance, link: NATSLink,
+    _ subjects: Subjects, _ settings: NATSSettings, _ instance: Instance, publisher: Publisher,
     complain: @escaping (_ name: String, _ what: String) -> Void
   ) {
-    (self.subjects, self.settings, self.instance, self.link) = (subjects, settings, instance, link)
+    (self.subjects, self.settings, self.instance, self.publisher) = (subjects, settings, instance, publisher)
     self.complain = complain
     bucket = Bucket(cluster: settings.cluster)
   }
@@ -90,14 +90,14 @@ final class RetainedExchange {
 
   private func send(_ key: RetainedKey) {
     guard var one = unstored[key] else { return }
-    guard !link.isUp || one.message.weight <= link.payloadMax else {
+    guard !publisher.isUp || one.message.weight <= publisher.payloadMax else {
       forget(key)
       return complain(
-        key.name, "is too long for NATS, which takes \(link.payloadMax) bytes, and was not shared")
+        key.name, "is too long for NATS, which takes \(publisher.payloadMax) bytes, and was not shared")
     }
     one.message.reply = subjects.stored(token: "\(one.token)")
     // What is dropped here is sent again like what JetStream does not acknowledge.
-    _ = link.publish(one.message)
+    _ = publisher.publish(one.message)
     one.sentAt = .now
     unstored[key] = one
   }
