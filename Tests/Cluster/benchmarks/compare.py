@@ -8,8 +8,8 @@ There are three hosts with a bus and a gateway each, and one server of NATS. The
 
 - A question to the cluster, with one delegate on each of the three hosts, one after the other; beside a request of NATS
   that one process answers. Both with Python's clients, which take a good part of the time, and both with the C clients,
-  libtribune and libnats (which the gateways use as well). On its way are a question on the asker's bus, a request, and a
-  question on the bus of another host: their sum is what gateways that take no time could reach.
+  libtribune and libnats (which the gateways use as well). On its way are a question on the asker's bus, a request, and
+  a question on the bus of another host: their sum is what gateways that take no time could reach.
 - Notifications from one host's bus to another's; beside messages from one process to another. Both with Python's
   clients. So that nothing is dropped anywhere, at most WINDOW are under way.
 
