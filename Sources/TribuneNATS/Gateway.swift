@@ -62,13 +62,12 @@ final class Gateway {
     .init(posters: self?.exchange.posters.all ?? [], questions: self?.remotes.underWay ?? [])
   }
   private lazy var inquiries = Inquiries(subjects, instance, publisher: publisher)
-  private lazy var hosts = ClusterHosts(settings, inquiries, own: own, mark: mark)
+  private lazy var hosts = ClusterHosts(settings, inquiries, own: own, mark: mark, double: double)
   private lazy var remotes = RemoteQuestions(
     subjects, settings, own: own, publisher: publisher, double: double)
-  private lazy var leases = Leases(settings, subjects, instance, publisher: publisher) { [weak self] in
+  private lazy var leases = Leases(settings, subjects, instance, publisher: publisher, double: double) {
+    [weak self] in
     self?.neighbours.isPresent($0) ?? false
-  } doubt: { [double] in
-    double.doubt
   }
   private lazy var fleetLock = FleetLock(settings.fleetLock, mark, leases: leases) { [weak self] in
     self?.answeringBus
@@ -204,10 +203,12 @@ final class Gateway {
   private func note(_ change: NATSLink.Change) {
     switch change {
     case .up:
+      double.linkChanged(isUp: true)
       _ = publisher.publish(presence)
       durable.linkChanged(isUp: true)
       announceLink()
     case .down:
+      double.linkChanged(isUp: false)
       inquiries.cutOff()
       durable.linkChanged(isUp: false)
       // What others post meanwhile does not arrive; if it was nothing, nobody knows that either.
@@ -283,12 +284,8 @@ final class Gateway {
   }
 
   private func receiveOther(_ message: ClusterMessage) {
-    if message.subject == subjects.presence {
-      // NATS does not return to this gateway what it has published itself.
-      if message.headers[.instance] != instance.text { double.note() }
-      return
-    }
     do throws(EnvelopeError) {
+      if message.subject == subjects.presence { return noteDouble(try message.instance()) }
       switch subjects.parse(message.subject) {
       case .ask(let host, let name): try remotes.receive(message, from: host, name: name)
       case .cancel(let host): try remotes.cancel(message, from: host)
@@ -307,6 +304,12 @@ final class Gateway {
     } catch {
       drop(message, error)
     }
+  }
+
+  /// NATS does not return to this gateway what it has published itself.
+  private func noteDouble(_ other: Instance) {
+    guard other != instance else { return }
+    if double.note(other) { _ = publisher.publish(presence) }
   }
 
   /// A host has come, or its gateway was started anew, and does not know yet of this one.

@@ -142,6 +142,13 @@ nonisolated package enum ReplyEnvelope: Equatable, Sendable {
 
   private static let reasonMax = WireLimits.reasonLength
 
+  package var isObjection: Bool {
+    switch self {
+    case .veto, .failed: true
+    case .progress, .approve, .abstain, .value: false
+    }
+  }
+
   package init(_ message: ClusterMessage) throws(EnvelopeError) {
     guard let reason = HeaderText.unescape(message.headers[.reason] ?? "", lengthMax: Self.reasonMax) else {
       throw EnvelopeError(message: "has no valid Tribune-Reason")

@@ -20,7 +20,7 @@ final class Leases {
   private let instance: Instance
   private let publisher: Publisher
   private let isPresent: (String) -> Bool
-  private let doubt: () -> String?
+  private let double: DoubledHost
   private let boot = BootID.current
   private let queue = DispatchQueue(label: "tribune-nats.leases")
   private let current: CurrentLeaseStore
@@ -31,15 +31,13 @@ final class Leases {
   /// The bus does not retain delegates.
   private lazy var delegate = LeaseDelegate(self)
 
-  /// - Parameters:
-  ///   - isPresent: whether the gateway of a host is there.
-  ///   - doubt: why nobody can tell this host from another one; nil if everybody can.
+  /// - Parameter isPresent: whether the gateway of a host is there.
   init(
     _ settings: NATSSettings, _ subjects: Subjects, _ instance: Instance, publisher: Publisher,
-    isPresent: @escaping (String) -> Bool, doubt: @escaping () -> String?
+    double: DoubledHost, isPresent: @escaping (String) -> Bool
   ) {
     (self.settings, self.subjects, self.instance, self.publisher) = (settings, subjects, instance, publisher)
-    (self.isPresent, self.doubt) = (isPresent, doubt)
+    (self.double, self.isPresent) = (double, isPresent)
     current = CurrentLeaseStore(cluster: settings.cluster, replicas: settings.replicas)
   }
 
@@ -78,7 +76,7 @@ final class Leases {
   private func acquire(
     _ name: String, _ id: String, _ slots: Int, _ label: String, for asker: Asker
   ) async -> Tribune.Answer {
-    if let doubt = doubt() { return .failed(doubt) }
+    if let doubt = await double.knownDoubt() { return .failed(doubt) }
     let pid = Int(max(0, asker.pid))
     let owner = LeaseOwner(
       host: settings.host, id: id, boot: boot, pid: pid, start: ProcessFacts.startTicks(of: asker.pid),

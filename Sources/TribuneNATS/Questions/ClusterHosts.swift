@@ -26,14 +26,16 @@ final class ClusterHosts {
   private let inquiries: Inquiries
   private let own: OwnBus
   private let mark: Instance
+  private let double: DoubledHost
   /// The bus does not retain delegates.
   private var listed: [Place] = []
   private var unlisted: [String: Unlisted] = [:]
   private var bus: Connection?
 
   /// - Parameter mark: of the questions that this gateway asks for clients of FleetLock.
-  init(_ settings: NATSSettings, _ inquiries: Inquiries, own: OwnBus, mark: Instance) {
-    (self.settings, self.inquiries, self.own, self.mark) = (settings, inquiries, own, mark)
+  init(_ settings: NATSSettings, _ inquiries: Inquiries, own: OwnBus, mark: Instance, double: DoubledHost) {
+    (self.settings, self.inquiries, self.own) = (settings, inquiries, own)
+    (self.mark, self.double) = (mark, double)
   }
 
   /// Attaches the delegates for questions that the configuration has asked of the cluster.
@@ -111,8 +113,10 @@ final class ClusterHosts {
 
   private func other(_ host: String, _ role: HostDelegate.Role) -> HostDelegate {
     let missing = settings.roster.contains(host) ? settings.missing : .unlisted
-    return HostDelegate(role, mark) { [inquiries] question, name, userInfo in
-      await inquiries.ask(host, missing: missing, question, as: name, userInfo)
+    return HostDelegate(role, mark) { [inquiries, double] question, name, userInfo in
+      let answer = await inquiries.ask(host, missing: missing, question, as: name, userInfo)
+      // The other one of this name, whose bus may have a veto, is not asked.
+      return answer.isObjection ? answer : await double.knownDoubt().map { .failed($0) } ?? answer
     }
   }
 

@@ -45,6 +45,15 @@ nonisolated final class HostDelegate: Delegate {
   }
 }
 
+nonisolated extension Answer {
+  var isObjection: Bool {
+    switch self {
+    case .veto, .failed: true
+    case .approve, .abstain, .value: false
+    }
+  }
+}
+
 nonisolated extension Question {
   /// Asks the bus for more time.
   func extend(by span: Duration, _ status: String) async {

@@ -76,8 +76,11 @@ nonisolated final class RemoteQuestions: Sendable {
     // The thread that receives for the bus goes on with it.
     let task = Task.immediate(executorPreference: own.executor) {
       let (answer, value) = await own.decide(request) { [self] in reply($0, to: message) }
+      let doubt = answer.isObjection ? nil : await double.knownDoubt()
       // Nobody waits for the answer to a question that was cancelled.
-      if running.withLock({ $0.removeValue(forKey: key) }) != nil { reply(answer, to: message, value) }
+      if running.withLock({ $0.removeValue(forKey: key) }) != nil {
+        reply(doubt.map { .failed($0) } ?? answer, to: message, value)
+      }
     }
     let isOver = running.withLock { running in
       running[key]?.task = task
@@ -113,7 +116,6 @@ nonisolated final class RemoteQuestions: Sendable {
   }
 
   private func reply(_ reply: ReplyEnvelope, to question: ClusterMessage, _ value: [UInt8] = []) {
-    let reply = double.doubt.map { ReplyEnvelope.failed($0) } ?? reply
     var message = ClusterMessage(question.reply, headers: reply.headers, payload: value)
     if message.weight > publisher.payloadMax {
       message = ClusterMessage(
