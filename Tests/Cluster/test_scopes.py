@@ -126,7 +126,8 @@ async def test_a_roster_without_others_is_no_cluster_to_ask(cluster: Cluster) ->
 
 
 async def test_the_holds_of_all_hosts(cluster: Cluster) -> None:
-    hosts = await cluster.trio(SHARED)
+    # The second pattern matches what gateways alone answer, too.
+    hosts = await cluster.trio(SHARED + '[Query "cluster.**"]\nScope=cluster\n')
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     async with (
         db1.hold("host.shouldReboot", why="a backup is running", label="backup"),
@@ -151,7 +152,7 @@ async def test_the_holds_of_all_hosts(cluster: Cluster) -> None:
 
 
 async def test_whom_all_hosts_would_ask(cluster: Cluster) -> None:
-    hosts = await cluster.trio(SHARED)
+    hosts = await cluster.trio(SHARED + '[Query "cluster.**"]\nScope=cluster\n')
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     await db1.attach(approving, NAME, label="one")
     await db2.attach(approving, NAME, label="two", order=7)

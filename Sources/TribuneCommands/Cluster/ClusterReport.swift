@@ -30,7 +30,9 @@ struct ClusterReport {
     guard !reply.outcomes.isEmpty else {
       throw .failure("nobody answers \(name) here: is tribune-nats running?")
     }
-    for outcome in reply.outcomes {
+    // Where a pattern of the configuration matches the name, each host has a second delegate, which abstains.
+    var hosts = Set(reply.outcomes.lazy.filter { $0.kind != .abstained }.map(\.label))
+    for outcome in reply.outcomes where outcome.kind != .abstained || hosts.insert(outcome.label).inserted {
       let host = outcome.label.hasPrefix("host:") ? String(outcome.label.dropFirst(5)) : outcome.label
       if let root = outcome.value?.jsonRoot {
         told.append((host, root))
