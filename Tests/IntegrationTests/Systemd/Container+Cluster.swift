@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+extension Container {
+  static let gatewayUnit = "tribune-nats.service"
+  /// The address of the bus of the other host, whose programs have no units of Tribune's.
+  private static let other = "unix:/run/other-bus"
+
+  /// Boots a machine with a server of NATS and another host, `db2`, of its cluster, in which it is to be `db1`.
+  ///
+  /// The server lets in who has a certificate; the gateway may read its key by its group. While the gateway does not run, the
+  /// bus vetoes what is asked of the cluster.
+  static func withCluster() throws -> Container {
+    func settings(of host: String) -> String {
+      """
+      [Cluster]
+      Name=shop
+      Host=\(host)
+      Servers=tls://127.0.0.1:4222
+      Roster=db1 db2
+      AuthorityFile=/etc/nats/shop.pem
+      CertificateFile=/etc/nats/shop.pem
+      KeyFile=/etc/nats/shop.key
+      [Query "cluster.**"]
+      Scope=cluster
+      [Export "backup.**"]
+      Durable=yes
+      [Import "backup.**"]
+      Durable=yes
+      [FleetLock "default"]
+      Ask=cluster.fleetlock.mayReboot
+
+      """
+    }
+    let machine = try Container(files: [
+      "/etc/tribune/nats.conf.d/test.conf": settings(of: "db1"),
+      "/etc/tribune/tribuned.conf.d/test.conf": """
+      [Query "cluster.**"]
+      RequireDelegate=unit:\(gatewayUnit)
+
+      """,
+      // As 70-nats.policy has it for an export and an import.
+      "/etc/tribune/policy.d/80-test.policy": """
+      allow  observe  backup.**   unit:\(gatewayUnit)
+      allow  post     backup.**   unit:\(gatewayUnit)
+
+      """,
+      "/etc/other/nats.conf": settings(of: "db2"),
+      "/etc/nats/server.conf": """
+      host: 127.0.0.1
+      jetstream { store_dir: /run/nats }
+      tls { cert_file: /etc/nats/shop.pem, key_file: /etc/nats/shop.key, ca_file: /etc/nats/shop.pem, verify: true }
+
+      """,
+    ])
+    // One certificate is that of the server, of its clients, and their authority.
+    try machine.does(
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+      "-subj", "/CN=shop", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "/etc/nats/shop.key", "-out",
+      "/etc/nats/shop.pem")
+    try machine.does("chgrp", "tribune-nats", "/etc/nats/shop.key")
+    try machine.does("chmod", "0640", "/etc/nats/shop.key")
+    try machine.does("systemd-run", "--unit=nats", "nats-server", "--config=/etc/nats/server.conf")
+    try machine.waitForMessage("Server is ready", of: "nats.service")
+    try machine.does(
+      "systemd-run", "--unit=other-bus", "--property=Type=notify", "tribuned", "--listen=/run/other-bus",
+      "--config=/etc/other")
+    try machine.does(
+      "systemd-run", "--unit=other-gateway", "--property=Type=notify", "--setenv=TRIBUNE_ADDRESS=\(other)",
+      "tribune-nats", "--config=/etc/other")
+    return machine
+  }
+
+  /// Runs tribunectl on the other host, which must succeed.
+  @discardableResult
+  func onOtherHost(_ arguments: [String]) throws -> String {
+    try does(["env", "TRIBUNE_ADDRESS=\(Self.other)", "tribunectl"] + arguments)
+  }
+}
