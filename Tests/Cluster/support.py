@@ -3,6 +3,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import re
@@ -122,6 +123,7 @@ class NatsServer:
     def __init__(
         self, folder: Path, name: str = "n1", routes: tuple[int, ...] = (), extra: str = "", *, relayed: bool = False
     ) -> None:
+        self.name = name
         self.port = free_port()
         self.cluster_port = free_port()
         self._path = folder / f"{name}.conf"
@@ -383,6 +385,18 @@ class Cluster:
         for task in waiting:
             task.cancel()
         return self.servers
+
+    async def leader(self, stream: str) -> NatsServer:
+        """The server that leads a stream, once all three have all of it. Until then, it may stand still without any."""
+        async with asyncio.timeout(DEADLINE):
+            while True:
+                # While nobody leads all streams, nobody answers.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(1):
+                        reply = await request(self.servers[0].port, f"$JS.API.STREAM.INFO.{stream}", b"")
+                    group = json.loads(reply).get("cluster", {})
+                    if "leader" in group and [one["current"] for one in group.get("replicas", [])] == [True, True]:
+                        return next(server for server in self.servers if server.name == group["leader"])
 
     async def link(self, name: str) -> list[int]:
         """The ports at which a host reaches the servers, each through a relay of its own."""

@@ -11,7 +11,7 @@ import pytest
 import tribune
 
 from faults import Faults
-from support import DEADLINE, Cluster, Host, NatsServer, jetstream, request
+from support import DEADLINE, Cluster, Host, NatsServer, jetstream, lasting, request
 from test_account import SECONDS
 from test_leases import NAMES, ROSTER
 
@@ -428,6 +428,34 @@ async def test_hosts_that_may_speak_for_themselves_alone(cluster: Cluster) -> No
     await post(db1, texts)
     assert await watching.until(texts[-1]) == texts
     assert not any("ermission" in line for each in hosts for line in each.gateway.lines)
+
+
+@lasting(300)
+async def test_with_three_replicas_their_leader_may_be_killed_and_each_notification_comes_once(
+    cluster: Cluster,
+) -> None:
+    await cluster.three_servers()
+    hosts = [Host(cluster.folder, name, await cluster.link(name), ROSTER, BOTH, "Replicas=3") for name in NAMES]
+    await cluster.add(*hosts)
+    for each in hosts:
+        await each.gateway.wait_for_line(COMES_IN)
+    buses = [await cluster.connect(each) for each in hosts]
+    watches = [await watch(bus) for bus in buses]
+    texts: list[str] = []
+    # The second one counts on the first to be back.
+    for turn in ("first", "second"):
+        leader = await cluster.leader(STREAM)
+        mine = numbered(turn, 100)
+        texts += mine
+        posting = asyncio.create_task(post(buses[0], mine))
+        # Some are stored, and the others are posted while it is away.
+        await watches[0].until(mine[10])
+        await leader.end()
+        await posting
+        await leader.start()
+    await post(buses[0], ["end"])
+    for each in watches:
+        assert await each.until("end") == [*texts, "end"]
 
 
 class CountedKills(Faults):

@@ -7,7 +7,8 @@ import json
 import pytest
 import tribune
 
-from support import Cluster, Host, request
+from support import Cluster, Host, lasting, request
+from test_leases import NAMES, ROSTER
 
 pytestmark = pytest.mark.any_server
 
@@ -164,6 +165,27 @@ async def test_values_wait_for_room_in_a_bucket_that_is_full(cluster: Cluster) -
     assert "error" not in changed, changed
     for index in range(10):
         await until_text(db2, f"{index} {'x' * 5_000}", f"disk.n{index}")
+
+
+@lasting(300)
+async def test_with_three_replicas_their_leader_may_be_killed(cluster: Cluster) -> None:
+    await cluster.three_servers()
+    hosts = [Host(cluster.folder, name, await cluster.link(name), ROSTER, RETAIN, "Replicas=3") for name in NAMES]
+    await cluster.add(*hosts)
+    buses = [await cluster.connect(host) for host in hosts]
+    names = [f"disk.n{index}" for index in range(20)]
+    # The second one counts on the first to be back.
+    for turn in ("first", "second"):
+        leader = await cluster.leader("KV_tribune_test")
+        for name in names[:10]:
+            await buses[0].post(name, turn, retain=True)
+        await leader.end()
+        for name in names[10:]:
+            await buses[0].post(name, turn, retain=True)
+        for bus in buses:
+            for name in names:
+                await until_text(bus, turn, name)
+        await leader.start()
 
 
 async def test_a_server_without_jetstream_is_said(cluster: Cluster) -> None:
