@@ -149,7 +149,7 @@ struct FleetLockTests {
     _ = record.apply(.acquire(Self.owner("fleetlock:a"), slots: 1)) { _ in false }
     #expect(try LeaseRecord(record.bytes) == record)
     for other in ["a", "fleetlock:b"] {
-      #expect(record.apply(.release(host: other, id: nil)) { _ in false } == .absent)
+      #expect(record.apply(.release(host: other, machine: "", id: nil)) { _ in false } == .absent)
       #expect(record.apply(.acquire(Self.owner(other), slots: 1)) { _ in false } == .busy)
     }
   }

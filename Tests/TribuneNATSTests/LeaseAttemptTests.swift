@@ -106,17 +106,17 @@ struct LeaseAttemptTests {
 
   @Test("A release of which nobody knew whether it was made has been made if the host is no owner any more")
   func released() {
-    var attempt = attempt(.release(host: "db1", id: nil))
+    var attempt = attempt(.release(host: "db1", machine: "", id: nil))
     #expect(attempt.hasRead(stored(7, db1), at: start) == .write(record().bytes, expecting: 7))
     _ = attempt.hasWritten(error(.inFlight), at: start)
     #expect(attempt.hasRead(stored(8, db2), at: start) == .conclude(.made(db1, again: true)))
-    attempt = self.attempt(.release(host: "db1", id: nil))
+    attempt = self.attempt(.release(host: "db1", machine: "", id: nil))
     #expect(attempt.hasRead(stored(7, db2), at: start) == .conclude(.absent(record(db2))))
   }
 
   @Test("A release is of the acquisition that was found first")
   func late() {
-    var attempt = attempt(.release(host: "db1", id: nil))
+    var attempt = attempt(.release(host: "db1", machine: "", id: nil))
     _ = attempt.hasRead(stored(7, db1), at: start)
     _ = attempt.hasWritten(error(.conflict), at: start)
     var next = db1

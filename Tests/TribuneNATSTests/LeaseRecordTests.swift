@@ -5,9 +5,12 @@ import TribuneNATS
 
 @Suite("Who has a lease", .timeLimit(.minutes(15)))
 struct LeaseRecordTests {
-  private static func owner(_ host: String, _ number: Int = 1, pid: Int = 42, since: Int = 100) -> LeaseOwner
-  {
-    LeaseOwner(host: host, id: id(number), boot: "b", pid: pid, start: 7, label: "backup", since: since)
+  private static func owner(
+    _ host: String, _ number: Int = 1, machine: String = "", pid: Int = 42, since: Int = 100
+  ) -> LeaseOwner {
+    LeaseOwner(
+      host: host, id: id(number), machine: machine, boot: "b", pid: pid, start: 7, label: "backup",
+      since: since)
   }
 
   private static func id(_ number: Int) -> String {
@@ -62,17 +65,36 @@ struct LeaseRecordTests {
       ),
       // It is released by its own acquisition, or by whoever knows that nothing runs.
       (
-        record(1, owner("db1")), .release(host: "db1", id: id(1)), true,
-        .changed(owner("db1"), before: owner("db1")), record(1)
-      ),
-      (record(1, owner("db1")), .release(host: "db1", id: id(2)), false, .absent, record(1, owner("db1"))),
-      (record(1, owner("db1")), .release(host: "db2", id: nil), false, .absent, record(1, owner("db1"))),
-      (
-        record(1, owner("db1")), .release(host: "db1", id: nil), false,
+        record(1, owner("db1")), .release(host: "db1", machine: "", id: id(1)), true,
         .changed(owner("db1"), before: owner("db1")), record(1)
       ),
       (
-        record(1, owner("db1")), .release(host: "db1", id: nil), true,
+        record(1, owner("db1")), .release(host: "db1", machine: "", id: id(2)), false, .absent,
+        record(1, owner("db1"))
+      ),
+      (
+        record(1, owner("db1")), .release(host: "db2", machine: "", id: nil), false, .absent,
+        record(1, owner("db1"))
+      ),
+      (
+        record(1, owner("db1")), .release(host: "db1", machine: "", id: nil), false,
+        .changed(owner("db1"), before: owner("db1")), record(1)
+      ),
+      // Another machine of the same name is not that host.
+      (
+        record(1, owner("db1")), .acquire(owner("db1", machine: "other"), slots: 1), false,
+        .refused(
+          "another machine has it that is called db1, too, or this one had another machine-id(5)"),
+        record(1, owner("db1"))
+      ),
+      (
+        record(1, owner("db1")), .release(host: "db1", machine: "other", id: nil), false,
+        .refused(
+          "another machine has it that is called db1, too, or this one had another machine-id(5)"),
+        record(1, owner("db1"))
+      ),
+      (
+        record(1, owner("db1")), .release(host: "db1", machine: "", id: nil), true,
         .refused("process 42 (backup) on this host still runs under it"), record(1, owner("db1"))
       ),
       // It is taken from the host that is named, and from no other.

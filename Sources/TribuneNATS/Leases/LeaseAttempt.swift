@@ -115,7 +115,9 @@ nonisolated package struct LeaseAttempt {
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
       // What is acquired meanwhile, by whoever asked after this, is not released.
-      if case .release(let host, nil) = change { change = .release(host: host, id: owner.id) }
+      if case .release(let host, let machine, nil) = change {
+        change = .release(host: host, machine: machine, id: owner.id)
+      }
       return .write(next.bytes, expecting: expected)
     }
   }

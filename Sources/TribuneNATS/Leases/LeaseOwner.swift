@@ -9,6 +9,8 @@ nonisolated package struct LeaseOwner: Equatable, Sendable {
   package var host: String
   /// Distinguishes this acquisition from all others: 32 hexadecimal digits.
   package var id: String
+  /// The machine, which another one of the same name is not; empty for a client of FleetLock.
+  package var machine: String
   /// The boot of the host, as the kernel calls it.
   package var boot: String
   /// The process that uses the lease; 0 if none does.
@@ -23,10 +25,12 @@ nonisolated package struct LeaseOwner: Equatable, Sendable {
   package var since: Int
 
   package init(
-    host: String, id: String, boot: String, pid: Int = 0, start: Int = 0, label: String = "", uid: Int = 0,
+    host: String, id: String, machine: String = "", boot: String, pid: Int = 0, start: Int = 0,
+    label: String = "", uid: Int = 0,
     unit: String = "", since: Int = 0
   ) {
-    (self.host, self.id, self.boot, self.pid, self.start) = (host, id, boot, pid, start)
+    (self.host, self.id, self.machine) = (host, id, machine)
+    (self.boot, self.pid, self.start) = (boot, pid, start)
     (self.label, self.uid, self.unit, self.since) = (label, uid, unit, since)
   }
 

@@ -48,7 +48,8 @@ nonisolated extension LeaseRecord {
   package var bytes: [UInt8] {
     let owners = owners.map { owner in
       JSONValue.object([
-        ("host", .string(owner.host)), ("id", .string(owner.id)), ("boot", .string(owner.boot)),
+        ("host", .string(owner.host)), ("id", .string(owner.id)),
+        ("machine", .string(owner.machine)), ("boot", .string(owner.boot)),
         ("pid", .integer(owner.pid)), ("start", .integer(owner.start)), ("label", .string(owner.label)),
         ("uid", .integer(owner.uid)), ("unit", .string(owner.unit)), ("since", .integer(owner.since)),
       ])
@@ -66,7 +67,8 @@ nonisolated extension LeaseOwner {
     let id = try node.text("id")
     guard Self.isID(id) else { throw LeaseRecordError(message: "the id of \(host) is none") }
     self.init(
-      host: host, id: id, boot: try node.text("boot"), pid: try node.integer("pid", 0...Int(Int32.max)),
+      host: host, id: id, machine: try node.text("machine"), boot: try node.text("boot"),
+      pid: try node.integer("pid", 0...Int(Int32.max)),
       start: try node.integer("start", 0...Int.max), label: try node.text("label"),
       uid: try node.integer("uid", 0...Int(UInt32.max)), unit: try node.text("unit"),
       since: try node.integer("since", 0...Int(UInt32.max) << 4))

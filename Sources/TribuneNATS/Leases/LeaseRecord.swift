@@ -11,8 +11,10 @@ nonisolated package struct LeaseRecord: Equatable, Sendable {
     case acquire(LeaseOwner, slots: Int)
     /// The host does not need it any more.
     ///
-    /// - Parameter id: of the acquisition that has ended; nil for whichever it was.
-    case release(host: String, id: String?)
+    /// - Parameters:
+    ///   - machine: that of the host.
+    ///   - id: of the acquisition that has ended; nil for whichever it was.
+    case release(host: String, machine: String, id: String?)
     /// Somebody takes it from the host.
     case remove(host: String)
   }
@@ -37,7 +39,7 @@ nonisolated package struct LeaseRecord: Equatable, Sendable {
   package mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)
-    case .release(let host, let id): release(host, id, isRunning)
+    case .release(let host, let machine, let id): release(host, machine, id, isRunning)
     case .remove(let host): remove(host)
     }
   }
@@ -53,6 +55,7 @@ nonisolated package struct LeaseRecord: Equatable, Sendable {
     }
     var owner = owner
     if let own {
+      guard own.machine == owner.machine else { return Self.isOfAnother(own) }
       guard own.id == owner.id || !isRunning(own) else { return .busy }
       owner.since = own.since
     } else if others.count >= slots {
@@ -64,15 +67,21 @@ nonisolated package struct LeaseRecord: Equatable, Sendable {
   }
 
   private mutating func release(
-    _ host: String, _ id: String?, _ isRunning: (LeaseOwner) -> Bool
+    _ host: String, _ machine: String, _ id: String?, _ isRunning: (LeaseOwner) -> Bool
   ) -> Effect {
     guard let own = owners.first(where: { $0.host == host }), id == nil || id == own.id else {
       return .absent
     }
+    guard own.machine == machine else { return Self.isOfAnother(own) }
     if id == nil, isRunning(own) {
       return .refused("process \(own.pid) (\(own.label)) on this host still runs under it")
     }
     return remove(host)
+  }
+
+  private static func isOfAnother(_ owner: LeaseOwner) -> Effect {
+    .refused(
+      "another machine has it that is called \(owner.host), too, or this one had another machine-id(5)")
   }
 
   private mutating func remove(_ host: String) -> Effect {

@@ -21,6 +21,7 @@ final class Leases {
   private let publisher: Publisher
   private let isPresent: (String) -> Bool
   private let double: DoubledHost
+  private let machine = MachineID.current
   private let boot = BootID.current
   private let queue = DispatchQueue(label: "tribune-nats.leases")
   private let current: CurrentLeaseStore
@@ -77,9 +78,12 @@ final class Leases {
     _ name: String, _ id: String, _ slots: Int, _ label: String, for asker: Asker
   ) async -> Tribune.Answer {
     if let doubt = await double.knownDoubt() { return .failed(doubt) }
-    let pid = Int(max(0, asker.pid))
+    // Otherwise, another command of this host would get in beside it.
+    guard asker.pid > 0 else { return .failed("the bus does not know the process that asks") }
+    let pid = Int(asker.pid)
     let owner = LeaseOwner(
-      host: settings.host, id: id, boot: boot, pid: pid, start: ProcessFacts.startTicks(of: asker.pid),
+      host: settings.host, id: id, machine: machine, boot: boot, pid: pid,
+      start: ProcessFacts.startTicks(of: asker.pid),
       label: label, uid: Int(asker.uid), unit: asker.unit.prefix(utf8Length: LeaseOwner.textMax),
       since: Int(SystemClock.wallMicroseconds / 1_000_000))
     let conclusion = await change(name, .acquire(owner, slots: slots))
@@ -98,7 +102,7 @@ final class Leases {
   }
 
   private func release(_ name: String, _ id: String?) async -> Tribune.Answer {
-    let conclusion = await change(name, .release(host: settings.host, id: id))
+    let conclusion = await change(name, .release(host: settings.host, machine: machine, id: id))
     guard case .made = conclusion else { return reply(conclusion, name) }
     ServiceLog.info("\(settings.host) has released the lease \(name)")
     tell(.released(owner: nil), of: name)
@@ -197,7 +201,7 @@ final class Leases {
   }
 
   func release(_ name: String, of client: String) async -> LeaseAttempt.Conclusion {
-    let conclusion = await change(name, .release(host: client, id: nil))
+    let conclusion = await change(name, .release(host: client, machine: "", id: nil))
     guard case .made = conclusion else { return conclusion }
     ServiceLog.info("\(client) has released the lease \(name)")
     tell(.released(owner: client), of: name)
