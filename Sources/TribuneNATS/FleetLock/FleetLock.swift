@@ -14,6 +14,8 @@ final class FleetLock {
   private static let connectionsMax = 256
   /// How long those who may veto have. With the time that a lease can take, it is less than a connection has.
   private static let deadline = Duration.seconds(10)
+  /// By when the bus says how it has ended, unless it hangs.
+  private static let answerMax = deadline + .seconds(2)
   /// At a time. Other hosts answer 64 questions of one at a time, and others than clients of FleetLock ask, too.
   private static let questionsMax = 16
   /// Bytes of the reasons that a client is told.
@@ -108,9 +110,7 @@ final class FleetLock {
     guard let bus = bus() else { throw FleetLockError(.noVerdict, "the bus of this gateway is gone") }
     let verdict: Tribune.Verdict
     do throws(TribuneError) {
-      verdict = try await bus.ask(
-        name, object: request.id, userInfo: FleetLockQuestion.userInfo(group: request.group, mark),
-        deadline: min(Self.deadline, bus.bus.deadlineMax), mode: .all)
+      verdict = try await ask(bus, name, request).get()
     } catch {
       throw FleetLockError(.noVerdict, "\(name) cannot be asked: \(error)")
     }
@@ -118,5 +118,28 @@ final class FleetLock {
     let reasons = verdict.objections.joined(separator: "; ").prefix(utf8Length: Self.reasonsMax)
     ServiceLog.info("\(FleetLockClient.owner(request.id)) may not reboot: \(reasons)")
     throw FleetLockError(.vetoed, "\(name): \(reasons)")
+  }
+
+  /// Asks the bus, and takes no answer for an error: it may hang.
+  private func ask(
+    _ bus: Connection, _ name: String, _ request: FleetLockRequest
+  ) async -> Result<Tribune.Verdict, TribuneError> {
+    let userInfo = FleetLockQuestion.userInfo(group: request.group, mark)
+    let asking = Task { () async -> Result<Tribune.Verdict, TribuneError> in
+      do throws(TribuneError) {
+        return .success(
+          try await bus.ask(
+            name, object: request.id, userInfo: userInfo, deadline: min(Self.deadline, bus.bus.deadlineMax),
+            mode: .all))
+      } catch {
+        return .failure(error)
+      }
+    }
+    let alarm = Task {
+      await rest(for: Self.answerMax)
+      asking.cancel()
+    }
+    defer { alarm.cancel() }
+    return await asking.value
   }
 }
