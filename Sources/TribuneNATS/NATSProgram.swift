@@ -63,6 +63,10 @@ package final class NATSProgram {
         ThisProcess.exit(0)
       }
     }
+    signals.on(Signals.hangUp) {
+      ServiceLog.notice(
+        "SIGHUP has no effect: \"systemctl restart tribune-nats\" reads the configuration again")
+    }
     Task {
       await gateway.start()
       ManagerNotice.send("READY=1", waits: true)

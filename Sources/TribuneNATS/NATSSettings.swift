@@ -43,7 +43,24 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     package var certificateFile = ""
     package var keyFile = ""
 
-    package var usesTLS: Bool { !authorityFile.isEmpty || !certificateFile.isEmpty }
+    package var hasCertificates: Bool { !authorityFile.isEmpty || !certificateFile.isEmpty }
+
+    /// What keeps this host from logging in.
+    package var problems: [String] {
+      let files = [
+        ("PasswordFile", passwordFile), ("CredentialsFile", credentialsFile), ("SeedFile", seedFile),
+        ("AuthorityFile", authorityFile), ("CertificateFile", certificateFile), ("KeyFile", keyFile),
+      ]
+      let pairs = [
+        ("User", user, "PasswordFile", passwordFile), ("PublicKey", publicKey, "SeedFile", seedFile),
+        ("CertificateFile", certificateFile, "KeyFile", keyFile),
+      ]
+      return files.filter { !$0.1.isEmpty && Folder.kind(of: Array($0.1.utf8)) == nil }
+        .map { "\($0.0)=: there is no file \($0.1.escaped)" }
+        + pairs.filter { $0.1.isEmpty != $0.3.isEmpty }.map { one, value, other, _ in
+          value.isEmpty ? "\(other)= needs \(one)=" : "\(one)= needs \(other)="
+        }
+    }
   }
 
   package var cluster = ""
@@ -75,6 +92,9 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     host = Subjects.isToken(short) ? short : ""
   }
 
+  /// Whether a connection without TLS is refused. libnats itself takes tls:// for a wish.
+  package var requiresTLS: Bool { login.hasCertificates || servers.contains { $0.hasPrefix("tls://") } }
+
   /// The hosts that are asked, besides this one.
   package var others: [String] { roster.filter { $0 != host } }
 
@@ -82,6 +102,9 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var clusterPatterns: [String] { questions.filter(\.isClusterWide).map(\.pattern.text) }
 
   package var hasDurableExports: Bool { exports.contains { $0.isDurable } }
+
+  /// Whether this host has JetStream store what is posted here.
+  package var storesNotifications: Bool { hasDurableExports || !retained.isEmpty }
 
   package var hasDurableImports: Bool { imports.contains { $0.isDurable } }
 
@@ -131,6 +154,9 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     diagnostics += ConfigurationFiles.readAll("nats.conf", in: directory) { reader.read($0, file: $1) }
     let (settings, found) = reader.finish()
     diagnostics += found
+    diagnostics += settings.login.problems.map {
+      Diagnostic(.error, "\(directory)/nats.conf", nil, $0)
+    }
     if settings.isUsed, let lack = settings.lack {
       diagnostics.append(Diagnostic(.error, "\(directory)/nats.conf", nil, lack))
     }

@@ -15,6 +15,7 @@ nonisolated package struct NATSSettingsReader {
   /// The most patterns that one connection can attach a delegate with, or observe with at once.
   private static let patternsMax = WireLimits.patternsPerDelegate
   private static let hostsMax = 64
+  private static let names = ["Cluster", "Export", "Import", "Retain", "Query", "FleetLock"]
 
   private let defaults: NATSSettings
   private var settings: NATSSettings
@@ -46,44 +47,59 @@ nonisolated package struct NATSSettingsReader {
   }
 
   private mutating func section(_ name: String, _ subject: String?, _ file: String, _ line: Int) -> Section {
-    if name == "Cluster", subject == nil { return .cluster }
-    guard ["Export", "Import", "Retain", "Query", "FleetLock"].contains(name) else {
-      let subject = subject.map { " \"\($0.escaped)\"" } ?? ""
-      report(.mistake, file, line, "there is no section [\(name.escaped)\(subject)]; it is ignored")
-      return .ignored
-    }
+    let (name, subject) = understood(name, subject, file, line)
     do throws(SettingError) {
-      if name == "FleetLock" {
+      switch (name, subject) {
+      case ("Cluster", nil): return .cluster
+      case ("FleetLock", _):
         try fleetLock.begin(subject)
         return .fleetLock
-      }
-      let pattern = try Self.pattern(subject)
-      switch name {
-      case "Export":
-        if let known = settings.exports.firstIndex(where: { $0.pattern == pattern }) { return .export(known) }
-        _ = try Self.adding(pattern, to: settings.exports.map(\.pattern))
-        settings.exports.append(NATSSettings.Export(pattern: pattern))
-        return .export(settings.exports.count - 1)
-      case "Retain":
-        settings.retained = try Self.adding(pattern, to: settings.retained)
+      case ("Export", _):
+        return .export(try Self.index(of: subject, in: &settings.exports, \.pattern) { .init(pattern: $0) })
+      case ("Import", _):
+        return .import(try Self.index(of: subject, in: &settings.imports, \.pattern) { .init(pattern: $0) })
+      case ("Query", _):
+        return .query(try Self.index(of: subject, in: &settings.questions, \.pattern) { .init(pattern: $0) })
+      case ("Retain", _):
+        _ = try Self.index(of: subject, in: &settings.retained, \.self) { $0 }
         return .retain
-      case "Import":
-        if let known = settings.imports.firstIndex(where: { $0.pattern == pattern }) { return .import(known) }
-        _ = try Self.adding(pattern, to: settings.imports.map(\.pattern))
-        settings.imports.append(NATSSettings.Import(pattern: pattern))
-        return .import(settings.imports.count - 1)
       default:
-        if let known = settings.questions.firstIndex(where: { $0.pattern == pattern }) {
-          return .query(known)
-        }
-        _ = try Self.adding(pattern, to: settings.questions.map(\.pattern))
-        settings.questions.append(NATSSettings.Question(pattern: pattern))
-        return .query(settings.questions.count - 1)
+        let subject = subject.map { " \"\($0.escaped)\"" } ?? ""
+        report(.mistake, file, line, "there is no section [\(name.escaped)\(subject)]; it is ignored")
+        return .ignored
       }
     } catch {
       report(.error, file, line, "[\(name)]: \(error.message)")
       return .ignored
     }
+  }
+
+  /// A section as it is meant. With one left out, a question to the cluster would be one to this host.
+  private mutating func understood(
+    _ name: String, _ subject: String?, _ file: String, _ line: Int
+  ) -> (name: String, subject: String?) {
+    let words = name.split(separator: " ", maxSplits: 1).map(String.init)
+    guard let word = words.first,
+      let meant = Self.names.first(where: { $0.lowercased() == word.lowercased() }),
+      name != meant, subject == nil || words.count == 1
+    else { return (name, subject) }
+    let subject = subject ?? (words.count > 1 ? words[1] : nil)
+    let text = meant + (subject.map { " \"\($0.escaped)\"" } ?? "")
+    report(.mistake, file, line, "[\(name.escaped)] counts as [\(text)], which is how to write it")
+    return (meant, subject)
+  }
+
+  /// The place of the section of a pattern, which is made if it is new.
+  private static func index<One>(
+    of text: String?, in all: inout [One], _ path: KeyPath<One, Pattern>, _ make: (Pattern) -> One
+  ) throws(SettingError) -> Int {
+    let pattern = try pattern(text)
+    if let known = all.firstIndex(where: { $0[keyPath: path] == pattern }) { return known }
+    guard all.count < patternsMax else {
+      throw SettingError(message: "there are more than \(patternsMax) of these sections")
+    }
+    all.append(make(pattern))
+    return all.count - 1
   }
 
   private mutating func take(
@@ -113,11 +129,17 @@ nonisolated package struct NATSSettingsReader {
         // What cannot be read counts as the stricter word.
         settings.questions[index].isClusterWide = true
         settings.questions[index].isClusterWide = try Self.isCluster(value)
+      case (.query(let index), _):
+        // The word that cannot be read may be Scope=.
+        settings.questions[index].isClusterWide = true
+        report(
+          .mistake, file, line,
+          "there is no \(key.escaped)= in this section; its names count as names of the cluster")
       case (.fleetLock, _):
         if try !fleetLock.take(key, value, file, line) {
           report(.mistake, file, line, "there is no \(key.escaped)= in this section; it is ignored")
         }
-      case (.export, _), (.import, _), (.retain, _), (.query, _):
+      case (.export, _), (.import, _), (.retain, _):
         report(.mistake, file, line, "there is no \(key.escaped)= in this section; it is ignored")
       }
     } catch {
@@ -172,14 +194,6 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
-  private static func adding(_ pattern: Pattern, to patterns: [Pattern]) throws(SettingError) -> [Pattern] {
-    guard !patterns.contains(pattern) else { return patterns }
-    guard patterns.count < patternsMax else {
-      throw SettingError(message: "there are more than \(patternsMax) of these sections")
-    }
-    return patterns + [pattern]
-  }
-
   private static func token(_ text: String) throws(SettingError) -> String {
     guard Subjects.isToken(text) else {
       throw SettingError(text, "is not 1 to 63 of the letters A-Z, a-z, digits, _ and -")
@@ -203,6 +217,10 @@ nonisolated package struct NATSSettingsReader {
     let servers = SettingSyntax.words(of: text)
     for server in servers where !["nats://", "tls://"].contains(where: { server.hasPrefix($0) }) {
       throw SettingError(server, "does not begin with nats:// or tls://")
+    }
+    guard !servers.contains(where: { $0.contains("@") }) else {
+      throw SettingError(
+        message: "a user or password stands in User= and PasswordFile=, and not in an address")
     }
     return servers
   }

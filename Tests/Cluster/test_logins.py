@@ -168,6 +168,17 @@ async def test_a_server_with_the_certificate_of_another_is_not_trusted(cluster: 
     assert not await (await cluster.connect(host)).ask(NAME)
 
 
+async def test_a_server_without_tls_learns_no_password(cluster: Cluster) -> None:
+    login = password(cluster.folder)
+    server = await cluster.server(extra=login.server)
+    host = login.host(cluster, "db1", server.port, login.right)
+    host.configure(host.configuration.replace("nats://", "tls://"))
+    await host.start()
+    await host.wait_for_status("cluster unreachable: cannot connect: ")
+    await host.gateway.wait_for_line("Secure Connection")
+    assert not await (await cluster.connect(host)).ask(NAME)
+
+
 async def test_a_password_that_is_changed(cluster: Cluster) -> None:
     login = password(cluster.folder)
     server = await cluster.server(extra=login.server)

@@ -52,7 +52,7 @@ struct NATSSettingsTests {
     #expect(settings.cluster == "shop" && settings.host == "db2" && settings.lack == nil)
     #expect(settings.servers.count == 2 && settings.others == ["db1", "db3"])
     #expect(settings.missing == .abstain && settings.hostTimeout == .seconds(30))
-    #expect(settings.login.credentialsFile == "/etc/tribune/nats.creds" && settings.login.usesTLS)
+    #expect(settings.login.credentialsFile == "/etc/tribune/nats.creds" && settings.requiresTLS)
     #expect(settings.exports.map(\.pattern.text) == ["backup.*"])
     #expect(settings.imports.map(\.pattern.text) == ["backup.**"] && settings.imports[0].hosts == ["db1"])
     #expect(settings.questions.map(\.pattern.text) == ["cluster.**", "host.**"])
@@ -97,6 +97,50 @@ struct NATSSettingsTests {
   }
 
   @Test(
+    "A section or word of questions that is written wrongly does not make them questions to one host",
+    arguments: [
+      (
+        "[Query cluster.**]\nScope=cluster",
+        "f:1: error: [Query cluster.**] counts as [Query \"cluster.**\"], which is how to write it"
+      ),
+      (
+        "[query \"cluster.**\"]\nScope=cluster",
+        "f:1: error: [query] counts as [Query \"cluster.**\"], which is how to write it"
+      ),
+      (
+        "[Query \"cluster.**\"]\nScop=cluster",
+        "f:2: error: there is no Scop= in this section; its names count as names of the cluster"
+      ),
+      (
+        "[Query \"cluster.**\"]\nScope=Cluster",
+        "f:2: error: Scope=: \"Cluster\" is neither host nor cluster"
+      ),
+    ])
+  func wrongQuestions(text: String, diagnostic: String) {
+    let (settings, diagnostics) = read(text)
+    #expect(settings.clusterPatterns == ["cluster.**"])
+    #expect(diagnostics == [diagnostic])
+  }
+
+  @Test("What keeps a host from logging in is said before it tries")
+  func login() {
+    func problems(_ text: String) -> [String] { read("[Cluster]\n\(text)").0.login.problems }
+    #expect(problems("PublicKey=U1\nSeedFile=/proc/self/cmdline").isEmpty)
+    #expect(problems("User=a") == ["User= needs PasswordFile="])
+    #expect(problems("CredentialsFile=/none") == ["CredentialsFile=: there is no file /none"])
+    #expect(
+      problems("KeyFile=/none")
+        == ["KeyFile=: there is no file /none", "KeyFile= needs CertificateFile="])
+  }
+
+  @Test("With tls://, a connection without TLS is refused")
+  func tls() {
+    #expect(!read("[Cluster]\nServers=nats://a").0.requiresTLS)
+    #expect(read("[Cluster]\nServers=nats://a tls://b").0.requiresTLS)
+    #expect(read("[Cluster]\nServers=nats://a\nAuthorityFile=/a").0.requiresTLS)
+  }
+
+  @Test(
     "A mistake is reported with its line",
     arguments: [
       (
@@ -106,6 +150,10 @@ struct NATSSettingsTests {
       (
         "[Cluster]\nServers=10.0.0.1",
         "f:2: error: Servers=: \"10.0.0.1\" does not begin with nats:// or tls://"
+      ),
+      (
+        "[Cluster]\nServers=nats://db1:secret@h",
+        "f:2: error: Servers=: a user or password stands in User= and PasswordFile=, and not in an address"
       ),
       ("[Cluster]\nSeedFile=x", "f:2: error: SeedFile=: \"x\" is not an absolute path"),
       (

@@ -87,7 +87,7 @@ import TribuneSystem
       steps.append(
         (unsafe natsOptions_SetNKeyFromSeed(options, login.publicKey, login.seedFile), "PublicKey="))
     }
-    if login.usesTLS { steps.append((unsafe natsOptions_SetSecure(options, true), "TLS")) }
+    if settings.requiresTLS { steps.append((unsafe natsOptions_SetSecure(options, true), "TLS")) }
     if !login.authorityFile.isEmpty {
       steps.append(
         (unsafe natsOptions_LoadCATrustedCertificates(options, login.authorityFile), "AuthorityFile="))

@@ -11,9 +11,17 @@ nonisolated struct NATSError: Error, CustomStringConvertible {
   init(_ status: natsStatus, _ what: String) {
     self.status = status
     var last = NATS_OK
-    let detail = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
+    let detail = Self.withoutPlace(unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? "")
     let text = unsafe natsStatus_GetText(status).map { unsafe String(cString: $0) } ?? "unknown error"
-    description = last == status && !detail.isEmpty ? "\(what): \(text) (\(detail))" : "\(what): \(text)"
+    description =
+      last == status && !detail.isEmpty && detail != text
+      ? "\(what): \(text) (\(detail))" : "\(what): \(text)"
+  }
+
+  /// libnats says first where in its source it was: `(conn.c:2088): `.
+  private static func withoutPlace(_ detail: String) -> String {
+    guard detail.hasPrefix("("), let end = detail.firstIndex(of: ")") else { return detail }
+    return String(detail[end...].dropFirst().drop { $0 == ":" || $0 == " " })
   }
 
   static func check(_ status: natsStatus, _ what: String) throws(NATSError) {
