@@ -13,13 +13,20 @@ extension Connection {
     _ work: FirstTries.Work, _ tries: FirstTries, lack: String,
     _ body: () async throws(TribuneError) -> Void
   ) async {
-    defer { tries.isOver(work) }
+    await persist(lack: lack, tried: { tries.isOver(work) }, body)
+  }
+
+  /// The same for what is none of the first tries.
+  func persist(
+    lack: String, tried: () -> Void = {}, _ body: () async throws(TribuneError) -> Void
+  ) async {
+    defer { tried() }
     var isReported = false
     while true {
       do throws(TribuneError) {
         return try await body()
       } catch {
-        tries.isOver(work)
+        tried()
         if hasEnded { return }
         if !isReported { ServiceLog.error("\(lack): \(error)") }
         isReported = true

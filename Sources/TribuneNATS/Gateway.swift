@@ -39,10 +39,8 @@ final class Gateway {
   private lazy var link = NATSLink(
     settings, publisher, posts: settings.imports.map { subjects.posts(matching: $0.pattern) },
     durable: settings.hasDurableImports ? [subjects.deliveries] : [],
-    others: [
-      subjects.asks, subjects.cancels, subjects.replies, subjects.presences, subjects.allStored,
-      subjects.leases,
-    ],
+    others: [subjects.asks, subjects.cancels, subjects.replies, subjects.presences, subjects.leases]
+      + (settings.storesNotifications ? [subjects.allStored] : []),
     receivesPost: { [weak self] in await self?.receivePost($0) },
     receivesDurable: { [weak self] in await self?.receiveDurable($0) },
     receivesOther: { [weak self] in self?.receiveOther($0) }, receivesAtOnce: receivesAtOnce,
@@ -202,6 +200,7 @@ final class Gateway {
 
   private func note(_ change: NATSLink.Change) {
     switch change {
+    case .connecting: inquiries.refuse(nil)
     case .up:
       double.linkChanged(isUp: true)
       _ = publisher.publish(presence)
@@ -209,15 +208,17 @@ final class Gateway {
       announceLink()
     case .down:
       double.linkChanged(isUp: false)
-      inquiries.cutOff()
+      inquiries.cutOff("the connection to NATS was lost")
       durable.linkChanged(isUp: false)
       // What others post meanwhile does not arrive; if it was nothing, nobody knows that either.
       if settings.imports.contains(where: { !$0.isDurable }) { exchange.lose(nil, from: nil) }
       announce("cluster.link.didDisconnect")
     case .overrun(let lost):
       if lost != .others { exchange.lose(nil, from: nil) }
-      if lost != .posts { inquiries.cutOff() }
-    case .refused(let why): if subjects.isAboutQuestions(why) { inquiries.cutOff() }
+      if lost != .posts { inquiries.cutOff("messages of NATS were dropped") }
+    case .refused(let why):
+      if subjects.isAboutAllReplies(why) { inquiries.refuse("NATS refuses it: \(why)") }
+      if subjects.isAboutQuestions(why) { inquiries.cutOff("NATS refuses it: \(why)") }
     }
     reportStatus()
   }
@@ -361,8 +362,11 @@ final class Gateway {
       (bus == nil || isInterrupted ? ["no bus"] : []) + (lack.map { ["cluster unreachable: \($0)"] } ?? [])
     let missing = settings.others.filter { !neighbours.isPresent($0) }
     let hosts = missing.isEmpty ? "all hosts are there" : "missing: \(missing.joined(separator: " "))"
+    let refused = self.hosts.refused
+    let unasked =
+      refused.isEmpty ? [] : ["not asked of the cluster, by the policy: \(refused.joined(separator: " "))"]
     let waiting = durable.lack.map { ["durable notifications wait: \($0)"] } ?? []
-    let text = ((sides.isEmpty ? [hosts] : sides) + waiting).joined(separator: "; ")
+    let text = ((sides.isEmpty ? [hosts] : sides) + unasked + waiting).joined(separator: "; ")
     // What the manager has no space for now, it gets later.
     if text != lastStatus, status(text) { lastStatus = text }
   }

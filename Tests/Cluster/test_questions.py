@@ -21,6 +21,10 @@ async def approving(question: tribune.Question) -> tribune.Answer:
     return True
 
 
+async def vetoing(question: tribune.Question) -> tribune.Answer:
+    return tribune.Veto("no")
+
+
 @pytest.mark.any_server
 async def test_each_host_gives_its_verdict(cluster: Cluster) -> None:
     db1, db2, db3 = [await cluster.connect(host) for host in await cluster.trio(QUERY)]
@@ -363,6 +367,72 @@ async def test_two_gateways_of_the_same_name_approve_nothing(cluster: Cluster) -
         verdict = await db1.ask(NAME)
         assert not verdict
         assert "another gateway" in outcomes(verdict)["host:db2"][1]
+    # What is asked where they are does not reach the other one either.
+    for bus in (db2, double):
+        verdict = await bus.ask(NAME)
+        assert not verdict
+        assert "another gateway" in outcomes(verdict)["host:db1"][1]
+
+
+async def test_a_second_gateway_of_a_name_lets_nothing_pass_when_it_starts(cluster: Cluster) -> None:
+    server = await cluster.server()
+    hosts = [Host(cluster.folder, name, server.port, "db1 db2", QUERY) for name in ("db1", "db2")]
+    await cluster.add(*hosts)
+    other = Host(cluster.folder / "other", "db2", server.port, "db1 db2", QUERY)
+    cluster.hosts.append(other)
+    await other.start_bus()
+    db1, db2, double = [await cluster.connect(host) for host in (*hosts, other)]
+    await db2.attach(vetoing, NAME)
+    await double.attach(approving, NAME)
+    asking = asyncio.create_task(each_is_vetoed(db1))
+    asked_there = asyncio.create_task(each_is_vetoed(double, after=other))
+    await other.start_gateway()
+    for host in (hosts[1], other):
+        await host.gateway.wait_for_line("another gateway says that it is db2")
+    for task in (asking, asked_there):
+        assert not task.done(), task
+        task.cancel()
+
+
+async def each_is_vetoed(bus: tribune.Bus, after: Host | None = None) -> None:
+    """Asks again and again, from the moment on that the host's gateway has its delegates."""
+    while True:
+        verdict = await bus.ask(NAME)
+        if after is None or any(outcome.label == "host:db1" for outcome in verdict.outcomes):
+            assert not verdict, verdict
+
+
+async def test_a_host_outside_the_roster_that_hangs_does_not_veto(cluster: Cluster) -> None:
+    server = await cluster.server()
+    # Longer than a host counts as present without a word.
+    options = "HostTimeoutSec=20s"
+    rosters = {"db1": "db1 db2", "db2": "db1 db2", "db3": "db1 db2 db3"}
+    hosts = [Host(cluster.folder, name, server.port, rosters[name], QUERY, options) for name in rosters]
+    await cluster.add(*hosts)
+    await hosts[0].gateway.wait_for_line("db3, which Roster= does not have, is asked as well")
+    db1 = await cluster.connect(hosts[0])
+    hosts[2].gateway.send(signal.SIGSTOP)
+    verdict = await db1.ask(NAME, deadline=DEADLINE)
+    assert verdict
+    assert outcomes(verdict)["host:db3"][0] in ("gone", "abstained")
+
+
+async def test_nothing_passes_if_nats_brings_no_replies(cluster: Cluster) -> None:
+    server = await cluster.server(
+        extra='authorization { default_permissions: { subscribe: { deny: "tribune.v1.test.reply.>" } }\n'
+        "users: [ { user: a, password: a } ] }"
+    )
+    (cluster.folder / "password").write_text("a\n")
+    login = f"OnMissingHost=abstain\nUser=a\nPasswordFile={cluster.folder}/password"
+    hosts = [Host(cluster.folder, name, server.port, "db1 db2", QUERY, login) for name in ("db1", "db2")]
+    await cluster.add(*hosts)
+    db1, db2 = [await cluster.connect(host) for host in hosts]
+    await db2.attach(vetoing, NAME)
+    verdict = await db1.ask(NAME)
+    assert not verdict
+    kind, reason = outcomes(verdict)["host:db2"]
+    assert kind == "vetoed"
+    assert reason.startswith("cluster unreachable: NATS refuses it: ")
 
 
 @pytest.mark.parametrize("missing", ["cluster", "host"])

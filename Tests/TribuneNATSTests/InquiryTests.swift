@@ -40,7 +40,7 @@ struct InquiryTests {
     _ = inquiry.reply(reply, payload: [], at: start)
     #expect(inquiry.reply(.approve, payload: [], at: start) == .none)
     #expect(inquiry.isUnheard() == .none)
-    #expect(inquiry.isCutOff() == .none)
+    #expect(inquiry.isCutOff("the connection to NATS was lost") == .none)
     #expect(inquiry.isDue(at: start + .seconds(60)) == .none)
   }
 
@@ -96,7 +96,7 @@ struct InquiryTests {
   @Test("A lost link is a veto, whatever a missing host is", arguments: MissingHost.allCases)
   func cutOff(missing: MissingHost) {
     var inquiry = inquiry(missing)
-    guard case .conclude(.veto(let reason)) = inquiry.isCutOff() else {
+    guard case .conclude(.veto(let reason)) = inquiry.isCutOff("the connection to NATS was lost") else {
       Issue.record("no veto")
       return
     }

@@ -69,6 +69,11 @@ nonisolated package struct Subjects: Equatable, Sendable {
     ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
   }
 
+  /// The same of the subscription to replies: without it, nobody would learn of a veto.
+  package func isAboutAllReplies(_ refusal: String) -> Bool {
+    refusal.contains("Subscription to \"\(prefix).reply.")
+  }
+
   // MARK: What this host subscribes to
 
   /// The posts of all hosts whose names match a pattern.

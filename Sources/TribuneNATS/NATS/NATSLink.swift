@@ -14,6 +14,8 @@ final class NATSLink {
   }
 
   enum Change {
+    /// Another connection is tried.
+    case connecting
     case up
     case down
     /// Messages were dropped on their way in.
@@ -101,6 +103,7 @@ final class NATSLink {
     var failures = 0
     while true {
       do throws(NATSError) {
+        changed(.connecting)
         let client = try await connect(receiver)
         self.client = client
         failures = 0

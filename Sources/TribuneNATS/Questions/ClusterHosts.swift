@@ -11,6 +11,9 @@ final class ClusterHosts {
     var delegate: HostDelegate
     var label: String
     var patterns: [String]
+    /// What it counts as that this program or its connection ends. Whatever goes wrong with it is a veto, also where a missing
+    /// host is none; but nobody relies on a host that the roster does not have, and its delegate goes when it goes.
+    var onFailure = FailurePolicy.veto
   }
 
   /// A host that the roster does not have.
@@ -29,6 +32,10 @@ final class ClusterHosts {
   private let double: DoubledHost
   /// The bus does not retain delegates.
   private var listed: [Place] = []
+  /// The names that the configuration has asked of the cluster, as far as the policy lets them be.
+  private var asked: [String] = []
+  /// The others, which are tried again.
+  private(set) var refused: [String] = []
   private var unlisted: [String: Unlisted] = [:]
   private var bus: Connection?
 
@@ -45,26 +52,52 @@ final class ClusterHosts {
     guard known == LoopRule.process else {
       throw TribuneError(.refused, "the bus knows this process as \"\(known)\", not as \(LoopRule.process)")
     }
-    listed = configuredPlaces + scopedPlaces
-    try await attachAll(.configured, to: bus)
     self.bus = bus
+    let patterns = settings.clusterPatterns
+    guard !patterns.isEmpty, try await !attachConfigured(patterns, to: bus) else { return }
+    // What is refused of one pattern is no reason to leave out the others.
+    for pattern in patterns where try await !attachConfigured([pattern], to: bus) {
+      refused.append(pattern)
+      Task { await attachLater(pattern, to: bus) }
+    }
+  }
+
+  /// - Returns: false if the policy does not allow it.
+  private func attachConfigured(_ patterns: [String], to bus: Connection) async throws(TribuneError) -> Bool {
+    do throws(TribuneError) {
+      try await attachAll(configuredPlaces(patterns), to: bus)
+      asked += patterns
+      return true
+    } catch  where error.code == .notPermitted {
+      return false
+    }
+  }
+
+  private func attachLater(_ pattern: String, to bus: Connection) async {
+    await bus.persist(lack: "\(pattern) is not asked of the cluster") { () async throws(TribuneError) in
+      try await attachAll(configuredPlaces([pattern]), to: bus)
+      guard self.bus === bus else { return }
+      asked.append(pattern)
+      refused.removeAll { $0 == pattern }
+    }
   }
 
   /// Attaches the delegates for what gateways alone answer.
   func serveScopes(on bus: Connection, _ tries: FirstTries) async {
     await bus.persist(.scopes, tries, lack: "nobody can ask by a scope") { () async throws(TribuneError) in
-      try await attachAll(.scoped, to: bus)
+      try await attachAll(scopedPlaces, to: bus)
     }
   }
 
   /// Until all are attached, one vetoes: a question is not to be put to a part of the roster.
-  private func attachAll(_ role: HostDelegate.Role, to bus: Connection) async throws(TribuneError) {
-    let places = listed.filter { $0.delegate.role == role }
-    guard let patterns = places.first?.patterns else { return }
-    let delegate = HostDelegate(role, mark) { [host = settings.host] _, _, _ in
+  private func attachAll(_ places: [Place], to bus: Connection) async throws(TribuneError) {
+    guard let first = places.first else { return }
+    let delegate = HostDelegate(first.delegate.role, mark) { [host = settings.host] _, _, _ in
       .failed("the gateway of \(host) is starting")
     }
-    let starting = try await attach(Place(delegate: delegate, label: "starting", patterns: patterns), to: bus)
+    let starting = try await attach(
+      Place(delegate: delegate, label: "starting", patterns: first.patterns), to: bus)
+    listed += places
     for place in places { _ = try await attach(place, to: bus) }
     try await starting.detach()
   }
@@ -72,22 +105,19 @@ final class ClusterHosts {
   /// The connection to the bus has ended.
   func leave() {
     for one in unlisted.values { one.isGone = true }
-    (bus, listed, unlisted) = (nil, [], [:])
+    (bus, listed, asked, refused, unlisted) = (nil, [], [], [], [:])
   }
 
   private func attach(_ place: Place, to bus: Connection) async throws(TribuneError) -> Attachment {
-    // Local delegates come first in the mode "order": they are asked faster. Whatever goes wrong with this program is a
-    // veto, also where a missing host is none.
-    return try await bus.attach(
-      place.delegate, respondingTo: place.patterns, order: 1_000, onFailure: .veto,
+    // In the mode "order", the delegates of this host are asked before other hosts.
+    try await bus.attach(
+      place.delegate, respondingTo: place.patterns, order: 1_000, onFailure: place.onFailure,
       timeout: settings.hostTimeout, label: place.label)
   }
 
   // MARK: The roster
 
-  private var configuredPlaces: [Place] {
-    let patterns = settings.clusterPatterns
-    guard !patterns.isEmpty else { return [] }
+  private func configuredPlaces(_ patterns: [String]) -> [Place] {
     guard let lack = settings.lack else {
       return settings.others.map {
         Place(delegate: other($0, .configured), label: label($0), patterns: patterns)
@@ -141,12 +171,13 @@ final class ClusterHosts {
     guard let bus, settings.scopeLack == nil, !settings.roster.contains(host), unlisted[host] == nil,
       unlisted.count < Self.unlistedMax
     else { return }
-    let configured = settings.clusterPatterns
-    let places = [
-      Place(delegate: other(host, .configured), label: label(host), patterns: configured),
-      Place(delegate: other(host, .scoped), label: label(host), patterns: GatewayName.clusterPatterns),
+    let all: [(HostDelegate.Role, [String])] = [
+      (.configured, asked), (.scoped, GatewayName.clusterPatterns),
     ]
-    let one = Unlisted(configured.isEmpty ? Array(places.dropFirst()) : places)
+    let places = all.filter { !$0.1.isEmpty }.map { role, patterns in
+      Place(delegate: other(host, role), label: label(host), patterns: patterns, onFailure: .abstain)
+    }
+    let one = Unlisted(places)
     unlisted[host] = one
     Task { await include(host, one, on: bus) }
   }

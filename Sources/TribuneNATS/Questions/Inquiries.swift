@@ -25,6 +25,8 @@ nonisolated final class Inquiries: Sendable {
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
+    /// Why no reply can come; nil if one can.
+    var refusal: String?
     /// Wakes when the first question may be due. Most have their answers long before, so that a timer for each would cost
     /// more than all else here.
     var alarm: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
@@ -52,7 +54,7 @@ nonisolated final class Inquiries: Sendable {
   func ask(
     _ host: String, missing: MissingHost, _ question: Question, as name: String, _ userInfo: UserInfo
   ) async -> Answer {
-    if let lack = publisher.lack {
+    if let lack = publisher.lack ?? state.withLock({ $0.refusal }) {
       state.withLock { $0.unheard.note(name) }
       return .veto("cluster unreachable: \(lack)")
     }
@@ -97,8 +99,8 @@ nonisolated final class Inquiries: Sendable {
   }
 
   private func publish(_ message: ClusterMessage, _ token: String) {
-    let isSent = publisher.publish(message) { [self] in cutOff(token) }
-    if !isSent { cutOff(token) }
+    let isSent = publisher.publish(message) { [self] in cutOff(token, "libnats did not send the question") }
+    if !isSent { cutOff(token, publisher.lack ?? "too much waits to be sent") }
   }
 
   // MARK: What is due
@@ -168,12 +170,17 @@ nonisolated final class Inquiries: Sendable {
     }
   }
 
-  private func cutOff(_ token: String) { note(token) { $0.isCutOff() } }
+  private func cutOff(_ token: String, _ why: String) { note(token) { $0.isCutOff(why) } }
 
   /// The connection to NATS is lost, or something that came over it, which may have been a veto.
-  func cutOff() {
-    for token in state.withLock({ Array($0.open.keys) }) { cutOff(token) }
+  func cutOff(_ why: String) {
+    for token in state.withLock({ Array($0.open.keys) }) { cutOff(token, why) }
   }
+
+  /// Until further notice, no reply can come.
+  ///
+  /// - Parameter why: nil if one can.
+  func refuse(_ why: String?) { state.withLock { $0.refusal = why } }
 
   /// The bus does not want the answer any more.
   private func cancel(_ token: String) {

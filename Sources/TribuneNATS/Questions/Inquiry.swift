@@ -101,10 +101,8 @@ nonisolated package struct Inquiry {
       ? conclude(absent("\(host) did not answer")) : cutOff("no answer from NATS, nor from \(host)")
   }
 
-  /// The connection to NATS is lost.
-  package mutating func isCutOff() -> Action {
-    isConcluded ? .none : cutOff("the connection to NATS was lost")
-  }
+  /// Something is lost, or was never sent, that may be about this question.
+  package mutating func isCutOff(_ why: String) -> Action { isConcluded ? .none : cutOff(why) }
 
   private mutating func cutOff(_ why: String) -> Action {
     absence = why

@@ -39,6 +39,27 @@ struct SystemdGatewayTests {
     #expect(complaints == "")
   }
 
+  @Test("a pattern that the policy refuses leaves the others asked of the cluster, until it is allowed")
+  func refusedPattern() throws {
+    let machine = try Container.withCluster()
+    let file = "/etc/tribune/nats.conf.d/other.conf"
+    try machine.does("sh", "-c", "printf '[Query \"svc.**\"]\\nScope=cluster\\n' > \(file)")
+    try machine.does("systemctl", "start", Self.unit)
+    let text = try machine.property("StatusText", of: Self.unit)
+    #expect(text.contains("not asked of the cluster, by the policy: svc.**"), "\(text)")
+    let verdict = try outcomes(machine.does("tribunectl", "-j", "ask", "cluster.shouldReboot"))
+    #expect(verdict == ["host:db2": "abstained"])
+    let policy = "allow delegate svc.** unit:\(Self.unit)"
+    try machine.does("sh", "-c", "echo '\(policy)' > /etc/tribune/policy.d/90-test.policy")
+    let observer = try machine.staying("observe", "tribune.delegate.didAttach", "-j")
+    try machine.does("systemctl", "reload", "tribuned.service")
+    var attached = ""
+    while !attached.contains("host:db2") { attached = try "\(observer.output.object())" }
+    // The other host does not answer it, which is its say now.
+    let asked = try machine.run("tribunectl", "-j", "ask", "svc.shouldStop")
+    #expect(try outcomes(asked.output)["host:db2"] == "failed")
+  }
+
   /// Expects questions, leases, FleetLock and what is durable to work.
   private func expectService(of machine: Container, _ observer: RunningProgram) throws {
     let abstained = ["host:db1": "abstained", "host:db2": "abstained"]
