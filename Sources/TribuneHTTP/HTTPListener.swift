@@ -152,7 +152,7 @@ package import TribuneSystem
         return unsafe listener.proceed(reading, with: part, on: connection)
       }
       let request = unsafe HTTPRequest(line.method, line.path, fields: fields(of: connection))
-      return unsafe listener.carryOut(listener.answer(request), on: connection)
+      return unsafe listener.perform(listener.answer(request), on: connection)
     }
   }
 
@@ -173,7 +173,7 @@ package import TribuneSystem
     return fields
   }
 
-  private func carryOut(_ answer: HTTPAnswer, on connection: OpaquePointer) -> MHD_Result {
+  private func perform(_ answer: HTTPAnswer, on connection: OpaquePointer) -> MHD_Result {
     switch answer {
     case .response(let response) where !canSend(response):
       unsafe send(
@@ -199,7 +199,7 @@ package import TribuneSystem
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {
-    if let response = reading.response { return unsafe carryOut(.response(response), on: connection) }
+    if let response = reading.response { return unsafe perform(.response(response), on: connection) }
     guard part.isEmpty else {
       guard reading.body.count + part.count <= Self.bodyMax else { return .NO }
       reading.body += part

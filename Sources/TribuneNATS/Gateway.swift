@@ -190,9 +190,12 @@ final class Gateway {
     guard settings.lack == nil, !settings.retained.isEmpty else { return }
     link.watchValues()
     await bus.persist(.retained, tries, lack: "nothing retained is shared") { () async throws(TribuneError) in
-      let notifications = try await bus.observe(anyOf: settings.retained.map(\.text), retained: true)
-      tries.isOver(.retained)
-      for try await delivery in notifications { retained.export(delivery) }
+      var hasGap = false
+      repeat {
+        let notifications = try await bus.observe(anyOf: settings.retained.map(\.text), retained: true)
+        tries.isOver(.retained)
+        hasGap = try await retained.export(notifications, afterGap: hasGap)
+      } while hasGap
     }
   }
 

@@ -3,6 +3,7 @@
 
 import asyncio
 import json
+import signal
 
 import pytest
 import tribune
@@ -90,6 +91,27 @@ async def test_what_was_posted_while_the_gateway_was_away_is_newer_than_what_it_
     await hosts[0].start_gateway()
     await until_text(db2, "new")
     await until_text(db1, "new")
+
+
+async def test_what_the_bus_drops_before_the_gateway_reads_it_is_shared_nevertheless(cluster: Cluster) -> None:
+    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    # The value of another host, and one of its own, are older.
+    await db2.post("disk.theirs", "old", retain=True)
+    await db1.post("disk.ours", "old", retain=True)
+    await until_text(db1, "old", "disk.theirs")
+    await until_text(db2, "old", "disk.ours")
+    hosts[0].gateway.send(signal.SIGSTOP)
+    # Behind more than the socket takes, and before more than the bus keeps for an observer that does not read.
+    for number in range(8_000):
+        await db1.post("disk.flood", "x" * 20_000, retain=True)
+        if number == 200:
+            for name in ("disk.theirs", "disk.ours"):
+                await db1.post(name, "new", retain=True)
+    await db1.post("disk.last", "new", retain=True)
+    hosts[0].gateway.send(signal.SIGCONT)
+    for name in ("disk.last", "disk.theirs", "disk.ours"):
+        await until_text(db2, "new", name)
 
 
 async def test_what_the_cluster_has_wins_over_what_a_host_had_before_it_joined(cluster: Cluster) -> None:

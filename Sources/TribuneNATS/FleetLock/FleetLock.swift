@@ -66,7 +66,7 @@ final class FleetLock {
 
   private func response(to call: FleetLockSite.Call, _ body: [UInt8]) async -> HTTPResponse {
     do throws(FleetLockError) {
-      let state = try await carryOut(call, try FleetLockRequest(body))
+      let state = try await perform(call, try FleetLockRequest(body))
       return HTTPResponse(
         type: "application/json", JSONValue.object([("state", .string(state))]).compactBytes)
     } catch {
@@ -75,7 +75,7 @@ final class FleetLock {
   }
 
   /// - Returns: what the client has now, for people.
-  private func carryOut(
+  private func perform(
     _ call: FleetLockSite.Call, _ request: FleetLockRequest
   ) async throws(FleetLockError) -> String {
     guard let group = settings.groups[request.group] else {

@@ -9,6 +9,12 @@ import TribuneWire
 final class PostExchange {
   private static let announcement = "cluster.link.didInterrupt"
   private static let namesMax = 1_024
+  private static let permissionSpan = Duration.seconds(10)
+
+  private struct Permission: Hashable {
+    var name: String
+    var object: String
+  }
 
   private let subjects: Subjects
   private let settings: NATSSettings
@@ -20,8 +26,9 @@ final class PostExchange {
   private var losses = Losses()
   private(set) var posters = RemotePosters()
   private var announcing: Task<Void, Never>?
-  /// The names that the bus has let this program post.
-  private var permitted: Set<String> = []
+  /// What the bus has let this program post, a short time ago: its policy or its protocols can change.
+  private var permitted: Set<Permission> = []
+  private var permittedSince = ContinuousClock.now
   /// The names about which the journal has a complaint.
   private var complained: Set<String> = []
   /// Nil while there is no bus.
@@ -93,17 +100,24 @@ final class PostExchange {
     guard let bus else { return lose(1, from: host) }
     do throws(TribuneError) {
       let userInfo = UserInfo(message.payload)
-      if permitted.contains(name) {
+      let permission = Permission(name: name, object: envelope.object)
+      if isPermitted(permission) {
         try await bus.post(name, object: envelope.object, userInfo: userInfo)
       } else {
         try await bus.postAcknowledged(name, object: envelope.object, userInfo: userInfo)
         if permitted.count >= Self.namesMax { permitted = [] }
-        permitted.insert(name)
+        permitted.insert(permission)
       }
     } catch {
       complain(name, "of \(host) was not posted: \(error)")
       lose(1, from: host)
     }
+  }
+
+  /// What is posted without an acknowledgement may be refused in silence, and so is lost without being counted.
+  private func isPermitted(_ permission: Permission) -> Bool {
+    if .now - permittedSince > Self.permissionSpan { (permitted, permittedSince) = ([], .now) }
+    return permitted.contains(permission)
   }
 
   /// Something has come in that a process of another host has posted.

@@ -51,15 +51,29 @@ final class RetainedExchange {
 
   // MARK: Out
 
-  /// A notification that is retained on this host's bus, or a gap.
-  func export(_ delivery: Delivery) {
-    // After a gap, the snapshot comes again.
-    guard case .notification(let notification) = delivery else { return }
+  /// Exports what an observation with retained notifications brings.
+  ///
+  /// - Parameter afterGap: whether something was lost in the one before, which this one's snapshot has.
+  /// - Returns: when something is lost, so that the caller observes again; else at the end.
+  func export(_ notifications: Notifications, afterGap: Bool) async throws(TribuneError) -> Bool {
+    for try await delivery in notifications {
+      switch delivery {
+      case .notification(let notification): export(notification, isNew: afterGap || !notification.isRetained)
+      case .lost: return true
+      // The snapshot comes again.
+      case .interrupted: continue
+      }
+    }
+    return false
+  }
+
+  /// - Parameter isNew: whether it was posted since this program observes.
+  private func export(_ notification: Notification, isNew: Bool) {
     guard LoopRule.allows(poster: notification.poster) else { return }
     let key = RetainedKey(name: notification.name, object: notification.object)
     var headers: [ClusterMessage.Header: String] = [.instance: instance.text, .host: settings.host]
     if notification.userInfo.isEmpty { headers[.operation] = "DEL" }
-    if notification.isRetained {
+    if !isNew {
       // Nobody knows whether it is older than what the cluster has. A value of this host's own is older.
       local.insert(key)
       if ledger.holder(of: key) != settings.host { headers[.expectedRevision] = "0" }
