@@ -8,6 +8,12 @@ nonisolated package enum LoopRule {
   /// The name of a gateway's process.
   package static let process = "tribune-nats"
 
+  /// What is said of a notification whose poster is not known.
+  package static let unknownPoster = "was not sent: the bus does not know who has posted it"
+
+  /// Whether the bus knows who has posted a notification.
+  package static func isKnown(_ poster: Poster?) -> Bool { poster.map { !$0.process.isEmpty } ?? false }
+
   /// Whether a notification may be exported: nothing that a gateway has brought in, of whichever cluster. One whose poster
   /// is not known may be such a notification.
   package static func allows(poster: Poster?) -> Bool {

@@ -62,6 +62,10 @@ final class PostExchange {
     guard !settings.isShared(notification.name), !settings.isExportedDurably(notification.name) else {
       return
     }
+    guard LoopRule.isKnown(notification.poster) else {
+      complain(notification.name, LoopRule.unknownPoster)
+      return countUnsent(1)
+    }
     guard LoopRule.allows(poster: notification.poster) else { return }
     let envelope = PostEnvelope(
       instance: instance, number: counter.next(notification.name), object: notification.object,

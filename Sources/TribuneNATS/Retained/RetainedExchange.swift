@@ -69,6 +69,9 @@ final class RetainedExchange {
 
   /// - Parameter isNew: whether it was posted since this program observes.
   private func export(_ notification: Notification, isNew: Bool) {
+    guard LoopRule.isKnown(notification.poster) else {
+      return complain(notification.name, LoopRule.unknownPoster)
+    }
     guard LoopRule.allows(poster: notification.poster) else { return }
     let key = RetainedKey(name: notification.name, object: notification.object)
     var headers: [ClusterMessage.Header: String] = [.instance: instance.text, .host: settings.host]
