@@ -97,7 +97,8 @@ final class Leases {
       }
       return .abstain
     }
-    ServiceLog.info("\(settings.host) has the lease \(name), for \(made.label) (pid \(made.pid))")
+    let user = [made.label, "pid \(made.pid)"].filter { !$0.isEmpty }.joined(separator: ", ")
+    ServiceLog.info("\(settings.host) has the lease \(name) (\(user))")
     return value([("state", .string("acquired")), ("again", .bool(isAgain)), ("since", .integer(made.since))])
   }
 
