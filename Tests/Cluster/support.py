@@ -334,6 +334,15 @@ class Host:
             output, _ = await process.communicate()
         return process.returncode, output.decode()
 
+    async def leases(self) -> dict[str, dict]:
+        """The leases of the cluster, as tribunectl lists them."""
+        _, output = await self.tribunectl("leases", "--json=short")
+        return {lease["lease"]: lease for lease in map(json.loads, output.splitlines())}
+
+    async def owners(self, lease: str) -> list[str]:
+        found = (await self.leases()).get(lease, {"owners": []})
+        return sorted(owner["host"] for owner in found["owners"])
+
     async def end(self) -> None:
         await self.gateway.end()
         await self.bus.end()

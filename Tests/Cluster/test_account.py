@@ -11,6 +11,7 @@ import tribune
 
 from faults import SEED, Faults
 from observers import Ledger
+from questions import NAME, QUERY, until_allowed
 from support import Cluster, Host, lasting
 
 # It goes on for so long, and until there were so many, also if that takes longer.
@@ -20,8 +21,7 @@ ASKS = POSTS // 100
 POSTS_PER_SECOND = 3_000
 BATCH = 10
 TOPICS = ("t.a", "t.b")
-SECTIONS = '[Export "t.**"]\n[Import "t.**"]\n[Query "cluster.**"]\nScope=cluster\n'
-QUESTION = "cluster.shouldReboot"
+SECTIONS = f'[Export "t.**"]\n[Import "t.**"]\n{QUERY}'
 
 
 class Posts:
@@ -129,7 +129,7 @@ class Questions:
 
     async def attach(self) -> None:
         for name, bus in self._buses.items():
-            await bus.attach(self._delegate(name), QUESTION, label="local")
+            await bus.attach(self._delegate(name), NAME, label="local")
 
     def _delegate(self, name: str):
         async def answer(question: tribune.Question) -> tribune.Answer:
@@ -148,18 +148,16 @@ class Questions:
     async def _ask(self, bus: tribune.Bus) -> None:
         number = self.count
         self.count += 1
-        verdict = await bus.ask(QUESTION, {"number": number}, deadline=8)
+        verdict = await bus.ask(NAME, {"number": number}, deadline=8)
         if verdict:
             self.allowed += 1
             assert self._vetoing is None, (number, verdict)
             silent = [name for name, numbers in self._approved.items() if number not in numbers]
             assert not silent, (number, silent, verdict)
 
-    async def are_allowed_again(self) -> None:
+    async def are_allowed_again(self, hosts: list[Host]) -> None:
         self._vetoing = None
-        for bus in self._buses.values():
-            while not await bus.ask(QUESTION, {"number": -1}):
-                continue
+        await asyncio.gather(*(until_allowed(host, '{"number":-1}') for host in hosts))
 
 
 class AccountedFaults(Faults):
@@ -216,7 +214,7 @@ async def test_the_accounts_of_posts_and_questions_add_up_whatever_is_cut_and_ki
         seconds = time.monotonic() - began
         await posts.settle()
         tasks.pop().cancel()
-        await questions.are_allowed_again()
+        await questions.are_allowed_again(hosts)
         for task in tasks:
             task.cancel()
     posts.report()

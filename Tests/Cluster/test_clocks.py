@@ -2,7 +2,6 @@
 """Hosts whose clocks are an hour apart."""
 
 import asyncio
-import json
 import subprocess
 import time
 from pathlib import Path
@@ -10,10 +9,10 @@ from pathlib import Path
 import tribune
 
 from observers import Watch
-from support import Cluster, Host
+from questions import NAME, QUERY
+from support import Cluster, Host, jetstream
 
-SECTIONS = '[Export "t.**"]\n[Import "t.**"]\n[Retain "disk.**"]\n[Query "cluster.**"]\nScope=cluster\n'
-QUESTION = "cluster.shouldReboot"
+SECTIONS = f'[Export "t.**"]\n[Import "t.**"]\n[Retain "disk.**"]\n{QUERY}'
 VALUE = "disk.didMount"
 HOUR = 3_600
 OFFSETS = {"db1": 0, "db2": HOUR, "db3": -HOUR}
@@ -25,7 +24,7 @@ async def hosts_with_clocks(cluster: Cluster) -> list[Host]:
     subprocess.run(
         ["cc", "-shared", "-fPIC", "-O1", "-o", clock, Path(__file__).with_name("wrong_clock.c")], check=True
     )
-    server = await cluster.server(extra=f'jetstream {{ store_dir: "{cluster.folder}/js" }}')
+    server = await jetstream(cluster)
     hosts = []
     for name, offset in OFFSETS.items():
         environment = {"LD_PRELOAD": str(clock), "WRONG_CLOCK": str(offset)}
@@ -34,21 +33,14 @@ async def hosts_with_clocks(cluster: Cluster) -> list[Host]:
     return hosts
 
 
-async def owners(host: Host, lease: str) -> dict[str, float]:
-    """Who has a lease, and since when."""
-    status, output = await host.tribunectl("leases", "--json=short")
-    assert status == 0, output
-    leases = {one["lease"]: one["owners"] for one in map(json.loads, output.splitlines())}
-    return {owner["host"]: owner["since"] for owner in leases.get(lease, [])}
-
-
 async def test_clocks_that_are_an_hour_apart_change_nothing(cluster: Cluster) -> None:
     hosts = await hosts_with_clocks(cluster)
     buses = [await cluster.connect(host) for host in hosts]
     # Leases: whoever has one, keeps it until it is released.
     for host in hosts:
         assert (await host.tribunectl("lease", "backup", "--keep"))[0] == 0
-        since = await owners(hosts[0], "backup")
+        owners = (await hosts[0].leases())["backup"]["owners"]
+        since = {owner["host"]: owner["since"] for owner in owners}
         assert set(since) == {host.name}
         # That their clocks are wrong indeed.
         assert abs(since[host.name] / 1_000_000 - time.time() - OFFSETS[host.name]) < HOUR / 4
@@ -91,14 +83,14 @@ async def test_questions_take_no_longer_than_they_may_by_the_clock_that_counts(c
         return answer
 
     for host, bus in zip(hosts, buses, strict=True):
-        await bus.attach(delegate(host.name), QUESTION, label="local")
+        await bus.attach(delegate(host.name), NAME, label="local")
     for bus in buses:
         vetoing = ""
-        assert await bus.ask(QUESTION, deadline=20)
+        assert await bus.ask(NAME, deadline=20)
         for host in hosts:
             vetoing = host.name
-            assert not await bus.ask(QUESTION, deadline=20)
-        async with bus.hold(QUESTION, why="a restore is running", expires_in=600):
+            assert not await bus.ask(NAME, deadline=20)
+        async with bus.hold(NAME, why="a restore is running", expires_in=600):
             vetoing = ""
             for other in buses:
-                assert not await other.ask(QUESTION)
+                assert not await other.ask(NAME)

@@ -13,8 +13,9 @@ import pytest
 import tribune
 
 from faults import SEED, Faults
+from questions import QUERY
 from support import DEADLINE, Cluster, Host, jetstream, lasting
-from test_leases import NAMES, ROSTER, Lease, fault_kinds, leases, owners
+from test_leases import NAMES, ROSTER, Lease, fault_kinds
 
 PRE_REBOOT = "/v1/pre-reboot"
 STEADY_STATE = "/v1/steady-state"
@@ -81,7 +82,7 @@ async def test_one_machine_after_the_other_through_any_gateway(cluster: Cluster)
     assert await unlock(db2, "a") == (200, {"state": "released"})
     assert await unlock(db1, "a") == (200, {"state": "absent"})
     assert await lock(db1, "b") == (200, {"state": "acquired"})
-    assert await owners(db1, "fleetlock.workers") == ["fleetlock:b"]
+    assert await db1.owners("fleetlock.workers") == ["fleetlock:b"]
 
 
 async def test_a_group_has_slots_of_its_own(cluster: Cluster) -> None:
@@ -120,7 +121,7 @@ async def test_a_gateway_that_is_killed_changes_nothing(cluster: Cluster) -> Non
 async def test_what_a_client_has_is_seen_and_broken_like_a_host_s(cluster: Cluster) -> None:
     db1, db2 = await pair(cluster)
     assert (await lock(db1, "a:b.c_d-e"))[0] == 200
-    owner = (await leases(db2))["fleetlock.workers"]["owners"][0]
+    owner = (await db2.leases())["fleetlock.workers"]["owners"][0]
     assert (owner["host"], owner["present"], owner["label"]) == (
         "fleetlock:a:b.c_d-e",
         None,
@@ -196,7 +197,7 @@ async def test_what_is_no_call_is_refused_and_changes_nothing(
         received, error = await call(db1, **{"path": path, "content": body("a")} | changes)
         assert (received, error["kind"]) == (status, kind)
         assert error["value"]
-    assert await owners(db1, "fleetlock.workers") == []
+    assert await db1.owners("fleetlock.workers") == []
 
 
 async def test_a_body_may_come_in_pieces_and_be_as_long_as_is_said(cluster: Cluster) -> None:
@@ -249,11 +250,11 @@ async def test_a_silent_link_has_an_answer_in_time(cluster: Cluster) -> None:
     await relay.mend()
     await db1.wait_for_status("all hosts are there")
     # Whatever was done, one of them has it at most.
-    assert len(await owners(db2, "fleetlock.workers")) <= 1
+    assert len(await db2.owners("fleetlock.workers")) <= 1
 
 
 async def test_a_veto_of_any_host_counts(cluster: Cluster) -> None:
-    sections = f'[FleetLock "workers"]\nAsk={VETO}\n[Query "cluster.**"]\nScope=cluster\n'
+    sections = f'[FleetLock "workers"]\nAsk={VETO}\n{QUERY}'
     db1, db2 = await pair(cluster, sections)
     seen: list[tuple[str, str]] = []
     async with db2.connect() as bus, bus.hold(VETO, why="a restore is running"):
@@ -261,7 +262,7 @@ async def test_a_veto_of_any_host_counts(cluster: Cluster) -> None:
         assert (status, error["kind"]) == (409, "vetoed")
         assert error["value"].startswith(f"{VETO}: host:db2 (")
         assert error["value"].endswith("a restore is running")
-        assert await owners(db1, "fleetlock.workers") == []
+        assert await db1.owners("fleetlock.workers") == []
         # It is about reboots alone.
         assert (await unlock(db1, "a"))[0] == 200
     assert (await lock(db1, "a"))[0] == 200
@@ -360,7 +361,7 @@ class Machine:
         self._chance = chance
 
     async def _insist(self, path: str) -> None:
-        """Asks any gateway until one says yes."""
+        """Asks any gateway until one says yes, as a client does: again after a pause, since nobody tells it when."""
         while True:
             # A gateway that is killed replies nothing.
             with contextlib.suppress(ConnectionError, IndexError):

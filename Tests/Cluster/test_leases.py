@@ -30,16 +30,6 @@ async def write(server: NatsServer, lease: str, value: bytes) -> None:
     assert "error" not in reply, reply
 
 
-async def leases(host: Host) -> dict[str, dict]:
-    _, output = await host.tribunectl("leases", "--json=short")
-    return {lease["lease"]: lease for lease in map(json.loads, output.splitlines())}
-
-
-async def owners(host: Host, lease: str) -> list[str]:
-    found = (await leases(host)).get(lease, {"owners": []})
-    return sorted(owner["host"] for owner in found["owners"])
-
-
 class Lease:
     """A tribunectl whose standard error can be waited for."""
 
@@ -97,7 +87,7 @@ async def test_one_host_after_the_other(cluster: Cluster) -> None:
     db1, db2, _ = await trio(cluster)
     async with Lease(db1, "db", *STAY) as first:
         await first.runs()
-        assert await owners(db2, "db") == ["db1"]
+        assert await db2.owners("db") == ["db1"]
         assert (await db2.tribunectl("lease", "db", "--wait=0", "--", "true"))[0] == 75
         async with Lease(db2, "db", *STAY) as second:
             await second.wait_for_line("waiting for db")
@@ -105,9 +95,9 @@ async def test_one_host_after_the_other(cluster: Cluster) -> None:
             assert f"for sh (pid {first.process.pid}" in line
             assert await first.end() == 0
             await second.runs()
-            assert await owners(db1, "db") == ["db2"]
+            assert await db1.owners("db") == ["db2"]
             assert await second.end() == 0
-    assert await owners(db1, "db") == []
+    assert await db1.owners("db") == []
 
 
 async def test_a_command_that_fails_keeps_it_until_somebody_says_otherwise(cluster: Cluster) -> None:
@@ -116,10 +106,10 @@ async def test_a_command_that_fails_keeps_it_until_somebody_says_otherwise(clust
     assert status == 3
     assert "keeps db, until" in output
     assert (await db2.tribunectl("lease", "db", "--wait=0", "--", "true"))[0] == 75
-    assert (await leases(db1))["db"]["owners"][0]["running"] is False
+    assert (await db1.leases())["db"]["owners"][0]["running"] is False
     # The host itself gets it again, and has then shown that all is well.
     assert (await db1.tribunectl("lease", "db", "--wait=0", "--", "true"))[0] == 0
-    assert await owners(db1, "db") == []
+    assert await db1.owners("db") == []
 
 
 async def test_it_is_kept_over_a_reboot_and_released_by_the_steady_state(cluster: Cluster) -> None:
@@ -129,12 +119,12 @@ async def test_it_is_kept_over_a_reboot_and_released_by_the_steady_state(cluster
     await db1.bus.end()
     assert (await db2.tribunectl("lease", "reboot", "--wait=0", "--keep"))[0] == 75
     await db1.start()
-    assert await owners(db2, "reboot") == ["db1"]
+    assert await db2.owners("reboot") == ["db1"]
     async with Lease(db2, "reboot", "--keep") as second:
         await second.wait_for_line("db1 has it since")
         assert (await db1.tribunectl("lease", "reboot", "--release")) == (0, "released reboot\n")
         assert await second.end() == 0
-    assert await owners(db1, "reboot") == ["db2"]
+    assert await db1.owners("reboot") == ["db2"]
     assert (await db1.tribunectl("lease", "reboot", "--release")) == (0, "this host does not have reboot\n")
 
 
@@ -143,7 +133,7 @@ async def test_a_ghost_is_shown_and_broken_by_name(cluster: Cluster) -> None:
     assert (await db1.tribunectl("lease", "db", "--keep"))[0] == 0
     await db1.gateway.end()
     await db2.wait_for_status("missing: db1")
-    owner = (await leases(db2))["db"]["owners"][0]
+    owner = (await db2.leases())["db"]["owners"][0]
     assert (owner["host"], owner["present"]) == ("db1", False)
     assert "gone" in (await db2.tribunectl("leases"))[1]
     bus = await cluster.connect(db3)
@@ -170,7 +160,7 @@ async def test_a_host_whose_lease_was_broken_learns_that_and_releases_no_other(c
         assert (await db2.tribunectl("lease", "db", "--keep"))[0] == 0
         await first.end()
         await first.wait_for_line("db was taken from this host meanwhile")
-    assert await owners(db1, "db") == ["db2"]
+    assert await db1.owners("db") == ["db2"]
 
 
 async def test_one_command_at_a_time_on_one_host(cluster: Cluster) -> None:
@@ -186,7 +176,7 @@ async def test_one_command_at_a_time_on_one_host(cluster: Cluster) -> None:
             first.process.kill()
             await second.runs()
             assert await second.end() == 0
-    assert await owners(db1, "db") == []
+    assert await db1.owners("db") == []
 
 
 async def test_a_wait_that_is_interrupted_leaves_nothing(cluster: Cluster) -> None:
@@ -198,7 +188,7 @@ async def test_a_wait_that_is_interrupted_leaves_nothing(cluster: Cluster) -> No
             second.process.send_signal(signal.SIGINT)
             assert await second.end() == 128 + signal.SIGINT
             assert await first.end() == 0
-    assert await owners(db1, "db") == []
+    assert await db1.owners("db") == []
 
 
 async def test_two_slots(cluster: Cluster) -> None:
@@ -314,7 +304,7 @@ async def test_a_silent_link_gives_no_lease(cluster: Cluster) -> None:
     await relay.mend()
     await db1.wait_for_status("all hosts are there")
     # Whether or not that was done, nobody has it who does not know.
-    who = await owners(db2, "db")
+    who = await db2.owners("db")
     assert who in ([], ["db1"])
     assert (await db1.tribunectl("lease", "db", "--", "true"))[0] == 0
     assert (await db2.tribunectl("lease", "db", "--", "true"))[0] == 0

@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gateways that NATS does not let in, or that do not trust it, until what is wrong is put right."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import tribune
 
 from keys import Authority, NKey, credentials
-from support import DEADLINE, Cluster, Host
+from questions import NAME, QUERY, approving, until_allowed
+from support import Cluster, Host
 
 pytestmark = pytest.mark.any_server
 
-QUERY = '[Query "cluster.**"]\nScope=cluster\n'
-NAME = "cluster.shouldReboot"
 LOCAL = "IP:127.0.0.1,DNS:localhost"
 
 
@@ -122,16 +119,6 @@ def certificate(folder: Path) -> Login:
     )
 
 
-async def approving(question: tribune.Question) -> tribune.Answer:
-    return True
-
-
-async def is_allowed(bus: tribune.Bus) -> None:
-    async with asyncio.timeout(DEADLINE):
-        while not await bus.ask(NAME):
-            continue
-
-
 @pytest.mark.parametrize("kind", [password, nkey, token, authority, certificate])
 async def test_what_is_wrong_is_said_and_vetoes_until_it_is_right(cluster: Cluster, kind: Callable) -> None:
     login = kind(cluster.folder)
@@ -153,9 +140,7 @@ async def test_what_is_wrong_is_said_and_vetoes_until_it_is_right(cluster: Clust
     assert not await there.ask(NAME)
     login.write(cluster, "db1", login.right)
     for host in (db1, db2):
-        await host.wait_for_status("all hosts are there")
-    for bus in (here, there):
-        await is_allowed(bus)
+        await until_allowed(host)
 
 
 async def test_a_server_with_the_certificate_of_another_is_not_trusted(cluster: Cluster) -> None:
@@ -197,5 +182,4 @@ async def test_a_password_that_is_changed(cluster: Cluster) -> None:
     for host in hosts:
         login.write(cluster, host.name, {"password": "changed\n"})
     for host in hosts:
-        await host.wait_for_status("all hosts are there")
-    await is_allowed(bus)
+        await until_allowed(host)

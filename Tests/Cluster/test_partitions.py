@@ -11,16 +11,12 @@ import pytest
 import tribune
 
 from observers import Ledger, Watch
+from questions import NAME, QUERY, approving, until_allowed
 from support import DEADLINE, Cluster, Host
 
-ALL = '[Export "t.**"]\n[Import "t.**"]\n[Query "cluster.**"]\nScope=cluster\n'
-NAME = "cluster.shouldReboot"
+ALL = f'[Export "t.**"]\n[Import "t.**"]\n{QUERY}'
 # What a gateway takes out at once.
 WINDOW = 1_000
-
-
-async def approving(question: tribune.Question) -> tribune.Answer:
-    return True
 
 
 @contextlib.asynccontextmanager
@@ -37,13 +33,6 @@ async def keep_posting(bus: tribune.Bus, name: str) -> None:
     while True:
         await bus.post("t.a", f"of {name}")
         await asyncio.sleep(0.05)
-
-
-async def allowed(bus: tribune.Bus) -> None:
-    """Asks until everybody is there again, which only takes time."""
-    async with asyncio.timeout(DEADLINE):
-        while not await bus.ask(NAME):
-            continue
 
 
 @pytest.mark.any_server
@@ -72,8 +61,7 @@ async def test_servers_that_are_killed(cluster: Cluster, killed: int) -> None:
         await asyncio.gather(*(server.start() for server in servers))
     async with beside(*(keep_posting(bus, host.name) for bus, host in zip(buses, hosts, strict=True))):
         await asyncio.gather(*(watch.until(*(f"of {name}" for name in names)) for watch in watches))
-    for bus in buses:
-        await allowed(bus)
+    await asyncio.gather(*map(until_allowed, hosts))
 
 
 async def test_a_gateway_that_is_restarted(cluster: Cluster) -> None:
@@ -87,8 +75,8 @@ async def test_a_gateway_that_is_restarted(cluster: Cluster) -> None:
         for _ in range(3):
             assert await hosts[0].gateway.end(signal.SIGTERM) == 0
             await hosts[0].start_gateway()
-            await allowed(db1)
-            await allowed(db2)
+            for host in hosts[:2]:
+                await until_allowed(host)
             await db1.post("t.a", "after")
             await watch.until("after")
             # What was posted meanwhile, nobody has counted.
@@ -98,7 +86,7 @@ async def test_a_gateway_that_is_restarted(cluster: Cluster) -> None:
 async def test_a_service_manager_that_hangs_holds_nothing_up(cluster: Cluster) -> None:
     server = await cluster.server()
     hosts = await cluster.trio(ALL, "HostTimeoutSec=1s", port=server.port)
-    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    db2 = await cluster.connect(hosts[1])
     await db2.attach(approving, NAME)
     await hosts[1].stop_listening()
     # Each gateway has another status now.
@@ -106,7 +94,7 @@ async def test_a_service_manager_that_hangs_holds_nothing_up(cluster: Cluster) -
     await hosts[0].wait_for_status("cluster unreachable")
     await server.start()
     async with asyncio.timeout(DEADLINE / 2):
-        await allowed(db1)
+        await until_allowed(hosts[0])
 
 
 async def post_all(bus: tribune.Bus, numbers: range, size: int) -> None:

@@ -2,7 +2,6 @@
 """Notifications between hosts."""
 
 import asyncio
-import json
 import time
 
 import pytest
@@ -197,12 +196,3 @@ async def test_the_bus_can_be_killed_and_started_again(cluster: Cluster) -> None
     await watch.start()
     await db1.post("t.a", "again")
     await watch.until("again")
-
-
-async def test_explaining_shows_the_hosts_that_would_be_asked(cluster: Cluster) -> None:
-    hosts = await cluster.trio('[Query "cluster.**"]\nScope=cluster\n')
-    status, output = await hosts[0].tribunectl("--json=short", "explain", "cluster.shouldReboot")
-    assert status == 0
-    assert "host:db2" in output
-    assert "host:db3" in output
-    assert json.loads(output.splitlines()[0])

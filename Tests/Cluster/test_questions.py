@@ -2,23 +2,14 @@
 """Questions to the whole cluster."""
 
 import asyncio
+import json
 import signal
 
 import pytest
 import tribune
 
-from support import DEADLINE, PROGRAMS, Cluster, Host, Program
-
-QUERY = '[Query "cluster.**"]\nScope=cluster\n'
-NAME = "cluster.shouldReboot"
-
-
-def outcomes(verdict: tribune.Verdict) -> dict[str, tuple[str, str]]:
-    return {outcome.label: (outcome.kind.value, outcome.reason) for outcome in verdict.outcomes}
-
-
-async def approving(question: tribune.Question) -> tribune.Answer:
-    return True
+from questions import NAME, QUERY, approving, outcomes, patient, until_allowed
+from support import Cluster, Host
 
 
 async def vetoing(question: tribune.Question) -> tribune.Answer:
@@ -198,15 +189,7 @@ async def test_a_host_that_does_not_answer(cluster: Cluster, way: str, policy: s
         await hosts[2].start_gateway()
     else:
         hosts[2].gateway.send(signal.SIGCONT)
-    assert await eventually_allowed(db1)
-
-
-async def eventually_allowed(bus: tribune.Bus) -> bool:
-    """Asks until everybody is there again, which only takes time."""
-    async with asyncio.timeout(DEADLINE):
-        while not await bus.ask(NAME):
-            continue
-    return True
+    await until_allowed(hosts[0])
 
 
 @pytest.mark.parametrize("policy", ["veto", "abstain"])
@@ -236,8 +219,7 @@ async def test_a_gateway_without_its_cluster_vetoes(cluster: Cluster, policy: st
     assert kind == "vetoed"
     assert reason.startswith("cluster unreachable: ")
     await relay.mend()
-    await hosts[0].wait_for_status("all hosts are there")
-    assert await eventually_allowed(db1)
+    await until_allowed(hosts[0])
 
 
 async def test_a_question_in_flight_is_vetoed_when_the_link_is_lost(cluster: Cluster) -> None:
@@ -272,8 +254,10 @@ async def test_a_host_whose_bus_is_gone_vetoes(cluster: Cluster) -> None:
     verdict = await db1.ask(NAME, mode=tribune.Mode.ALL)
     assert not verdict
     assert outcomes(verdict)["host:db2"][0] == "failed"
+    await hosts[1].wait_for_status("no bus")
     await hosts[1].start_bus()
-    assert await eventually_allowed(db1)
+    await hosts[1].wait_for_status("all hosts are there")
+    await until_allowed(hosts[0])
 
 
 async def test_a_name_that_a_host_does_not_share_is_not_answered(cluster: Cluster) -> None:
@@ -444,9 +428,7 @@ async def test_who_waits_asks_again_when_those_are_back_who_were_not_heard(clust
         await hosts[0].wait_for_status("cluster unreachable")
     else:
         await hosts[1].gateway.end()
-    waiting = Program(
-        PROGRAMS / "tribunectl", "ask", NAME, "--wait-until-allowed", environment={"TRIBUNE_ADDRESS": hosts[0].address}
-    )
+    waiting = patient(hosts[0])
     await waiting.start()
     await waiting.wait_for_line("cluster unreachable" if missing == "cluster" else "no gateway of db2")
     db1 = await cluster.connect(hosts[0])
@@ -457,3 +439,12 @@ async def test_who_waits_asks_again_when_those_are_back_who_were_not_heard(clust
             await hosts[1].start_gateway()
         assert (await anext(aiter(announcements))).object == ""
     assert await waiting.process.wait() == 0
+
+
+async def test_explaining_shows_the_hosts_that_would_be_asked(cluster: Cluster) -> None:
+    hosts = await cluster.trio(QUERY)
+    status, output = await hosts[0].tribunectl("--json=short", "explain", NAME)
+    assert status == 0
+    assert "host:db2" in output
+    assert "host:db3" in output
+    assert json.loads(output.splitlines()[0])

@@ -8,17 +8,13 @@ import signal
 import pytest
 import tribune
 
-from support import Cluster, Host, lasting, request
+from support import Cluster, Host, jetstream, lasting, request
 from test_leases import NAMES, ROSTER
 
 pytestmark = pytest.mark.any_server
 
 RETAIN = '[Retain "disk.**"]\n'
 NAME = "disk.didMount"
-
-
-async def jetstream(cluster: Cluster) -> int:
-    return (await cluster.server(extra=f'jetstream {{ store_dir: "{cluster.folder}/js" }}')).port
 
 
 async def next_text(observation: tribune.Observation) -> str:
@@ -36,7 +32,7 @@ async def until_text(bus: tribune.Bus, text: str, name: str = NAME) -> None:
 
 
 async def test_a_value_is_retained_everywhere_and_cleared_everywhere(cluster: Cluster) -> None:
-    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, db3 = [await cluster.connect(host) for host in hosts]
     async with db2.observe(NAME) as two, db3.observe(NAME) as three, db1.observe(NAME) as one:
         await db1.post(NAME, '{"by":1}', object="disk/usb \u00e4", retain=True)
@@ -52,7 +48,7 @@ async def test_a_value_is_retained_everywhere_and_cleared_everywhere(cluster: Cl
 
 
 async def test_a_host_that_comes_gets_what_there_is(cluster: Cluster) -> None:
-    port = await jetstream(cluster)
+    port = (await jetstream(cluster)).port
     hosts = [Host(cluster.folder, name, port, "db1 db2", RETAIN) for name in ("db1", "db2")]
     cluster.hosts += hosts
     await hosts[0].start()
@@ -71,7 +67,7 @@ async def test_a_host_that_comes_gets_what_there_is(cluster: Cluster) -> None:
 
 
 async def test_a_bus_that_has_lost_everything_gets_it_back(cluster: Cluster) -> None:
-    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     await db1.post(NAME, "1", retain=True)
     await until_text(db2, "1")
@@ -82,7 +78,7 @@ async def test_a_bus_that_has_lost_everything_gets_it_back(cluster: Cluster) -> 
 
 
 async def test_what_was_posted_while_the_gateway_was_away_is_newer_than_what_it_had_sent(cluster: Cluster) -> None:
-    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     await db1.post(NAME, "old", retain=True)
     await until_text(db2, "old")
@@ -115,7 +111,7 @@ async def test_what_the_bus_drops_before_the_gateway_reads_it_is_shared_neverthe
 
 
 async def test_what_the_cluster_has_wins_over_what_a_host_had_before_it_joined(cluster: Cluster) -> None:
-    port = await jetstream(cluster)
+    port = (await jetstream(cluster)).port
     hosts = [Host(cluster.folder, name, port, "db1 db2", RETAIN) for name in ("db1", "db2")]
     cluster.hosts += hosts
     await hosts[0].start()
@@ -132,7 +128,7 @@ async def test_what_the_cluster_has_wins_over_what_a_host_had_before_it_joined(c
 
 
 async def test_two_that_post_at_once_agree_in_the_end(cluster: Cluster) -> None:
-    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     buses = [await cluster.connect(host) for host in hosts]
     for index in range(100):
         await asyncio.gather(*(bus.post(NAME, f"{index} of {number}", retain=True) for number, bus in enumerate(buses)))
@@ -149,7 +145,7 @@ async def test_two_that_post_at_once_agree_in_the_end(cluster: Cluster) -> None:
 
 
 async def test_values_wait_for_a_server_that_was_away(cluster: Cluster) -> None:
-    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     await db1.post(NAME, "before", retain=True)
     await until_text(db2, "before")
@@ -161,7 +157,7 @@ async def test_values_wait_for_a_server_that_was_away(cluster: Cluster) -> None:
 
 
 async def test_values_wait_for_room_in_a_bucket_that_is_full(cluster: Cluster) -> None:
-    port = await jetstream(cluster)
+    port = (await jetstream(cluster)).port
     bucket = {
         "name": "KV_tribune_test",
         "subjects": ["$KV.tribune_test.>"],

@@ -7,21 +7,14 @@ import os
 
 import tribune
 
+from questions import QUERY, approving, vetoing
 from support import Cluster, Host
 
 SHARED = '[Query "host.**"]\n'
 NAME = "host.shouldReboot"
 
 
-async def vetoing(question: tribune.Question) -> tribune.Answer:
-    return tribune.Veto(f"no {question.name} of {question.object}")
-
-
-async def approving(question: tribune.Question) -> tribune.Answer:
-    return True
-
-
-def outcomes(output: str) -> dict[str, tuple[str, str]]:
+def printed_outcomes(output: str) -> dict[str, tuple[str, str]]:
     return {one["label"]: (one["outcome"], one["reason"]) for one in json.loads(output)["outcomes"]}
 
 
@@ -36,7 +29,7 @@ async def test_a_question_is_for_the_cluster_if_its_asker_says_so(cluster: Clust
         "ask", NAME, "--scope=cluster", "--object=a", "--mode=all", "--json=short"
     )
     assert status == 1
-    found = outcomes(output)
+    found = printed_outcomes(output)
     assert found["host:db1"][0] == "approved"
     assert found["host:db2"][0] == "vetoed"
     assert "no host.shouldReboot of a" in found["host:db2"][1]
@@ -44,12 +37,12 @@ async def test_a_question_is_for_the_cluster_if_its_asker_says_so(cluster: Clust
     # The host that is asked asks as it does for others, and its own veto counts, too.
     status, output = await hosts[1].tribunectl("ask", NAME, "--scope=cluster", "--json=short")
     assert status == 1
-    assert outcomes(output)["host:db2"][0] == "vetoed"
+    assert printed_outcomes(output)["host:db2"][0] == "vetoed"
 
 
 async def test_a_question_is_for_one_host_if_its_asker_says_so(cluster: Cluster) -> None:
     server = await cluster.server()
-    hosts = await cluster.trio('[Query "cluster.**"]\nScope=cluster\n', port=server.port)
+    hosts = await cluster.trio(QUERY, port=server.port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     await db2.attach(vetoing, "cluster.shouldReboot")
     assert (await hosts[0].tribunectl("ask", "cluster.shouldReboot", "-q"))[0] == 1
@@ -171,13 +164,12 @@ async def test_whom_all_hosts_would_ask(cluster: Cluster) -> None:
 
 async def test_a_host_that_the_roster_does_not_have_counts_while_it_is_there(cluster: Cluster) -> None:
     server = await cluster.server()
-    sections = '[Query "cluster.**"]\nScope=cluster\n'
-    hosts = [Host(cluster.folder, name, server.port, "db1 db2", sections) for name in ("db1", "db2")]
+    hosts = [Host(cluster.folder, name, server.port, "db1 db2", QUERY) for name in ("db1", "db2")]
     await cluster.add(*hosts)
     db1 = await cluster.connect(hosts[0])
     name = "cluster.shouldReboot"
     assert await db1.ask(name)
-    guest = Host(cluster.folder, "db3", server.port, "db1 db2", sections)
+    guest = Host(cluster.folder, "db3", server.port, "db1 db2", QUERY)
     cluster.hosts.append(guest)
     async with db1.observe("tribune.delegate.*") as changes:
         await guest.start()

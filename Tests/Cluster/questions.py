@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What asks a question of the whole cluster, and what answers it."""
+
+import asyncio
+
+import tribune
+
+from support import DEADLINE, PROGRAMS, Host, Program
+
+QUERY = '[Query "cluster.**"]\nScope=cluster\n'
+NAME = "cluster.shouldReboot"
+
+
+async def approving(question: tribune.Question) -> tribune.Answer:
+    return True
+
+
+async def vetoing(question: tribune.Question) -> tribune.Answer:
+    return tribune.Veto(f"no {question.name} of {question.object}")
+
+
+def outcomes(verdict: tribune.Verdict) -> dict[str, tuple[str, str]]:
+    return {outcome.label: (outcome.kind.value, outcome.reason) for outcome in verdict.outcomes}
+
+
+def patient(host: Host, *user_info: str) -> Program:
+    """A tribunectl that asks again when there may be another verdict, until it is allowed."""
+    environment = {"TRIBUNE_ADDRESS": host.address}
+    return Program(PROGRAMS / "tribunectl", "ask", NAME, *user_info, "--wait-until-allowed", environment=environment)
+
+
+async def until_allowed(host: Host, *user_info: str) -> None:
+    """Waits until everybody is there again."""
+    await host.wait_for_status("all hosts are there")
+    program = patient(host, *user_info)
+    await program.start()
+    try:
+        # What nobody announces, such as the return of another host's bus, tribunectl notices after 30 s.
+        async with asyncio.timeout(2 * DEADLINE):
+            assert await program.process.wait() == 0, program.lines
+    finally:
+        await program.end()
