@@ -90,7 +90,7 @@ async def test_what_was_posted_while_the_gateway_was_away_is_newer_than_what_it_
 
 
 async def test_what_the_bus_drops_before_the_gateway_reads_it_is_shared_nevertheless(cluster: Cluster) -> None:
-    hosts = await cluster.trio(RETAIN, port=await jetstream(cluster))
+    hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     # The value of another host, and one of its own, are older.
     await db2.post("disk.theirs", "old", retain=True)

@@ -144,6 +144,18 @@ async def test_the_holds_of_all_hosts(cluster: Cluster) -> None:
         assert (status, "db1: no gateway of db1 is connected to NATS" in output) == (1, True)
 
 
+async def test_delegates_of_the_configuration_leave_the_lists_to_those_who_have_them(cluster: Cluster) -> None:
+    hosts = await cluster.trio(QUERY)
+    for arguments in (("holds",), ("explain", "cluster.shouldReboot")):
+        status, output = await hosts[0].tribunectl(*arguments, "--scope=cluster")
+        assert (status, " 3 hosts " in output, "no answer" in output) == (0, True, False)
+    # A host that is away is named once.
+    await hosts[2].gateway.end()
+    for arguments in (("holds",), ("explain", "cluster.shouldReboot")):
+        status, output = await hosts[0].tribunectl(*arguments, "--scope=cluster", "--json=short")
+        assert (status, output) == (1, "tribunectl: db3: no gateway of db3 is connected to NATS\n")
+
+
 async def test_whom_all_hosts_would_ask(cluster: Cluster) -> None:
     hosts = await cluster.trio(SHARED + '[Query "cluster.**"]\nScope=cluster\n')
     db1, db2, _ = [await cluster.connect(host) for host in hosts]

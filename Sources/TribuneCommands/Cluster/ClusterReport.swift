@@ -30,15 +30,26 @@ struct ClusterReport {
     guard !reply.outcomes.isEmpty else {
       throw .failure("nobody answers \(name) here: is tribune-nats running?")
     }
-    // Where a pattern of the configuration matches the name, each host has a second delegate, which abstains.
-    var hosts = Set(reply.outcomes.lazy.filter { $0.kind != .abstained }.map(\.label))
-    for outcome in reply.outcomes where outcome.kind != .abstained || hosts.insert(outcome.label).inserted {
-      let host = outcome.label.hasPrefix("host:") ? String(outcome.label.dropFirst(5)) : outcome.label
-      if let root = outcome.value?.jsonRoot {
-        told.append((host, root))
+    self.init(reply.outcomes)
+  }
+
+  /// - Parameter outcomes: a host may have several. Its delegate for a pattern of the configuration that matches the name,
+  ///   such as `cluster.**`, has the same label, and abstains.
+  init(_ outcomes: [Outcome]) {
+    var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
+    for outcome in outcomes {
+      if let index = outcomesByHost.firstIndex(where: { $0.host == outcome.host }) {
+        outcomesByHost[index].outcomes.append(outcome)
       } else {
-        problems.append("\(host.terminalSafe): \(outcome.problem)")
+        outcomesByHost.append((outcome.host, [outcome]))
       }
+    }
+    for (host, outcomes) in outcomesByHost {
+      let roots = outcomes.compactMap { $0.value?.jsonRoot }
+      told += roots.map { (host, $0) }
+      guard roots.isEmpty else { continue }
+      let failure = outcomes.first { $0.kind != .abstained } ?? outcomes[0]
+      problems.append("\(host.terminalSafe): \(failure.problem)")
     }
   }
 
@@ -71,6 +82,9 @@ struct ClusterReport {
 }
 
 extension Outcome {
+  /// The host that the delegate stands for; or its whole label.
+  fileprivate var host: String { label.hasPrefix("host:") ? String(label.dropFirst(5)) : label }
+
   fileprivate var problem: String {
     switch kind {
     case .timedOut: "it did not answer in time"
