@@ -95,6 +95,12 @@ async def test_values_of_each_host(cluster: Cluster) -> None:
         await bus.attach(lambda _, number=number: asyncio.sleep(0, tribune.Value(number)), "host.freeBytes")
     status, output = await hosts[1].tribunectl("query", "--scope=cluster", "--collect", "host.freeBytes")
     assert (status, sorted(output.split())) == (0, ["0", "1", "2"])
+    # Whose value is missing is said.
+    await hosts[2].gateway.end()
+    status, output = await hosts[1].tribunectl("query", "--scope=cluster", "--collect", "host.freeBytes")
+    assert (status, {"0", "1"} <= set(output.split())) == (0, True)
+    assert "host.freeBytes lacks values\n  failed by host:db3 (" in output
+    assert "abstained" not in output
 
 
 async def test_without_a_gateway_there_is_no_verdict(cluster: Cluster) -> None:

@@ -67,6 +67,12 @@ struct DelegateCommandTests {
     #expect(try bus.tribunectl("query", "browser.rows", "--object=browser/1", "--collect").output == "2\n3\n")
     #expect(
       try bus.tribunectl("-j", "query", "browser.rows", "--object=browser/1").object()["value"] as? Int == 2)
+    try bus.staying("delegate", "browser.rows", "--exec", "sh", "-c", "exit 3")
+    try bus.tribunectl("query", "browser.rows", "--object=browser/1").expect(0, output: "2\n", errors: "")
+    let some = try bus.tribunectl("query", "browser.rows", "--object=browser/1", "--collect")
+    #expect(some.status == 0 && some.output == "2\n3\n")
+    #expect(some.errors.hasPrefix("tribunectl: browser.rows browser/1 lacks values\n  failed by "))
+    try bus.tribunectl("-q", "query", "browser.rows", "--object=browser/1", "--collect").expect(0, errors: "")
     let none = try bus.tribunectl("query", "browser.columns", "--object=browser/1")
     none.expect(1, output: "")
     #expect(none.errors.contains("has no value: no delegate answered"))

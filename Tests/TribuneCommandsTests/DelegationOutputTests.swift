@@ -48,6 +48,32 @@ struct DelegationOutputTests {
       QueryReply(query: 7).json.compact == #"{"query":7,"value":null,"outcomes":[],"outcomesOmitted":0}"#)
   }
 
+  @Test(
+    "whose values are missing is said, of those that collect; who abstains lacks none",
+    arguments: [
+      ([], 0, ["a has no value: no delegate answered"], ["a has no value: no delegate answered"]),
+      ([silent], 0, ["a has no value", "  abstained by delegate 1 (pid 0, uid 0)"], nil),
+      ([silent, answered], 0, [], []),
+      (
+        [failed, answered, gone], 0, [],
+        [
+          "a lacks values", "  failed by host:db2 (pid 0, uid 0): away",
+          "  gone by delegate 4 (pid 0, uid 0)",
+        ]
+      ),
+      ([answered], 2, [], ["a lacks values", "  and 2 more"]),
+    ] as [([Outcome], Int, [String], [String]?)])
+  func lack(outcomes: [Outcome], omitted: Int, first: [String], all: [String]?) {
+    let reply = QueryReply(query: 7, outcomes: outcomes, omittedCount: omitted)
+    #expect(reply.lack(of: "a", collects: false) == first)
+    #expect(reply.lack(of: "a", collects: true) == all ?? first)
+  }
+
+  private static let silent = Outcome(delegate: 1, kind: .abstained)
+  private static let answered = Outcome(delegate: 2, kind: .answered, value: "3")
+  private static let failed = Outcome(delegate: 3, label: "host:db2", kind: .failed, reason: "away")
+  private static let gone = Outcome(delegate: 4, kind: .gone)
+
   @Test("a hold in a table and in JSON")
   func holds() {
     #expect(

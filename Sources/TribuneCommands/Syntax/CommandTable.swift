@@ -267,6 +267,8 @@ private let allVerbs = [
     description: [
       "Asks the delegates of the object, and those of any object, one after the other, and prints the "
         + "first value. If JSON is -, the userInfo is read from standard input.",
+      "With --collect, it asks all of them at once, and prints every value. Of delegates that fail, go or do not answer in time, "
+        + "such as a host of the cluster that is away, it says so on standard error.",
       "Exits with 0 if there is a value, 1 if no delegate has one, 2 for wrong usage, and 255 if the bus gives "
         + "no answer.",
     ],

@@ -29,9 +29,12 @@ struct QueryCommand: Command {
     } else {
       for value in collects ? reply.values : Array(reply.values.prefix(1)) { try context.print(value.line) }
     }
-    guard reply.value == nil else { return ExitStatus.success }
-    if !context.isQuiet { report(reply, in: context) }
-    return ExitStatus.failure
+    if !context.isQuiet {
+      let lines = reply.lack(of: subjectText(query.name, query.object), collects: collects)
+      if let first = lines.first { context.terminal.report(first) }
+      for line in lines.dropFirst() { context.terminal.reportLine(line) }
+    }
+    return reply.value == nil ? ExitStatus.failure : ExitStatus.success
   }
 
   private func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> QueryReply
@@ -53,17 +56,26 @@ struct QueryCommand: Command {
       return reply
     }
   }
-
-  private func report(_ reply: QueryReply, in context: Context) {
-    context.terminal.report(
-      "\(subjectText(query.name, query.object)) has no value"
-        + (reply.outcomes.isEmpty ? ": no delegate answered" : ""))
-    for outcome in reply.outcomes { context.terminal.reportLine("  " + outcome.report()) }
-    if reply.omittedCount > 0 { context.terminal.reportLine("  and \(reply.omittedCount) more") }
-  }
 }
 
 extension QueryReply {
+  /// Says who has given no value, for people; empty if nothing is missing.
+  ///
+  /// - Parameter collects: whether every value is wanted. A delegate that abstains has none, and none is missing.
+  func lack(of subject: String, collects: Bool) -> [String] {
+    let head: String
+    var silent = outcomes
+    if value == nil {
+      head = "\(subject) has no value" + (outcomes.isEmpty ? ": no delegate answered" : "")
+    } else {
+      silent = outcomes.filter(\.isObjection)
+      guard collects, !silent.isEmpty || omittedCount > 0 else { return [] }
+      head = "\(subject) lacks values"
+    }
+    return [head] + silent.map { "  " + $0.report() }
+      + (omittedCount > 0 ? ["  and \(omittedCount) more"] : [])
+  }
+
   var json: JSONValue {
     .object([
       ("query", .unsigned(query)), (value ?? .none).jsonMember(named: "value"),
