@@ -65,6 +65,8 @@ async def test_a_guard_asks_the_cluster(cluster: Cluster) -> None:
     async with db3.hold(NAME, why="a backup is running"):
         status, output = await hosts[0].tribunectl(*command)
         assert (status, "a backup is running" in output, "rebooting" in output) == (77, True, False)
+        status, output = await hosts[0].tribunectl(*command[:2], "--override=it burns", *command[2:])
+        assert (status, "a backup is running" in output, "rebooting" in output) == (0, True, True)
 
 
 async def test_more_time_is_given_on_the_own_host_as_well(cluster: Cluster) -> None:

@@ -122,6 +122,19 @@ struct GuardEndingTests {
     #expect(!errors.contains("approved"))
   }
 
+  @Test("an overridden veto is printed before the command runs, and not with -q; the output is the command's")
+  func overridden() throws {
+    let delegate = try bus.staying("delegate", "a.shouldB", "--veto=a restore runs", "--label=restore")
+    let guarded = ["guard", "a.b", "--override=it burns", "--", "sh", "-c", "echo ran; echo ran >&2"]
+    let result = try TestBus.tribunectl(["-j"] + guarded, address: bus.address)
+    result.expect(0, output: "ran\n")
+    let lines = result.errors.split(separator: "\n")
+    #expect(lines.count == 3 && lines[0] == "tribunectl: a.b was vetoed (overridden):" && lines[2] == "ran")
+    #expect(lines[1].hasPrefix("  vetoed by restore (tribunectl, pid \(delegate.pid), "))
+    #expect(lines[1].hasSuffix("): a restore runs"))
+    try TestBus.tribunectl(["-q"] + guarded, address: bus.address).expect(0, output: "ran\n", errors: "ran\n")
+  }
+
   @Test("with --mode=order, the delegates behind the first veto are not asked, and a guard names that alone")
   func firstReason() throws {
     for (order, label) in ["first", "second"].enumerated() {

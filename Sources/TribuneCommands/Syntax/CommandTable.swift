@@ -336,7 +336,8 @@ private let allVerbs = [
         + "the userInfo of all but the last.",
       "On a veto, prints every reason, runs nothing and exits with 77. Exits with 255 if there is no "
         + "verdict, or if the will cannot be posted, and runs nothing; else with the command's status. With "
-        + "--json, prints the verdict of a veto on standard output.",
+        + "--json, prints the verdict of a veto on standard output. Vetoes that --override goes past are printed on standard "
+        + "error before the command runs.",
       "Where the bus has a policy, it must allow ask for the question, and post for the other three, also "
         + "didFailTo. Else guard exits with 255 before it asks. --dry-run only asks: it can say allowed where the "
         + "policy does not let the others be posted.",

@@ -48,9 +48,17 @@ struct GuardCommand: Command {
       { () async -> Consent in .interrupted(await router.interruption.value) })
     let connection: Connection
     switch consent ?? .failed(CommandError(message: "interrupted", status: ExitStatus.noVerdict)) {
-    case .allowed(let over): connection = over
+    case .allowed(let over, let verdict):
+      connection = over
+      // Not on standard output, which is the command's.
+      if verdict.isOverridden, !context.isQuiet {
+        report(verdict, "was vetoed (overridden)", in: context)
+      }
     case .vetoed(let verdict):
-      report(verdict, in: context)
+      report(verdict, "was vetoed", in: context)
+      context.show { () throws(CommandError) in
+        if context.json != .off { try context.print(verdict.json) }
+      }
       return vetoStatus
     case .dryRun(let verdict):
       context.show { () throws(CommandError) in
@@ -85,7 +93,7 @@ struct GuardCommand: Command {
   // MARK: Should and will
 
   private enum Consent: Sendable {
-    case allowed(Connection)
+    case allowed(Connection, Verdict)
     case vetoed(Verdict)
     case dryRun(Verdict)
     /// No bus could be reached, and --if-unreachable decides.
@@ -118,7 +126,7 @@ struct GuardCommand: Command {
         }
       if query.isDryRun { return .dryRun(verdict) }
       guard verdict.isAllowed else { return .vetoed(verdict) }
-      return .allowed(connection)
+      return .allowed(connection, verdict)
     } catch {
       return .failed(CommandError(error, status: ExitStatus.noVerdict))
     }
@@ -177,8 +185,9 @@ struct GuardCommand: Command {
     context.reportMissing(in: try reply.get(), of: names.will, object: object)
   }
 
-  private func report(_ verdict: Verdict, in context: Context) {
-    context.terminal.report("\(subjectText(action, object)) was vetoed:")
+  /// Prints what is against it on standard error.
+  private func report(_ verdict: Verdict, _ what: String, in context: Context) {
+    context.terminal.report("\(subjectText(action, object)) \(what):")
     let against = verdict.outcomes.filter { $0.isObjection }
     let failures = verdict.vetoingFailures
     for outcome in against {
@@ -189,9 +198,6 @@ struct GuardCommand: Command {
     }
     if verdict.isUnanswered {
       context.terminal.reportLine("  no delegate approved it\(verdict.defaultText(query.fallback))")
-    }
-    context.show { () throws(CommandError) in
-      if context.json != .off { try context.print(verdict.json) }
     }
   }
 
