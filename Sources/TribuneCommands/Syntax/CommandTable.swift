@@ -362,7 +362,9 @@ private let allVerbs = [
     summary: "Show the delegates that would be asked",
     description: [
       "Shows the holds that a query would meet, the required delegates that are missing, and the delegates "
-        + "that it would be put to, in order, with their policies. No delegate is asked."
+        + "that it would be put to, in order, with their policies. No delegate is asked.",
+      "With --scope=cluster, shows those of each host of the cluster. If one does not answer, or does not let other hosts ask "
+        + "NAME, says so and exits with 1.",
     ],
     options: [object, scope("whose: of this host alone, or of each host of the cluster")]),
   VerbSyntax(
