@@ -11,7 +11,7 @@ struct LeaseReplyTests {
     {"host":"db1","present":false,"since":0,"label":"backup","pid":42,"uid":0,"unit":"b.service","running":null}
     """
 
-  private func owners(of reply: LeaseReply?) -> [LeaseOwner] {
+  private func owners(of reply: LeaseReply?) -> [ListedOwner] {
     switch reply {
     case .busy(let owners), .absent(let owners): owners
     case .broken(let owner): [owner]

@@ -10,11 +10,11 @@ enum LeaseReply: Equatable, Sendable {
   /// - Parameter again: whether the host had it before.
   case acquired(again: Bool)
   /// Others have it, or this host for a command that runs.
-  case busy([LeaseOwner])
+  case busy([ListedOwner])
   case released
-  case broken(LeaseOwner)
+  case broken(ListedOwner)
   /// The host that was meant does not have it.
-  case absent([LeaseOwner])
+  case absent([ListedOwner])
   case refused(String)
 
   /// - Returns: nil if it is none of these.
@@ -24,7 +24,7 @@ enum LeaseReply: Equatable, Sendable {
     case "acquired": self = .acquired(again: root["again"]?.bool ?? true)
     case "busy": self = .busy(root.leaseOwners)
     case "released": self = .released
-    case "broken": self = .broken(LeaseOwner(root["owner"] ?? root))
+    case "broken": self = .broken(ListedOwner(root["owner"] ?? root))
     case "absent": self = .absent(root.leaseOwners)
     case "refused": self = .refused(root["why"]?.string ?? "")
     default: return nil
@@ -33,7 +33,7 @@ enum LeaseReply: Equatable, Sendable {
 }
 
 /// A host that has a lease, or a client of FleetLock.
-struct LeaseOwner: Equatable, Sendable {
+struct ListedOwner: Equatable, Sendable {
   var host: String
   /// Whether its gateway is there; nil of a client of FleetLock, of which nobody knows that.
   var isPresent: Bool?
@@ -97,9 +97,9 @@ struct LeaseOwner: Equatable, Sendable {
 }
 
 extension JSONNode {
-  var leaseOwners: [LeaseOwner] {
+  var leaseOwners: [ListedOwner] {
     guard let list = self["owners"] else { return [] }
-    return (0..<list.count).compactMap { list[$0].map(LeaseOwner.init) }
+    return (0..<list.count).compactMap { list[$0].map(ListedOwner.init) }
   }
 }
 

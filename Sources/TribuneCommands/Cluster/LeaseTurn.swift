@@ -10,7 +10,7 @@ struct LeaseTurn: Sendable {
   enum End: Sendable {
     case acquired(again: Bool)
     /// Others still have it at the end of the time.
-    case late([LeaseOwner])
+    case late([ListedOwner])
     case failed(CommandError)
   }
 
@@ -75,7 +75,7 @@ struct LeaseTurn: Sendable {
     over connection: Connection, _ changes: ChangeSignal, until end: ContinuousClock.Instant?,
     in context: Context
   ) async -> End {
-    var owners: [LeaseOwner]?
+    var owners: [ListedOwner]?
     var failure: String?
     while true {
       do throws(CommandError) {
@@ -119,7 +119,7 @@ struct LeaseTurn: Sendable {
     await sleep(ContinuousClock.now.duration(to: earliest))
   }
 
-  private func report(_ owners: [LeaseOwner], in context: Context) {
+  private func report(_ owners: [ListedOwner], in context: Context) {
     context.terminal.reportLine("waiting for \(lease):")
     for owner in owners { context.terminal.reportLine("  \(owner.line)") }
   }

@@ -72,7 +72,7 @@ struct LeaseCommand: Command {
         return nil
       })
     switch end {
-    case .acquired?: break
+    case .acquired?: return try await runCommand(turn, router, in: context)
     case .late(let owners)?:
       for owner in owners { context.terminal.reportLine("\(lease): \(owner.line)") }
       context.terminal.report("\(lease) did not become free in time")
@@ -80,17 +80,29 @@ struct LeaseCommand: Command {
     case .failed(let error)?: throw error
     case .some(nil), nil:
       let signal = await router.interruption.value
-      // The bus takes the question back, and the gateway what it has got meanwhile.
-      waiting.cancel()
-      let rest = await first(
-        of: { () async -> LeaseTurn.End? in await waiting.value },
-        { () async -> LeaseTurn.End? in
-          await sleep(.seconds(1))
-          return nil
-        })
-      if case .acquired(again: false)?? = rest { try await release(turn.id, in: context) }
+      try await takeBack(turn, waiting, in: context)
       return 128 + signal
     }
+  }
+
+  /// Ends a wait. The bus takes the question back, and the gateway what it has got meanwhile.
+  private func takeBack(
+    _ turn: LeaseTurn, _ waiting: Task<LeaseTurn.End, Never>, in context: Context
+  ) async throws(CommandError) {
+    waiting.cancel()
+    let rest = await first(
+      of: { () async -> LeaseTurn.End? in await waiting.value },
+      { () async -> LeaseTurn.End? in
+        await sleep(.seconds(1))
+        return nil
+      })
+    if case .acquired(again: false)?? = rest { try await release(turn.id, in: context) }
+  }
+
+  /// Runs the command, if there is one, under the lease that this host has.
+  private func runCommand(
+    _ turn: LeaseTurn, _ router: SignalRouter, in context: Context
+  ) async throws(CommandError) -> Int32 {
     if command.isEmpty {
       if !context.isQuiet { context.terminal.reportLine("this host has \(lease) until it is released") }
       return ExitStatus.success

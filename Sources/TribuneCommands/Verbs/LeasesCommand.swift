@@ -9,7 +9,7 @@ struct LeasesCommand: Command {
   private struct Lease {
     var name: String
     var slots: Int
-    var owners: [LeaseOwner]
+    var owners: [ListedOwner]
     /// Why it cannot be read; empty if it can.
     var error: String
   }
