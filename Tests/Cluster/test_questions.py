@@ -8,12 +8,8 @@ import signal
 import pytest
 import tribune
 
-from questions import NAME, QUERY, approving, outcomes, patient, until_allowed
-from support import Cluster, Host
-
-
-async def vetoing(question: tribune.Question) -> tribune.Answer:
-    return tribune.Veto("no")
+from questions import NAME, QUERY, approving, outcomes, patient, until_allowed, vetoing
+from support import DEADLINE, Cluster, Host
 
 
 @pytest.mark.any_server
