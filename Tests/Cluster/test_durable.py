@@ -4,6 +4,7 @@
 import asyncio
 import itertools
 import json
+import signal
 import time
 from collections import Counter
 
@@ -301,19 +302,21 @@ async def test_what_the_bus_refuses_is_counted_and_keeps_nothing_waiting(cluster
 
 
 async def test_what_comes_while_the_bus_is_away_waits_for_it(cluster: Cluster) -> None:
-    port = (await jetstream(cluster)).port
-    one, two = await pair(cluster, port, port)
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
     db1 = await cluster.connect(one)
     await post(db1, ["before"])
+    await until_all_have_all(server)
     await two.bus.end()
     await two.wait_for_status("no bus")
     await post(db1, numbered("away", 20))
-    await two.start_bus()
     # Who observes has to be quicker than the gateway is.
-    await two.wait_for_status("all hosts are there")
+    two.gateway.send(signal.SIGSTOP)
+    await two.start_bus()
     watching = await watch(await cluster.connect(two))
+    two.gateway.send(signal.SIGCONT)
     await post(db1, ["after"])
-    await watching.until("after")
+    assert await watching.until("after") == [*numbered("away", 20), "after"]
 
 
 async def test_unread_notifications_that_were_removed_are_announced(cluster: Cluster) -> None:
@@ -342,6 +345,11 @@ async def test_unread_notifications_that_were_removed_are_announced(cluster: Clu
         assert await next_loss(losses) == {"host": "db1", "lost": 7}
 
 
+async def remove(server: NatsServer, what: str) -> None:
+    reply = json.loads(await request(server.port, f"$JS.API.{what}", b""))
+    assert reply.get("success"), reply
+
+
 async def test_a_consumer_and_a_stream_that_somebody_removes_are_made_again(cluster: Cluster) -> None:
     server = await jetstream(cluster)
     one, two = await pair(cluster, server.port, server.port)
@@ -349,12 +357,75 @@ async def test_a_consumer_and_a_stream_that_somebody_removes_are_made_again(clus
     watching = await watch(db2)
     await post(db1, ["before"])
     await watching.until("before")
-    assert b'"success":true' in (await request(server.port, f"$JS.API.STREAM.DELETE.{STREAM}", b"")).replace(b" ", b"")
+    await remove(server, f"STREAM.DELETE.{STREAM}")
     async with db2.observe("cluster.link.didInterrupt") as losses:
-        await post(db1, ["kept by nobody"])
+        await post(db1, ["of another stream"])
         assert await next_loss(losses) == {}
-    await post(db1, ["after"])
-    await watching.until("after")
+    await watching.until("of another stream")
+    await remove(server, f"CONSUMER.DELETE.{STREAM}.db2")
+    await post(db1, numbered("kept", 3))
+    assert await watching.until("kept 2") == ["before", "of another stream", *numbered("kept", 3)]
+
+
+async def first_loss(db1: tribune.Bus, losses: tribune.Observation) -> dict:
+    """The first that is announced from now on, at the latest because of one that is too long."""
+    await db1.post("t.a", "x" * 2_000_000)
+    await post(db1, ["end"])
+    return await next_loss(losses)
+
+
+async def test_a_host_whose_consumer_was_removed_while_it_was_away_catches_up(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    await post(db1, ["before"])
+    await until_all_have_all(server)
+    await two.gateway.end()
+    await remove(server, f"CONSUMER.DELETE.{STREAM}.db2")
+    await post(db1, numbered("away", 5))
+    watching = await watch(db2)
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        await two.start_gateway()
+        assert await watching.until("away 4") == numbered("away", 5)
+        assert await first_loss(db1, losses) == {"host": "db1", "lost": 1}
+
+
+async def test_a_host_that_was_away_when_the_stream_was_made_anew_gets_all_of_it(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    await post(db1, numbered("before", 5))
+    await until_all_have_all(server)
+    await two.gateway.end()
+    await remove(server, f"STREAM.DELETE.{STREAM}")
+    await post(db1, numbered("away", 3))
+    watching = await watch(db2)
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        await two.start_gateway()
+        assert await watching.until("away 2") == numbered("away", 3)
+        assert await next_loss(losses) == {}
+
+
+async def test_a_host_that_does_not_know_what_it_had_says_so(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    await post(db1, ["before"])
+    await until_all_have_all(server)
+    await two.gateway.end()
+    (cluster.folder / "db2/durable-test").unlink()
+    watching = await watch(db2)
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        await two.start_gateway()
+        assert await next_loss(losses) == {}
+        # Once is enough.
+        await post(db1, ["known"])
+        await until_all_have_all(server)
+        await two.gateway.end()
+        await two.start_gateway()
+        await two.gateway.wait_for_line(COMES_IN)
+        assert await first_loss(db1, losses) == {"host": "db1", "lost": 1}
+    assert await watching.until("end") == ["known", "end"]
 
 
 @pytest.mark.parametrize(

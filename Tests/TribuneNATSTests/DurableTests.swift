@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 import TribuneNATS
 
@@ -35,7 +36,8 @@ struct DurableTests {
     arguments: [
       "", "$JS.ACK", "$JS.ACK.", "$JS.ACK.s.c.1.2.3.4", "$JS.ACK.s.c.1.2.3.4.5.6", "$JS.ACK.s.c.1.0.3.4.5",
       "$JS.ACK.s.c.1.x.3.4.5", "$JS.ACK.s.c.1..3.4.5", "$JS.ACK.s.c.1.-2.3.4.5",
-      "$JS.ACK.s.c.1.99999999999999999999.3.4.5", "$JS.API.s.c.1.2.3.4.5", "x.$JS.ACK.s.c.1.2.3.4.5",
+      "$JS.ACK.s.c.1.99999999999999999999.3.4.5", "$JS.ACK.s.c.1.18446744073709551615.3.4.5",
+      "$JS.API.s.c.1.2.3.4.5", "x.$JS.ACK.s.c.1.2.3.4.5",
       "$JS.ACK.d.a.s.c.1.2.3.4.5.6.7",
     ])
   func noAcknowledgements(subject: String) { #expect(AckSubject(subject) == nil) }
@@ -117,8 +119,38 @@ struct DurableTests {
   }
 
   @Test(
+    "A consumer that is made anew begins where its host was, and with all of a stream that the host does not know"
+  )
+  func start() throws {
+    var account = DurableAccount()
+    #expect(account.start(in: 7) == 1)
+    account.position = DurableAccount.Position(created: 7, sequence: 4_711)
+    _ = account.note(1, from: "db2", Instance())
+    let found = try #require(DurableAccount(account.text))
+    #expect(found == account && found.start(in: 7) == 4_712 && found.start(in: 8) == 1)
+    // As earlier versions have written it.
+    let lines = account.text.split(separator: "\n").dropFirst()
+    #expect(try #require(DurableAccount(lines.joined())).start(in: 7) == 1)
+    let fresh = try #require(DurableAccount("7 0\n"))
+    #expect(!fresh.isEmpty && fresh.start(in: 7) == 1)
+  }
+
+  @Test("An account that cannot be read counts as missing", arguments: ["", "x", "\n"])
+  func unreadable(text: String) throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    #expect(DurableAccount.load(from: file.path) == nil)
+    defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: file) } }
+    try Data(text.utf8).write(to: file)
+    #expect(DurableAccount.load(from: file.path) == nil)
+    try Data("7 1\n".utf8).write(to: file)
+    #expect(DurableAccount.load(from: file.path)?.start(in: 7) == 2)
+  }
+
+  @Test(
     "A file that says something else says nothing",
     arguments: [
+      "7\n", "7 -1\n", "7 x\n", "7 1 2\n", "7 1\n8 1\n", "7 18446744073709551615\n",
+      "db2 0123456789abcdef0123456789abcdef 1\n7 1\n",
       "x", "db2 0123456789abcdef0123456789abcdef\n", "db2 0123456789abcdef0123456789abcde 1\n",
       "db 2 0123456789abcdef0123456789abcdef 1\n", " 0123456789abcdef0123456789abcdef 1\n",
       "db2 0123456789abcdef0123456789abcdef -1\n", "a.b 0123456789abcdef0123456789abcdef 1\n",

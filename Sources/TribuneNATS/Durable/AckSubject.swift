@@ -16,7 +16,8 @@ nonisolated package struct AckSubject: Equatable, Sendable {
     let tokens = subject.split(separator: ".", omittingEmptySubsequences: false)
     guard tokens.count == 9 || (11...Self.tokensMax).contains(tokens.count) else { return nil }
     let start = tokens.count == 9 ? 2 : 4
-    guard let sequence = UInt64(tokens[start + 3]), sequence > 0 else { return nil }
+    guard let sequence = UInt64(tokens[start + 3]), sequence > 0, sequence < .max
+    else { return nil }
     stream = String(tokens[start])
     consumer = String(tokens[start + 1])
     self.sequence = sequence

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneService
 import TribuneSystem
 import TribuneWire
 
@@ -22,18 +23,36 @@ nonisolated package struct DurableAccount: Equatable, Sendable {
     case stale
   }
 
+  /// How far this host has come in a stream.
+  package struct Position: Equatable, Sendable {
+    /// When the stream was made: what tells it from another one of the same name.
+    package var created: Int64
+    /// The last message that was acknowledged; 0 for none.
+    package var sequence: UInt64
+
+    package init(created: Int64, sequence: UInt64) { (self.created, self.sequence) = (created, sequence) }
+  }
+
   private struct Origin: Equatable {
     var host: String
     var instance: Instance
     var last: UInt64
   }
 
+  /// Nil if it is not known.
+  package var position: Position?
   /// In the order of the first message of each.
   private var origins: [Origin] = []
 
   package init() {}
 
-  package var isEmpty: Bool { origins.isEmpty }
+  package var isEmpty: Bool { position == nil && origins.isEmpty }
+
+  /// Where a consumer begins that is made anew. All of a stream that this host does not know is new to it.
+  package func start(in created: Int64) -> UInt64 {
+    guard let position, position.created == created else { return 1 }
+    return position.sequence + 1
+  }
 
   package mutating func note(_ number: UInt64, from host: String, _ instance: Instance) -> Arrival {
     if let known = origins.firstIndex(where: { $0.instance == instance && $0.host == host }) {
@@ -62,6 +81,12 @@ nonisolated package struct DurableAccount: Equatable, Sendable {
   package init?(_ text: String) {
     for line in text.split(separator: "\n") {
       let words = line.split(separator: " ", omittingEmptySubsequences: false)
+      if isEmpty, words.count == 2, let created = Int64(words[0]), let sequence = UInt64(words[1]),
+        sequence < .max
+      {
+        position = Position(created: created, sequence: sequence)
+        continue
+      }
       guard words.count == 3, Subjects.isToken(words[0]), let instance = Instance(String(words[1])),
         let last = UInt64(words[2]), origins.count < Self.hostsMax * Self.instancesMax
       else { return nil }
@@ -69,21 +94,30 @@ nonisolated package struct DurableAccount: Equatable, Sendable {
     }
   }
 
-  package var text: String { origins.map { "\($0.host) \($0.instance.text) \($0.last)\n" }.joined() }
+  package var text: String {
+    let first = position.map { "\($0.created) \($0.sequence)\n" } ?? ""
+    return first + origins.map { "\($0.host) \($0.instance.text) \($0.last)\n" }.joined()
+  }
 
   /// The file of a cluster; nil if this process was given no folder for it.
   static func path(cluster: String) -> String? {
     Environment.nonEmptyValue(of: "RUNTIME_DIRECTORY").map { "\($0)/durable-\(cluster)" }
   }
 
-  /// - Returns: an empty account if there is none that can be read.
-  static func load(from path: String) -> DurableAccount {
+  /// - Returns: nil if there is none that can be read.
+  package static func load(from path: String) -> DurableAccount? {
     do throws(Errno) {
       let bytes = try InputFile.contents(of: path, lengthMax: fileLengthMax, waits: false) ?? []
-      return DurableAccount(String(decoding: bytes, as: UTF8.self)) ?? DurableAccount()
+      // One that the host's end has left empty says nothing either.
+      if let account = DurableAccount(String(decoding: bytes, as: UTF8.self)), !account.isEmpty {
+        return account
+      }
+      ServiceLog.warning("\(path) does not say which durable notifications have come in")
     } catch {
-      return DurableAccount()
+      if error == .noSuchFile { return nil }
+      ServiceLog.warning("cannot read \(path): \(error)")
     }
+    return nil
   }
 
   func store(to path: String) throws(Errno) { try StateFile.write(Array(text.utf8), to: path) }

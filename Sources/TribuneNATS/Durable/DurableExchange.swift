@@ -45,11 +45,13 @@ final class DurableExchange {
   private var lastToken: UInt64 = 0
 
   private var account = DurableAccount()
+  /// Whether it says something of the consumer that is there. Without one, this host has imported nothing yet.
+  private var hasAccount = false
   private let accountPath: String?
+  /// What its file has.
+  private var storedAccount: DurableAccount?
   private var isAccountStored = true
   private var isImporting = false
-  /// When the stream was made; nil until that is known.
-  private var created: Int64?
   private var waitingForBus: CheckedContinuation<Connection, Never>?
 
   private var isOpen = false
@@ -76,7 +78,8 @@ final class DurableExchange {
     self.changed = changed
     stream = DurableStream(settings, subjects)
     accountPath = DurableAccount.path(cluster: settings.cluster)
-    if let accountPath { account = DurableAccount.load(from: accountPath) }
+    guard let accountPath, let account = DurableAccount.load(from: accountPath) else { return }
+    (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
   // MARK: JetStream
@@ -121,11 +124,12 @@ final class DurableExchange {
 
   private func result(of client: NATSClient) async -> Result<DurableStore.Opening, DurableStore.Failure> {
     await withCheckedContinuation { continuation in
-      queue.async { [stream, created, needsConsumer = settings.hasDurableImports] in
+      let account = hasAccount ? account : nil
+      queue.async { [stream, needsConsumer = settings.hasDurableImports] in
         do throws(DurableStore.Failure) {
           let store = try DurableStore(client, stream)
           continuation.resume(
-            returning: .success(try store.open(needsConsumer: needsConsumer, after: created)))
+            returning: .success(try store.open(needsConsumer: needsConsumer, after: account)))
         } catch {
           continuation.resume(returning: .failure(error))
         }
@@ -136,17 +140,31 @@ final class DurableExchange {
   private func use(_ opening: DurableStore.Opening) {
     isOpen = true
     note { openingLack = nil }
-    created = opening.created
     if let warning = opening.warning { posts.complain(stream.name, warning) }
-    if let madeConsumer = opening.madeConsumer {
-      if madeConsumer, isImporting || !account.isEmpty {
-        ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
-        lose(nil, from: nil)
-      }
-      if !isImporting { ServiceLog.info("durable notifications come in from \(stream.name)") }
-      isImporting = true
-    }
+    if let consumer = opening.consumer { use(consumer, of: opening.created) }
     send()
+  }
+
+  private func use(_ consumer: DurableStore.Consumer, of created: Int64) {
+    let isSameStream = account.position?.created == created
+    var hasLost = false
+    if hasAccount, consumer.isMade {
+      ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
+      // Of the same stream, the numbers of what comes next show what is missing.
+      hasLost = !isSameStream
+    } else if !hasAccount, !consumer.isMade {
+      ServiceLog.warning("nobody knows which durable notifications have come in: no file has said so")
+      hasLost = true
+    }
+    if hasLost { lose(nil, from: nil) }
+    if consumer.isMade || !isSameStream {
+      account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
+      // What is lost is announced before a file says that all is well.
+      if !hasLost { storeAccount() }
+    }
+    hasAccount = true
+    if !isImporting { ServiceLog.info("durable notifications come in from \(stream.name)") }
+    isImporting = true
   }
 
   /// Does what is due; called every few seconds.
@@ -261,8 +279,11 @@ final class DurableExchange {
     guard let subject = AckSubject(message.reply), subject.stream == stream.name,
       subject.consumer == stream.consumer
     else { return }
+    let position = account.position.map {
+      DurableAccount.Position(created: $0.created, sequence: subject.sequence)
+    }
     // Also what cannot be used is acknowledged, or it would come again and again, and nothing behind it ever.
-    defer { acknowledge(message) }
+    defer { acknowledge(message, at: position) }
     guard case .durable(let host, let name)? = subjects.parse(message.subject),
       settings.imports.contains(where: { $0.isDurable && $0.takes(from: host) })
     else { return }
@@ -277,17 +298,21 @@ final class DurableExchange {
     await post(name, envelope.object, UserInfo(message.payload), from: host)
   }
 
-  private func acknowledge(_ message: ClusterMessage) {
-    if let accountPath { storeAccount(at: accountPath) }
+  /// - Parameter position: of the message, in the stream that it was from when it came.
+  private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
+    if let position, position.created == account.position?.created { account.position = position }
+    storeAccount()
     _ = publisher.publish(ClusterMessage(message.reply, payload: Array("+ACK".utf8)))
   }
 
-  private func storeAccount(at path: String) {
+  private func storeAccount() {
+    guard let accountPath, account != storedAccount else { return }
     do throws(Errno) {
-      try account.store(to: path)
+      try account.store(to: accountPath)
+      storedAccount = account
       isAccountStored = true
     } catch {
-      if isAccountStored { ServiceLog.warning("cannot write \(path): \(error)") }
+      if isAccountStored { ServiceLog.warning("cannot write \(accountPath): \(error)") }
       isAccountStored = false
     }
   }

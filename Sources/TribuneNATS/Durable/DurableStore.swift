@@ -15,10 +15,19 @@ import CNats
   struct Opening: Sendable {
     /// When the stream was made: what tells it from another one of the same name.
     var created: Int64
+    /// Of its messages, the last one.
+    var last: UInt64
     /// What the journal has to say about the stream.
     var warning: String?
-    /// Whether this host's consumer was made; nil if none was asked for.
-    var madeConsumer: Bool?
+    /// This host's; nil if none was asked for.
+    var consumer: Consumer?
+  }
+
+  struct Consumer: Sendable {
+    /// Whether it was not there.
+    var isMade: Bool
+    /// The last message that it does not deliver any more.
+    var acknowledged: UInt64
   }
 
   /// Of a stream that this program has made.
@@ -51,8 +60,8 @@ import CNats
   ///
   /// - Parameters:
   ///   - needsConsumer: whether this host imports.
-  ///   - former: when the stream was made that this process knows; nil if it knows none. All of another one is new.
-  func open(needsConsumer: Bool, after former: Int64?) throws(Failure) -> Opening {
+  ///   - account: where it begins if it is not there; nil for what is posted from now on.
+  func open(needsConsumer: Bool, after account: DurableAccount?) throws(Failure) -> Opening {
     var found = try read()
     if found == nil {
       try make()
@@ -62,11 +71,13 @@ import CNats
       throw Failure(message: "the stream \(stream.name) is removed again and again")
     }
     guard needsConsumer else { return opening }
-    let isThere = try checkConsumer()
-    if !isThere {
-      try makeConsumer(former.map { $0 != opening.created } ?? false ? js_DeliverAll : js_DeliverNew)
+    if let acknowledged = try checkConsumer() {
+      opening.consumer = Consumer(isMade: false, acknowledged: acknowledged)
+    } else {
+      let start = account?.start(in: opening.created) ?? opening.last + 1
+      try makeConsumer(from: start)
+      opening.consumer = Consumer(isMade: true, acknowledged: start - 1)
     }
-    opening.madeConsumer = !isThere
     return opening
   }
 
@@ -88,7 +99,8 @@ import CNats
     }
     if unsafe Self.isHalfFull(info.pointee), properties.isOwn { unsafe try purge(info.pointee.State) }
     return Opening(
-      created: unsafe info.pointee.Created, warning: stream.warning(about: properties), madeConsumer: nil)
+      created: unsafe info.pointee.Created, last: unsafe info.pointee.State.LastSeq,
+      warning: stream.warning(about: properties))
   }
 
   private static func isHalfFull(_ info: jsStreamInfo) -> Bool {
@@ -170,12 +182,12 @@ import CNats
 
   // MARK: The consumer
 
-  /// - Returns: whether there is one.
-  private func checkConsumer() throws(Failure) -> Bool {
+  /// - Returns: up to which message all are acknowledged; nil if there is none.
+  private func checkConsumer() throws(Failure) -> UInt64? {
     var made: UnsafeMutablePointer<jsConsumerInfo>?
     var code = jsErrCode(0)
     let status = unsafe js_GetConsumerInfo(&made, context, stream.name, stream.consumer, nil, &code)
-    if code == JSConsumerNotFoundErr { return false }
+    if code == JSConsumerNotFoundErr { return nil }
     guard status == NATS_OK, let info = unsafe made, let configuration = unsafe info.pointee.Config else {
       throw Self.failure(status, "the consumer \(stream.consumer) of \(stream.name) cannot be read")
     }
@@ -188,7 +200,7 @@ import CNats
         message: "the consumer \(stream.consumer) of \(stream.name) was not made by a gateway: remove it")
     }
     if unsafe info.pointee.NumAckPending > 0 { acknowledgeIfRemoved(unsafe info.pointee.Delivered) }
-    return true
+    return unsafe info.pointee.AckFloor.Stream
   }
 
   /// A server that was killed may wait for the acknowledgement of a message that it had, and after which the message was
@@ -205,14 +217,15 @@ import CNats
     _ = unsafe natsConnection_PublishString(client.connection, subject, "+ACK")
   }
 
-  private func makeConsumer(_ start: jsDeliverPolicy) throws(Failure) {
+  private func makeConsumer(from start: UInt64) throws(Failure) {
     let status = unsafe stream.consumer.withCString { name in
       unsafe stream.deliverSubject.withCString { subject in
         var configuration = unsafe jsConsumerConfig()
         unsafe jsConsumerConfig_Init(&configuration)
         unsafe configuration.Durable = name
         unsafe configuration.DeliverSubject = subject
-        unsafe configuration.DeliverPolicy = start
+        unsafe configuration.DeliverPolicy = js_DeliverByStartSequence
+        unsafe configuration.OptStartSeq = start
         unsafe configuration.AckPolicy = js_AckExplicit
         unsafe configuration.AckWait = Self.ackSeconds * Self.secondNanoseconds
         unsafe configuration.MaxAckPending = 1
