@@ -255,7 +255,7 @@ class Host:
             | {
                 "TRIBUNE_ADDRESS": self.address,
                 "NOTIFY_SOCKET": f"{self._folder}/notify",
-                "RUNTIME_DIRECTORY": str(self._folder),
+                "STATE_DIRECTORY": str(self._folder),
             },
             passed=listener,
         )

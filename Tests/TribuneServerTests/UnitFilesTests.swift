@@ -271,6 +271,11 @@ struct UnitFilesTests {
     #expect(run.status == 0, "\(run.output)")
   }
 
+  @Test("keep what a gateway knows of durable notifications over a reboot")
+  func durableState() throws {
+    #expect(try value("StateDirectory", of: "tribune-nats.service") == "tribune-nats")
+  }
+
   @Test("name the users that sysusers.d creates")
   func user() throws {
     #expect(try value("User", of: "tribuned.service") == "tribune")

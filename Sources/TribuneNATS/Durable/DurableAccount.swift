@@ -101,7 +101,7 @@ nonisolated package struct DurableAccount: Equatable, Sendable {
 
   /// The file of a cluster; nil if this process was given no folder for it.
   static func path(cluster: String) -> String? {
-    Environment.nonEmptyValue(of: "RUNTIME_DIRECTORY").map { "\($0)/durable-\(cluster)" }
+    Environment.nonEmptyValue(of: "STATE_DIRECTORY").map { "\($0)/durable-\(cluster)" }
   }
 
   /// - Returns: nil if there is none that can be read.
