@@ -73,6 +73,11 @@ async def stream_info(server: NatsServer) -> dict:
     return json.loads(await request(server.port, f"$JS.API.STREAM.INFO.{STREAM}", b""))
 
 
+async def make_stream(server: NatsServer, config: dict) -> None:
+    reply = json.loads(await request(server.port, f"$JS.API.STREAM.CREATE.{STREAM}", json.dumps(config).encode()))
+    assert "error" not in reply, reply
+
+
 async def until_all_have_all(server: NatsServer) -> None:
     """Waits until each gateway has acknowledged everything, and so will not post it again."""
     last = (await stream_info(server))["state"]["last_seq"]
@@ -329,8 +334,7 @@ async def test_unread_notifications_that_were_removed_are_announced(cluster: Clu
         "storage": "file",
         "num_replicas": 1,
     }
-    reply = json.loads(await request(server.port, f"$JS.API.STREAM.CREATE.{STREAM}", json.dumps(config).encode()))
-    assert "error" not in reply, reply
+    await make_stream(server, config)
     one, two = await pair(cluster, server.port, server.port)
     await one.gateway.wait_for_line("removes unread notifications when it is full")
     db1, db2 = [await cluster.connect(each) for each in (one, two)]
@@ -439,8 +443,7 @@ async def test_a_host_that_does_not_know_what_it_had_says_so(cluster: Cluster) -
 async def test_a_stream_that_cannot_be_used_is_said(cluster: Cluster, change: dict, message: str) -> None:
     server = await jetstream(cluster)
     config = {"name": STREAM, "subjects": ["tribune.v1.test.durable.*.>"], "storage": "file", **change}
-    reply = json.loads(await request(server.port, f"$JS.API.STREAM.CREATE.{STREAM}", json.dumps(config).encode()))
-    assert "error" not in reply, reply
+    await make_stream(server, config)
     one = host(cluster, "db1", server.port)
     cluster.hosts.append(one)
     await one.start()
@@ -527,6 +530,39 @@ async def test_with_three_replicas_their_leader_may_be_killed_and_each_notificat
     await post(buses[0], ["end"])
     for each in watches:
         assert await each.until("end") == [*texts, "end"]
+
+
+async def test_what_is_longer_than_half_of_the_stream_keeps_nothing_waiting(cluster: Cluster) -> None:
+    port = (await jetstream(cluster)).port
+    one, two = await pair(cluster, port, port, options="DurableMaxBytes=64K")
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    watching = await watch(db2)
+    reply = await db1.post_awaited("t.a", "x" * 40_000)
+    assert [each.reason for each in reply.missing] == [f"is longer than the stream {STREAM} takes"]
+    await post(db1, ["after"])
+    assert await watching.until("after") == ["after"]
+
+
+async def test_what_all_hosts_have_gives_way_to_what_does_not_fit(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    # As earlier versions have made it.
+    config = {
+        "name": STREAM,
+        "description": "Durable notifications, made by tribune-nats",
+        "subjects": ["tribune.v1.test.durable.*.>"],
+        "max_bytes": 64 << 10,
+        "discard": "new",
+        "storage": "file",
+    }
+    await make_stream(server, config)
+    one, two = await pair(cluster, server.port, server.port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    watching = await watch(db2)
+    texts = ["x" * 20_000, "y" * 50_000]
+    await post(db1, texts[:1])
+    await until_all_have_all(server)
+    await post(db1, texts[1:])
+    assert await watching.until(texts[1]) == texts
 
 
 class CountedKills(Faults):

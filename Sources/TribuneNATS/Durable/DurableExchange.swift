@@ -125,11 +125,13 @@ final class DurableExchange {
   private func result(of client: NATSClient) async -> Result<DurableStore.Opening, DurableStore.Failure> {
     await withCheckedContinuation { continuation in
       let account = hasAccount ? account : nil
+      let needsSpace = storingLack != nil
       queue.async { [stream, needsConsumer = settings.hasDurableImports] in
         do throws(DurableStore.Failure) {
           let store = try DurableStore(client, stream)
           continuation.resume(
-            returning: .success(try store.open(needsConsumer: needsConsumer, after: account)))
+            returning: .success(
+              try store.open(needsConsumer: needsConsumer, after: account, needsSpace: needsSpace)))
         } catch {
           continuation.resume(returning: .failure(error))
         }

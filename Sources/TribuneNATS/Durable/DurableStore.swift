@@ -5,8 +5,8 @@ import CNats
 /// The stream of durable notifications in JetStream, and this host's consumer. Each call waits for NATS.
 ///
 /// A consumer delivers one message, and the next one when that is acknowledged: so none overtakes another, whatever is
-/// delivered again. The stream keeps all messages, until it is half full: then those give way that all consumers have
-/// acknowledged. JetStream could remove each at once, but NATS 2.9 then also removes others when it was killed.
+/// delivered again. The stream keeps all messages, until it is half full or refuses one: then those give way that all
+/// consumers have acknowledged. JetStream could remove each at once, but NATS 2.9 then also removes others when it was killed.
 @safe nonisolated final class DurableStore {
   struct Failure: Error {
     let message: String
@@ -61,8 +61,10 @@ import CNats
   /// - Parameters:
   ///   - needsConsumer: whether this host imports.
   ///   - account: where it begins if it is not there; nil for what is posted from now on.
-  func open(needsConsumer: Bool, after account: DurableAccount?) throws(Failure) -> Opening {
-    var found = try read()
+  ///   - needsSpace: whether the stream has refused something.
+  func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(Failure) -> Opening
+  {
+    var found = try read(needsSpace: needsSpace)
     if found == nil {
       try make()
       found = try read()
@@ -84,7 +86,7 @@ import CNats
   // MARK: The stream
 
   /// - Returns: nil if there is none.
-  private func read() throws(Failure) -> Opening? {
+  private func read(needsSpace: Bool = false) throws(Failure) -> Opening? {
     var made: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)
     let status = unsafe js_GetStreamInfo(&made, context, stream.name, nil, &code)
@@ -97,7 +99,9 @@ import CNats
     if let flaw = stream.flaw(of: properties) {
       throw Failure(message: "the stream \(stream.name) cannot be used: \(flaw)")
     }
-    if unsafe Self.isHalfFull(info.pointee), properties.isOwn { unsafe try purge(info.pointee.State) }
+    if unsafe needsSpace || Self.isHalfFull(info.pointee), properties.isOwn {
+      unsafe try purge(info.pointee.State)
+    }
     return Opening(
       created: unsafe info.pointee.Created, last: unsafe info.pointee.State.LastSeq,
       warning: stream.warning(about: properties))
@@ -165,6 +169,7 @@ import CNats
             unsafe configuration.Discard = js_DiscardNew
             unsafe configuration.Storage = js_FileStorage
             unsafe configuration.MaxBytes = Int64(stream.bytesMax)
+            unsafe configuration.MaxMsgSize = Int32(clamping: stream.messageMax)
             unsafe configuration.MaxAge = stream.ageMax.components.seconds * Self.secondNanoseconds
             unsafe configuration.Duplicates = Self.duplicateSeconds * Self.secondNanoseconds
             unsafe configuration.Replicas = Int64(stream.replicas)

@@ -24,6 +24,8 @@ nonisolated package struct DurableStream: Equatable, Sendable {
   package let consumer: String
   package let deliverSubject: String
   package let bytesMax: Int
+  /// Of one message. As the stream is emptied once it is half full, there is space for one again.
+  package var messageMax: Int { bytesMax / 2 }
   package let ageMax: Duration
   package let replicas: Int
 
