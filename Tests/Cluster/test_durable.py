@@ -471,7 +471,7 @@ async def test_what_another_host_exports_without_durable_comes_in_and_is_said(cl
     await hosts[1].gateway.wait_for_line("t.a of db1 is not durable")
 
 
-def user(host: str) -> str:
+def user(host: str, *denied: str) -> str:
     """What docs/CLUSTER.md has a host be let do for durable notifications."""
     start = "tribune.v1.test"
     publish = [f"{start}.*.{host}.>", f"{start}.presence.{host}", "$JS.API.>", f"$JS.ACK.{STREAM}.{host}.>"]
@@ -480,7 +480,7 @@ def user(host: str) -> str:
     ]
     subscribe += [f"{start}.{what}" for what in (f"ask.*.{host}.>", f"cancel.*.{host}", f"reply.*.{host}.*")]
     subscribe.append("_INBOX.>")
-    permissions = json.dumps({"publish": publish, "subscribe": subscribe})
+    permissions = json.dumps({"publish": {"allow": publish, "deny": denied}, "subscribe": subscribe})
     return f'{{ user: {host}, password: "secret", permissions: {permissions} }}'
 
 
@@ -563,6 +563,26 @@ async def test_what_all_hosts_have_gives_way_to_what_does_not_fit(cluster: Clust
     await until_all_have_all(server)
     await post(db1, texts[1:])
     assert await watching.until(texts[1]) == texts
+
+
+async def test_a_stream_is_used_where_its_consumers_cannot_be_listed(cluster: Cluster) -> None:
+    users = ", ".join(user(name, "$JS.API.CONSUMER.LIST.>") for name in ("db1", "db2"))
+    extra = f'jetstream {{ store_dir: "{cluster.folder}/js" }}\nauthorization {{ users: [ {users} ] }}'
+    port = (await cluster.server(extra=extra)).port
+    (cluster.folder / "password").write_text("secret\n")
+    hosts = []
+    for name in ("db1", "db2"):
+        login = f"User={name}\nPasswordFile={cluster.folder}/password\nDurableMaxBytes=64K"
+        hosts.append(host(cluster, name, port, options=login))
+    await cluster.add(*hosts)
+    db1, db2 = [await cluster.connect(each) for each in hosts]
+    watching = await watch(db2)
+    await post(db1, ["x" * 20_000, "y" * 20_000])
+    await hosts[0].gateway.end()
+    await hosts[0].start_gateway()
+    await hosts[0].gateway.wait_for_line(f"the consumers of {STREAM} cannot be read")
+    await post(db1, ["after"])
+    await watching.until("after")
 
 
 class CountedKills(Faults):

@@ -57,6 +57,10 @@ final class DurableExchange {
   private var isOpen = false
   private var isOpening = false
   private var lookedAt: ContinuousClock.Instant?
+  /// Whether the last look has failed.
+  private var hasFailed = false
+  /// What the journal has about the stream. There are few such texts.
+  private var warned: Set<String> = []
   private var openingLack: String?
   private var storingLack: String?
 
@@ -89,6 +93,11 @@ final class DurableExchange {
   /// What keeps durable notifications waiting, besides a link that is down.
   var lack: String? { openingLack ?? storingLack }
 
+  /// Says of the stream what is wrong, once.
+  private func warn(_ what: String) {
+    if warned.insert(what).inserted { ServiceLog.warning("\(stream.name) \(what)") }
+  }
+
   private func note(_ change: () -> Void) {
     let former = lack
     change()
@@ -116,8 +125,13 @@ final class DurableExchange {
       lookedAt = .now
       guard client === publisher.client else { return }
       switch result {
-      case .success(let opening): use(opening)
-      case .failure(let failure): note { openingLack = failure.message }
+      case .success(let opening):
+        hasFailed = false
+        use(opening)
+      case .failure(let failure):
+        // What is open may go on. It may have been slow once: the next look is soon.
+        if hasFailed || !isOpen { note { openingLack = failure.message } }
+        hasFailed = true
       }
     }
   }
@@ -142,7 +156,7 @@ final class DurableExchange {
   private func use(_ opening: DurableStore.Opening) {
     isOpen = true
     note { openingLack = nil }
-    if let warning = opening.warning { posts.complain(stream.name, warning) }
+    for warning in opening.warnings { warn(warning) }
     if let consumer = opening.consumer { use(consumer, of: opening.created) }
     send()
   }
@@ -173,7 +187,8 @@ final class DurableExchange {
   func tick() {
     guard let lookedAt else { return }
     let now = ContinuousClock.now
-    if now - lookedAt > (isOpen && storingLack == nil ? Self.lookPause : Self.refusalPause) { open() }
+    let isWell = isOpen && lack == nil && !hasFailed
+    if now - lookedAt > (isWell ? Self.lookPause : Self.refusalPause) { open() }
     guard let sentAt = unstored?.sentAt else { return }
     if now - sentAt > (storingLack == nil ? Self.answerMax : Self.refusalPause) { send() }
   }

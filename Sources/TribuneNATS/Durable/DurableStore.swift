@@ -18,7 +18,7 @@ import CNats
     /// Of its messages, the last one.
     var last: UInt64
     /// What the journal has to say about the stream.
-    var warning: String?
+    var warnings: [String] = []
     /// This host's; nil if none was asked for.
     var consumer: Consumer?
   }
@@ -99,12 +99,18 @@ import CNats
     if let flaw = stream.flaw(of: properties) {
       throw Failure(message: "the stream \(stream.name) cannot be used: \(flaw)")
     }
-    if unsafe needsSpace || Self.isHalfFull(info.pointee), properties.isOwn {
-      unsafe try purge(info.pointee.State)
-    }
-    return Opening(
+    var opening = Opening(
       created: unsafe info.pointee.Created, last: unsafe info.pointee.State.LastSeq,
-      warning: stream.warning(about: properties))
+      warnings: [stream.warning(about: properties)].compactMap(\.self))
+    if unsafe needsSpace || Self.isHalfFull(info.pointee), properties.isOwn {
+      do throws(Failure) {
+        unsafe try purge(info.pointee.State)
+      } catch {
+        // The stream can be used as long as it has space.
+        opening.warnings.append("cannot be emptied: \(error.message)")
+      }
+    }
+    return opening
   }
 
   private static func isHalfFull(_ info: jsStreamInfo) -> Bool {
