@@ -262,6 +262,7 @@ async def test_a_full_stream_refuses_and_nothing_is_lost(cluster: Cluster) -> No
     for text in texts:
         await db1.post("t.a", text)
     await one.wait_for_status("durable notifications wait: JetStream refuses them: maximum bytes exceeded")
+    await one.wait_for_status("db2 has read least of the stream")
     await two.start_gateway()
     await post(db1, ["end"])
     await one.gateway.wait_for_line("durable notifications wait no longer")
@@ -583,6 +584,16 @@ async def test_a_stream_is_used_where_its_consumers_cannot_be_listed(cluster: Cl
     await hosts[0].gateway.wait_for_line(f"the consumers of {STREAM} cannot be read")
     await post(db1, ["after"])
     await watching.until("after")
+
+
+@pytest.mark.parametrize("sections", ["", EXPORT], ids=["unused", "exports"])
+async def test_a_consumer_that_its_host_does_not_need_any_more_is_said(cluster: Cluster, sections: str) -> None:
+    port = (await jetstream(cluster)).port
+    _, two = await pair(cluster, port, port)
+    await two.gateway.end()
+    two.configure(two.configuration.replace(BOTH, sections))
+    await two.start_gateway()
+    await two.gateway.wait_for_line(f'"nats consumer rm {STREAM} db2"')
 
 
 class CountedKills(Faults):

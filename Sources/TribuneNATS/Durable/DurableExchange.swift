@@ -63,6 +63,8 @@ final class DurableExchange {
   private var warned: Set<String> = []
   private var openingLack: String?
   private var storingLack: String?
+  /// The host that keeps most of the stream while that has no space.
+  private var slowest: String?
 
   /// Nil while there is no bus.
   var bus: Connection? {
@@ -91,7 +93,10 @@ final class DurableExchange {
   private var isUsed: Bool { settings.hasDurableExports || settings.hasDurableImports }
 
   /// What keeps durable notifications waiting, besides a link that is down.
-  var lack: String? { openingLack ?? storingLack }
+  var lack: String? {
+    openingLack
+      ?? storingLack.map { why in slowest.map { "\(why); \($0) has read least of the stream" } ?? why }
+  }
 
   /// Says of the stream what is wrong, once.
   private func warn(_ what: String) {
@@ -117,7 +122,8 @@ final class DurableExchange {
 
   /// Opens what there is to be in JetStream, and makes what is not there.
   private func open() {
-    guard isUsed, !isOpening, let client = publisher.client else { return }
+    guard !isOpening, let client = publisher.client else { return }
+    guard isUsed else { return lookForConsumer(client) }
     isOpening = true
     Task {
       let result = await result(of: client)
@@ -153,9 +159,22 @@ final class DurableExchange {
     }
   }
 
+  /// Nothing durable is exported or imported. What this host once imported may still be kept for it.
+  private func lookForConsumer(_ client: NATSClient) {
+    guard hasAccount else { return }
+    queue.async { [stream] in
+      do throws(DurableStore.Failure) {
+        guard try DurableStore(client, stream).hasConsumer() else { return }
+        ServiceLog.warning("\(stream.name) \(stream.unneededConsumer)")
+      } catch {
+        ServiceLog.warning(error.message)
+      }
+    }
+  }
+
   private func use(_ opening: DurableStore.Opening) {
     isOpen = true
-    note { openingLack = nil }
+    note { (openingLack, slowest) = (nil, storingLack == nil ? nil : opening.slowest) }
     for warning in opening.warnings { warn(warning) }
     if let consumer = opening.consumer { use(consumer, of: opening.created) }
     send()
@@ -266,7 +285,7 @@ final class DurableExchange {
   private func conclude(_ failure: String?) {
     guard let unstored else { return }
     self.unstored = nil
-    note { storingLack = nil }
+    note { (storingLack, slowest) = (nil, nil) }
     unstored.conclude.resume(returning: failure)
   }
 

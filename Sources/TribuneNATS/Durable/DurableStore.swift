@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CNats
+import TribuneWire
 
 /// The stream of durable notifications in JetStream, and this host's consumer. Each call waits for NATS.
 ///
@@ -19,6 +20,8 @@ import CNats
     var last: UInt64
     /// What the journal has to say about the stream.
     var warnings: [String] = []
+    /// Whose consumer keeps most of it, if some was to give way and not all could; nil if that is not known.
+    var slowest: String?
     /// This host's; nil if none was asked for.
     var consumer: Consumer?
   }
@@ -72,7 +75,10 @@ import CNats
     guard var opening = found else {
       throw Failure(message: "the stream \(stream.name) is removed again and again")
     }
-    guard needsConsumer else { return opening }
+    guard needsConsumer else {
+      if try hasConsumer() { opening.warnings.append(stream.unneededConsumer) }
+      return opening
+    }
     if let acknowledged = try checkConsumer() {
       opening.consumer = Consumer(isMade: false, acknowledged: acknowledged)
     } else {
@@ -104,7 +110,7 @@ import CNats
       warnings: [stream.warning(about: properties)].compactMap(\.self))
     if unsafe needsSpace || Self.isHalfFull(info.pointee), properties.isOwn {
       do throws(Failure) {
-        unsafe try purge(info.pointee.State)
+        opening.slowest = unsafe try purge(info.pointee.State)
       } catch {
         // The stream can be used as long as it has space.
         opening.warnings.append("cannot be emptied: \(error.message)")
@@ -119,7 +125,9 @@ import CNats
   }
 
   /// Removes what all consumers have acknowledged.
-  private func purge(_ state: jsStreamState) throws(Failure) {
+  ///
+  /// - Returns: the consumer that has acknowledged least; nil if each has everything.
+  private func purge(_ state: jsStreamState) throws(Failure) -> String? {
     var made: UnsafeMutablePointer<jsConsumerInfoList>?
     let status = unsafe js_Consumers(&made, context, stream.name, nil, nil)
     guard status == NATS_OK || status == NATS_NOT_FOUND else {
@@ -129,17 +137,22 @@ import CNats
     var floor = unsafe state.LastSeq
     let count = Int(unsafe made?.pointee.Count ?? 0)
     // A cluster of servers may leave out some that it has not heard of in time.
-    guard count == Int(unsafe state.Consumers) else { return }
+    guard count == Int(unsafe state.Consumers) else { return nil }
+    var slowest: String?
     for index in 0..<count {
-      floor = min(floor, unsafe made?.pointee.List[index]?.pointee.AckFloor.Stream ?? 0)
+      guard let consumer = unsafe made?.pointee.List[index] else { return nil }
+      guard unsafe consumer.pointee.AckFloor.Stream < floor else { continue }
+      floor = unsafe consumer.pointee.AckFloor.Stream
+      slowest = unsafe consumer.pointee.Name.map { unsafe String(cString: $0).prefix(utf8Length: 63).escaped }
     }
-    guard unsafe floor >= state.FirstSeq else { return }
+    guard unsafe floor >= state.FirstSeq else { return slowest }
     var options = unsafe jsOptions()
     unsafe jsOptions_Init(&options)
     unsafe options.Wait = Self.waitMilliseconds
     unsafe options.Stream.Purge.Sequence = floor + 1
     let purged = unsafe js_PurgeStream(context, stream.name, &options, nil)
     guard purged == NATS_OK else { throw Self.failure(purged, "the stream \(stream.name) cannot be purged") }
+    return slowest
   }
 
   private static func properties(_ configuration: jsStreamConfig) -> DurableStream.Properties {
@@ -193,14 +206,29 @@ import CNats
 
   // MARK: The consumer
 
-  /// - Returns: up to which message all are acknowledged; nil if there is none.
-  private func checkConsumer() throws(Failure) -> UInt64? {
+  /// Whether this host has one.
+  func hasConsumer() throws(Failure) -> Bool {
+    let info = unsafe try readConsumer()
+    unsafe jsConsumerInfo_Destroy(info)
+    return unsafe info != nil
+  }
+
+  /// - Returns: nil if there is none; else what the caller destroys.
+  private func readConsumer() throws(Failure) -> UnsafeMutablePointer<jsConsumerInfo>? {
     var made: UnsafeMutablePointer<jsConsumerInfo>?
     var code = jsErrCode(0)
     let status = unsafe js_GetConsumerInfo(&made, context, stream.name, stream.consumer, nil, &code)
-    if code == JSConsumerNotFoundErr { return nil }
-    guard status == NATS_OK, let info = unsafe made, let configuration = unsafe info.pointee.Config else {
+    if code == JSConsumerNotFoundErr || code == JSStreamNotFoundErr { return nil }
+    guard status == NATS_OK else {
       throw Self.failure(status, "the consumer \(stream.consumer) of \(stream.name) cannot be read")
+    }
+    return unsafe made
+  }
+
+  /// - Returns: up to which message all are acknowledged; nil if there is none.
+  private func checkConsumer() throws(Failure) -> UInt64? {
+    guard let info = unsafe try readConsumer(), let configuration = unsafe info.pointee.Config else {
+      return nil
     }
     defer { unsafe jsConsumerInfo_Destroy(info) }
     let subject = unsafe configuration.pointee.DeliverSubject.map { unsafe String(cString: $0) }

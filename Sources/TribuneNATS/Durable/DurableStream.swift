@@ -38,6 +38,12 @@ nonisolated package struct DurableStream: Equatable, Sendable {
     replicas = settings.replicas
   }
 
+  /// What the journal says of this host's consumer if nothing is imported. What it has not acknowledged, the stream keeps.
+  package var unneededConsumer: String {
+    "keeps notifications for \(consumer), which imports none of them any more: to end that, run "
+      + "\"nats consumer rm \(name) \(consumer)\""
+  }
+
   /// Why a stream cannot be used; nil if it can.
   package func flaw(of properties: Properties) -> String? {
     if !properties.subjects.contains(subjects) { return "its subjects are not \(subjects)" }
