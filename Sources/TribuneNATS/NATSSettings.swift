@@ -128,6 +128,15 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
       || !fleetLock.groups.isEmpty
   }
 
+  /// The first section of what is shared, and of what is durable, which have names in common; nil if there are none.
+  package var sharedAndDurable: (shared: String, durable: String)? {
+    let durable = exports.filter(\.isDurable).map(\.pattern) + imports.filter(\.isDurable).map(\.pattern)
+    for shared in retained {
+      if let found = durable.first(where: shared.overlaps) { return (shared.text, found.text) }
+    }
+    return nil
+  }
+
   /// Why no cluster can be reached with these settings; nil if it can.
   package var lack: String? {
     if cluster.isEmpty { return "Name= is missing in [Cluster]" }
@@ -165,6 +174,13 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
         Diagnostic(
           .warning, "\(directory)/nats.conf", nil,
           "Roster= in [Cluster] does not have this host, \(settings.host): if it is the same on all hosts, none asks this one"
+        ))
+    }
+    if let (shared, durable) = settings.sharedAndDurable {
+      diagnostics.append(
+        Diagnostic(
+          .warning, "\(directory)/nats.conf", nil,
+          "what is under [Retain \"\(shared)\"] is not durable, also if it is under \"\(durable)\" with Durable=yes"
         ))
     }
     return (settings, diagnostics)

@@ -5,6 +5,8 @@ import asyncio
 import itertools
 import json
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 
@@ -539,7 +541,7 @@ async def test_what_is_longer_than_half_of_the_stream_keeps_nothing_waiting(clus
     db1, db2 = [await cluster.connect(each) for each in (one, two)]
     watching = await watch(db2)
     reply = await db1.post_awaited("t.a", "x" * 40_000)
-    assert [each.reason for each in reply.missing] == [f"is longer than the stream {STREAM} takes"]
+    assert [each.reason for each in reply.missing] == [f"it is longer than the stream {STREAM} takes"]
     await post(db1, ["after"])
     assert await watching.until("after") == ["after"]
 
@@ -594,6 +596,39 @@ async def test_a_consumer_that_its_host_does_not_need_any_more_is_said(cluster: 
     two.configure(two.configuration.replace(BOTH, sections))
     await two.start_gateway()
     await two.gateway.wait_for_line(f'"nats consumer rm {STREAM} db2"')
+
+
+async def test_what_nobody_knows_the_poster_of_is_refused_and_counted(cluster: Cluster) -> None:
+    port = (await jetstream(cluster)).port
+    one, two = await pair(cluster, port, port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    await post(db1, ["before"])
+    # A process without a name.
+    script = (
+        "import asyncio, ctypes, tribune\n"
+        "async def main():\n"
+        f"    async with tribune.connect({one.address!r}) as bus:\n"
+        "        print((await bus.post_awaited('t.a', 'x')).missing[0].reason)\n"
+        "ctypes.CDLL(None).prctl(15, b'')\n"
+        "asyncio.run(main())\n"
+    )
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=subprocess.PIPE)
+        async with asyncio.timeout(DEADLINE):
+            output, _ = await process.communicate()
+        assert output == b"its poster is not known\n"
+        await post(db1, ["after"])
+        assert await next_loss(losses) == {"host": "db1", "lost": 1}
+
+
+async def test_what_is_shared_instead_is_not_acknowledged(cluster: Cluster) -> None:
+    one = host(cluster, "db1", (await jetstream(cluster)).port, BOTH + '[Retain "t.kept.*"]\n')
+    cluster.hosts.append(one)
+    await one.start()
+    await one.gateway.wait_for_line('[Retain "t.kept.*"]')
+    db1 = await cluster.connect(one)
+    reply = await db1.post_awaited("t.kept.a", "x")
+    assert [each.reason for each in reply.missing] == ["it is under [Retain], and so it is not durable"]
 
 
 class CountedKills(Faults):

@@ -223,6 +223,15 @@ struct NATSSettingsTests {
     #expect(!settings.imports("c", from: "db2", durably: true))
   }
 
+  @Test("What is shared and said to be durable is found, whatever the patterns are")
+  func sharedAndDurable() throws {
+    let durable = "[Export \"a.*\"]\nDurable=yes\n[Import \"b.**\"]\nDurable=yes\n[Export \"c\"]\n"
+    #expect(read(durable + "[Retain \"c\"]\n[Retain \"a.b.c\"]\n").0.sharedAndDurable == nil)
+    let shared = try #require(read(durable + "[Retain \"c\"]\n[Retain \"*.x\"]\n").0.sharedAndDurable)
+    #expect(shared == ("*.x", "a.*"))
+    #expect(read(durable + "[Retain \"b.c\"]").0.sharedAndDurable?.durable == "b.**")
+  }
+
   @Test("What cannot be read counts as the stricter word")
   func strict() {
     #expect(read("[Cluster]\nOnMissingHost=abstain\nOnMissingHost=maybe").0.missing == .veto)

@@ -113,6 +113,7 @@ struct PostAccountTests {
   func loops(process: String, isAllowed: Bool) {
     #expect(LoopRule.allows(poster: Poster(pid: 1, process: process)) == isAllowed)
     #expect(!LoopRule.allows(poster: nil))
+    #expect(LoopRule.isKnown(Poster(pid: 1, process: process)) == !process.isEmpty && !LoopRule.isKnown(nil))
   }
 
   @Test("A question crosses once")

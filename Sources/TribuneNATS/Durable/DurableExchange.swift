@@ -236,7 +236,15 @@ final class DurableExchange {
 
   private func export(_ notification: Notification) async {
     let name = notification.name
-    guard LoopRule.allows(poster: notification.poster), !settings.isShared(name) else {
+    if settings.isShared(name) {
+      notification.acknowledgement?.failed("it is under [Retain], and so it is not durable")
+      return
+    }
+    guard LoopRule.isKnown(notification.poster) else {
+      counter.skip(1)
+      return drop(notification, "its poster is not known")
+    }
+    guard LoopRule.allows(poster: notification.poster) else {
       notification.acknowledgement?.done()
       return
     }
@@ -250,12 +258,16 @@ final class DurableExchange {
     let failure = await store(
       ClusterMessage(subjects.durable(name), headers: headers, payload: notification.userInfo.bytes))
     if let failure {
-      posts.complain(name, "\(failure), and was not sent")
-      lose(1, from: settings.host)
-      notification.acknowledgement?.failed(failure)
+      drop(notification, failure)
     } else {
       notification.acknowledgement?.done()
     }
+  }
+
+  private func drop(_ notification: Notification, _ why: String) {
+    posts.complain(notification.name, "was not sent: \(why)")
+    lose(1, from: settings.host)
+    notification.acknowledgement?.failed(why)
   }
 
   /// - Returns: why it will never be stored; nil once it is.
@@ -275,7 +287,7 @@ final class DurableExchange {
   private func send() {
     guard isOpen, let message = unstored?.message else { return }
     guard message.weight <= publisher.payloadMax else {
-      return conclude("is too long for NATS, which takes \(publisher.payloadMax) bytes with headers")
+      return conclude("it is too long for NATS, which takes \(publisher.payloadMax) bytes with headers")
     }
     unstored?.sentAt = .now
     // What is dropped here is sent again like what JetStream does not answer.
@@ -302,7 +314,7 @@ final class DurableExchange {
     }
     switch try StoreReply(message.payload) {
     case .stored: conclude(nil)
-    case .refused(Self.tooLong, _): conclude("is longer than the stream \(stream.name) takes")
+    case .refused(Self.tooLong, _): conclude("it is longer than the stream \(stream.name) takes")
     case .refused(let code, let why): note { storingLack = "JetStream refuses them: \(why) (\(code))" }
     }
     return true
