@@ -2,6 +2,7 @@
 
 import Foundation
 import Testing
+import Tribune
 import TribuneNATS
 
 @Suite("Durable notifications between hosts", .timeLimit(.minutes(15)))
@@ -156,6 +157,24 @@ struct DurableTests {
       "db2 0123456789abcdef0123456789abcdef -1\n", "a.b 0123456789abcdef0123456789abcdef 1\n",
     ])
   func noAccount(text: String) { #expect(DurableAccount(text) == nil) }
+
+  @Test("What the bus cannot take for a moment is posted again for some time, and what it refuses is not")
+  func retries() {
+    let start = ContinuousClock.now
+    for code in [TribuneError.Code.connectionLost, .shuttingDown, .tooSlow, .unreachable] {
+      var retries = PostRetries()
+      for hour in 0..<3 { #expect(retries.pause(after: code, at: start + .seconds(3_600 * hour)) != nil) }
+    }
+    for code in [TribuneError.Code.refused, .notConforming, .invalidObject] {
+      var retries = PostRetries()
+      #expect(retries.pause(after: code, at: start) == nil)
+    }
+    var retries = PostRetries()
+    #expect(retries.pause(after: .connectionLost, at: start - .seconds(60)) != nil)
+    for (seconds, isRetried) in [(0, true), (29, true), (30, false)] {
+      #expect((retries.pause(after: .limitExceeded, at: start + .seconds(seconds)) != nil) == isRetried)
+    }
+  }
 
   @Test("A stream that somebody else has made is used if each host can have each message of it")
   func streams() {

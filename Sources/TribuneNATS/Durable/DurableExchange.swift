@@ -25,10 +25,6 @@ final class DurableExchange {
   private static let refusalPause = Duration.seconds(1)
   /// How often the stream and the consumer are looked for while all is well: somebody may have removed them.
   private static let lookPause = Duration.seconds(10)
-  /// The bus's answers that do not last. After them, nobody knows whether it has posted.
-  private static let passing: Set<TribuneError.Code> = [
-    .connectionLost, .shuttingDown, .tooSlow, .unreachable,
-  ]
 
   private let subjects: Subjects
   private let settings: NATSSettings
@@ -368,18 +364,18 @@ final class DurableExchange {
   /// Posts on this host's bus, once there is one. What the bus refuses is lost: what comes behind it must not wait for a
   /// change of the policy.
   private func post(_ name: String, _ object: String, _ userInfo: UserInfo, from host: String) async {
+    var retries = PostRetries()
     while true {
       let bus = await currentBus()
       do throws(TribuneError) {
         return try await bus.postAcknowledged(name, object: object, userInfo: userInfo)
       } catch {
-        guard Self.passing.contains(error.code) else {
+        guard let pause = retries.pause(after: error.code, at: .now) else {
           posts.complain(name, "of \(host) was not posted: \(error)")
           return lose(1, from: host)
         }
+        await rest(for: pause)
       }
-      // A connection that has ended is known as such in a moment.
-      await rest(for: .milliseconds(100))
     }
   }
 
