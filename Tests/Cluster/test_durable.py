@@ -631,6 +631,25 @@ async def test_what_is_shared_instead_is_not_acknowledged(cluster: Cluster) -> N
     assert [each.reason for each in reply.missing] == ["it is under [Retain], and so it is not durable"]
 
 
+async def test_what_waits_for_the_bus_is_delivered_once(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    db1 = await cluster.connect(one)
+    await two.bus.end()
+    await two.wait_for_status("no bus")
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b'CONNECT {"verbose":false}\r\nSUB $JS.ACK.*.db2.> 1\r\n')
+    await post(db1, ["x"])
+    # For longer than JetStream waits without a word.
+    async with asyncio.timeout(DEADLINE):
+        for _ in range(4):
+            while await reader.readline() != b"+WPI\r\n":
+                pass
+    writer.close()
+    consumer = json.loads(await request(server.port, f"$JS.API.CONSUMER.INFO.{STREAM}.db2", b""))
+    assert (consumer["num_ack_pending"], consumer["num_redelivered"]) == (1, 0)
+
+
 class CountedKills(Faults):
     """Knows whose gateway was killed how often."""
 

@@ -49,6 +49,8 @@ final class DurableExchange {
   private var isAccountStored = true
   private var isImporting = false
   private var waitingForBus: CheckedContinuation<Connection, Never>?
+  /// Where the message is acknowledged that is being posted.
+  private var underWay: String?
 
   private var isOpen = false
   private var isOpening = false
@@ -190,8 +192,8 @@ final class DurableExchange {
     if hasLost { lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // What is lost is announced before a file says that all is well.
-      if !hasLost { storeAccount() }
+      // What is lost is announced, and what is being posted has come, before a file says so.
+      if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true
     if !isImporting { ServiceLog.info("durable notifications come in from \(stream.name)") }
@@ -200,6 +202,8 @@ final class DurableExchange {
 
   /// Does what is due; called every few seconds.
   func tick() {
+    // Otherwise, JetStream delivers it again every few seconds.
+    if let underWay { _ = publisher.publish(ClusterMessage(underWay, payload: Array("+WPI".utf8))) }
     guard let lookedAt else { return }
     let now = ContinuousClock.now
     let isWell = isOpen && lack == nil && !hasFailed
@@ -328,6 +332,7 @@ final class DurableExchange {
     }
     // Also what cannot be used is acknowledged, or it would come again and again, and nothing behind it ever.
     defer { acknowledge(message, at: position) }
+    underWay = message.reply
     guard case .durable(let host, let name)? = subjects.parse(message.subject),
       settings.imports.contains(where: { $0.isDurable && $0.takes(from: host) })
     else { return }
@@ -346,6 +351,7 @@ final class DurableExchange {
   private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
     if let position, position.created == account.position?.created { account.position = position }
     storeAccount()
+    underWay = nil
     _ = publisher.publish(ClusterMessage(message.reply, payload: Array("+ACK".utf8)))
   }
 
