@@ -43,6 +43,19 @@ struct DurableTests {
     ])
   func noAcknowledgements(subject: String) { #expect(AckSubject(subject) == nil) }
 
+  @Test("An answer of JetStream is for the process that has asked, about the one thing that it has asked for")
+  func storeTokens() {
+    let durable = StoreTokens(.durable)
+    #expect(durable.number(of: durable.token(1)) == 1 && durable.number(of: durable.token(.max)) == .max)
+    #expect(Subjects.isToken(durable.token(.max)))
+    for other in [StoreTokens(.durable), StoreTokens(.retained)] {
+      #expect(durable.number(of: other.token(1)) == nil)
+    }
+    for token in ["", "d1", "1", "\(durable.token(1))x", String(durable.token(1).dropLast())] {
+      #expect(durable.number(of: token) == nil)
+    }
+  }
+
   @Test(
     "JetStream's answer about what it was to store",
     arguments: [

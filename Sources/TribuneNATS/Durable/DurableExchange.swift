@@ -38,6 +38,7 @@ final class DurableExchange {
   private var instance = Instance()
   private var counter = ExportCounter()
   private var unstored: Unstored?
+  private let tokens = StoreTokens(.durable)
   private var lastToken: UInt64 = 0
 
   private var account = DurableAccount()
@@ -275,14 +276,11 @@ final class DurableExchange {
     await withCheckedContinuation { continuation in
       lastToken += 1
       var message = message
-      message.reply = subjects.stored(token: token)
+      message.reply = subjects.stored(token: tokens.token(lastToken))
       unstored = Unstored(message: message, sentAt: nil, conclude: continuation)
       send()
     }
   }
-
-  /// Of what is sent now. Those of retained notifications are numbers alone.
-  private var token: String { "d\(lastToken)" }
 
   private func send() {
     guard isOpen, let message = unstored?.message else { return }
@@ -305,8 +303,8 @@ final class DurableExchange {
   ///
   /// - Returns: false if the answer is not about a durable notification.
   func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) -> Bool {
-    guard token.hasPrefix("d") else { return false }
-    guard token == self.token, unstored != nil else { return true }
+    guard let number = tokens.number(of: token) else { return false }
+    guard number == lastToken, unstored != nil else { return true }
     if message.isNoResponders {
       isOpen = false
       note { storingLack = "NATS has no JetStream, or no stream \(stream.name)" }

@@ -29,6 +29,7 @@ final class RetainedExchange {
   private var unstored: [RetainedKey: Unstored] = [:]
   /// The keys of those, by their tokens.
   private var tokens: [UInt64: RetainedKey] = [:]
+  private let storeTokens = StoreTokens(.retained)
   private var weight = 0
   private var lastToken: UInt64 = 0
   /// The values that this host had before, where the bucket has one, too, which has not come yet.
@@ -112,7 +113,7 @@ final class RetainedExchange {
       return complain(
         key.name, "is too long for NATS, which takes \(publisher.payloadMax) bytes, and was not shared")
     }
-    one.message.reply = subjects.stored(token: "\(one.token)")
+    one.message.reply = subjects.stored(token: storeTokens.token(one.token))
     // What is dropped here is sent again like what JetStream does not acknowledge.
     _ = publisher.publish(one.message)
     one.sentAt = .now
@@ -127,7 +128,9 @@ final class RetainedExchange {
 
   /// JetStream has answered.
   func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) {
-    guard let key = UInt64(token).flatMap({ tokens[$0] }), let one = unstored[key] else { return }
+    guard let number = storeTokens.number(of: token), let key = tokens[number], let one = unstored[key] else {
+      return
+    }
     if message.isNoResponders {
       return complain(key.name, "is not shared: NATS has no JetStream, or no stream KV_\(bucket.name)")
     }
