@@ -650,6 +650,49 @@ async def test_what_waits_for_the_bus_is_delivered_once(cluster: Cluster) -> Non
     assert (consumer["num_ack_pending"], consumer["num_redelivered"]) == (1, 0)
 
 
+async def test_a_gap_is_announced_before_anything_is_acknowledged_behind_it(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    await post(db1, ["before"])
+    await until_all_have_all(server)
+    await two.gateway.end()
+    await post(db1, numbered("away", 3))
+    last = (await stream_info(server))["state"]["last_seq"]
+    purge = json.dumps({"seq": last}).encode()
+    assert json.loads(await request(server.port, f"$JS.API.STREAM.PURGE.{STREAM}", purge))["purged"] > 2
+    await post(db1, ["after"])
+    watching = await watch(db2)
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        await two.start_gateway()
+        await watching.until("away 2", "after")
+        await until_all_have_all(server)
+        await two.gateway.end()
+        await two.start_gateway()
+        assert await next_loss(losses) == {"host": "db1", "lost": 2}
+
+
+async def test_a_loss_is_announced_once_the_bus_is_back(cluster: Cluster) -> None:
+    port = (await jetstream(cluster)).port
+    relay = await cluster.relay(port)
+    _, two = await pair(cluster, port, relay.port)
+    await two.gateway.end()
+    two.configure(two.configuration.replace(BOTH, '[Import "t.**"]\n'))
+    await two.start_gateway()
+    await two.wait_for_status("all hosts are there")
+    await two.bus.end()
+    await two.wait_for_status("no bus")
+    await relay.sever()
+    await two.gateway.wait_for_line("cluster.link.didDisconnect was not posted")
+    await two.gateway.wait_for_line("cluster.link.didInterrupt was not posted")
+    two.gateway.send(signal.SIGSTOP)
+    await two.start_bus()
+    db2 = await cluster.connect(two)
+    async with db2.observe("cluster.link.didInterrupt") as losses:
+        two.gateway.send(signal.SIGCONT)
+        assert await next_loss(losses) == {}
+
+
 class CountedKills(Faults):
     """Knows whose gateway was killed how often."""
 

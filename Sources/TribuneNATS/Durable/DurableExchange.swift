@@ -331,18 +331,34 @@ final class DurableExchange {
     // Also what cannot be used is acknowledged, or it would come again and again, and nothing behind it ever.
     defer { acknowledge(message, at: position) }
     underWay = message.reply
+    if try await take(message) { await announceLosses() }
+  }
+
+  /// - Returns: whether something is missing before it.
+  private func take(_ message: ClusterMessage) async throws(EnvelopeError) -> Bool {
     guard case .durable(let host, let name)? = subjects.parse(message.subject),
       settings.imports.contains(where: { $0.isDurable && $0.takes(from: host) })
-    else { return }
+    else { return false }
     let envelope = try PostEnvelope(message)
-    switch account.note(envelope.number.sequence, from: host, envelope.instance) {
-    case .stale: return
+    let arrival = account.note(envelope.number.sequence, from: host, envelope.instance)
+    switch arrival {
+    case .stale: return false
     case .new(let lost): if lost > 0 { lose(lost, from: host) }
     case .newAfterGap: lose(nil, from: host)
     }
-    guard settings.imports(name, from: host, durably: true), !settings.isShared(name) else { return }
-    posts.note(envelope.peer, of: name, from: host)
-    await post(name, envelope.object, UserInfo(message.payload), from: host)
+    if settings.imports(name, from: host, durably: true), !settings.isShared(name) {
+      posts.note(envelope.peer, of: name, from: host)
+      await post(name, envelope.object, UserInfo(message.payload), from: host)
+    }
+    return arrival != .new(lost: 0)
+  }
+
+  /// Once the message behind a gap is acknowledged, nothing shows the gap again.
+  private func announceLosses() async {
+    while await !posts.announce() {
+      _ = await currentBus()
+      await rest(for: .milliseconds(100))
+    }
   }
 
   /// - Parameter position: of the message, in the stream that it was from when it came.

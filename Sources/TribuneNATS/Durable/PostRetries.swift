@@ -15,10 +15,12 @@ nonisolated package struct PostRetries: Sendable {
 
   package init() {}
 
+  package static func isPassing(_ code: TribuneError.Code) -> Bool { passing.contains(code) }
+
   /// - Returns: how long to wait before it is posted again; nil if it is lost.
   package mutating func pause(after code: TribuneError.Code, at now: ContinuousClock.Instant) -> Duration? {
     // A connection that has ended is known as such in a moment.
-    if Self.passing.contains(code) { return .milliseconds(100) }
+    if Self.isPassing(code) { return .milliseconds(100) }
     guard code == .limitExceeded else { return nil }
     let since = fullSince ?? now
     fullSince = since

@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Takes notifications out to the cluster and brings others in, and keeps account of what was lost.
 final class PostExchange {
-  private static let announcement = "cluster.link.didInterrupt"
+  private static let lossName = "cluster.link.didInterrupt"
   private static let namesMax = 1_024
   private static let permissionSpan = Duration.seconds(10)
 
@@ -26,6 +26,8 @@ final class PostExchange {
   private var losses = Losses()
   private(set) var posters = RemotePosters()
   private var announcing: Task<Void, Never>?
+  /// The last announcement that was started.
+  private var announcement: Task<Bool, Never>?
   /// What the bus has let this program post, a short time ago: its policy or its protocols can change.
   private var permitted: Set<Permission> = []
   private var permittedSince = ContinuousClock.now
@@ -146,34 +148,57 @@ final class PostExchange {
     announcing = Task {
       await rest(for: .seconds(1))
       announcing = nil
-      await announce()
+      _ = await announce()
     }
   }
 
-  private func announce() async {
-    // What is lost meanwhile is announced with it.
-    guard let bus else { return }
-    let all = losses.take()
-    for loss in all {
-      let what = loss.count.map { "\($0) notifications" } ?? "an unknown number of notifications"
-      let whose = loss.host.map { " of \($0)" } ?? ""
-      ServiceLog.warning("lost \(what)\(whose)")
+  /// Announces what has been lost, one announcement after the other.
+  ///
+  /// - Returns: false if there is no bus that could have all of it. It gets the rest when it is back.
+  func announce() async -> Bool {
+    let task = Task { [earlier = announcement] in
+      _ = await earlier?.value
+      return await announceAll()
     }
-    for loss in all {
+    announcement = task
+    return await task.value
+  }
+
+  private func announceAll() async -> Bool {
+    // What is lost meanwhile is announced with it.
+    guard let bus else { return losses.isEmpty }
+    var isDone = true
+    for loss in losses.take() {
       var members: [(name: String, value: JSONValue)] = []
       if let host = loss.host { members.append(("host", .string(host))) }
       if let count = loss.count { members.append(("lost", .integer(Int(clamping: count)))) }
-      await Self.post(
-        Self.announcement, settings.cluster, UserInfo(JSONValue.object(members).compactBytes), on: bus)
+      let failure = await Self.post(
+        Self.lossName, settings.cluster, UserInfo(JSONValue.object(members).compactBytes), on: bus)
+      if let failure, PostRetries.isPassing(failure.code) {
+        isDone = false
+        lose(loss.count, from: loss.host)
+      } else {
+        let what = loss.count.map { "\($0) notifications" } ?? "an unknown number of notifications"
+        let whose = loss.host.map { " of \($0)" } ?? ""
+        ServiceLog.warning("lost \(what)\(whose)")
+      }
     }
+    return isDone
   }
 
   /// Posts what is about the cluster itself.
-  static func post(_ name: String, _ object: String, _ userInfo: UserInfo = .none, on bus: Connection) async {
+  ///
+  /// - Returns: why it was not posted; nil if it was.
+  @discardableResult
+  static func post(
+    _ name: String, _ object: String, _ userInfo: UserInfo = .none, on bus: Connection
+  ) async -> TribuneError? {
     do throws(TribuneError) {
       try await bus.postAcknowledged(name, object: object, userInfo: userInfo)
+      return nil
     } catch {
       ServiceLog.warning("\(name) was not posted: \(error)")
+      return error
     }
   }
 
