@@ -175,11 +175,15 @@ final class Gateway {
     defer { tries.isOver(.durableExports) }
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
+    if let earlier {
+      // Each observation may keep 64 MiB waiting. Nobody knows what is posted before this one.
+      await earlier.value
+      exchange.lose(nil, from: settings.host)
+    }
     await bus.persist(.durableExports, tries, lack: "nothing durable is exported") {
       () async throws(TribuneError) in
       let notifications = try await bus.observe(anyOf: patterns, awaited: true)
       tries.isOver(.durableExports)
-      await earlier?.value
       try await durable.export(notifications)
     }
   }

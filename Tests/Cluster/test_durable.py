@@ -693,6 +693,29 @@ async def test_a_loss_is_announced_once_the_bus_is_back(cluster: Cluster) -> Non
         assert await next_loss(losses) == {}
 
 
+@lasting(120)
+async def test_one_connection_to_the_bus_waits_for_jetstream_at_a_time(cluster: Cluster) -> None:
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    watching = await watch(await cluster.connect(two))
+    async with one.connect() as db1:
+        await server.end()
+        await one.wait_for_status("cluster unreachable")
+        await db1.post_acknowledged("t.a", "kept")
+    await one.bus.end()
+    await one.gateway.wait_for_line("not connected to the bus")
+    lines = len(one.gateway.lines)
+    await one.start_bus()
+    await one.gateway.wait_for_line("connected to the bus", after=lines)
+    db1 = await cluster.connect(one)
+    reply = await db1.post_awaited("t.a", "not observed")
+    assert (reply.acknowledged, reply.missing) == (0, ())
+    async with db1.observe("cluster.link.didInterrupt") as losses:
+        await server.start()
+        assert await next_loss(losses) == {"host": "db1"}
+    assert await watching.until("kept") == ["kept"]
+
+
 class CountedKills(Faults):
     """Knows whose gateway was killed how often."""
 
