@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneWire
+
+/// Stores what this host exports durably in the stream, one notification after the other.
+///
+/// The next one goes out once JetStream has the one before; what is sent again can so overtake nothing, and what waits is in
+/// the queue of the bus's observation, which is bounded and counts what it drops.
+final class DurableExport {
+  private struct Unstored {
+    var message: ClusterMessage
+    var sentAt: ContinuousClock.Instant?
+    /// Gets why it will never be stored; nil once it is.
+    let conclude: CheckedContinuation<String?, Never>
+  }
+
+  /// JetStream's answer if a message is longer than its stream takes.
+  private static let tooLong = 10_054
+  private static let answerMax = Duration.seconds(5)
+  static let refusalPause = Duration.seconds(1)
+
+  private let subjects: Subjects
+  private let settings: NATSSettings
+  private let stream: DurableStream
+  private let publisher: Publisher
+  private let posts: PostExchange
+  private let refusalChanged: () -> Void
+
+  /// Another one after each gap of unknown size: that is how other hosts learn of it.
+  private var instance = Instance()
+  private var counter = ExportCounter()
+  private var unstored: Unstored?
+  private let tokens = StoreTokens(.durable)
+  private var lastToken: UInt64 = 0
+  private(set) var isOpen = false
+  /// Why JetStream does not store what was sent last; nil if it may.
+  private(set) var refusal: String? {
+    didSet { if refusal != oldValue { refusalChanged() } }
+  }
+
+  init(
+    _ subjects: Subjects, _ settings: NATSSettings, _ stream: DurableStream, publisher: Publisher,
+    posts: PostExchange, refusalChanged: @escaping () -> Void
+  ) {
+    (self.subjects, self.settings, self.stream) = (subjects, settings, stream)
+    (self.publisher, self.posts, self.refusalChanged) = (publisher, posts, refusalChanged)
+  }
+
+  /// Exports what an observation brings, to its end.
+  func export(_ notifications: Notifications) async throws(TribuneError) {
+    beginAnew()
+    for try await delivery in notifications {
+      switch delivery {
+      case .notification(let notification): await export(notification)
+      case .lost(let count):
+        posts.lose(UInt64(clamping: count), from: settings.host)
+        counter.skip(UInt64(clamping: count))
+      case .interrupted:
+        posts.lose(nil, from: settings.host)
+        beginAnew()
+      }
+    }
+  }
+
+  private func beginAnew() { (instance, counter) = (Instance(), ExportCounter()) }
+
+  private func export(_ notification: Notification) async {
+    let name = notification.name
+    if settings.isShared(name) {
+      notification.acknowledgement?.failed("it is under [Retain], and so it is not durable")
+      return
+    }
+    guard LoopRule.isKnown(notification.poster) else {
+      counter.skip(1)
+      return drop(notification, "its poster is not known")
+    }
+    guard LoopRule.allows(poster: notification.poster) else {
+      notification.acknowledgement?.done()
+      return
+    }
+    let number = counter.next(name)
+    let envelope = PostEnvelope(
+      instance: instance, number: number, object: notification.object,
+      peer: RemotePeer(notification.poster))
+    var headers = envelope.headers
+    headers[.messageID] = "\(instance.text)-\(number.sequence)"
+    headers[.expectedStream] = stream.name
+    let failure = await store(
+      ClusterMessage(subjects.durable(name), headers: headers, payload: notification.userInfo.bytes))
+    if let failure {
+      drop(notification, failure)
+    } else {
+      notification.acknowledgement?.done()
+    }
+  }
+
+  private func drop(_ notification: Notification, _ why: String) {
+    posts.complain(notification.name, "was not sent: \(why)")
+    posts.lose(1, from: settings.host)
+    notification.acknowledgement?.failed(why)
+  }
+
+  /// - Returns: why it will never be stored; nil once it is.
+  private func store(_ message: ClusterMessage) async -> String? {
+    await withCheckedContinuation { continuation in
+      lastToken += 1
+      var message = message
+      message.reply = subjects.stored(token: tokens.token(lastToken))
+      unstored = Unstored(message: message, sentAt: nil, conclude: continuation)
+      send()
+    }
+  }
+
+  /// The stream may be another one, or have space now.
+  func open() {
+    isOpen = true
+    send()
+  }
+
+  func close() { isOpen = false }
+
+  /// Sends again what JetStream has not answered, or has refused.
+  func sendAgain(at now: ContinuousClock.Instant) {
+    guard let sentAt = unstored?.sentAt else { return }
+    if now - sentAt > (refusal == nil ? Self.answerMax : Self.refusalPause) { send() }
+  }
+
+  private func send() {
+    guard isOpen, let message = unstored?.message else { return }
+    guard message.weight <= publisher.payloadMax else {
+      return conclude("it is too long for NATS, which takes \(publisher.payloadMax) bytes with headers")
+    }
+    unstored?.sentAt = .now
+    // What is dropped here is sent again like what JetStream does not answer.
+    _ = publisher.publish(message)
+  }
+
+  private func conclude(_ failure: String?) {
+    guard let unstored else { return }
+    self.unstored = nil
+    refusal = nil
+    unstored.conclude.resume(returning: failure)
+  }
+
+  /// JetStream has answered.
+  ///
+  /// - Returns: false if the answer is not about a durable notification.
+  func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) -> Bool {
+    guard let number = tokens.number(of: token) else { return false }
+    guard number == lastToken, unstored != nil else { return true }
+    if message.isNoResponders {
+      isOpen = false
+      refusal = "NATS has no JetStream, or no stream \(stream.name)"
+      return true
+    }
+    switch try StoreReply(message.payload) {
+    case .stored: conclude(nil)
+    case .refused(Self.tooLong, _): conclude("it is longer than the stream \(stream.name) takes")
+    case .refused(let code, let why): refusal = "JetStream refuses them: \(why) (\(code))"
+    }
+    return true
+  }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneService
+import TribuneSystem
+import TribuneWire
+
+/// Posts what comes from the stream on this host's bus, one notification after the other: the next one comes in once this
+/// host has acknowledged the one before.
+final class DurableImport {
+  private let subjects: Subjects
+  private let settings: NATSSettings
+  private let stream: DurableStream
+  private let publisher: Publisher
+  private let posts: PostExchange
+
+  private var account = DurableAccount()
+  /// Whether it says something of the consumer that is there. Without one, this host has imported nothing yet.
+  private(set) var hasAccount = false
+  private let accountPath: String?
+  /// What its file has.
+  private var storedAccount: DurableAccount?
+  private var isAccountStored = true
+  private var isImporting = false
+  private var waitingForBus: CheckedContinuation<Connection, Never>?
+  /// Where the message is acknowledged that is being posted.
+  private var underWay: String?
+
+  /// Nil while there is no bus.
+  var bus: Connection? {
+    didSet {
+      guard let bus else { return }
+      waitingForBus?.resume(returning: bus)
+      waitingForBus = nil
+    }
+  }
+
+  init(
+    _ subjects: Subjects, _ settings: NATSSettings, _ stream: DurableStream, publisher: Publisher,
+    posts: PostExchange
+  ) {
+    (self.subjects, self.settings, self.stream) = (subjects, settings, stream)
+    (self.publisher, self.posts) = (publisher, posts)
+    accountPath = DurableAccount.path(cluster: settings.cluster)
+    guard let accountPath, let account = DurableAccount.load(from: accountPath) else { return }
+    (self.account, storedAccount, hasAccount) = (account, account, true)
+  }
+
+  /// Where a consumer begins that is not there; nil for what is posted from now on.
+  var knownAccount: DurableAccount? { hasAccount ? account : nil }
+
+  /// The consumer is there, in the stream that was made at a time.
+  func use(_ consumer: DurableStore.Consumer, of created: Int64) {
+    let isSameStream = account.position?.created == created
+    var hasLost = false
+    if hasAccount, consumer.isMade {
+      ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
+      // Of the same stream, the numbers of what comes next show what is missing.
+      hasLost = !isSameStream
+    } else if !hasAccount, !consumer.isMade {
+      ServiceLog.warning("nobody knows which durable notifications have come in: no file has said so")
+      hasLost = true
+    }
+    if hasLost { posts.lose(nil, from: nil) }
+    if consumer.isMade || !isSameStream {
+      account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
+      // What is lost is announced, and what is being posted has come, before a file says so.
+      if !hasLost, underWay == nil { storeAccount() }
+    }
+    hasAccount = true
+    if !isImporting { ServiceLog.info("durable notifications come in from \(stream.name)") }
+    isImporting = true
+  }
+
+  /// Otherwise, JetStream delivers what is being posted again every few seconds.
+  func keepWaiting() {
+    if let underWay { _ = publisher.publish(ClusterMessage(underWay, payload: Array("+WPI".utf8))) }
+  }
+
+  /// A message of the stream. JetStream sends the next one when this returns.
+  func receive(_ message: ClusterMessage) async throws(EnvelopeError) {
+    guard let subject = AckSubject(message.reply), subject.stream == stream.name,
+      subject.consumer == stream.consumer
+    else { return }
+    let position = account.position.map {
+      DurableAccount.Position(created: $0.created, sequence: subject.sequence)
+    }
+    // Also what cannot be used is acknowledged, or it would come again and again, and nothing behind it ever.
+    defer { acknowledge(message, at: position) }
+    underWay = message.reply
+    if try await take(message) { await announceLosses() }
+  }
+
+  /// - Returns: whether something is missing before it.
+  private func take(_ message: ClusterMessage) async throws(EnvelopeError) -> Bool {
+    guard case .durable(let host, let name)? = subjects.parse(message.subject),
+      settings.imports.contains(where: { $0.isDurable && $0.takes(from: host) })
+    else { return false }
+    let envelope = try PostEnvelope(message)
+    let arrival = account.note(envelope.number.sequence, from: host, envelope.instance)
+    switch arrival {
+    case .stale: return false
+    case .new(let lost): if lost > 0 { posts.lose(lost, from: host) }
+    case .newAfterGap: posts.lose(nil, from: host)
+    }
+    if settings.imports(name, from: host, durably: true), !settings.isShared(name) {
+      posts.note(envelope.peer, of: name, from: host)
+      await post(name, envelope.object, UserInfo(message.payload), from: host)
+    }
+    return arrival != .new(lost: 0)
+  }
+
+  /// Once the message behind a gap is acknowledged, nothing shows the gap again.
+  private func announceLosses() async {
+    while await !posts.announce() {
+      _ = await currentBus()
+      await rest(for: .milliseconds(100))
+    }
+  }
+
+  /// - Parameter position: of the message, in the stream that it was from when it came.
+  private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
+    if let position, position.created == account.position?.created { account.position = position }
+    storeAccount()
+    underWay = nil
+    _ = publisher.publish(ClusterMessage(message.reply, payload: Array("+ACK".utf8)))
+  }
+
+  private func storeAccount() {
+    guard let accountPath, account != storedAccount else { return }
+    do throws(Errno) {
+      try account.store(to: accountPath)
+      storedAccount = account
+      isAccountStored = true
+    } catch {
+      if isAccountStored { ServiceLog.warning("cannot write \(accountPath): \(error)") }
+      isAccountStored = false
+    }
+  }
+
+  /// Posts on this host's bus, once there is one. What the bus refuses is lost: what comes behind it must not wait for a
+  /// change of the policy.
+  private func post(_ name: String, _ object: String, _ userInfo: UserInfo, from host: String) async {
+    var retries = PostRetries()
+    while true {
+      let bus = await currentBus()
+      do throws(TribuneError) {
+        return try await bus.postAcknowledged(name, object: object, userInfo: userInfo)
+      } catch {
+        guard let pause = retries.pause(after: error.code, at: .now) else {
+          posts.complain(name, "of \(host) was not posted: \(error)")
+          return posts.lose(1, from: host)
+        }
+        await rest(for: pause)
+      }
+    }
+  }
+
+  private func currentBus() async -> Connection {
+    if let bus { return bus }
+    return await withCheckedContinuation { waitingForBus = $0 }
+  }
+}
