@@ -84,7 +84,7 @@ struct SystemdGatewayTests {
       #expect(try observer.output.object()["object"] as? String == host)
     }
     // What says, after a crash, which have come in.
-    let file = try machine.does("stat", "--format=%U %a", "/run/tribune-nats/durable-shop")
+    let file = try machine.does("stat", "--format=%U %a", "/var/lib/tribune-nats/durable-shop")
     #expect(file == "tribune-nats 600")
   }
 
