@@ -194,7 +194,7 @@ struct UnitFilesTests {
         "tribune-nats.service",
         [
           "Type=notify", "Wants=tribuned.socket network-online.target", "Restart=always", "User=tribune-nats",
-          "RuntimeDirectory=tribune-nats", "RuntimeDirectoryPreserve=yes",
+          "StateDirectory=tribune-nats",
           "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
         ], ["fleetlock.socket", "PrivateNetwork=", "ProtectProc=", "ProcSubset=", "DynamicUser="]
       ),
