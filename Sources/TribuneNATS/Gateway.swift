@@ -372,8 +372,9 @@ final class Gateway {
     let refused = self.hosts.refused
     let unasked =
       refused.isEmpty ? [] : ["not asked of the cluster, by the policy: \(refused.joined(separator: " "))"]
+    let vetoed = inquiries.refusal.map { ["questions to the cluster are vetoed: \($0)"] } ?? []
     let waiting = durable.lack.map { ["durable notifications wait: \($0)"] } ?? []
-    let text = ((sides.isEmpty ? [hosts] : sides) + unasked + waiting).joined(separator: "; ")
+    let text = ((sides.isEmpty ? [hosts] : sides) + unasked + vetoed + waiting).joined(separator: "; ")
     // What the manager has no space for now, it gets later.
     if text != lastStatus, status(text) { lastStatus = text }
   }

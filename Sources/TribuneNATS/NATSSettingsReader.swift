@@ -35,7 +35,10 @@ nonisolated package struct NATSSettingsReader {
       case .nothing: continue
       case .section(let name, let subject): section = self.section(name, subject, file, number)
       case .pair(let key, let value): take(key, value, in: section, file, number)
-      case .unreadable(let reason): report(.error, file, number, "the line \(reason)")
+      case .unreadable(let reason):
+        // It may be Scope=.
+        if case .query(let index) = section { settings.questions[index].isClusterWide = true }
+        report(.error, file, number, "the line \(reason)")
       }
     }
   }
@@ -215,14 +218,27 @@ nonisolated package struct NATSSettingsReader {
 
   private static func servers(_ text: String) throws(SettingError) -> [String] {
     let servers = SettingSyntax.words(of: text)
-    for server in servers where !["nats://", "tls://"].contains(where: { server.hasPrefix($0) }) {
-      throw SettingError(server, "does not begin with nats:// or tls://")
-    }
+    // None of these is named, since a password may stand in it.
     guard !servers.contains(where: { $0.contains("@") }) else {
       throw SettingError(
         message: "a user or password stands in User= and PasswordFile=, and not in an address")
     }
+    for server in servers where !["nats://", "tls://"].contains(where: { server.hasPrefix($0) }) {
+      throw SettingError(server, "does not begin with nats:// or tls://")
+    }
+    guard servers.allSatisfy({ $0.drop { $0 != "/" }.dropFirst(2).utf8.allSatisfy(isPartOfAddress) }) else {
+      throw SettingError(message: "an address is a host and perhaps a port, as in nats://10.0.0.1:4222")
+    }
     return servers
+  }
+
+  private static func isPartOfAddress(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: ".-_:[]".utf8.contains(byte)
+    }
   }
 
   private static func path(_ text: String) throws(SettingError) -> String {

@@ -33,6 +33,7 @@ struct ClusterReportTests {
         [outcome("host:db3", .timedOut)] + configured, 0,
         ["db3: it did not answer in time", "db2: it has no answer"]
       ),
+      ([outcome("", .abstained), outcome("audit", .failed), value("host:db1", "{}")], 1, []),
       (configured + configured, 0, ["db2: it has no answer", "db3: it has no answer"]),
       (
         [value("host:db2", "{"), outcome("host:db3", .gone)], 0,

@@ -112,6 +112,10 @@ struct NATSSettingsTests {
         "f:2: error: there is no Scop= in this section; its names count as names of the cluster"
       ),
       (
+        "[Query \"cluster.**\"]\nScope cluster",
+        "f:2: error: the line is neither a [Section] nor a Key=Value"
+      ),
+      (
         "[Query \"cluster.**\"]\nScope=Cluster",
         "f:2: error: Scope=: \"Cluster\" is neither host nor cluster"
       ),
@@ -154,6 +158,14 @@ struct NATSSettingsTests {
       (
         "[Cluster]\nServers=nats://db1:secret@h",
         "f:2: error: Servers=: a user or password stands in User= and PasswordFile=, and not in an address"
+      ),
+      (
+        "[Cluster]\nServers=db1:secret@h",
+        "f:2: error: Servers=: a user or password stands in User= and PasswordFile=, and not in an address"
+      ),
+      (
+        "[Cluster]\nServers=nats://h:4222?pass=secret",
+        "f:2: error: Servers=: an address is a host and perhaps a port, as in nats://10.0.0.1:4222"
       ),
       ("[Cluster]\nSeedFile=x", "f:2: error: SeedFile=: \"x\" is not an absolute path"),
       (

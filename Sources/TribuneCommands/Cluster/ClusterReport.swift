@@ -27,7 +27,7 @@ struct ClusterReport {
     } catch {
       throw CommandError(error)
     }
-    guard !reply.outcomes.isEmpty else {
+    guard reply.outcomes.contains(where: \.isOfGateway) else {
       throw .failure("nobody answers \(name) here: is tribune-nats running?")
     }
     self.init(reply.outcomes)
@@ -37,7 +37,7 @@ struct ClusterReport {
   ///   such as `cluster.**`, has the same label, and abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
-    for outcome in outcomes {
+    for outcome in outcomes where outcome.isOfGateway || outcome.value != nil {
       if let index = outcomesByHost.firstIndex(where: { $0.host == outcome.host }) {
         outcomesByHost[index].outcomes.append(outcome)
       } else {
@@ -82,6 +82,11 @@ struct ClusterReport {
 }
 
 extension Outcome {
+  /// Whether a gateway's delegate has given it, by its label. Others can match the name of a report as well.
+  fileprivate var isOfGateway: Bool {
+    label.hasPrefix("host:") || ["cluster", "starting"].contains(label)
+  }
+
   /// The host that the delegate stands for; or its whole label.
   fileprivate var host: String { label.hasPrefix("host:") ? String(label.dropFirst(5)) : label }
 

@@ -42,6 +42,9 @@ nonisolated final class Inquiries: Sendable {
     (self.subjects, self.instance, self.publisher) = (subjects, instance, publisher)
   }
 
+  /// Why no host can be asked, although there is a connection; nil if they can.
+  var refusal: String? { state.withLock { $0.refusal } }
+
   /// The names of what is to be announced when a host is heard again; then begins anew.
   func takeUnheard() -> [String] { state.withLock { $0.unheard.take() } }
 
