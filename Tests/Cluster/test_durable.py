@@ -374,6 +374,17 @@ async def test_a_consumer_and_a_stream_that_somebody_removes_are_made_again(clus
     assert await watching.until("kept 2") == ["before", "of another stream", *numbered("kept", 3)]
 
 
+async def away(cluster: Cluster, texts: list[str]) -> tuple[NatsServer, Host, tribune.Bus, tribune.Bus]:
+    """Two hosts; the second one has got these, and then its gateway was killed. Also the buses of both."""
+    server = await jetstream(cluster)
+    one, two = await pair(cluster, server.port, server.port)
+    db1, db2 = [await cluster.connect(each) for each in (one, two)]
+    await post(db1, texts)
+    await until_all_have_all(server)
+    await two.gateway.end()
+    return server, two, db1, db2
+
+
 async def first_loss(db1: tribune.Bus, losses: tribune.Observation) -> dict:
     """The first that is announced from now on, at the latest because of one that is too long."""
     await db1.post("t.a", "x" * 2_000_000)
@@ -382,12 +393,7 @@ async def first_loss(db1: tribune.Bus, losses: tribune.Observation) -> dict:
 
 
 async def test_a_host_whose_consumer_was_removed_while_it_was_away_catches_up(cluster: Cluster) -> None:
-    server = await jetstream(cluster)
-    one, two = await pair(cluster, server.port, server.port)
-    db1, db2 = [await cluster.connect(each) for each in (one, two)]
-    await post(db1, ["before"])
-    await until_all_have_all(server)
-    await two.gateway.end()
+    server, two, db1, db2 = await away(cluster, ["before"])
     await remove(server, f"CONSUMER.DELETE.{STREAM}.db2")
     await post(db1, numbered("away", 5))
     watching = await watch(db2)
@@ -398,12 +404,7 @@ async def test_a_host_whose_consumer_was_removed_while_it_was_away_catches_up(cl
 
 
 async def test_a_host_that_was_away_when_the_stream_was_made_anew_gets_all_of_it(cluster: Cluster) -> None:
-    server = await jetstream(cluster)
-    one, two = await pair(cluster, server.port, server.port)
-    db1, db2 = [await cluster.connect(each) for each in (one, two)]
-    await post(db1, numbered("before", 5))
-    await until_all_have_all(server)
-    await two.gateway.end()
+    server, two, db1, db2 = await away(cluster, numbered("before", 5))
     await remove(server, f"STREAM.DELETE.{STREAM}")
     await post(db1, numbered("away", 3))
     watching = await watch(db2)
@@ -414,12 +415,7 @@ async def test_a_host_that_was_away_when_the_stream_was_made_anew_gets_all_of_it
 
 
 async def test_a_host_that_does_not_know_what_it_had_says_so(cluster: Cluster) -> None:
-    server = await jetstream(cluster)
-    one, two = await pair(cluster, server.port, server.port)
-    db1, db2 = [await cluster.connect(each) for each in (one, two)]
-    await post(db1, ["before"])
-    await until_all_have_all(server)
-    await two.gateway.end()
+    server, two, db1, db2 = await away(cluster, ["before"])
     (cluster.folder / "db2/durable-test").unlink()
     watching = await watch(db2)
     async with db2.observe("cluster.link.didInterrupt") as losses:
@@ -651,12 +647,7 @@ async def test_what_waits_for_the_bus_is_delivered_once(cluster: Cluster) -> Non
 
 
 async def test_a_gap_is_announced_before_anything_is_acknowledged_behind_it(cluster: Cluster) -> None:
-    server = await jetstream(cluster)
-    one, two = await pair(cluster, server.port, server.port)
-    db1, db2 = [await cluster.connect(each) for each in (one, two)]
-    await post(db1, ["before"])
-    await until_all_have_all(server)
-    await two.gateway.end()
+    server, two, db1, db2 = await away(cluster, ["before"])
     await post(db1, numbered("away", 3))
     last = (await stream_info(server))["state"]["last_seq"]
     purge = json.dumps({"seq": last}).encode()

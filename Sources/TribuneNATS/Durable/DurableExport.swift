@@ -28,7 +28,6 @@ final class DurableExport {
   private let refusalChanged: () -> Void
 
   /// Another one after each gap of unknown size: that is how other hosts learn of it.
-  private var instance = Instance()
   private var counter = ExportCounter()
   private var unstored: Unstored?
   private let tokens = StoreTokens(.durable)
@@ -49,7 +48,7 @@ final class DurableExport {
 
   /// Exports what an observation brings, to its end.
   func export(_ notifications: Notifications) async throws(TribuneError) {
-    beginAnew()
+    counter = ExportCounter()
     for try await delivery in notifications {
       switch delivery {
       case .notification(let notification): await export(notification)
@@ -58,12 +57,10 @@ final class DurableExport {
         counter.skip(UInt64(clamping: count))
       case .interrupted:
         posts.lose(nil, from: settings.host)
-        beginAnew()
+        counter = ExportCounter()
       }
     }
   }
-
-  private func beginAnew() { (instance, counter) = (Instance(), ExportCounter()) }
 
   private func export(_ notification: Notification) async {
     let name = notification.name
@@ -81,10 +78,10 @@ final class DurableExport {
     }
     let number = counter.next(name)
     let envelope = PostEnvelope(
-      instance: instance, number: number, object: notification.object,
+      instance: counter.instance, number: number, object: notification.object,
       peer: RemotePeer(notification.poster))
     var headers = envelope.headers
-    headers[.messageID] = "\(instance.text)-\(number.sequence)"
+    headers[.messageID] = "\(counter.instance.text)-\(number.sequence)"
     headers[.expectedStream] = stream.name
     let failure = await store(
       ClusterMessage(subjects.durable(name), headers: headers, payload: notification.userInfo.bytes))

@@ -2,7 +2,6 @@
 
 import CNats
 import Dispatch
-import Synchronization
 import TribuneService
 
 /// This host's link to NATS: connects, again and again if need be, and says whether there is a server at the other end.
@@ -53,10 +52,11 @@ final class NATSLink {
   private var drainingDurable: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
   private var watching: Task<Void, Never>?
-  /// Nil while the link is up.
-  private(set) var lack: String? = "not connected to NATS yet"
   /// When the last ping was sent that the server has answered.
   private var provenAt: ContinuousClock.Instant?
+
+  /// Nil while the link is up.
+  var lack: String? { publisher.lack }
 
   var isUp: Bool { lack == nil }
 
@@ -147,7 +147,6 @@ final class NATSLink {
   private func become(_ lack: String?) {
     guard lack != self.lack else { return }
     let wasUp = isUp
-    self.lack = lack
     publisher.use(lack == nil ? client : nil, lack: lack)
     if lack != nil, wasUp { changed(.down) }
     if isUp { changed(.up) }

@@ -12,6 +12,7 @@ nonisolated final class Publisher: Sendable {
   private static let answerMilliseconds: Int64 = 2_000
 
   private struct State {
+    /// Nil while there is a lack.
     var client: NATSClient?
     var lack: String? = "not connected to NATS yet"
     var payloadMax = 0
@@ -30,7 +31,7 @@ nonisolated final class Publisher: Sendable {
   var isUp: Bool { client != nil }
 
   /// Nil while there is a lack.
-  var client: NATSClient? { state.withLock { $0.lack == nil ? $0.client : nil } }
+  var client: NATSClient? { state.withLock { $0.client } }
 
   /// The most bytes of headers and payload together that NATS takes.
   var payloadMax: Int { state.withLock { $0.payloadMax } }
@@ -47,12 +48,13 @@ nonisolated final class Publisher: Sendable {
   func publish(_ message: ClusterMessage, failed: (@Sendable () -> Void)? = nil) -> Bool {
     let weight = message.weight
     let client = state.withLock { state -> NATSClient? in
-      guard state.lack == nil, state.count < Self.countMax, state.weight + weight <= Self.weightMax else {
+      guard let client = state.client, state.count < Self.countMax, state.weight + weight <= Self.weightMax
+      else {
         return nil
       }
       state.count += 1
       state.weight += weight
-      return state.client
+      return client
     }
     guard let client else { return false }
     queue.async { [self] in

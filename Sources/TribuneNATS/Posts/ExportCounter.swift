@@ -4,6 +4,8 @@
 nonisolated package struct ExportCounter {
   package static let namesMax = 1_024
 
+  /// Distinguishes this series of numbers from all others: a new one begins where nobody knows what is missing.
+  package let instance = Instance()
   private var sequence: UInt64 = 0
   private var counts: [String: UInt64] = [:]
 

@@ -45,7 +45,7 @@ nonisolated package struct ImportAccount {
       origin.last[name] = last
       return .stale
     }
-    // Its counts have begun again if this one is not greater.
+    // Its counts have started again if this one is not greater.
     return .new(lost: number.count > last.count ? number.count - last.count - 1 : 0)
   }
 

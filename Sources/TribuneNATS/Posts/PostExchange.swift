@@ -20,7 +20,6 @@ final class PostExchange {
   private let settings: NATSSettings
   private let publisher: Publisher
   /// Another one after each gap of which nobody knows the names: so importers learn that there is one.
-  private var instance = Instance()
   private var counter = ExportCounter()
   private var account = ImportAccount()
   private var losses = Losses()
@@ -57,7 +56,7 @@ final class PostExchange {
 
   private func loseUnseen(_ count: UInt64?) {
     lose(count, from: settings.host)
-    (instance, counter) = (Instance(), ExportCounter())
+    counter = ExportCounter()
   }
 
   private func export(_ notification: Notification) {
@@ -70,7 +69,7 @@ final class PostExchange {
     }
     guard LoopRule.allows(poster: notification.poster) else { return }
     let envelope = PostEnvelope(
-      instance: instance, number: counter.next(notification.name), object: notification.object,
+      instance: counter.instance, number: counter.next(notification.name), object: notification.object,
       peer: RemotePeer(notification.poster))
     let message = ClusterMessage(
       subjects.post(notification.name), headers: envelope.headers, payload: notification.userInfo.bytes)

@@ -199,8 +199,7 @@ nonisolated final class Inquiries: Sendable {
 
   /// A host that does not hear of it sees that by the presence of this one, or answers in vain.
   private func sendCancel(_ one: Open) {
-    var headers = one.message.headers
-    headers = [.instance: headers[.instance] ?? "", .query: headers[.query] ?? ""]
+    let headers = one.message.headers.filter { [.instance, .query].contains($0.key) }
     _ = publisher.publish(ClusterMessage(subjects.cancel(at: one.host), headers: headers))
   }
 
