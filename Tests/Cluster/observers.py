@@ -37,9 +37,11 @@ class Ledger:
     """What a host has received of each other one, and what its gateway says was lost.
 
     A notification's userInfo is the host, a space and a number; there may be more behind another space.
+
+    Ledgers with the same `news` have the same `changes`.
     """
 
-    def __init__(self, name: str, bus: tribune.Bus) -> None:
+    def __init__(self, name: str, bus: tribune.Bus, news: asyncio.Condition | None = None) -> None:
         self.name = name
         self.bus = bus
         self.arrived: Counter[str] = Counter()
@@ -48,7 +50,7 @@ class Ledger:
         self.unknown: Counter[str] = Counter()
         # The last number of each host and topic.
         self.last: dict[tuple[str, str], int] = {}
-        self._news = asyncio.Condition()
+        self._news = news or asyncio.Condition()
         self._observation = bus.observe("t.**", INTERRUPTED, CONNECTED, limit=1 << 20)
 
     async def watch(self) -> None:

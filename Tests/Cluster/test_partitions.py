@@ -156,7 +156,9 @@ async def test_a_gateway_that_does_not_take_in_loses_what_is_counted(
 async def test_a_gateway_that_does_not_take_out_says_what_was_not_sent(cluster: Cluster) -> None:
     hosts = await cluster.trio(ALL)
     buses = [await cluster.connect(host) for host in hosts]
-    own, *others = [Ledger(host.name, bus) for host, bus in zip(hosts, buses, strict=True)]
+    # What was lost and what has arrived come in any order.
+    news = asyncio.Condition()
+    own, *others = [Ledger(host.name, bus, news) for host, bus in zip(hosts, buses, strict=True)]
     count = 4_000
     async with beside(*(ledger.watch() for ledger in (own, *others))):
         first = await until_last(buses[0], others, 0)
