@@ -412,8 +412,7 @@ struct VarlinkTests {
     var last: VarlinkClient.Reply?
     for _ in 0..<8 where last?.error == nil {
       clients.append(try VarlinkClient(bus, as: Self.ann))
-      try clients.last?.send("org.varlink.service.GetInfo")
-      last = try clients.last?.next()
+      last = try clients.last?.call("org.varlink.service.GetInfo")
     }
     #expect(last?.error == "io.tribune.Bus.Refused" && last?["code"] == "tooManyConnections")
   }

@@ -67,7 +67,7 @@ final class VarlinkClient {
   /// - Parameters:
   ///   - parameters: a JSON object.
   ///   - flags: members of the call that are true.
-  func send(_ method: String, _ parameters: String = "{}", _ flags: String...) throws {
+  func send(_ method: String, _ parameters: String = "{}", _ flags: String...) throws(Errno) {
     let name = method.contains(".") ? method : "io.tribune.Bus.\(method)"
     let members = flags.map { ",\"\($0)\":true" }.joined()
     try send(bytes: Array("{\"method\":\"\(name)\",\"parameters\":\(parameters)\(members)}\0".utf8))
@@ -94,7 +94,12 @@ final class VarlinkClient {
   }
 
   func call(_ method: String, _ parameters: String = "{}") throws -> Reply {
-    try send(method, parameters)
+    do throws(Errno) {
+      try send(method, parameters)
+    } catch  where error == .brokenPipe {
+      // A bus that has refused the connection has ended it, but what it said about that is there.
+      return try next()
+    }
     return try next()
   }
 
