@@ -35,8 +35,8 @@ final class NATSLink {
   private let durable: [String]
   private let others: [String]
   private let bucket: Bucket
-  private let receivesPost: (ClusterMessage) async -> Void
-  private let receivesDurable: (ClusterMessage) async -> Void
+  private let receivesPost: @MainActor (ClusterMessage) async -> Void
+  private let receivesDurable: @MainActor (ClusterMessage) async -> Void
   private let receivesOther: (ClusterMessage) -> Void
   private let receivesAtOnce: @Sendable (ClusterMessage) -> Bool
   private let changed: (Change) -> Void
@@ -67,8 +67,8 @@ final class NATSLink {
   ///   - receivesAtOnce: gets what comes at others, on a thread of libnats. Returns false for what the main actor is to have.
   init(
     _ settings: NATSSettings, _ publisher: Publisher, posts: [String], durable: [String], others: [String],
-    receivesPost: @escaping (ClusterMessage) async -> Void,
-    receivesDurable: @escaping (ClusterMessage) async -> Void,
+    receivesPost: @escaping @MainActor (ClusterMessage) async -> Void,
+    receivesDurable: @escaping @MainActor (ClusterMessage) async -> Void,
     receivesOther: @escaping (ClusterMessage) -> Void,
     receivesAtOnce: @escaping @Sendable (ClusterMessage) -> Bool, changed: @escaping (Change) -> Void
   ) {
