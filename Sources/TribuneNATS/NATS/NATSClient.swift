@@ -220,7 +220,7 @@ import TribuneSystem
     }
     try NATSError.check(status, "cannot publish")
     guard let native = unsafe made else { preconditionFailure("a message that was made is there") }
-    defer { unsafe natsMsg_Destroy(native) }
+    defer { unsafe SpentMessages.add(native) }
     for (header, value) in message.headers where !value.isEmpty {
       try NATSError.check(unsafe natsMsgHeader_Set(native, header.rawValue, value), "cannot publish")
     }

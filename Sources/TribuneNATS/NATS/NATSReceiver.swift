@@ -66,14 +66,14 @@ nonisolated final class NATSReceiver: Sendable {
 
   static let receivePost: natsMsgHandler = { _, _, message, receiver in
     guard let message = unsafe message else { return }
-    defer { unsafe natsMsg_Destroy(message) }
+    defer { unsafe SpentMessages.add(message) }
     unsafe at(receiver)?.posts.put(ClusterMessage(message))
   }
 
   /// A value of a bucket, from a consumer of JetStream.
   static let receiveValue: natsMsgHandler = { _, _, message, receiver in
     guard let message = unsafe message else { return }
-    defer { unsafe natsMsg_Destroy(message) }
+    defer { unsafe SpentMessages.add(message) }
     var copy = unsafe ClusterMessage(message)
     var facts: UnsafeMutablePointer<jsMsgMetaData>?
     guard unsafe natsMsg_GetMetaData(&facts, message) == NATS_OK, let facts = unsafe facts else { return }
@@ -85,13 +85,13 @@ nonisolated final class NATSReceiver: Sendable {
   /// A durable notification, from a consumer of JetStream.
   static let receiveDurable: natsMsgHandler = { _, _, message, receiver in
     guard let message = unsafe message else { return }
-    defer { unsafe natsMsg_Destroy(message) }
+    defer { unsafe SpentMessages.add(message) }
     unsafe at(receiver)?.durable.put(ClusterMessage(message))
   }
 
   static let receiveOther: natsMsgHandler = { _, _, message, receiver in
     guard let message = unsafe message else { return }
-    defer { unsafe natsMsg_Destroy(message) }
+    defer { unsafe SpentMessages.add(message) }
     guard let receiver = unsafe at(receiver) else { return }
     let copy = unsafe ClusterMessage(message)
     if !receiver.handle(copy) { receiver.others.put(copy) }
