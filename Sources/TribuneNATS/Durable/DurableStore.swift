@@ -35,29 +35,23 @@ import TribuneWire
 
   /// Of a stream that this program has made.
   private static let description = "Durable notifications, made by tribune-nats"
-  private static let waitMilliseconds: Int64 = 2_000
   private static let secondNanoseconds: Int64 = 1_000_000_000
   /// For so long, JetStream knows what it has stored by its id, and does not store it twice.
   private static let duplicateSeconds: Int64 = 600
   /// After so long without an acknowledgement, a message comes again.
   private static let ackSeconds: Int64 = 5
 
-  private let client: NATSClient
   private let stream: DurableStream
-  private let context: OpaquePointer
+  private let context: JetStreamContext
 
   init(_ client: NATSClient, _ stream: DurableStream) throws(Failure) {
-    (self.client, self.stream) = (client, stream)
-    var made: OpaquePointer?
-    var options = unsafe jsOptions()
-    unsafe jsOptions_Init(&options)
-    unsafe options.Wait = Self.waitMilliseconds
-    let status = unsafe natsConnection_JetStream(&made, client.connection, &options)
-    guard status == NATS_OK, let context = unsafe made else { throw Self.failure(status, "no JetStream") }
-    unsafe self.context = context
+    self.stream = stream
+    do throws(NATSError) {
+      context = try JetStreamContext(client)
+    } catch {
+      throw Failure(message: "\(error)")
+    }
   }
-
-  deinit { unsafe jsCtx_Destroy(context) }
 
   /// Makes what is not there.
   ///
@@ -95,7 +89,7 @@ import TribuneWire
   private func read(needsSpace: Bool = false) throws(Failure) -> Opening? {
     var made: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)
-    let status = unsafe js_GetStreamInfo(&made, context, stream.name, nil, &code)
+    let status = unsafe js_GetStreamInfo(&made, context.pointer, stream.name, nil, &code)
     if code == JSStreamNotFoundErr { return nil }
     guard status == NATS_OK, let info = unsafe made, let configuration = unsafe info.pointee.Config else {
       throw Self.failure(status, "the stream \(stream.name) cannot be read")
@@ -129,7 +123,7 @@ import TribuneWire
   /// - Returns: the consumer that has acknowledged least; nil if each has everything.
   private func purge(_ state: jsStreamState) throws(Failure) -> String? {
     var made: UnsafeMutablePointer<jsConsumerInfoList>?
-    let status = unsafe js_Consumers(&made, context, stream.name, nil, nil)
+    let status = unsafe js_Consumers(&made, context.pointer, stream.name, nil, nil)
     guard status == NATS_OK || status == NATS_NOT_FOUND else {
       throw Self.failure(status, "the consumers of \(stream.name) cannot be read")
     }
@@ -148,9 +142,9 @@ import TribuneWire
     guard unsafe floor >= state.FirstSeq else { return slowest }
     var options = unsafe jsOptions()
     unsafe jsOptions_Init(&options)
-    unsafe options.Wait = Self.waitMilliseconds
+    unsafe options.Wait = JetStreamContext.waitMilliseconds
     unsafe options.Stream.Purge.Sequence = floor + 1
-    let purged = unsafe js_PurgeStream(context, stream.name, &options, nil)
+    let purged = unsafe js_PurgeStream(context.pointer, stream.name, &options, nil)
     guard purged == NATS_OK else { throw Self.failure(purged, "the stream \(stream.name) cannot be purged") }
     return slowest
   }
@@ -192,7 +186,7 @@ import TribuneWire
             unsafe configuration.MaxAge = stream.ageMax.components.seconds * Self.secondNanoseconds
             unsafe configuration.Duplicates = Self.duplicateSeconds * Self.secondNanoseconds
             unsafe configuration.Replicas = Int64(stream.replicas)
-            return unsafe js_AddStream(nil, context, &configuration, nil, nil)
+            return unsafe js_AddStream(nil, context.pointer, &configuration, nil, nil)
           }
         }
       }
@@ -217,7 +211,7 @@ import TribuneWire
   private func readConsumer() throws(Failure) -> UnsafeMutablePointer<jsConsumerInfo>? {
     var made: UnsafeMutablePointer<jsConsumerInfo>?
     var code = jsErrCode(0)
-    let status = unsafe js_GetConsumerInfo(&made, context, stream.name, stream.consumer, nil, &code)
+    let status = unsafe js_GetConsumerInfo(&made, context.pointer, stream.name, stream.consumer, nil, &code)
     if code == JSConsumerNotFoundErr || code == JSStreamNotFoundErr { return nil }
     guard status == NATS_OK else {
       throw Self.failure(status, "the consumer \(stream.consumer) of \(stream.name) cannot be read")
@@ -247,13 +241,13 @@ import TribuneWire
   private func acknowledgeIfRemoved(_ delivered: jsSequenceInfo) {
     var message: OpaquePointer?
     var code = jsErrCode(0)
-    _ = unsafe js_GetMsg(&message, context, stream.name, delivered.Stream, nil, &code)
+    _ = unsafe js_GetMsg(&message, context.pointer, stream.name, delivered.Stream, nil, &code)
     unsafe natsMsg_Destroy(message)
     guard code == JSNoMessageFoundErr else { return }
     let subject =
       "$JS.ACK.\(stream.name).\(stream.consumer).1.\(delivered.Stream).\(delivered.Consumer).0.0"
     // If that fails, the next look does it again.
-    _ = unsafe natsConnection_PublishString(client.connection, subject, "+ACK")
+    _ = unsafe natsConnection_PublishString(context.client.connection, subject, "+ACK")
   }
 
   private func makeConsumer(from start: UInt64) throws(Failure) {
@@ -268,7 +262,7 @@ import TribuneWire
         unsafe configuration.AckPolicy = js_AckExplicit
         unsafe configuration.AckWait = Self.ackSeconds * Self.secondNanoseconds
         unsafe configuration.MaxAckPending = 1
-        return unsafe js_AddConsumer(nil, context, stream.name, &configuration, nil, nil)
+        return unsafe js_AddConsumer(nil, context.pointer, stream.name, &configuration, nil, nil)
       }
     }
     guard status == NATS_OK else {

@@ -10,12 +10,11 @@ import TribuneWire
 // Used by one queue, one call at a time.
 @safe nonisolated final class LeaseStore: @unchecked Sendable {
   static let namesMax = 1_024
-  private static let waitMilliseconds: Int64 = 2_000
 
   let client: NATSClient
   private let bucket: String
   private let replicas: Int
-  private let context: OpaquePointer
+  private let context: JetStreamContext
 
   private var stream: String { "KV_\(bucket)" }
 
@@ -30,22 +29,16 @@ import TribuneWire
     self.client = client
     self.replicas = replicas
     bucket = "tribune-leases_\(cluster)"
-    var made: OpaquePointer?
-    var options = unsafe jsOptions()
-    unsafe jsOptions_Init(&options)
-    unsafe options.Wait = Self.waitMilliseconds
-    let status = unsafe natsConnection_JetStream(&made, client.connection, &options)
-    guard status == NATS_OK, let context = unsafe made else {
-      throw LeaseStoreError(.transient, "\(NATSError(status, "no JetStream"))")
+    do throws(NATSError) {
+      context = try JetStreamContext(client)
+    } catch {
+      throw LeaseStoreError(.transient, "\(error)")
     }
-    unsafe self.context = context
     guard try !isUsable() else { return }
     guard !wasThere else { throw lost }
     try make()
     guard try isUsable() else { throw lost }
   }
-
-  deinit { unsafe jsCtx_Destroy(context) }
 
   private var lost: LeaseStoreError {
     LeaseStoreError(
@@ -60,7 +53,7 @@ import TribuneWire
   private func isUsable() throws(LeaseStoreError) -> Bool {
     var made: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)
-    let status = unsafe js_GetStreamInfo(&made, context, stream, nil, &code)
+    let status = unsafe js_GetStreamInfo(&made, context.pointer, stream, nil, &code)
     if code == JSStreamNotFoundErr { return false }
     guard status == NATS_OK, let info = unsafe made else { throw Self.readingError(status, code) }
     defer { unsafe jsStreamInfo_Destroy(info) }
@@ -86,7 +79,7 @@ import TribuneWire
       unsafe configuration.StorageType = js_FileStorage
       unsafe configuration.Replicas = CInt(replicas)
       var made: OpaquePointer?
-      let status = unsafe js_CreateKeyValue(&made, context, &configuration)
+      let status = unsafe js_CreateKeyValue(&made, context.pointer, &configuration)
       unsafe kvStore_Destroy(made)
       return status
     }
@@ -101,7 +94,7 @@ import TribuneWire
   func read(_ name: String) throws(LeaseStoreError) -> StoredLease {
     var made: OpaquePointer?
     var code = jsErrCode(0)
-    let status = unsafe js_GetLastMsg(&made, context, stream, subject(name), nil, &code)
+    let status = unsafe js_GetLastMsg(&made, context.pointer, stream, subject(name), nil, &code)
     if code == JSNoMessageFoundErr { return StoredLease(nil, revision: 0) }
     if code == JSStreamNotFoundErr { throw lost }
     guard status == NATS_OK, let message = unsafe made else { throw Self.readingError(status, code) }
@@ -131,7 +124,7 @@ import TribuneWire
       unsafe stream.withCString { stream in
         unsafe options.ExpectStream = stream
         return unsafe js_Publish(
-          nil, context, subject(name), bytes.baseAddress, CInt(bytes.count), &options, &code)
+          nil, context.pointer, subject(name), bytes.baseAddress, CInt(bytes.count), &options, &code)
       }
     }
     guard status != NATS_OK else { return }
@@ -145,13 +138,13 @@ import TribuneWire
   func names() throws(LeaseStoreError) -> (names: [String], isComplete: Bool) {
     var options = unsafe jsOptions()
     unsafe jsOptions_Init(&options)
-    unsafe options.Wait = Self.waitMilliseconds
+    unsafe options.Wait = JetStreamContext.waitMilliseconds
     let start = subject("")
     var made: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)
     let status = unsafe (start + ">").withCString { filter in
       unsafe options.Stream.Info.SubjectsFilter = filter
-      return unsafe js_GetStreamInfo(&made, context, stream, &options, &code)
+      return unsafe js_GetStreamInfo(&made, context.pointer, stream, &options, &code)
     }
     if code == JSStreamNotFoundErr { throw lost }
     guard status == NATS_OK, let info = unsafe made else { throw Self.readingError(status, code) }

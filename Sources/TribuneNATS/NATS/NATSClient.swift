@@ -154,11 +154,8 @@ import TribuneSystem
     _ bucket: Bucket, replicas: Int, _ subjects: [String], to receiver: NATSReceiver
   ) throws(NATSError) {
     values = []
-    var made: OpaquePointer?
-    try NATSError.check(unsafe natsConnection_JetStream(&made, connection, nil), "no JetStream")
-    guard let stream = unsafe made else { preconditionFailure("a context that was made is there") }
-    defer { unsafe jsCtx_Destroy(stream) }
-    unsafe try Self.make(bucket, replicas, stream)
+    let context = try JetStreamContext(self, waitMilliseconds: Self.connectMilliseconds)
+    try Self.make(bucket, replicas, context)
     for subject in subjects {
       var options = unsafe jsSubOptions()
       unsafe jsSubOptions_Init(&options)
@@ -168,7 +165,8 @@ import TribuneSystem
       let status = unsafe "KV_\(bucket.name)".withCString { name in
         unsafe options.Stream = name
         return unsafe js_Subscribe(
-          &subscription, stream, subject, NATSReceiver.receiveValue, receiver.pointer, nil, &options, nil)
+          &subscription, context.pointer, subject, NATSReceiver.receiveValue, receiver.pointer, nil, &options,
+          nil)
       }
       try NATSError.check(status, "cannot watch \(subject)")
       if let subscription = unsafe subscription { values.append(unsafe NATSSubscription(subscription)) }
@@ -176,17 +174,17 @@ import TribuneSystem
   }
 
   private static func make(
-    _ bucket: Bucket, _ replicas: Int, _ stream: OpaquePointer
+    _ bucket: Bucket, _ replicas: Int, _ context: JetStreamContext
   ) throws(NATSError) {
     var store: OpaquePointer?
-    var status = unsafe js_KeyValue(&store, stream, bucket.name)
+    var status = unsafe js_KeyValue(&store, context.pointer, bucket.name)
     if status == NATS_NOT_FOUND {
       status = unsafe bucket.name.withCString { name in
         var settings = unsafe kvConfig()
         unsafe kvConfig_Init(&settings)
         unsafe settings.Bucket = name
         unsafe settings.Replicas = CInt(replicas)
-        return unsafe js_CreateKeyValue(&store, stream, &settings)
+        return unsafe js_CreateKeyValue(&store, context.pointer, &settings)
       }
     }
     try NATSError.check(status, "no bucket \(bucket.name)")
