@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A way to write text so that some bytes are a mark and two hexadecimal digits: `%0A`.
+nonisolated struct ByteEscape: Sendable {
+  private static let digits = Array("0123456789ABCDEF".utf8)
+
+  private let mark: UInt8
+  /// For each byte, whether it stays as it is.
+  private let isPlain: [Bool]
+
+  /// - Parameters:
+  ///   - mark: begins an escape, and is written as one itself.
+  ///   - plain: the bytes that stay as they are, but for the mark.
+  init(mark: Unicode.Scalar, plain: (UInt8) -> Bool) {
+    self.mark = UInt8(ascii: mark)
+    isPlain = (0...UInt8.max).map { $0 != UInt8(ascii: mark) && plain($0) }
+  }
+
+  func escape(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      if isPlain[Int(byte)] {
+        bytes.append(byte)
+      } else {
+        bytes += [mark, Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// - Parameter lengthMax: of the text, in bytes.
+  /// - Returns: nil if it is longer or no UTF-8, or if the mark is not followed by two digits, in upper case.
+  func unescape(_ escaped: Substring, lengthMax: Int) -> String? {
+    guard escaped.utf8.count <= 3 * lengthMax else { return nil }
+    var bytes: [UInt8] = []
+    var rest = escaped.utf8
+    while let byte = rest.popFirst() {
+      if byte == mark {
+        guard let high = rest.popFirst().flatMap(Self.digit), let low = rest.popFirst().flatMap(Self.digit)
+        else { return nil }
+        bytes.append(high << 4 | low)
+      } else {
+        guard isPlain[Int(byte)] else { return nil }
+        bytes.append(byte)
+      }
+    }
+    return bytes.count <= lengthMax ? String(validating: bytes, as: UTF8.self) : nil
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? { digits.firstIndex(of: byte).map { UInt8($0) } }
+}
