@@ -274,20 +274,23 @@ final class Gateway {
     }
   }
 
-  /// Questions and replies take no way over the main actor. It has what is not valid, to say so.
+  /// Takes questions and replies, on whichever thread has them; returns false for everything else.
+  private lazy var receiveQuestion: @Sendable (ClusterMessage) throws(EnvelopeError) -> Bool = {
+    [subjects, remotes, inquiries] message throws(EnvelopeError) in
+    switch subjects.parse(message.subject) {
+    case .ask(let host, let name): try remotes.receive(message, from: host, name: name)
+    case .cancel(let host): try remotes.cancel(message, from: host)
+    case .reply(let host, let token): try inquiries.receive(message, from: host, token: token)
+    default: return false
+    }
+    return true
+  }
+
+  /// Takes questions and replies on libnats's thread; returns false for everything else, and for what is not valid, about which
+  /// the main actor tells the journal.
   private var receivesAtOnce: @Sendable (ClusterMessage) -> Bool {
-    { [subjects, remotes, inquiries] message in
-      do throws(EnvelopeError) {
-        switch subjects.parse(message.subject) {
-        case .ask(let host, let name): try remotes.receive(message, from: host, name: name)
-        case .cancel(let host): try remotes.cancel(message, from: host)
-        case .reply(let host, let token): try inquiries.receive(message, from: host, token: token)
-        default: return false
-        }
-        return true
-      } catch {
-        return false
-      }
+    { [receiveQuestion] message in
+      do throws(EnvelopeError) { return try receiveQuestion(message) } catch { return false }
     }
   }
 
@@ -295,10 +298,7 @@ final class Gateway {
     do throws(EnvelopeError) {
       if message.subject == subjects.presence { return noteDouble(try message.instance()) }
       switch subjects.parse(message.subject) {
-      case .ask(let host, let name): try remotes.receive(message, from: host, name: name)
-      case .cancel(let host): try remotes.cancel(message, from: host)
       case .lease(let host, let name): try leases.receive(message, from: host, name: name)
-      case .reply(let host, let token): try inquiries.receive(message, from: host, token: token)
       case .presence(let host):
         let sender = try message.instance()
         let isNew = !neighbours.isPresent(host, sender)
@@ -307,6 +307,8 @@ final class Gateway {
         if isNew, neighbours.isPresent(host) { welcome() }
       case .stored(let token):
         if try !durable.acknowledge(message, token: token) { try retained.acknowledge(message, token: token) }
+      // A question or a reply that is not valid.
+      case .ask, .cancel, .reply: _ = try receiveQuestion(message)
       case .post, .durable, nil: return
       }
     } catch {
