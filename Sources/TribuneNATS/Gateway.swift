@@ -320,6 +320,7 @@ final class Gateway {
   private func noteDouble(_ other: Instance) {
     guard other != instance else { return }
     if double.note(other) { _ = publisher.publish(presence) }
+    reportStatus()
   }
 
   /// A host has come, or its gateway was started anew, and does not know yet of this one.
@@ -375,8 +376,10 @@ final class Gateway {
     let unasked =
       refused.isEmpty ? [] : ["not asked of the cluster, by the policy: \(refused.joined(separator: " "))"]
     let vetoed = inquiries.refusal.map { ["questions to the cluster are vetoed: \($0)"] } ?? []
+    let doubt = double.doubt.map { [$0] } ?? []
     let waiting = durable.lack.map { ["durable notifications wait: \($0)"] } ?? []
-    let text = ((sides.isEmpty ? [hosts] : sides) + unasked + vetoed + waiting).joined(separator: "; ")
+    let text = ((sides.isEmpty ? [hosts] : sides) + doubt + unasked + vetoed + waiting).joined(
+      separator: "; ")
     // What the manager has no space for now, it gets later.
     if text != lastStatus, status(text) { lastStatus = text }
   }

@@ -350,6 +350,7 @@ async def test_two_gateways_of_the_same_name_approve_nothing(cluster: Cluster) -
     await double.attach(approving, NAME)
     for host in (hosts[1], other):
         await host.gateway.wait_for_line("another gateway says that it is db2")
+        await host.wait_for_status("another gateway says that it is db2")
     for _ in range(20):
         verdict = await db1.ask(NAME)
         assert not verdict
