@@ -41,7 +41,13 @@ class Ledger:
     Ledgers with the same `news` have the same `changes`.
     """
 
-    def __init__(self, name: str, bus: tribune.Bus, news: asyncio.Condition | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        bus: tribune.Bus,
+        news: asyncio.Condition | None = None,
+        patterns: tuple[str, ...] = ("t.**", INTERRUPTED, CONNECTED),
+    ) -> None:
         self.name = name
         self.bus = bus
         self.arrived: Counter[str] = Counter()
@@ -51,7 +57,11 @@ class Ledger:
         # The last number of each host and topic.
         self.last: dict[tuple[str, str], int] = {}
         self._news = news or asyncio.Condition()
-        self._observation = bus.observe("t.**", INTERRUPTED, CONNECTED, limit=1 << 20)
+        self._observation = bus.observe(*patterns, limit=1 << 20)
+
+    async def start(self) -> None:
+        """Begins to observe, so that nothing that is posted from now on is missed."""
+        await self._observation.__aenter__()
 
     async def watch(self) -> None:
         async for delivery in self._observation:
