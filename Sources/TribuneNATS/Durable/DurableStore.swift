@@ -140,9 +140,7 @@ import TribuneWire
       slowest = unsafe consumer.pointee.Name.map { unsafe String(cString: $0).prefix(utf8Length: 63).escaped }
     }
     guard unsafe floor >= state.FirstSeq else { return slowest }
-    var options = unsafe jsOptions()
-    unsafe jsOptions_Init(&options)
-    unsafe options.Wait = JetStreamContext.waitMilliseconds
+    var options = unsafe JetStreamContext.options()
     unsafe options.Stream.Purge.Sequence = floor + 1
     let purged = unsafe js_PurgeStream(context.pointer, stream.name, &options, nil)
     guard purged == NATS_OK else { throw Self.failure(purged, "the stream \(stream.name) cannot be purged") }

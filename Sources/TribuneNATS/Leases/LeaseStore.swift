@@ -136,9 +136,7 @@ import TribuneWire
 
   /// The leases that there are, and whether there are more than that.
   func names() throws(LeaseStoreError) -> (names: [String], isComplete: Bool) {
-    var options = unsafe jsOptions()
-    unsafe jsOptions_Init(&options)
-    unsafe options.Wait = JetStreamContext.waitMilliseconds
+    var options = unsafe JetStreamContext.options()
     let start = subject("")
     var made: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)

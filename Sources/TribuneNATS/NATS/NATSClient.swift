@@ -155,6 +155,8 @@ import TribuneSystem
   ) throws(NATSError) {
     values = []
     let context = try JetStreamContext(self, waitMilliseconds: Self.connectMilliseconds)
+    // libnats gets its pointer alone.
+    defer { withExtendedLifetime(context) {} }
     try Self.make(bucket, replicas, context)
     for subject in subjects {
       var options = unsafe jsSubOptions()
