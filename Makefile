@@ -61,7 +61,7 @@ LINK_FLAGS := -Xswiftc -use-ld=lld -Xlinker -L$(STATIC_LIBRARIES) -Xlinker -z -X
 # fewer instructions. Without frame pointers, a profiler has to unwind by the debugging information.
 OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
-SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks FuzzTesting)
+SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
 .PHONY: build demo demo-host demo-cluster test test-python test-c test-web test-cluster wheel bench-python bench-cluster simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
@@ -83,12 +83,12 @@ build:
 ## demo       a prune that a running restore forbids, start to end, with the real programs
 demo: build
 	@tools/setup demo
-	demo/prune-demo $(RELEASE)
+	Examples/demo/prune-demo $(RELEASE)
 
 ## demo-host  a backup that neither a reboot nor an upgrade disturbs, in a container with a real systemd (as root)
 demo-host: build
 	@tools/setup test-systemd deb
-	demo/host-demo $(RELEASE)
+	Examples/demo/host-demo $(RELEASE)
 
 ## demo-cluster  a rolling reboot of three hosts, one by one and never two, as the README shows it
 demo-cluster: build
@@ -190,18 +190,18 @@ bench-python: build
 bench-cluster: build
 	@tools/setup cluster
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' PYTHONPATH=Clients/Python/src \
-	  .build/python/bin/python Tests/Cluster/benchmarks/compare.py
+	  .build/python/bin/python Tests/Systems/Cluster/benchmarks/compare.py
 
 ## fuzz       feeds decoders, parsers and the bus with what nobody would send, and checks every access (FUZZ_SECONDS=60)
 fuzz:
 	@tools/setup build sanitizers c
-	FuzzTesting/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+	Tests/Fuzzing/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 	$(if $(FUZZ_TARGETS),,$(MAKE) -C Clients/C fuzz FUZZ_SECONDS=$(FUZZ_SECONDS))
 
-## fuzz-corpus  the same, and keeps what it finds in FuzzTesting/Corpus, to be committed
+## fuzz-corpus  the same, and keeps what it finds in Tests/Fuzzing/Corpus, to be committed
 fuzz-corpus:
 	@tools/setup build sanitizers
-	FuzzTesting/run --grow $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+	Tests/Fuzzing/run --grow $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 ## docs       the library's documentation, in .build/docs
 docs:
@@ -264,7 +264,7 @@ deb: $(MADE)
 	tools/build-deb $(RELEASE) $(DEB)
 
 clean:
-	rm -rf .build Benchmarks/.build Examples/.build FuzzTesting/.build
+	rm -rf .build Benchmarks/.build Examples/.build Tests/Fuzzing/.build
 
 help:
 	@sed -n 's/^##      /            /p; s/^## /  make /p' Makefile

@@ -11,7 +11,7 @@
 #include "vectors.h"
 
 #ifndef VECTORS
-#define VECTORS "../../Tests/TribuneWireTests/Vectors"
+#define VECTORS "../../Tests/Unit/TribuneWireTests/Vectors"
 #endif
 
 struct vector {

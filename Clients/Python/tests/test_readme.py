@@ -19,7 +19,7 @@ PROGRAMS = re.findall(
 
 
 def test_the_package_has_the_version_of_the_programs() -> None:
-    version = (FOLDER / "../../Sources/TribuneWire/Version.swift").read_text()
+    version = (FOLDER / "../../Sources/Bus/TribuneWire/Version.swift").read_text()
     found = re.search(r'static let current = "(.*)"', version)
     assert found is not None
     assert f'version = "{found[1]}"' in (FOLDER / "pyproject.toml").read_text()

@@ -28,7 +28,7 @@ from tribune._frame import (
 )
 from tribune._wire import Ended, Entry, ErrorCode, FrameKind
 
-VECTORS = Path(__file__).parents[3] / "Tests/TribuneWireTests/Vectors"
+VECTORS = Path(__file__).parents[3] / "Tests/Unit/TribuneWireTests/Vectors"
 INDEX: dict[str, dict[str, Any]] = json.loads((VECTORS / "index.json").read_text())
 FRAMES = sorted(INDEX)
 # The fields of each kind.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A daemon whose heap allocations are counted.
+///
+/// `Tests/Support/AllocationCounter` is preloaded into it. The release daemon links Swift's runtime statically, but not the C
+/// library, which makes all allocations.
+final class CountedBus {
+  /// The number of times that a measurement is repeated.
+  private static let windows = 12
+
+  let bus: TestBus
+  private let countFile: FileHandle
+
+  init(configuration: String = "") throws {
+    let folder = try TestFolder()
+    let counter = "\(folder.path)/counter.so"
+    let source = Script.repository.appending(path: "Tests/Support/AllocationCounter/AllocationCounter.c").path
+    let compiled = try FinishedProgram(["cc", "-O2", "-shared", "-fPIC", "-o", counter, source])
+    guard compiled.status == 0 else {
+      throw Programs.Missing(description: "cc does not compile \(source): \(compiled.errors)")
+    }
+    let count = "\(folder.path)/allocations"
+    try Data(count: MemoryLayout<UInt64>.size).write(to: URL(fileURLWithPath: count))
+    guard let file = FileHandle(forReadingAtPath: count) else {
+      throw Programs.Missing(description: "cannot read \(count)")
+    }
+    countFile = file
+    bus = try TestBus(
+      configuration: configuration,
+      environment: ["LD_PRELOAD": counter, "TRIBUNE_ALLOCATION_COUNT": count], folder: folder)
+  }
+
+  /// The number of allocations that the daemon has made.
+  func allocations() throws -> UInt64 {
+    try countFile.seek(toOffset: 0)
+    let bytes = try countFile.read(upToCount: MemoryLayout<UInt64>.size) ?? Data()
+    // In little-endian order.
+    return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// The number of allocations that the daemon makes while `body` runs, which must wait until the daemon is done.
+  ///
+  /// This is the least of several measurements: periodic work, such as the status line, disturbs some of them.
+  func allocations(in body: () throws -> Void) throws -> UInt64 {
+    var least = UInt64.max
+    for _ in 0..<Self.windows {
+      let before = try allocations()
+      try body()
+      least = min(least, try allocations() - before)
+    }
+    return least
+  }
+}
