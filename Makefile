@@ -220,11 +220,6 @@ fill_page = sed 's|@confdir@|$(subst -,\\-,$(CONFDIR))|g' $(1) | install -m 0644
 ## install    programs, units, configuration, man pages, completions, the Wireshark dissector, documents and examples
 ##            (DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc)
 install: $(MADE)
-	# A version without a policy let every user do everything. That stays, until the administrator decides. A version with
-	# one has open.policy among its data, even if the administrator has deleted the folder of policies.
-	test -d '$(DESTDIR)$(CONFDIR)/policy.d' || test -e '$(DESTDIR)$(DATADIR)/open.policy' \
-	  || ! test -e '$(DESTDIR)$(CONFDIR)/tribuned.conf' \
-	  || install -D -m 0644 config/open.policy '$(DESTDIR)$(CONFDIR)/policy.d/open.policy'
 	install -d $(INSTALL_FOLDERS:%='$(DESTDIR)%')
 	install -m 0755 $(PROGRAMS:%=$(RELEASE)/%) '$(DESTDIR)$(BINDIR)'
 	$(foreach unit,$(UNITS),$(call fill,systemd/$(unit),$(call installed_unit,$(unit))) &&) true
@@ -236,7 +231,7 @@ install: $(MADE)
 	install -m 0644 $(MANUAL)/tribunectl.bash '$(DESTDIR)$(BASHDIR)/tribunectl'
 	install -m 0644 $(MANUAL)/tribunectl.zsh '$(DESTDIR)$(ZSHDIR)/_tribunectl'
 	install -m 0644 $(MANUAL)/tribunectl.fish '$(DESTDIR)$(FISHDIR)/tribunectl.fish'
-	install -m 0644 tools/tribune.lua tools/tribune-frames.lua config/open.policy '$(DESTDIR)$(DATADIR)'
+	install -m 0644 tools/tribune.lua tools/tribune-frames.lua '$(DESTDIR)$(DATADIR)'
 	install -m 0644 web/* '$(DESTDIR)$(DATADIR)/web'
 	install -m 0644 LICENSE $(DOCUMENTS) '$(DESTDIR)$(DOCDIR)'
 	install -m 0755 Examples/molly-guard/40-tribune '$(DESTDIR)$(EXAMPLEDIR)/molly-guard'
@@ -253,7 +248,7 @@ uninstall:
 	rm -f $(foreach page,$(PAGES),'$(DESTDIR)$(call installed_page,$(page))')
 	rm -f '$(DESTDIR)$(BASHDIR)/tribunectl' '$(DESTDIR)$(ZSHDIR)/_tribunectl' '$(DESTDIR)$(FISHDIR)/tribunectl.fish'
 	rm -rf '$(DESTDIR)$(DATADIR)' '$(DESTDIR)$(DOCDIR)'
-	$(foreach file,$(CONF_FILES) policy.d/open.policy, \
+	$(foreach file,$(CONF_FILES), \
 	  ! cmp -s config/$(notdir $(file)) '$(DESTDIR)$(CONFDIR)/$(file)' || rm '$(DESTDIR)$(CONFDIR)/$(file)' &&) true
 	$(foreach folder,$(CONF_FOLDERS) $(CONFDIR),! test -d '$(DESTDIR)$(folder)' \
 	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(folder)' &&) true

@@ -83,7 +83,7 @@ struct DelegateCommandTests {
     arguments: [false, true])
   func flood(isFolder: Bool) throws {
     let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
     let bus = try TestBus(folder: folder)
     let gate = try ShellGate()
     let script = "test $TRIBUNE_ASKER_UID = \(getuid()) && echo no && exit 1; echo asked >&2; \(gate.wait)"
@@ -115,7 +115,7 @@ struct DelegateCommandTests {
     arguments: ["", "-j"])
   func output(format: String) throws {
     let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
     let bus = try TestBus(folder: folder)
     let delegate = try bus.staying(
       (format.isEmpty ? [] : [format]) + [
@@ -151,7 +151,7 @@ struct DelegateCommandTests {
   @Test("it prints little of what another user posts", arguments: ["", "-j"])
   func notifications(format: String) throws {
     let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
     let bus = try TestBus(folder: folder)
     let delegate = try bus.staying((format.isEmpty ? [] : [format]) + ["delegate", "a.*", "--veto=no"])
     let flood = try RawClient.greeted(bus, as: 65_534)

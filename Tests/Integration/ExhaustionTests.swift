@@ -79,7 +79,7 @@ struct ExhaustionTests {
   @Test("one user cannot take all connections: the bus keeps some for others, and for root")
   func userShare() throws {
     let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
     let bus = try TestBus(configuration: "[Bus]\nConnectionsMax=8\n", folder: folder)
     func user(_ id: UInt32) throws -> OtherUser { try OtherUser(id, on: bus.address, in: folder) }
     func observer(_ id: UInt32) throws -> RunningProgram { try user(id).staying("observe", "a.**") }

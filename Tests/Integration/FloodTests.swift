@@ -152,7 +152,7 @@ struct FloodTests {
     arguments: Work.allCases)
   func users(_ work: Work) throws {
     let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
     try folder.write("protocol P { optional did a.didB (x: []int) }\n", to: "etc/protocols.d/p.protocol")
     let bus = try TestBus(
       configuration: "[Bus]\nFrameTimeoutSec=10min\n[Object \"o\"]\nProtocol=P\n", folder: folder)

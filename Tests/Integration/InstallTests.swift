@@ -31,7 +31,7 @@ import Testing
       "usr/lib/sysusers.d/tribune.conf",
       "usr/lib/systemd/catalog/tribune.catalog", "usr/lib/systemd/system/tribune-delegates.service",
       "etc/tribune/delegates.d", "etc/tribune/protocols.d", "etc/tribune/tribuned.conf",
-      "etc/tribune/policy.d/50-default.policy", "usr/share/tribune/open.policy",
+      "etc/tribune/policy.d/50-default.policy",
       "usr/share/man/man5/tribune-policy.5", "usr/share/tribune/tribune-frames.lua",
       "usr/share/tribune/tribune.lua", "usr/share/doc/tribune/LICENSE", "usr/share/doc/tribune/PROTOCOL.md",
       "usr/share/doc/tribune/ANNOUNCEMENTS.md", "usr/share/doc/tribune/CONVERSATION.md",
@@ -111,34 +111,12 @@ import Testing
     }
   }
 
-  @Test("keeps what was allowed if it replaces a version without a policy, and does so once")
-  func opens() async throws {
-    #expect(!folder.contains("root/etc/tribune/policy.d/open.policy"))
-    func remove(_ name: String) throws {
-      try FileManager.default.removeItem(atPath: "\(folder.path)/root/\(name)")
-    }
-    try remove("etc/tribune/policy.d")
-    try remove("usr/share/tribune/open.policy")
-    try await folder.make("install")
-    #expect(try folder.read("root/etc/tribune/policy.d/open.policy").hasSuffix("\nallow * ** user:*\n"))
-    for deleted in ["open.policy", ""] {
-      try remove("etc/tribune/policy.d/\(deleted)")
-      try await folder.make("install")
-      #expect(!folder.contains("root/etc/tribune/policy.d/open.policy"))
-    }
-  }
-
-  @Test(
-    "the installed policies are valid, and only the open one is warned of",
-    arguments: ["50-default", "60-web", "open"])
+  @Test("the installed policies are valid", arguments: ["50-default", "60-web", "70-nats"])
   func policies(_ name: String) throws {
     let etc = try TestFolder()
     try etc.write(try Script.text(of: "config/\(name).policy"), to: "policy.d/\(name).policy")
     let checked = try FinishedProgram.tribuned(["--check-config", "--config=\(etc.path)"])
-    checked.expect(
-      0,
-      errors: name == "open"
-        ? "\(etc.path)/policy.d/open.policy:11: warning: every user may do everything on this bus\n" : "")
+    checked.expect(0)
   }
 
   @Test("is undone by uninstall") func uninstalls() async throws {

@@ -76,7 +76,7 @@ import Testing
       "usr/lib/systemd/user/tribuned.socket", "usr/lib/sysusers.d/tribune.conf",
       "usr/lib/systemd/catalog/tribune.catalog", "etc/tribune/tribuned.conf", "etc/tribune/tribuned.conf.d",
       "etc/tribune/delegates.d", "etc/tribune/protocols.d", "usr/share/man/man1/tribunectl.1.gz",
-      "etc/tribune/policy.d/50-default.policy", "usr/share/tribune/open.policy",
+      "etc/tribune/policy.d/50-default.policy",
       "usr/share/man/man5/tribune-policy.5.gz", "usr/share/man/man7/tribune-varlink.7.gz",
       "usr/lib/systemd/user/tribuned-varlink.socket",
       "usr/share/man/man8/tribuned.8.gz", "usr/share/man/man5/tribuned.conf.5.gz",

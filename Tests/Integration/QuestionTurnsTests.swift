@@ -13,7 +13,7 @@ struct QuestionTurnsTests {
 
   init() throws {
     let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
     bus = try TestBus(configuration: "", folder: folder)
     delegate = try RawClient.greeted(bus)
     try delegate.attach(Attach(failurePolicy: .abstain, patterns: ["host.shouldReboot"]), serial: 1)

@@ -10,7 +10,7 @@ struct SharesTests {
 
   init() throws {
     folder = try TestFolder()
-    try folder.write("allow * ** user:*\ndeny list ** user:65534\n", to: "etc/policy.d/open.policy")
+    try folder.write("allow * ** user:*\ndeny list ** user:65534\n", to: "etc/policy.d/all.policy")
   }
 
   private func bus(_ configuration: String) throws -> TestBus {

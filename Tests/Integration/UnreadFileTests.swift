@@ -17,7 +17,7 @@ final class UnreadFileTests {
   init() throws {
     file = try SharedFile.make(SharedFile.bytes(Self.length))
     folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/open.policy")
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
   }
 
   /// A bus whose user may have 1,024 descriptors in flight, as its processes may open no more.

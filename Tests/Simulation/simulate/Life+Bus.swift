@@ -270,8 +270,6 @@ extension Life {
           preconditionFailure("\(name) is no pattern")
         }
       } ?? []
-    overriders = random.oneIn(3) ? [1000] : nil
-    configuration.policy.overriders = overriders.map { .users($0) } ?? .everyone
     if setting.isTight { configuration.logMaxBytes = random.pick(Setting.tightLogs) }
     isStrict = random.oneIn(3)
     configuration.access = Self.policy(isStrict: isStrict)
@@ -279,7 +277,7 @@ extension Life {
     tell(
       """
       the configuration has a deadline of \(configuration.deadlineNanoseconds / 1_000_000) ms, and requires \
-      \(required ?? "nothing"); \(overriders == nil ? "everyone" : "user 1000") may override\
+      \(required ?? "nothing")\
       \(isStrict ? "; user 1002 may register nothing" : "")
       """)
     beginWork()

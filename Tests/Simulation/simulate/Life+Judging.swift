@@ -266,8 +266,6 @@ extension Life {
     if query.isDefault { query.deadline = UInt32(setting.configuration.deadlineNanoseconds / 1_000_000) }
     judgeNesting(of: query)
     query.lacksRequired = query.name == required && !query.mode.isForValues
-    query.mayNotOverride =
-      query.flags.contains(.overrides) && overriders.map { !$0.contains(query.link.uid) } ?? false
     for registration in known.flatMap(\.registrations) where registration.isFor(query.name, query.object) {
       let isCertain = isCertain(registration)
       if registration.isDelegate {

@@ -328,7 +328,6 @@ extension Life {
       switch refusal.code {
       case .cancelled where query.isCancelled || operation.certainty != .certain: break
       case .limitExceeded where setting.isTight: break
-      case .notPermitted where query.mayNotOverride: break
       case .recursion where query.mayRecur: break
       default: violate("link \(link.number) may not ask: \(message)")
       }

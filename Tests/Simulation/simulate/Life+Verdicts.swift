@@ -98,7 +98,6 @@ extension Life {
     query.verdict = verdict
     query.isOver = true
     check(!query.mustRecur, "query \(query.number) has a verdict, and is nested in itself, or too deeply")
-    check(!query.mayNotOverride, "link \(link.number) has overridden, and may not")
     tell(
       "  of query \(query.number): \(verdict.verdict) \(verdict.outcomes.map { "\($0.delegate.label) \($0.outcome) \($0.reason)" })"
     )

@@ -93,8 +93,6 @@ final class Life {
   var posts: [Int: Posting] = [:]
   /// A query under this name cannot be allowed, because a required delegate is missing.
   var required: String?
-  /// The users who may override vetoes; nil for everyone.
-  var overriders: Set<UInt32>?
   /// The policy refuses all registrations of one of the users.
   var isStrict = false
   /// Buses that began empty.

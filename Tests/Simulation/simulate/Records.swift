@@ -180,8 +180,6 @@ final class Query {
   var possibleHolds: [Registration] = []
   /// The configuration required a delegate that was missing then.
   var lacksRequired = false
-  /// The configuration did not let its asker override vetoes.
-  var mayNotOverride = false
   /// The query under which it was asked, and the id that its frame gives for it: 0 for none.
   var parent: Query?
   var parentID: UInt64 = 0

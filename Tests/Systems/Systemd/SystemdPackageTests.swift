@@ -211,20 +211,6 @@ struct SystemdPackageTests {
     "50-default.policy", "60-web.policy", "70-nats.policy",
   ]
 
-  /// Makes `/root/first.deb`, a package as of a version without a policy.
-  private func makePackageWithoutPolicy() throws {
-    let script = """
-      cd /root
-      dpkg-deb --raw-extract older.deb first
-      rm -r first/etc/tribune/policy.d first/DEBIAN/preinst first/DEBIAN/md5sums
-      sed -i /policy/d first/DEBIAN/conffiles
-      sed -i 's/^Version: .*/Version: 0.0.1/' first/DEBIAN/control
-      dpkg-deb -Znone --root-owner-group --build first first.deb
-      rm -r first
-      """
-    try machine.does("sh", "-e", "-c", script)
-  }
-
   /// The names of the files in `policy.d`.
   private func policies() throws -> [Substring] {
     try machine.does("ls", "-A", Self.policies).split(separator: "\n")
@@ -245,52 +231,6 @@ struct SystemdPackageTests {
     try machine.does("rm", "\(Self.policies)/50-default.policy")
     try install("newer")
     #expect(try policies() == Array(Self.installedPolicies.dropFirst()))
-  }
-
-  @Test("allows what was allowed, once, when a version without a policy is upgraded")
-  func policyOfUpgrade() throws {
-    try makePackageWithoutPolicy()
-    try install("first")
-    #expect(try machine.run("stat", Self.policies).status != 0)
-    try machine.does("tribunectl", "status")
-
-    let upgrade = try machine.run("dpkg", "--install", "/root/older.deb")
-    #expect(upgrade.status == 0)
-    #expect(upgrade.errors.contains("every user may still do everything on the bus"), "\(upgrade.errors)")
-    #expect(try policies() == Self.installedPolicies + ["open.policy"])
-    #expect(try postOfNobody() == 0)
-    #expect(
-      try machine.does("journalctl", "-u", "tribuned").contains("every user may do everything on this bus"))
-
-    try machine.does("rm", "\(Self.policies)/open.policy")
-    try install("newer")
-    #expect(try policies() == Self.installedPolicies)
-    #expect(try postOfNobody() == 1)
-  }
-
-  @Test("leaves a policy alone that the administrator wrote before the upgrade")
-  func policyBeforeUpgrade() throws {
-    try makePackageWithoutPolicy()
-    try install("first")
-    try machine.does("mkdir", Self.policies)
-    try machine.write("allow post a.** user:nobody\n", to: "\(Self.policies)/10-own.policy")
-    try install("older")
-    #expect(try policies() == ["10-own.policy"] + Self.installedPolicies)
-    #expect(try postOfNobody() == 1)
-  }
-
-  @Test("purged after such an upgrade, leaves no policy, and the next installation is as the first")
-  func policyOfPurge() throws {
-    try makePackageWithoutPolicy()
-    try install("first")
-    // Its configuration stays, and the next installation goes on with what it allowed.
-    try machine.does("dpkg", "--remove", "tribune")
-    try install("older")
-    #expect(try policies() == Self.installedPolicies + ["open.policy"])
-    try machine.does("dpkg", "--purge", "tribune")
-    #expect(try machine.run("stat", "/etc/tribune").status != 0)
-    try install("older")
-    #expect(try policies() == Self.installedPolicies)
   }
 
   // MARK: Removing

@@ -31,18 +31,13 @@ struct ExplainedAccessTests {
       ["allow * ** user:ann", "deny monitor,declare a.** user:*"], ["allow list,observe a.** user:ann"],
     ])
   func agreement(_ lines: [String]) throws {
-    for overriders in [BusPolicy.Overriders.everyone, .users([1001]), .users([1])] {
-      bus.bus.policy.overriders = overriders
-      apply(lines)
-      for slot in [ann, bus.connect(uid: Self.owner)] {
-        let refused = try bus.refusedActions("a.b", slot)
-        for action in Action.names where action != "set" {
-          let decision = try bus.explainAccess(action, action == "declare" ? "**" : "a.b", for: slot).decision
-          let isAllowed = decision == .allowed || decision == .exempt
-          #expect(isAllowed != refused.contains(action), "\(action) \(overriders)")
-        }
-        bus.disconnect(slot)
-        if slot == ann { #expect(bus.connect(uid: 1001) == ann) }
+    apply(lines)
+    for slot in [ann, bus.connect(uid: Self.owner)] {
+      let refused = try bus.refusedActions("a.b", slot)
+      for action in Action.names where action != "set" {
+        let decision = try bus.explainAccess(action, action == "declare" ? "**" : "a.b", for: slot).decision
+        let isAllowed = decision == .allowed || decision == .exempt
+        #expect(isAllowed != refused.contains(action), "\(action)")
       }
     }
   }
@@ -86,21 +81,6 @@ struct ExplainedAccessTests {
     apply(["allow * ** user:*", "deny override a user:*"])
     #expect(try bus.explainAccess("override", "a", for: ann).line == "deny override a user:*")
     #expect(try bus.explainAccess("ask", "a", for: ann).decision == .allowed)
-  }
-
-  @Test("A setting that refuses to override is named, also to those who may do everything else")
-  func overriders() throws {
-    bus.bus.policy.overriders = .users([1002])
-    apply(["allow ask,override ** user:*"])
-    for slot in [ann, bus.connect(uid: Self.owner)] {
-      let decision = try bus.explainAccess("override", "a", for: slot)
-      #expect(decision.decision == .denied)
-      #expect(decision.line.hasPrefix("OverrideUsers= does not have user "))
-    }
-    let other = AccessSubject(uid: 1002, groups: [], unit: "")
-    #expect(try bus.explainAccess("override", "a", to: other, for: ann).decision == .allowed)
-    apply([])
-    #expect(try bus.explainAccess("override", "a", for: ann).decision == .notAllowed)
   }
 
   @Test("A list of everything needs a line for it; of a pattern, a part suffices, and near misses know it")

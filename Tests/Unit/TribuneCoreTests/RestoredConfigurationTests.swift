@@ -14,7 +14,6 @@ struct RestoredConfigurationTests {
 
   init() throws {
     bus = BusUnderTest { $0.deadline = 700 }
-    bus.bus.policy.overriders = .users([1, 1000])
     bus.bus.policy.queryRules = [
       .init(pattern: try Pattern("a.*"), required: [.unit("guard.service"), .label("ünit")]),
       .init(pattern: .any, required: [.label("x")], vetoesByDefault: true),

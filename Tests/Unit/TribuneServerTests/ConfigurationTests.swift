@@ -139,23 +139,6 @@ struct ConfigurationTests {
       require((String(repeating: "n", count: 255), ["x"]))),
   ]
 
-  @Test(
-    "the users who may override are read with a warning wherever they are set, since the policy has taken over",
-    arguments: [
-      ("none", .users([]), [2]), ("root 1000\t7", .users([0, 7, 1000]), [2]), ("*", .everyone, [2]),
-      ("root\nOverrideUsers=", .everyone, [2, 3]),
-    ] as [(String, BusPolicy.Overriders, [Int])])
-  func overriders(_ value: String, _ expected: BusPolicy.Overriders, _ lines: [Int]) {
-    let (configuration, diagnostics) = read("[Delegation]\nOverrideUsers=\(value)\n")
-    #expect(configuration.policy.overriders == expected)
-    #expect(
-      diagnostics
-        == lines.map {
-          "t.conf:\($0): warning: OverrideUsers= only takes away from what the policy allows; write lines in policy.d "
-            + "instead, as \"allow override host.** user:NAME\""
-        })
-  }
-
   @Test("reads", arguments: good)
   func reads(good: Good) {
     let (configuration, diagnostics) = read(good.text)
@@ -187,7 +170,6 @@ struct ConfigurationTests {
     Bad("[bus]\n", "1: error: there is no section [bus]; it is ignored (did you mean [Bus]?)"),
     Bad("[]\nMode=1", "1: error: there is no section []; it is ignored"),
     Bad("\n[Bus]\nLevel=x", "3: error: there is no Level= in [Bus]; it is ignored"),
-    Bad("[Bus]\nHeldMax=1M", "2: error: there is no HeldMax= in [Bus]; it is ignored"),
     Bad(
       "[Bus]\nqueriesmax=1",
       "2: error: there is no queriesmax= in [Bus]; it is ignored (did you mean QueriesMax=?)"),
@@ -207,7 +189,6 @@ struct ConfigurationTests {
     Bad(
       "[Log]\nLevel=\u{1B}]0;x\u{7}",
       "2: error: Level=: \"\\u{1b}]0;x\\u{7}\" is not one of error, warning, notice, info, debug"),
-    Bad("[Delegation]\nOverrideUsers=root *", "2: error: OverrideUsers=: \"*\" must be the only value"),
     // Sections about something.
     Bad("[Query]\nRequireDelegate=a", "1: error: [Query]: needs a query, as in [Query \"backup.*\"]"),
     Bad("[User]\nShare=2", "1: error: [User]: needs a user, as in [User \"backup\"]"),
@@ -322,10 +303,6 @@ struct ConfigurationTests {
       ("Bus", "HelloTimeoutSec", ["0", "290000y"], "is out of range (1ms to 1d)"),
       ("Socket", "Mode", ["rw", "0668", "01777"], "is not an octal mode from 0000 to 0777"),
       ("Log", "Level", ["loud"], "is not one of error, warning, notice, info, debug"),
-      (
-        "Delegation", "OverrideUsers", ["no-such-user", "99999999999999999999"], "is not a user of this host"
-      ),
-      ("Delegation", "OverrideUsers", ["4294967295"], "is not a user id"),
     ] as [(String, String, [String], String)])
   func invalid(section: String, key: String, values: [String], reason: String) {
     for value in values {
@@ -337,20 +314,6 @@ struct ConfigurationTests {
   @Test("reports mistakes with their lines", arguments: bad)
   func complains(bad: Bad) {
     #expect(read(bad.text).diagnostics == bad.expected.map { "t.conf:\($0)" })
-  }
-
-  @Test("reads former names of keys, and warns of them")
-  func formerNames() {
-    let (configuration, diagnostics) = read(
-      "[Bus]\nStateMax=2M\n[Notifications]\nHeldMax=3M\nRetainedMax=1M\nRetainedUserMax=1K\n")
-    #expect(configuration.logMaxBytes == 2 << 20)
-    #expect(configuration.notifications.bufferMaxBytes == 3 << 20)
-    let expected = [
-      "t.conf:2: warning: StateMax= was renamed to LogMax=",
-      "t.conf:4: warning: HeldMax= was renamed to BufferMax=",
-      "t.conf:6: warning: RetainedUserMax= has no effect any more: each user has a share of RetainedMax=",
-    ]
-    #expect(diagnostics == expected)
   }
 
   @Test("must leave space in the log")
@@ -396,7 +359,6 @@ struct ConfigurationTests {
     configuration.deadlineNanoseconds = 90_000_000_000
     configuration.socketMode = 0o60
     configuration.logLevel = .error
-    configuration.policy.overriders = .users([0, 1000])
     Self.require(("a.*", ["x", "y.service"]), ("b", ["x"]))(&configuration)
     let pattern = try #require(ObjectPattern("view/*/ a \" b/**"))
     configuration.objects = [ObjectRule(pattern: pattern, protocolName: "P")]

@@ -32,27 +32,17 @@ extension Bus {
         uid: subject.user, groups: subject.groups.members, unit: subject.unit.knownName ?? "")
       return .access(AccessEntry(decision: decision, line: line, subject: fields))
     }
-    let setting = settingThatRefuses(action, to: subject)
-    guard let policy = access.policy(for: subject) else {
-      return [setting.map { entry(.denied, $0) } ?? entry(.exempt)]
-    }
+    guard let policy = access.policy(for: subject) else { return [entry(.exempt)] }
     // Anybody may ask about anybody: nothing is remembered.
     let (decision, decided) = policy.wholeDecision(on: request, by: subject)
     switch decision {
-    case .allowed(let line):
-      return [setting.map { entry(.denied, $0) } ?? entry(.allowed, policy.lines[line].fields)]
+    case .allowed(let line): return [entry(.allowed, policy.lines[line].fields)]
     case .denied(let line): return [entry(.denied, policy.lines[line].fields)]
     case .notAllowed:
       let misses = policy.nearMisses(to: decided, by: subject, count: Self.nearMissesMax)
       return [entry(.notAllowed)]
         + misses.map { .nearMiss(NearMissEntry(line: policy.lines[$0.index].fields, lacks: $0.lacks)) }
     }
-  }
-
-  /// The setting that refuses what the policy allows, in place of a line.
-  private func settingThatRefuses(_ action: Action, to subject: Subject) -> AccessLine? {
-    guard action == .override, !policy.overriders.contains(subject.user) else { return nil }
-    return AccessLine(file: "tribuned.conf", text: "OverrideUsers= does not have user \(subject.user)")
   }
 
   private func subject(

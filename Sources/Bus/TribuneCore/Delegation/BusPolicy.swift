@@ -28,22 +28,7 @@ package struct BusPolicy: Equatable, Sendable {
     }
   }
 
-  /// Users who may override vetoes.
-  package enum Overriders: Equatable, Sendable {
-    case everyone
-    /// User ids.
-    case users(Set<UInt32>)
-
-    func contains(_ user: UInt32) -> Bool {
-      switch self {
-      case .everyone: true
-      case .users(let users): users.contains(user)
-      }
-    }
-  }
-
   package var queryRules: [QueryRule] = []
-  package var overriders = Overriders.everyone
 
   package init() {}
 
@@ -77,13 +62,6 @@ extension BusPolicy {
 
   /// Appends the policy for `init(from:)`.
   func append(to buffer: ByteBuffer) {
-    switch overriders {
-    case .everyone: buffer.append(true)
-    case .users(let users):
-      buffer.append(false)
-      buffer.append(UInt32(users.count))
-      for user in users { buffer.append(user) }
-    }
     buffer.append(UInt32(queryRules.count))
     for rule in queryRules {
       buffer.appendField(rule.pattern.text)
@@ -94,11 +72,6 @@ extension BusPolicy {
   }
 
   init(from reader: inout FieldReader) throws(WireError) {
-    if try !reader.flag() {
-      var users: Set<UInt32> = []
-      for _ in 0..<(try reader.integer(UInt32.self)) { users.insert(try reader.integer()) }
-      overriders = .users(users)
-    }
     for _ in 0..<(try reader.integer(UInt32.self)) {
       var rule = QueryRule(pattern: try Pattern(try reader.text()))
       for _ in 0..<(try reader.integer(UInt32.self)) {

@@ -196,16 +196,11 @@ nonisolated package struct ConfigurationReader {
   }
 
   private mutating func set(_ key: String, _ value: String, in section: String, _ file: String, _ line: Int) {
-    if let reason = Setting.withdrawn[key] {
-      return report(.warning, file, line, "\(key)= has no effect any more: \(reason)")
-    }
-    let current = Setting.formerKeys[key] ?? key
-    guard let setting = Setting.all.first(where: { $0.section == section && $0.key == current }) else {
+    guard let setting = Setting.all.first(where: { $0.section == section && $0.key == key }) else {
       let known = Setting.all.filter { $0.section == section }.map(\.key)
       reportUnknown(key, in: "[\(section)]", having: known, file, line)
       return
     }
-    if key != current { report(.warning, file, line, "\(key)= was renamed to \(current)=") }
     var isValid = true
     if value.isEmpty {
       setting.copy(from: defaults, to: &configuration)
@@ -217,10 +212,7 @@ nonisolated package struct ConfigurationReader {
         report(.error, file, line, "\(key)=: \(error.message)")
       }
     }
-    if isValid, let advice = Setting.superseded[current] {
-      report(.warning, file, line, "\(key)= \(advice)")
-    }
-    origins[current] = Origin(file: file, line: line, order: originsCount, isValid: isValid)
+    origins[key] = Origin(file: file, line: line, order: originsCount, isValid: isValid)
     originsCount += 1
   }
 

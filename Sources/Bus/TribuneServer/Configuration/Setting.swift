@@ -18,7 +18,6 @@ nonisolated package struct Setting: Sendable {
     case span(Path<UInt64>, ClosedRange<UInt64>)
     case mode(Path<UInt32>)
     case level(Path<Log.Level>)
-    case users(Path<BusPolicy.Overriders>)
   }
 
   /// All keys, section by section.
@@ -45,22 +44,9 @@ nonisolated package struct Setting: Sendable {
     Setting("Delegation", "DelegateTimeoutSec", .span(\.delegateTimeoutNanoseconds, millisecond...7 * day)),
     Setting("Delegation", "DeadlineSec", .span(\.deadlineNanoseconds, millisecond...7 * day)),
     Setting("Delegation", "DeadlineMaxSec", .span(\.deadlineMaxNanoseconds, millisecond...7 * day)),
-    Setting("Delegation", "OverrideUsers", .users(\.policy.overriders)),
     Setting("Socket", "Mode", .mode(\.socketMode)),
     Setting("Log", "Level", .level(\.logLevel)),
   ]
-
-  /// Former names of keys, as in 0.1.0, and the present ones. Both are accepted.
-  static let formerKeys = ["StateMax": "LogMax", "HeldMax": "BufferMax"]
-
-  /// Keys that another part of the configuration has taken over, and what to do.
-  static let superseded = [
-    "OverrideUsers":
-      "only takes away from what the policy allows; write lines in policy.d instead, as \"allow override host.** user:NAME\""
-  ]
-
-  /// Keys of former versions that have no effect any more, and why.
-  static let withdrawn = ["RetainedUserMax": "each user has a share of RetainedMax="]
 
   private static let millisecond: UInt64 = 1_000_000
   private static let second = 1_000 * millisecond
@@ -95,8 +81,6 @@ nonisolated package struct Setting: Sendable {
       configuration[keyPath: path] = try SettingSyntax.mode(text)
     case .level(let path):
       configuration[keyPath: path] = try SettingSyntax.level(text)
-    case .users(let path):
-      configuration[keyPath: path] = try SettingSyntax.users(text)
     }
   }
 
@@ -107,7 +91,6 @@ nonisolated package struct Setting: Sendable {
     case .span(let path, _): configuration[keyPath: path] = other[keyPath: path]
     case .mode(let path): configuration[keyPath: path] = other[keyPath: path]
     case .level(let path): configuration[keyPath: path] = other[keyPath: path]
-    case .users(let path): configuration[keyPath: path] = other[keyPath: path]
     }
   }
 
@@ -119,7 +102,6 @@ nonisolated package struct Setting: Sendable {
     case .span(let path, _): SettingSyntax.text(span: configuration[keyPath: path])
     case .mode(let path): SettingSyntax.text(mode: configuration[keyPath: path])
     case .level(let path): configuration[keyPath: path].name
-    case .users(let path): SettingSyntax.text(users: configuration[keyPath: path])
     }
   }
 

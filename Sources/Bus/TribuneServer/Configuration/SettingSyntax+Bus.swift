@@ -15,21 +15,6 @@ nonisolated extension SettingSyntax {
     return level
   }
 
-  /// `*` for everyone, `none`, or user names and ids separated by spaces.
-  static func users(_ text: String) throws(SettingError) -> BusPolicy.Overriders {
-    if text == "*" { return .everyone }
-    if text == "none" { return .users([]) }
-    var users: Set<UInt32> = []
-    for word in words(of: text) { users.insert(try user(word)) }
-    return .users(users)
-  }
-
-  /// The id of a user, who is given by name or id.
-  static func user(_ text: String) throws(SettingError) -> UInt32 {
-    guard let id = try knownUser(text) else { throw SettingError(text, "is not a user of this host") }
-    return id
-  }
-
   /// The id of a user, who is given by name or id; nil if this host has none of that name.
   static func knownUser(_ text: String) throws(SettingError) -> UInt32? {
     // -1 is no user: chown(2) and the like take it for "no change".
@@ -37,7 +22,6 @@ nonisolated extension SettingSyntax {
       guard let id = UInt32(text), id != .max else { throw SettingError(text, "is not a user id") }
       return id
     }
-    guard text != "*", text != "none" else { throw SettingError(text, "must be the only value") }
     do throws(Errno) {
       return try UserDatabase.id(of: text)
     } catch {
@@ -83,12 +67,5 @@ nonisolated extension SettingSyntax {
       delegates.append(delegate)
     }
     return delegates
-  }
-
-  static func text(users: BusPolicy.Overriders) -> String {
-    switch users {
-    case .everyone: "*"
-    case .users(let users): users.isEmpty ? "none" : users.sorted().map(String.init).joined(separator: " ")
-    }
   }
 }

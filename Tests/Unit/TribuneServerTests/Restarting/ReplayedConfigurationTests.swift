@@ -11,28 +11,6 @@ import TribuneWire
 @MainActor
 @Suite("A log of another configuration", .timeLimit(.minutes(15)))
 struct ReplayedConfigurationTests {
-  @Test("an older daemon's log, which lacks the configuration, is replayed under that of the next daemon")
-  func lacking() throws {
-    let bus = try SteppedBus()
-    let (delegate, asker) = (try bus.client(), try bus.client())
-    try delegate.send(Attach(patterns: ["load.*"]), serial: 1)
-    try bus.pass(delegate)
-    try asker.send(Ask(flags: .overrides, overrideReason: "it burns"), serial: 1, name: "load.shouldStop")
-    try bus.pass(asker)
-    let question = try delegate.frames().last?.kind
-    try #require(question == .question)
-    try delegate.send(Observe(), serial: 2, name: "other")
-    try bus.pass(delegate)
-    #expect(bus.loggedConfigurations.isEmpty)
-    var other = Configuration()
-    other.policy.overriders = .users([])
-    let next = try bus.successor(other)
-    // The asker may not override any more, and has to reconnect.
-    let told = try asker.frames().map(\.kind)
-    #expect(told == [.error])
-    withExtendedLifetime(next) {}
-  }
-
   @Test("a log that cannot grow limits what may be retained, also after a reload")
   func fixed() throws {
     var configuration = Configuration()
