@@ -74,18 +74,8 @@ struct GuardEndingTests {
     return announced
   }
 
-  /// Runs a program with no signal blocked; the test's process may block some.
-  private static let unblocked = [
-    "/usr/bin/env", "python3", "-c",
-    "import os, signal, sys; signal.pthread_sigmask(signal.SIG_SETMASK, []); os.execv(sys.argv[1], sys.argv[1:])",
-  ]
-
   private func guarding(_ command: String) throws -> RunningProgram {
-    try RunningProgram(
-      Self.unblocked + [
-        try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "guard", "a.b", "--", "sh", "-c",
-        command,
-      ])
+    try bus.start("guard", "a.b", "--", "sh", "-c", command)
   }
 
   @Test("exit status, announcements and messages say how it ended", arguments: ways)
@@ -133,20 +123,6 @@ struct GuardEndingTests {
     #expect(lines[1].hasPrefix("  vetoed by restore (tribunectl, pid \(delegate.pid), "))
     #expect(lines[1].hasSuffix("): a restore runs"))
     try TestBus.tribunectl(["-q"] + guarded, address: bus.address).expect(0, output: "ran\n", errors: "ran\n")
-  }
-
-  @Test("with --mode=order, the delegates behind the first veto are not asked, and a guard names that alone")
-  func firstReason() throws {
-    for (order, label) in ["first", "second"].enumerated() {
-      try bus.staying(
-        "delegate", "a.shouldB", "--order=\(order)", "--label=\(label)", "--veto=because of \(label)")
-    }
-    let guarded = try bus.tribunectl("guard", "a.b", "--mode=order", "--", "echo", "ran")
-    guarded.expect(77, output: "")
-    let lines = guarded.errors.split(separator: "\n")
-    #expect(lines.count == 2 && lines[0] == "tribunectl: a.b was vetoed:")
-    #expect(lines[1].hasPrefix("  vetoed by first (") && lines[1].hasSuffix(": because of first"))
-    #expect(try bus.tribunectl("guard", "a.b", "--", "true").errors.contains("because of second"))
   }
 
   @Test("should, will and did come from one connection")
@@ -201,11 +177,10 @@ struct GuardEndingTests {
     let delegate = try bus.staying(
       "delegate", "a.shouldB", "--timeout=1min", "--exec", "sh", "-c",
       "echo asked >&2; \(gate.wait)")
-    let guarding = try RunningProgram(
-      Self.unblocked + [
-        "/bin/sh", "-c", "trap '' \(name); exec \"$@\"", "sh", try Programs.path(of: "tribunectl"),
-        "--address=\(bus.address)", "guard", "a.b", "--", "sh", "-c", "kill -\(name) $$; exit 5",
-      ])
+    let guarding = try RunningProgram([
+      "/bin/sh", "-c", "trap '' \(name); exec \"$@\"", "sh", try Programs.path(of: "tribunectl"),
+      "--address=\(bus.address)", "guard", "a.b", "--", "sh", "-c", "kill -\(name) $$; exit 5",
+    ])
     #expect(try delegate.errors.line() == "asked")
     guarding.signal(signal)
     try gate.open()
@@ -267,11 +242,8 @@ struct GuardEndingTests {
   ) throws -> (guarding: RunningProgram, client: RawClient, will: RawClient.Frame) {
     let path = "\(bus.folder.path)/played"
     let listener = try UnixSocket.listening(at: path)
-    let guarding = try RunningProgram(
-      Self.unblocked + [
-        try Programs.path(of: "tribunectl"), "--address=unix:\(path)", "guard", "a.b",
-        "--timeout=\(timeout)", "--",
-      ] + command)
+    let guarding = try bus.start(
+      ["--address=unix:\(path)", "guard", "a.b", "--timeout=\(timeout)", "--"] + command)
     let client = try RawClient.welcoming(at: listener)
     // As a bus of version 0.1.0, it has no policy, and does not know what is asked about that.
     for _ in 0..<4 {

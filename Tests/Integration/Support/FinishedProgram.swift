@@ -27,7 +27,7 @@ struct FinishedProgram {
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = try folder.open("output")
     process.standardError = try folder.open("errors")
-    try process.run()
+    try process.runUnblocked()
     status = process.statusAtEnd()
     output = try folder.read("output")
     errors = try folder.read("errors")

@@ -65,7 +65,7 @@ final class RunningProgram: StartedProgram {
     process.standardInput = input ?? FileHandle.nullDevice
     process.standardOutput = output.pipe
     process.standardError = errors.pipe
-    try process.run()
+    try process.runUnblocked()
     // Otherwise there would be no end of the output when the program ends.
     try output.pipe.fileHandleForWriting.close()
     try errors.pipe.fileHandleForWriting.close()

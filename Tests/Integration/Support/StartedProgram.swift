@@ -49,6 +49,15 @@ extension StartedProgram {
 }
 
 extension Process {
+  /// Runs it with no signal blocked. The thread of a test blocks them, and what it starts would inherit that.
+  func runUnblocked() throws {
+    var (none, own) = (sigset_t(), sigset_t())
+    unsafe sigemptyset(&none)
+    unsafe pthread_sigmask(SIG_SETMASK, &none, &own)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &own, nil) }
+    try run()
+  }
+
   /// Waits for the end.
   ///
   /// - Returns: the exit status, or the signal that ended it, negated.

@@ -28,7 +28,7 @@ final class TerminalSession: StartedProgram {
     process.standardInput = program
     process.standardOutput = output ?? program
     process.standardError = program
-    try process.run()
+    try process.runUnblocked()
     try program.close()
   }
 

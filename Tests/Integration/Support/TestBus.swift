@@ -58,7 +58,7 @@ final class TestBus: StartedProgram, ServedBus {
     process.environment = variables
     process.standardError = log
     process.standardInput = try manager?.passing() ?? FileHandle.nullDevice
-    try process.run()
+    try process.runUnblocked()
     do {
       if let manager {
         readiness = try manager.wait(for: "READY=1")
