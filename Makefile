@@ -61,28 +61,35 @@ LINK_FLAGS := -Xswiftc -use-ld=lld -Xlinker -L$(STATIC_LIBRARIES) -Xlinker -z -X
 # fewer instructions. Without frame pointers, a profiler has to unwind by the debugging information.
 OPTIMIZATION_FLAGS := --experimental-lto-mode=full --omit-frame-pointers
 SWIFT_BUILD := swift build --configuration release --static-swift-stdlib $(OPTIMIZATION_FLAGS) $(LINK_FLAGS)
+# $(call link_programs,NAMES)
+define link_programs
+@mkdir -p $(STATIC_LIBRARIES)
+@ln -sf "$$(cc -print-file-name=libstdc++.a)" $(STATIC_LIBRARIES)/
+TRIBUNE_TARGETS='$(1)' $(SWIFT_BUILD)
+endef
+# Newer than all that the programs are made of.
+BUILT := .build/programs.built
+PROGRAM_SOURCES := Package.swift $(shell find Sources docs/man config/tribuned.conf -type f)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
-.PHONY: build demo demo-host demo-cluster test test-python test-c test-web test-cluster wheel bench-python bench-cluster simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host demo-cluster test test-programs unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
-build:
+build: $(BUILT)
+
+# Links all of them at once: a link takes as long as all that is compiled, and one processor.
+$(BUILT): $(PROGRAM_SOURCES)
 	@tools/setup build
-	@mkdir -p $(STATIC_LIBRARIES)
-	@ln -sf "$$(cc -print-file-name=libstdc++.a)" $(STATIC_LIBRARIES)/
-	$(SWIFT_BUILD) --product tribuned
-	$(SWIFT_BUILD) --product tribunectl
-	$(SWIFT_BUILD) --product tribune-logind
-	$(SWIFT_BUILD) --product tribune-web
-	$(SWIFT_BUILD) --product tribune-nats
-	$(SWIFT_BUILD) --product manual
+	$(call link_programs,$(PROGRAMS) manual)
 	@mkdir -p $(MANUAL)
 	$(foreach page,$(PAGES),$(RELEASE)/manual page docs/man/$(page).in config/tribuned.conf >$(MANUAL)/$(page) &&) true
 	$(foreach shell,$(SHELLS),$(RELEASE)/manual completion $(shell) >$(MANUAL)/tribunectl.$(shell) &&) true
+	@touch $@
 
 ## demo       a prune that a running restore forbids, start to end, with the real programs
-demo: build
-	@tools/setup demo
+demo:
+	@tools/setup build demo
+	$(call link_programs,tribuned tribunectl)
 	Examples/demo/prune-demo $(RELEASE)
 
 ## demo-host  a backup that neither a reboot nor an upgrade disturbs, in a container with a real systemd (as root)
@@ -95,22 +102,36 @@ demo-cluster: build
 	@tools/setup python
 	tools/run-tour --programs=$(RELEASE) --section='More than one host' --show
 
-## test       every test; the integration tests drive the release programs
-test: build examples
-	@tools/setup test bench deb python c
+## test       unit and integration tests; these drive the release programs
+test:
+	@tools/setup build test deb python c
+	@# Each is compiled in a folder of its own; links and small modules leave a processor idle.
+	$(MAKE) --jobs=3 --output-sync=target build examples test-programs
 	$(MAKE) -C Clients/C
-	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --quick
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
+
+# What "make test" runs, and not its programs.
+test-programs:
+	tools/run-tests --build
+
+## unit       the unit tests of one target, quickly: make unit TARGET=TribuneServer
+unit:
+	@tools/setup build
+	tools/run-tests $(or $(TARGET),$(error which? make unit TARGET=TribuneServer))Tests
+
+## test-all   what .ci/run runs, at length, and what takes longer; green before an issue is resolved
+test-all:
+	.ci/run --all
 
 ## test-python  lint, types and tests of the Python client, and Varlink with others' clients, against the release programs
 test-python: build
 	@tools/setup python
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-python
 
-## test-c     the tests of the C client, against the release programs, also with the sanitizers and under valgrind
+## test-c     the tests of the C client, against the release programs, also with the sanitizers (VALGRIND=yes: and under valgrind)
 test-c: build
 	@tools/setup c
-	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' $(MAKE) -C Clients/C test
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' $(MAKE) -C Clients/C test $(VALGRIND:%=test-valgrind)
 
 ## test-web   tribune-web in a browser, scraped by Prometheus, and attacked (PICTURES=docs/pictures makes its pictures anew)
 test-web: build
@@ -120,7 +141,7 @@ test-web: build
 ## test-cluster  tribune-nats: hosts with a bus and a gateway each, real servers of NATS, and links that are cut
 test-cluster: build
 	@tools/setup cluster
-	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-cluster
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-cluster $(CLUSTER_OPTIONS)
 
 ## wheel      the Python client as a wheel, in .build/python/dist
 wheel:
@@ -134,19 +155,16 @@ test-threads:
 
 ## simulate   a bus, its clients and its deaths, all in one process and from one number (SIMULATE_SEED= of one life,
 ##            SIMULATE_STEPS=1000000 SIMULATE_SECONDS=3600)
-simulate: build
-	$(SWIFT_BUILD) --product simulate
-	$(RELEASE)/simulate $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
-
-## simulate-seeds  the same for the lives that once found something
-simulate-seeds: build
-	$(SWIFT_BUILD) --product simulate
-	$(RELEASE)/simulate --seeds=Tests/Simulation/Seeds
+simulate:
+	@tools/setup build
+	TRIBUNE_TARGETS=simulate swift build --configuration release --static-swift-stdlib --scratch-path .build/simulation
+	.build/simulation/release/simulate \
+	  $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
 
 ## test-systemd  the units under a real systemd, in containers (as root)
 test-systemd: build
 	@tools/setup test-systemd deb python
-	$(SWIFT_BUILD) --product crowd
+	$(call link_programs,crowd)
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-systemd
 
 ## examples   the programs in Examples
@@ -179,6 +197,11 @@ fmt:
 bench: build
 	@tools/setup bench
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --output=docs/benchmarks $(BENCH_OPTIONS)
+
+## bench-quick  the same in short, to see that it works
+bench-quick: build
+	@tools/setup bench
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' Benchmarks/run --quick
 
 ## bench-python  compares posts a second of the Python client with nats-py and dbus-fast
 bench-python: build

@@ -244,3 +244,24 @@ let package = Package(
       swiftSettings: strict),
   ]
 )
+
+/// Leaves in the package only the named targets and what they stand on, so that `make` builds what it needs and no more.
+/// "tests" names all tests.
+@MainActor func keepOnly(_ names: [String]) {
+  let targets = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+  var kept: Set<String> = []
+  var rest = names.flatMap { name in
+    name == "tests" ? package.targets.filter { $0.type == .test }.map(\.name) : [name]
+  }
+  while let name = rest.popLast() {
+    guard let target = targets[name] else { fatalError("TRIBUNE_TARGETS: there is no target \(name)") }
+    guard kept.insert(name).inserted else { continue }
+    for case .byNameItem(let dependency, _) in target.dependencies { rest.append(dependency) }
+  }
+  package.targets.removeAll { !kept.contains($0.name) }
+  package.products.removeAll { !kept.contains($0.name) }
+}
+
+if let names = Context.environment["TRIBUNE_TARGETS"], !names.isEmpty {
+  keepOnly(names.split(separator: " ").map(String.init))
+}

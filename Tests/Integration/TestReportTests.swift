@@ -35,16 +35,22 @@ struct TestReportTests {
       """
     }
     try folder.write(lines.map { "\($0)\n" }.joined(), to: "issues")
-    try put(
-      "swift",
+    try put("swift", "[[ $* != *--show-bin-path ]] || echo '\(folder.path)/bin'")
+    let run =
       issues == 0
-        ? "echo '✔ Test run with 2 tests in 1 suite passed after 0.1 seconds.'"
-        : """
-        cat '\(folder.path)/issues'
-        echo '✘ Test "a veto is sticky" failed after 0.1 seconds with \(issues) issues.'
-        echo '✘ Test run with 2 tests in 1 suite failed after 0.1 seconds with \(issues) issues.'
-        exit 1
-        """)
+      ? """
+      echo '✔ Test "a veto is sticky" passed after 0.1 seconds.'
+      echo '✔ Test run with 2 tests in 1 suite passed after 0.1 seconds.'
+      """
+      : """
+      cat '\(folder.path)/issues'
+      echo '✘ Test "a veto is sticky" failed after 0.1 seconds with \(issues) issues.'
+      echo '✘ Test run with 2 tests in 1 suite failed after 0.1 seconds with \(issues) issues.'
+      exit 1
+      """
+    try put(
+      "tribunePackageTests.xctest",
+      "if [[ $* == *--list-tests ]]; then echo 'IntegrationTests.MadeTests/veto()'; exit; fi\n\(run)")
   }
 
   private func report(_ output: String) throws -> [Substring] {
@@ -90,6 +96,7 @@ struct TestReportTests {
     let tests = try await run(["tools/run-tests", "Made"])
     #expect(tests.status == 0)
     #expect(!tests.output.contains("because of this"))
+    #expect(tests.output.contains("tests: the slowest:\n0.1 s  \"a veto is sticky\"\n"))
     #expect(tests.output.hasSuffix("tests: passed\n"))
   }
 
