@@ -177,7 +177,7 @@ final class Supervisor {
 
   private func explain(_ order: Order, _ what: String, isShortened: Bool) {
     say("simulate: FAILED: seed \(order.seed), \(what)")
-    var command = ".build/release/simulate --tell --seed=\(order.seed) --steps=\(order.steps)"
+    var command = ".build/simulation/release/simulate --tell --seed=\(order.seed) --steps=\(order.steps)"
     if isShortened {
       say("simulate: looking for the shortest history that still fails …")
       let (kept, last) = shrink(order, what)
