@@ -70,9 +70,10 @@ endef
 # Newer than all that the programs are made of.
 BUILT := .build/programs.built
 PROGRAM_SOURCES := Package.swift $(shell find Sources docs/man config/tribuned.conf -type f)
+SIMULATION := .build/simulation/release/simulate
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
-.PHONY: build demo demo-host demo-cluster test test-programs unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host demo-cluster test test-programs unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build: $(BUILT)
@@ -155,11 +156,17 @@ test-threads:
 
 ## simulate   a bus, its clients and its deaths, all in one process and from one number (SIMULATE_SEED= of one life,
 ##            SIMULATE_STEPS=1000000 SIMULATE_SECONDS=3600)
-simulate:
+simulate: $(SIMULATION)
+	$(SIMULATION) $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
+
+## simulate-seeds  the same for the lives that once found something
+simulate-seeds: $(SIMULATION)
+	$(SIMULATION) --seeds=Tests/Simulation/simulate/Seeds
+
+.PHONY: $(SIMULATION)
+$(SIMULATION):
 	@tools/setup build
 	TRIBUNE_TARGETS=simulate swift build --configuration release --static-swift-stdlib --scratch-path .build/simulation
-	.build/simulation/release/simulate \
-	  $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
 
 ## test-systemd  the units under a real systemd, in containers (as root)
 test-systemd: build
