@@ -150,7 +150,8 @@ struct WaitingCommandTests {
   func busGoes() throws {
     let observer = try bus.staying(
       "observe", "a.willB", "--awaited", "--exec", "sh", "-c", "kill -KILL \(bus.pid)")
-    try bus.tribunectl("guard", "a.b", "--wait=1min", "--", "echo", "ran").expect(255, output: "")
+    try bus.tribunectl("--reconnect=100ms", "guard", "a.b", "--wait=1min", "--", "echo", "ran")
+      .expect(255, output: "")
     observer.signal(SIGTERM)
   }
 }

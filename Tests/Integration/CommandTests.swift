@@ -290,6 +290,7 @@ struct CommandTests {
       (["ask", "a", "--timeout=200ms"], 255), (["ask", "a", "--timeout=200ms", "--if-unreachable=veto"], 1),
       (["list", "--timeout=200ms"], 1), (["post", "a", "--wait=200ms"], 255),
       (["guard", "a.b", "--timeout=200ms", "--", "echo", "ran"], 255),
+      (["ask", "a", "--timeout=200ms", "--wait-until-allowed=1h"], 255),
     ] as [([String], Int32)])
   func hungBus(arguments: [String], status: Int32) throws {
     try bus.freeze()
