@@ -11,9 +11,8 @@ import Testing
     try await folder.make("install")
   }
 
-  @Test(
-    "puts each file into its folder",
-    arguments: [
+  @Test("puts each file into its folder") func places() {
+    for file in [
       "usr/bin/tribuned", "usr/bin/tribunectl", "usr/bin/tribune-logind", "usr/bin/tribune-web",
       "usr/bin/tribune-nats",
       "usr/lib/systemd/system/tribune-web.service", "usr/lib/systemd/system/tribune-web.socket",
@@ -40,8 +39,8 @@ import Testing
       "etc/tribune/tribuned.conf.d", "usr/share/man/man1/tribunectl.1", "usr/share/man/man8/tribuned.8",
       "usr/share/man/man5/tribuned.conf.5", "usr/share/bash-completion/completions/tribunectl",
       "usr/share/zsh/site-functions/_tribunectl", "usr/share/fish/vendor_completions.d/tribunectl.fish",
-    ])
-  func places(_ file: String) { #expect(folder.contains("root/\(file)")) }
+    ] { #expect(folder.contains("root/\(file)"), "\(file)") }
+  }
 
   @Test("gives the units the folders of the programs and the configuration", arguments: ["system", "user"])
   func units(_ manager: String) async throws {
@@ -95,19 +94,16 @@ import Testing
       ])
   }
 
-  @Test(
-    "leaves the administrator's files alone, and so does uninstall",
-    arguments: [
+  @Test("leaves the administrator's files alone, and so does uninstall") func keeps() async throws {
+    let files = [
       "tribuned.conf", "delegates.d/host.shouldReboot/10-backup", "protocols.d/view.protocol",
       "policy.d/50-default.policy", "logind.conf", "signals.conf", "web.conf", "policy.d/60-web.policy",
       "nats.conf", "policy.d/70-nats.policy",
-    ])
-  func keeps(_ name: String) async throws {
-    let file = "root/etc/tribune/\(name)"
-    try folder.write("[Log]\nLevel=debug\n", to: file)
+    ].map { "root/etc/tribune/\($0)" }
+    for file in files { try folder.write("its own \(file)", to: file) }
     for target in ["install", "uninstall"] {
       try await folder.make(target)
-      #expect(try folder.read(file) == "[Log]\nLevel=debug\n")
+      for file in files { #expect(try folder.read(file) == "its own \(file)") }
     }
   }
 

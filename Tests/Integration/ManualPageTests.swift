@@ -28,11 +28,14 @@ import Testing
     return man.output
   }
 
-  @Test("cause no warnings of man or groff", arguments: pages)
-  func warnings(page: String) throws {
-    let man = try FinishedProgram(["man", "--warnings", "-l", file(page)], environment: Self.readable)
-    #expect(man.errors == "")
-    try FinishedProgram(["groff", "-ww", "-z", "-Tutf8", "-Kutf8", "-man", file(page)]).expect(0, errors: "")
+  @Test("cause no warnings of man or groff")
+  func warnings() throws {
+    for page in Self.pages {
+      let man = try FinishedProgram(["man", "--warnings", "-l", file(page)], environment: Self.readable)
+      #expect(man.errors == "")
+      try FinishedProgram(["groff", "-ww", "-z", "-Tutf8", "-Kutf8", "-man", file(page)])
+        .expect(0, errors: "")
+    }
   }
 
   @Test("cause a warning if something is wrong") func warningIsSeen() throws {
@@ -41,13 +44,15 @@ import Testing
     #expect(man.errors.contains("nonsense"))
   }
 
-  @Test("have the version and a name to be found by", arguments: pages)
-  func headers(page: String) throws {
-    let text = try read(page)
-    let name = page.split(separator: "/")[1].split(separator: ".").dropLast().joined(separator: ".")
-    #expect(text.contains("\nNAME\n       \(name) - "))
+  @Test("have the version and a name to be found by")
+  func headers() throws {
     let version = try FinishedProgram.tribuned(["--version"]).output.split(whereSeparator: \.isWhitespace)[1]
-    #expect(text.contains("Tribune \(version)"))
+    for page in Self.pages {
+      let text = try read(page)
+      let name = page.split(separator: "/")[1].split(separator: ".").dropLast().joined(separator: ".")
+      #expect(text.contains("\nNAME\n       \(name) - "), "\(page)")
+      #expect(text.contains("Tribune \(version)"), "\(page)")
+    }
   }
 
   @Test("name the variables by which clients find the bus")
@@ -58,15 +63,17 @@ import Testing
     }
   }
 
-  @Test("have the folder in which the configuration was installed", arguments: configured)
-  func configurationFolder(page: String) async throws {
-    #expect(try read(page).contains("\n       /etc/tribune\n"))
+  @Test("have the folder in which the configuration was installed")
+  func configurationFolder() async throws {
+    for page in Self.configured { #expect(try read(page).contains("\n       /etc/tribune\n"), "\(page)") }
     try await folder.make("install", ["SYSCONFDIR=/opt/etc-of-mine"])
-    let moved = try read(page)
-    #expect(moved.contains("\n       /opt/etc-of-mine/tribune\n"))
-    // tribuned's default is /etc/tribune, wherever the configuration was installed.
-    #expect(moved.contains("/etc/tribune") == (page == "man8/tribuned.8"))
-    #expect(!moved.contains("dir@"))
+    for page in Self.configured {
+      let moved = try read(page)
+      #expect(moved.contains("\n       /opt/etc-of-mine/tribune\n"), "\(page)")
+      // tribuned's default is /etc/tribune, wherever the configuration was installed.
+      #expect(moved.contains("/etc/tribune") == (page == "man8/tribuned.8"), "\(page)")
+      #expect(!moved.contains("dir@"), "\(page)")
+    }
   }
 
   @Test("tribune-policy(5) has each action, as its own item")
@@ -95,17 +102,15 @@ import Testing
     try FinishedProgram([try Programs.path(of: "tribunectl"), "verify"] + files).expect(0, errors: "")
   }
 
-  @Test(
-    "the pages of the services have the options that these have",
-    arguments: [
-      ("tribuned", "man8/tribuned.8"), ("tribune-logind", "man8/tribune-logind.8"),
-      ("tribune-web", "man8/tribune-web.8"), ("tribune-nats", "man8/tribune-nats.8"),
-    ])
-  func services(program: String, page: String) throws {
-    let help = try FinishedProgram([try Programs.path(of: program), "--help"]).output
-    let listed = try read(page).matches(of: /(?m)^       (--[a-z-]+)/).map { String($0.1) }
-    #expect(listed == help.matches(of: /(?m)^  (--[a-z-]+)/).map { String($0.1) })
-    #expect(!listed.isEmpty)
+  @Test("the pages of the services have the options that these have")
+  func services() throws {
+    for program in ["tribuned", "tribune-logind", "tribune-web", "tribune-nats"] {
+      let help = try FinishedProgram([try Programs.path(of: program), "--help"]).output
+      let page = try read("man8/\(program).8")
+      let listed = page.matches(of: /(?m)^       (--[a-z-]+)/).map { String($0.1) }
+      #expect(listed == help.matches(of: /(?m)^  (--[a-z-]+)/).map { String($0.1) }, "\(program)")
+      #expect(!listed.isEmpty)
+    }
   }
 
   @Test(
