@@ -82,19 +82,17 @@ struct DelegateCommandTests {
     "a user who asks much leaves commands to others, and has its questions answered in turn",
     arguments: [false, true])
   func flood(isFolder: Bool) throws {
-    let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
-    let bus = try TestBus(folder: folder)
+    let bus = try TestBus.allowingAll()
     let gate = try ShellGate()
     let script = "test $TRIBUNE_ASKER_UID = \(getuid()) && echo no && exit 1; echo asked >&2; \(gate.wait)"
     var way = ["a", "--exec", "sh", "-c", script]
     if isFolder {
       for name in ["a", "b"] {
-        try folder.write("#!/bin/sh\n\(script)\n", to: "d/\(name)/1")
-        let path = "\(folder.path)/d/\(name)/1"
+        try bus.folder.write("#!/bin/sh\n\(script)\n", to: "d/\(name)/1")
+        let path = "\(bus.folder.path)/d/\(name)/1"
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
       }
-      way = ["--directory=\(folder.path)/d"]
+      way = ["--directory=\(bus.folder.path)/d"]
     }
     let delegate = try bus.staying(["delegate", "--timeout=1min", "--on-failure=abstain"] + way)
     let flood = try RawClient.greeted(bus, as: 65_534)
@@ -114,9 +112,7 @@ struct DelegateCommandTests {
     "it vetoes also if nobody reads what it prints, and prints little of what another user asks",
     arguments: ["", "-j"])
   func output(format: String) throws {
-    let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
-    let bus = try TestBus(folder: folder)
+    let bus = try TestBus.allowingAll()
     let delegate = try bus.staying(
       (format.isEmpty ? [] : [format]) + [
         "delegate", "a", "--veto=no", "--on-failure=abstain", "--timeout=1min",
@@ -150,9 +146,7 @@ struct DelegateCommandTests {
 
   @Test("it prints little of what another user posts", arguments: ["", "-j"])
   func notifications(format: String) throws {
-    let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
-    let bus = try TestBus(folder: folder)
+    let bus = try TestBus.allowingAll()
     let delegate = try bus.staying((format.isEmpty ? [] : [format]) + ["delegate", "a.*", "--veto=no"])
     let flood = try RawClient.greeted(bus, as: 65_534)
     let count = 100 as Serial

@@ -76,25 +76,6 @@ struct ExhaustionTests {
     try second.settle()
   }
 
-  @Test("one user cannot take all connections: the bus keeps some for others, and for root")
-  func userShare() throws {
-    let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
-    let bus = try TestBus(configuration: "[Bus]\nConnectionsMax=8\n", folder: folder)
-    func user(_ id: UInt32) throws -> OtherUser { try OtherUser(id, on: bus.address, in: folder) }
-    func observer(_ id: UInt32) throws -> RunningProgram { try user(id).staying("observe", "a.**") }
-    let greedy = try (0..<4).map { _ in try observer(65_534) }
-    let refused = try user(65_534).tribunectl("list")
-    refused.expect(
-      1,
-      errors: "tribunectl: user 65534 has 4, and its share is 4 of 8 connections (ConnectionsMax=); "
-        + "user 65534 has most, 4\n")
-    let other = try observer(65_533)
-    let own = try (0..<3).map { _ in try RawClient.greeted(bus) }
-    for client in own { try client.settle() }
-    withExtendedLifetime((greedy, other)) {}
-  }
-
   @Test("without free descriptors, the bus pauses accepting, logs that, and later goes on")
   func outOfDescriptors() throws {
     let bus = try TestBus(wrapper: ["/usr/bin/prlimit", "--nofile=24:24"])

@@ -245,7 +245,7 @@ struct GuardEndingTests {
     let guarding = try bus.start(
       ["--address=unix:\(path)", "guard", "a.b", "--timeout=\(timeout)", "--"] + command)
     let client = try RawClient.welcoming(at: listener)
-    // As a bus of version 0.1.0, it has no policy, and does not know what is asked about that.
+    // This bus does not say what its policy allows.
     for _ in 0..<4 {
       let list = try client.next(.list)
       try client.send(Refusal(.invalidValue), serial: list.header.serial)
@@ -282,6 +282,8 @@ struct GuardEndingTests {
     let end = try client.next(.post)
     #expect(end.name == "a.didFailToB" && end.payload == "{\"signal\":15}")
     try client.send(Okay(), serial: end.header.serial)
+    // The guard closes its connection when the bus has ended it.
+    client.endSending()
     #expect(try client.readToEnd().isEmpty)
     #expect(guarding.status() == 128 + SIGTERM)
   }

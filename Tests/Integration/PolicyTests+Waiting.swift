@@ -41,24 +41,24 @@ struct WaitingPolicyTests {
     #expect(try !bus.log().contains("did not allow"))
   }
 
-  @Test("A user that may not observe what ends a veto is refused, and does not wait in vain")
-  func refused() throws {
-    let (bus, ann) = try bus(Self.lines + "allow ask,observe host.** user:*\n")
+  @Test(
+    "A user that may not observe what ends a veto, or not announce what it guards, does not wait in vain",
+    arguments: [
+      (
+        lines + "allow ask,observe host.** user:*\n", ["ask", "host.shouldReboot", "--wait-until-allowed"],
+        "observe tribune.bus.didReload"
+      ),
+      (
+        try Script.text(of: "config/50-default.policy"),
+        ["guard", "host.reboot", "--wait-until-allowed", "--", "echo", "ran"], "post host.willReboot"
+      ),
+    ])
+  func refused(policy: String, command: [String], what: String) throws {
+    let (bus, ann) = try bus(policy)
     let hold = try bus.staying("hold", "--why=a backup", "host.shouldReboot")
-    try ann.tribunectl("ask", "host.shouldReboot", "--wait-until-allowed").expect(
+    try FinishedProgram(ann.command(command)).expect(
       255, output: "",
-      errors:
-        "tribunectl: user 65533 may not observe tribune.bus.didReload: no line of the policy allows it\n")
-    withExtendedLifetime(hold) {}
-  }
-
-  @Test("A user that may not announce what it would guard is refused, and does not wait in vain")
-  func refusedAnnouncement() throws {
-    let (bus, ann) = try bus(try Script.text(of: "config/50-default.policy"))
-    let hold = try bus.staying("hold", "--why=a backup", "host.shouldReboot")
-    try ann.tribunectl("guard", "host.reboot", "--wait-until-allowed", "--", "echo", "ran").expect(
-      255, output: "",
-      errors: "tribunectl: user 65533 may not post host.willReboot: no line of the policy allows it\n")
+      errors: "tribunectl: user 65533 may not \(what): no line of the policy allows it\n")
     withExtendedLifetime(hold) {}
   }
 

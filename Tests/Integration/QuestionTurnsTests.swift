@@ -12,9 +12,7 @@ struct QuestionTurnsTests {
   private let delegate: RawClient
 
   init() throws {
-    let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
-    bus = try TestBus(configuration: "", folder: folder)
+    bus = try TestBus.allowingAll()
     delegate = try RawClient.greeted(bus)
     try delegate.attach(Attach(failurePolicy: .abstain, patterns: ["host.shouldReboot"]), serial: 1)
   }

@@ -36,9 +36,7 @@ final class TwoUsersTests {
 
   /// A bus on which every user may do everything.
   private func bus(_ configuration: String) throws -> TestBus {
-    let folder = try TestFolder()
-    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
-    return try TestBus(configuration: configuration, folder: folder)
+    return try TestBus.allowingAll(configuration)
   }
 
   /// The clients of one user.

@@ -104,6 +104,13 @@ final class TestBus: StartedProgram, ServedBus {
 }
 
 extension TestBus {
+  /// A bus on which every user may do everything.
+  static func allowingAll(_ configuration: String = "") throws -> TestBus {
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
+    return try TestBus(configuration: configuration, folder: folder)
+  }
+
   /// Resident memory, in KiB, that holds data. Code does not count: the kernel chooses when to load how much of it.
   func privateMemory() throws -> Int { try processStatus("RssAnon") }
 
