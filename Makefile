@@ -73,7 +73,7 @@ PROGRAM_SOURCES := Package.swift $(shell find Sources docs/man config/tribuned.c
 SIMULATION := .build/simulation/release/simulate
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
-.PHONY: build demo demo-host demo-cluster test test-programs unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-seeds test-threads test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host demo-cluster test test-programs unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-seeds test-threads test-threads-build test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build: $(BUILT)
@@ -150,9 +150,13 @@ wheel:
 	tools/build-wheel .build/python/dist
 
 ## test-threads  the client library's tests, and those of its system calls, with the thread sanitizer
-test-threads:
-	@tools/setup build sanitizers
+test-threads: test-threads-build
 	tools/test-threads
+
+# What "make test-threads" runs.
+test-threads-build:
+	@tools/setup build sanitizers
+	tools/test-threads --build
 
 ## simulate   a bus, its clients and its deaths, all in one process and from one number (SIMULATE_SEED= of one life,
 ##            SIMULATE_STEPS=1000000 SIMULATE_SECONDS=3600)
