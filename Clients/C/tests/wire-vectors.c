@@ -2,7 +2,7 @@
  *
  * Made by "make wire" from docs/tribune.wire. Change that instead.
  *
- * Prints fields as Tests/Unit/TribuneWireTests/Vectors/index.json has them, and writes them again. */
+ * Prints fields as index.json of the wire's vectors has them, and writes them again. */
 
 #include "vectors.h"
 

@@ -11,7 +11,7 @@ struct CVectors {
 
   var source: String {
     let head =
-      cNotice("Prints fields as Tests/Unit/TribuneWireTests/Vectors/index.json has them, and writes them again.")
+      cNotice("Prints fields as index.json of the wire's vectors has them, and writes them again.")
         + """
 
         #include "vectors.h"
