@@ -12,6 +12,23 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   package init() {}
 
+  /// The keys in the table of a program that has this reader at a path of what it reads.
+  package static func keys<Settings: Sendable>(
+    of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
+  ) -> [(name: String, change: SettingsSection<Settings>.Change)] {
+    ["Hosts", "TokenFile", "AllowNetwork"].map { key in
+      (
+        key,
+        { settings, value, place throws(SettingError) in
+          _ = try settings[keyPath: path].take(key, value, place.file, place.line)
+        }
+      )
+    }
+  }
+
+  /// Lets nobody in: a line cannot be read that may be about the token.
+  package mutating func doubt() { access.lack = "a line cannot be read" }
+
   /// - Returns: false if there is no such key.
   package mutating func take(
     _ key: String, _ value: String, _ file: String, _ line: Int

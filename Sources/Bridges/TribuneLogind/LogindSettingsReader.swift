@@ -5,110 +5,113 @@ import TribuneWire
 
 /// Reads files of settings one after the other.
 nonisolated package struct LogindSettingsReader {
-  private enum Section {
-    case none, logind, ignored
-    case signal(Int)
+  private struct Draft: Sendable {
+    var settings = LogindSettings()
+    /// Where the section of each signal begins.
+    var origins: [SettingPlace] = []
+
+    /// The rule of the section that is read.
+    mutating func change(_ body: (inout SignalRule) throws(SettingError) -> Void) throws(SettingError) {
+      try body(&settings.signals[settings.signals.count - 1])
+    }
   }
 
-  private var settings = LogindSettings()
-  private var diagnostics: [Diagnostic] = []
-  /// Where the section of each signal begins.
-  private var origins: [(file: String, line: Int)] = []
+  private static let sections: [SettingsSection<Draft>] = [
+    SettingsSection(
+      "Logind",
+      [
+        ("Probe", { draft, value, _ throws(SettingError) in draft.settings.probe = try probe(value) }),
+        (
+          "Enforce",
+          { draft, value, _ throws(SettingError) in
+            // What cannot be read counts as the stricter word: a mistake must not make possible what is vetoed.
+            draft.settings.masksTargets = true
+            draft.settings.masksTargets = try isMask(value)
+          }
+        ),
+      ],
+      // It may be Enforce=.
+      doubt: { draft, _ in draft.settings.masksTargets = true }, consequence: "Enforce=mask applies"),
+    SettingsSection(
+      "Signal", hasSubject: true,
+      [
+        ("Post", { draft, value, _ throws(SettingError) in try draft.change(post(value)) }),
+        ("Object", { draft, value, _ throws(SettingError) in try draft.change(object(value)) }),
+        ("Sender", { draft, value, _ throws(SettingError) in try draft.change(sender(value)) }),
+        ("Path", { draft, value, _ throws(SettingError) in try draft.change(path(value)) }),
+        (
+          "Retain",
+          { draft, value, _ throws(SettingError) in
+            let isRetained = try SettingSyntax.flag(value)
+            try draft.change { $0.isRetained = isRetained }
+          }
+        ),
+      ],
+      begin: { draft, place throws(SettingError) in
+        guard let rule = SignalRule(signal: place.subject) else {
+          throw SettingError(place.subject, "is not INTERFACE.MEMBER of a D-Bus signal")
+        }
+        draft.settings.signals.append(rule)
+        draft.origins.append(place)
+      }),
+  ]
+
+  // An unreadable header may be [Logind].
+  private var reader = SettingsReader(
+    Draft(), Self.sections, unreadableHeader: { draft, _ in draft.settings.masksTargets = true })
 
   package init() {}
 
   /// Reads a file's contents.
-  package mutating func read(_ contents: [UInt8], file: String) {
-    var section = Section.none
-    for (number, line) in IniLine.all(in: contents) {
-      switch line {
-      case .nothing: continue
-      case .section(let name, let subject): section = self.section(name, subject, file, number)
-      case .pair(let key, let value): take(key, value, in: section, file, number)
-      case .unreadable(let reason): report(.error, file, number, "the line \(reason)")
-      }
-    }
-  }
+  package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
   package consuming func finish() -> (LogindSettings, [Diagnostic]) {
-    for (rule, origin) in zip(settings.signals, origins) where rule.post == nil {
-      report(.error, origin.file, origin.line, "Post= is missing: the name of the notification")
+    var settings = reader.settings.settings
+    for (rule, origin) in zip(settings.signals, reader.settings.origins) where rule.post == nil {
+      reader.report(.error, origin, "Post= is missing: the name of the notification")
     }
     settings.signals.removeAll { $0.post == nil }
-    return (settings, diagnostics)
+    return (settings, reader.diagnostics)
   }
 
-  private mutating func section(_ name: String, _ subject: String?, _ file: String, _ line: Int) -> Section {
-    switch (name, subject) {
-    case ("Logind", nil): return .logind
-    case ("Signal", let signal?):
-      guard let rule = SignalRule(signal: signal) else {
-        report(.error, file, line, "\"\(signal.escaped)\" is not INTERFACE.MEMBER of a D-Bus signal")
-        return .ignored
+  // MARK: Values
+
+  private typealias Change = (inout SignalRule) throws(SettingError) -> Void
+
+  private static func post(_ text: String) -> Change {
+    { rule throws(SettingError) in
+      guard NameSyntax.isName(text.utf8Bytes), !NameSyntax.isReserved(text.utf8Bytes) else {
+        throw SettingError(text, "is no name of a notification")
       }
-      settings.signals.append(rule)
-      origins.append((file, line))
-      return .signal(settings.signals.count - 1)
-    default:
-      report(
-        .mistake, file, line,
-        "there is no section [\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]; it is ignored")
-      return .ignored
+      rule.post = text
     }
   }
 
-  private mutating func take(
-    _ key: String, _ value: String, in section: Section, _ file: String, _ line: Int
-  ) {
-    do throws(SettingError) {
-      switch (section, key) {
-      case (.ignored, _): return
-      case (.none, _):
-        report(.mistake, file, line, "\(key.escaped)= stands before any section; it is ignored")
-      case (.logind, "Probe"): settings.probe = try Self.probe(value)
-      case (.logind, "Enforce"):
-        // What cannot be read counts as the stricter word: a mistake must not make possible what is vetoed.
-        settings.masksTargets = true
-        settings.masksTargets = try Self.isMask(value)
-      case (.signal(let index), _):
-        settings.signals[index] = try changed(settings.signals[index], key, value, file, line)
-      case (.logind, _):
-        report(.mistake, file, line, "there is no \(key.escaped)= in [Logind]; it is ignored")
+  private static func object(_ text: String) -> Change {
+    { rule throws(SettingError) in
+      guard text.isEmpty || NameSyntax.isObject(text.utf8Bytes) else {
+        throw SettingError(text, "is no object")
       }
-    } catch {
-      report(.error, file, line, "\(key)=: \(error.message)")
+      rule.object = text
     }
   }
 
-  private mutating func changed(
-    _ rule: SignalRule, _ key: String, _ value: String, _ file: String, _ line: Int
-  ) throws(SettingError) -> SignalRule {
-    var rule = rule
-    switch key {
-    case "Post":
-      guard NameSyntax.isName(value.utf8Bytes), !NameSyntax.isReserved(value.utf8Bytes) else {
-        throw SettingError(value, "is no name of a notification")
+  private static func sender(_ text: String) -> Change {
+    { rule throws(SettingError) in
+      guard text.isEmpty || SignalRule.isPlain(text) else {
+        throw SettingError(text, "is no name of a service on D-Bus")
       }
-      rule.post = value
-    case "Object":
-      guard value.isEmpty || NameSyntax.isObject(value.utf8Bytes) else {
-        throw SettingError(value, "is no object")
-      }
-      rule.object = value
-    case "Sender" where value.isEmpty: rule.sender = SignalRule.owner(of: rule.interface)
-    case "Path" where value.isEmpty: rule.path = nil
-    case "Sender":
-      guard SignalRule.isPlain(value) else { throw SettingError(value, "is no name of a service on D-Bus") }
-      rule.sender = value
-    case "Path":
-      guard SignalRule.isPlain(value), value.hasPrefix("/") else {
-        throw SettingError(value, "is no path of an object on D-Bus")
-      }
-      rule.path = value
-    case "Retain": rule.isRetained = try SettingSyntax.flag(value)
-    default: report(.mistake, file, line, "there is no \(key.escaped)= in [Signal]; it is ignored")
+      rule.sender = text.isEmpty ? SignalRule.owner(of: rule.interface) : text
     }
-    return rule
+  }
+
+  private static func path(_ text: String) -> Change {
+    { rule throws(SettingError) in
+      guard text.isEmpty || SignalRule.isPlain(text) && text.hasPrefix("/") else {
+        throw SettingError(text, "is no path of an object on D-Bus")
+      }
+      rule.path = text.isEmpty ? nil : text
+    }
   }
 
   private static func probe(_ text: String) throws(SettingError) -> Duration? {
@@ -124,9 +127,5 @@ nonisolated package struct LogindSettingsReader {
     case "inhibit", "": false
     default: throw SettingError(text, "is neither inhibit nor mask")
     }
-  }
-
-  mutating func report(_ severity: Diagnostic.Severity, _ file: String, _ line: Int?, _ message: String) {
-    diagnostics.append(Diagnostic(severity, file, line, message))
   }
 }

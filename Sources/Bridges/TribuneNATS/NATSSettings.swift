@@ -63,6 +63,8 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
   }
 
+  /// A line that cannot be read, which may be about a veto; nil if all can.
+  package var unreadable: String?
   package var cluster = ""
   /// This host; empty if its name is none that NATS could use.
   package var host: String
@@ -139,6 +141,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
 
   /// Why no cluster can be reached with these settings; nil if it can.
   package var lack: String? {
+    if let unreadable { return "\(unreadable) cannot be read" }
     if cluster.isEmpty { return "Name= is missing in [Cluster]" }
     if host.isEmpty { return "Host= is missing in [Cluster], and the name of this host cannot be used" }
     if servers.isEmpty { return "Servers= is missing in [Cluster]" }

@@ -1,193 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneHTTP
 package import TribuneService
 import TribuneWire
 
 /// Reads files of settings one after the other.
 nonisolated package struct NATSSettingsReader {
-  private enum Section {
-    case none, ignored, cluster, retain, fleetLock
-    case query(Int)
-    case export(Int)
-    case `import`(Int)
-  }
-
   /// The most patterns that one connection can attach a delegate with, or observe with at once.
   private static let patternsMax = WireLimits.patternsPerDelegate
   private static let hostsMax = 64
-  private static let names = ["Cluster", "Export", "Import", "Retain", "Query", "FleetLock"]
 
-  private let defaults: NATSSettings
-  private var settings: NATSSettings
-  private var fleetLock = FleetLockSettingsReader()
-  private var diagnostics: [Diagnostic] = []
+  private struct Draft: Sendable {
+    let defaults: NATSSettings
+    var settings: NATSSettings
+    var access = HTTPAccessReader()
+  }
+
+  private typealias Section = SettingsSection<Draft>
+  private typealias Path<Value> = any WritableKeyPath<NATSSettings, Value> & Sendable
+
+  private static let ownSections: [Section] =
+    [
+      Section("Cluster", clusterKeys),
+      Section(
+        "Export", hasSubject: true,
+        [
+          ("Durable", strictly(\.exports, \.pattern, \.isDurable, true, SettingSyntax.flag))
+        ], begin: adding(\.exports, \.pattern) { .init(pattern: $0) }),
+      Section(
+        "Import", hasSubject: true,
+        [
+          ("Durable", strictly(\.imports, \.pattern, \.isDurable, true, SettingSyntax.flag)),
+          // What cannot be read must not let everybody in.
+          ("From", strictly(\.imports, \.pattern, \.hosts, [""], hosts)),
+        ], begin: adding(\.imports, \.pattern) { .init(pattern: $0) }),
+      Section("Retain", hasSubject: true, [], begin: adding(\.retained, \.self) { $0 }),
+      Section(
+        "Query", hasSubject: true,
+        [("Scope", strictly(\.questions, \.pattern, \.isClusterWide, true, isCluster))],
+        begin: { draft, place throws(SettingError) in
+          // Without the section, its names would not be asked.
+          let unreadable = draft.settings.unreadable
+          draft.settings.unreadable = "\(place.file):\(place.line)"
+          try adding(\.questions, \.pattern) { .init(pattern: $0) }(&draft, place)
+          draft.settings.unreadable = unreadable
+        },
+        // The line that cannot be read may be Scope=.
+        doubt: { draft, place in
+          for index in draft.settings.questions.indices
+          where draft.settings.questions[index].pattern.text == place.subject {
+            draft.settings.questions[index].isClusterWide = true
+          }
+        }, consequence: "its names count as names of the cluster"),
+    ]
+
+  private static let sections =
+    ownSections + FleetLockSettings.sections(of: \.settings.fleetLock, access: \.access)
+
+  private static let clusterKeys: [(name: String, change: Section.Change)] = [
+    ("Name", key(\.cluster, token)),
+    ("Host", key(\.host, token)),
+    ("Servers", key(\.servers, servers)),
+    // With a host left out, a question could pass that it would veto.
+    ("Roster", key(\.roster, strictly: [], hosts)),
+    // A word that cannot be read must not be what lets a question pass.
+    ("OnMissingHost", key(\.missing, strictly: .veto, missing)),
+    ("HostTimeoutSec", key(\.hostTimeout, hostTimeout)), ("Replicas", key(\.replicas, replicas)),
+    ("DurableMaxBytes", key(\.durableBytesMax, durableBytesMax)),
+    ("DurableMaxAgeSec", key(\.durableAgeMax, durableAgeMax)),
+    ("User", key(\.login.user) { $0 }), ("PasswordFile", key(\.login.passwordFile, path)),
+    ("CredentialsFile", key(\.login.credentialsFile, path)), ("PublicKey", key(\.login.publicKey) { $0 }),
+    ("SeedFile", key(\.login.seedFile, path)), ("AuthorityFile", key(\.login.authorityFile, path)),
+    ("CertificateFile", key(\.login.certificateFile, path)), ("KeyFile", key(\.login.keyFile, path)),
+  ]
+
+  private var reader: SettingsReader<Draft>
 
   package init(hostName: String) {
-    defaults = NATSSettings(hostName: hostName)
-    settings = defaults
+    let settings = NATSSettings(hostName: hostName)
+    reader = SettingsReader(Draft(defaults: settings, settings: settings), Self.sections) { draft, place in
+      draft.settings.unreadable = "\(place.file):\(place.line)"
+    }
   }
 
   /// Reads a file's contents.
-  package mutating func read(_ contents: [UInt8], file: String) {
-    var section = Section.none
-    for (number, line) in IniLine.all(in: contents) {
-      switch line {
-      case .nothing: continue
-      case .section(let name, let subject): section = self.section(name, subject, file, number)
-      case .pair(let key, let value): take(key, value, in: section, file, number)
-      case .unreadable(let reason):
-        // It may be Scope=.
-        if case .query(let index) = section { settings.questions[index].isClusterWide = true }
-        report(.error, file, number, "the line \(reason)")
-      }
-    }
-  }
+  package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
   package consuming func finish() -> (NATSSettings, [Diagnostic]) {
-    let (fleetLock, found) = fleetLock.finish()
-    settings.fleetLock = fleetLock
-    return (settings, diagnostics + found)
+    let (access, found) = reader.settings.access.finish()
+    var settings = reader.settings.settings
+    settings.fleetLock.access = access
+    return (settings, reader.diagnostics + found)
   }
 
-  private mutating func section(_ name: String, _ subject: String?, _ file: String, _ line: Int) -> Section {
-    let (name, subject) = understood(name, subject, file, line)
-    do throws(SettingError) {
-      switch (name, subject) {
-      case ("Cluster", nil): return .cluster
-      case ("FleetLock", _):
-        try fleetLock.begin(subject)
-        return .fleetLock
-      case ("Export", _):
-        return .export(try Self.index(of: subject, in: &settings.exports, \.pattern) { .init(pattern: $0) })
-      case ("Import", _):
-        return .import(try Self.index(of: subject, in: &settings.imports, \.pattern) { .init(pattern: $0) })
-      case ("Query", _):
-        return .query(try Self.index(of: subject, in: &settings.questions, \.pattern) { .init(pattern: $0) })
-      case ("Retain", _):
-        _ = try Self.index(of: subject, in: &settings.retained, \.self) { $0 }
-        return .retain
-      default:
-        let subject = subject.map { " \"\($0.escaped)\"" } ?? ""
-        report(.mistake, file, line, "there is no section [\(name.escaped)\(subject)]; it is ignored")
-        return .ignored
+  /// A key whose empty value is the default.
+  ///
+  /// - Parameter strict: what a value counts as that cannot be read; nil for what was said before.
+  private static func key<Value: Sendable>(
+    _ path: Path<Value>, strictly strict: Value? = nil,
+    _ parse: @escaping @Sendable (String) throws(SettingError) -> Value
+  ) -> Section.Change {
+    { draft, text, _ throws(SettingError) in
+      if let strict { draft.settings[keyPath: path] = strict }
+      draft.settings[keyPath: path] = text.isEmpty ? draft.defaults[keyPath: path] : try parse(text)
+    }
+  }
+
+  /// A key of a section about a pattern.
+  ///
+  /// - Parameter strict: what a value counts as that cannot be read.
+  private static func strictly<One: Sendable, Value: Sendable>(
+    _ all: Path<[One]>, _ pattern: any KeyPath<One, Pattern> & Sendable,
+    _ path: any WritableKeyPath<One, Value> & Sendable, _ strict: Value,
+    _ parse: @escaping @Sendable (String) throws(SettingError) -> Value
+  ) -> Section.Change {
+    { draft, text, place throws(SettingError) in
+      guard
+        let index = draft.settings[keyPath: all].firstIndex(where: {
+          $0[keyPath: pattern].text == place.subject
+        })
+      else { return }
+      draft.settings[keyPath: all][index][keyPath: path] = strict
+      draft.settings[keyPath: all][index][keyPath: path] = try parse(text)
+    }
+  }
+
+  /// Adds what a section is about, if it is new.
+  private static func adding<One: Sendable>(
+    _ all: Path<[One]>, _ path: any KeyPath<One, Pattern> & Sendable,
+    _ make: @escaping @Sendable (Pattern) -> One
+  ) -> Section.Mark {
+    { draft, place throws(SettingError) in
+      let pattern = try Self.pattern(place.subject)
+      if draft.settings[keyPath: all].contains(where: { $0[keyPath: path] == pattern }) { return }
+      guard draft.settings[keyPath: all].count < patternsMax else {
+        throw SettingError(message: "there are more than \(patternsMax) of these sections")
       }
-    } catch {
-      report(.error, file, line, "[\(name)]: \(error.message)")
-      return .ignored
+      draft.settings[keyPath: all].append(make(pattern))
     }
-  }
-
-  /// A section as it is meant. With one left out, a question to the cluster would be one to this host.
-  private mutating func understood(
-    _ name: String, _ subject: String?, _ file: String, _ line: Int
-  ) -> (name: String, subject: String?) {
-    let words = name.split(separator: " ", maxSplits: 1).map(String.init)
-    guard let word = words.first,
-      let meant = Self.names.first(where: { $0.lowercased() == word.lowercased() }),
-      name != meant, subject == nil || words.count == 1
-    else { return (name, subject) }
-    let subject = subject ?? (words.count > 1 ? words[1] : nil)
-    let text = meant + (subject.map { " \"\($0.escaped)\"" } ?? "")
-    report(.mistake, file, line, "[\(name.escaped)] counts as [\(text)], which is how to write it")
-    return (meant, subject)
-  }
-
-  /// The place of the section of a pattern, which is made if it is new.
-  private static func index<One>(
-    of text: String?, in all: inout [One], _ path: KeyPath<One, Pattern>, _ make: (Pattern) -> One
-  ) throws(SettingError) -> Int {
-    let pattern = try pattern(text)
-    if let known = all.firstIndex(where: { $0[keyPath: path] == pattern }) { return known }
-    guard all.count < patternsMax else {
-      throw SettingError(message: "there are more than \(patternsMax) of these sections")
-    }
-    all.append(make(pattern))
-    return all.count - 1
-  }
-
-  private mutating func take(
-    _ key: String, _ value: String, in section: Section, _ file: String, _ line: Int
-  ) {
-    do throws(SettingError) {
-      switch (section, key) {
-      case (.ignored, _): return
-      case (.none, _):
-        report(.mistake, file, line, "\(key.escaped)= stands before any section; it is ignored")
-      case (.cluster, _):
-        if try !takeCluster(key, value) {
-          report(.mistake, file, line, "there is no \(key.escaped)= in [Cluster]; it is ignored")
-        }
-      case (.export(let index), "Durable"):
-        // What cannot be read counts as the stricter word.
-        settings.exports[index].isDurable = true
-        settings.exports[index].isDurable = try Self.isYes(value)
-      case (.import(let index), "Durable"):
-        settings.imports[index].isDurable = true
-        settings.imports[index].isDurable = try Self.isYes(value)
-      case (.import(let index), "From"):
-        // What cannot be read must not let everybody in.
-        settings.imports[index].hosts = [""]
-        settings.imports[index].hosts = try Self.hosts(value)
-      case (.query(let index), "Scope"):
-        // What cannot be read counts as the stricter word.
-        settings.questions[index].isClusterWide = true
-        settings.questions[index].isClusterWide = try Self.isCluster(value)
-      case (.query(let index), _):
-        // The word that cannot be read may be Scope=.
-        settings.questions[index].isClusterWide = true
-        report(
-          .mistake, file, line,
-          "there is no \(key.escaped)= in this section; its names count as names of the cluster")
-      case (.fleetLock, _):
-        if try !fleetLock.take(key, value, file, line) {
-          report(.mistake, file, line, "there is no \(key.escaped)= in this section; it is ignored")
-        }
-      case (.export, _), (.import, _), (.retain, _):
-        report(.mistake, file, line, "there is no \(key.escaped)= in this section; it is ignored")
-      }
-    } catch {
-      report(.error, file, line, "\(key)=: \(error.message)")
-    }
-  }
-
-  /// - Returns: false if there is no such key.
-  private mutating func takeCluster(_ key: String, _ value: String) throws(SettingError) -> Bool {
-    switch key {
-    case "Name": settings.cluster = value.isEmpty ? "" : try Self.token(value)
-    case "Host": settings.host = value.isEmpty ? defaults.host : try Self.token(value)
-    case "Servers": settings.servers = try Self.servers(value)
-    case "Roster":
-      // With a host left out, a question could pass that it would veto.
-      settings.roster = []
-      settings.roster = try Self.hosts(value)
-    case "OnMissingHost":
-      // A word that cannot be read must not be what lets a question pass.
-      settings.missing = .veto
-      settings.missing = try Self.missing(value)
-    case "HostTimeoutSec":
-      settings.hostTimeout = value.isEmpty ? defaults.hostTimeout : try Self.hostTimeout(value)
-    case "Replicas": settings.replicas = value.isEmpty ? defaults.replicas : try Self.replicas(value)
-    case "DurableMaxBytes":
-      settings.durableBytesMax = value.isEmpty ? defaults.durableBytesMax : try Self.durableBytesMax(value)
-    case "DurableMaxAgeSec":
-      settings.durableAgeMax = value.isEmpty ? defaults.durableAgeMax : try Self.durableAgeMax(value)
-    case "User": settings.login.user = value
-    case "PasswordFile": settings.login.passwordFile = try Self.path(value)
-    case "CredentialsFile": settings.login.credentialsFile = try Self.path(value)
-    case "PublicKey": settings.login.publicKey = value
-    case "SeedFile": settings.login.seedFile = try Self.path(value)
-    case "AuthorityFile": settings.login.authorityFile = try Self.path(value)
-    case "CertificateFile": settings.login.certificateFile = try Self.path(value)
-    case "KeyFile": settings.login.keyFile = try Self.path(value)
-    default: return false
-    }
-    return true
   }
 
   // MARK: Values
 
-  private static func pattern(_ text: String?) throws(SettingError) -> Pattern {
-    guard let text else { throw SettingError(message: "the section needs a pattern, as in \"backup.**\"") }
+  private static func pattern(_ text: String) throws(SettingError) -> Pattern {
+    guard !text.isEmpty else {
+      throw SettingError(message: "the section needs a pattern, as in \"backup.**\"")
+    }
     do throws(WireError) {
       let pattern = try Pattern(text)
       guard !pattern.isReserved else { throw WireError(.invalidPattern, "") }
@@ -282,25 +240,11 @@ nonisolated package struct NATSSettingsReader {
     return .nanoseconds(Int64(nanoseconds))
   }
 
-  private static func isYes(_ text: String) throws(SettingError) -> Bool {
-    switch text {
-    case "yes": true
-    case "no", "": false
-    default: throw SettingError(text, "is neither yes nor no")
-    }
-  }
-
   private static func isCluster(_ text: String) throws(SettingError) -> Bool {
     switch text {
     case "cluster": true
     case "host", "": false
     default: throw SettingError(text, "is neither host nor cluster")
     }
-  }
-
-  private mutating func report(
-    _ severity: Diagnostic.Severity, _ file: String, _ line: Int?, _ message: String
-  ) {
-    diagnostics.append(Diagnostic(severity, file, line, message))
   }
 }

@@ -58,12 +58,20 @@ struct LogindSettingsTests {
     arguments: [
       ("[Logind]\nProbe=5ms", "f:2: error: Probe=: \"5ms\" is less than a second"),
       ("[Logind]\nEnforce=yes", "f:2: error: Enforce=: \"yes\" is neither inhibit nor mask"),
-      ("[Logind]\nProb=5s", "f:2: error: there is no Prob= in [Logind]; it is ignored"),
-      ("[Login]\nProbe=5s", "f:1: error: there is no section [Login]; it is ignored"),
+      (
+        "[Logind]\nProb=5s",
+        "f:2: error: there is no Prob= in [Logind]; Enforce=mask applies (did you mean Probe=?)"
+      ),
+      (
+        "[Login]\nProbe=5s", "f:1: error: there is no section [Login]; it is ignored (did you mean [Logind]?)"
+      ),
       ("Probe=5s", "f:1: error: Probe= stands before any section; it is ignored"),
       ("[Signal \"a.b.C\"]", "f:1: error: Post= is missing: the name of the notification"),
-      ("[Signal \"a'b.c.D\"]\nPost=x", "f:1: error: \"a'b.c.D\" is not INTERFACE.MEMBER of a D-Bus signal"),
-      ("[Signal \"nothing\"]", "f:1: error: \"nothing\" is not INTERFACE.MEMBER of a D-Bus signal"),
+      (
+        "[Signal \"a'b.c.D\"]\nPost=x",
+        "f:1: error: [Signal]: \"a'b.c.D\" is not INTERFACE.MEMBER of a D-Bus signal"
+      ),
+      ("[Signal \"nothing\"]", "f:1: error: [Signal]: \"nothing\" is not INTERFACE.MEMBER of a D-Bus signal"),
       (
         "[Signal \"a.b.C\"]\nPost=tribune.x\nPost=x",
         "f:2: error: Post=: \"tribune.x\" is no name of a notification"
@@ -74,7 +82,7 @@ struct LogindSettingsTests {
         "f:3: error: Sender=: \"a'b\" is no name of a service on D-Bus"
       ),
       ("[Signal \"a.b.C\"]\nPost=x\nRetain=1", "f:3: error: Retain=: \"1\" is neither yes nor no"),
-      ("[Logind", "f:1: error: the line is neither a [Section] nor a Key=Value"),
+      ("[Logind", "f:1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
     ])
   func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
 
@@ -89,6 +97,16 @@ struct LogindSettingsTests {
   func unknownEnforcement() {
     #expect(read("[Logind]\nEnforce=msk\n").0.masksTargets)
     #expect(!read("[Logind]\nEnforce=msk\nEnforce=inhibit\n").0.masksTargets)
+    #expect(read("[Logind]\nEnforce mask\n").0.masksTargets)
+    #expect(read("[Logind]\nEnforc=mask\n").0.masksTargets)
+  }
+
+  @Test(
+    "A header that cannot be read may be [Logind]", arguments: ["[Logind", "\t[Logind\u{0}]", "[Logind] x"])
+  func unreadableHeader(header: String) {
+    let (settings, diagnostics) = read("[Logind]\nEnforce=inhibit\n\(header)\nProbe=5s\n")
+    #expect(settings.masksTargets && settings.probe == nil && diagnostics.count == 1)
+    #expect(!read("[Signal \"a.b.C\"]\nPost=x\nPath\n").0.masksTargets)
   }
 
   @Test("A folder that is missing is reported, and what it lacks is not")

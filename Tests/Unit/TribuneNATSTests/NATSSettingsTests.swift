@@ -109,7 +109,7 @@ struct NATSSettingsTests {
       ),
       (
         "[Query \"cluster.**\"]\nScop=cluster",
-        "f:2: error: there is no Scop= in this section; its names count as names of the cluster"
+        "f:2: error: there is no Scop= in this section; its names count as names of the cluster (did you mean Scope=?)"
       ),
       (
         "[Query \"cluster.**\"]\nScope cluster",
@@ -195,8 +195,15 @@ struct NATSSettingsTests {
       ),
       ("[FleetLock \"a\"]\nSlots=0", "f:2: error: Slots=: \"0\" is not from 1 to 64"),
       ("[FleetLock \"a\"]\nAsk=**", "f:2: error: Ask=: \"**\" is no name that programs may ask"),
-      ("[FleetLock \"a\"]\nHosts=x", "f:2: error: there is no Hosts= in this section; it is ignored"),
-      ("[FleetLock]\nSlots=1", "f:2: error: there is no Slots= in this section; it is ignored"),
+      (
+        "[FleetLock \"a\"]\nAsc=x",
+        "f:2: error: there is no Asc= in this section; nobody of the group may reboot (did you mean Ask=?)"
+      ),
+      (
+        "[Cluster]\nRooster=x",
+        "f:2: error: there is no Rooster= in [Cluster]; it is ignored (did you mean Roster=?)"
+      ),
+      ("[FleetLock]\nSlots=1", "f:2: error: there is no Slots= in [FleetLock]; nobody is served"),
       (
         "[FleetLock]\nAllowNetwork=yes",
         "f:2: error: AllowNetwork= needs TokenFile=: other hosts would need no token"
@@ -242,6 +249,51 @@ struct NATSSettingsTests {
     let shared = try #require(read(durable + "[Retain \"c\"]\n[Retain \"*.x\"]\n").0.sharedAndDurable)
     #expect(shared == ("*.x", "a.*"))
     #expect(read(durable + "[Retain \"b.c\"]").0.sharedAndDurable?.durable == "b.**")
+  }
+
+  @Test("A roster of any length is read whole")
+  func longRoster() {
+    let hosts = (0..<64).map { "\(String(repeating: "h", count: 60))\($0)" }
+    let text = "[Cluster]\nRoster=db1\nRoster=\(hosts.joined(separator: String(repeating: " ", count: 20)))\n"
+    #expect(text.utf8.count > 5_000)
+    let (settings, diagnostics) = read(text)
+    #expect(settings.roster == hosts && diagnostics.isEmpty)
+  }
+
+  @Test(
+    "A line that cannot be read is an error of the whole file: no question passes, and nobody may reboot",
+    arguments: [
+      "[Cluster]\nRoster db1 db2", "[Cluster]\nRoster=db1\u{0}", "[Query \"cluster.**\"]\nScope",
+      "[Query \"a",
+      "[FleetLock \"a\"]\nAsk", "[FleetLock]\nTokenFile", "[Import \"a\"]\nFrom", "x",
+    ])
+  func unreadable(lines: String) {
+    let cluster = "[Cluster]\nName=a\nServers=nats://h\nRoster=db1 db2\n[Query \"b\"]\nScope=cluster\n"
+    #expect(read(cluster).0.lack == nil)
+    let (settings, diagnostics) = read(cluster + lines)
+    let line = (cluster + lines).split(separator: "\n").count
+    #expect(settings.lack == "f:\(line) cannot be read")
+    #expect(diagnostics.count == 1 && diagnostics[0].hasPrefix("f:\(line): error: the line "))
+  }
+
+  @Test(
+    "A header [Query …] that cannot be read is an error of the whole file, and keeps what was read before",
+    arguments: ["[Query \"c.**", "[Query \"c*\"]", "[Query]", "[Query c]\u{0}"])
+  func unreadableQuestions(header: String) {
+    let cluster = "[Cluster]\nName=a\nServers=nats://h\nRoster=db1 db2\n[Query \"b\"]\nScope=cluster\n"
+    let (settings, diagnostics) = read(cluster + "\(header)\nScope=host\n[Query \"d\"]\nScope=cluster\n")
+    #expect(settings.lack == "f:7 cannot be read" && settings.clusterPatterns == ["b", "d"])
+    #expect(diagnostics.count == 1 && diagnostics[0].hasPrefix("f:7: error: "))
+  }
+
+  @Test("A line that cannot be read, or an unknown key, may be the one that forbids")
+  func doubt() {
+    for line in ["TokenFile", "TokenFil=/t"] {
+      #expect(read("[FleetLock]\n\(line)").0.fleetLock.access.lack != nil)
+    }
+    for line in ["Ask", "Asc=b"] {
+      #expect(read("[FleetLock \"a\"]\n\(line)").0.fleetLock.groups["a"]?.lack != nil)
+    }
   }
 
   @Test("What cannot be read counts as the stricter word")

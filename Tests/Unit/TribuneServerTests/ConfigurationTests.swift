@@ -103,8 +103,8 @@ struct ConfigurationTests {
       $0.queriesMax = 7
     },
     Good("[Bus]\nQueriesMax=7\nQueriesMax=\n") { _ in },
-    // A line can be 198 bytes long.
-    Good("[Bus]\nQueriesMax=" + String(repeating: "0", count: 186) + "7\n") { $0.queriesMax = 7 },
+    // A line can have any length.
+    Good("[Bus]\nQueriesMax=" + String(repeating: "0", count: 5_000) + "7\n") { $0.queriesMax = 7 },
     // Sections about something.
     Good(
       "[Query \"backup.*\"]\nRequireDelegate=label:a label:b.service\nRequireDelegate=label:c label:a\n",
@@ -214,11 +214,8 @@ struct ConfigurationTests {
     Bad(
       "[Bus \"a\"]\nQueriesMax=x",
       "1: error: there is no section [Bus \"a\"]; it is ignored (did you mean [Bus]?)"),
-    Bad("[Query \"a]\n", "1: error: the line is not a valid [Section \"Subject\"]"),
-    Bad("[Query \"a\"] b\n", "1: error: the line is not a valid [Section \"Subject\"]"),
-    Bad(
-      "[Query \"a\"]\nRequireDelegate=" + String(repeating: "x", count: 183),
-      "2: error: the line is 199 bytes long; the limit is 198"),
+    Bad("[Query \"a]\n", "1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
+    Bad("[Query \"a\"] b\n", "1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
     Bad(
       "[Query \"a\"]\nRequireDelegate=unit:b.service c.service",
       "2: error: RequireDelegate=: \"c.service\" does not say what it names: write unit:c.service for a system unit, "
@@ -254,14 +251,11 @@ struct ConfigurationTests {
       "5: error: Protocol=: there is no protocol \"Q\" in protocols.d"),
     // Invalid lines.
     Bad(
-      "[Bus\nQueriesMax=1", "1: error: the line is neither a [Section] nor a Key=Value",
+      "[Bus\nQueriesMax=1", "1: error: the line is not a valid [Section] or [Section \"Subject\"]",
       "2: error: QueriesMax= stands before any section; it is ignored"),
     Bad("[Bus]\nwhat", "2: error: the line is neither a [Section] nor a Key=Value"),
     Bad("[Bus]\nQueriesMax=1\n  2", "3: error: the line is neither a [Section] nor a Key=Value"),
     Bad("[Bus]\nQueriesMax=1\u{0}2", "2: error: the line contains a NUL byte"),
-    Bad(
-      "[Bus]\nQueriesMax=" + String(repeating: "1", count: 188),
-      "2: error: the line is 199 bytes long; the limit is 198"),
     // Contradictory settings, at the line of the last one.
     Bad("[Queue]\nLowMark=1M", "2: error: LowMark=1M is not below HighMark=1M"),
     Bad("[Queue]\nLowMark=2M\n\nHighMark=65M", "4: error: HighMark=65M is over HardLimit=64M"),

@@ -58,10 +58,14 @@ struct WebSettingsTests {
       ("[Web]\nPagesMax=0", "f:2: error: PagesMax=: \"0\" is not from 1 to 1024"),
       ("[Web]\nMetricNamesMax=1001", "f:2: error: MetricNamesMax=: \"1001\" is not from 0 to 1000"),
       ("[Web]\nPagesMax=many", "f:2: error: PagesMax=: \"many\" is not a number"),
-      ("[Web]\nPage=1", "f:2: error: there is no Page= in [Web]; it is ignored"),
-      ("[Site]\nPagesMax=x", "f:1: error: there is no section [Site]; it is ignored"),
+      (
+        "[Web]\nTokenFil=/t",
+        "f:2: error: there is no TokenFil= in [Web]; it is ignored (did you mean TokenFile=?)"
+      ),
+      ("[Wep]\nPagesMax=x", "f:1: error: there is no section [Wep]; it is ignored (did you mean [Web]?)"),
       ("PagesMax=1", "f:1: error: PagesMax= stands before any section; it is ignored"),
-      ("[Web", "f:1: error: the line is neither a [Section] nor a Key=Value"),
+      ("[Web", "f:1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
+      ("[Web]\nTokenFile /t", "f:2: error: the line is neither a [Section] nor a Key=Value"),
     ])
   func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
 

@@ -45,11 +45,8 @@ nonisolated package struct ConfigurationReader {
 
   /// Reads a file's contents. They replace what earlier files set.
   package mutating func read(_ contents: [UInt8], file: String) {
-    var bytes = contents[...]
-    // The byte order mark that some editors put before UTF-8.
-    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
     var section = Section.none
-    for (number, line) in IniLine.all(in: bytes) {
+    for (number, line) in IniLine.all(in: contents) {
       switch line {
       case .nothing:
         continue
@@ -57,7 +54,7 @@ nonisolated package struct ConfigurationReader {
         section = self.section(name, subject, file, number)
       case .pair(let key, let value):
         take(key, value, in: section, file, number)
-      case .unreadable(let reason):
+      case .unreadable(let reason, _):
         report(.error, file, number, "the line \(reason)")
       }
     }

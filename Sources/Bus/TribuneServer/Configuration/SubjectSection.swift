@@ -81,7 +81,6 @@ nonisolated enum SubjectSection: Equatable, Sendable {
   static func lines(of configuration: Configuration) -> [String] {
     var lines: [String] = []
     for rule in configuration.policy.queryRules {
-      // One line for each delegate, because the length of a line is limited.
       lines += ["", "[Query \"\(rule.pattern.text)\"]"] + rule.required.map { "RequireDelegate=\($0.text)" }
       if rule.vetoesByDefault { lines.append("Default=veto") }
     }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneHTTP
+import TribuneService
+import TribuneWire
+
+nonisolated extension FleetLockSettings {
+  /// The sections `[FleetLock]` and `[FleetLock "GROUP"]`.
+  static func sections<Settings: Sendable>(
+    of path: any WritableKeyPath<Settings, FleetLockSettings> & Sendable,
+    access: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
+  ) -> [SettingsSection<Settings>] {
+    [
+      SettingsSection(
+        "FleetLock", HTTPAccessReader.keys(of: access),
+        // It may be TokenFile=.
+        doubt: { settings, _ in settings[keyPath: access].doubt() },
+        consequence: "nobody is served"),
+      SettingsSection(
+        "FleetLock", hasSubject: true,
+        [
+          (
+            "Slots",
+            { settings, value, place throws(SettingError) in
+              settings[keyPath: path].groups[place.subject]?.slots = 1
+              settings[keyPath: path].groups[place.subject]?.slots = try slots(value)
+            }
+          ),
+          (
+            "Ask",
+            { settings, value, place throws(SettingError) in
+              let group = place.subject
+              // What cannot be read might veto.
+              settings[keyPath: path].groups[group]?.lack = "Ask= of the group \(group) is no name"
+              settings[keyPath: path].groups[group]?.question = try question(value)
+              settings[keyPath: path].groups[group]?.lack = nil
+            }
+          ),
+        ],
+        begin: { settings, place throws(SettingError) in try settings[keyPath: path].begin(place.subject) },
+        // It may be Ask=.
+        doubt: { settings, place in
+          settings[keyPath: path].groups[place.subject]?.lack =
+            "\(place.file):\(place.line) cannot be read"
+        }, consequence: "nobody of the group may reboot"),
+    ]
+  }
+
+  private mutating func begin(_ group: String) throws(SettingError) {
+    guard Self.isGroup(group) else {
+      throw SettingError(group, "is not words of letters, digits and - with dots between them")
+    }
+    guard groups[group] != nil || groups.count < Self.groupsMax else {
+      throw SettingError(message: "there are more than \(Self.groupsMax) of these sections")
+    }
+    if groups[group] == nil { groups[group] = Group() }
+  }
+
+  private static func slots(_ text: String) throws(SettingError) -> Int {
+    if text.isEmpty { return 1 }
+    let slots = try SettingSyntax.count(text)
+    guard (1...LeaseRecord.slotsMax).contains(slots) else {
+      throw SettingError(text, "is not from 1 to \(LeaseRecord.slotsMax)")
+    }
+    return slots
+  }
+
+  private static func question(_ text: String) throws(SettingError) -> String? {
+    if text.isEmpty { return nil }
+    guard NameSyntax.isName(text.utf8Bytes), !NameSyntax.isReserved(text.utf8Bytes) else {
+      throw SettingError(text, "is no name that programs may ask")
+    }
+    return text
+  }
+}
