@@ -67,13 +67,13 @@ define link_programs
 @ln -sf "$$(cc -print-file-name=libstdc++.a)" $(STATIC_LIBRARIES)/
 TRIBUNE_TARGETS='$(1)' $(SWIFT_BUILD)
 endef
-# Newer than all that the programs are made of.
-BUILT := .build/programs.built
-PROGRAM_SOURCES := Package.swift $(shell find Sources docs/man config/tribuned.conf -type f)
+# Newer than all that the programs are made of, and gone when they are. A folder is newer than what was taken out of it.
+BUILT := $(RELEASE)/programs.built
+PROGRAM_SOURCES := Makefile Package.swift $(shell find Sources docs/man config/tribuned.conf)
 SIMULATION := .build/simulation/release/simulate
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
-.PHONY: build demo demo-host demo-cluster test test-programs unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-seeds test-threads test-threads-build test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host demo-cluster test build-tests unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-seeds test-threads test-threads-build test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build: $(BUILT)
@@ -107,12 +107,11 @@ demo-cluster: build
 test:
 	@tools/setup build test deb python c
 	@# Each is compiled in a folder of its own; links and small modules leave a processor idle.
-	$(MAKE) --jobs=3 --output-sync=target build examples test-programs
+	$(MAKE) --jobs=3 --output-sync=target build examples build-tests
 	$(MAKE) -C Clients/C
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
 
-# What "make test" runs, and not its programs.
-test-programs:
+build-tests:
 	tools/run-tests --build
 
 ## unit       the unit tests of one target, quickly: make unit TARGET=TribuneServer
@@ -150,10 +149,11 @@ wheel:
 	tools/build-wheel .build/python/dist
 
 ## test-threads  the client library's tests, and those of its system calls, with the thread sanitizer
-test-threads: test-threads-build
+test-threads:
+	@tools/setup build sanitizers
 	tools/test-threads
 
-# What "make test-threads" runs.
+# Only builds them, beside other tests.
 test-threads-build:
 	@tools/setup build sanitizers
 	tools/test-threads --build

@@ -5,10 +5,9 @@ package import TribuneService
 /// Reads the settings of whom a program serves, which are the same in the files of each.
 nonisolated package struct HTTPAccessReader: Sendable {
   private var access = HTTPAccess()
-  /// The file of the token, and the line that names it.
-  private var token: (path: String, file: String, line: Int)?
+  private var token: (path: String, place: SettingPlace)?
   /// The line that allows sockets that other hosts reach.
-  private var network: (file: String, line: Int)?
+  private var network: SettingPlace?
 
   package init() {}
 
@@ -16,37 +15,34 @@ nonisolated package struct HTTPAccessReader: Sendable {
   package static func keys<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [(name: String, change: SettingsSection<Settings>.Change)] {
-    ["Hosts", "TokenFile", "AllowNetwork"].map { key in
+    [
       (
-        key,
-        { settings, value, place throws(SettingError) in
-          _ = try settings[keyPath: path].take(key, value, place.file, place.line)
+        "Hosts",
+        { settings, value, _ throws(SettingError) in
+          settings[keyPath: path].access.hosts = try hosts(value)
         }
-      )
-    }
+      ),
+      (
+        "TokenFile",
+        { settings, value, place throws(SettingError) in
+          // What cannot be read must not let everybody in.
+          settings[keyPath: path].access.lack = "TokenFile= has no token"
+          settings[keyPath: path].token = try Self.path(value).map { ($0, place) }
+          settings[keyPath: path].access.lack = nil
+        }
+      ),
+      (
+        "AllowNetwork",
+        { settings, value, place throws(SettingError) in
+          settings[keyPath: path].access.allowsNetwork = try SettingSyntax.flag(value)
+          settings[keyPath: path].network = place
+        }
+      ),
+    ]
   }
 
   /// Lets nobody in: a line cannot be read that may be about the token.
   package mutating func doubt() { access.lack = "a line cannot be read" }
-
-  /// - Returns: false if there is no such key.
-  package mutating func take(
-    _ key: String, _ value: String, _ file: String, _ line: Int
-  ) throws(SettingError) -> Bool {
-    switch key {
-    case "Hosts": access.hosts = try Self.hosts(value)
-    case "TokenFile":
-      // What cannot be read must not let everybody in.
-      access.lack = "TokenFile= has no token"
-      token = try Self.path(value).map { ($0, file, line) }
-      access.lack = nil
-    case "AllowNetwork":
-      access.allowsNetwork = try SettingSyntax.flag(value)
-      network = (file, line)
-    default: return false
-    }
-    return true
-  }
 
   /// - Returns: the settings without what is wrong, and what is only seen when all lines were read.
   package consuming func finish() -> (HTTPAccess, [Diagnostic]) {
@@ -56,7 +52,8 @@ nonisolated package struct HTTPAccessReader: Sendable {
         access.token = try AccessToken(file: token.path)
       } catch {
         access.lack = "TokenFile= has no token"
-        diagnostics.append(Diagnostic(.error, token.file, token.line, "TokenFile=: \(error.message)"))
+        diagnostics.append(
+          Diagnostic(.error, token.place.file, token.place.line, "TokenFile=: \(error.message)"))
       }
     }
     if let network, access.allowsNetwork, token == nil {
