@@ -7,15 +7,15 @@ import TribuneService
 @Suite("Whom a program serves", .timeLimit(.minutes(15)))
 struct HTTPAccessTests {
   private func read(_ lines: (String, String)...) -> HTTPAccess {
-    var reader = HTTPAccessReader()
-    for (key, value) in lines {
-      do throws(SettingError) {
-        #expect(try reader.take(key, value, "f", 1))
-      } catch {
-        #expect(!error.message.isEmpty)
-      }
+    let section = SettingsSection<HTTPAccessReader>("Made", HTTPAccessReader.keys(of: \.self))
+    var reader = SettingsReader(HTTPAccessReader(), [section])
+    let text = lines.map { "\($0)=\($1)\n" }.joined()
+    reader.read(Array("[Made]\n\(text)".utf8), file: "f")
+    // Each key is known, and each mistake is explained.
+    for diagnostic in reader.diagnostics {
+      #expect(diagnostic.severity == .error && !diagnostic.message.isEmpty)
     }
-    return reader.finish().0
+    return reader.settings.finish().0
   }
 
   @Test("A token that cannot be read lets nobody in")
