@@ -2,5 +2,5 @@
 
 /// The version of these programs. The protocol's version is `Hello.currentVersion`.
 package enum Version {
-  package static let current = "0.1.0"
+  package static let current = "0.9.0"
 }

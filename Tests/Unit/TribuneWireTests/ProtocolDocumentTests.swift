@@ -94,7 +94,7 @@ enum Conversation {
       "welcome",
       Welcome(
         connection: client, payloadMax: 16 << 20, observationsMax: 4096, delegatesMax: 4096, queriesMax: 1024,
-        deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 4242, software: "0.1.0"), serial: 0),
+        deadlineMax: 3_600_000, deadlineDefault: 30_000, busPID: 4242, software: "0.9.0"), serial: 0),
     FrameVector("observe", Observe(), serial: 1, name: "window.*"),
     FrameVector("ok", Okay(registration: 1), serial: 1),
     FrameVector(
