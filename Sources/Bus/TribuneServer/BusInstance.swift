@@ -106,7 +106,6 @@ package final class BusInstance {
   package func takeOver() {
     server.wal.beginRecovery()
     server.takeOver(passed)
-    for name in passed.formerNames { keeper.removeStored(name) }
   }
 
   /// Ends the take-over: the bus serves, or does not start for a reason other than the log.

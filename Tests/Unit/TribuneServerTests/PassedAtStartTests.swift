@@ -104,60 +104,18 @@ struct PassedBySystemdTests {
     #expect(try lease.isClosed && second.isClosed)
     #expect(passed.takeListening().map(\.descriptor) == [all.listener])
     close(all.listener)
-    #expect(passed.formerNames == [])
     #expect(passed.logInode == inode)
     #expect(passed.state() == state)
     #expect(passed.logInode == nil && passed.state() == nil)
   }
 
-  @Test("includes what version 0.1.0 stored: connections as \"c\", and files as \"f\" with a number")
-  func former() throws {
-    let (one, other) = (try WatchedConnection(), try WatchedConnection())
-    let (file, inode) = try file()
-    let passed = try PassedAtStart([(one.passed, "c"), (file, "f1z"), (other.passed, "c")])
-    #expect(passed.formerNames == ["c", "f1z"])
-    #expect(passed.connectionCookies == [one.cookie, other.cookie].sorted())
-    #expect(passed.connection(one.cookie) == one.passed)
-    #expect(passed.connection(one.cookie) == nil && !passed.hasConnection(cookie: one.cookie))
-    #expect(passed.connectionCookies == [other.cookie])
-    let copy = try #require(try passed.duplicateFile(inode: inode)?.release())
-    #expect(copy != file)
-    close(copy)
-    #expect(passed.file(inode) == file)
-    #expect(passed.file(inode) == nil)
-  }
-
-  @Test("is closed, and removed from the store, if it has a former name and is of another kind")
-  func impostors() throws {
-    let all = try Descriptors()
-    let connection = try WatchedConnection()
-    let again = try FileDescriptor.duplicate(of: connection.passed).release()
-    let passed = try PassedAtStart([
-      (connection.passed, "c"), (again, "c"), (all.idle, "c"), (all.null, "f1"), (all.datagram, "f2"),
-    ])
-    #expect(passed.formerNames == ["c", "f1", "f2"])
-    #expect(passed.connectionCookies == [connection.cookie])
-    #expect(passed.connection(connection.cookie) == connection.passed)
-    #expect(try connection.isClosed)
-  }
-
-  @Test("may include listening sockets under the names that version 0.1.0 used")
-  func formerNamesOfSockets() throws {
-    let (one, other) = (try Descriptors(), try Descriptors())
-    let passed = try PassedAtStart([(one.listener, "c"), (other.listener, "f1")])
-    #expect(passed.takeListening().map(\.name) == ["c", "f1"])
-    #expect(passed.formerNames == [])
-    close(one.listener)
-    close(other.listener)
-  }
-
   @Test("is closed if the bus does not take it, even after an error")
   func closes() throws {
     let (taken, refused) = (try WatchedConnection(), try WatchedConnection())
-    _ = try PassedAtStart([(taken.passed, "c")])
+    _ = try PassedAtStart([(taken.passed, "state")])
     #expect(try taken.isClosed)
     #expect(throws: PassedAtStart.PassedError.self) {
-      _ = try PassedAtStart([(refused.passed, "c"), (try Descriptors().null, "odd")])
+      _ = try PassedAtStart([(refused.passed, "state"), (try Descriptors().null, "odd")])
     }
     #expect(try refused.isClosed)
   }
@@ -180,7 +138,12 @@ struct PassedByKeeperTests {
     #expect(passed.listener(8) == nil)
     #expect(passed.listener(7) == all.listener && passed.listener(7) == nil)
     #expect(passed.connection(connection.cookie) == connection.passed)
+    #expect(passed.connection(connection.cookie) == nil && !passed.hasConnection(cookie: connection.cookie))
+    let copy = try #require(try passed.duplicateFile(inode: inode)?.release())
+    #expect(copy != file)
+    close(copy)
     #expect(passed.file(inode) == file)
+    #expect(passed.file(inode) == nil)
     #expect(passed.state() == state)
   }
 

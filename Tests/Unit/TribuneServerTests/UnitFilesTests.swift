@@ -161,16 +161,16 @@ struct UnitFilesTests {
   @Test(
     "have the settings that the programs rely on, and lack those that would break them",
     arguments: [
-      // Peers are visible. systemd keeps what version 0.1.0 stored, for one start. One signal hands over, the other
-      // does not. The folder of the socket goes with the socket, not with the service.
+      // Peers are visible. systemd stores the log and two leases. One signal hands over, the other does not. The folder
+      // of the socket goes with the socket, not with the service.
       (
         "tribuned.service",
-        ["FileDescriptorStoreMax=17500", "KillSignal=SIGINT", "RestartKillSignal=SIGTERM"],
+        ["FileDescriptorStoreMax=3", "KillSignal=SIGINT", "RestartKillSignal=SIGTERM"],
         ["TRIBUNE_FDSTORE", "RuntimeDirectory=tribune", "PrivateUsers=", "ProtectProc=", "DynamicUser="]
       ),
       (
         "user/tribuned.service",
-        ["FileDescriptorStoreMax=17500", "KillSignal=SIGINT", "RestartKillSignal=SIGTERM"],
+        ["FileDescriptorStoreMax=3", "KillSignal=SIGINT", "RestartKillSignal=SIGTERM"],
         ["TRIBUNE_FDSTORE", "RuntimeDirectory=tribune"]
       ),
       ("tribuned.socket", ["RuntimeDirectory=tribune"], []),

@@ -228,9 +228,6 @@ final class KeeperLink {
     if !hasEnded { manager?.store(log: log) }
   }
 
-  /// Has the service manager drop everything that is stored under a name.
-  func removeStored(_ name: String) { manager?.remove(name) }
-
   // MARK: Sending
 
   /// Sends the waiting items, at the end of an iteration in which something has changed.

@@ -36,8 +36,6 @@ nonisolated package final class PassedAtStart {
   private var listeners: [UInt64: CInt] = [:]
   /// All names under which the service manager has stored descriptors.
   package private(set) var storedNames: Set<String> = []
-  /// Those of them that only an earlier version of the daemon uses.
-  package private(set) var formerNames: Set<String> = []
 
   /// Creates an object without descriptors.
   package init() {}
@@ -83,29 +81,17 @@ nonisolated package final class PassedAtStart {
 
   /// - Returns: false if the descriptor does not belong to the bus.
   private func sort(_ descriptor: consuming FileDescriptor, _ name: String) -> Bool {
-    switch (StoredName(rawValue: name), name.first) {
-    case (.log, _):
+    switch StoredName(rawValue: name) {
+    case .log:
       storedNames.insert(name)
       if log == nil { log = descriptor.release() }
     // The copy here is closed: the lease depends only on the service manager's own copy.
-    case (.lease, _): storedNames.insert(name)
-    case (nil, _) where UnixSocket.role(of: descriptor) == .listening:
+    case .lease: storedNames.insert(name)
+    case nil:
+      guard UnixSocket.role(of: descriptor) == .listening else { return false }
       listening.append(Listening(descriptor: descriptor.release(), name: name))
-    // Until 0.1.0, the service manager kept everything: connections as "c", and files as "f" with a number.
-    case (nil, "c") where name == "c":
-      noteFormer(name)
-      if let cookie = Self.cookie(of: descriptor) { add(descriptor, to: &connections, cookie) }
-    case (nil, "f") where UInt64(name.dropFirst(), radix: 36) != nil:
-      noteFormer(name)
-      if let inode = descriptor.inode { add(descriptor, to: &files, inode) }
-    case (nil, _): return false
     }
     return true
-  }
-
-  private func noteFormer(_ name: String) {
-    storedNames.insert(name)
-    formerNames.insert(name)
   }
 
   private func add(_ descriptor: consuming FileDescriptor, to table: inout [UInt64: CInt], _ key: UInt64) {
