@@ -285,8 +285,6 @@ read_fields = function(self, fields)
   local values = {}
   if fields.optional and self:left() == 0 then return values end
   for _, field in ipairs(fields) do
-    -- What version 0.1.0 did not write.
-    if field.newer and self:left() == 0 then break end
     if not field.when or values[field.when[1]] == field.when[2] then
       values[field[1]] = read[field[2]](self, filter_name(fields, field), field[3], field[4])
     end

@@ -10,14 +10,7 @@ extension Connection {
   ///   - object: empty for none.
   /// - Throws: `notPermitted` with the bus's words for it if this connection may not.
   func requirePermission(to action: String, _ name: String, object: String) async throws(TribuneError) {
-    let decision: PolicyDecision
-    do throws(TribuneError) {
-      decision = try await policyDecision(on: action, name, object: object)
-    } catch {
-      // A bus of version 0.1.0 does not know the question, and has no policy.
-      guard error.code == .refused else { throw error }
-      return
-    }
+    let decision = try await policyDecision(on: action, name, object: object)
     guard !decision.isAllowed else { return }
     let about = object.isEmpty ? "" : " for \"\(object)\""
     let reason =

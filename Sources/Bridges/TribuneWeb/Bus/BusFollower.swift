@@ -259,23 +259,10 @@ final class BusFollower {
   }
 
   private func listQueries(_ bus: Connection, _ status: BusStatus) async throws(TribuneError) {
-    let queries =
-      status.queries > 0
-      ? try await Self.known { () async throws(TribuneError) in try await bus.queries() } : []
+    let queries = status.queries > 0 ? try await bus.queries() : []
     guard bus === self.bus else { return }
     picture.queries = queries
     publishQueries()
-  }
-
-  /// What a bus of version 0.1.0 does not count is empty.
-  private static func known<Entry>(
-    _ list: () async throws(TribuneError) -> [Entry]
-  ) async throws(TribuneError) -> [Entry] {
-    do throws(TribuneError) {
-      return try await list()
-    } catch  where error.code == .refused {
-      return []
-    }
   }
 
   private func list() async -> Bool {
@@ -285,11 +272,9 @@ final class BusFollower {
       let (connections, delegates, holds) = (
         try await bus.connections(), try await bus.delegates(), try await bus.holds()
       )
-      let names = try await Self.known { () async throws(TribuneError) in try await bus.nameStatistics() }
-      let participants = try await Self.known { () async throws(TribuneError) in
-        try await bus.participantStatistics()
-      }
-      let users = try await Self.known { () async throws(TribuneError) in try await bus.userStatistics() }
+      let (names, participants, users) = (
+        try await bus.nameStatistics(), try await bus.participantStatistics(), try await bus.userStatistics()
+      )
       guard bus === self.bus else { return true }
       (picture.connections, picture.delegates, picture.holds) = (connections, delegates, holds)
       counters.note(names: names, participants: participants, users: users, max: settings.metricNamesMax)

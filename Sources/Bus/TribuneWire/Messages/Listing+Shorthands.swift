@@ -14,7 +14,6 @@ extension ConnectionEntry {
   package var isPaused: Bool { state.contains(.paused) }
   package var isLossy: Bool { state.contains(.lossy) }
   package var isSuspended: Bool { state.contains(.suspended) }
-  /// An older bus reports true for all.
   package var isSurviving: Bool { !state.contains(.notSurviving) }
 }
 

@@ -10,8 +10,7 @@ public struct Notification: Hashable, Sendable {
   public var object: String
   /// The connection that posted it, `:N`, stamped by the bus; nil for the bus itself.
   public var sender: String?
-  /// The process that posted it, if the connection asked for that; nil for the bus itself, and from a bus of version
-  /// 0.1.0.
+  /// The process that posted it, if the connection asked for that; nil for the bus itself.
   public var poster: Poster?
   /// The payload.
   public var userInfo: UserInfo
