@@ -220,7 +220,7 @@ let package = Package(
       ],
       path: "Tests",
       exclude: [
-        "Fuzzing", "Integration/Languages", "Integration/Restarting/States", "Integration/VarlinkClients",
+        "Fuzzing", "Integration/Languages", "Integration/VarlinkClients",
         "Simulation", "Support", "Systems/Cluster", "Systems/Web", "Unit",
       ],
       sources: ["Integration", "Systems/Systemd"], swiftSettings: strict),

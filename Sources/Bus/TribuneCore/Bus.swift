@@ -68,8 +68,8 @@ package struct Bus: ~Copyable {
     package var truncationReason: String?
     /// Delegates that restored queries wait for, and that are not attached.
     var unresolved: [DelegateRegistration] = []
-    /// The delegates that the next replayed `attach` replaces; nil if the log does not say it.
-    var replaced: Set<DelegateID>?
+    /// The delegates that the next replayed `attach` replaces.
+    var replaced: Set<DelegateID> = []
   }
 
   /// - Parameters:

@@ -6,10 +6,7 @@ import Testing
 import TribuneServer
 import TribuneWire
 
-/// Brings every kind of entry into a log, ends the bus, and checks what the daemon that takes the log over must have.
-///
-/// A recorded log may come from another machine, with a clock before or behind this one's. So no check depends on when
-/// it was recorded.
+/// Brings most kinds of entries into a log, ends the bus, and checks what the daemon that takes the log over must have.
 struct LogScene {
   enum End: String, CaseIterable, Sendable {
     case killed
@@ -106,7 +103,7 @@ struct LogScene {
     #expect(try self[.observer].next(.post).name == "load.idle")
     // A deadline passes.
     try self[.asker].ask("a.shouldB", Ask(deadline: 1), serial: 9)
-    // So many questions exceed the queue of the delegate. The zeros take no space in a saved log.
+    // So many questions exceed the queue of the delegate.
     let text = String(repeating: "\0", count: 100_000)
     for serial in Serial(11)...16 {
       try self[.asker].send(Ask(deadline: Self.deadline), serial: serial, name: "a.shouldC", text: text)
@@ -128,7 +125,7 @@ struct LogScene {
 
   // MARK: From the beginning of the next one
 
-  /// Has today's daemon take over a recorded log, and checks that everything is there.
+  /// Has another daemon take over a recorded log, and checks that everything is there.
   static func expect(_ end: End, from saved: [SavedLog]) throws {
     let (bus, scene) = try takenOver(end, from: saved)
     let log = try bus.log()
@@ -137,7 +134,7 @@ struct LogScene {
     try scene.expectAll(on: bus)
   }
 
-  /// Has today's daemon take over a recorded log.
+  /// Has another daemon take over a recorded log.
   static func takenOver(_ end: End, from saved: [SavedLog]) throws -> (RestartedBus, LogScene) {
     let bus = try RestartedBus(configuration: configuration)
     try bus.die()
@@ -173,7 +170,7 @@ struct LogScene {
     #expect(welcome.connection.rawValue > UInt64(Role.allCases.count) + (end == .killed ? 1 : 0))
     #expect(try fresh.busEntry().asked >= (end == .killed ? 2 : 0))
 
-    // The query goes on, even if its deadline was before now.
+    // The query goes on.
     try self[.delegate].send(
       Answer(query: QueryID(rawValue: 1), delegate: DelegateID(rawValue: 1), answer: .approve), serial: 0)
     let frame = try self[.asker].next(.verdict)

@@ -9,14 +9,8 @@ import TribuneWire
 @testable import TribuneLog
 
 /// A log that a test reads and changes: its length, and its bytes without rows of 32 zeros, which most of a long log
-/// consists of.
-///
-/// It assumes the layout of version 1. Leave it as it is when there are later versions.
+/// consists of. It assumes the layout of version 1.
 struct SavedLog {
-  struct Malformed: Error {
-    let line: String
-  }
-
   /// An entry of the log, and where it lies.
   struct Record {
     let kind: UInt8
@@ -33,22 +27,6 @@ struct SavedLog {
 
   private let length: Int
   private var rows: [Int: [UInt8]] = [:]
-
-  init(_ text: String) throws {
-    var length = 0
-    for line in text.split(separator: "\n") where !line.hasPrefix("#") {
-      let words = line.split(separator: " ")
-      guard words.count == 2 else { throw Malformed(line: String(line)) }
-      if words[0] == "length", let number = Int(words[1]) {
-        length = number
-      } else if let offset = Int(words[0]), let bytes = Self.bytes(words[1]), bytes.count == Self.rowLength {
-        rows[offset] = bytes
-      } else {
-        throw Malformed(line: String(line))
-      }
-    }
-    self.length = length
-  }
 
   /// Reads it from a file.
   init(of file: CInt) throws {
@@ -82,25 +60,10 @@ struct SavedLog {
     return file
   }
 
-  private static func bytes(_ text: Substring) -> [UInt8]? {
-    let digits = text.compactMap { $0.hexDigitValue.map(UInt8.init) }
-    guard digits.count == text.utf8.count, digits.count % 2 == 0 else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-  }
-
-  var text: String {
-    let lines = rows.sorted { $0.key < $1.key }.map { offset, bytes in
-      "\(offset) \(bytes.hex.filter { $0 != " " })\n"
-    }
-    return "length \(length)\n" + lines.joined()
-  }
-
   // MARK: Contents
 
   /// How many daemons in a row have begun to recover from it, and not finished.
   var recoveries: UInt64 { word(at: 88) }
-
-  var version: UInt32 { UInt32(truncatingIfNeeded: word(at: 8)) }
 
   /// Where its committed part lies.
   var log: Range<Int> {
@@ -137,8 +100,25 @@ struct SavedLog {
 
   /// Stores a number anywhere behind the checksum of an entry, and updates that.
   mutating func set(_ value: UInt64, at offset: Int, in record: Record) {
+    set(value, at: record.place.lowerBound + offset)
+    updateChecksum(of: record)
+  }
+
+  func body(of record: Record) -> [UInt8] {
+    let start = record.place.lowerBound + Record.headLength
+    return (start..<start + record.bodyLength).map { self[$0] }
+  }
+
+  /// Stores another body of the same length in an entry, and updates its checksum.
+  mutating func setBody(_ body: [UInt8], of record: Record) {
+    precondition(body.count == record.bodyLength)
+    let start = record.place.lowerBound + Record.headLength
+    for (place, byte) in body.enumerated() { self[start + place] = byte }
+    updateChecksum(of: record)
+  }
+
+  private mutating func updateChecksum(of record: Record) {
     let start = record.place.lowerBound
-    set(value, at: start + offset)
     let rest = (start + 16..<record.place.upperBound).map { self[$0] }
     set(Checksum.of(word(at: start), rest.raw), at: start + 8)
   }

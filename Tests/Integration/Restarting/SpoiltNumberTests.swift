@@ -2,7 +2,7 @@
 
 import Glibc
 import Testing
-import TribuneLog
+import TribuneTestSupport
 import TribuneWire
 
 @testable import TribuneServer
@@ -14,13 +14,19 @@ struct SpoiltNumberTests {
     case counters, facts, ids, slots, frames, moments
 
     /// Stores the highest number there.
-    func spoil(_ state: inout SavedLog) {
+    func spoil(_ state: inout SavedLog) throws {
       for record in state.records {
         switch (self, EntryKind(rawValue: record.kind)) {
         case (.counters, .counters): for word in 0..<8 { state.set(.max, at: 8 * word, inBodyOf: record) }
         case (.facts, .connect):
-          // The counts of what it has posted and lost, and the limit of its frames.
-          for length in [8, 16, 26] { state.set(.max, at: record.bodyLength - length, inBodyOf: record) }
+          let body = state.body(of: record)
+          var reader = FieldReader(body.raw)
+          var facts = try ConnectionFacts(from: &reader)
+          (facts.traffic.posted, facts.traffic.lost) = (.max, .max)
+          facts.limits = FrameLimits(fields: Int(UInt32.max), payload: Int(UInt32.max))
+          let spoilt = ByteBuffer(capacity: body.count)
+          facts.append(to: spoilt)
+          state.setBody(spoilt.array, of: record)
         case (.ids, .disconnect): state.set(.max, at: 16, in: record)
         case (.frames, .frame): for word in 0..<2 { state.set(.max, at: 8 * word, inBodyOf: record) }
         case (.moments, let kind) where kind != .controlFrame: state.set(.max, at: 24, in: record)
@@ -38,8 +44,8 @@ struct SpoiltNumberTests {
 
   @Test("neither kill the bus nor have it give an id twice", arguments: Place.allCases)
   func spoilt(_ place: Place) throws {
-    var saved = try LogVersionTests.saved(WriteAheadLog.version, .killed)
-    place.spoil(&saved[0])
+    var saved = try LogScene.record(.killed)
+    try place.spoil(&saved[0])
     let (bus, scene) = try LogScene.takenOver(.killed, from: saved)
     var going = scene.clients
     if place == .frames {

@@ -544,7 +544,7 @@ async def test_what_is_longer_than_half_of_the_stream_keeps_nothing_waiting(clus
 
 async def test_what_all_hosts_have_gives_way_to_what_does_not_fit(cluster: Cluster) -> None:
     server = await jetstream(cluster)
-    # As earlier versions have made it.
+    # As the gateway makes it, but for messages as long as the whole stream.
     config = {
         "name": STREAM,
         "description": "Durable notifications, made by tribune-nats",

@@ -142,7 +142,7 @@ struct DurableTests {
     _ = account.note(1, from: "db2", Instance())
     let found = try #require(DurableAccount(account.text))
     #expect(found == account && found.start(in: 7) == 4_712 && found.start(in: 8) == 1)
-    // As earlier versions have written it.
+    // Without a position.
     let lines = account.text.split(separator: "\n").dropFirst()
     #expect(try #require(DurableAccount(lines.joined())).start(in: 7) == 1)
     let fresh = try #require(DurableAccount("7 0\n"))

@@ -90,9 +90,9 @@ extension Bus {
 
   /// The delegates of an object that a connection would replace. In a replay, the log says which they were.
   func replaceable(of object: String, from slot: ConnectionSlot) -> [DelegateRegistration] {
-    let known = restoring.isReplaying ? restoring.replaced : nil
-    return chains.delegates(of: object).filter { delegate in
-      known?.contains(delegate.identity.id) ?? mayReplace(delegate, from: slot)
+    chains.delegates(of: object).filter { delegate in
+      restoring.isReplaying
+        ? restoring.replaced.contains(delegate.identity.id) : mayReplace(delegate, from: slot)
     }
   }
 

@@ -251,8 +251,8 @@ extension Bus {
 
   /// The query that waits for that delegate, and the participant in it.
   ///
-  /// The log has only what was accepted. So in a replay the delegate was asked, even if the bus that wrote the log let
-  /// fewer questions wait for their turns, as version 0.1.0, which let none wait.
+  /// The log has only what was accepted. So in a replay the delegate was asked, even if this bus asks fewer questions at
+  /// a time than the one that wrote the log.
   ///
   /// - Throws: `notAsked` if the bus does not wait for it, or not for this connection: the delegate was not asked, its
   ///   outcome is known, or the query is over.

@@ -78,9 +78,10 @@ extension BusPolicy {
         let text = try reader.text()
         if text == Self.defaultVeto {
           rule.vetoesByDefault = true
+        } else if let delegate = RequiredDelegate(text) {
+          rule.required.append(delegate)
         } else {
-          // In the log of version 0.1.0, it is a label or a unit, and nobody says which.
-          rule.required.append(RequiredDelegate(text) ?? .label(text))
+          throw WireError(.invalidValue, "\"\(text)\" is no required delegate")
         }
       }
       queryRules.append(rule)

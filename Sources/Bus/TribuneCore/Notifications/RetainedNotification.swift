@@ -7,7 +7,6 @@ package struct RetainedNotification {
   /// Name, object and userInfo, in a buffer of its own.
   let tail: QueryTail
   package let sender: ConnectionID
-  /// Its poster, of which a log of version 0.1.0 has the user alone.
   let peer: PeerIdentity
   /// The user whose account is charged.
   let uid: UInt32

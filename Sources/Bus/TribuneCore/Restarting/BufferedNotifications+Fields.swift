@@ -34,8 +34,7 @@ extension BufferedNotifications {
 /// Notifications that another bus had buffered.
 struct RestoredBuffer {
   private(set) var lostCount: UInt64
-  /// 0 if a bus of version 0.1.0 wrote it.
-  private(set) var coalescedCount: UInt64 = 0
+  private(set) var coalescedCount: UInt64
   /// Frames of one name and object in a buffer of their own, and whether later ones replace them.
   private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
 
@@ -60,7 +59,7 @@ struct RestoredBuffer {
       let own = ByteBuffer(holding: bytes, attachment: hasFile ? files.removeFirst() : nil)
       runs.append((ByteSlice(own, 0..<own.count), count, isCoalescing))
     }
-    coalescedCount = reader.isAtEnd ? 0 : try reader.integer()
+    coalescedCount = try reader.integer()
     guard coalescedCount <= BusCounters.most else {
       throw WireError(.invalidValue, "a number of \(coalescedCount) coalesced notifications is out of range")
     }

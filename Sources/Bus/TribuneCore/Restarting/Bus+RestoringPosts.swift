@@ -252,7 +252,7 @@ extension RetainedNotification {
     posted = Instant(nanoseconds: try reader.integer())
     let length: UInt64 = try reader.integer()
     tail = try QueryTail(from: &reader, attachment: attachment)
-    peer = reader.isAtEnd ? .gone(of: uid) : try PeerIdentity(from: &reader)
+    peer = try PeerIdentity(from: &reader)
     guard length == UInt64(attachment?.length ?? 0) else {
       throw WireError(.missingDescriptor, "the file of \(length) bytes of a retained notification is missing")
     }

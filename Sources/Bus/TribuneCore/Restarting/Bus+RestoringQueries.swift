@@ -91,8 +91,7 @@ extension Bus {
       }
       participants.append(participant)
     }
-    // Version 0.1.0 writes none.
-    let omittedHolds = reader.isAtEnd ? 0 : Int(try reader.integer(UInt32.self))
+    let omittedHolds = Int(try reader.integer(UInt32.self))
 
     try requireValidID(id.rawValue)
     guard queries.place(of: id) == nil else {
@@ -171,14 +170,12 @@ extension Bus {
       participant.state = .settled(try reader.value(), reason: try reader.text())
       participant.value = try reader.byteArray()
     }
-    // Version 0.1.0 knows no turns.
     let isWaiting = if case .waiting = participant.state { true } else { false }
-    let hasTurn = reader.isAtEnd ? participant.wasAsked && isWaiting : try reader.flag()
-    guard !hasTurn || participant.wasAsked && isWaiting else {
+    participant.hasTurn = try reader.flag()
+    guard !participant.hasTurn || participant.wasAsked && isWaiting else {
       throw WireError(
         .invalidValue, "a question has its turn that delegate \(identity.id.rawValue) has not open")
     }
-    participant.hasTurn = hasTurn
     return participant
   }
 

@@ -182,13 +182,8 @@ final class Compactor {
     guard let session = sessions[entry.connection] else { return }
     let buffer = self.buffer
     buffer.truncate(to: 0)
-    do throws(WireError) {
-      try ConnectionFacts.append(entry.body, session.countedTraffic(), to: buffer)
-      wal.rewrite(entry, keptAt: position, buffer.bytes)
-    } catch {
-      preconditionFailure(
-        "the entry of connection \(entry.connection) cannot be read again: \(error.message)")
-    }
+    ConnectionFacts.append(entry.body, session.countedTraffic(), to: buffer)
+    wal.rewrite(entry, keptAt: position, buffer.bytes)
   }
 
   // MARK: Space

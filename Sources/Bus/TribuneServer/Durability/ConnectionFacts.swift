@@ -23,18 +23,12 @@ nonisolated struct ConnectionFacts {
   var varlinkSecret: UInt64?
   /// As of this entry, or of the last compaction that copied it.
   var traffic = TrafficCounts()
-  /// Whether the entry has all of it, or only what was posted and lost. That does not change, since an entry keeps its
-  /// length.
-  private var hasTraffic = true
 
-  /// Bits of one byte. In the log of version 0.1.0, it has the first alone, and no subject.
+  /// Bits of one byte.
   private static let acceptingFiles: UInt8 = 1
-  private static let havingSubject: UInt8 = 2
-  private static let wantingPosters: UInt8 = 4
-  private static let havingSomeGroups: UInt8 = 8
-  private static let speakingVarlink: UInt8 = 16
-  /// In entries of other daemons, only two counts follow.
-  private static let havingTraffic: UInt8 = 32
+  private static let wantingPosters: UInt8 = 2
+  private static let havingSomeGroups: UInt8 = 4
+  private static let speakingVarlink: UInt8 = 8
 
   init(from reader: inout FieldReader) throws(WireError) {
     slot = Int(try reader.integer(UInt32.self))
@@ -48,21 +42,14 @@ nonisolated struct ConnectionFacts {
     let features: UInt8 = try reader.integer()
     acceptsFiles = features & Self.acceptingFiles != 0
     wantsPosters = features & Self.wantingPosters != 0
-    subject = Subject(user: peer.uid, groups: [peer.gid])
-    if features & Self.havingSubject != 0 {
-      let members = try reader.groups()
-      let lookedUp = features & Self.havingSomeGroups != 0 ? try reader.groups() : nil
-      subject.groups = Groups(members + [peer.gid], lookedUp: lookedUp)
-      subject.unit = Subject.Unit(try reader.integer(), peer.units.system)
-    } else {
-      subject.unit = Subject.Unit(Subject.Unit.claimed("").number, peer.units.system)
-    }
+    let members = try reader.groups()
+    let lookedUp = features & Self.havingSomeGroups != 0 ? try reader.groups() : nil
+    subject = Subject(user: peer.uid, groups: Groups(members + [peer.gid], lookedUp: lookedUp))
+    subject.unit = Subject.Unit(try reader.integer(), peer.units.system)
     varlinkSecret = features & Self.speakingVarlink != 0 ? try reader.integer() : nil
-    hasTraffic = features & Self.havingTraffic != 0
     func count() throws(WireError) -> UInt64 { try reader.integer(UInt64.self).countable }
     traffic.posted = try count()
     traffic.lost = try count()
-    guard hasTraffic else { return }
     traffic.postedBytes = try count()
     traffic.delivered = try count()
     traffic.asked = try count()
@@ -79,23 +66,19 @@ nonisolated struct ConnectionFacts {
     buffer.append(UInt32(limits.payload))
     buffer.append(isOpen)
     buffer.append(
-      Self.havingSubject | (acceptsFiles ? Self.acceptingFiles : 0)
-        | (wantsPosters ? Self.wantingPosters : 0)
+      (acceptsFiles ? Self.acceptingFiles : 0) | (wantsPosters ? Self.wantingPosters : 0)
         | (subject.groups.lookedUp == nil ? 0 : Self.havingSomeGroups)
-        | (varlinkSecret == nil ? 0 : Self.speakingVarlink) | (hasTraffic ? Self.havingTraffic : 0))
+        | (varlinkSecret == nil ? 0 : Self.speakingVarlink))
     buffer.append(groups: subject.groups.members)
     if let lookedUp = subject.groups.lookedUp { buffer.append(groups: lookedUp) }
     buffer.append(subject.unit.number)
     if let varlinkSecret { buffer.append(varlinkSecret) }
-    for count in traffic.logged(inAll: hasTraffic) { buffer.append(count) }
+    for count in traffic.logged { buffer.append(count) }
   }
 
-  /// Appends the body of a connect entry, which can be another version's, with other traffic.
-  ///
-  /// - Throws: an error if it is not the body of such an entry.
-  static func append(_ body: RawSpan, _ traffic: TrafficCounts, to buffer: ByteBuffer) throws(WireError) {
-    var reader = FieldReader(body)
-    let counts = traffic.logged(inAll: try ConnectionFacts(from: &reader).hasTraffic)
+  /// Appends the body of a connect entry with other traffic.
+  static func append(_ body: RawSpan, _ traffic: TrafficCounts, to buffer: ByteBuffer) {
+    let counts = traffic.logged
     buffer.append(body.extracting(droppingLast: counts.count * MemoryLayout<UInt64>.size))
     for count in counts { buffer.append(count) }
   }
@@ -103,11 +86,7 @@ nonisolated struct ConnectionFacts {
 
 nonisolated extension TrafficCounts {
   /// The counts in the order of a connect entry.
-  ///
-  /// - Parameter inAll: whether the entry has more than what was posted and lost.
-  fileprivate func logged(inAll: Bool) -> [UInt64] {
-    [posted, lost] + (inAll ? [postedBytes, delivered, asked, denied, refused] : [])
-  }
+  fileprivate var logged: [UInt64] { [posted, lost, postedBytes, delivered, asked, denied, refused] }
 }
 
 extension ConnectionFacts {
@@ -140,10 +119,9 @@ nonisolated struct LoggedCounters {
     func next() throws(WireError) -> UInt64 { try reader.integer(UInt64.self).countable }
     bus = BusCounters(lastQuery: try next(), lastDelegate: try next(), asked: try next(), vetoed: try next())
     lastConnection = ConnectionID(rawValue: try next())
-    statistics = Statistics(posted: try next(), delivered: try next(), lost: try next())
-    // Version 0.1.0 ends here.
-    if !reader.isAtEnd { statistics.denied = try next() }
-    if !reader.isAtEnd { (statistics.refused, statistics.postedBytes) = (try next(), try next()) }
+    statistics = Statistics(
+      posted: try next(), delivered: try next(), lost: try next(), denied: try next(), refused: try next(),
+      postedBytes: try next())
   }
 
   func append(to buffer: ByteBuffer) {

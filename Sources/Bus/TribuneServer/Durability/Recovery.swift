@@ -108,8 +108,7 @@ final class Recovery {
     func last(_ id: LoggedSequence, known: UInt64) -> UInt64 {
       switch wal.last(id) {
       case .given(let number): return max(number, known)
-      // An older daemon wrote no last id. The lost entries cannot have given out more ids than they have bytes.
-      case .unwritten: return known + UInt64(damage?.unreadLength ?? 0)
+      case .unwritten: return known
       case .damaged:
         isDamaged = true
         return known + Self.idsSkipped
@@ -150,8 +149,6 @@ final class Recovery {
     session.output.controlCount = found.controlSent
     do throws(Errno) {
       try session.descriptor.setNonblocking()
-      // 0.1.0 has not done that.
-      try UnixSocket.receiveUrgentDataInPlace(on: session.descriptor)
       try loop.add(session.descriptor.rawValue, for: session.interest, token: session.token)
     } catch {
       context.log.warning("cannot resume connection \(id): \(error)")
