@@ -6,9 +6,7 @@ import TribuneService
 extension Connection {
   /// Does what the policy of the bus may not allow yet: tries again until it is done, or the connection has ended.
   ///
-  /// - Parameters:
-  ///   - work: what it is. With its first try, it is over among the first tries.
-  ///   - lack: what is missing meanwhile. The journal has it once.
+  /// - Parameter lack: what is missing meanwhile. The journal has it once.
   func persist(
     _ work: FirstTries.Work, _ tries: FirstTries, lack: String,
     _ body: () async throws(TribuneError) -> Void
@@ -16,7 +14,6 @@ extension Connection {
     await persist(lack: lack, tried: { tries.isOver(work) }, body)
   }
 
-  /// The same for what is none of the first tries.
   func persist(
     lack: String, tried: () -> Void = {}, _ body: () async throws(TribuneError) -> Void
   ) async {
@@ -33,5 +30,21 @@ extension Connection {
       }
       await rest(for: .seconds(5))
     }
+  }
+}
+
+/// What a gateway does on a bus from the moment that it has connected. It is ready when each was tried once.
+final class FirstTries {
+  enum Work: CaseIterable {
+    case exports, durableExports, retained, leases, scopes
+  }
+
+  private var open = Set(Work.allCases)
+  private let allOver: () -> Void
+
+  init(_ allOver: @escaping () -> Void) { self.allOver = allOver }
+
+  func isOver(_ work: Work) {
+    if open.remove(work) != nil, open.isEmpty { allOver() }
   }
 }

@@ -26,11 +26,9 @@ final class Gateway {
   private var bus: Connection? {
     didSet { own.use(answeringBus) }
   }
-  /// Whether the library looks for the bus, which may come back.
   private var isInterrupted = false {
     didSet { own.use(answeringBus) }
   }
-  /// Nil while there is none, or while the library looks for it.
   private var answeringBus: Connection? { isInterrupted ? nil : bus }
   private var malformed = 0
   private let publisher = Publisher()
@@ -50,7 +48,6 @@ final class Gateway {
     [weak self] in
     self?.reportStatus()
   }
-  /// Stores what is durable, of one connection to the bus after the other.
   private var storing: Task<Void, Never>?
   private lazy var retained = RetainedExchange(subjects, settings, instance, publisher: publisher) {
     [weak self] in
@@ -79,10 +76,9 @@ final class Gateway {
     double = DoubledHost(settings.host)
   }
 
-  /// Serves FleetLock on sockets that systemd has passed.
   func serve(_ sockets: [(descriptor: CInt, name: String)]) { fleetLock.serve(sockets) }
 
-  /// Connects to both sides, and returns when each was reached or found missing.
+  /// Returns when each side was reached or found missing.
   func start() async {
     let (attempts, attempted) = AsyncStream<Side>.makeStream()
     var missing: Set<Side> = [.bus, .nats]
@@ -112,7 +108,7 @@ final class Gateway {
         }
         // Before anything else that could fail.
         try await hosts.join(bus)
-        (self.bus, exchange.bus, durable.bus) = (bus, bus, bus)
+        (self.bus, exchange.bus, durable.incoming.bus) = (bus, bus, bus)
         retained.bus = bus
         failures = 0
         ServiceLog.info("connected to the bus")
@@ -128,7 +124,7 @@ final class Gateway {
       } catch {
         if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
       }
-      (bus, exchange.bus, durable.bus) = (nil, nil, nil)
+      (bus, exchange.bus, durable.incoming.bus) = (nil, nil, nil)
       retained.bus = nil
       hosts.leave()
       leases.leave()
@@ -184,7 +180,7 @@ final class Gateway {
       () async throws(TribuneError) in
       let notifications = try await bus.observe(anyOf: patterns, awaited: true)
       tries.isOver(.durableExports)
-      try await durable.export(notifications)
+      try await durable.outgoing.export(notifications)
     }
   }
 
@@ -268,7 +264,7 @@ final class Gateway {
 
   private func receiveDurable(_ message: ClusterMessage) async {
     do throws(EnvelopeError) {
-      try await durable.receive(message)
+      try await durable.incoming.receive(message)
     } catch {
       drop(message, error)
     }
@@ -286,8 +282,7 @@ final class Gateway {
     return true
   }
 
-  /// Takes questions and replies on libnats's thread; returns false for everything else, and for what is not valid, about which
-  /// the main actor tells the journal.
+  /// The same on libnats's thread, but for what is not valid, about which the main actor tells the journal.
   private var receivesAtOnce: @Sendable (ClusterMessage) -> Bool {
     { [receiveQuestion] message in
       do throws(EnvelopeError) { return try receiveQuestion(message) } catch { return false }
@@ -306,7 +301,9 @@ final class Gateway {
         hosts.note(host)
         if isNew, neighbours.isPresent(host) { welcome() }
       case .stored(let token):
-        if try !durable.acknowledge(message, token: token) { try retained.acknowledge(message, token: token) }
+        if try !durable.outgoing.acknowledge(message, token: token) {
+          try retained.acknowledge(message, token: token)
+        }
       // A question or a reply that is not valid.
       case .ask, .cancel, .reply: _ = try receiveQuestion(message)
       case .post, .durable, nil: return

@@ -3,7 +3,8 @@
 import Foundation
 import Testing
 import Tribune
-import TribuneNATS
+
+@testable import TribuneNATS
 
 @Suite("Durable notifications between hosts", .timeLimit(.minutes(15)))
 struct DurableTests {

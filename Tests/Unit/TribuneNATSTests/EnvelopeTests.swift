@@ -2,8 +2,9 @@
 
 import Testing
 import Tribune
-import TribuneNATS
 import TribuneTestSupport
+
+@testable import TribuneNATS
 
 @Suite("Headers of messages", .timeLimit(.minutes(15)))
 struct EnvelopeTests {
@@ -12,22 +13,22 @@ struct EnvelopeTests {
   @Test(
     "Text comes back as it was", arguments: ["", "a", "repo/main", " a b ", "100 %", "Übung\u{1F600}", "%41"])
   func text(text: String) {
-    let value = HeaderText.escape(text)
+    let value = ByteEscape.header.escape(text)
     #expect(value.utf8.allSatisfy { (0x21...0x7E).contains($0) })
-    #expect(HeaderText.unescape(value, lengthMax: 255) == text)
+    #expect(ByteEscape.header.unescape(value, lengthMax: 255) == text)
   }
 
   @Test(
     "Text that nobody has written so is none",
     arguments: ["%", "%4", "%zz", "%4a", "a b", "a\u{7F}", "é", "%FF"])
-  func noText(value: String) { #expect(HeaderText.unescape(value, lengthMax: 255) == nil) }
+  func noText(value: String) { #expect(ByteEscape.header.unescape(value, lengthMax: 255) == nil) }
 
   @Test("A length is checked in any form")
   func length() {
-    #expect(HeaderText.unescape("aaaa", lengthMax: 4) == "aaaa")
-    #expect(HeaderText.unescape("aaaaa", lengthMax: 4) == nil)
-    #expect(HeaderText.unescape("%20%20%20%20", lengthMax: 4) == "    ")
-    #expect(HeaderText.unescape("%20%20%20%20%20", lengthMax: 4) == nil)
+    #expect(ByteEscape.header.unescape("aaaa", lengthMax: 4) == "aaaa")
+    #expect(ByteEscape.header.unescape("aaaaa", lengthMax: 4) == nil)
+    #expect(ByteEscape.header.unescape("%20%20%20%20", lengthMax: 4) == "    ")
+    #expect(ByteEscape.header.unescape("%20%20%20%20%20", lengthMax: 4) == nil)
   }
 
   @Test("A notification comes back as it was", arguments: ["", "repo/main", "ein Objekt %"])

@@ -3,8 +3,9 @@
 import Testing
 import Tribune
 import TribuneHTTP
-import TribuneNATS
 import TribuneSystem
+
+@testable import TribuneNATS
 
 @Suite("Calls of FleetLock", .timeLimit(.minutes(15)))
 struct FleetLockTests {

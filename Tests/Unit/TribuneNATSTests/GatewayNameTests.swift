@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneNATS
 import TribuneWire
+
+@testable import TribuneNATS
 
 @Suite("Names that gateways alone answer", .timeLimit(.minutes(15)))
 struct GatewayNameTests {

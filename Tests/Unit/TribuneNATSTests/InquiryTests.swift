@@ -2,7 +2,8 @@
 
 import Testing
 import Tribune
-import TribuneNATS
+
+@testable import TribuneNATS
 
 @Suite("A question to one host", .timeLimit(.minutes(15)))
 struct InquiryTests {

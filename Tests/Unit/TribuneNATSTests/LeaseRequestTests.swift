@@ -2,7 +2,8 @@
 
 import Testing
 import Tribune
-import TribuneNATS
+
+@testable import TribuneNATS
 
 @Suite("Requests and notices about leases", .timeLimit(.minutes(15)))
 struct LeaseRequestTests {

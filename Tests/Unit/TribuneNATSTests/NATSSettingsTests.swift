@@ -2,10 +2,11 @@
 
 import Testing
 import TribuneHTTP
-import TribuneNATS
 import TribuneService
 import TribuneTestSupport
 import TribuneWire
+
+@testable import TribuneNATS
 
 @Suite("Settings of tribune-nats", .timeLimit(.minutes(15)))
 struct NATSSettingsTests {

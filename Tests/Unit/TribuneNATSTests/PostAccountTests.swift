@@ -2,7 +2,8 @@
 
 import Testing
 import Tribune
-import TribuneNATS
+
+@testable import TribuneNATS
 
 @Suite("Accounts of notifications between hosts", .timeLimit(.minutes(15)))
 struct PostAccountTests {

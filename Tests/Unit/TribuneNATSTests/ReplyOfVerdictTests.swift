@@ -2,7 +2,8 @@
 
 import Testing
 import Tribune
-import TribuneNATS
+
+@testable import TribuneNATS
 
 @Suite("A verdict as a reply to another host", .timeLimit(.minutes(15)))
 struct ReplyOfVerdictTests {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneNATS
 import TribuneTestSupport
 import TribuneWire
+
+@testable import TribuneNATS
 
 @Suite("Retained notifications between hosts", .timeLimit(.minutes(15)))
 struct RetainedTests {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneNATS
 import TribuneWire
+
+@testable import TribuneNATS
 
 @Suite("Subjects of a cluster", .timeLimit(.minutes(15)))
 struct SubjectsTests {

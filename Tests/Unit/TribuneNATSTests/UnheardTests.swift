@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneNATS
+
+@testable import TribuneNATS
 
 @Suite("Questions to those who were not heard", .timeLimit(.minutes(15)))
 struct UnheardTests {

@@ -2,15 +2,14 @@
 
 /// A way to write text so that some bytes are a mark and two hexadecimal digits: `%0A`.
 nonisolated struct ByteEscape: Sendable {
+  /// For the value of a header: printable ASCII without spaces, in which all other bytes and `%` are `%XX`.
+  static let header = ByteEscape(mark: "%") { (0x21...0x7E).contains($0) }
   private static let digits = Array("0123456789ABCDEF".utf8)
 
   private let mark: UInt8
-  /// For each byte, whether it stays as it is.
   private let isPlain: [Bool]
 
-  /// - Parameters:
-  ///   - mark: begins an escape, and is written as one itself.
-  ///   - plain: the bytes that stay as they are, but for the mark.
+  /// - Parameter plain: the bytes that stay as they are, but for the mark, which begins an escape.
   init(mark: Unicode.Scalar, plain: (UInt8) -> Bool) {
     self.mark = UInt8(ascii: mark)
     isPlain = (0...UInt8.max).map { $0 != UInt8(ascii: mark) && plain($0) }
@@ -30,10 +29,10 @@ nonisolated struct ByteEscape: Sendable {
 
   /// - Parameter lengthMax: of the text, in bytes.
   /// - Returns: nil if it is longer or no UTF-8, or if the mark is not followed by two digits, in upper case.
-  func unescape(_ escaped: Substring, lengthMax: Int) -> String? {
+  func unescape(_ escaped: some StringProtocol, lengthMax: Int) -> String? {
     guard escaped.utf8.count <= 3 * lengthMax else { return nil }
     var bytes: [UInt8] = []
-    var rest = escaped.utf8
+    var rest = Substring(escaped).utf8
     while let byte = rest.popFirst() {
       if byte == mark {
         guard let high = rest.popFirst().flatMap(Self.digit), let low = rest.popFirst().flatMap(Self.digit)

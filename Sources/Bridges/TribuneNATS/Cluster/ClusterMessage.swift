@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A message of NATS, with those of its headers that Tribune knows. Nothing of it was checked.
-nonisolated package struct ClusterMessage: Equatable, Sendable {
-  package enum Header: String, CaseIterable, Sendable {
+nonisolated struct ClusterMessage: Equatable, Sendable {
+  enum Header: String, CaseIterable, Sendable {
     case instance = "Tribune-Instance"
     case object = "Tribune-Object"
     case number = "Tribune-Number"
@@ -23,24 +23,22 @@ nonisolated package struct ClusterMessage: Equatable, Sendable {
     case expectedStream = "Nats-Expected-Stream"
   }
 
-  package var subject: String
-  /// Empty if there is none.
-  package var reply = ""
-  package var headers: [Header: String] = [:]
-  package var payload: [UInt8] = []
+  var subject: String
+  var reply = ""
+  var headers: [Header: String] = [:]
+  var payload: [UInt8] = []
   /// Whether the server says that nobody receives what was published with this subject as its reply.
-  package var isNoResponders = false
+  var isNoResponders = false
   /// Of a value in a bucket: grows with each that is stored there.
-  package var revision: UInt64 = 0
+  var revision: UInt64 = 0
 
-  package init(_ subject: String, headers: [Header: String] = [:], payload: [UInt8] = []) {
+  init(_ subject: String, headers: [Header: String] = [:], payload: [UInt8] = []) {
     self.subject = subject
     self.headers = headers
     self.payload = payload
   }
 
-  /// What it takes in a queue, about.
-  package var weight: Int {
+  var weight: Int {
     256 + subject.utf8.count + reply.utf8.count + payload.count
       + headers.values.reduce(0) { $0 + $1.utf8.count }
   }

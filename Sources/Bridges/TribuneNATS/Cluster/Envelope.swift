@@ -3,16 +3,15 @@
 import TribuneWire
 
 /// Why a message of another host is dropped.
-nonisolated package struct EnvelopeError: Error, Equatable {
-  package let message: String
+nonisolated struct EnvelopeError: Error, Equatable {
+  let message: String
 }
 
 /// A gateway's process, as other hosts distinguish it from the ones before it.
-nonisolated package struct Instance: Hashable, Sendable {
-  package let text: String
+nonisolated struct Instance: Hashable, Sendable {
+  let text: String
 
-  /// A new one.
-  package init() {
+  init() {
     func half() -> String {
       let digits = String(UInt64.random(in: 0...UInt64.max), radix: 16)
       return String(repeating: "0", count: 16 - digits.utf8.count) + digits
@@ -31,35 +30,23 @@ nonisolated package struct Instance: Hashable, Sendable {
 }
 
 /// Which one of an instance's exports a notification is.
-nonisolated package struct ExportNumber: Equatable, Sendable {
+nonisolated struct ExportNumber: Equatable, Sendable {
   /// Among all, from 1.
-  package var sequence: UInt64
+  var sequence: UInt64
   /// Among those of its name, from 1.
-  package var count: UInt64
-
-  package init(sequence: UInt64, count: UInt64) {
-    self.sequence = sequence
-    self.count = count
-  }
+  var count: UInt64
 }
 
 /// What a notification has besides its name and payload.
-nonisolated package struct PostEnvelope: Equatable, Sendable {
-  package var instance: Instance
-  package var number: ExportNumber
-  package var object: String
-  package var peer: RemotePeer
+nonisolated struct PostEnvelope: Equatable, Sendable {
+  var instance: Instance
+  var number: ExportNumber
+  var object: String
+  var peer = RemotePeer()
+}
 
-  package init(
-    instance: Instance, number: ExportNumber, object: String, peer: RemotePeer = RemotePeer()
-  ) {
-    self.instance = instance
-    self.number = number
-    self.object = object
-    self.peer = peer
-  }
-
-  package init(_ message: ClusterMessage) throws(EnvelopeError) {
+nonisolated extension PostEnvelope {
+  init(_ message: ClusterMessage) throws(EnvelopeError) {
     instance = try message.instance()
     object = try message.object()
     let parts = (message.headers[.number] ?? "").split(separator: "/", omittingEmptySubsequences: false)
@@ -70,41 +57,29 @@ nonisolated package struct PostEnvelope: Equatable, Sendable {
     peer = message.peer
   }
 
-  package var headers: [ClusterMessage.Header: String] {
+  var headers: [ClusterMessage.Header: String] {
     var headers: [ClusterMessage.Header: String] = [
       .instance: instance.text, .number: "\(number.sequence)/\(number.count)", .peer: peer.headerText,
     ]
-    if !object.isEmpty { headers[.object] = HeaderText.escape(object) }
+    if !object.isEmpty { headers[.object] = ByteEscape.header.escape(object) }
     return headers
   }
 }
 
 /// What a question to a host has besides its name and payload.
-nonisolated package struct AskEnvelope: Equatable, Sendable {
-  package var instance: Instance
-  /// Distinguishes the questions of an instance.
-  package var query: UInt64
-  package var object: String
-  package var wantsValue: Bool
-  package var isDryRun: Bool
+nonisolated struct AskEnvelope: Equatable, Sendable {
+  var instance: Instance
+  var query: UInt64
+  var object: String
+  var wantsValue: Bool
+  var isDryRun: Bool
   /// The time for the answer, or for progress.
-  package var timeout: Duration
-  package var peer: RemotePeer
+  var timeout: Duration
+  var peer = RemotePeer()
+}
 
-  package init(
-    instance: Instance, query: UInt64, object: String, wantsValue: Bool, isDryRun: Bool, timeout: Duration,
-    peer: RemotePeer = RemotePeer()
-  ) {
-    self.instance = instance
-    self.query = query
-    self.object = object
-    self.wantsValue = wantsValue
-    self.isDryRun = isDryRun
-    self.timeout = timeout
-    self.peer = peer
-  }
-
-  package init(_ message: ClusterMessage) throws(EnvelopeError) {
+nonisolated extension AskEnvelope {
+  init(_ message: ClusterMessage) throws(EnvelopeError) {
     instance = try message.instance()
     object = try message.object()
     query = try message.query()
@@ -119,19 +94,19 @@ nonisolated package struct AskEnvelope: Equatable, Sendable {
     isDryRun = message.headers[.dryRun] == "yes"
   }
 
-  package var headers: [ClusterMessage.Header: String] {
+  var headers: [ClusterMessage.Header: String] {
     var headers: [ClusterMessage.Header: String] = [
       .instance: instance.text, .query: "\(query)", .kind: wantsValue ? "value" : "permission",
       .timeout: "\(timeout.roundedMilliseconds)", .peer: peer.headerText,
     ]
-    if !object.isEmpty { headers[.object] = HeaderText.escape(object) }
+    if !object.isEmpty { headers[.object] = ByteEscape.header.escape(object) }
     if isDryRun { headers[.dryRun] = "yes" }
     return headers
   }
 }
 
 /// What a host says about a question. A value is the payload.
-nonisolated package enum ReplyEnvelope: Equatable, Sendable {
+nonisolated enum ReplyEnvelope: Equatable, Sendable {
   /// Somebody there needs more time.
   case progress(timeout: Duration, status: String)
   case approve
@@ -142,15 +117,16 @@ nonisolated package enum ReplyEnvelope: Equatable, Sendable {
 
   private static let reasonMax = WireLimits.reasonLength
 
-  package var isObjection: Bool {
+  var isObjection: Bool {
     switch self {
     case .veto, .failed: true
     case .progress, .approve, .abstain, .value: false
     }
   }
 
-  package init(_ message: ClusterMessage) throws(EnvelopeError) {
-    guard let reason = HeaderText.unescape(message.headers[.reason] ?? "", lengthMax: Self.reasonMax) else {
+  init(_ message: ClusterMessage) throws(EnvelopeError) {
+    guard let reason = ByteEscape.header.unescape(message.headers[.reason] ?? "", lengthMax: Self.reasonMax)
+    else {
       throw EnvelopeError(message: "has no valid Tribune-Reason")
     }
     switch message.headers[.kind] {
@@ -164,7 +140,7 @@ nonisolated package enum ReplyEnvelope: Equatable, Sendable {
     }
   }
 
-  package var headers: [ClusterMessage.Header: String] {
+  var headers: [ClusterMessage.Header: String] {
     let (kind, reason) =
       switch self {
       case .progress(_, let status): ("progress", status)
@@ -175,7 +151,9 @@ nonisolated package enum ReplyEnvelope: Equatable, Sendable {
       case .value: ("value", "")
       }
     var headers: [ClusterMessage.Header: String] = [.kind: kind]
-    if !reason.isEmpty { headers[.reason] = HeaderText.escape(reason.prefix(utf8Length: Self.reasonMax)) }
+    if !reason.isEmpty {
+      headers[.reason] = ByteEscape.header.escape(reason.prefix(utf8Length: Self.reasonMax))
+    }
     if case .progress(let timeout, _) = self { headers[.timeout] = "\(timeout.roundedMilliseconds)" }
     return headers
   }
@@ -185,14 +163,14 @@ nonisolated extension ClusterMessage {
   /// The longest time that another host can ask for.
   fileprivate static var timeoutMax: UInt64 { 3_600_000 }
 
-  package func instance() throws(EnvelopeError) -> Instance {
+  func instance() throws(EnvelopeError) -> Instance {
     guard let instance = headers[.instance].flatMap({ Instance($0) }) else {
       throw EnvelopeError(message: "has no valid Tribune-Instance")
     }
     return instance
   }
 
-  package func query() throws(EnvelopeError) -> UInt64 {
+  func query() throws(EnvelopeError) -> UInt64 {
     guard let query = headers[.query].flatMap({ UInt64(decimal: $0[...]) }) else {
       throw EnvelopeError(message: "has no valid Tribune-Query")
     }
@@ -202,7 +180,7 @@ nonisolated extension ClusterMessage {
   fileprivate var peer: RemotePeer { RemotePeer(headerText: headers[.peer] ?? "") }
 
   fileprivate func object() throws(EnvelopeError) -> String {
-    guard let object = HeaderText.unescape(headers[.object] ?? "", lengthMax: WireLimits.objectLength),
+    guard let object = ByteEscape.header.unescape(headers[.object] ?? "", lengthMax: WireLimits.objectLength),
       NameSyntax.isObject(object.utf8Bytes)
     else { throw EnvelopeError(message: "has no valid Tribune-Object") }
     return object

@@ -2,11 +2,11 @@
 
 /// The other hosts that are there, as they say themselves. Nothing is decided by it: a question is asked of each host of
 /// the roster, present or not.
-nonisolated package struct Neighbours {
-  package static let interval = Duration.seconds(2)
+nonisolated struct Neighbours {
+  static let interval = Duration.seconds(2)
   /// After so long without a word, a host counts as gone.
-  package static let silenceMax = Duration.seconds(10)
-  package static let hostsMax = 256
+  static let silenceMax = Duration.seconds(10)
+  static let hostsMax = 256
 
   private struct Neighbour {
     var instance: Instance
@@ -15,10 +15,8 @@ nonisolated package struct Neighbours {
 
   private var all: [String: Neighbour] = [:]
 
-  package init() {}
-
-  /// A host has said that it is there. There is always room for those of the roster.
-  package mutating func note(
+  /// There is always room for the hosts of the roster.
+  mutating func note(
     _ host: String, _ instance: Instance, isRostered: Bool, at now: ContinuousClock.Instant
   ) {
     if all[host] == nil, all.count >= Self.hostsMax { forgetSilent(at: now) }
@@ -26,11 +24,11 @@ nonisolated package struct Neighbours {
     all[host] = Neighbour(instance: instance, heardAt: now)
   }
 
-  package mutating func forgetSilent(at now: ContinuousClock.Instant) {
+  mutating func forgetSilent(at now: ContinuousClock.Instant) {
     all = all.filter { now - $0.value.heardAt <= Self.silenceMax }
   }
 
-  package func isPresent(_ host: String, _ instance: Instance) -> Bool { all[host]?.instance == instance }
+  func isPresent(_ host: String, _ instance: Instance) -> Bool { all[host]?.instance == instance }
 
-  package func isPresent(_ host: String) -> Bool { all[host] != nil }
+  func isPresent(_ host: String) -> Bool { all[host] != nil }
 }

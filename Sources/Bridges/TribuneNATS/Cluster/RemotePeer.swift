@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Tribune
+import Tribune
 import TribuneJSON
 
 /// A process of another host, by what the gateway there says of it: information, which nothing relies on.
-nonisolated package struct RemotePeer: Equatable, Sendable {
+nonisolated struct RemotePeer: Equatable, Sendable {
   /// The name of a unit has so many bytes at most (systemd.unit(5)).
   private static let textMax = 255
   private static let headerMax = 4 * 3 * textMax
 
   /// Nil if it is not known.
-  package var pid: Int32?
-  /// Nil if it is not known.
-  package var uid: UInt32?
-  package var process: String
-  package var units: Units
+  var pid: Int32?
+  var uid: UInt32?
+  var process = ""
+  var units = Units()
+}
 
-  package init(pid: Int32? = nil, uid: UInt32? = nil, process: String = "", units: Units = Units()) {
-    (self.pid, self.uid, self.process, self.units) = (pid, uid, process, units)
-  }
-
+nonisolated extension RemotePeer {
   init(_ asker: Asker) {
     self.init(pid: asker.pid, uid: asker.uid, process: asker.process, units: asker.units)
   }
@@ -31,12 +28,13 @@ nonisolated package struct RemotePeer: Equatable, Sendable {
   }
 
   /// - Parameter headerText: `Tribune-Peer`. What it does not have in a valid form is not known.
-  package init(headerText: String) {
+  init(headerText: String) {
     self.init()
     guard headerText.utf8.count <= Self.headerMax else { return }
     for part in headerText.split(separator: ",") {
       let pair = part.split(separator: "=", maxSplits: 1)
-      guard pair.count == 2, let value = HeaderText.unescape(String(pair[1]), lengthMax: Self.textMax) else {
+      guard pair.count == 2, let value = ByteEscape.header.unescape(String(pair[1]), lengthMax: Self.textMax)
+      else {
         continue
       }
       switch pair[0] {
@@ -50,13 +48,13 @@ nonisolated package struct RemotePeer: Equatable, Sendable {
     }
   }
 
-  package var headerText: String {
+  var headerText: String {
     let facts = [
       ("pid", pid.map { "\($0)" } ?? ""), ("uid", uid.map { "\($0)" } ?? ""), ("process", process),
       ("systemUnit", units.system), ("userUnit", units.user),
     ]
     return facts.filter { !$0.1.isEmpty }
-      .map { "\($0.0)=\(HeaderText.escape($0.1).replacing(",", with: "%2C"))" }.joined(separator: ",")
+      .map { "\($0.0)=\(ByteEscape.header.escape($0.1).replacing(",", with: "%2C"))" }.joined(separator: ",")
   }
 
   var members: [(name: String, value: JSONValue)] {

@@ -4,13 +4,13 @@ import TribuneJSON
 import TribuneWire
 
 /// JetStream's answer about what it was to store.
-nonisolated package enum StoreReply: Equatable, Sendable {
+nonisolated enum StoreReply: Equatable, Sendable {
   case stored
   case refused(code: Int, why: String)
 
   private static let whyMax = 256
 
-  package init(_ payload: [UInt8]) throws(EnvelopeError) {
+  init(_ payload: [UInt8]) throws(EnvelopeError) {
     let document: JSONDocument
     do throws(JSONText.SyntaxError) {
       document = try JSONDocument(payload.rawBytes)
@@ -25,5 +25,25 @@ nonisolated package enum StoreReply: Equatable, Sendable {
     } else {
       throw EnvelopeError(message: "is no answer of JetStream")
     }
+  }
+}
+
+/// The last tokens of the reply subjects at which JetStream says that it has stored something.
+///
+/// An answer may be for the gateway's process before this one, so each process has tokens of its own.
+nonisolated struct StoreTokens: Sendable {
+  enum Kind: String, Sendable {
+    case durable = "d"
+    case retained = "r"
+  }
+
+  private let prefix: String
+
+  init(_ kind: Kind) { prefix = "\(kind.rawValue)\(Instance().text)-" }
+
+  func token(_ number: UInt64) -> String { "\(prefix)\(number)" }
+
+  func number(of token: String) -> UInt64? {
+    token.hasPrefix(prefix) ? UInt64(token.dropFirst(prefix.count)) : nil
   }
 }

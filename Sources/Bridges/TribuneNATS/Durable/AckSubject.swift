@@ -3,15 +3,14 @@
 /// The reply subject of what a consumer of JetStream delivers, where it is acknowledged. It says what was delivered.
 ///
 /// Its form is `$JS.ACK.STREAM.CONSUMER.DELIVERED.SEQUENCE.…`, or with a domain and an account before the stream.
-nonisolated package struct AckSubject: Equatable, Sendable {
-  package let stream: String
-  package let consumer: String
-  /// Which one of the stream's messages it is.
-  package let sequence: UInt64
+nonisolated struct AckSubject: Equatable, Sendable {
+  let stream: String
+  let consumer: String
+  let sequence: UInt64
 
   private static let tokensMax = 12
 
-  package init?(_ subject: String) {
+  init?(_ subject: String) {
     guard subject.hasPrefix("$JS.ACK.") else { return nil }
     let tokens = subject.split(separator: ".", omittingEmptySubsequences: false)
     guard tokens.count == 9 || (11...Self.tokensMax).contains(tokens.count) else { return nil }

@@ -8,29 +8,25 @@ import TribuneWire
 ///
 /// All that a host stores comes, and in its order, so the numbers of its instances say it all. Those of the stream do not: a
 /// server that was killed may use them again. A file has the account, which outlives the process.
-nonisolated package struct DurableAccount: Equatable, Sendable {
-  package static let hostsMax = 64
+nonisolated struct DurableAccount: Equatable, Sendable {
+  static let hostsMax = 64
   /// Of a host. What comes again can be of as many instances.
-  package static let instancesMax = 4
+  static let instancesMax = 4
   private static let fileLengthMax = 64 << 10
 
-  package enum Arrival: Equatable, Sendable {
-    /// So many of the host were lost before it.
+  enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
     /// Nobody knows how many of the host were lost before it.
     case newAfterGap
-    /// It has come before.
     case stale
   }
 
   /// How far this host has come in a stream.
-  package struct Position: Equatable, Sendable {
+  struct Position: Equatable, Sendable {
     /// When the stream was made: what tells it from another one of the same name.
-    package var created: Int64
+    var created: Int64
     /// The last message that was acknowledged; 0 for none.
-    package var sequence: UInt64
-
-    package init(created: Int64, sequence: UInt64) { (self.created, self.sequence) = (created, sequence) }
+    var sequence: UInt64
   }
 
   private struct Origin: Equatable {
@@ -39,22 +35,21 @@ nonisolated package struct DurableAccount: Equatable, Sendable {
     var last: UInt64
   }
 
-  /// Nil if it is not known.
-  package var position: Position?
+  var position: Position?
   /// In the order of the first message of each.
   private var origins: [Origin] = []
 
-  package init() {}
+  init() {}
 
-  package var isEmpty: Bool { position == nil && origins.isEmpty }
+  var isEmpty: Bool { position == nil && origins.isEmpty }
 
   /// Where a consumer begins that is made anew. All of a stream that this host does not know is new to it.
-  package func start(in created: Int64) -> UInt64 {
+  func start(in created: Int64) -> UInt64 {
     guard let position, position.created == created else { return 1 }
     return position.sequence + 1
   }
 
-  package mutating func note(_ number: UInt64, from host: String, _ instance: Instance) -> Arrival {
+  mutating func note(_ number: UInt64, from host: String, _ instance: Instance) -> Arrival {
     if let known = origins.firstIndex(where: { $0.instance == instance && $0.host == host }) {
       let last = origins[known].last
       guard number > last else { return .stale }
@@ -77,8 +72,7 @@ nonisolated package struct DurableAccount: Equatable, Sendable {
 
   // MARK: The file
 
-  /// - Returns: nil if it is not what `text` is.
-  package init?(_ text: String) {
+  init?(_ text: String) {
     for line in text.split(separator: "\n") {
       let words = line.split(separator: " ", omittingEmptySubsequences: false)
       if isEmpty, words.count == 2, let created = Int64(words[0]), let sequence = UInt64(words[1]),
@@ -94,7 +88,7 @@ nonisolated package struct DurableAccount: Equatable, Sendable {
     }
   }
 
-  package var text: String {
+  var text: String {
     let first = position.map { "\($0.created) \($0.sequence)\n" } ?? ""
     return first + origins.map { "\($0.host) \($0.instance.text) \($0.last)\n" }.joined()
   }
@@ -104,8 +98,7 @@ nonisolated package struct DurableAccount: Equatable, Sendable {
     Environment.nonEmptyValue(of: "STATE_DIRECTORY").map { "\($0)/durable-\(cluster)" }
   }
 
-  /// - Returns: nil if there is none that can be read.
-  package static func load(from path: String) -> DurableAccount? {
+  static func load(from path: String) -> DurableAccount? {
     do throws(Errno) {
       let bytes = try InputFile.contents(of: path, lengthMax: fileLengthMax, waits: false) ?? []
       // One that the host's end has left empty says nothing either.

@@ -20,30 +20,21 @@ final class DurableExchange {
   private let changed: () -> Void
   private let queue = DispatchQueue(label: "tribune-nats.durable")
 
-  private let incoming: DurableImport
-  private lazy var outgoing = DurableExport(
+  let incoming: DurableImport
+  private(set) lazy var outgoing = DurableExport(
     subjects, settings, stream, publisher: publisher, posts: posts
   ) { [weak self] in self?.report() }
 
   private var isOpening = false
   private var lookedAt: ContinuousClock.Instant?
-  /// Whether the last look has failed.
   private var hasFailed = false
   /// What the journal has about the stream. There are few such texts.
   private var warned: Set<String> = []
   private var openingLack: String?
   /// The host that keeps most of the stream while that has no space.
   private var slowest: String?
-  /// The lack that was reported last.
   private var reported: String?
 
-  /// Nil while there is no bus.
-  var bus: Connection? {
-    get { incoming.bus }
-    set { incoming.bus = newValue }
-  }
-
-  /// - Parameter changed: called when `lack` has changed.
   init(
     _ subjects: Subjects, _ settings: NATSSettings, publisher: Publisher, posts: PostExchange,
     changed: @escaping () -> Void
@@ -54,30 +45,12 @@ final class DurableExchange {
     incoming = DurableImport(subjects, settings, stream, publisher: publisher, posts: posts)
   }
 
-  /// Exports what an observation brings, to its end.
-  func export(_ notifications: Notifications) async throws(TribuneError) {
-    try await outgoing.export(notifications)
-  }
-
-  /// JetStream has answered.
-  ///
-  /// - Returns: false if the answer is not about a durable notification.
-  func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) -> Bool {
-    try outgoing.acknowledge(message, token: token)
-  }
-
-  /// A message of the stream. JetStream sends the next one when this returns.
-  func receive(_ message: ClusterMessage) async throws(EnvelopeError) { try await incoming.receive(message) }
-
-  private var isUsed: Bool { settings.hasDurableExports || settings.hasDurableImports }
-
   /// What keeps durable notifications waiting, besides a link that is down.
   var lack: String? {
     openingLack
       ?? outgoing.refusal.map { why in slowest.map { "\(why); \($0) has read least of the stream" } ?? why }
   }
 
-  /// Says of the stream what is wrong, once.
   private func warn(_ what: String) {
     if warned.insert(what).inserted { ServiceLog.warning("\(stream.name) \(what)") }
   }
@@ -99,10 +72,9 @@ final class DurableExchange {
     if isUp { open() }
   }
 
-  /// Opens what there is to be in JetStream, and makes what is not there.
   private func open() {
     guard !isOpening, let client = publisher.client else { return }
-    guard isUsed else { return lookForConsumer(client) }
+    guard settings.hasDurableExports || settings.hasDurableImports else { return lookForConsumer(client) }
     isOpening = true
     Task {
       let result = await result(of: client)
@@ -123,19 +95,12 @@ final class DurableExchange {
   }
 
   private func result(of client: NATSClient) async -> Result<DurableStore.Opening, DurableStore.Failure> {
-    await withCheckedContinuation { continuation in
-      let account = incoming.knownAccount
-      let needsSpace = outgoing.refusal != nil
-      queue.async { [stream, needsConsumer = settings.hasDurableImports] in
-        do throws(DurableStore.Failure) {
-          let store = try DurableStore(client, stream)
-          continuation.resume(
-            returning: .success(
-              try store.open(needsConsumer: needsConsumer, after: account, needsSpace: needsSpace)))
-        } catch {
-          continuation.resume(returning: .failure(error))
-        }
-      }
+    let account = incoming.knownAccount
+    let needsSpace = outgoing.refusal != nil
+    return await queue.result {
+      [stream, needsConsumer = settings.hasDurableImports] () throws(DurableStore.Failure) in
+      try DurableStore(client, stream)
+        .open(needsConsumer: needsConsumer, after: account, needsSpace: needsSpace)
     }
   }
 
@@ -160,7 +125,6 @@ final class DurableExchange {
     outgoing.open()
   }
 
-  /// Does what is due; called every few seconds.
   func tick() {
     incoming.keepWaiting()
     guard let lookedAt else { return }

@@ -46,7 +46,6 @@ final class DurableExport {
     (self.publisher, self.posts, self.refusalChanged) = (publisher, posts, refusalChanged)
   }
 
-  /// Exports what an observation brings, to its end.
   func export(_ notifications: Notifications) async throws(TribuneError) {
     counter = ExportCounter()
     for try await delivery in notifications {
@@ -109,7 +108,6 @@ final class DurableExport {
     }
   }
 
-  /// The stream may be another one, or have space now.
   func open() {
     isOpen = true
     send()
@@ -140,8 +138,6 @@ final class DurableExport {
     unstored.conclude.resume(returning: failure)
   }
 
-  /// JetStream has answered.
-  ///
   /// - Returns: false if the answer is not about a durable notification.
   func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) -> Bool {
     guard let number = tokens.number(of: token) else { return false }

@@ -18,12 +18,10 @@ final class DurableImport {
   /// Whether it says something of the consumer that is there. Without one, this host has imported nothing yet.
   private(set) var hasAccount = false
   private let accountPath: String?
-  /// What its file has.
   private var storedAccount: DurableAccount?
   private var isAccountStored = true
   private var isImporting = false
   private var waitingForBus: CheckedContinuation<Connection, Never>?
-  /// Where the message is acknowledged that is being posted.
   private var underWay: String?
 
   /// Nil while there is no bus.
@@ -49,7 +47,6 @@ final class DurableImport {
   /// Where a consumer begins that is not there; nil for what is posted from now on.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
-  /// The consumer is there, in the stream that was made at a time.
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
     let isSameStream = account.position?.created == created
     var hasLost = false
@@ -91,7 +88,6 @@ final class DurableImport {
     if try await take(message) { await announceLosses() }
   }
 
-  /// - Returns: whether something is missing before it.
   private func take(_ message: ClusterMessage) async throws(EnvelopeError) -> Bool {
     guard case .durable(let host, let name)? = subjects.parse(message.subject),
       settings.imports.contains(where: { $0.isDurable && $0.takes(from: host) })
@@ -159,5 +155,29 @@ final class DurableImport {
   private func currentBus() async -> Connection {
     if let bus { return bus }
     return await withCheckedContinuation { waitingForBus = $0 }
+  }
+}
+
+/// What becomes of one notification that the bus has not taken: whether it is posted again, and when.
+nonisolated struct PostRetries: Sendable {
+  /// The bus's answers that do not last. After them, nobody knows whether it has posted.
+  private static let passing: Set<TribuneError.Code> = [
+    .connectionLost, .shuttingDown, .tooSlow, .unreachable,
+  ]
+  /// For so long, a notification waits for a bus that has no capacity. Others wait behind it.
+  private static let fullMax = Duration.seconds(30)
+
+  private var fullSince: ContinuousClock.Instant?
+
+  static func isPassing(_ code: TribuneError.Code) -> Bool { passing.contains(code) }
+
+  /// - Returns: nil if the notification is lost.
+  mutating func pause(after code: TribuneError.Code, at now: ContinuousClock.Instant) -> Duration? {
+    // A connection that has ended is known as such in a moment.
+    if Self.isPassing(code) { return .milliseconds(100) }
+    guard code == .limitExceeded else { return nil }
+    let since = fullSince ?? now
+    fullSince = since
+    return now - since < Self.fullMax ? .seconds(1) : nil
   }
 }

@@ -14,11 +14,8 @@ import TribuneWire
   }
 
   struct Opening: Sendable {
-    /// When the stream was made: what tells it from another one of the same name.
     var created: Int64
-    /// Of its messages, the last one.
     var last: UInt64
-    /// What the journal has to say about the stream.
     var warnings: [String] = []
     /// Whose consumer keeps most of it, if some was to give way and not all could; nil if that is not known.
     var slowest: String?
@@ -27,7 +24,6 @@ import TribuneWire
   }
 
   struct Consumer: Sendable {
-    /// Whether it was not there.
     var isMade: Bool
     /// The last message that it does not deliver any more.
     var acknowledged: UInt64
@@ -55,10 +51,7 @@ import TribuneWire
 
   /// Makes what is not there.
   ///
-  /// - Parameters:
-  ///   - needsConsumer: whether this host imports.
-  ///   - account: where it begins if it is not there; nil for what is posted from now on.
-  ///   - needsSpace: whether the stream has refused something.
+  /// - Parameter account: where the consumer begins if it is not there; nil for what is posted from now on.
   func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(Failure) -> Opening
   {
     var found = try read(needsSpace: needsSpace)
@@ -85,7 +78,6 @@ import TribuneWire
 
   // MARK: The stream
 
-  /// - Returns: nil if there is none.
   private func read(needsSpace: Bool = false) throws(Failure) -> Opening? {
     var made: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)
@@ -198,7 +190,6 @@ import TribuneWire
 
   // MARK: The consumer
 
-  /// Whether this host has one.
   func hasConsumer() throws(Failure) -> Bool {
     let info = unsafe try readConsumer()
     unsafe jsConsumerInfo_Destroy(info)
@@ -217,7 +208,6 @@ import TribuneWire
     return unsafe made
   }
 
-  /// - Returns: up to which message all are acknowledged; nil if there is none.
   private func checkConsumer() throws(Failure) -> UInt64? {
     guard let info = unsafe try readConsumer(), let configuration = unsafe info.pointee.Config else {
       return nil

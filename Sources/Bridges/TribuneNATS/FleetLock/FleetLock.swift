@@ -10,7 +10,6 @@ import TribuneWire
 /// Answers FleetLock's calls: a client that is about to reboot gets the lease of its group, and releases it when it works
 /// again. Nobody is told that it has a lease unless JetStream has confirmed that.
 final class FleetLock {
-  /// Of each socket.
   private static let connectionsMax = 256
   /// How long those who may veto have. With the time that a lease can take, it is less than a connection has.
   private static let deadline = Duration.seconds(10)
@@ -29,15 +28,12 @@ final class FleetLock {
   private var listeners: [HTTPListener] = []
   private var questions = 0
 
-  /// - Parameters:
-  ///   - mark: of the questions that are asked for clients.
-  ///   - bus: nil while there is none.
   init(_ settings: FleetLockSettings, _ mark: Instance, leases: Leases, bus: @escaping () -> Connection?) {
     (self.settings, self.mark, self.leases, self.bus) = (settings, mark, leases, bus)
     site = FleetLockSite(settings.access)
   }
 
-  /// Serves the sockets that systemd has passed. What is wrong with one does not keep the gateway from its other work.
+  /// What is wrong with one socket does not keep the gateway from its other work.
   func serve(_ sockets: [(descriptor: CInt, name: String)]) {
     let limits = HTTPListener.Limits(connections: Self.connectionsMax, streams: 0)
     for (descriptor, name) in sockets {
@@ -74,7 +70,6 @@ final class FleetLock {
     }
   }
 
-  /// - Returns: what the client has now, for people.
   private func perform(
     _ call: FleetLockSite.Call, _ request: FleetLockRequest
   ) async throws(FleetLockError) -> String {
@@ -141,5 +136,27 @@ final class FleetLock {
     }
     defer { alarm.cancel() }
     return await asking.value
+  }
+}
+
+/// The question whether a client of FleetLock may reboot, as a gateway asks it on the bus of its host.
+nonisolated enum FleetLockQuestion {
+  static func userInfo(group: String, _ mark: Instance) -> UserInfo {
+    UserInfo(
+      JSONValue.object([("group", .string(group)), ("mark", .string(mark.text))]).compactBytes)
+  }
+
+  /// What other hosts learn of the question: not the mark, with which they could have this host ask in its own name.
+  ///
+  /// - Returns: nil if this gateway does not ask it for a client. All else that a gateway asks, it asks for another host.
+  static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
+    guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }
+    do throws(JSONText.SyntaxError) {
+      let root = try JSONDocument(question.userInfo.bytes.rawBytes).root
+      guard root["mark"]?.string == mark.text, let group = root["group"]?.string else { return nil }
+      return UserInfo(JSONValue.object([("group", .string(group))]).compactBytes)
+    } catch {
+      return nil
+    }
   }
 }

@@ -4,14 +4,14 @@
 ///
 /// Its name is one that no host can have, for theirs have no colon. So no host can release what a client has, nor a client
 /// what a host has.
-nonisolated package enum FleetLockClient {
+nonisolated enum FleetLockClient {
   private static let prefix = "fleetlock:"
   /// Bytes that the id of a client can have.
-  package static let idMax = 128
+  static let idMax = 128
 
   /// Whether a text can be the id of a client: letters, digits, `.`, `_`, `-` and `:`, as machine ids, UUIDs and the names of
   /// hosts have them.
-  package static func isID(_ text: some StringProtocol) -> Bool {
+  static func isID(_ text: some StringProtocol) -> Bool {
     (1...idMax).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in
         switch byte {
@@ -24,9 +24,9 @@ nonisolated package enum FleetLockClient {
       }
   }
 
-  package static func owner(_ id: String) -> String { prefix + id }
+  static func owner(_ id: String) -> String { prefix + id }
 
-  package static func isOwner(_ text: String) -> Bool {
+  static func isOwner(_ text: String) -> Bool {
     text.hasPrefix(prefix) && isID(text.dropFirst(prefix.count))
   }
 }

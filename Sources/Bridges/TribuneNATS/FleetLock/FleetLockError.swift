@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TribuneHTTP
+import TribuneHTTP
 import TribuneJSON
+import TribuneSystem
+import TribuneWire
 
 /// Why a client does not get what it has asked for. Clients log the message, and count the kinds, of which there are few.
-nonisolated package struct FleetLockError: Error, Equatable, Sendable {
-  package enum Kind: String, CaseIterable, Sendable {
+nonisolated struct FleetLockError: Error, Equatable, Sendable {
+  enum Kind: String, CaseIterable, Sendable {
     case noFleetLock = "no_fleet_lock"
     case invalidBody = "invalid_body"
     case unknownGroup = "unknown_group"
@@ -16,7 +18,6 @@ nonisolated package struct FleetLockError: Error, Equatable, Sendable {
     case lengthRequired = "length_required"
     case bodyTooLong = "body_too_long"
     case wrongHost = "wrong_host"
-    /// Others have all slots.
     case busy
     case vetoed
     /// Others have the lease with another number of slots.
@@ -26,7 +27,6 @@ nonisolated package struct FleetLockError: Error, Equatable, Sendable {
     /// The bus, or who decides on it, cannot be asked.
     case noVerdict = "no_verdict"
     case unreachable
-    /// Nothing was changed.
     case failed
     /// It may have been done.
     case unknown
@@ -55,13 +55,39 @@ nonisolated package struct FleetLockError: Error, Equatable, Sendable {
     }
   }
 
-  package var kind: Kind
-  package var message: String
+  var kind: Kind
+  var message: String
 
-  package init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
+  init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
 
-  package var response: HTTPResponse {
+  var response: HTTPResponse {
     let body = JSONValue.object([("kind", .string(kind.rawValue)), ("value", .string(message))])
     return HTTPResponse(kind.status, type: "application/json", body.compactBytes, fields: kind.fields)
+  }
+}
+
+nonisolated extension FleetLockError {
+  /// Why a lease was not changed; nil if it was.
+  init?(_ conclusion: LeaseAttempt.Conclusion, _ lease: String) {
+    switch conclusion {
+    case .made: return nil
+    case .busy(let record):
+      let owners = record.owners.map(\.summary).joined(separator: "; ")
+      self.init(.busy, "others have \(lease): \(owners)")
+    case .absent: self.init(.failed, "the client does not have \(lease)")
+    case .refused(let why): self.init(.otherSlots, "\(lease): \(why)")
+    case .failed(let why): self.init(.failed, "\(why); nothing was changed")
+    case .unknown(let why): self.init(.unknown, "\(why); it is not known whether that was done")
+    }
+  }
+}
+
+nonisolated extension LeaseOwner {
+  /// `db1 since 2026-11-27 10:02:11, for backup`.
+  fileprivate var summary: String {
+    let (microseconds, overflow) = UInt64(clamping: since).multipliedReportingOverflow(by: 1_000_000)
+    let time = overflow ? nil : LocalTime(microsecondsSince1970: microseconds)
+    let begin = time.map { " since \($0.date) \($0.timeOfDay)" } ?? ""
+    return host + begin + (label.isEmpty ? "" : ", for \(label)")
   }
 }

@@ -4,11 +4,11 @@ import TribuneJSON
 import TribuneWire
 
 /// Who asks, as the body of a request says it.
-nonisolated package struct FleetLockRequest: Equatable, Sendable {
-  package var id: String
-  package var group: String
+nonisolated struct FleetLockRequest: Equatable, Sendable {
+  var id: String
+  var group: String
 
-  package init(_ body: [UInt8]) throws(FleetLockError) {
+  init(_ body: [UInt8]) throws(FleetLockError) {
     let root: JSONNode
     do throws(JSONText.SyntaxError) {
       root = try JSONDocument(body.rawBytes).root

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import TribuneHTTP
+import TribuneHTTP
 
 /// Which of FleetLock's calls a request is.
-nonisolated package struct FleetLockSite: Sendable {
-  package enum Call: Equatable, Sendable {
-    /// The client is about to reboot.
-    case preReboot
-    /// The client works again, or still.
-    case steadyState
+nonisolated struct FleetLockSite: Sendable {
+  enum Call: Equatable, Sendable {
+    case preReboot, steadyState
   }
 
   private let hosts: HostRule
   private let token: AccessToken?
 
-  package init(_ access: HTTPAccess) { (hosts, token) = (HostRule(access.hosts), access.token) }
+  init(_ access: HTTPAccess) { (hosts, token) = (HostRule(access.hosts), access.token) }
 
   /// - Throws: why it is none. Its body is not known yet.
-  package func call(for request: HTTPRequest) throws(FleetLockError) -> Call {
+  func call(for request: HTTPRequest) throws(FleetLockError) -> Call {
     guard let host = request.only("host"), hosts.accepts(host) else {
       throw FleetLockError(
         .wrongHost, "this is not served under that name: Hosts= in nats.conf has those that are")

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What NATS has of a lease.
-nonisolated package struct StoredLease: Equatable, Sendable {
+nonisolated struct StoredLease: Equatable, Sendable {
   /// Nil if nothing was stored yet, or if it was deleted.
-  package var bytes: [UInt8]?
+  var bytes: [UInt8]?
   /// Grows with each change; 0 before the first.
-  package var revision: UInt64
+  var revision: UInt64
 
-  package init(_ bytes: [UInt8]?, revision: UInt64) { (self.bytes, self.revision) = (bytes, revision) }
+  init(_ bytes: [UInt8]?, revision: UInt64) { (self.bytes, self.revision) = (bytes, revision) }
 }
 
-/// Why something could not be read or written.
-nonisolated package struct LeaseStoreError: Error, Equatable, Sendable {
-  package enum Kind: Equatable, Sendable {
-    /// Another try makes no difference.
+/// Why a lease could not be read or written.
+nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
+  enum Kind: Equatable, Sendable {
     case final
     case transient
     /// Of something written: it was refused.
@@ -24,10 +23,10 @@ nonisolated package struct LeaseStoreError: Error, Equatable, Sendable {
     case conflict
   }
 
-  package var kind: Kind
-  package var message: String
+  var kind: Kind
+  var message: String
 
-  package init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
+  init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
 }
 
 /// A change of a lease, until it is known whether it was made: a state machine without I/O. Time is what its methods are
@@ -36,29 +35,26 @@ nonisolated package struct LeaseStoreError: Error, Equatable, Sendable {
 /// NATS takes a write only if the revision is the one that was read (compare-and-set). A change counts as made only if
 /// NATS has confirmed such a write of this very attempt, also if the host has the lease already: what is read may be old
 /// by now.
-nonisolated package struct LeaseAttempt {
-  package enum Action: Equatable, Sendable {
+nonisolated struct LeaseAttempt {
+  enum Action: Equatable, Sendable {
     case read(after: Duration)
     case write([UInt8], expecting: UInt64)
     case conclude(Conclusion)
   }
 
-  package enum Conclusion: Equatable, Sendable {
-    /// It was made.
-    ///
+  enum Conclusion: Equatable, Sendable {
     /// - Parameter again: whether the host had the lease before.
     case made(LeaseOwner, again: Bool)
     case busy(LeaseRecord)
     case absent(LeaseRecord)
     case refused(String)
-    /// Nothing was changed.
     case failed(String)
     /// It may have been made, or may be made yet.
     case unknown(String)
   }
 
-  package static let failuresMax = 6
-  package static let conflictsMax = 64
+  static let failuresMax = 6
+  static let conflictsMax = 64
   private static let pause = Duration.milliseconds(200)
 
   private var change: LeaseRecord.Change
@@ -69,21 +65,20 @@ nonisolated package struct LeaseAttempt {
   private var expected: UInt64 = 0
   /// The revision that a write under way expects. Once there is a later one, that write changes nothing any more.
   private var inFlight: UInt64?
-  /// A refusal after which nothing was read yet.
   private var rejection: LeaseStoreError?
   private var wasInFlight = false
   private var failures = 0
   private var conflicts = 0
 
   /// - Parameter end: after it, nothing is tried again.
-  package init(
+  init(
     _ change: LeaseRecord.Change, until end: ContinuousClock.Instant,
     isRunning: @escaping @Sendable (LeaseOwner) -> Bool
   ) {
     (self.change, self.end, self.isRunning) = (change, end, isRunning)
   }
 
-  package mutating func hasRead(
+  mutating func hasRead(
     _ result: Result<StoredLease, LeaseStoreError>, at now: ContinuousClock.Instant
   ) -> Action {
     let stored: StoredLease
@@ -122,7 +117,7 @@ nonisolated package struct LeaseAttempt {
     }
   }
 
-  package mutating func hasWritten(
+  mutating func hasWritten(
     _ result: Result<Void, LeaseStoreError>, at now: ContinuousClock.Instant
   ) -> Action {
     guard let owner else { preconditionFailure("something was written before anything was read") }

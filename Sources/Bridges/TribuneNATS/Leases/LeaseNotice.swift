@@ -4,13 +4,13 @@ import TribuneWire
 
 /// What gateways tell each other when a lease has become free, so that nobody who waits for it has to ask again and
 /// again. Nothing is decided by it.
-nonisolated package enum LeaseNotice: Equatable, Sendable {
+nonisolated enum LeaseNotice: Equatable, Sendable {
   /// By the owner that had it; nil if that is the host that says so.
   case released(owner: String?)
   /// Somebody took it from this host.
   case broken(owner: String, why: String)
 
-  package init(_ message: ClusterMessage) throws(EnvelopeError) {
+  init(_ message: ClusterMessage) throws(EnvelopeError) {
     switch message.headers[.kind] {
     case "release":
       let owner = message.headers[.object]
@@ -20,22 +20,24 @@ nonisolated package enum LeaseNotice: Equatable, Sendable {
       self = .released(owner: owner)
     case "break":
       guard let owner = message.headers[.object], LeaseOwner.isName(owner),
-        let why = HeaderText.unescape(message.headers[.reason] ?? "", lengthMax: WireLimits.reasonLength)
+        let why = ByteEscape.header.unescape(
+          message.headers[.reason] ?? "", lengthMax: WireLimits.reasonLength)
       else { throw EnvelopeError(message: "does not say whose lease was broken, and why") }
       self = .broken(owner: owner, why: why)
     default: throw EnvelopeError(message: "has no valid Tribune-Kind")
     }
   }
 
-  package var headers: [ClusterMessage.Header: String] {
+  var headers: [ClusterMessage.Header: String] {
     switch self {
     case .released(let owner): owner.map { [.kind: "release", .object: $0] } ?? [.kind: "release"]
-    case .broken(let owner, let why): [.kind: "break", .object: owner, .reason: HeaderText.escape(why)]
+    case .broken(let owner, let why):
+      [.kind: "break", .object: owner, .reason: ByteEscape.header.escape(why)]
     }
   }
 
   /// The notification's name on the bus of each host.
-  package var name: String {
+  var name: String {
     switch self {
     case .released: "cluster.lease.didRelease"
     case .broken: "cluster.lease.didBreak"

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneJSON
+import TribuneWire
+
 /// Who has a lease: what NATS keeps of it, as a value without I/O.
 ///
 /// A host has a lease at most once, and so has a client of FleetLock. What a host does under it is one command at a time.
-nonisolated package struct LeaseRecord: Equatable, Sendable {
-  package static let slotsMax = 64
+nonisolated struct LeaseRecord: Equatable, Sendable {
+  static let slotsMax = 64
 
-  package enum Change: Equatable, Sendable {
+  enum Change: Equatable, Sendable {
     /// - Parameter slots: how many hosts may have the lease at a time.
     case acquire(LeaseOwner, slots: Int)
-    /// The host does not need it any more.
-    ///
-    /// - Parameters:
-    ///   - machine: that of the host.
-    ///   - id: of the acquisition that has ended; nil for whichever it was.
+    /// - Parameter id: of the acquisition that has ended; nil for whichever it was.
     case release(host: String, machine: String, id: String?)
-    /// Somebody takes it from the host.
     case remove(host: String)
   }
 
-  package enum Effect: Equatable, Sendable {
+  enum Effect: Equatable, Sendable {
     /// The record has changed. The first owner is the one that was added, or removed; the second one, what the host had
     /// before.
     case changed(LeaseOwner, before: LeaseOwner?)
@@ -30,13 +28,11 @@ nonisolated package struct LeaseRecord: Equatable, Sendable {
     case refused(String)
   }
 
-  package var slots = 1
-  package var owners: [LeaseOwner] = []
-
-  package init() {}
+  var slots = 1
+  var owners: [LeaseOwner] = []
 
   /// - Parameter isRunning: whether the process of an owner, which is this host, still runs.
-  package mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
+  mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)
     case .release(let host, let machine, let id): release(host, machine, id, isRunning)
@@ -88,5 +84,123 @@ nonisolated package struct LeaseRecord: Equatable, Sendable {
     guard let index = owners.firstIndex(where: { $0.host == host }) else { return .absent }
     let owner = owners.remove(at: index)
     return .changed(owner, before: owner)
+  }
+}
+
+/// A host that has a lease, and for whom it took it; or a client of FleetLock.
+nonisolated struct LeaseOwner: Equatable, Sendable {
+  /// Bytes that each of its texts can have.
+  static let textMax = 255
+
+  var host: String
+  /// Distinguishes this acquisition from all others: 32 hexadecimal digits.
+  var id: String
+  /// The machine, which another one of the same name is not; empty for a client of FleetLock.
+  var machine = ""
+  /// The boot of the host, as the kernel calls it.
+  var boot: String
+  /// The process that uses the lease; 0 if none does.
+  var pid = 0
+  /// When that process started, in ticks since the boot; 0 if that is not known.
+  var start = 0
+  /// What the process does, for people; so are all that follow.
+  var label = ""
+  var uid = 0
+  var unit = ""
+  /// Seconds since 1970, by the host's own clock. Nothing is decided by it.
+  var since = 0
+
+  static func isName(_ text: String) -> Bool {
+    Subjects.isToken(text) || FleetLockClient.isOwner(text)
+  }
+}
+
+/// Why what NATS has of a lease is not used: whoever may write there can have written anything.
+nonisolated struct LeaseRecordError: Error, Equatable {
+  let message: String
+}
+
+nonisolated extension LeaseRecord {
+  static let lengthMax = 64 << 10
+  private static let version = 1
+
+  /// - Throws: if these are not the bytes of a record. Nothing that cannot be read is a free lease.
+  init(_ bytes: [UInt8]) throws(LeaseRecordError) {
+    self.init()
+    guard bytes.count <= Self.lengthMax else {
+      throw LeaseRecordError(message: "it has more than \(Self.lengthMax) bytes")
+    }
+    let root: JSONNode
+    do throws(JSONText.SyntaxError) {
+      root = try JSONDocument(bytes.rawBytes).root
+    } catch {
+      throw LeaseRecordError(message: "it is not JSON: \(error)")
+    }
+    guard let version = root["version"]?.integer else { throw LeaseRecordError(message: "it has no version") }
+    guard version == Self.version else {
+      throw LeaseRecordError(message: "it has the version \(version), which this program does not know")
+    }
+    slots = try root.integer("slots", 1...Self.slotsMax)
+    guard let list = root["owners"], list.kind == .array, list.count <= slots else {
+      throw LeaseRecordError(message: "it does not have one owner for each slot at most")
+    }
+    for index in 0..<list.count {
+      guard let node = list[index] else { break }
+      let owner = try LeaseOwner(node)
+      guard !owners.contains(where: { $0.host == owner.host }) else {
+        throw LeaseRecordError(message: "it has the host \(owner.host) twice")
+      }
+      owners.append(owner)
+    }
+  }
+
+  var bytes: [UInt8] {
+    let owners = owners.map { owner in
+      JSONValue.object([
+        ("host", .string(owner.host)), ("id", .string(owner.id)),
+        ("machine", .string(owner.machine)), ("boot", .string(owner.boot)),
+        ("pid", .integer(owner.pid)), ("start", .integer(owner.start)), ("label", .string(owner.label)),
+        ("uid", .integer(owner.uid)), ("unit", .string(owner.unit)), ("since", .integer(owner.since)),
+      ])
+    }
+    return JSONValue.object([
+      ("version", .integer(Self.version)), ("slots", .integer(slots)), ("owners", .array(owners)),
+    ]).compactBytes
+  }
+}
+
+nonisolated extension LeaseOwner {
+  fileprivate init(_ node: JSONNode) throws(LeaseRecordError) {
+    let host = try node.text("host")
+    guard Self.isName(host) else { throw LeaseRecordError(message: "\(host.escaped) is no host") }
+    let id = try node.text("id")
+    guard Self.isID(id) else { throw LeaseRecordError(message: "the id of \(host) is none") }
+    self.init(
+      host: host, id: id, machine: try node.text("machine"), boot: try node.text("boot"),
+      pid: try node.integer("pid", 0...Int(Int32.max)),
+      start: try node.integer("start", 0...Int.max), label: try node.text("label"),
+      uid: try node.integer("uid", 0...Int(UInt32.max)), unit: try node.text("unit"),
+      since: try node.integer("since", 0...Int(UInt32.max) << 4))
+  }
+
+  static func isID(_ text: String) -> Bool { Instance(text) != nil }
+}
+
+extension JSONNode {
+  nonisolated fileprivate func text(_ name: String) throws(LeaseRecordError) -> String {
+    guard let text = self[name]?.string, text.utf8.count <= LeaseOwner.textMax else {
+      throw LeaseRecordError(message: "\"\(name)\" is not a text of at most \(LeaseOwner.textMax) bytes")
+    }
+    return text
+  }
+
+  nonisolated fileprivate func integer(
+    _ name: String, _ range: ClosedRange<Int>
+  ) throws(LeaseRecordError) -> Int {
+    guard let number = self[name]?.integer, range.contains(number) else {
+      throw LeaseRecordError(
+        message: "\"\(name)\" is not a number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
   }
 }

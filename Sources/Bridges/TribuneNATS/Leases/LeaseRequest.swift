@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Tribune
+import Tribune
 import TribuneJSON
 import TribuneWire
 
 /// What a program of this host asks about leases, by a query for a value. The object is the lease.
-nonisolated package enum LeaseRequest: Equatable, Sendable {
+nonisolated enum LeaseRequest: Equatable, Sendable {
   case acquire(id: String, slots: Int, label: String)
   case release(id: String?)
   case remove(host: String, why: String)
   case list
 
-  package struct Mistake: Error, Equatable {
-    package let message: String
-
-    package init(message: String) { self.message = message }
+  struct Mistake: Error, Equatable {
+    let message: String
   }
 
-  /// The names of the queries.
-  package static let names = [
+  static let names = [
     "cluster.lease.acquire", "cluster.lease.release", "cluster.lease.break", "cluster.lease.list",
   ]
 
-  package init(_ question: Tribune.Question) throws(Mistake) {
+  init(_ question: Tribune.Question) throws(Mistake) {
     guard question.name.hasSuffix(".list") || NameSyntax.isName(question.object.utf8Bytes) else {
       throw Mistake(message: "the object is not the name of a lease")
     }

@@ -20,11 +20,7 @@ import TribuneWire
 
   private func subject(_ name: String) -> String { "$KV.\(bucket).\(name)" }
 
-  /// Opens the bucket, or makes it.
-  ///
-  /// - Parameters:
-  ///   - replicas: how many servers have each lease, if the bucket is made.
-  ///   - wasThere: whether this process knows that there is one: if it is gone, so is what it had.
+  /// - Parameter wasThere: whether this process knows that there is a bucket: if it is gone, so is what it had.
   init(_ client: NATSClient, cluster: String, replicas: Int, wasThere: Bool) throws(LeaseStoreError) {
     self.client = client
     self.replicas = replicas
@@ -113,7 +109,6 @@ import TribuneWire
       unsafe Array(UnsafeRawBufferPointer(start: data, count: count)), revision: revision)
   }
 
-  /// - Parameter revision: the one that was read.
   func write(_ name: String, _ bytes: [UInt8], expecting revision: UInt64) throws(LeaseStoreError) {
     var options = unsafe jsPubOptions()
     unsafe jsPubOptions_Init(&options)
@@ -134,7 +129,6 @@ import TribuneWire
     throw LeaseStoreError(status == NATS_NO_RESPONDERS ? .transient : .inFlight, "\(error)")
   }
 
-  /// The leases that there are, and whether there are more than that.
   func names() throws(LeaseStoreError) -> (names: [String], isComplete: Bool) {
     var options = unsafe JetStreamContext.options()
     let start = subject("")
@@ -166,5 +160,30 @@ import TribuneWire
     }
     let what = status == NATS_NO_RESPONDERS ? "no JetStream answers" : "leases cannot be read"
     return LeaseStoreError(.transient, "\(NATSError(status, what))")
+  }
+}
+
+/// The store of the connection to NATS that there is, opened when it is needed.
+// Used by one queue, one call at a time.
+nonisolated final class CurrentLeaseStore: @unchecked Sendable {
+  private let cluster: String
+  private let replicas: Int
+  private var client: NATSClient?
+  private var opened: LeaseStore?
+  private var wasThere = false
+
+  init(cluster: String, replicas: Int) { (self.cluster, self.replicas) = (cluster, replicas) }
+
+  func use(_ client: NATSClient) {
+    guard client !== self.client else { return }
+    (self.client, opened) = (client, nil)
+  }
+
+  func get() throws(LeaseStoreError) -> LeaseStore {
+    if let opened { return opened }
+    guard let client else { preconditionFailure("a store is asked for once there is a connection") }
+    let store = try LeaseStore(client, cluster: cluster, replicas: replicas, wasThere: wasThere)
+    (opened, wasThere) = (store, true)
+    return store
   }
 }

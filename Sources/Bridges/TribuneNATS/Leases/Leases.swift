@@ -8,7 +8,8 @@ import TribuneSystem
 import TribuneWire
 
 /// What this host does with the cluster's leases, and what its programs learn of them.
-final class Leases {
+@MainActor
+final class Leases: Delegate {
   /// How long a change is tried. The bus gives the delegate more than that.
   private static let span = Duration.seconds(12)
   private static let timeout = Duration.seconds(20)
@@ -26,13 +27,9 @@ final class Leases {
   private let queue = DispatchQueue(label: "tribune-nats.leases")
   private let current: CurrentLeaseStore
   private var requests = 0
-  /// Notices that the bus has not got yet.
   private var posting = 0
   private var bus: Connection?
-  /// The bus does not retain delegates.
-  private lazy var delegate = LeaseDelegate(self)
 
-  /// - Parameter isPresent: whether the gateway of a host is there.
   init(
     _ settings: NATSSettings, _ subjects: Subjects, _ instance: Instance, publisher: Publisher,
     double: DoubledHost, isPresent: @escaping (String) -> Bool
@@ -42,24 +39,31 @@ final class Leases {
     current = CurrentLeaseStore(cluster: settings.cluster, replicas: settings.replicas)
   }
 
-  /// Answers on this bus from now on.
   func serve(_ bus: Connection, _ tries: FirstTries) async {
     self.bus = bus
     await bus.persist(.leases, tries, lack: "nobody can ask about leases") { () async throws(TribuneError) in
       try await bus.attach(
-        delegate, respondingTo: LeaseRequest.names, onFailure: .veto, timeout: Self.timeout, label: "leases")
+        self, respondingTo: LeaseRequest.names, onFailure: .veto, timeout: Self.timeout, label: "leases")
     }
   }
 
-  /// Why the cluster cannot be reached; nil if it can.
   var lack: String? { settings.lack ?? publisher.lack }
 
-  /// The connection to the bus has ended.
   func leave() { bus = nil }
 
   // MARK: What programs ask
 
-  func answer(_ request: LeaseRequest, _ question: Tribune.Question) async -> Tribune.Answer {
+  /// What a gateway asks for another host, that host's own gateway has to answer.
+  func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
+    guard question.wantsValue, LoopRule.allows(asker: question.asker) else { return .abstain }
+    do throws(LeaseRequest.Mistake) {
+      return await answer(try LeaseRequest(question), question)
+    } catch {
+      return .failed(error.message)
+    }
+  }
+
+  private func answer(_ request: LeaseRequest, _ question: Tribune.Question) async -> Tribune.Answer {
     if let lack { return .failed("cluster unreachable: \(lack)") }
     guard requests < Self.requestsMax else { return .failed("too many requests about leases are under way") }
     requests += 1
@@ -136,27 +140,29 @@ final class Leases {
 
   private func list() async -> Tribune.Answer {
     let end = ContinuousClock.now + Self.span
-    let listing = await onQueue(until: end) { current throws(LeaseStoreError) in try current.get().names() }
-    guard case .success(let (names, isComplete)) = listing else { return failure(of: listing) }
-    var leases: [JSONValue] = []
-    for name in names {
-      let read = await onQueue(until: end) { current throws(LeaseStoreError) in
-        try current.get().read(name)
+    do throws(LeaseStoreError) {
+      let (names, isComplete) = try await onQueue(until: end) { current throws(LeaseStoreError) in
+        try current.get().names()
+      }.get()
+      var leases: [JSONValue] = []
+      for name in names {
+        let stored = try await onQueue(until: end) { current throws(LeaseStoreError) in
+          try current.get().read(name)
+        }.get()
+        if let bytes = stored.bytes { leases.append(listed(name, bytes)) }
       }
-      guard case .success(let stored) = read else { return failure(of: read) }
-      guard let bytes = stored.bytes else { continue }
-      do throws(LeaseRecordError) {
-        leases.append(.object([("lease", .string(name))] + members(try LeaseRecord(bytes))))
-      } catch {
-        leases.append(.object([("lease", .string(name)), ("error", .string(error.message))]))
-      }
+      return value([("leases", .array(leases)), ("complete", .bool(isComplete))])
+    } catch {
+      return .failed(error.message)
     }
-    return value([("leases", .array(leases)), ("complete", .bool(isComplete))])
   }
 
-  private func failure<Value>(of result: Result<Value, LeaseStoreError>) -> Tribune.Answer {
-    guard case .failure(let error) = result else { preconditionFailure("what has failed has an error") }
-    return .failed(error.message)
+  private func listed(_ name: String, _ bytes: [UInt8]) -> JSONValue {
+    do throws(LeaseRecordError) {
+      return .object([("lease", .string(name))] + members(try LeaseRecord(bytes)))
+    } catch {
+      return .object([("lease", .string(name)), ("error", .string(error.message))])
+    }
   }
 
   private func value(_ members: [(name: String, value: JSONValue)]) -> Tribune.Answer {
@@ -191,7 +197,6 @@ final class Leases {
 
   // MARK: What clients of FleetLock ask
 
-  /// - Parameter client: its name as an owner.
   func acquire(_ name: String, slots: Int, for client: String) async -> LeaseAttempt.Conclusion {
     let owner = LeaseOwner(
       host: client, id: Instance().text, boot: "", label: "a reboot, through \(settings.host)",
@@ -243,18 +248,12 @@ final class Leases {
       return .failure(
         LeaseStoreError(.transient, "cluster unreachable: \(publisher.lack ?? "there is no connection")"))
     }
-    return await withCheckedContinuation { continuation in
-      queue.async { [current] in
-        do throws(LeaseStoreError) {
-          guard ContinuousClock.now < end else {
-            throw LeaseStoreError(.transient, "NATS is too slow for all that is asked about leases")
-          }
-          current.use(client)
-          continuation.resume(returning: .success(try work(current)))
-        } catch {
-          continuation.resume(returning: .failure(error))
-        }
+    return await queue.result { [current] () throws(LeaseStoreError) in
+      guard ContinuousClock.now < end else {
+        throw LeaseStoreError(.transient, "NATS is too slow for all that is asked about leases")
       }
+      current.use(client)
+      return try work(current)
     }
   }
 

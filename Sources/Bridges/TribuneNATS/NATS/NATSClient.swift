@@ -17,13 +17,7 @@ import TribuneSystem
   /// Those of the bucket; used on the queue of the watcher alone.
   private var values: [NATSSubscription] = []
 
-  /// Connects and subscribes.
-  ///
-  /// - Parameters:
-  ///   - posts: subjects whose messages go to the lane of posts.
-  ///   - durable: subjects whose messages go to the lane of durable notifications.
-  ///   - others: all other subjects.
-  /// - Throws: the error if no server lets this client in.
+  /// Connects and subscribes: each list of subjects has its lane.
   init(
     _ settings: NATSSettings, posts: [String], durable: [String], others: [String],
     to receiver: NATSReceiver
@@ -147,9 +141,6 @@ import TribuneSystem
   // MARK: JetStream
 
   /// Watches a bucket, which is made if it does not exist: all values that it has, and then all that come.
-  ///
-  /// - Parameter subjects: of the keys.
-  /// - Throws: the error if there is no JetStream.
   func watch(
     _ bucket: Bucket, replicas: Int, _ subjects: [String], to receiver: NATSReceiver
   ) throws(NATSError) {
@@ -193,10 +184,8 @@ import TribuneSystem
     unsafe kvStore_Destroy(store)
   }
 
-  /// Tells the connections that exist apart.
   var number: UInt { UInt(bitPattern: unsafe connection) }
 
-  /// Whether libnats has given up.
   var isClosed: Bool { unsafe natsConnection_IsClosed(connection) }
 
   var serverURL: String {
@@ -231,4 +220,17 @@ import TribuneSystem
   func ping(milliseconds: Int64) throws(NATSError) {
     try NATSError.check(unsafe natsConnection_FlushTimeout(connection, milliseconds), "no answer")
   }
+}
+
+/// A subscription, which ends with this object.
+@safe nonisolated final class NATSSubscription {
+  private let subscription: OpaquePointer
+
+  init(_ subscription: OpaquePointer) {
+    unsafe self.subscription = subscription
+    // What waits at libnats is on its way to a lane.
+    unsafe natsSubscription_SetPendingLimits(subscription, CInt(Lane.countMax), CInt(Lane.weightMax))
+  }
+
+  deinit { unsafe natsSubscription_Destroy(subscription) }
 }

@@ -13,11 +13,9 @@ final class NATSLink {
   }
 
   enum Change {
-    /// Another connection is tried.
     case connecting
     case up
     case down
-    /// Messages were dropped on their way in.
     case overrun(Lost)
     /// The server does not let this host publish or subscribe something.
     case refused(String)
@@ -55,7 +53,6 @@ final class NATSLink {
   /// When the last ping was sent that the server has answered.
   private var provenAt: ContinuousClock.Instant?
 
-  /// Nil while the link is up.
   var lack: String? { publisher.lack }
 
   var isUp: Bool { lack == nil }
@@ -86,8 +83,6 @@ final class NATSLink {
   }
 
   /// Connects for as long as the process lives.
-  ///
-  /// - Parameter attempted: called after each attempt.
   func follow(_ attempted: () -> Void) async {
     let postLane = Lane { [weak self] in self?.drainPosts() }
     let otherLane = Lane { [weak self] in self?.drainOthers() }
@@ -127,18 +122,9 @@ final class NATSLink {
   }
 
   private func connect(_ receiver: NATSReceiver) async throws(NATSError) -> NATSClient {
-    let result: Result<NATSClient, NATSError> = await withCheckedContinuation { continuation in
-      connector.async { [settings, posts, durable, others] in
-        do throws(NATSError) {
-          let client = try NATSClient(
-            settings, posts: posts, durable: durable, others: others, to: receiver)
-          continuation.resume(returning: .success(client))
-        } catch {
-          continuation.resume(returning: .failure(error))
-        }
-      }
-    }
-    return try result.get()
+    try await connector.result { [settings, posts, durable, others] () throws(NATSError) in
+      try NATSClient(settings, posts: posts, durable: durable, others: others, to: receiver)
+    }.get()
   }
 
   /// Its end may wait for the network, or for threads of libnats.
@@ -188,17 +174,10 @@ final class NATSLink {
     watching = Task {
       var isReported = false
       while let client, let receiver, isUp, !Task.isCancelled {
-        let error: NATSError? = await withCheckedContinuation { continuation in
-          watcher.async { [bucket, settings] in
-            do throws(NATSError) {
-              try client.watch(bucket, replicas: settings.replicas, subjects, to: receiver)
-              continuation.resume(returning: nil)
-            } catch {
-              continuation.resume(returning: error)
-            }
-          }
+        let result = await watcher.result { [bucket, settings] () throws(NATSError) in
+          try client.watch(bucket, replicas: settings.replicas, subjects, to: receiver)
         }
-        guard let error else { return }
+        guard case .failure(let error) = result else { return }
         if !isReported { ServiceLog.error("nothing retained is shared: \(error)") }
         isReported = true
         await rest(for: .seconds(5))

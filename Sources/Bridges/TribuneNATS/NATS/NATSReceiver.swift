@@ -10,14 +10,12 @@ import Synchronization
 /// the process.
 nonisolated final class NATSReceiver: Sendable {
   enum Event: Sendable {
-    /// libnats looks for a server again.
     case disconnected
     case reconnected
     /// libnats has given up.
     case closed
     /// libnats has dropped messages because this process did not take them in time.
     case overrun
-    /// The server has refused something.
     case refused(String)
   }
 
@@ -26,7 +24,6 @@ nonisolated final class NATSReceiver: Sendable {
   private let others: Lane
   /// Returns false for what the main actor is to have.
   private let handle: @Sendable (ClusterMessage) -> Bool
-  /// Gets what happens to a connection, and which one it is.
   private let note: @Sendable @MainActor (Event, _ connection: UInt) -> Void
   /// Errors that are on their way to the main actor. Others are left out meanwhile.
   private let errorsUnderWay = Atomic(0)
@@ -70,7 +67,6 @@ nonisolated final class NATSReceiver: Sendable {
     unsafe at(receiver)?.posts.put(ClusterMessage(message))
   }
 
-  /// A value of a bucket, from a consumer of JetStream.
   static let receiveValue: natsMsgHandler = { _, _, message, receiver in
     guard let message = unsafe message else { return }
     defer { unsafe SpentMessages.add(message) }
@@ -82,7 +78,6 @@ nonisolated final class NATSReceiver: Sendable {
     unsafe at(receiver)?.posts.put(copy)
   }
 
-  /// A durable notification, from a consumer of JetStream.
   static let receiveDurable: natsMsgHandler = { _, _, message, receiver in
     guard let message = unsafe message else { return }
     defer { unsafe SpentMessages.add(message) }
@@ -119,7 +114,6 @@ nonisolated final class NATSReceiver: Sendable {
 }
 
 extension ClusterMessage {
-  /// Copies a message of libnats.
   nonisolated fileprivate init(_ message: OpaquePointer) {
     self.init(unsafe natsMsg_GetSubject(message).map { unsafe String(cString: $0) } ?? "")
     reply = unsafe natsMsg_GetReply(message).map { unsafe String(cString: $0) } ?? ""

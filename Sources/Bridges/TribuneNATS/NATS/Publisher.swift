@@ -12,7 +12,6 @@ nonisolated final class Publisher: Sendable {
   private static let answerMilliseconds: Int64 = 2_000
 
   private struct State {
-    /// Nil while there is a lack.
     var client: NATSClient?
     var lack: String? = "not connected to NATS yet"
     var payloadMax = 0
@@ -30,10 +29,8 @@ nonisolated final class Publisher: Sendable {
 
   var isUp: Bool { client != nil }
 
-  /// Nil while there is a lack.
   var client: NATSClient? { state.withLock { $0.client } }
 
-  /// The most bytes of headers and payload together that NATS takes.
   var payloadMax: Int { state.withLock { $0.payloadMax } }
 
   func use(_ client: NATSClient?, lack: String?) {
@@ -41,8 +38,6 @@ nonisolated final class Publisher: Sendable {
     state.withLock { ($0.client, $0.lack, $0.payloadMax) = (client, lack, payloadMax) }
   }
 
-  /// Publishes a message. Never waits.
-  ///
   /// - Parameter failed: called on another thread if libnats does not take it.
   /// - Returns: false if it is dropped, because there is no server, or too much waits.
   func publish(_ message: ClusterMessage, failed: (@Sendable () -> Void)? = nil) -> Bool {
@@ -74,7 +69,6 @@ nonisolated final class Publisher: Sendable {
     return true
   }
 
-  /// How many messages libnats has refused since the last call.
   func takeFailedCount() -> Int {
     state.withLock { state in
       defer { state.failedCount = 0 }
@@ -93,15 +87,10 @@ nonisolated final class Publisher: Sendable {
 
   /// On the queue, so that an answer is about what was published before, too.
   func answers(_ client: NATSClient) async -> Bool {
-    await withCheckedContinuation { continuation in
-      queue.async {
-        do throws(NATSError) {
-          try client.ping(milliseconds: Self.answerMilliseconds)
-          continuation.resume(returning: true)
-        } catch {
-          continuation.resume(returning: false)
-        }
-      }
+    let answer = await queue.result { () throws(NATSError) in
+      try client.ping(milliseconds: Self.answerMilliseconds)
     }
+    if case .success = answer { return true }
+    return false
   }
 }

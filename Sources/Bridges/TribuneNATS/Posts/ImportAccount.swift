@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What has come from other hosts: finds what comes twice, and what is missing.
-nonisolated package struct ImportAccount {
-  package static let hostsMax = 64
-  package static let namesMax = 1_024
+nonisolated struct ImportAccount {
+  static let hostsMax = 64
+  static let namesMax = 1_024
 
-  package enum Arrival: Equatable, Sendable {
-    /// To be posted; so many of its name were lost before it.
+  enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
     /// To be posted. The gateway there has started anew or has missed something, and nobody knows what.
     case newAfterGap
@@ -24,9 +23,7 @@ nonisolated package struct ImportAccount {
   /// The hosts in the order of their coming, so that one can be forgotten for another.
   private var order: [String] = []
 
-  package init() {}
-
-  package mutating func note(
+  mutating func note(
     _ number: ExportNumber, of name: String, from host: String, _ instance: Instance
   ) -> Arrival {
     guard var origin = origins[host] else {

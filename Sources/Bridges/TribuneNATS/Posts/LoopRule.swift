@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Tribune
+import Tribune
 import TribuneSystem
 
 /// Keeps what crosses between hosts from crossing again.
-nonisolated package enum LoopRule {
-  /// The name of a gateway's process.
-  package static let process = "tribune-nats"
+nonisolated enum LoopRule {
+  static let process = "tribune-nats"
 
-  /// What is said of a notification whose poster is not known.
-  package static let unknownPoster = "was not sent: the bus does not know who has posted it"
+  static let unknownPoster = "was not sent: the bus does not know who has posted it"
 
-  /// Whether the bus knows who has posted a notification.
-  package static func isKnown(_ poster: Poster?) -> Bool { poster.map { !$0.process.isEmpty } ?? false }
+  static func isKnown(_ poster: Poster?) -> Bool { poster.map { !$0.process.isEmpty } ?? false }
 
   /// Whether a notification may be exported: nothing that a gateway has brought in, of whichever cluster. One whose poster
   /// is not known may be such a notification.
-  package static func allows(poster: Poster?) -> Bool {
+  static func allows(poster: Poster?) -> Bool {
     guard let poster else { return false }
     let isOwn = poster.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
     return !isOwn && !poster.process.isEmpty && poster.process != process
   }
 
   /// Whether a question may be asked of other hosts: not if a gateway asks it for another host.
-  package static func allows(asker: Asker) -> Bool { asker.process != process }
+  static func allows(asker: Asker) -> Bool { asker.process != process }
 }

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// What was lost and has not been announced yet.
-nonisolated package struct Losses: Equatable, Sendable {
-  package struct Loss: Equatable, Sendable {
+nonisolated struct Losses: Equatable, Sendable {
+  struct Loss: Equatable, Sendable {
     /// Nil if it may be any.
-    package var host: String?
+    var host: String?
     /// Nil if nobody knows how many.
-    package var count: UInt64?
+    var count: UInt64?
   }
 
-  package static let hostsMax = 64
+  static let hostsMax = 64
 
   private var hosts: [String: Loss] = [:]
   /// Of any host, or of more hosts than are told apart.
   private var any: Loss?
 
-  package init() {}
+  var isEmpty: Bool { hosts.isEmpty && any == nil }
 
-  package var isEmpty: Bool { hosts.isEmpty && any == nil }
-
-  package mutating func add(_ count: UInt64?, from host: String?) {
+  mutating func add(_ count: UInt64?, from host: String?) {
     if let host, hosts[host] != nil || hosts.count < Self.hostsMax {
       hosts[host] = Self.sum(hosts[host], count, host)
     } else {
@@ -34,7 +32,7 @@ nonisolated package struct Losses: Equatable, Sendable {
   }
 
   /// What has accumulated, in the order of the hosts' names; then begins anew.
-  package mutating func take() -> [Loss] {
+  mutating func take() -> [Loss] {
     defer { self = Losses() }
     return hosts.keys.sorted().compactMap { hosts[$0] } + [any].compactMap(\.self)
   }

@@ -25,14 +25,11 @@ final class PostExchange {
   private var losses = Losses()
   private(set) var posters = RemotePosters()
   private var announcing: Task<Void, Never>?
-  /// The last announcement that was started.
   private var announcement: Task<Bool, Never>?
   /// What the bus has let this program post, a short time ago: its policy or its protocols can change.
   private var permitted: Set<Permission> = []
   private var permittedSince = ContinuousClock.now
-  /// The names about which the journal has a complaint.
   private var complained: Set<String> = []
-  /// Nil while there is no bus.
   var bus: Connection? {
     didSet {
       if bus !== oldValue { (permitted, complained) = ([], []) }
@@ -65,7 +62,7 @@ final class PostExchange {
     }
     guard LoopRule.isKnown(notification.poster) else {
       complain(notification.name, LoopRule.unknownPoster)
-      return countUnsent(1)
+      return lose(1, from: settings.host)
     }
     guard LoopRule.allows(poster: notification.poster) else { return }
     let envelope = PostEnvelope(
@@ -77,14 +74,10 @@ final class PostExchange {
       complain(
         notification.name,
         "is too long for NATS, which takes \(publisher.payloadMax) bytes with headers, and was not sent")
-      countUnsent(1)
+      lose(1, from: settings.host)
     } else if !publisher.publish(message) {
-      countUnsent(1)
+      lose(1, from: settings.host)
     }
-  }
-
-  private func countUnsent(_ count: UInt64) {
-    lose(count, from: settings.host)
   }
 
   // MARK: In
@@ -125,15 +118,12 @@ final class PostExchange {
     return permitted.contains(permission)
   }
 
-  /// Something has come in that a process of another host has posted.
   func note(_ peer: RemotePeer, of name: String, from host: String) {
     posters.note(peer, of: name, from: host, at: .now)
   }
 
   // MARK: Losses
 
-  /// Counts notifications as lost, and announces that soon.
-  ///
   /// - Parameters:
   ///   - count: nil if it is not known.
   ///   - host: the one that they are from; nil if it may be any.
@@ -186,8 +176,6 @@ final class PostExchange {
   }
 
   /// Posts what is about the cluster itself.
-  ///
-  /// - Returns: why it was not posted; nil if it was.
   @discardableResult
   static func post(
     _ name: String, _ object: String, _ userInfo: UserInfo = .none, on bus: Connection
@@ -201,7 +189,6 @@ final class PostExchange {
     }
   }
 
-  /// Says of a name what is wrong, once.
   func complain(_ name: String, _ what: String) {
     if complained.count >= Self.namesMax { complained = [] }
     if complained.insert(name).inserted { ServiceLog.warning("\(name) \(what)") }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Who has posted last what has come in, of each host and name.
-nonisolated package struct RemotePosters {
-  package static let countMax = 1_024
+nonisolated struct RemotePosters {
+  static let countMax = 1_024
 
-  package struct Poster: Equatable, Sendable {
-    package var host: String
-    package var name: String
-    package var peer: RemotePeer
+  struct Poster: Equatable, Sendable {
+    var host: String
+    var name: String
+    var peer: RemotePeer
     /// Of that host and name, since this gateway was started or had too many.
-    package var count: Int
-    package var at: ContinuousClock.Instant
+    var count: Int
+    var at: ContinuousClock.Instant
   }
 
   private struct Key: Hashable {
@@ -20,9 +20,7 @@ nonisolated package struct RemotePosters {
 
   private var posters: [Key: Poster] = [:]
 
-  package init() {}
-
-  package mutating func note(
+  mutating func note(
     _ peer: RemotePeer, of name: String, from host: String, at now: ContinuousClock.Instant
   ) {
     let key = Key(host: host, name: name)
@@ -31,6 +29,5 @@ nonisolated package struct RemotePosters {
     posters[key] = Poster(host: host, name: name, peer: peer, count: count + 1, at: now)
   }
 
-  /// By host and name.
-  package var all: [Poster] { posters.values.sorted { ($0.host, $0.name) < ($1.host, $1.name) } }
+  var all: [Poster] { posters.values.sorted { ($0.host, $0.name) < ($1.host, $1.name) } }
 }

@@ -16,7 +16,6 @@ final class ClusterHosts {
     var onFailure = FailurePolicy.veto
   }
 
-  /// A host that the roster does not have.
   private final class Unlisted {
     let places: [Place]
     var attachments: [Attachment] = []
@@ -39,13 +38,11 @@ final class ClusterHosts {
   private var unlisted: [String: Unlisted] = [:]
   private var bus: Connection?
 
-  /// - Parameter mark: of the questions that this gateway asks for clients of FleetLock.
   init(_ settings: NATSSettings, _ inquiries: Inquiries, own: OwnBus, mark: Instance, double: DoubledHost) {
     (self.settings, self.inquiries, self.own) = (settings, inquiries, own)
     (self.mark, self.double) = (mark, double)
   }
 
-  /// Attaches the delegates for questions that the configuration has asked of the cluster.
   func join(_ bus: Connection) async throws(TribuneError) {
     // Other gateways know this one by that name: without it, questions could go round in circles.
     let known = try await bus.own().process
@@ -62,7 +59,6 @@ final class ClusterHosts {
     }
   }
 
-  /// - Returns: false if the policy does not allow it.
   private func attachConfigured(_ patterns: [String], to bus: Connection) async throws(TribuneError) -> Bool {
     do throws(TribuneError) {
       try await attachAll(configuredPlaces(patterns), to: bus)
@@ -82,7 +78,6 @@ final class ClusterHosts {
     }
   }
 
-  /// Attaches the delegates for what gateways alone answer.
   func serveScopes(on bus: Connection, _ tries: FirstTries) async {
     await bus.persist(.scopes, tries, lack: "nobody can ask by a scope") { () async throws(TribuneError) in
       try await attachAll(scopedPlaces, to: bus)
@@ -102,7 +97,6 @@ final class ClusterHosts {
     try await starting.detach()
   }
 
-  /// The connection to the bus has ended.
   func leave() {
     for one in unlisted.values { one.isGone = true }
     (bus, listed, asked, refused, unlisted) = (nil, [], [], [], [:])
@@ -166,7 +160,6 @@ final class ClusterHosts {
 
   // MARK: Hosts that the roster does not have
 
-  /// A host is there.
   func note(_ host: String) {
     guard let bus, settings.scopeLack == nil, !settings.roster.contains(host), unlisted[host] == nil,
       unlisted.count < Self.unlistedMax

@@ -35,13 +35,10 @@ nonisolated final class DoubledHost: Sendable {
     return doubt
   }
 
-  /// The connection to NATS was made, or is lost.
   func linkChanged(isUp: Bool) {
     state.withLock { $0.listensUntil = isUp ? .now + Self.listening : nil }
   }
 
-  /// Another gateway has said so now.
-  ///
   /// - Returns: whether it may not know yet of this one.
   func note(_ instance: Instance) -> Bool {
     let wasKnown = doubt != nil

@@ -3,20 +3,18 @@
 import TribuneWire
 
 /// A name that gateways alone answer on a bus.
-nonisolated package enum GatewayName: Equatable, Sendable {
+nonisolated enum GatewayName: Equatable, Sendable {
   /// What every host of the cluster is asked, this one too, under a name that is not theirs: `scope.cluster.unit.shouldStop`.
   case cluster(String)
   /// What this host alone is asked, whatever the configuration says of the name: `scope.host.unit.shouldStop`.
   case host(String)
-  /// What each host tells about itself.
   case report(HostReport.Kind)
   case lease
 
-  package static let clusterPatterns = ["scope.cluster.**"] + HostReport.Kind.allCases.map(\.rawValue)
-  package static let hostPattern = "scope.host.**"
+  static let clusterPatterns = ["scope.cluster.**"] + HostReport.Kind.allCases.map(\.rawValue)
+  static let hostPattern = "scope.host.**"
 
-  /// - Returns: nil for a name that others answer, too.
-  package init?(_ name: String) {
+  init?(_ name: String) {
     if let kind = HostReport.Kind(rawValue: name) {
       self = .report(kind)
     } else if LeaseRequest.names.contains(name) {

@@ -4,7 +4,6 @@ import Tribune
 
 /// A host of the cluster, as a delegate on this bus.
 nonisolated final class HostDelegate: Delegate {
-  /// Which questions it is for.
   enum Role {
     /// Those under names of the configuration, which the host is asked as they are.
     case configured
@@ -19,12 +18,11 @@ nonisolated final class HostDelegate: Delegate {
   /// Puts a question to the host, under a name, and with what it may know.
   typealias Ask = @Sendable (Question, _ name: String, _ userInfo: UserInfo) async -> Answer
 
-  /// - Parameter mark: of the questions that this gateway asks for clients of FleetLock.
   init(_ role: Role, _ mark: Instance, _ ask: @escaping Ask) {
     (self.role, self.mark, self.ask) = (role, mark, ask)
   }
 
-  /// - Note: any other question that a gateway asks has crossed already, or is for this host alone.
+  /// Any other question that a gateway asks has crossed already, or is for this host alone.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo
     if LoopRule.allows(asker: question.asker) {
@@ -55,7 +53,6 @@ nonisolated extension Answer {
 }
 
 nonisolated extension Question {
-  /// Asks the bus for more time.
   func extend(by span: Duration, _ status: String) async {
     do throws(TribuneError) {
       try await deferAnswer(by: span, status: status)

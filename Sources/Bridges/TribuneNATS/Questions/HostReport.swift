@@ -5,8 +5,8 @@ import TribuneJSON
 import TribuneWire
 
 /// What a host tells the others about its bus, when it is asked for a value.
-nonisolated package enum HostReport {
-  package enum Kind: String, Equatable, Sendable, CaseIterable {
+nonisolated enum HostReport {
+  enum Kind: String, Equatable, Sendable, CaseIterable {
     /// Its holds, as far as they are about names that other hosts may ask.
     case holds = "cluster.holds"
     /// Whom it would ask a question whose name is in the userInfo.
@@ -15,7 +15,6 @@ nonisolated package enum HostReport {
     case peers = "cluster.peers"
   }
 
-  /// What this host knows of processes of others.
   struct Peers {
     var posters: [RemotePosters.Poster]
     var questions: [RemoteQuestions.UnderWay]
@@ -25,11 +24,7 @@ nonisolated package enum HostReport {
   /// Of the rows of one list. All of a report fits into a message of NATS with its usual settings.
   private static let bytesMax = 300_000
 
-  /// - Parameters:
-  ///   - userInfo: of the request.
-  ///   - patterns: the names about which this host tells something; nil for all.
-  ///   - peers: what it knows of others.
-  /// - Returns: the value as JSON.
+  /// - Parameter patterns: the names about which this host tells something; nil for all.
   static func make(
     _ kind: Kind, object: String, userInfo: UserInfo, patterns: [Pattern]?, _ peers: Peers,
     on bus: Connection

@@ -3,6 +3,7 @@
 import Synchronization
 import Tribune
 import TribuneService
+import TribuneWire
 
 /// The questions of this host's bus that are asked of other hosts.
 ///
@@ -16,7 +17,7 @@ nonisolated final class Inquiries: Sendable {
     let name: String
     let message: ClusterMessage
     let extend: @Sendable (Duration, String) -> Void
-    let continuation: CheckedContinuation<Answer, Never>
+    let continuation: CheckedContinuation<Tribune.Answer, Never>
     var inquiry: Inquiry
   }
 
@@ -25,7 +26,6 @@ nonisolated final class Inquiries: Sendable {
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
-    /// Why no reply can come; nil if one can.
     var refusal: String?
     /// Wakes when the first question may be due. Most have their answers long before, so that a timer for each would cost
     /// more than all else here.
@@ -50,13 +50,9 @@ nonisolated final class Inquiries: Sendable {
 
   /// Asks a host, and returns its answer, or what it counts as that there is none. If the task is cancelled, the host
   /// learns that.
-  ///
-  /// - Parameters:
-  ///   - name: the one under which the host is asked.
-  ///   - userInfo: what it learns.
   func ask(
-    _ host: String, missing: MissingHost, _ question: Question, as name: String, _ userInfo: UserInfo
-  ) async -> Answer {
+    _ host: String, missing: MissingHost, _ question: Tribune.Question, as name: String, _ userInfo: UserInfo
+  ) async -> Tribune.Answer {
     if let lack = publisher.lack ?? state.withLock({ $0.refusal }) {
       state.withLock { $0.unheard.note(name) }
       return .veto("cluster unreachable: \(lack)")
@@ -131,7 +127,6 @@ nonisolated final class Inquiries: Sendable {
 
   // MARK: What happens to one
 
-  /// Tells an inquiry something, and does what follows.
   private func note(_ token: String, _ news: (inout Inquiry) -> Inquiry.Action) {
     let change = state.withLock { state -> (action: Inquiry.Action, one: Open)? in
       guard var one = state.open.removeValue(forKey: token) else { return nil }
@@ -180,12 +175,9 @@ nonisolated final class Inquiries: Sendable {
     for token in state.withLock({ Array($0.open.keys) }) { cutOff(token, why) }
   }
 
-  /// Until further notice, no reply can come.
-  ///
-  /// - Parameter why: nil if one can.
+  /// - Parameter why: no reply can come until further notice; nil if one can.
   func refuse(_ why: String?) { state.withLock { $0.refusal = why } }
 
-  /// The bus does not want the answer any more.
   private func cancel(_ token: String) {
     let cancelled = state.withLock { state -> Open? in
       guard let one = state.open.removeValue(forKey: token) else { return nil }
@@ -208,5 +200,25 @@ nonisolated final class Inquiries: Sendable {
     if message.isNoResponders { return note(token) { $0.isUnheard() } }
     let reply = try ReplyEnvelope(message)
     note(token) { $0.reply(reply, payload: message.payload, at: .now) }
+  }
+}
+
+/// The questions that were vetoed because NATS or a host was not heard.
+///
+/// When it is heard again, whoever waits for another verdict learns that, as from any delegate that may answer otherwise now.
+nonisolated struct Unheard {
+  static let namesMax = 256
+
+  private var announcements: Set<String> = []
+
+  mutating func note(_ name: String) {
+    guard announcements.count < Self.namesMax, let may = NameSyntax.may(forQuestion: name) else { return }
+    announcements.insert(may)
+  }
+
+  /// The names of what is to be posted, without an object, which counts for all; then begins anew.
+  mutating func take() -> [String] {
+    defer { announcements = [] }
+    return announcements.sorted()
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Tribune
+import Tribune
 
 /// What a host that does not answer counts as.
 nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
@@ -13,12 +13,10 @@ nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
 /// A question to one host, until there is an answer: a state machine without I/O. Time is what its methods are told.
 ///
 /// There is one answer, and nothing that comes later changes it. Nothing but a reply of the host itself approves.
-nonisolated package struct Inquiry {
-  package enum Action: Equatable, Sendable {
+nonisolated struct Inquiry {
+  enum Action: Equatable, Sendable {
     case none
-    /// Ask the host once more, after this time.
     case askAgain(after: Duration)
-    /// Ask the bus for this much time.
     case extend(Duration, status: String)
     /// Find out whether the server of NATS is there. The bus has to give this much time for that.
     case prove(within: Duration)
@@ -26,14 +24,14 @@ nonisolated package struct Inquiry {
   }
 
   /// A server of NATS may not know yet of a gateway that has just connected to another one.
-  package static let retryPause = Duration.milliseconds(400)
-  package static let triesMax = 3
+  static let retryPause = Duration.milliseconds(400)
+  static let triesMax = 3
   /// What remains of the bus's time when a silent host is given up.
-  package static let margin = Duration.milliseconds(250)
+  static let margin = Duration.milliseconds(250)
   /// How long the server of NATS may take to say that it is there.
-  package static let proofMax = Duration.seconds(3)
+  static let proofMax = Duration.seconds(3)
   /// A delegate that asks for more time again and again is believed so often.
-  package static let extensionsMax = 1_000
+  static let extensionsMax = 1_000
 
   private let host: String
   private let missing: MissingHost
@@ -42,12 +40,11 @@ nonisolated package struct Inquiry {
   private var isConcluded = false
   private var isProving = false
   /// Why it was not heard; nil if it was.
-  package private(set) var absence: String?
+  private(set) var absence: String?
   /// The time at which the host counts as missing.
-  package private(set) var due: ContinuousClock.Instant
+  private(set) var due: ContinuousClock.Instant
 
-  /// - Parameter timeout: the time that the bus gives for the answer.
-  package init(
+  init(
     _ host: String, missing: MissingHost, timeout: Duration, at now: ContinuousClock.Instant
   ) {
     self.host = host
@@ -55,10 +52,7 @@ nonisolated package struct Inquiry {
     due = now + max(timeout - Self.margin, timeout / 2)
   }
 
-  /// The host has replied.
-  ///
-  /// - Parameter payload: the value, if it is one.
-  package mutating func reply(
+  mutating func reply(
     _ reply: ReplyEnvelope, payload: [UInt8], at now: ContinuousClock.Instant
   ) -> Action {
     guard !isConcluded else { return .none }
@@ -74,7 +68,7 @@ nonisolated package struct Inquiry {
   }
 
   /// The server of NATS says that the host has no gateway.
-  package mutating func isUnheard() -> Action {
+  mutating func isUnheard() -> Action {
     guard !isConcluded else { return .none }
     guard tries >= Self.triesMax else {
       tries += 1
@@ -84,7 +78,7 @@ nonisolated package struct Inquiry {
   }
 
   /// `due` may have passed.
-  package mutating func isDue(at now: ContinuousClock.Instant) -> Action {
+  mutating func isDue(at now: ContinuousClock.Instant) -> Action {
     guard !isConcluded, now >= due else { return .none }
     guard missing != .veto else { return conclude(absent("\(host) did not answer")) }
     // A veto may be lost with the link, and nobody knows yet.
@@ -95,14 +89,14 @@ nonisolated package struct Inquiry {
   }
 
   /// The server of NATS has answered, or has not, what was sent when the host was due. What it had before of the host has come.
-  package mutating func isProven(_ isThere: Bool) -> Action {
+  mutating func isProven(_ isThere: Bool) -> Action {
     guard !isConcluded else { return .none }
     return isThere
       ? conclude(absent("\(host) did not answer")) : cutOff("no answer from NATS, nor from \(host)")
   }
 
   /// Something is lost, or was never sent, that may be about this question.
-  package mutating func isCutOff(_ why: String) -> Action { isConcluded ? .none : cutOff(why) }
+  mutating func isCutOff(_ why: String) -> Action { isConcluded ? .none : cutOff(why) }
 
   private mutating func cutOff(_ why: String) -> Action {
     absence = why
@@ -124,10 +118,7 @@ nonisolated package struct Inquiry {
 }
 
 nonisolated extension ReplyEnvelope {
-  /// What it comes to on the asker's bus.
-  ///
-  /// - Parameter payload: the value, if it is one.
-  package func answer(of host: String, _ payload: [UInt8]) -> Answer {
+  func answer(of host: String, _ payload: [UInt8]) -> Answer {
     switch self {
     case .approve: .approve
     case .veto(let reason): .veto(reason.isEmpty ? "\(host) vetoes" : reason)

@@ -8,7 +8,6 @@ import TribuneWire
 ///
 /// The gateway asks. So the delegates of other hosts abstain, and a question crosses once.
 nonisolated final class OwnBus: Sendable {
-  /// A question, as it is put to the bus.
   struct Request {
     var name: String
     var object: String
@@ -27,19 +26,14 @@ nonisolated final class OwnBus: Sendable {
   private let bus = Mutex<Connection?>(nil)
   private let peers: @Sendable @MainActor () -> HostReport.Peers
 
-  /// - Parameter peers: what this host knows of processes of others.
   init(host: String, peers: @escaping @Sendable @MainActor () -> HostReport.Peers) {
     (self.host, self.peers) = (host, peers)
   }
 
-  /// - Parameter bus: nil while there is none.
   func use(_ bus: Connection?) { self.bus.withLock { $0 = bus } }
 
-  /// That of the bus; nil while there is none.
   var executor: (any TaskExecutor)? { bus.withLock { $0?.executor } }
 
-  /// - Parameter progress: gets what the asker has to know so that it waits as long as a delegate here may take.
-  /// - Returns: the reply, and the value if it has one.
   func decide(
     _ request: Request, progress: @escaping @Sendable (ReplyEnvelope) -> Void
   ) async -> (ReplyEnvelope, [UInt8]) {

@@ -16,7 +16,6 @@ nonisolated final class RemoteQuestions: Sendable {
     var query: UInt64
   }
 
-  /// A question that this host's bus decides now.
   struct UnderWay {
     var host: String
     var name: String

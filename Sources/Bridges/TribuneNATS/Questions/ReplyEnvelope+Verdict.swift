@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Tribune
+import Tribune
 
 nonisolated extension ReplyEnvelope {
   /// What this host replies to another one, after its own bus has decided.
-  package init(_ verdict: Verdict) {
+  init(_ verdict: Verdict) {
     if verdict.isAllowed {
       // The default alone approves nothing.
       self = verdict.isUnanswered ? .abstain : .approve
@@ -15,7 +15,7 @@ nonisolated extension ReplyEnvelope {
     self = .veto(objections[0] + (others > 0 ? "; and \(others) more" : ""))
   }
 
-  package init(_ reply: QueryReply) {
+  init(_ reply: QueryReply) {
     self = reply.value != nil ? .value : .abstain
   }
 }

@@ -27,7 +27,6 @@ final class RetainedExchange {
   private let complain: (_ name: String, _ what: String) -> Void
   private var ledger = RetainedLedger()
   private var unstored: [RetainedKey: Unstored] = [:]
-  /// The keys of those, by their tokens.
   private var tokens: [UInt64: RetainedKey] = [:]
   private let storeTokens = StoreTokens(.retained)
   private var weight = 0
@@ -126,7 +125,6 @@ final class RetainedExchange {
     for (key, one) in unstored where one.sentAt.map({ now - $0 > .seconds(5) }) ?? true { send(key) }
   }
 
-  /// JetStream has answered.
   func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) {
     guard let number = storeTokens.number(of: token), let key = tokens[number], let one = unstored[key] else {
       return
@@ -163,7 +161,6 @@ final class RetainedExchange {
 
   // MARK: In
 
-  /// Whether a message is a value of the bucket.
   func isValue(_ message: ClusterMessage) -> Bool { bucket.key(of: message.subject) != nil }
 
   func receive(_ message: ClusterMessage) async throws(EnvelopeError) {

@@ -6,9 +6,9 @@ import TribuneWire
 ///
 /// No token of a name begins with a slash, so the key says where the name ends. Bytes of the object that a key cannot have
 /// are `=XX`.
-nonisolated package struct RetainedKey: Hashable, Sendable {
-  package let name: String
-  package let object: String
+nonisolated struct RetainedKey: Hashable, Sendable {
+  let name: String
+  let object: String
 
   private static let form = ByteEscape(mark: "=") { byte in
     switch byte {
@@ -19,14 +19,13 @@ nonisolated package struct RetainedKey: Hashable, Sendable {
     }
   }
 
-  package init(name: String, object: String) {
+  init(name: String, object: String) {
     self.name = name
     self.object = object
   }
 
-  /// - Parameter text: of a key that anybody may have written.
-  /// - Returns: nil if it is none of these keys.
-  package init?(_ text: Substring) {
+  /// - Returns: nil if it is none of these keys. Anybody may have written it.
+  init?(_ text: Substring) {
     guard let slash = text.firstIndex(of: "/"), slash > text.startIndex,
       text[text.index(before: slash)] == "."
     else { return nil }
@@ -39,5 +38,5 @@ nonisolated package struct RetainedKey: Hashable, Sendable {
     self.object = object
   }
 
-  package var text: String { "\(name)./\(Self.form.escape(object))" }
+  var text: String { "\(name)./\(Self.form.escape(object))" }
 }

@@ -4,8 +4,8 @@
 ///
 /// Of two hosts that post at the same time, the last one in the bucket wins everywhere. A value of this host comes back from
 /// the bucket: the bus has it already, unless a value of another host came in between, or the bus is another one now.
-nonisolated package struct RetainedLedger {
-  package static let keysMax = 4_096
+nonisolated struct RetainedLedger {
+  static let keysMax = 4_096
 
   private struct Entry {
     var revision: UInt64 = 0
@@ -18,18 +18,13 @@ nonisolated package struct RetainedLedger {
 
   private var entries: [RetainedKey: Entry] = [:]
 
-  package init() {}
-
-  /// This host has sent a value to the bucket.
-  package mutating func send(_ key: RetainedKey) { change(key) { $0.underWay += 1 } }
+  mutating func send(_ key: RetainedKey) { change(key) { $0.underWay += 1 } }
 
   /// A value has come from the bucket.
   ///
-  /// - Parameters:
-  ///   - holder: the host that has sent it.
-  ///   - isOwn: whether it was this process.
+  /// - Parameter isOwn: whether this process has sent it.
   /// - Returns: whether it has to be posted.
-  package mutating func arrive(_ key: RetainedKey, revision: UInt64, holder: String, isOwn: Bool) -> Bool {
+  mutating func arrive(_ key: RetainedKey, revision: UInt64, holder: String, isOwn: Bool) -> Bool {
     change(key) { entry in
       guard revision > entry.revision else { return false }
       entry.revision = revision
@@ -47,7 +42,7 @@ nonisolated package struct RetainedLedger {
   }
 
   /// The host whose value the bucket has; nil if that is not known.
-  package func holder(of key: RetainedKey) -> String? {
+  func holder(of key: RetainedKey) -> String? {
     entries[key].flatMap { $0.revision > 0 ? $0.holder : nil }
   }
 

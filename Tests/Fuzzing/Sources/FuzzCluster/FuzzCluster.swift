@@ -2,8 +2,9 @@
 
 import CLibFuzzer
 import Glibc
-import TribuneNATS
 import TribuneWire
+
+@testable import TribuneNATS
 
 @main
 struct FuzzCluster {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+
+extension DispatchQueue {
+  /// Does work that may wait for the network, and returns what it comes to.
+  nonisolated func result<Success: Sendable, Failure: Error>(
+    of work: @escaping @Sendable () throws(Failure) -> Success
+  ) async -> Result<Success, Failure> {
+    await withCheckedContinuation { continuation in
+      async { continuation.resume(returning: Result(catching: work)) }
+    }
+  }
+}
