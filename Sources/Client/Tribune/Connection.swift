@@ -86,3 +86,14 @@ public final class Connection: Sendable {
   /// bus that does not read, or that is gone while posts still wait for it.
   public func close() async { await link.close() }
 }
+
+/// A change of a connection's state.
+public enum ConnectionEvent: Equatable, Sendable {
+  /// The connection was lost, and the client looks for the bus.
+  case disconnected(TribuneError)
+  /// The connection is back, with another id, and everything that was registered is registered again.
+  ///
+  /// `lost` is the number of notifications missed in between, which sequences and delegates receive as
+  /// ``Delivery/lost(_:)``; nil when the bus could not tell, for which they receive ``Delivery/interrupted``.
+  case reconnected(lost: UInt64?)
+}

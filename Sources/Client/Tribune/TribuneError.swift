@@ -5,7 +5,6 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
   /// What went wrong, for programs. Later versions may add codes: compare with those you know, and treat the rest
   /// alike.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    /// The code's name, as `description` shows it.
     private let name: String
 
     private init(_ name: String) { self.name = name }
@@ -61,11 +60,9 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     /// The request is refused for a reason that only the message gives.
     public static let refused = Code("refused")
 
-    /// The code's name.
     public var description: String { name }
   }
 
-  /// What went wrong, for programs.
   public var code: Code
   /// What went wrong, for people: one line without a full stop; mistakes in definitions have a line each.
   public var message: String
@@ -76,6 +73,5 @@ public struct TribuneError: Error, Equatable, Sendable, CustomStringConvertible 
     self.message = message
   }
 
-  /// The message with its code.
   public var description: String { "\(message) (\(code))" }
 }

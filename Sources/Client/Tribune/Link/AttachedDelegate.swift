@@ -9,7 +9,6 @@ import TribuneWire
 /// delegate; questions wait for nothing. A task delivers them, and lives for as long as there is something to deliver;
 /// it starts on the link's thread, as questions do. The lock inside is held briefly, and nothing is resumed under it.
 final class AttachedDelegate: Sendable {
-  /// An item that waits for delivery.
   private enum Item: LossReporting {
     case delivery(Delivery, behind: UInt64)
     case replaced(DelegateInfo, behind: UInt64)
@@ -43,7 +42,6 @@ final class AttachedDelegate: Sendable {
     var items = BoundedQueue<Item>(limit: State.itemsMax)
     /// Deliveries behind the reserved position of a loss report; nil while none is reserved.
     var behind: BoundedQueue<Item>?
-    /// Whether a task is delivering.
     var isDelivering = false
     /// Whether the attachment is over: pending deliveries are dropped.
     var isOver = false
@@ -58,7 +56,6 @@ final class AttachedDelegate: Sendable {
   }
 
   weak let delegate: (any Delegate)?
-  /// The delegate's id, which changes with the connection.
   let id = Atomic<UInt64>(0)
   /// The frame that attaches it again: beside other delegates, even if it was set.
   let renewal: [UInt8]
@@ -131,7 +128,6 @@ final class AttachedDelegate: Sendable {
     }
   }
 
-  /// Delivers nothing more.
   func end() {
     state.withLock { $0.isOver = true }
   }

@@ -7,9 +7,7 @@ import TribuneWire
 /// have reported.
 final class AwaitedNotification: Sendable {
   private struct State {
-    /// Streams that have not reported yet.
     var open: Int
-    /// The reason of the first failure.
     var failure: String?
   }
 

@@ -6,11 +6,8 @@ import TribuneWire
 protocol LossReporting: Sendable {
   static func lost(_ count: Int) -> Self
   static var interrupted: Self { get }
-  /// The number of dropped elements, if this element reports a loss.
   var lostCount: Int? { get }
-  /// Whether this element reports a loss of unknown size.
   var isInterrupted: Bool { get }
-  /// Bytes of payload in the element.
   var byteCount: Int { get }
   /// Whether a poster waits for the reader's acknowledgement.
   var isAwaited: Bool { get }
@@ -29,13 +26,11 @@ extension LossReporting {
 /// it drops the oldest. So all dropped elements precede all queued ones, and one number at the head reports them, with
 /// `interrupted` behind it if a report of an unknown loss was among them.
 struct BoundedQueue<Element: LossReporting> {
-  /// The most bytes of payload in all queued elements.
   static var byteLimit: Int { 64 << 20 }
 
   private let limit: Int
   private var elements = Ring<Element>()
   private var byteCount = 0
-  /// Elements dropped before the first queued one.
   private var lost = 0
   /// Whether an unknown number was lost besides.
   private var isLossUnknown = false

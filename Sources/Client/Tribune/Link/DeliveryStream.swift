@@ -5,7 +5,8 @@ import Synchronization
 /// A bounded queue between the connection's thread and the tasks that read.
 ///
 /// Elements that are not read in time are dropped, oldest first, and reported at their position. The two sides share
-/// only the queue's own lock; neither is ever resumed under it.
+/// only the queue's own lock. Neither is ever resumed under it, and no element is released under it: an awaited one
+/// then reports a failure.
 final class DeliveryStream<Element: LossReporting>: Sendable {
   typealias Reader = Reply<Element?>
 
@@ -38,7 +39,6 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
     state = Mutex(State(queue: BoundedQueue(limit: limit)))
   }
 
-  /// Adds an element, unless the stream has ended.
   func deliver(_ element: Element) {
     let (reader, unread) = state.withLock { state -> (Reader?, [Element]) in
       guard state.ending == nil else { return (nil, []) }
@@ -70,11 +70,9 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       }
       return [state.queue, changes]
     }
-    // An awaited element reports a failure when it is released, which must happen outside the lock.
     withExtendedLifetime(discarded) {}
   }
 
-  /// Buffers further deliveries until the snapshot is complete.
   func bufferChanges() {
     state.withLock { $0.changes = BoundedQueue(limit: limit) }
   }
@@ -98,7 +96,6 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       defer { state.behind = BoundedQueue(limit: limit) }
       return state.behind
     }
-    // An awaited element reports a failure when it is released, which must happen outside the lock.
     withExtendedLifetime(dropped) {}
   }
 
@@ -126,7 +123,6 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
 
   /// Discards all elements. Called when the last reader is gone.
   func discard() {
-    // An awaited element reports a failure when it is released, which must happen outside the lock.
     let discarded = state.withLock { state -> [BoundedQueue<Element>] in
       defer {
         state.queue = BoundedQueue(limit: limit)
@@ -147,7 +143,6 @@ final class DeliveryStream<Element: LossReporting>: Sendable {
       defer { (state.readers, state.behind) = ([], nil) }
       return (state.readers, state.behind)
     }
-    // An awaited element reports a failure when it is released, which must happen outside the lock.
     withExtendedLifetime(dropped) {}
     for (_, reader) in readers { reader.resume(returning: error.map { .failure($0) } ?? .success(nil)) }
   }

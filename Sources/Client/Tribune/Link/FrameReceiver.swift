@@ -19,7 +19,6 @@ struct FrameReceiver {
   private let link: Link
   /// Notifications that came over this connection, including those reported as lost.
   private(set) var received: UInt64 = 0
-  /// This connection (`LinkState.epoch`).
   private let epoch: Int
   private var route: NotificationRoute
   private var posters = KnownPosters()
@@ -32,7 +31,6 @@ struct FrameReceiver {
 
   /// Handles the first frame after the hello: a welcome or a refusal.
   ///
-  /// - Parameter acceptsFiles: whether the bus accepts userInfo as a file.
   /// - Returns: whether it was a welcome.
   func receiveFirst(_ frame: FrameView, acceptsFiles: Bool) throws(WireError) -> Bool {
     if frame.header.kind == .error {
@@ -138,7 +136,6 @@ struct FrameReceiver {
     link.report(.lost(loss), .lost(loss))
   }
 
-  /// Delivers a retained notification to the observation that asked for it.
   private func receiveRetained(_ frame: FrameView, _ file: ReceivedFile?) throws(WireError) {
     _ = try frame.decode(Retained.self)
     try frame.requireNameAndObject()
@@ -292,5 +289,29 @@ extension UserInfo {
         return nil
       }
     }
+  }
+}
+
+/// The posters of which the bus has told this connection: one for each slot, as the bus counts on it.
+struct KnownPosters {
+  /// More slots than a bus has.
+  static let slotsMax: UInt32 = 1 << 20
+
+  private var byID: [ConnectionID: (slot: UInt32, poster: Poster)] = [:]
+  /// The poster that each slot had last. Another slot may have it by now.
+  private var idBySlot: [UInt32: ConnectionID] = [:]
+
+  var count: Int { byID.count }
+
+  subscript(id: ConnectionID) -> Poster? { byID[id]?.poster }
+
+  mutating func note(_ facts: PosterFacts) {
+    guard facts.slot < Self.slotsMax else { return }
+    if let before = idBySlot.updateValue(facts.connection, forKey: facts.slot),
+      byID[before]?.slot == facts.slot
+    {
+      byID[before] = nil
+    }
+    byID[facts.connection] = (facts.slot, Poster(facts.peer))
   }
 }

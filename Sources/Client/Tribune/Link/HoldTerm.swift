@@ -15,7 +15,6 @@ final class HoldTerm: Sendable {
   let expiry: UInt64
   /// If its frame was the last one of a connection: which connection that was (`LinkState.epoch`).
   let lastEpoch: Int?
-  /// The hold's id, which changes with the connection.
   let id = Atomic<UInt64>(0)
   private let state = Mutex(State())
 

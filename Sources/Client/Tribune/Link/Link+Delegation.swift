@@ -5,7 +5,6 @@ import TribuneWire
 
 /// Questions to delegates, their answers, and notifications to delegates.
 extension Link {
-  /// Asks for more time to answer a question.
   func deferAnswer(to question: Question, by span: Duration, status: String) throws(TribuneError) {
     let payload = status.reasonBytes
     let duty = try state.withLock { state throws(TribuneError) in
@@ -40,13 +39,11 @@ extension LinkState {
     var delegate: DelegateID
   }
 
-  /// Delegates that receive a notification.
   func receivers(name: String, object: String) -> [AttachedDelegate] {
     guard !registrations.isEmpty, NameSyntax.isWillOrDid(name.utf8Bytes) else { return [] }
     return allReceivers.filter { $0.receives(name: name, object: object) }
   }
 
-  /// Delegates that receive notifications at all.
   var allReceivers: [AttachedDelegate] {
     registrations.values.compactMap(\.attached).filter(\.receivesNotifications)
   }
@@ -82,15 +79,12 @@ extension LinkState {
     return appendAnswer(answer, to: key)
   }
 
-  /// A query has ended in which a delegate was asked.
   mutating func conclude(_ concluded: Concluded) -> Action {
     let key = QuestionKey(query: concluded.query, delegate: concluded.delegate)
     guard let open = questions.removeValue(forKey: key) else { return .none }
     return .work(.conclusion(open, .init(concluded.conclusion)))
   }
 
-  /// Asks for more time to answer a question.
-  ///
   /// - Parameter extensionTime: milliseconds from now.
   /// - Throws: `notFound` if the bus does not wait for the answer.
   mutating func deferAnswer(

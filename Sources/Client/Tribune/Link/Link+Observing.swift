@@ -25,7 +25,6 @@ extension Link {
     }.get()
   }
 
-  /// Takes back all observations of `stream`.
   func endObserving(_ stream: DeliveryStream<Delivery>) {
     let duties = state.withLock { $0.endObserving(stream) }
     routesVersion.add(1, ordering: .releasing)
@@ -45,7 +44,6 @@ extension Link {
     }.get()
   }
 
-  /// Takes back all monitors of `stream`.
   func endMonitoring(_ stream: DeliveryStream<TrafficDelivery>) {
     for duty in state.withLock({ $0.endMonitoring(stream) }) { perform(duty) }
   }
@@ -68,7 +66,6 @@ extension LinkState {
   struct Observation {
     let serial: Serial
     let matcher: ObservationMatcher
-    /// The bus has confirmed it.
     var isLive = false
     var streams: [DeliveryStream<Delivery>] = []
     /// The calls that wait for the bus to confirm it, each with its stream.
@@ -111,7 +108,6 @@ extension LinkState {
     return (false, outbox.append(fields, message, serial: serial))
   }
 
-  /// The task that waits for the bus to confirm an observation was cancelled.
   mutating func stopWaiting(for key: ObservationKey, _ stream: DeliveryStream<Delivery>) -> Action {
     guard let place = observations[key]?.waiting.firstIndex(where: { $0.stream === stream }),
       let reply = observations[key]?.waiting.remove(at: place).reply
@@ -183,13 +179,11 @@ extension LinkState {
     return observations[key]?.streams.first
   }
 
-  /// All streams that receive notifications, each once.
   var liveStreams: [DeliveryStream<Delivery>] { streams { $0.isLive } }
 
   /// The streams of observations that are registered again.
   var renewedStreams: [DeliveryStream<Delivery>] { streams { $0.serial <= (interruption?.lastSerial ?? 0) } }
 
-  /// The streams of these observations, each once.
   func streams(where isWanted: (Observation) -> Bool) -> [DeliveryStream<Delivery>] {
     var found: [DeliveryStream<Delivery>] = []
     for observation in observations.values where isWanted(observation) {

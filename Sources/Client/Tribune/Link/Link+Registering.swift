@@ -18,9 +18,7 @@ extension Link {
     // If the bus does not know the registration any more, the purpose is achieved.
     if case .failure(let error) = result, error.code != .notFound { throw error }
   }
-}
 
-extension Link {
   var epoch: Int { state.withLock { $0.epoch } }
 
   /// A duplicate of the socket over which the bus has taken a hold as the last frame.
@@ -37,8 +35,6 @@ extension Link {
 }
 
 extension LinkState {
-  /// A registration is taken back.
-  ///
   /// - Returns: nil if it is over already.
   mutating func takeBack(_ registration: Serial, _ reply: Reply<Okay>) -> [Action]? {
     var actions: [Action] = []
@@ -56,7 +52,6 @@ extension LinkState {
     return actions + [.send(outbox.append(Cancel(target: registration), serial: serial))]
   }
 
-  /// Forgets a registration and the frame that made it.
   @discardableResult mutating func removeRegistration(_ serial: Serial) -> Registration? {
     registered[serial] = nil
     return registrations.removeValue(forKey: serial)
@@ -81,7 +76,6 @@ extension LinkState {
     }
   }
 
-  /// Removes the questions of an attachment that is over.
   mutating func takeQuestions(of attachment: Serial) -> [OpenQuestion] {
     let keys = questions.filter { $0.value.attachment == attachment }.map(\.key)
     return keys.compactMap { questions.removeValue(forKey: $0) }

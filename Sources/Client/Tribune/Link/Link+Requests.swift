@@ -47,7 +47,6 @@ extension Link {
     }
   }
 
-  /// Sends a post and waits for the bus's reply, like any request.
   func request<Value: Sendable>(
     posting fields: Post, _ message: Message, flags: FrameFlags = .none, isTakenBack: Bool = false,
     _ request: (Reply<Value>, Serial) -> LinkState.Request

@@ -26,8 +26,6 @@ final class Link: Sendable {
   let routesVersion = Atomic(0)
   /// Called by the link's thread when the connection is lost and when it is back.
   let events: (@Sendable (ConnectionEvent) -> Void)?
-
-  /// What the link's hello says that it wants.
   let capabilities: Hello.Capabilities
 
   private init(
@@ -41,7 +39,6 @@ final class Link: Sendable {
     wakeup = try Wakeup()
   }
 
-  /// Connects, and returns when the bus has sent its welcome.
   static func connect(
     to address: Address, within limit: Duration, reconnectingFor reconnectTimeout: Duration,
     identifyingPosters identifiesPosters: Bool, events: (@Sendable (ConnectionEvent) -> Void)?
@@ -189,6 +186,5 @@ final class Link: Sendable {
     }
   }
 
-  /// How long closing waits for a bus that does not read.
   static let closeTimeout = Duration.seconds(5)
 }

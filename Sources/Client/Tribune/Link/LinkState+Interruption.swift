@@ -13,7 +13,6 @@ extension LinkState {
     /// The last serial that was given out before the connection was lost. Registrations with later serials wait in
     /// the outbox and are not renewed.
     let lastSerial: Serial
-    /// Why the connection was lost.
     let cause: TribuneError
     /// Why the last attempt to reconnect failed; nil before the first failure.
     var failure: TribuneError?
@@ -110,7 +109,6 @@ extension LinkState {
     return waiters.isEmpty ? [] : [.plain(waiters, .success(()))]
   }
 
-  /// Removes all open questions. The bus will not report how their queries end.
   mutating func takeQuestions() -> [Action] {
     defer { questions = [:] }
     return questions.values.map { .cancel($0) }
@@ -218,16 +216,13 @@ extension LinkState {
 }
 
 extension FrameFields {
-  /// A whole frame.
   func frame(serial: Serial, _ message: Link.Message = Link.Message()) -> [UInt8] {
     let buffer = ByteBuffer(capacity: 256)
     buffer.appendFrame(
       self, serial: serial, name: message.name, object: message.object, payload: message.payload.rawBytes)
     return [UInt8](buffer.bytes)
   }
-}
 
-extension FrameFields {
   /// The same fields with the rest of their deadline, if they have one.
   func shortened(by span: Duration) -> Self {
     guard deadline > 0 else { return self }
@@ -254,7 +249,6 @@ extension TribuneError {
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
   /// userInfo that waited for the bus is in a file, and is not copied into its frame.
   static let fileNotAccepted = TribuneError(.payloadTooLong, "the new bus accepts no userInfo in a file")
-  /// A registration is no longer in force.
   static func notRenewed(_ error: TribuneError) -> TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")
   }

@@ -93,7 +93,6 @@ extension LinkState {
     return bytes
   }
 
-  /// The bus has replied to a frame that may be part of the renewal.
   mutating func noteRenewed(_ serial: Serial) {
     changeInterruption { if $0.renewal?.awaited == serial { $0.renewal?.awaited = nil } }
   }
@@ -105,9 +104,7 @@ extension LinkState {
     }
   }
 
-  /// Counts notifications that the bus reports as dropped.
-  ///
-  /// - Returns: whether they are reported later, at the reserved positions.
+  /// - Returns: whether the notifications are reported later, at the reserved positions.
   mutating func noteLost(_ count: UInt64) -> Bool {
     changeInterruption { $0.missed = $0.missed.saturatingAdding(count) }
     return isInterrupted

@@ -16,7 +16,6 @@ extension LinkState {
     case suspension(Reply<Void>, Bool)
     case awaited(Reply<AwaitedReply>)
     case verdict(Reply<Verdict>, progress: (@Sendable (Progress) -> Void)?)
-    /// With the entries received so far.
     case entries(Reply<[Entry]>, [Entry])
     /// A registration is being taken back, which the end of the connection does, too.
     case takingBack(Reply<Okay>)
@@ -25,7 +24,6 @@ extension LinkState {
     /// The loss between two connections is being asked for.
     case succession
 
-    /// The observation that is being registered.
     var observation: ObservationKey? {
       if case .observation(let key) = self { return key }
       if case .renewal(let key) = self { return key }
@@ -42,7 +40,6 @@ extension LinkState {
 
     var attached: AttachedDelegate? { if case .attachment(let attached) = self { attached } else { nil } }
 
-    /// Notes the id that the bus has given it.
     func note(_ id: UInt64) {
       switch self {
       case .attachment(let attached): attached.id.store(id, ordering: .relaxed)
@@ -75,7 +72,6 @@ extension LinkState {
     case finishTraffic(DeliveryStream<TrafficDelivery>, TribuneError?)
     case endClosing(Reply<TribuneError?>, TribuneError?)
 
-    // The calls that are resumed.
     case welcome(Reply<Welcome>, Result<Welcome, TribuneError>)
     case okay(Reply<Okay>, Result<Okay, TribuneError>)
     /// `keeping` may be the last reference to a delegate, whose end may use the link.
@@ -109,7 +105,6 @@ extension LinkState {
     return .wake
   }
 
-  /// The task that waits for a reply was cancelled.
   mutating func cancel(_ serial: Serial, tellsBus: Bool) -> [Action] {
     let action = refuse(serial, .taskCancelled)
     if case .none = action { return [] }
@@ -137,9 +132,6 @@ extension LinkState {
     return outbox.append(done, .init(payload: reason), serial: nextSerial())
   }
 
-  /// Whether the bus accepts this userInfo as a file.
-  ///
-  /// - Throws: as ``send(_:_:_:flags:serial:at:)``.
   func takesFile(of message: Link.Message) throws(TribuneError) -> Bool {
     try requireOpen()
     try requireFitting(message)
@@ -158,12 +150,10 @@ extension LinkState {
     return nil
   }
 
-  /// Fails the calls that have waited for capacity until their deadlines.
   mutating func failOverdue(at now: Instant) -> Action {
     .plain(outbox.takeOverdue(at: now), .failure(.notSentInTime))
   }
 
-  /// The task of a call that waits for capacity was cancelled.
   mutating func stopAwaitingCapacity(_ id: Serial) -> Action {
     outbox.stopAwaitingCapacity(id).map { .plain([$0], .failure(.taskCancelled)) } ?? .none
   }
@@ -179,7 +169,6 @@ extension LinkState {
     }
   }
 
-  /// - Throws: `payloadTooLong`.
   func requireFitting(_ message: Link.Message) throws(TribuneError) {
     guard message.payload.count <= payloadMax else {
       throw .payloadTooLong(message.payload.count, payloadMax)
@@ -258,7 +247,6 @@ extension LinkState {
     return .verdict(reply, .success(Verdict(verdict)))
   }
 
-  /// The closure that receives the progress of a query.
   func progress(of serial: Serial) -> (@Sendable (Progress) -> Void)? {
     if case .verdict(_, let progress) = requests[serial] { progress } else { nil }
   }

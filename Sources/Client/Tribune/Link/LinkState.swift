@@ -31,18 +31,14 @@ struct LinkState {
   struct Closing {
     /// When closing stops waiting.
     let deadline: Instant
-    /// Why writing failed.
     var failure: TribuneError?
-    /// Whether the write side is shut down.
     var isHalfClosed = false
   }
 
-  /// The contents of a welcome.
   struct Session {
     let connection: ConnectionID
     let bus: BusInfo
     let payloadMax: Int
-    /// Whether the bus accepts userInfo as a file.
     let acceptsFiles: Bool
   }
 
@@ -111,12 +107,10 @@ struct LinkState {
 
   var payloadMax: Int { session?.payloadMax ?? WireLimits.payloadLengthFloor }
 
-  /// The data of an interruption; nil in other phases.
   var interruption: Interruption? {
     if case .interrupted(let interruption) = phase { interruption } else { nil }
   }
 
-  /// Changes the data of an interruption, if there is one.
   mutating func changeInterruption(_ change: (inout Interruption) -> Void) {
     guard case .interrupted(var interruption) = phase else { return }
     // Without a second reference to them, its collections change in place.
@@ -150,7 +144,6 @@ struct LinkState {
 
   // MARK: The thread
 
-  /// The next step of the link's thread.
   enum Step {
     /// Waits for the hello and the welcome.
     case greet
@@ -223,7 +216,6 @@ struct LinkState {
     .restarted, .shuttingDown, .tooManyConnections, .outOfMemory, .helloTimeout,
   ]
 
-  /// The consequence of the end of the stream from the bus.
   enum StreamEnd {
     case connectAgain, reconnect
     case end(TribuneError?)

@@ -23,9 +23,7 @@ struct Reconnection {
     case renewing(OutgoingBatch?)
   }
 
-  /// When to give up.
   let deadline: Instant
-  /// The pause before the last attempt.
   private(set) var pause = Duration.zero
   var stage: Stage
 
@@ -37,7 +35,6 @@ struct Reconnection {
     stage = .settling(nextAttempt: now.advanced(by: pause))
   }
 
-  /// The next attempt is made after a longer pause.
   mutating func waitForNext(at now: Instant) {
     pause = Self.pause(after: pause)
     stage = .pausing(nextAttempt: now.advanced(by: pause))
@@ -115,7 +112,6 @@ extension LinkThread {
     return greeting == .done && isSent && interruption.renewal?.isComplete == true ? .found : .goesOn
   }
 
-  /// Connects once, and says hello.
   private mutating func attempt(_ reconnection: inout Reconnection) {
     do throws(TribuneError) {
       try connectOnce()
@@ -175,7 +171,6 @@ extension LinkThread {
     }
   }
 
-  /// The new connection has ended before it was equivalent to the last one.
   private mutating func giveUp(_ reconnection: inout Reconnection) {
     UnixSocket.shutdown(link.socket)
     let failure = TribuneError(.unreachable, "the listener at \(address) closed the connection at once")

@@ -17,7 +17,6 @@ struct LinkThread: ~Copyable {
   private static let attemptPause = Duration.milliseconds(10)
   /// The limits of frames before the bus has announced its own.
   private static let greetingLimits = FrameLimits(fields: 65_536, payload: 65_536)
-  /// Descriptors that may wait for the rest of their frames.
   private static let descriptorsWaitingMax = 16
   /// How soon to check again whether the bus has taken the files that were passed to it.
   private static let passRetryInterval = Duration.milliseconds(10)
@@ -38,11 +37,9 @@ struct LinkThread: ~Copyable {
   /// The length of the partial frame; 0 while unknown.
   private var awaited = 0
   private(set) var greeting = Greeting.hello
-  /// When the bus must have said hello.
   private let greetingDeadline: ContinuousClock.Instant
   private var attemptCount = 1
   private(set) var receiver: FrameReceiver
-  /// Set while the thread looks for the bus.
   var reconnection: Reconnection?
   /// When the link last reconnected, and the pause before that attempt.
   var lastReconnection: (moment: ContinuousClock.Instant, pause: Duration)?
@@ -83,7 +80,6 @@ struct LinkThread: ~Copyable {
     }
   }
 
-  /// Connects again to a bus that has closed the connection before its welcome.
   private mutating func connectAgain() throws(TribuneError) {
     try pause(Self.attemptPause * (1 << (attemptCount - 1)))
     attemptCount += 1
@@ -181,7 +177,6 @@ struct LinkThread: ~Copyable {
     case goesOn, ended
   }
 
-  /// Reads once and handles the frames that are complete.
   mutating func read() throws(TribuneError) -> Stream {
     makeSpace()
     let received: Received
@@ -301,8 +296,6 @@ struct LinkThread: ~Copyable {
     receiver = FrameReceiver(link)
   }
 
-  /// Handles the end of the stream from the bus.
-  ///
   /// - Returns: whether the link continues, with another connection or looking for the bus.
   private mutating func endOfStream() throws(TribuneError) -> Bool {
     switch link.state.withLock({ $0.endOfStream(received: receiver.received) }) {

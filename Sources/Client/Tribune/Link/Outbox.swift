@@ -14,7 +14,6 @@ struct Outbox {
   /// The duty of an appending caller, once the link's lock is released.
   enum Duty {
     case none
-    /// Write the batch.
     case write(OutgoingBatch)
     /// Wake the link's thread, which writes.
     case wake
@@ -76,9 +75,7 @@ struct Outbox {
 
   var isFull: Bool { unwritten > Self.highMark && writer != .broken }
   var isIdle: Bool { writer == .idle || writer == .broken }
-  /// Whether the rest of a batch waits for space in the kernel.
   var isStuck: Bool { if case .stuck = unfinished { true } else { false } }
-  /// Whether the rest of a batch waits for the bus to take files.
   var isFullOfFiles: Bool { if case .fullOfFiles = unfinished { true } else { false } }
 
   /// - Parameter survives: whether unsent frames wait for another peer when this one is gone.
@@ -137,7 +134,6 @@ struct Outbox {
     return (takeWaiters(), writer == .thread || writer == .noConnection)
   }
 
-  /// The next batch for the link's thread; nil if there is none, or if the thread is not the writer.
   mutating func nextForThread() -> OutgoingBatch? {
     guard writer == .thread else { return nil }
     if let batch = unfinished.batch {
@@ -177,7 +173,6 @@ struct Outbox {
   /// Whether no writer uses the socket any more.
   var isInterrupted: Bool { writer == .noConnection }
 
-  /// Whether frames wait for the next connection.
   var hasUnsent: Bool { unfinished.batch != nil || pendingBytes > 0 }
 
   /// Goes through unsent frames in order. No writer may use them any more.
@@ -204,7 +199,6 @@ struct Outbox {
 
   // MARK: Waiting for capacity
 
-  /// Resumes `waiter` later.
   mutating func awaitCapacity(_ id: Serial, until deadline: Instant?, _ waiter: Reply<Void>) {
     capacityWaiters[id] = (waiter, deadline)
     if let deadline { nextCapacityDeadline = min(nextCapacityDeadline ?? deadline, deadline) }
@@ -214,7 +208,6 @@ struct Outbox {
     capacityWaiters.removeValue(forKey: id)?.reply
   }
 
-  /// - Returns: calls that have waited for capacity until their deadlines.
   mutating func takeOverdue(at now: Instant) -> [Reply<Void>] {
     var overdue: [Reply<Void>] = []
     nextCapacityDeadline = nil
@@ -229,7 +222,6 @@ struct Outbox {
     return overdue
   }
 
-  /// - Returns: all calls that wait for capacity.
   mutating func takeAllWaiters() -> [Reply<Void>] {
     defer { (capacityWaiters, nextCapacityDeadline) = ([:], nil) }
     return capacityWaiters.values.map(\.reply)

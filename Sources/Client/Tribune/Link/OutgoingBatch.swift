@@ -11,7 +11,6 @@ import TribuneWire
 final class OutgoingBatch: Sendable {
   /// The result of writing a batch.
   enum Progress {
-    /// The kernel has taken all of it.
     case whole
     /// The kernel has no space for the rest now.
     case stuck
@@ -24,7 +23,7 @@ final class OutgoingBatch: Sendable {
     var buffer = ByteBuffer(capacity: initialCapacity)
     let slices = GatherList(capacity: 1)
     var written = 0
-    /// Files of frames that are wholly unwritten, and the offsets of those frames.
+    /// Of frames that are wholly unwritten, at these offsets.
     var files: [(start: Int, file: MemoryFile)] = []
   }
 
@@ -55,7 +54,6 @@ final class OutgoingBatch: Sendable {
     }
   }
 
-  /// Appends encoded frames.
   func append(_ frames: [UInt8]) {
     content.withLock { $0.buffer.append(frames.rawBytes) }
   }
@@ -148,5 +146,23 @@ extension OutgoingBatch.Content {
     guard let next = files.first else { return (written..<buffer.count, nil) }
     guard next.start == written else { return (written..<next.start, nil) }
     return (written..<(files.count > 1 ? files[1].start : buffer.count), next.file)
+  }
+}
+
+/// Bytes of files that the bus may not have taken yet. Only the writer uses it.
+final class PassedCount: Sendable {
+  private let count = Atomic(0)
+
+  func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
+
+  /// Starts again with a new connection, over which nothing has been passed.
+  func reset() { count.store(0, ordering: .relaxed) }
+
+  func hasCapacity(for bytes: Int, _ limit: Int, on socket: borrowing FileDescriptor) throws(Errno) -> Bool {
+    let passed = count.load(ordering: .relaxed)
+    guard passed > 0, passed + bytes > limit else { return true }
+    guard try UnixSocket.isDrained(socket) else { return false }
+    count.store(0, ordering: .relaxed)
+    return true
   }
 }

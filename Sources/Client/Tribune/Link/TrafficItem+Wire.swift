@@ -3,7 +3,6 @@
 import TribuneWire
 
 extension TrafficItem {
-  /// Reads the frame inside a `traffic` frame.
   init(_ traffic: FrameView) throws(WireError) {
     let fields = try traffic.decode(TribuneWire.Traffic.self)
     let payload = traffic.payload

@@ -17,7 +17,6 @@ struct WorkQueue {
     case job(UnownedJob)
   }
 
-  /// The next step of the receiving thread.
   enum Next {
     case receive
     /// This many items, in the work turn of this number.
@@ -42,9 +41,7 @@ struct WorkQueue {
   private var turn = Turn.receiving
   /// The thread that receives, or did so last.
   private var thread: Thread.ID?
-  /// The number of the last work turn.
   private(set) var lastTurn: UInt64 = 0
-  /// Whether a task checks that work turns end.
   private var isWatched = false
 
   var isEmpty: Bool { work.count == 0 }
@@ -74,7 +71,6 @@ struct WorkQueue {
 
   // MARK: Turns
 
-  /// A thread begins to receive.
   mutating func beginReceiving(_ own: Thread.ID) {
     thread = own
     // Another thread's work turn is not over.
@@ -140,7 +136,6 @@ struct WorkQueue {
     }
   }
 
-  /// No thread could be started.
   mutating func cancelTakeover(_ number: UInt64) {
     guard turn == .takenOver(number) else { return }
     turn = .working(number)

@@ -10,23 +10,17 @@ public struct AwaitedReply: Hashable, Sendable {
       case timedOut
       /// The connection ended first.
       case gone
-      /// It reported a failure.
       case failed
     }
 
     /// The connection, `:N`.
     public var connection: String
-    /// The process's id, as the kernel recorded it when it connected.
+    /// The process, as in ``Asker``.
     public var pid: Int32
-    /// The user that the process ran as when it connected.
     public var uid: UInt32
-    /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
     public var process: String
-    /// Its systemd units.
     public var units: Units
-    /// `units.primary`.
     public var unit: String { units.primary }
-    /// Why it is not done.
     public var kind: Kind
     /// The reason that it gave; empty if none.
     public var reason: String

@@ -31,7 +31,6 @@ public struct ObjectInfo: Hashable, Sendable {
 
 /// One protocol that the bus knows.
 public struct ProtocolInfo: Hashable, Sendable {
-  /// Its name.
   public var name: String
   /// The protocols that it inherits from directly.
   public var parents: [String]
@@ -59,11 +58,9 @@ public struct MemberInfo: Hashable, Sendable {
 
   /// The protocol that defines it: another one if it is inherited.
   public var origin: String
-  /// How the message is used.
   public var kind: Kind
   /// Whether a delegate has to respond to it.
   public var isRequired: Bool
-  /// Its name.
   public var name: String
   /// The parameters in userInfo, in Varlink's type syntax, with the parentheses.
   public var parameters: String

@@ -44,23 +44,16 @@ public protocol Delegate: AnyObject, Sendable {
 }
 
 extension Delegate {
-  /// Does nothing.
   public func concluded(_ conclusion: Conclusion) async {}
-
-  /// Does nothing.
   public func received(_ delivery: Delivery) async {}
-
-  /// Does nothing.
   public func replaced(by delegate: DelegateInfo) async {}
 }
 
 /// A delegate's answer to a question.
 public enum Answer: Hashable, Sendable {
-  /// Go ahead.
   case approve
   /// Do not; has the reason.
   case veto(String)
-  /// No opinion.
   case abstain
   /// The delegate failed, with this error; its failure policy decides.
   case failed(String)
@@ -70,15 +63,13 @@ public enum Answer: Hashable, Sendable {
 
 /// What a delegate's failure counts as: a timeout, a lost connection or an error.
 public enum FailurePolicy: String, Hashable, Sendable, CaseIterable {
-  /// A failure is a veto.
   case veto
-  /// A failure is an abstention.
   case abstain
 }
 
 /// The asker, as the kernel and systemd identify it.
 public struct Asker: Hashable, Sendable {
-  /// The process's id.
+  /// The process's id, as the kernel recorded it when it connected.
   public var pid: Int32
   /// The user that the process ran as when it connected.
   public var uid: UInt32
@@ -111,11 +102,9 @@ public struct Question: Sendable {
   public let name: String
   /// The object that it is about; empty for none.
   public let object: String
-  /// The payload.
   public let userInfo: UserInfo
   /// The time that the delegate has for its answer, unless it defers.
   public let timeout: Duration
-  /// The asker.
   public let asker: Asker
   /// Whether this is a dry run: no action follows, whatever the verdict.
   public let isDryRun: Bool
@@ -164,7 +153,6 @@ public struct Conclusion: Hashable, Sendable {
   public enum Ending: String, Hashable, Sendable, CaseIterable {
     /// It was allowed: what was asked about may happen now.
     case allowed
-    /// It was vetoed.
     case vetoed
     /// The asker took it back or has disconnected, or this delegate can no longer learn how the query ended.
     case cancelled
@@ -172,7 +160,6 @@ public struct Conclusion: Hashable, Sendable {
 
   /// The query's id.
   public var query: UInt64
-  /// How it ended.
   public var ending: Ending
 
   /// Makes a conclusion for tests of delegates.

@@ -19,16 +19,12 @@ public struct DurationHistogram: Hashable, Sendable {
   /// No times.
   public init() { (count, sum, longest, buckets) = (0, .zero, .zero, []) }
 
-  /// How many times there were.
   public var count: Int
-  /// All times together.
   public var sum: Duration
-  /// The longest time.
   public var longest: Duration
   /// Those buckets that are not empty, the shortest first.
   public var buckets: [Bucket]
 
-  /// Adds the times of another one.
   public mutating func add(_ other: DurationHistogram) {
     count += other.count
     sum += other.sum

@@ -2,7 +2,6 @@
 
 /// The holds and delegates that a query would meet.
 public struct Explanation: Hashable, Sendable {
-  /// The holds that would veto it.
   public var holds: [HoldInfo]
   /// The delegates that the bus's configuration requires and that are not attached, by label or unit: each
   /// would veto it.
@@ -12,7 +11,7 @@ public struct Explanation: Hashable, Sendable {
   /// The protocol of the object's delegates; nil if it was not declared.
   public var protocolName: String?
 
-  /// Makes an explanation for tests.
+  /// For tests.
   public init(
     holds: [HoldInfo] = [], missing: [String] = [], delegates: [DelegateInfo] = [],
     protocolName: String? = nil

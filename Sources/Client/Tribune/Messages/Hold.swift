@@ -55,15 +55,11 @@ public struct HoldInfo: Hashable, Sendable {
   public var connection: String
   /// Who holds, as the holder says; can be empty.
   public var label: String
-  /// The process's id, as the kernel recorded it when it connected.
+  /// The process, as in ``Asker``.
   public var pid: Int32
-  /// The user that the process ran as when it connected.
   public var uid: UInt32
-  /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
-  /// Its systemd units.
   public var units: Units
-  /// `units.primary`.
   public var unit: String { units.primary }
   /// The names that it vetoes.
   public var pattern: String

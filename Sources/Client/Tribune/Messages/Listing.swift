@@ -30,13 +30,9 @@ public struct BusStatus: Hashable, Sendable {
   public var address: String
   /// The time since it started.
   public var uptime: Duration
-  /// Connections now.
   public var connections: Int
-  /// Observations now.
   public var observations: Int
-  /// Attached delegates now.
   public var delegates: Int
-  /// Queries under way.
   public var queries: Int
   /// Notifications that it accepted.
   public var posted: Int
@@ -44,11 +40,8 @@ public struct BusStatus: Hashable, Sendable {
   public var delivered: Int
   /// Copies of notifications that it dropped because an observer did not read.
   public var lost: Int
-  /// Queries that were asked.
   public var asked: Int
-  /// Queries that were vetoed.
   public var vetoed: Int
-  /// Holds now.
   public var holds: Int
   /// Frames that the policy refused.
   public var denied: Int
@@ -56,7 +49,6 @@ public struct BusStatus: Hashable, Sendable {
   public var refused: Int
   /// The bytes of the notifications that it accepted, as frames.
   public var postedBytes: Int
-  /// Iterations of its event loop since it started.
   public var iterations: Int
   /// The time of a processor that its thread has used since then.
   public var busy: Duration
@@ -74,37 +66,27 @@ public struct BusStatus: Hashable, Sendable {
 public struct ConnectionInfo: Hashable, Sendable {
   /// The connection's id, `:N`, never used again.
   public var id: String
-  /// The process's id, as the kernel recorded it when it connected.
+  /// The process, as in ``Asker``.
   public var pid: Int32
-  /// The user that the process ran as when it connected.
   public var uid: UInt32
-  /// The group that the process ran as when it connected.
   public var gid: UInt32
-  /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
-  /// Its systemd units.
   public var units: Units
-  /// `units.primary`.
   public var unit: String { units.primary }
   /// The time since it connected.
   public var age: Duration
-  /// Its observations.
   public var observations: Int
-  /// Its attached delegates.
   public var delegates: Int
-  /// Its queries under way.
   public var queries: Int
   /// Bytes queued for it, which it has not read.
   public var queuedBytes: Int
   /// Notifications that it lost because it did not read.
   public var lost: Int
-  /// Notifications that it posted.
   public var posted: Int
   /// Whether the bus does not read from it at present, to let its observers catch up.
   public var isPaused: Bool
   /// Whether it does not read, and loses notifications.
   public var isLossy: Bool
-  /// Whether it has suspended its notifications.
   public var isSuspended: Bool
   /// Bytes that the bus buffers for it until it resumes.
   public var heldBytes: Int
@@ -121,7 +103,6 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var denied: Int
   /// Its frames that were refused for another reason.
   public var refused: Int
-  /// Queries that it asked.
   public var asked: Int
   /// How often it was paused.
   public var pauses: Int
@@ -135,17 +116,12 @@ public struct ConnectionInfo: Hashable, Sendable {
 public struct DepartedConnectionInfo: Hashable, Sendable {
   /// The connection's id, `:N`, never used again.
   public var id: String
-  /// The process's id, as the kernel recorded it when it connected. It can be another's by now.
+  /// The process, as in ``Asker``. Its id can be another's by now.
   public var pid: Int32
-  /// The user that the process ran as when it connected.
   public var uid: UInt32
-  /// The group that the process ran as when it connected.
   public var gid: UInt32
-  /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
-  /// Its systemd units.
   public var units: Units
-  /// `units.primary`.
   public var unit: String { units.primary }
   /// For how long it was connected.
   public var age: Duration
@@ -156,7 +132,6 @@ public struct DepartedConnectionInfo: Hashable, Sendable {
   public var closedBecause: String?
   /// Notifications that it lost because it did not read.
   public var lost: Int
-  /// Notifications that it posted.
   public var posted: Int
 }
 
@@ -176,7 +151,6 @@ public struct ObservationInfo: Hashable, Sendable {
 
 /// A retained notification: the last of its name and object that was posted to be retained.
 public struct RetainedInfo: Hashable, Sendable {
-  /// Its name.
   public var name: String
   /// The object that it is about; empty for none.
   public var object: String
@@ -198,15 +172,11 @@ public struct DelegateInfo: Hashable, Sendable {
   public var connection: String
   /// Its label; empty if none.
   public var label: String
-  /// The process's id, as the kernel recorded it when it connected.
+  /// The process, as in ``Asker``.
   public var pid: Int32
-  /// The user that the process ran as when it connected.
   public var uid: UInt32
-  /// The process's name (comm), at most 15 bytes; empty if the process ended before it could be read.
   public var process: String
-  /// Its systemd units.
   public var units: Units
-  /// `units.primary`.
   public var unit: String { units.primary }
   /// The object that it is attached to; empty for any.
   public var object: String

@@ -12,7 +12,6 @@ public struct Notification: Hashable, Sendable {
   public var sender: String?
   /// The process that posted it, if the connection asked for that; nil for the bus itself.
   public var poster: Poster?
-  /// The payload.
   public var userInfo: UserInfo
   /// Whether it was retained: posted before the observation, which asked for retained notifications.
   public var isRetained: Bool
@@ -35,14 +34,12 @@ public struct Notification: Hashable, Sendable {
     self.isRetained = isRetained
   }
 
-  /// Whether two notifications have the same content.
   public static func == (one: Notification, other: Notification) -> Bool {
     one.name == other.name && one.object == other.object && one.sender == other.sender
       && one.poster == other.poster && one.userInfo == other.userInfo
       && one.isRetained == other.isRetained
   }
 
-  /// Hashes the content.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(name)
     hasher.combine(object)

@@ -18,9 +18,7 @@
 /// ``Connection/close()`` or ``cancel()``, after what it has buffered. The observation ends when nothing refers to
 /// the sequence any more.
 public struct Notifications: AsyncSequence, Sendable {
-  /// A notification, or a gap.
   public typealias Element = Delivery
-  /// Why it ended.
   public typealias Failure = TribuneError
 
   let subscription: Subscription<Delivery>
@@ -34,13 +32,11 @@ public struct Notifications: AsyncSequence, Sendable {
       try await subscription.stream.next()
     }
 
-    /// The next delivery; nil after the end, and when the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(TribuneError) -> Delivery? { try await subscription.stream.next() }
   }
 
-  /// Starts reading.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
   /// Takes the observation back; the sequence ends after what it has buffered.

@@ -23,19 +23,14 @@ public struct PostOptions: Hashable, Sendable {
   /// The bus looks among those of the same *user*, from any connection and in any style. With both options, both must
   /// be equal.
   public struct Coalescing: OptionSet, Hashable, Sendable {
-    /// The bits.
     public let rawValue: UInt8
 
-    /// Makes a set from its bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Those of the same name.
     public static let name = Coalescing(rawValue: 1)
-    /// Those about the same object.
     public static let object = Coalescing(rawValue: 2)
   }
 
-  /// When it is delivered.
   public var style: Style
   /// Which waiting notifications it replaces; it takes the last place itself.
   ///

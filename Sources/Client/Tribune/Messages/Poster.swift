@@ -30,12 +30,10 @@ public struct Poster: Hashable, Sendable {
 
   init(_ identity: PeerIdentity) { self.identity = identity }
 
-  /// Whether two posters have the same facts.
   public static func == (one: Poster, other: Poster) -> Bool {
     one.pid == other.pid && one.uid == other.uid && one.process == other.process && one.units == other.units
   }
 
-  /// Hashes the facts.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(pid)
     hasher.combine(uid)

@@ -12,9 +12,7 @@ public struct QueryInfo: Hashable, Sendable {
       case unasked
       /// The question waits until the delegate has fewer others.
       case queued
-      /// The delegate has the question.
       case asked
-      /// There is an outcome.
       case settled(Outcome.Kind)
     }
 
@@ -24,15 +22,11 @@ public struct QueryInfo: Hashable, Sendable {
     public var connection: String?
     /// Its label; empty if none.
     public var label: String
-    /// Its process id.
+    /// Its process, as in ``Asker``.
     public var pid: Int32
-    /// The user that the process ran as when it connected.
     public var uid: UInt32
-    /// The process's name (comm), at most 15 bytes.
     public var process: String
-    /// Its systemd units.
     public var units: Units
-    /// Where the query is with it.
     public var state: State
     /// The reason of the outcome; empty if there is none.
     public var reason: String
@@ -48,13 +42,10 @@ public struct QueryInfo: Hashable, Sendable {
   public var id: UInt64
   /// The connection that asked, `:N`.
   public var connection: String
-  /// The asker's process id.
+  /// The asker's process, as in ``Asker``.
   public var pid: Int32
-  /// The user that the asker ran as when it connected.
   public var uid: UInt32
-  /// The name of the asker's process (comm), at most 15 bytes.
   public var process: String
-  /// The asker's systemd units.
   public var units: Units
   /// The name that is asked.
   public var name: String
@@ -62,7 +53,6 @@ public struct QueryInfo: Hashable, Sendable {
   public var object: String
   /// How it goes through the chain; nil for a query for values.
   public var mode: Mode?
-  /// Whether it is a dry run.
   public var isDryRun: Bool
   /// The time since it was asked.
   public var age: Duration

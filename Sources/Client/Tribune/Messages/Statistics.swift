@@ -4,19 +4,13 @@ import TribuneWire
 
 /// How many outcomes of each kind there were.
 public struct OutcomeCounts: Hashable, Sendable {
-  /// Delegates that approved.
   public var approved: Int
-  /// Delegates that vetoed.
   public var vetoed: Int
-  /// Delegates that abstained.
   public var abstained: Int
-  /// Participants that did not answer in time.
   public var timedOut: Int
   /// Participants that went before they answered.
   public var gone: Int
-  /// Participants that failed.
   public var failed: Int
-  /// Holds.
   public var held: Int
   /// Delegates that gave a value, and observers that have handled their notification.
   public var answered: Int
@@ -26,7 +20,6 @@ public struct OutcomeCounts: Hashable, Sendable {
 public struct NameStatistics: Hashable, Sendable {
   /// The name; nil for all names together that are not among the busiest 1,000.
   public var name: String?
-  /// Verdicts.
   public var asked: Int
   /// Verdicts that were vetoes.
   public var vetoed: Int
@@ -34,7 +27,6 @@ public struct NameStatistics: Hashable, Sendable {
   public var overridden: Int
   /// Queries that ended without a verdict.
   public var cancelled: Int
-  /// Outcomes of holds and delegates.
   public var outcomes: OutcomeCounts
   /// From the ask to the verdict.
   public var durations: DurationHistogram
@@ -51,7 +43,6 @@ public struct ParticipantStatistics: Hashable, Sendable {
     case observer
   }
 
-  /// What they take part in.
   public var role: Role
   /// The label of the delegates; empty for observers.
   public var label: String
@@ -59,7 +50,6 @@ public struct ParticipantStatistics: Hashable, Sendable {
   public var unit: String
   /// Their user; nil for all together that are not among the busiest 1,000.
   public var uid: UInt32?
-  /// Their outcomes.
   public var outcomes: OutcomeCounts
   /// From the question, or the notification, to the outcome.
   public var durations: DurationHistogram
@@ -71,17 +61,13 @@ public struct UserStatistics: Hashable, Sendable {
   public var uid: UInt32?
   /// The unit of the system's service manager or, without one, of the user's; empty if they have none.
   public var unit: String
-  /// Connections now.
   public var connections: Int
-  /// Notifications that they posted.
   public var posted: Int
   /// The bytes of these, as frames.
   public var postedBytes: Int
   /// Notifications that were queued for them.
   public var delivered: Int
-  /// Notifications that they lost.
   public var lost: Int
-  /// Queries that they asked.
   public var asked: Int
   /// Frames that the policy refused.
   public var denied: Int
@@ -90,7 +76,6 @@ public struct UserStatistics: Hashable, Sendable {
 }
 
 extension OutcomeCounts {
-  /// No outcomes.
   public init() { self.init(TribuneWire.OutcomeCounts()) }
 
   init(_ counts: TribuneWire.OutcomeCounts) {

@@ -15,13 +15,11 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
     /// A query, as it is put to one delegate.
     case question(
       query: UInt64, delegate: UInt64, timeout: Duration, asker: Asker, isDryRun: Bool, wantsValue: Bool)
-    /// A delegate's answer.
     case answer(query: UInt64, delegate: UInt64, Answer)
     /// A delegate asks for more time.
     case deferral(query: UInt64, delegate: UInt64, by: Duration, status: String)
     /// A report to the asker of the query's progress with one delegate.
     case progress(Progress)
-    /// The verdict on a query.
     case verdict(Verdict)
     /// A report to a delegate of how a query has ended.
     case concluded(Conclusion, delegate: UInt64)
@@ -39,7 +37,6 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public var from: String?
   /// The receiver, `:N`; nil when it went to no single connection.
   public var to: String?
-  /// The number of receivers.
   public var receivers: Int
   /// The kind of frame: `post`, `ask`, `question`, `answer`, `defer`, `progress`, `verdict`, `concluded` …
   public var kind: String
@@ -49,7 +46,6 @@ public struct TrafficItem: Sendable, CustomStringConvertible {
   public var name: String
   /// The object that it carries; empty if none.
   public var object: String
-  /// The content besides name, object and userInfo.
   public var content: Content
   /// The `traffic` frame in which the bus showed it, as it was on the wire: the header, the time, sender and
   /// receiver, and then the frame itself.
@@ -81,9 +77,7 @@ public enum TrafficDelivery: Sendable {
 /// element reports as ``TrafficDelivery/lost(_:)``. Throws when the connection is lost for good, and ends without an
 /// error after ``Connection/close()`` or `cancel()`. Monitoring ends when nothing refers to the sequence any more.
 public struct Traffic: AsyncSequence, Sendable {
-  /// A frame, or a gap.
   public typealias Element = TrafficDelivery
-  /// Why it ended.
   public typealias Failure = TribuneError
 
   let subscription: Subscription<TrafficDelivery>
@@ -97,13 +91,11 @@ public struct Traffic: AsyncSequence, Sendable {
       try await subscription.stream.next()
     }
 
-    /// The next element; nil after the end, and when the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(TribuneError) -> TrafficDelivery? { try await subscription.stream.next() }
   }
 
-  /// Starts reading.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: subscription) }
 
   /// Ends monitoring; the sequence ends after what it has buffered.

@@ -13,7 +13,6 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     case mapped(MappedBytes)
   }
 
-  /// No payload.
   public static let none = UserInfo([])
 
   private var storage: Storage
@@ -24,10 +23,8 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
   /// Makes a payload of the bytes, without copying them.
   public init(_ bytes: [UInt8]) { storage = .own(bytes) }
 
-  /// Makes a payload of the bytes.
   public init(_ bytes: some Sequence<UInt8>) { storage = .own(Array(bytes)) }
 
-  /// Makes a payload of the literal's UTF-8.
   public init(stringLiteral text: String) { self.init(text) }
 
   init(mapped: MappedBytes) { storage = .mapped(mapped) }
@@ -68,18 +65,15 @@ public struct UserInfo: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
     }
   }
 
-  /// Whether there is no payload.
   public var isEmpty: Bool { count == 0 }
 
   /// The payload as text, with invalid UTF-8 replaced.
   public var description: String { withBytes { String(repairing: $0) } }
 
-  /// Whether both have the same bytes, in whatever memory.
   public static func == (one: UserInfo, other: UserInfo) -> Bool {
     one.withBytes { bytes in other.withBytes { bytes.isEqual(to: $0) } }
   }
 
-  /// Hashes the bytes.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(count)
     withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) } }

@@ -12,7 +12,6 @@ public enum Mode: String, Hashable, Sendable, CaseIterable {
 
 /// The verdict on a query.
 public struct Verdict: Hashable, Sendable {
-  /// The two possible decisions.
   public enum Decision: String, Hashable, Sendable, CaseIterable {
     /// Go ahead: there is no veto, or the asker overrides the vetoes.
     case allowed
@@ -20,7 +19,6 @@ public struct Verdict: Hashable, Sendable {
     case vetoed
   }
 
-  /// The decision.
   public var decision: Decision
   /// The query's id, never used again.
   public var query: UInt64
@@ -50,19 +48,14 @@ public struct Verdict: Hashable, Sendable {
     self.isDryRun = isDryRun
   }
 
-  /// Whether the action may go ahead.
   public var isAllowed: Bool { decision == .allowed }
 }
 
 /// The outcome of one delegate, or of a hold.
 public struct Outcome: Hashable, Sendable {
-  /// The kinds of outcome.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
-    /// It said yes.
     case approved
-    /// It said no.
     case vetoed
-    /// It has no opinion.
     case abstained
     /// It did not answer in its time.
     case timedOut
@@ -80,19 +73,14 @@ public struct Outcome: Hashable, Sendable {
   public var delegate: UInt64
   /// The delegate's label; empty if none.
   public var label: String
-  /// The kind of outcome.
   public var kind: Kind
   /// The reason or the error; empty if none was given.
   public var reason: String
-  /// The delegate's process id.
+  /// The delegate's process, as in ``Asker``.
   public var pid: Int32
-  /// The user that the process ran as when it connected.
   public var uid: UInt32
-  /// The process's name (comm), at most 15 bytes.
   public var process: String
-  /// Its systemd units.
   public var units: Units
-  /// `units.primary`.
   public var unit: String { units.primary }
   /// The time from the question to the outcome.
   public var elapsed: Duration
@@ -121,7 +109,6 @@ public struct Outcome: Hashable, Sendable {
 public struct Progress: Hashable, Sendable {
   /// Where the query is with the delegate.
   public enum Stage: Hashable, Sendable {
-    /// It has been asked.
     case asked
     /// It asks for more time.
     case deferred
@@ -139,15 +126,11 @@ public struct Progress: Hashable, Sendable {
   public var status: String
   /// The time that it now has; zero once it has settled.
   public var timeout: Duration
-  /// The delegate's process id.
+  /// The delegate's process, as in ``Asker``.
   public var pid: Int32
-  /// The user that the process ran as when it connected.
   public var uid: UInt32
-  /// The process's name (comm), at most 15 bytes.
   public var process: String
-  /// Its systemd units.
   public var units: Units
-  /// `units.primary`.
   public var unit: String { units.primary }
   /// Where the query is with the delegate.
   public var stage: Stage
