@@ -136,10 +136,8 @@ extension Invocation {
 
   /// Throws if one of the other options was given, which make no sense beside `option`.
   func refuse(_ others: [Option], beside option: Option) throws(CommandError) {
-    let table = CommandTable.standard
-    func spelling(_ option: Option) -> String { table.anyOption { $0.option == option }?.spelling ?? "" }
     guard let other = others.first(where: has) else { return }
-    throw .usage("\(spelling(option)) and \(spelling(other)) exclude each other")
+    throw .usage("\(option.spelling) and \(other.spelling) exclude each other")
   }
 
   private func wireSpan(_ option: Option, of spelling: String) throws(CommandError) -> Duration? {

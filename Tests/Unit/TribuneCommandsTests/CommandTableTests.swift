@@ -7,14 +7,12 @@ import Testing
 /// The table is complete, and the help has all of it.
 @Suite("The table of options", .timeLimit(.minutes(15)))
 struct CommandTableTests {
-  private let table = CommandTable.standard
+  private let table = CommandTable.self
 
   private var rows: [OptionSyntax] { table.globals + table.verbs.flatMap(\.options) }
 
-  @Test("every verb is in it, once")
-  func verbs() {
-    #expect(table.verbs.map(\.verb.rawValue).sorted() == VerbName.allCases.map(\.rawValue).sorted())
-  }
+  @Test("the text of a verb begins with its name", arguments: VerbName.allCases)
+  func verbs(verb: VerbName) { #expect(HelpParts(verb.text).head[0].hasPrefix(verb.rawValue)) }
 
   @Test("every option is in it, with one spelling and one kind of argument")
   func options() {
@@ -24,6 +22,51 @@ struct CommandTableTests {
       }
       #expect(Set(spellings).count == 1, "\(option)")
     }
+  }
+
+  /// The options in the help of a verb, as a command line has them: `--json=short`, `-N1`.
+  private func options(inHelpOf verb: VerbName) -> Set<String> {
+    let help = HelpText().text(of: VerbSyntax(verb))
+    var words: Set<String> = []
+    for line in help.split(separator: "\n") {
+      let row = line.drop { $0 == " " }
+      // Summaries are farther to the right.
+      guard row.first == "-", line.hasPrefix("  "), line.prefix(6).contains("-") else { continue }
+      let term = row[..<(row.firstRange(of: "  ")?.lowerBound ?? row.endIndex)]
+      var value = term.hasSuffix(" COUNT") ? "1" : ""
+      if let equals = term.firstIndex(of: "="), !term.hasSuffix("]") {
+        let argument = term[equals...].dropFirst()
+        let isPlaceholder = argument.first?.isLowercase != true || argument.contains(":")
+        value = argument == "SPAN" ? "1s" : isPlaceholder ? "1" : String(argument.prefix { $0.isLetter })
+      }
+      for word in term.split(separator: " ") where word.first == "-" {
+        let name = word.prefix { $0 == "-" || $0.isLetter }
+        words.insert(name + (value.isEmpty || !name.hasPrefix("--") ? "" : "=") + value)
+      }
+    }
+    return words
+  }
+
+  @Test("a verb takes the options that its help has, and no others", arguments: VerbName.allCases)
+  func documented(verb: VerbName) {
+    let own = options(inHelpOf: verb)
+    #expect(own.isSuperset(of: ["-h", "--help", "-j", "--json=short", "--address=1", "--reconnect=1s"]))
+    for option in Set(VerbName.allCases.flatMap(options)) {
+      let request = Result { () throws(CommandLineParser.UsageError) in
+        try CommandLineParser.parse([verb.rawValue, "--help", option].map { Array($0.utf8) })
+      }
+      #expect((request == .success(.help(verb))) == own.contains(option), "\(option): \(request)")
+    }
+  }
+
+  @Test(
+    "options have the words that the code knows",
+    arguments: [
+      (Option.complete, LiveWords.allCases.map(\.rawValue)), (.view, TopView.allCases.map(\.rawValue)),
+      (.scope, Scope.words), (.json, ["short", "pretty", "off"]),
+    ])
+  func choices(option: Option, words: [String]) {
+    #expect(table.anyOption { $0.option == option }?.argument == .choice(words))
   }
 
   @Test("no two options are spelled the same")
@@ -50,12 +93,12 @@ struct CommandTableTests {
   @Test(
     "a verb's help names its operands and every option that it takes, and fits a terminal",
     arguments: VerbName.allCases)
-  func help(verb: VerbName) throws {
-    let syntax = try #require(table.syntax(of: verb))
+  func help(verb: VerbName) {
+    let syntax = VerbSyntax(verb)
     let help = HelpText().text(of: syntax)
     #expect(help.hasPrefix("tribunectl \(verb.rawValue)"))
     #expect(help.contains(syntax.operands))
-    for row in table.options(of: verb) { #expect(help.contains(row.usage)) }
+    for row in syntax.allOptions { #expect(help.contains(row.usage)) }
     for line in help.split(separator: "\n") { #expect(line.count <= 80) }
   }
 }

@@ -7,7 +7,7 @@ import Testing
 /// The man page and the completions have all of the table.
 @Suite("Texts made from the table of options", .timeLimit(.minutes(15)))
 struct ManualTests {
-  private let table = CommandTable.standard
+  private let table = CommandTable.self
   private let verbs = Manual.verbs
   private let options = Manual.options
 
@@ -16,7 +16,7 @@ struct ManualTests {
 
   @Test("the man page has each verb, with its own options below it", arguments: VerbName.allCases)
   func verb(name: VerbName) throws {
-    let syntax = try #require(table.syntax(of: name))
+    let syntax = VerbSyntax(name)
     let start = try #require(verbs.firstIndex { $0.hasPrefix(Roff.bold(name.rawValue)) })
     // To the next verb: options are indented.
     var depth = 0
@@ -26,7 +26,7 @@ struct ManualTests {
       return depth > 0 || line != ".TP"
     }
     #expect(verbs[start].hasSuffix(Roff.plain(syntax.usage)))
-    for paragraph in syntax.description { #expect(rest.contains(Roff.text(paragraph))) }
+    for paragraph in syntax.paragraphs { #expect(rest.contains(Roff.text(paragraph))) }
     for row in syntax.options {
       let place = try #require(rest.firstIndex { $0.hasPrefix(term(row.spellings)) })
       #expect(rest[place].hasSuffix(Roff.plain(row.usageOfArgument)))

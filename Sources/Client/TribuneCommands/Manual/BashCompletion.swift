@@ -2,7 +2,7 @@
 
 /// The option table as a completion script for bash(1).
 struct BashCompletion {
-  private let table = CommandTable.standard
+  private let table = CommandTable.self
 
   var text: String {
     """

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribunePolicy
+
 /// The words that a shell can offer at a place on the command line.
 enum Completion: Equatable, Sendable {
   case nothing
@@ -54,9 +56,12 @@ extension VerbSyntax {
   /// The completions of the operands, in order.
   var completions: [Completion] {
     let placeholders = operands.split(separator: " ").map { $0.trimmingPrefix("[").prefix { $0.isLetter } }
-    return placeholders.enumerated().map { place, placeholder in
-      operandWords.indices.contains(place)
-        ? .words(operandWords[place]) : Completion(placeholder: placeholder)
+    return placeholders.map { placeholder in
+      switch (verb, placeholder) {
+      case (.policy, "explain"): .words(["explain"])
+      case (.policy, "ACTION"): .words(Action.names)
+      default: Completion(placeholder: placeholder)
+      }
     }
   }
 
@@ -66,7 +71,7 @@ extension VerbSyntax {
 
 extension CommandTable {
   /// Every option once, even if several verbs have it.
-  var distinctOptions: [OptionSyntax] {
+  static var distinctOptions: [OptionSyntax] {
     (globals + verbs.flatMap(\.options)).reduce(into: []) { rows, row in
       if !rows.contains(where: { $0.option == row.option }) { rows.append(row) }
     }

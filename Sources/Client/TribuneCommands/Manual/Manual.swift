@@ -4,10 +4,10 @@
 /// page is in docs/man.
 package enum Manual {
   /// Every verb with its operands and its own options, as man(7) lines.
-  package static var verbs: [String] { CommandTable.standard.verbs.flatMap(text(of:)) }
+  package static var verbs: [String] { CommandTable.verbs.flatMap(text(of:)) }
 
   /// The options of every verb, as man(7) lines.
-  package static var options: [String] { CommandTable.standard.globals.flatMap(item) }
+  package static var options: [String] { CommandTable.globals.flatMap(item) }
 
   /// The completion script of tribunectl for a shell; nil if there is none for that shell.
   package static func completion(for shell: String) -> String? {

@@ -2,7 +2,7 @@
 
 /// The option table as a completion function for zsh(1).
 struct ZshCompletion {
-  private let table = CommandTable.standard
+  private let table = CommandTable.self
 
   var text: String {
     """

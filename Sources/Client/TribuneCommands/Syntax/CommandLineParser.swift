@@ -21,12 +21,13 @@ struct CommandLineParser {
     var verb: VerbName?
   }
 
-  private let table = CommandTable.standard
   private let arguments: [[UInt8]]
   private var position = 0
 
   private var given: [(row: OptionSyntax, value: Invocation.Value)] = []
   private var words: [String] = []
+  /// The verb, if it is known by now.
+  private var syntax: VerbSyntax?
   private var command: [[UInt8]]?
 
   /// - Parameter arguments: without the program's name.
@@ -38,8 +39,7 @@ struct CommandLineParser {
 
   private init(arguments: [[UInt8]]) { self.arguments = arguments }
 
-  /// The verb, if it is known by now.
-  private var verb: VerbName? { words.first.flatMap { VerbName(rawValue: $0) } }
+  private var verb: VerbName? { syntax?.verb }
 
   private func error(_ message: String) -> UsageError { UsageError(message: message, verb: verb) }
 
@@ -55,17 +55,27 @@ struct CommandLineParser {
       } else if word.hasPrefix("-"), word != "-" {
         try scanLetters(word)
       } else {
-        words.append(word)
+        add(word)
       }
     }
   }
 
+  private mutating func add(_ word: String) {
+    if words.isEmpty { syntax = VerbName(rawValue: word).map { VerbSyntax($0) } }
+    words.append(word)
+  }
+
+  /// An option of the verb, or else of any: what stands before the verb may belong to it.
+  private func option(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
+    syntax?.options.first(where: matches) ?? CommandTable.anyOption(where: matches)
+  }
+
   /// Takes a command, if the verb takes one; else words that may start with a dash.
   private mutating func scanBehindDashes() throws(UsageError) {
-    if let verb, table.syntax(of: verb)?.takesCommand == true {
+    if syntax?.takesCommand == true {
       takeCommand()
     } else {
-      while position < arguments.count { words.append(try takeWord()) }
+      while position < arguments.count { add(try takeWord()) }
     }
   }
 
@@ -73,8 +83,8 @@ struct CommandLineParser {
     let body = word.dropFirst(2)
     let equals = body.firstIndex(of: "=")
     let name = String(body[..<(equals ?? body.endIndex)])
-    guard let row = table.anyOption(where: { $0.name == name }) else {
-      let known = verb.map(table.options(of:)) ?? table.distinctOptions
+    guard let row = option(where: { $0.name == name }) else {
+      let known = syntax?.allOptions ?? CommandTable.distinctOptions
       throw error("unknown option --\(name.escaped)\(Self.hint(for: name, among: known))")
     }
     try take(row, attached: equals.map { String(body[body.index(after: $0)...]) })
@@ -87,7 +97,7 @@ struct CommandLineParser {
   private mutating func scanLetters(_ word: String) throws(UsageError) {
     var letters = word.dropFirst()
     while let letter = letters.popFirst() {
-      guard let row = table.anyOption(where: { $0.letter == letter }) else {
+      guard let row = option(where: { $0.letter == letter }) else {
         throw error("unknown option -\(String(letter).escaped)")
       }
       if row.argument == .none {
@@ -163,7 +173,7 @@ struct CommandLineParser {
             + Spelling.hint(for: word, among: known) { $0 })
       }
       return .words(words)
-    case .number(_, let range):
+    case .number(let range):
       guard let number = Int64(text) else {
         throw error("\(row.spelling) needs a number, not \"\(text.escaped)\"")
       }
@@ -205,11 +215,11 @@ struct CommandLineParser {
       if options.contains(.version) { return .version }
       throw error("a verb is missing")
     }
-    guard let verb = VerbName(rawValue: word), let syntax = table.syntax(of: verb) else {
+    guard let verb, let syntax else {
       throw error("unknown verb \"\(word.escaped)\"\(VerbName.hint(for: word))")
     }
     var invocation = Invocation(verb: verb, operands: Array(words.dropFirst()), command: command ?? [])
-    let allowed = table.options(of: verb)
+    let allowed = syntax.allOptions
     for (row, value) in given {
       guard allowed.contains(where: { $0.option == row.option }) else {
         let hint = row.name.map { Self.hint(for: $0, among: allowed) } ?? ""

@@ -2,7 +2,7 @@
 
 /// The help text, generated from the table.
 struct HelpText {
-  private let table = CommandTable.standard
+  private let table = CommandTable.self
 
   private static let width = 80
   /// The column where the summaries start.
@@ -12,7 +12,7 @@ struct HelpText {
     var lines = [
       "tribunectl [OPTION…] VERB [ARGUMENT…]",
       "",
-      "Posts notifications, and asks for permission, over the Tribune bus.",
+      table.summary,
       "",
       "Verbs:",
     ]
@@ -38,7 +38,7 @@ struct HelpText {
       lines.append("")
     }
     lines.append("Options of every verb:")
-    let others = table.options(of: syntax.verb).dropFirst(syntax.options.count)
+    let others = syntax.allOptions.dropFirst(syntax.options.count)
     lines += others.flatMap { row($0.usageInHelp, $0.summary) }
     return lines.joined(separator: "\n") + "\n"
   }

@@ -2,21 +2,49 @@
 
 import TribuneWire
 
-/// An option, independent of its spelling.
-enum Option: Hashable, Sendable, CaseIterable {
+/// An option. The raw value is its name, or the letter of one that has only a letter.
+enum Option: String, Sendable, CaseIterable {
   // Options of every verb.
-  case address, system, user, json, shortJSON, noLegend, noPager, quiet, timeout, reconnect, help, version
+  case address, system, user, json, quiet, timeout, reconnect, help, version
+  case shortJSON = "j"
+  case noLegend = "no-legend"
+  case noPager = "no-pager"
   // Options of some verbs.
-  case object, count, mode, `default`, ifUnreachable, order, onFailure, label, approve, veto, exec, directory
-  case vetoExitCode, waitUntilAllowed, override, dryRun, collect, why, expires, action, pid, status,
-    delegateID, definitions
-  case slots, keep, release, `break`, scope
-  case since, until, vetoed, by, lines, follow, summary
-  case view, delay, once
-  case `as`, connection
-  case set, conforms
-  case retain, coalesce, style, wait, immediately, eachLine, retained, suspension, awaited, format
-  case complete
+  case object, mode, `default`, order, label, approve, veto, exec, directory, override, collect, why, expires,
+    action
+  case pid, status, definitions, slots, keep, release, `break`, scope, since, until, vetoed, by, follow,
+    summary
+  case view, delay, once, `as`, connection, set, conforms, retain, coalesce, style, wait, immediately,
+    retained
+  case suspension, awaited, format, complete
+  case count = "N"
+  case lines = "n"
+  case eachLine = "lines"
+  case delegateID = "delegate"
+  case dryRun = "dry-run"
+  case ifUnreachable = "if-unreachable"
+  case onFailure = "on-failure"
+  case vetoExitCode = "veto-exit-code"
+  case waitUntilAllowed = "wait-until-allowed"
+
+  /// Without dashes; nil if it has only a letter.
+  var name: String? { rawValue.utf8.count > 1 ? rawValue : nil }
+
+  /// Its name in messages: `--object`, `-N`.
+  var spelling: String { name.map { "--\($0)" } ?? "-\(rawValue)" }
+
+  /// The numbers that it takes; nil if it takes something else.
+  fileprivate var range: ClosedRange<Int64>? {
+    switch self {
+    case .count, .delegateID: 1...Int64.max
+    case .lines: 0...Int64.max
+    case .order: Int64(Int32.min)...Int64(Int32.max)
+    case .pid: 1...Int64(Int32.max)
+    case .slots: 1...64
+    case .vetoExitCode: 0...255
+    default: nil
+    }
+  }
 }
 
 /// The argument of an option.
@@ -28,7 +56,7 @@ enum OptionArgument: Equatable, Sendable {
   case span
   /// An optional span; if given, it follows `=`.
   case optionalSpan
-  case number(String, ClosedRange<Int64>)
+  case number(ClosedRange<Int64>)
   case choice([String])
   /// Any of these words, with commas between.
   case list([String])
@@ -38,61 +66,63 @@ enum OptionArgument: Equatable, Sendable {
 
 /// One row of the option table: an option's spelling, argument and purpose.
 struct OptionSyntax: Sendable {
-  var option: Option
-  /// Without dashes; nil if the option has only a letter.
-  var name: String?
-  var letter: Character?
-  var argument: OptionArgument
+  let option: Option
+  let letter: Character?
+  let argument: OptionArgument
+  /// The argument after the spelling: `=parallel|all|order`.
+  let usageOfArgument: String
   /// For the help: no capital, no full stop.
-  var summary: String
+  private(set) var summary: String
 
-  init(
-    _ option: Option, _ name: String?, letter: Character? = nil, _ argument: OptionArgument, _ summary: String
-  ) {
+  /// - Parameter line: as the table has it: `-d --delay=SPAN  how often to refresh`.
+  init(_ line: Substring) {
+    let end = line.firstRange(of: "  ") ?? line.endIndex..<line.endIndex
+    summary = String(line[end.upperBound...].drop { $0 == " " })
+    var rest = line[..<end.lowerBound].dropFirst()
+    letter = rest.first == "-" ? nil : rest.popFirst()
+    var name = letter.map { String($0) } ?? ""
+    if let dashes = rest.firstRange(of: letter == nil ? "-" : " --") {
+      rest = rest[dashes.upperBound...]
+      name = String(rest.prefix { $0.isLetter || $0 == "-" })
+      rest = rest.dropFirst(name.count)
+    }
+    guard let option = Option(rawValue: name) else {
+      preconditionFailure("the table has an unknown option: \(line)")
+    }
     self.option = option
-    self.name = name
-    self.letter = letter
-    self.argument = argument
-    self.summary = summary
+    usageOfArgument = String(rest)
+    let value = rest.dropFirst()
+    let words = { value.split(separator: $0).map { String($0) } }
+    argument =
+      switch rest {
+      case "": .none
+      case "=SPAN": .span
+      case "[=SPAN]": .optionalSpan
+      case " CMD…": .command
+      case _ where value.contains("|"): .choice(words("|"))
+      case _ where value.contains(",") && value.first?.isLowercase == true: .list(words(","))
+      default: option.range.map { .number($0) } ?? .text(String(value))
+      }
   }
 
-  /// Creates an option without an argument.
-  init(_ option: Option, _ name: String?, letter: Character? = nil, _ summary: String) {
-    self.init(option, name, letter: letter, .none, summary)
-  }
+  mutating func addToSummary(_ line: Substring) { summary += (summary.isEmpty ? "" : " ") + line }
 
-  /// The option's name in messages: `--object`, `-N`.
-  var spelling: String {
-    if let name { return "--\(name)" }
-    return letter.map { "-\($0)" } ?? ""
-  }
+  /// Without dashes; nil if the option has only a letter.
+  var name: String? { option.name }
+
+  var spelling: String { option.spelling }
 
   /// The spelling with the argument, as the help shows it: `--mode=parallel|all|order`.
   var usage: String { spelling + usageOfArgument }
-
-  /// The argument after the spelling: `=parallel|all|order`.
-  var usageOfArgument: String {
-    let separator = name == nil ? " " : "="
-    return switch argument {
-    case .none: ""
-    case .text(let placeholder): separator + placeholder
-    case .span: separator + "SPAN"
-    case .optionalSpan: "[=SPAN]"
-    case .number(let placeholder, _): separator + placeholder
-    case .choice(let words): separator + words.joined(separator: "|")
-    case .list(let words): separator + words.joined(separator: ",")
-    case .command: " CMD…"
-    }
-  }
 }
 
-/// The verbs. The raw value is the word on the command line.
+/// The verbs, in the order of the help. The raw value is the word on the command line.
 enum VerbName: String, Sendable, CaseIterable {
   case list, status, top, monitor, capture, post, get, observe, ask, query, delegate
   case `guard`
-  case explain, hold, holds, lease, leases
+  case explain, hold, holds, lease, leases, accounts
   case `defer`
-  case accounts, declare, tree, introspect, log, policy, verify, help, version
+  case declare, tree, introspect, policy, verify, log, help, version
 
   /// For the error about an unknown verb: ` (did you mean VERB?)`, or nothing.
   static func hint(for word: String) -> String {
@@ -102,30 +132,41 @@ enum VerbName: String, Sendable, CaseIterable {
 
 /// One verb: its arguments and its purpose.
 struct VerbSyntax: Sendable {
-  var verb: VerbName
+  let verb: VerbName
+  /// The arguments: `ACTION [JSON] -- CMD…`.
+  let usage: String
   /// The operands as the help shows them: `NAME [JSON]`.
-  var operands = ""
-  var operandCount = 0...0
-  /// The words to choose from for each of the first operands, where there are such.
-  var operandWords: [[String]] = []
+  let operands: String
+  let operandCount: ClosedRange<Int>
   /// Whether a command follows `--`.
-  var takesCommand = false
-  /// Whether the command may be left out.
-  var commandIsOptional = false
+  let takesCommand: Bool
+  let needsCommand: Bool
   /// One line for the list of verbs: a capital, no full stop.
-  var summary: String
-  /// How to use the verb, one paragraph per element; empty if the summary says all.
-  var description: [String] = []
-  var options: [OptionSyntax] = []
+  let summary: String
+  /// How to use the verb.
+  let paragraphs: [String]
+  /// Its own; they replace global ones.
+  let options: [OptionSyntax]
 
-  var needsCommand: Bool { takesCommand && !commandIsOptional }
+  init(_ verb: VerbName) {
+    self.verb = verb
+    let parts = HelpParts(verb.text)
+    summary = parts.head.dropFirst().joined()
+    paragraphs = parts.paragraphs.isEmpty ? [summary + "."] : parts.paragraphs
+    options = parts.options
+    let words = parts.head[0].split(separator: " ").dropFirst()
+    usage = words.joined(separator: " ")
+    let operands = words.prefix { !$0.hasSuffix("--") }
+    self.operands = operands.joined(separator: " ")
+    takesCommand = operands.endIndex < words.endIndex
+    needsCommand = takesCommand && words[operands.endIndex] == "--"
+    let most = operands.contains { $0.contains("…") } ? Int.max : operands.count
+    // A delegate has no names with --directory, and no more of them than the bus takes.
+    operandCount = verb == .delegate ? 0...128 : operands.count { $0.first != "[" }...most
+  }
 
-  /// The paragraphs of its help.
-  var paragraphs: [String] { description.isEmpty ? [summary + "."] : description }
-
-  /// The arguments: `ACTION -- CMD…`.
-  var usage: String {
-    let command = takesCommand ? (needsCommand ? "-- CMD…" : "[-- CMD…]") : ""
-    return [operands, command].filter { !$0.isEmpty }.joined(separator: " ")
+  /// Its own options, and the global ones that it does not replace.
+  var allOptions: [OptionSyntax] {
+    options + CommandTable.globals.filter { global in !options.contains { $0.option == global.option } }
   }
 }

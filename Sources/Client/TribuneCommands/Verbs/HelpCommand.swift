@@ -10,11 +10,11 @@ struct HelpCommand: Command {
       text = help.overview
       return
     }
-    guard let verb = VerbName(rawValue: word), let syntax = CommandTable.standard.syntax(of: verb) else {
+    guard let verb = VerbName(rawValue: word) else {
       throw .usage(
         "unknown verb \"\(word.terminalSafe)\"\(VerbName.hint(for: word))\nTry \"tribunectl help\".")
     }
-    text = help.text(of: syntax)
+    text = help.text(of: VerbSyntax(verb))
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
