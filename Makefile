@@ -229,7 +229,7 @@ bench-cluster: build
 ## fuzz       feeds decoders, parsers and the bus with what nobody would send, and checks every access (FUZZ_SECONDS=60)
 fuzz:
 	@tools/setup build sanitizers c
-	Tests/Fuzzing/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+	Tests/Fuzzing/run $(FUZZ_OPTIONS) $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 	$(if $(FUZZ_TARGETS),,$(MAKE) -C Clients/C fuzz FUZZ_SECONDS=$(FUZZ_SECONDS))
 
 ## fuzz-corpus  the same, and keeps what it finds in Tests/Fuzzing/Corpus, to be committed
