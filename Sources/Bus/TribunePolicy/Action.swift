@@ -19,7 +19,6 @@ package enum Action: UInt8, CaseIterable, Sendable {
   case monitor
   case list
 
-  /// The names of all, in their order.
   package static let names = allCases.map { "\($0)" }
 
   package var name: String { Self.names[Int(rawValue)] }

@@ -13,10 +13,8 @@ package struct Policy: Equatable, Sendable {
   package init(_ lines: [PolicyLine] = []) { self.lines = lines }
 
   package enum Decision: Equatable, Sendable {
-    /// By the line with this index.
     case allowed(by: Int)
     case denied(by: Int)
-    /// No line allows it.
     case notAllowed
 
     package var isAllowed: Bool { if case .allowed = self { true } else { false } }
@@ -75,7 +73,6 @@ package struct Policy: Equatable, Sendable {
     }
   }
 
-  /// Whether some line allows every user everything.
   package var opensAll: PolicyLine? {
     lines.first { line in
       line.effect == .allow && line.actions == .all && line.object == nil && line.who == [.anyUser]

@@ -9,7 +9,6 @@ package struct PolicyLine: Equatable, Sendable {
     case deny
   }
 
-  /// Where the line is.
   package struct Origin: Equatable, Sendable, CustomStringConvertible {
     package var file: String
     /// Counted from 1.
@@ -28,7 +27,6 @@ package struct PolicyLine: Equatable, Sendable {
   package var object: ObjectTemplate?
   /// It is about those who meet all of these.
   package var who: [Condition]
-  /// The conditions as they are written.
   package var whoTexts: [String]
   package var origin: Origin
   /// The line as it is written, without its comment.
@@ -146,7 +144,6 @@ package struct BoundLine: Sendable {
     names.contains { request.isOfPart ? $0.overlaps(request.pattern) : $0.contains(request.pattern) }
   }
 
-  /// Whether the line is about anything that the request is about.
   func overlaps(_ request: Request) -> Bool {
     guard names.contains(where: { $0.overlaps(request.pattern) }) else { return false }
     guard let object, let other = request.object else { return true }

@@ -21,7 +21,6 @@ package struct Subject: Hashable, Sendable {
     /// Known, or none if there is no name.
     package init(_ name: String?) { self = name.map { .known($0) } ?? .none }
 
-    /// Its name, if the kernel vouches for it.
     package var knownName: String? { if case .known(let name) = self { name } else { nil } }
   }
 

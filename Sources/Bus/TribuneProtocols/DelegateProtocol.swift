@@ -38,7 +38,6 @@ package final class DelegateProtocol: Sendable {
     methodsByName = Dictionary(methods.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The method that a message with this name calls.
   package func method(named name: String) -> ProtocolMethod? { methodsByName[name] }
 
   /// Whether it has this name, or inherits from a protocol that has.

@@ -42,7 +42,6 @@ struct DiagnosticList {
     }
   }
 
-  /// The diagnostics that were kept, and the number of the others.
   var diagnostics: [ProtocolDiagnostic] {
     guard let last else { return kept }
     return kept + [ProtocolDiagnostic(last, "this is the last of \(count - kept.count) more mistakes")]

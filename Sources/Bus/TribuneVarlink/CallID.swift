@@ -21,7 +21,6 @@ package struct CallID: Equatable, Sendable {
 
   package var method: Method
   package var isOneway: Bool
-  /// Whether the client takes replies before the last one.
   package var takesMore: Bool
   /// Which of the call's frames this is, and how many there are.
   package var index: UInt8
@@ -43,7 +42,6 @@ package struct CallID: Equatable, Sendable {
     moment = UInt32(truncatingIfNeeded: now / 1000)
   }
 
-  /// Whether it is the last of the call's frames.
   package var isLast: Bool { Int(index) + 1 == Int(count) }
 
   package var serial: Serial {

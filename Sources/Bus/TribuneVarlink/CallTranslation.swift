@@ -14,7 +14,6 @@ package enum TranslatedCall {
 }
 
 extension VarlinkCall {
-  /// An empty reply.
   package static let emptyReply = JSONValue.object([("parameters", .object([]))]).compact
 
   /// What the call becomes.
@@ -213,7 +212,6 @@ extension VarlinkCall {
   }
 }
 
-/// The words of Answer.
 private enum TicketAnswer: CaseIterable {
   case approve, veto, abstain, failed, value, done
 

@@ -7,7 +7,6 @@ package import TribuneWire
 package struct FrameReply {
   /// The message, without its zero byte; nil if the client gets none.
   package let message: String?
-  /// Whether the call has ended.
   package let isLast: Bool
   /// Whether the connection ends with the call, because frames of it may follow.
   package var endsConnection = false
@@ -51,8 +50,6 @@ package struct FrameReply {
     isLast = true
   }
 
-  /// The reply that a frame of the bus is.
-  ///
   /// - Throws: if the frame is not as the bus makes it.
   package init(_ frame: FrameView, in context: Context) throws(WireError) {
     let call = CallID(serial: frame.header.serial)
@@ -211,7 +208,6 @@ package struct FrameReply {
 
   // MARK: Parts
 
-  /// Kind, name, object and userInfo.
   private static func subject(_ kind: String, _ frame: FrameView) -> Members {
     var members: Members = [("kind", .string(kind)), ("name", .string(String(repairing: frame.name)))]
     if frame.object.byteCount > 0 { members.append(("object", .string(String(repairing: frame.object)))) }

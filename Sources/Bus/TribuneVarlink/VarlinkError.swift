@@ -36,7 +36,7 @@ package enum VarlinkError: Error, Equatable, Sendable {
     }
   }
 
-  /// The reply, without its zero byte.
+  /// Without its zero byte.
   package var reply: String {
     JSONValue.object([("error", .string(name)), ("parameters", .object(parameters))]).compact
   }

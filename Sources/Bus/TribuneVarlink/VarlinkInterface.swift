@@ -8,7 +8,6 @@ package enum VarlinkInterface {
   package static let bus = "io.tribune.Bus"
   static let service = "org.varlink.service"
 
-  /// The text of an interface; nil if there is none of that name.
   package static func description(of interface: String) -> String? {
     switch interface {
     case bus: busDescription
@@ -154,7 +153,6 @@ package enum VarlinkInterface {
 
     """
 
-  /// The parameters of GetInfo's reply.
   static var info: JSONValue {
     .object([
       ("vendor", .string("Tribune")), ("product", .string("tribuned")), ("version", .string(Version.current)),

@@ -33,8 +33,6 @@ package struct PolicyParser {
 
   package init(_ lookup: NameLookup) { self.lookup = lookup }
 
-  /// Reads the lines of a policy.
-  ///
   /// - Parameter first: the number of the first line.
   package mutating func read(_ text: [UInt8], file: String, from first: Int = 1) {
     forEachLine(of: text, file, from: first) { (parser, words, reader) throws(Mistake) in
@@ -45,7 +43,6 @@ package struct PolicyParser {
     }
   }
 
-  /// Reads expectations about the policy.
   package mutating func read(tests text: [UInt8], file: String) {
     forEachLine(of: text, file) { (parser, words, reader) throws(Mistake) in
       parser.tests.append(try parser.test(words, reader))
@@ -66,7 +63,6 @@ package struct PolicyParser {
     init(_ column: Int, _ message: String) { (self.column, self.message) = (column, message) }
   }
 
-  /// One line, and where it is.
   private struct LineReader {
     let file: String
     let number: Int

@@ -146,7 +146,6 @@ struct Inheritance {
     return methods
   }
 
-  /// The error in redeclaring an inherited method; nil if there is none.
   private func objection(to own: MethodDeclaration, over inherited: ProtocolMethod) -> String? {
     let origin = "\"\(inherited.origin)\" (\(inherited.declaration.location))"
     if !own.hasSignature(of: inherited.declaration) {

@@ -131,7 +131,6 @@ struct Lexer {
 
   func text(of token: Token) -> String { String(decoding: bytes[token.range], as: UTF8.self) }
 
-  /// The text of a comment, without `#`.
   func documentation(in comment: Range<Int>) -> String {
     let lines = bytes[comment].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     return lines.map { line in

@@ -64,8 +64,6 @@ extension ProtocolParser {
     return .structure(try parseFields(depth: depth, isOpen: true))
   }
 
-  /// Parses the fields of a struct.
-  ///
   /// - Parameter isOpen: whether the opening parenthesis has been consumed.
   mutating func parseFields(depth: Int, isOpen: Bool = false) throws(Misread) -> [ValueType.Field] {
     if !isOpen { try take(.leftParenthesis, expected: "\"(\"") }

@@ -73,7 +73,6 @@ struct ProtocolParser {
     if !current.name.isEmpty { declarations.append(current) }
   }
 
-  /// - Returns: whether members follow.
   private mutating func parseHead() -> Bool {
     do throws(Misread) {
       current.name = try take(Word.protocolName)

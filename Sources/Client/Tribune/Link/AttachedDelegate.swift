@@ -28,7 +28,6 @@ final class AttachedDelegate: Sendable {
       if case .delivery(let delivery, _) = self { delivery.byteCount } else { 0 }
     }
 
-    /// The number of the last question that came before it.
     var behind: UInt64 {
       switch self {
       case .delivery(_, let behind), .replaced(_, let behind): behind
@@ -43,11 +42,9 @@ final class AttachedDelegate: Sendable {
     /// Deliveries behind the reserved position of a loss report; nil while none is reserved.
     var behind: BoundedQueue<Item>?
     var isDelivering = false
-    /// Whether the attachment is over: pending deliveries are dropped.
     var isOver = false
     /// The number of the last question; questions are numbered as they come.
     var lastQuestion: UInt64 = 0
-    /// Questions that have not reached the delegate yet.
     var unstarted: Set<UInt64> = []
     /// The delivering task, while it waits for all questions up to that number to have started.
     var waiting: (number: UInt64, continuation: CheckedContinuation<Void, Never>)?

@@ -40,7 +40,6 @@ final class AwaitedNotification: Sendable {
 }
 
 extension Link {
-  /// Acknowledges an awaited notification to the bus; a nil failure is success.
   func acknowledge(poster: ConnectionID, post: Serial, _ failure: String?, in epoch: Int) {
     let done = Done(poster: poster, post: post, hasFailed: failure != nil)
     let reason = failure?.reasonBytes ?? []

@@ -52,7 +52,6 @@ extension FrameView {
 }
 
 extension Post {
-  /// The poster's options beyond plain delivery.
   var wishes: [String] {
     var wishes: [String] = []
     switch style {

@@ -101,7 +101,6 @@ extension LinkState {
       serial: nextSerial())
   }
 
-  /// Takes back the attachment of a delegate that is deallocated.
   mutating func dropAttachment(of attached: AttachedDelegate) -> Outbox.Duty {
     guard let serial = registrations.first(where: { $0.value.attached === attached })?.key else {
       return .none

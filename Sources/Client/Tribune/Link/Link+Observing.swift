@@ -68,7 +68,6 @@ extension LinkState {
     let matcher: ObservationMatcher
     var isLive = false
     var streams: [DeliveryStream<Delivery>] = []
-    /// The calls that wait for the bus to confirm it, each with its stream.
     var waiting: [(stream: DeliveryStream<Delivery>, reply: Reply<Void>)] = []
   }
 

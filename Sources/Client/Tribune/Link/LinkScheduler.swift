@@ -60,7 +60,6 @@ final class LinkScheduler: Sendable {
     return .receive
   }
 
-  /// Hands work to Swift's own threads.
   private func handOver(_ all: [WorkQueue.Work]) {
     for work in all {
       if case .job(let job) = work {

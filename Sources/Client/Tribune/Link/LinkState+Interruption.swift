@@ -20,7 +20,6 @@ extension LinkState {
     var closingDeadline: Instant?
     /// Connections that the next one succeeds, with the number of notifications that each had received.
     var predecessors: [Succeed] = []
-    /// The progress of the new connection; nil while there is none.
     var renewal: Renewal?
     /// Whether `missed` is complete: no predecessor's loss is unknown.
     var isLossKnown = true
@@ -31,7 +30,6 @@ extension LinkState {
 
   /// The remaining steps until the new connection is equivalent to the last one.
   struct Renewal {
-    /// Frames that are still to be sent.
     var frames: ArraySlice<RenewalFrame>
     /// The serial that the bus must confirm before more is sent.
     var awaited: Serial?
@@ -129,7 +127,6 @@ extension LinkState {
     var actions: [Action] = []
     /// Whether the connection is closing, and has nothing more to do or has waited long enough.
     var isOver = false
-    /// When something is due next.
     var next: Instant?
   }
 
@@ -244,7 +241,6 @@ extension UInt32 {
 }
 
 extension TribuneError {
-  /// The bus may have received the request, or not.
   static let unknownOutcome = TribuneError(
     .connectionLost, "the connection to the bus was lost, and the outcome of this request is unknown")
   /// userInfo that waited for the bus is in a file, and is not copied into its frame.
@@ -253,7 +249,6 @@ extension TribuneError {
     TribuneError(error.code, "after an interruption, the bus refuses a registration: \(error.message)")
   }
 
-  /// The deadline of a request has passed while it waited for a connection or for capacity.
   static let notSentInTime = TribuneError(
     .connectionLost, "the deadline of this request passed before it could be sent to the bus")
 }

@@ -29,7 +29,6 @@ struct LinkState {
   }
 
   struct Closing {
-    /// When closing stops waiting.
     let deadline: Instant
     var failure: TribuneError?
     var isHalfClosed = false
@@ -145,7 +144,6 @@ struct LinkState {
   // MARK: The thread
 
   enum Step {
-    /// Waits for the hello and the welcome.
     case greet
     case receive
     case reconnect
@@ -280,7 +278,6 @@ struct LinkState {
 
   mutating func stopAwaitingEnd(_ id: Serial) -> Reply<TribuneError?>? { closers.removeValue(forKey: id) }
 
-  /// Ends the connection. Does nothing if it had ended before.
   mutating func end(_ error: TribuneError?) -> [Action] {
     if hasEnded { return [] }
     let failure = error ?? .closed

@@ -65,7 +65,6 @@ struct Outbox {
   private var writer = Writer.idle
   private var tick: Int64 = 0
   private var callerPosts = 0
-  /// Whether there will be another peer when this one is gone.
   private let survives: Bool
   /// Appended bytes that the kernel has not taken.
   private(set) var unwritten = 0

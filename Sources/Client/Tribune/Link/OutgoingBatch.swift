@@ -9,7 +9,6 @@ import TribuneWire
 /// A batch passes between the link's state and the writer. The lock inside is never contended, because only one of
 /// them has the batch at a time; it lets the bytes change hands.
 final class OutgoingBatch: Sendable {
-  /// The result of writing a batch.
   enum Progress {
     case whole
     /// The kernel has no space for the rest now.

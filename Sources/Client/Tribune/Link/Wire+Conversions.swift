@@ -18,7 +18,6 @@ extension TribuneError {
 }
 
 extension String {
-  /// Escapes each line, and keeps the line breaks.
   fileprivate var escapedByLine: String {
     split(separator: "\n", omittingEmptySubsequences: false).map { String($0).escaped }.joined(
       separator: "\n")

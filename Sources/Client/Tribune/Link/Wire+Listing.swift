@@ -2,8 +2,6 @@
 
 import TribuneWire
 
-// Conversions of list entries from the wire to the public API. Numbers from the bus are clamped, never trapped on.
-
 extension BusStatus {
   init(_ entry: BusEntry) {
     self.init(

@@ -2,8 +2,6 @@
 
 import TribuneWire
 
-// Conversions between the wire and the public API, for notifications.
-
 extension PostOptions {
   /// The options for the wire; plain options are encoded as no fields.
   var fields: Post {

@@ -21,7 +21,6 @@ struct WorkQueue {
     case receive
     /// This many items, in the work turn of this number.
     case work(turn: UInt64, count: Int, isWatched: Bool)
-    /// Swift's own threads run this.
     case handOver([Work])
   }
 
@@ -54,7 +53,6 @@ struct WorkQueue {
     case waits
     /// The thread must be woken to run it.
     case wakes
-    /// One of Swift's own threads runs it.
     case isForOthers
   }
 
