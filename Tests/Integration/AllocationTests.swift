@@ -22,9 +22,6 @@ struct AllocationTests {
     #expect(least > 0)
   }
 
-  // MARK: Posts
-
-  /// A way to post.
   struct Posting: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var observers = 1
@@ -36,7 +33,6 @@ struct AllocationTests {
     /// How many names the posts have, in turn.
     var names = 1
     var flags: FrameFlags = []
-    /// Posts in one count.
     var count: Int { max(names, AllocationTests.count) }
 
     func name(of number: Int) -> String { names == 1 ? "load.unit" : "load.unit\(number % names)" }
@@ -118,9 +114,6 @@ struct AllocationTests {
     #expect(try counted.allocations(in: post) == 0)
   }
 
-  // MARK: Asks
-
-  /// How one delegate is asked, and what it answers.
   struct Asking: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var ask = Ask()

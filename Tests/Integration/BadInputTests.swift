@@ -6,7 +6,6 @@ import TribuneWire
 /// A peer that sends something wrong gets a typed error, and nobody else notices.
 @Suite("Bad input", .timeLimit(.minutes(2)))
 struct BadInputTests {
-  /// A header with these values, whether they make sense or not.
   private static func header(
     length: UInt32, kind: UInt8 = 4, nameLength: UInt8 = 0, fieldsLength: UInt32 = 0
   ) -> [UInt8] {

@@ -21,7 +21,6 @@ struct CaptureTests {
 
   private var file: String { "\(folder.path)/capture" }
 
-  /// Starts a capture to the file, and waits until it runs.
   private func capture(_ arguments: String...) throws -> RunningProgram {
     let script = "file=$1; shift; exec \"$0\" capture \"$@\" >\"$file\""
     let program = try RunningProgram(

@@ -34,7 +34,6 @@ struct ClosingThreadsTests {
     }
   }
 
-  /// Waits until the threads have closed a descriptor of the user.
   private func awaitClosing(of user: UInt32) throws {
     try awaitClosing(of: accounts.account(of: user).descriptors, by: threads)
   }

@@ -3,14 +3,12 @@
 import Foundation
 import Testing
 
-/// `tribunectl post --lines` and `observe --format`, against the real daemon.
 @Suite("tribunectl posts and prints lines", .timeLimit(.minutes(3)))
 struct LineCommandTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  /// Starts `tribunectl post` with an open standard input.
   private func post(_ arguments: String...) throws -> RunningProgram {
     try RunningProgram(
       [try Programs.path(of: "tribunectl"), "post"] + arguments,

@@ -4,7 +4,6 @@ import Foundation
 import Glibc
 import Testing
 
-/// `tribunectl observe` and its options, against the real daemon.
 @Suite("tribunectl observes", .timeLimit(.minutes(3)))
 struct ObservingCommandTests {
   private let bus: TestBus
@@ -19,8 +18,6 @@ struct ObservingCommandTests {
       return "\(mark)\(object["name"] ?? "") \(object["object"] ?? "")"
     }
   }
-
-  // MARK: Retained
 
   @Test("retained notifications come first and are marked, then posted ones, and -N counts both")
   func retained() throws {
@@ -94,9 +91,6 @@ struct ObservingCommandTests {
     #expect((left["connection"] as? String)?.hasPrefix(":") == true)
   }
 
-  // MARK: Stopped and continued
-
-  /// Waits until an observer resumes.
   private static func awaitResumption(in monitor: RunningProgram) throws {
     while let line = try monitor.output.line(), !line.contains("\"says\":\"resumes\"") {}
   }
@@ -171,8 +165,6 @@ struct ObservingCommandTests {
     #expect(observations.first?["awaited"] as? Bool == true)
     observer.signal(SIGCONT)
   }
-
-  // MARK: Awaited
 
   @Test("an awaited observer acknowledges each notification that it prints, the last one too")
   func awaited() throws {

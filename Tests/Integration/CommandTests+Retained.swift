@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// `tribunectl get` and `list --retained`, against the real daemon.
 @Suite("tribunectl shows what is retained", .timeLimit(.minutes(3)))
 struct RetainedCommandTests {
   private let folder: TestFolder

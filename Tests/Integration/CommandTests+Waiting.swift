@@ -4,14 +4,11 @@ import Foundation
 import Glibc
 import Testing
 
-/// `tribunectl post --wait` and `guard --wait`, against the real daemon.
 @Suite("tribunectl waits for awaited observers", .timeLimit(.minutes(3)))
 struct WaitingCommandTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
-
-  // MARK: post
 
   @Test(
     "the bus receives the poster's options, and an observer receives the post once",
@@ -90,8 +87,6 @@ struct WaitingCommandTests {
       #expect(!post.errors.contains("acknowledge"))
     }
   }
-
-  // MARK: guard
 
   @Test("a guard runs its command when the observers of will are done")
   func guarded() throws {

@@ -6,14 +6,11 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-/// tribunectl's verbs that post, observe, list and explain, against the real daemon.
 @Suite("tribunectl tells and lists", .timeLimit(.minutes(2)))
 struct CommandTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
-
-  // MARK: post and observe
 
   @Test("an observer prints one line for each notification, in order, and -N ends it")
   func lines() throws {
@@ -143,8 +140,6 @@ struct CommandTests {
     #expect(try bus.tribunectl("defer", "1000000", "20s").status == 1)
   }
 
-  // MARK: Lists
-
   @Test("list shows the connections, with and without its legend")
   func list() throws {
     let observer = try bus.staying("observe", "a.**")
@@ -239,8 +234,6 @@ struct CommandTests {
     }
     #expect(delegate.end(SIGTERM) == 0)
   }
-
-  // MARK: Usage
 
   @Test("--user and --system choose the bus whatever the environment says, and the ready line names it")
   func choosing() throws {

@@ -72,7 +72,6 @@ import Testing
     return bus
   }
 
-  /// The variables with which a shell finds tribunectl and the bus.
   private func environment(of bus: TestBus?) throws -> [String: String] {
     guard let bus else { return ["TRIBUNE_ADDRESS": "unix:/nonexistent"] }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""

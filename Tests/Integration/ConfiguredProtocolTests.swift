@@ -3,7 +3,6 @@
 import Testing
 import TribuneWire
 
-/// Protocols in files, and objects that the configuration declares.
 @Suite("Protocols in files", .timeLimit(.minutes(2)))
 struct ConfiguredProtocolTests {
   private func bus(_ files: [String: String], objects: [String: String] = [:]) throws -> TestBus {

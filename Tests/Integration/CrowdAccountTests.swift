@@ -2,7 +2,6 @@
 
 import Testing
 
-/// An account that is not even must be noticed.
 @Suite("A crowd's account")
 struct CrowdAccountTests {
   private static let even = [

@@ -39,8 +39,6 @@ struct DaemonTests {
     #expect(daemon.end(SIGTERM) == 0)
   }
 
-  // MARK: The watchdog
-
   @Test("the daemon feeds the watchdog while its run loop turns, and only then")
   func watchdog() throws {
     let bus = try TestBus(environment: ["WATCHDOG_USEC": "50000"])
@@ -52,8 +50,6 @@ struct DaemonTests {
     bus.signal(SIGCONT)
     try bus.notifySocket.wait(for: "WATCHDOG=1")
   }
-
-  // MARK: Reloading
 
   @Test("after a reload, the new settings apply, also to connected clients")
   func newSettings() throws {
@@ -100,8 +96,6 @@ struct DaemonTests {
     #expect(try RawClient.welcomed(bus).welcome.queriesMax == 3)
   }
 
-  // MARK: The status
-
   @Test("the status line counts connections, registrations, posts and queries")
   func status() throws {
     let bus = try TestBus()
@@ -125,8 +119,6 @@ struct DaemonTests {
     client = nil
     try bus.notifySocket.wait { $0.hasPrefix("STATUS=0 connections") }
   }
-
-  // MARK: The end
 
   @Test(
     "SIGTERM and SIGINT: it delivers what came, waits or is buffered, dismisses its clients, and ends",
@@ -199,8 +191,6 @@ struct DaemonTests {
     let taken = ContinuousClock().measure { #expect(bus.stop() == 0) }
     #expect(taken < .seconds(10))
   }
-
-  // MARK: Resources
 
   @Test("the daemon raises its limit of open descriptors to the hard limit")
   func descriptorLimit() throws {

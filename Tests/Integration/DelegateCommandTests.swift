@@ -5,7 +5,6 @@ import Testing
 import Tribune
 import TribuneWire
 
-/// What `tribunectl delegate` does besides approving and vetoing, against the real daemon.
 @Suite("tribunectl's delegates", .timeLimit(.minutes(2)))
 struct DelegateCommandTests {
   private let bus: TestBus

@@ -6,7 +6,6 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// `tribunectl delegate --directory`, against the real daemon.
 @Suite("tribunectl's folder of delegates", .timeLimit(.minutes(2)))
 struct DelegateFolderTests {
   private let bus: TestBus

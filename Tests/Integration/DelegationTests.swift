@@ -3,7 +3,6 @@
 import Testing
 import TribuneWire
 
-/// Delegates that end, and what they leave behind.
 @Suite("Delegation", .timeLimit(.minutes(2)))
 struct DelegationTests {
   private let bus: TestBus

@@ -4,7 +4,6 @@ import Foundation
 import Testing
 import Tribune
 
-/// The programs in Examples/ build as they stand and do what their comments say.
 @Suite("The examples", .timeLimit(.minutes(10)))
 struct ExamplesTests {
   @Test("the steward vetoes while a restore runs, and the observer prints what happened")
@@ -47,8 +46,6 @@ struct ExamplesTests {
     #expect(comment.contains { $0.hasPrefix("/// Try it: ") })
   }
 
-  // MARK: The README
-
   @Test("the README's table has each example, with commands that start")
   func readme() async throws {
     let readme = try Script.text(of: "README.md")
@@ -72,8 +69,6 @@ struct ExamplesTests {
     }
   }
 
-  // MARK: Names
-
   /// A question under another name would be one that nobody vetoes.
   @Test(
     "what is about the host, its units and its packages has the well-known names",
@@ -96,7 +91,6 @@ struct ExamplesTests {
     #expect(count > 0)
   }
 
-  /// The sources, by their paths in the folder.
   private static func sources() throws -> [String] {
     let files = FileManager.default.enumerator(atPath: ExamplePrograms.folder.path)
     return (files?.compactMap { $0 as? String } ?? []).filter {

@@ -3,10 +3,8 @@
 import Glibc
 import Testing
 
-/// How tribunectl ends in unusual cases.
 @Suite("Exit statuses", .timeLimit(.minutes(3)))
 struct ExitStatusTests {
-  /// Runs tribunectl with a standard output that nobody reads any more.
   private static func tribunectlUnread(_ arguments: [String]) async throws -> Script {
     let script = "exec {unread}> >(:); wait $!; exec \"$@\" >&$unread"
     return try await Script.run(

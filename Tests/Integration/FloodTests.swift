@@ -12,7 +12,6 @@ struct FloodTests {
   /// KiB that the daemon may grow by.
   private static let slack = 6 * 1024
 
-  /// Asks and answers a query, to show that the bus serves others.
   private static func converse(_ asker: RawClient, _ delegate: RawClient, serial: Serial) throws {
     try asker.send(Ask(), serial: serial, name: "a.shouldB")
     try delegate.answer(delegate.nextQuestion().question, .approve)
@@ -25,7 +24,6 @@ struct FloodTests {
     return pair
   }
 
-  /// An observer of `load.*` that is suspended.
   private static func suspended(
     on bus: TestBus, _ behavior: TribuneWire.SuspensionBehavior
   ) throws -> RawClient {
@@ -36,7 +34,6 @@ struct FloodTests {
     return observer
   }
 
-  /// Counts what an observer is sent when it resumes.
   private static func resume(_ observer: RawClient, _ tally: inout Tally) throws {
     try observer.send(Suspend(isSuspended: false), serial: 3)
     while case let frame = try observer.next(), frame.kind != .ok { try tally.add(frame) }

@@ -18,12 +18,9 @@ struct FlowTests {
     return (client, welcome)
   }
 
-  /// Lines of the log that contain a text.
   private static func lines(_ bus: TestBus, with text: String) throws -> [Substring] {
     try bus.log().split(separator: "\n").filter { $0.contains(text) }
   }
-
-  // MARK: Pacing
 
   @Test("past an observer's high mark its posters pause, they go on when it has drained, and nothing is lost")
   func pacing() throws {
@@ -166,8 +163,6 @@ struct FlowTests {
     #expect(try other.entry(of: welcome.connection)?.isPaused == true)
   }
 
-  // MARK: Losing
-
   @Test("once it loses posts, an observer that does not read delays nobody any more")
   func oncePaused() throws {
     let bus = try TestBus(
@@ -261,8 +256,6 @@ struct FlowTests {
     try observer.read(&tally, to: stream.posted)
   }
 
-  // MARK: Memory
-
   @Test("when all queues together are too long, slow observers lose early, learn that, and read on")
   func allQueues() throws {
     let bus = try TestBus(configuration: "[Queue]\nLowMark=256K\nHighMark=4M\nMemoryMax=2M\nPaceMaxSec=10s\n")
@@ -286,8 +279,6 @@ struct FlowTests {
     }
     #expect(try Self.lines(bus, with: "does not read").count == observers.count)
   }
-
-  // MARK: The log
 
   @Test("an ordinary user whose observers lose takes few lines of the log, and all are counted")
   func losingUser() throws {

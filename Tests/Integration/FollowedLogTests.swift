@@ -3,7 +3,6 @@
 import Glibc
 import Testing
 
-/// `tribunectl log --follow`, with journals that grow.
 @Suite("tribunectl log --follow", .timeLimit(.minutes(2)))
 struct FollowedLogTests {
   /// 2026-01-02 03:04:05 UTC.
@@ -20,7 +19,6 @@ struct FollowedLogTests {
     (start + UInt64(number), MadeJournal.verdict("a.should\(number)", vetoedBy: units))
   }
 
-  /// Follows the journal, and waits until the program says that it does.
   private func follow(_ arguments: [String]) throws -> RunningProgram {
     let program = try RunningProgram(
       [try Programs.path(of: "tribunectl"), "log", "--follow", "-j", "--directory=\(journal.directory)"]

@@ -9,7 +9,6 @@ import TribuneWire
 /// What `tribunectl guard` runs, prints and announces, and each way in which it ends.
 @Suite("tribunectl guards", .timeLimit(.minutes(3)))
 struct GuardEndingTests {
-  /// One way in which it ends while the bus still serves.
   struct Way: Sendable, CustomTestStringConvertible {
     var testDescription: String
     /// The script of a delegate of `a.shouldB`; nil for no delegate.
@@ -233,8 +232,6 @@ struct GuardEndingTests {
     #expect(try first.errors.rest() == "tribunectl: reconnected to the bus\n")
     #expect(try next.tribunectl("-j", "status").output.contains("\"posted\":1,"))
   }
-
-  // MARK: A bus that is slow to acknowledge `will`
 
   /// Plays the bus to a guard: allows its query, and receives its `will`.
   private func announcing(

@@ -4,7 +4,6 @@ import Glibc
 import Testing
 import TribuneSystem
 
-/// `tribunectl hold` and `holds`, against the real daemon.
 @Suite("Holds", .timeLimit(.minutes(2)))
 struct HoldTests {
   private let bus: TestBus

@@ -20,8 +20,6 @@ final class InstalledPolicyTests {
     bus = try TestBus(folder: folder)
   }
 
-  // MARK: What Ann and root have
-
   private func name(_ uid: UInt32, _ rest: String) -> String { "user.\(uid).\(rest)" }
 
   /// The clients of one user, who has something of everything.
@@ -29,10 +27,8 @@ final class InstalledPolicyTests {
     let uid: UInt32
     let observer: RawClient
     let delegate: RawClient
-    /// Asks and posts.
     let other: RawClient
     let ids: [ConnectionID]
-    /// In everything that it has.
     let word: String
 
     var prefix: String { uid == 0 ? "host" : "user.\(uid)" }
@@ -84,8 +80,6 @@ final class InstalledPolicyTests {
     try observer.sendConfirmed(Cancel(target: serial), serial: serial + 1)
     serial += 1
   }
-
-  // MARK: The table
 
   /// A frame of Bob's, and the action that is refused; nil if the policy grants it.
   private struct Attempt {

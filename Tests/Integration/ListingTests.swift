@@ -3,7 +3,6 @@
 import Testing
 import TribuneWire
 
-/// The bus's lists.
 @Suite("Lists", .timeLimit(.minutes(2)))
 struct ListingTests {
   private let bus: TestBus

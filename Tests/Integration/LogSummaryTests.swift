@@ -2,7 +2,6 @@
 
 import Testing
 
-/// `tribunectl log --summary` and the filters that it shares, with made journals.
 @Suite("tribunectl log, by who vetoed", .timeLimit(.minutes(2)))
 struct LogSummaryTests {
   /// 2026-01-02 03:04:05 UTC.

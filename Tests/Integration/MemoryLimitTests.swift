@@ -9,7 +9,6 @@ struct MemoryLimitTests {
   private static let prlimit = "/usr/bin/prlimit"
   private static let frameLength = 16 << 20
 
-  /// Sends a frame up to its payload.
   private func begin(_ client: RawClient, serial: Serial) throws {
     let name = "load.unit"
     try client.send {

@@ -4,7 +4,6 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-/// What a monitor receives.
 @Suite("Monitoring", .timeLimit(.minutes(2)))
 struct MonitorTests {
   private let bus: TestBus
@@ -40,12 +39,10 @@ struct MonitorTests {
     return try Seen(frame)
   }
 
-  /// Expects this traffic next, as words.
   private func expect(_ expected: [String], at monitor: RawClient) throws {
     #expect(try expected.map { _ in try nextTraffic(monitor).words } == expected)
   }
 
-  /// Expects this traffic next, as words and serials.
   private func expect(withSerials expected: [String], at monitor: RawClient) throws {
     let seen = try expected.map { _ in try nextTraffic(monitor) }
     #expect(seen.map { "\($0.words) \($0.header.serial)" } == expected)

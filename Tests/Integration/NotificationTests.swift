@@ -3,7 +3,6 @@
 import Testing
 import TribuneWire
 
-/// Notifications from one socket to the other.
 @Suite("Notifications", .timeLimit(.minutes(2)))
 struct NotificationTests {
   private let bus: TestBus

@@ -4,7 +4,6 @@ import Foundation
 import Testing
 
 @Suite("make deb", .serialized) struct PackageTests {
-  /// The package, which each run of the tests builds once.
   private struct Package {
     let folder = Script.repository.appending(path: ".build/deb-tests").path
     let file: String
@@ -30,7 +29,6 @@ import Testing
       try Self.run("dpkg-deb", "--field", file, name).trimmingCharacters(in: .newlines)
     }
 
-    /// The file of another package, which is built with this one.
     func other(_ name: String) throws -> String {
       let files = try FileManager.default.contentsOfDirectory(atPath: folder)
       let file = try #require(files.first { $0.hasPrefix("\(name)_") && $0.hasSuffix(".deb") })

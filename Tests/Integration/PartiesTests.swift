@@ -95,7 +95,6 @@ struct PartiesTests {
     Script.repository.appending(path: "Tests/Integration/Languages/\(file)").path
   }
 
-  /// What the programs have printed.
   private struct Account {
     struct Question: Hashable {
       var asker, delegate: String

@@ -3,7 +3,6 @@
 import Glibc
 import Testing
 
-/// Users who wait until something is allowed, on a bus that neither of them runs.
 @Suite("The policy and those who wait", .timeLimit(.minutes(2)))
 struct WaitingPolicyTests {
   private static let ann: UInt32 = 65_533
@@ -12,7 +11,6 @@ struct WaitingPolicyTests {
 
   init() throws { folder = try TestFolder() }
 
-  /// A bus with these lines, and a user on it.
   private func bus(_ lines: String) throws -> (TestBus, OtherUser) {
     try folder.write(lines, to: "etc/policy.d/10.policy")
     let bus = try TestBus(folder: folder)

@@ -5,7 +5,6 @@ import Glibc
 import Testing
 import TribuneWire
 
-/// What one user can do to another on a bus that neither of them runs.
 @Suite("The policy of a bus", .timeLimit(.minutes(3)))
 struct PolicyTests {
   /// The lines that the package installs.
@@ -30,8 +29,6 @@ struct PolicyTests {
   private func user(_ id: UInt32, on bus: TestBus, groups: [UInt32] = []) throws -> OtherUser {
     try OtherUser(id, on: bus.address, in: folder, groups: groups)
   }
-
-  // MARK: Two users
 
   @Test(
     "Each verb says what the policy does not allow, and so does the log",
@@ -84,9 +81,6 @@ struct PolicyTests {
     #expect(logged > 0 && omitted > 0 && logged + omitted == count, "\(logged) \(omitted)")
   }
 
-  // MARK: Whose bus it is
-
-  /// A bus that Ann runs.
   private func busOfAnn() throws -> (bus: RunningProgram, address: String) {
     // The folder is root's, and the socket the daemon's.
     try folder.write("", to: "run/placeholder")
@@ -177,8 +171,6 @@ struct PolicyTests {
       255, output: "",
       errors: "tribunectl: user 65534 may not ask unit.shouldStart: no line of the policy allows it\n")
   }
-
-  // MARK: Reloading
 
   @Test(
     "A reload ends what is not allowed any more, and tells its client the line", arguments: [false, true])
@@ -271,8 +263,6 @@ struct PolicyTests {
     #expect(alone.status == 1 && alone.errors.contains("the bus at \(bus.path) does not say what would end"))
   }
 
-  // MARK: Explaining
-
   @Test("policy explain names the decision, the line, the identity, and near misses")
   func explain() throws {
     try write("# who may reboot\nallow hold host.** group:4242\nallow ask host.** user:*\n")
@@ -336,7 +326,6 @@ struct PolicyTests {
   }
 }
 
-/// The policy over restarts.
 @Suite("The policy of a restarted bus", .timeLimit(.minutes(2)))
 struct RestartedPolicyTests {
   private let folder: TestFolder

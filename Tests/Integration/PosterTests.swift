@@ -33,8 +33,6 @@ struct PosterTests {
 
   private static let pid = getpid()
 
-  // MARK: Live notifications
-
   @Test("an observer that asks for it is told once of each poster, in front of its first notification")
   func once() throws {
     let bus = try TestBus()
@@ -107,8 +105,6 @@ struct PosterTests {
     try other.leave()
   }
 
-  // MARK: What was posted before
-
   @Test("retained notifications are told with their posters, also of those that have gone")
   func retained() throws {
     let bus = try TestBus()
@@ -176,8 +172,6 @@ struct PosterTests {
     #expect(try Self.brief(observer, 2) == ["\(id) is \(Self.pid)", "a.willB of \(id)"])
   }
 
-  // MARK: Restarts
-
   @Test(
     "after a restart, it is told again before the first notification", arguments: RestartedBus.Way.allCases)
   func restart(_ way: RestartedBus.Way) throws {
@@ -201,8 +195,6 @@ struct PosterTests {
         "\(gone.connection) is \(Self.pid), gone", "a.kept of \(gone.connection)", "ok",
       ])
   }
-
-  // MARK: An observer that does not read
 
   @Test("posters that come and go cannot close an observer that does not read: it loses their notifications")
   func flood() throws {

@@ -3,7 +3,6 @@
 import Testing
 import TribuneWire
 
-/// Protocols that connections define.
 @Suite("Protocols", .timeLimit(.minutes(2)))
 struct ProtocolTests {
   private static let viewer = """

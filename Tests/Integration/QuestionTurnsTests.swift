@@ -17,7 +17,6 @@ struct QuestionTurnsTests {
     try delegate.attach(Attach(failurePolicy: .abstain, patterns: ["host.shouldReboot"]), serial: 1)
   }
 
-  /// A client whose questions, as many as one may have, are under way.
   private func floodingClient(cancelling: Bool = false) throws -> RawClient {
     let client = try RawClient.greeted(bus, as: Self.greedy)
     let count: Serial = 1000
@@ -32,7 +31,6 @@ struct QuestionTurnsTests {
     return client
   }
 
-  /// The user who asks next, and the question.
   private func next() throws -> (user: UInt32, question: Question) {
     var frame = try delegate.next()
     while frame.kind == .concluded { frame = try delegate.next() }

@@ -11,7 +11,6 @@ struct ReconnectionTests {
 
   init() throws { folder = try TestFolder() }
 
-  /// Kills the bus, and starts another one at its path.
   private func replace(_ bus: TestBus) throws -> TestBus {
     #expect(bus.end(SIGKILL) == -SIGKILL)
     return try TestBus(folder: folder)

@@ -8,7 +8,6 @@ import TribuneWire
 /// The limits of what the bus retains, and of snapshots that are not read.
 @Suite("Retained notifications on the bus", .timeLimit(.minutes(1)))
 struct RetainedTests {
-  /// Retains that many notifications of 50,000 bytes, `a.n0` and on.
   private func retain(_ count: Int, by client: RawClient) throws {
     let text = String(repeating: "x", count: 50_000)
     for number in 0..<count {
@@ -129,7 +128,6 @@ struct RetainedTests {
 }
 
 extension RawClient {
-  /// Counts the frames until the bus has taken everything that was sent before.
   fileprivate func countAnswers() throws -> Int {
     try send(Post(), serial: .max, flags: .acknowledge, name: "test.settled")
     var count = 0

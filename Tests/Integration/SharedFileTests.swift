@@ -17,8 +17,6 @@ struct SharedFileTests {
 
   init() throws { bus = try TestBus() }
 
-  // MARK: End to end
-
   @Test(
     "the library's posts arrive whole and in order, however long they are",
     arguments: [floor - 1, floor, 1 << 20, 16 << 20])
@@ -154,8 +152,6 @@ struct SharedFileTests {
     try observer.expectSilence()
   }
 
-  // MARK: Wrong files
-
   @Test(
     "a wrong file is refused and closed, and the connection goes on",
     arguments: [
@@ -231,8 +227,6 @@ struct SharedFileTests {
     }
     try pipe.expectClosed()
   }
-
-  // MARK: Bounds
 
   @Test("an observer that reads nothing loses files, with a count, and costs neither memory nor descriptors")
   func hung() throws {

@@ -12,7 +12,6 @@ import TribuneWire
 struct SlowDescriptorTests {
   private static let floor = WireLimits.descriptorPayloadLength
 
-  /// The ways to pass a descriptor that the bus does not accept.
   enum Way: CaseIterable {
     case refused, refusedUnseen, withoutFrame, withOtherFrame, oneTooMany, beforeItsFrame, neverRead
 

@@ -6,12 +6,9 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// How the daemon gets its socket, or reports why it cannot.
 @Suite("Starting", .timeLimit(.minutes(2)))
 struct StartingTests {
   private func expectService(_ bus: TestBus) throws { try RawClient.greeted(bus).settle() }
-
-  // MARK: Readiness
 
   @Test("the first notification says that the daemon is ready, and then the socket answers")
   func readiness() throws {
@@ -24,8 +21,6 @@ struct StartingTests {
     #expect(welcome.busPID == UInt32(bus.pid))
     try client.settle()
   }
-
-  // MARK: The socket's file
 
   @Test(
     "the socket's file has the configured mode, whatever the umask",
@@ -117,8 +112,6 @@ struct StartingTests {
     try expectService(bus)
   }
 
-  // MARK: Socket activation
-
   @Test("sockets from systemd are served, are close-on-exec, and keep their files")
   func activation() throws {
     let folder = try TestFolder()
@@ -174,8 +167,6 @@ struct StartingTests {
     #expect(gone?.hasSuffix(" for 30 s") == true)
   }
 
-  // MARK: The command line
-
   @Test("a wrong command line exits with 2, and says what is wrong")
   func wrongUsage() throws {
     let daemon = try FinishedProgram.tribuned(["\u{1B}[31m"])
@@ -194,8 +185,6 @@ struct StartingTests {
     ])
     #expect(bare.status != 0 && bare.errors.contains("--no-such-option"), "\(bare.errors)")
   }
-
-  // MARK: The configuration
 
   @Test("--check-config needs no bus, and prints nothing if all is right")
   func checksConfiguration() throws {

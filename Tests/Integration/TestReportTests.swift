@@ -10,7 +10,6 @@ struct TestReportTests {
 
   init() throws { folder = try TestFolder() }
 
-  /// Replaces a program by a script.
   private func put(_ name: String, _ script: String) throws {
     try folder.write("#!/bin/bash\n\(script)\n", to: "bin/\(name)", mode: 0o755)
   }

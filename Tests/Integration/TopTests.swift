@@ -5,14 +5,12 @@ import Glibc
 import Testing
 import Tribune
 
-/// `tribunectl top` in a real terminal emulator, against the real daemon.
 @Suite("top", .timeLimit(.minutes(3)))
 struct TopTests {
   private let bus: TestBus
 
   init() throws { bus = try TestBus() }
 
-  /// Starts top from a shell in a terminal.
   private func top(_ arguments: String = "", columns: Int = 80, rows: Int = 24) throws -> TmuxTerminal {
     let terminal = try TmuxTerminal(
       environment: ["TRIBUNE_ADDRESS": bus.address, "TRIBUNECTL": try Programs.path(of: "tribunectl")],
@@ -33,7 +31,6 @@ struct TopTests {
     return asker
   }
 
-  /// The process id of the program that runs in the foreground of a terminal.
   private func pid(in terminal: TmuxTerminal) throws -> pid_t {
     let group = try FinishedProgram(["ps", "-o", "tpgid=", "-p", terminal.state("#{pane_pid}")]).output
     return try #require(pid_t(group.trimmingCharacters(in: .whitespacesAndNewlines)))
@@ -46,7 +43,6 @@ struct TopTests {
     return mask & 1 << UInt64(signal - 1) != 0
   }
 
-  /// Expects that the terminal is as the shell left it.
   private func expectRestored(_ terminal: TmuxTerminal, sourceLocation: SourceLocation = #_sourceLocation)
     throws
   {

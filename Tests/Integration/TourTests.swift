@@ -9,7 +9,6 @@ import Testing
 
   init() throws { folder = try TestFolder() }
 
-  /// Runs the tour in a README with that text.
   private func run(_ text: String) async throws -> Script {
     try folder.write(text, to: "README.md")
     return try await Script.run(

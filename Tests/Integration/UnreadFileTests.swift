@@ -46,7 +46,6 @@ final class UnreadFileTests {
     while try poster.next(.ok).header.serial != Serial(serial) {}
   }
 
-  /// The unread files of a user.
   private func unreadCount(of user: UInt32, _ client: RawClient) throws -> UInt64 {
     for case .account(let entry) in try client.list(List(.accounts))
     where entry.uid == user && entry.resource == "unread-files" { return entry.used }

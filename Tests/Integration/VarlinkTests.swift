@@ -6,7 +6,6 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// Clients that speak Varlink are clients like others.
 @Suite("Varlink", .timeLimit(.minutes(3)))
 struct VarlinkTests {
   private static let ann: UInt32 = 65_534
@@ -22,8 +21,6 @@ struct VarlinkTests {
     bus = try TestBus.withVarlink(in: folder)
     client = try VarlinkClient(bus)
   }
-
-  // MARK: The service
 
   @Test("the service describes itself, and every interface that it names")
   func service() throws {
@@ -173,8 +170,6 @@ struct VarlinkTests {
     #expect(try client.nextIfAny() == nil)
   }
 
-  // MARK: Notifications
-
   @Test("a notification comes with its poster, and userInfo that is no object as text")
   func notifications() throws {
     let observer = try VarlinkClient(bus)
@@ -263,8 +258,6 @@ struct VarlinkTests {
     }
     #expect(count + lost == 5_000 && lost > 0)
   }
-
-  // MARK: Delegates
 
   @Test("a delegate is asked, takes more time, vetoes on another connection, and learns how the query ended")
   func delegation() throws {
@@ -361,8 +354,6 @@ struct VarlinkTests {
     #expect(try client.call("Ask", "{\"name\":\"a.b\"}")["verdict"] == "allowed")
   }
 
-  // MARK: Other users
-
   @Test("the policy decides as for other clients, and ends what it does not allow any more")
   func policy() throws {
     let ann = try VarlinkClient(bus, as: Self.ann)
@@ -416,8 +407,6 @@ struct VarlinkTests {
     }
     #expect(last?.error == "io.tribune.Bus.Refused" && last?["code"] == "tooManyConnections")
   }
-
-  // MARK: Restarts
 
   @Test("calls go on in another daemon, and their tickets stay", arguments: RestartedBus.Way.allCases)
   func restart(_ way: RestartedBus.Way) throws {

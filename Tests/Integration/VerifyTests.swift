@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// tribunectl verify, which needs no bus.
 @Suite("tribunectl verify", .timeLimit(.minutes(1)))
 struct VerifyTests {
   private let folder: TestFolder

@@ -47,7 +47,6 @@ enum Activation {
 
     var kind = Kind.listening
     var name = "bus"
-    /// The path to bind the socket to.
     var path = ""
   }
 

@@ -7,7 +7,6 @@ import Foundation
 /// `Tests/Support/AllocationCounter` is preloaded into it. The release daemon links Swift's runtime statically, but not the C
 /// library, which makes all allocations.
 final class CountedBus {
-  /// The number of times that a measurement is repeated.
   private static let windows = 12
 
   let bus: TestBus
@@ -32,7 +31,6 @@ final class CountedBus {
       environment: ["LD_PRELOAD": counter, "TRIBUNE_ALLOCATION_COUNT": count], folder: folder)
   }
 
-  /// The number of allocations that the daemon has made.
   func allocations() throws -> UInt64 {
     try countFile.seek(toOffset: 0)
     let bytes = try countFile.read(upToCount: MemoryLayout<UInt64>.size) ?? Data()

@@ -7,19 +7,16 @@ import TribuneWire
 struct Departures {
   private let client: RawClient
 
-  /// - Parameter path: the path of the bus's socket.
   init(ofBusAt path: String) throws {
     client = try RawClient(path: path)
     try client.greet()
     try client.observe("tribune.connection.didDisconnect", serial: 1)
   }
 
-  /// Waits until that connection has ended, and skips others.
   func wait(for connection: ConnectionID) throws {
     while try !client.next(.post).payload.contains("\"\(connection)\"") {}
   }
 
-  /// Waits until that many more have ended.
   func wait(count: Int) throws {
     for _ in 0..<count { _ = try client.next(.post) }
   }
@@ -28,13 +25,11 @@ struct Departures {
 extension RawClient {
   private static let milestone = "test.milestone"
 
-  /// Observes what `passMilestone()` posts.
   func observeMilestones(serial: Serial) throws { try observe(Self.milestone, serial: serial) }
 
   /// Posts a milestone. When an observer of milestones gets it, the bus has taken everything that this client sent
   /// before, even if this client reads nothing.
   func passMilestone() throws { try send(Post(), serial: .max - 2, name: Self.milestone) }
 
-  /// Waits for the next milestone of another client.
   func awaitMilestone() throws { #expect(try next(.post).name == Self.milestone) }
 }

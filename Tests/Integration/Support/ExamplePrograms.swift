@@ -20,12 +20,10 @@ enum ExamplePrograms {
     }
   }
 
-  /// Starts a program on a bus.
   static func start(_ name: String, _ arguments: String..., on bus: TestBus) throws -> RunningProgram {
     try start([folder.appending(path: ".build/debug/\(name)").path] + arguments, on: bus)
   }
 
-  /// Starts a program as the README shows it.
   static func start(asShown command: String, on bus: TestBus) throws -> RunningProgram {
     try start(command.split(separator: " ").map { String($0) }, on: bus)
   }
@@ -40,7 +38,6 @@ enum ExamplePrograms {
 }
 
 extension RunningProgram {
-  /// Types a line.
   func type(_ line: String) throws {
     try input?.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
   }

@@ -25,7 +25,6 @@ final class FakeSupervisor {
     stored.append((name, descriptor.release()))
   }
 
-  /// Closes the descriptors that are stored under a name.
   func drop(_ name: String) {
     for one in stored where one.name == name { close(one.descriptor) }
     stored.removeAll { $0.name == name }
@@ -50,7 +49,6 @@ final class FakeSupervisor {
   /// A command to which the daemon's command line is appended. It takes the stored descriptors from its standard input.
   static let wrapper = Activation.wrapper([.init(kind: .stored)])
 
-  /// The standard input for that command.
   func passing() throws -> FileHandle {
     let pair = try UnixSocket.makePair()
     let names = Array(stored.map(\.name).joined(separator: " ").utf8)

@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// The result of a program that has ended.
 struct FinishedProgram {
   /// The exit status, or the signal that ended it, negated.
   let status: Int32
@@ -12,11 +11,6 @@ struct FinishedProgram {
 
   var lines: [Substring] { output.split(separator: "\n") }
 
-  /// Runs a command and waits for its end.
-  ///
-  /// - Parameters:
-  ///   - command: the program's path and its arguments.
-  ///   - environment: variables that are set or replaced.
   init(_ command: [String], environment: [String: String] = [:]) throws {
     let folder = try TestFolder()
     let process = Process()
@@ -33,10 +27,8 @@ struct FinishedProgram {
     errors = try folder.read("errors")
   }
 
-  /// The whole output, as a JSON object.
   func object() throws -> [String: Any] { try jsonObject(output) }
 
-  /// Expects this exit status, and this output and these errors if they are given.
   func expect(
     _ status: Int32, output: String? = nil, errors: String? = nil,
     sourceLocation: SourceLocation = #_sourceLocation
@@ -46,10 +38,8 @@ struct FinishedProgram {
     if let errors { #expect(self.errors == errors, sourceLocation: sourceLocation) }
   }
 
-  /// The outcomes of the verdict that `tribunectl -j ask` printed.
   func outcomes() throws -> [[String: Any]] { try #require(try object()["outcomes"] as? [[String: Any]]) }
 
-  /// Runs the daemon, which is expected to end by itself.
   static func tribuned(
     _ arguments: [String], environment: [String: String] = [:], wrapper: [String] = []
   ) throws -> FinishedProgram {
@@ -58,7 +48,6 @@ struct FinishedProgram {
 }
 
 extension TestFolder {
-  /// Creates a file for writing.
   func open(_ name: String) throws -> FileHandle {
     let file = "\(path)/\(name)"
     guard FileManager.default.createFile(atPath: file, contents: nil),

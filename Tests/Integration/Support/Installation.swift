@@ -2,10 +2,6 @@
 
 extension TestFolder {
   /// Makes a target of the Makefile, such as `install`, with the subfolder `root` as DESTDIR.
-  ///
-  /// - Parameters:
-  ///   - variables: more variables of the Makefile, as `NAME=VALUE`.
-  ///   - environment: variables that are set or replaced.
   func make(_ target: String, _ variables: [String] = [], environment: [String: String] = [:]) async throws {
     let made = try await Script.run(
       ["make", target, "DESTDIR=\(path)/root", "PREFIX=/usr", "RELEASE=\(try Programs.folder())"] + variables,

@@ -7,9 +7,7 @@ import TribuneSystem
 /// A TCP socket whose last `close` blocks until a signal comes: it lingers for longer than any test lasts, and its peer
 /// reads nothing.
 final class LingeringSocket {
-  /// The descriptor to pass to others.
   private(set) var rawDescriptor: CInt
-  /// The other end.
   private var peer: CInt
 
   init() throws {
@@ -47,13 +45,11 @@ final class LingeringSocket {
     rawDescriptor = -1
   }
 
-  /// Gives the test's descriptor away.
   func release() -> FileDescriptor {
     defer { rawDescriptor = -1 }
     return FileDescriptor(owning: rawDescriptor)
   }
 
-  /// Ends the lingering.
   func end() {
     guard peer != -1 else { return }
     close(peer)

@@ -9,7 +9,6 @@ final class MadeJournal {
   private let uid: Int
   private var entryCount = 0
 
-  /// The folder for `tribunectl log --directory=`.
   var directory: String { "\(folder.path)/journal" }
 
   /// - Parameter entries: microseconds since 1970, and a line `NAME=VALUE` for each field.
@@ -20,7 +19,6 @@ final class MadeJournal {
     try append(entries)
   }
 
-  /// Writes further entries, to this file in the journal's folder.
   func append(_ entries: [(time: UInt64, fields: String)], to file: String = "made") throws {
     let program = "/usr/lib/systemd/systemd-journal-remote"
     guard FileManager.default.isExecutableFile(atPath: program) else {
@@ -54,10 +52,6 @@ final class MadeJournal {
 
 extension MadeJournal {
   /// The fields of a verdict, as the bus writes them.
-  ///
-  /// - Parameters:
-  ///   - units: of the delegates that vetoed.
-  ///   - reason: why the asker overrode the vetoes; nil if it did not.
   static func verdict(
     _ name: String, vetoedBy units: [String] = [], override reason: String? = nil, microseconds: Int? = nil
   ) -> String {

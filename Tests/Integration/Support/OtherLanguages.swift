@@ -33,7 +33,6 @@ enum ReadmeProgram: String, CaseIterable {
 
 /// Programs that use the clients for other languages, as this repository has them.
 enum OtherLanguages {
-  /// Starts a program in Python that can import the client and the packages in Clients/Python/tools.txt.
   static func python(
     _ path: String, _ arguments: [String] = [], environment: [String: String], input: Pipe? = nil
   ) throws -> RunningProgram {
@@ -48,7 +47,6 @@ enum OtherLanguages {
       input: input)
   }
 
-  /// Builds a program in C with the client.
   static func compile(_ source: String, to program: String) throws {
     let library = Script.repository.appending(path: ".build/c").path
     guard FileManager.default.fileExists(atPath: "\(library)/libtribune.so") else {

@@ -3,17 +3,13 @@
 import Foundation
 import Glibc
 
-/// Another user of the host, who runs tribunectl.
 struct OtherUser {
   let id: UInt32
   private let program: String
   private let address: String
   private let groups: [UInt32]
 
-  /// - Parameters:
-  ///   - folder: gets a copy of tribunectl: another user may have no access to the folder with the programs.
-  ///   - groups: its supplementary groups.
-  /// - Throws: if this process cannot act as another user.
+  /// Copies tribunectl into the folder, because another user may have no access to that of the programs.
   init(_ id: UInt32, on address: String, in folder: TestFolder, groups: [UInt32] = []) throws {
     guard geteuid() == 0 else { throw Programs.Missing(description: "only root can act as another user") }
     (self.id, self.address, self.groups) = (id, address, groups)
@@ -29,12 +25,10 @@ struct OtherUser {
       + arguments
   }
 
-  /// Runs tribunectl to its end.
   func tribunectl(_ arguments: String...) throws -> FinishedProgram {
     try FinishedProgram(command(arguments))
   }
 
-  /// Starts tribunectl, and waits until it says on standard error that it is ready.
   func staying(_ arguments: String...) throws -> RunningProgram {
     let program = try RunningProgram(command(arguments))
     let line = try program.errors.line() ?? ""

@@ -3,9 +3,7 @@
 import Foundation
 import Glibc
 
-/// The kernel's figures about the daemon.
 extension TestBus {
-  /// The number of voluntary context switches, by thread.
   func waitCounts() throws -> [String: Int] {
     var counts: [String: Int] = [:]
     for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task") {
@@ -28,12 +26,10 @@ extension TestBus {
     return user + system
   }
 
-  /// The soft and the hard limit of open descriptors.
   func descriptorLimits() throws -> [Int] {
     try Self.descriptorLimits(in: String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8))
   }
 
-  /// The soft and the hard limit of open descriptors in the text of /proc/PID/limits.
   static func descriptorLimits(in limits: String) throws -> [Int] {
     for line in limits.split(separator: "\n") where line.hasPrefix("Max open files") {
       return line.split(separator: " ").compactMap { Int($0) }
@@ -42,13 +38,10 @@ extension TestBus {
   }
 }
 
-/// The status of the file at a path.
 struct FileStatus: Equatable {
   let isSocket: Bool
-  /// Permission bits.
   let mode: UInt32
 
-  /// Nil if there is no such file.
   init?(_ path: String) {
     var status = stat()
     guard unsafe lstat(path, &status) == 0 else { return nil }

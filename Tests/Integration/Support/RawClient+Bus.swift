@@ -3,9 +3,7 @@
 import Testing
 import TribuneWire
 
-/// Requests and replies that many tests need.
 extension RawClient {
-  /// Observes, and waits for the `ok`.
   func observe(_ pattern: String = "", object: String = "", serial: Serial) throws {
     try sendConfirmed(Observe(), serial: serial, name: pattern, object: object)
   }
@@ -20,9 +18,6 @@ extension RawClient {
     #expect(try next(.ok).header.serial == serial)
   }
 
-  /// Attaches, and waits for the `ok`.
-  ///
-  /// - Returns: the delegate's id.
   @discardableResult
   func attach(_ attach: Attach, object: String = "", serial: Serial) throws -> DelegateID {
     try send(attach, serial: serial, object: object)
@@ -31,13 +26,11 @@ extension RawClient {
     return DelegateID(rawValue: try frame.decode(Okay.self).delegate)
   }
 
-  /// The next question, with its frame.
   func nextQuestion() throws -> (frame: Frame, question: Question) {
     let frame = try next(.question)
     return (frame, try frame.decode(Question.self))
   }
 
-  /// Asks, and waits for the verdict.
   @discardableResult
   func ask(_ name: String, object: String = "", _ ask: Ask = Ask(), serial: Serial) throws -> Verdict {
     try send(ask, serial: serial, name: name, object: object)
@@ -54,7 +47,6 @@ extension RawClient {
 
   func nextConclusion() throws -> ConclusionKind { try next(.concluded).decode(Concluded.self).conclusion }
 
-  /// Answers a question.
   func answer(_ question: Question, _ answer: AnswerKind, _ reason: String = "") throws {
     try send(
       Answer(query: question.query, delegate: question.delegate, answer: answer), serial: 0, text: reason)
@@ -68,7 +60,6 @@ extension RawClient {
     #expect(frame.header.serial == serial)
   }
 
-  /// Lists, and returns the whole list.
   func list(_ list: List, name: String = "", object: String = "", serial: Serial = .max - 1) throws -> [Entry]
   {
     try send(list, serial: serial, name: name, object: object)
@@ -81,14 +72,12 @@ extension RawClient {
     }
   }
 
-  /// The connections in the bus's list.
   func connections(_ list: List = List(.connections)) throws -> [ConnectionEntry] {
     try self.list(list).compactMap {
       if case .connection(let entry) = $0 { entry } else { nil }
     }
   }
 
-  /// The bus's entry about itself.
   func busEntry() throws -> BusEntry {
     for case .bus(let entry) in try list(List(.bus)) { return entry }
     throw Ended()

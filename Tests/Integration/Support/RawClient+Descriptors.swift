@@ -8,7 +8,6 @@ import TribuneSystem
 import TribuneWire
 
 extension RawClient {
-  /// Sends bytes and descriptors in one call.
   func send(_ bytes: [UInt8], with descriptors: [CInt]) throws {
     let space = MemoryLayout<cmsghdr>.size + descriptors.count * MemoryLayout<CInt>.size
     var control = [UInt8](repeating: 0, count: (space + 7) & ~7)
@@ -40,7 +39,6 @@ extension RawClient {
     guard sent == bytes.count else { throw Errno.current }
   }
 
-  /// Sends a post with its userInfo in a file.
   func post(
     _ name: String, object: String = "", options: PostOptions = [], file: borrowing FileDescriptor,
     length: Int, serial: Serial, flags: FrameFlags = []
@@ -50,7 +48,6 @@ extension RawClient {
       with: [file.rawValue])
   }
 
-  /// The bytes of a post with its userInfo in a file.
   static func post(
     _ name: String, object: String = "", options: PostOptions = [], length: Int, serial: Serial,
     flags: FrameFlags = []

@@ -7,15 +7,12 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// A bus with a socket in the file system.
 protocol ServedBus {
-  /// The path of its socket.
   var path: String { get }
 }
 
 /// A client that sends and receives bytes, also such as the library would never send.
 final class RawClient {
-  /// A received frame.
   struct Frame {
     let header: FrameHeader
     let bytes: [UInt8]
@@ -39,7 +36,6 @@ final class RawClient {
   private let descriptor: FileDescriptor
   private let received = ByteBuffer(capacity: 65_536)
   private var position = 0
-  /// The received descriptors, in order.
   private var passed = PassedDescriptors()
 
   /// - Parameter user: who connects; nil for the user of this process, which has to be root otherwise.
@@ -51,7 +47,6 @@ final class RawClient {
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
 
-  /// Accepts the next connection at a listening socket, and plays the bus to it.
   init(acceptedAt listener: borrowing FileDescriptor) throws {
     try listener.setTimeouts(seconds: Programs.patienceSeconds)
     let socket = listener.rawValue
@@ -59,7 +54,6 @@ final class RawClient {
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
 
-  /// Accepts the next connection at a listening socket, and welcomes it as the bus does.
   static func welcoming(at listener: borrowing FileDescriptor) throws -> RawClient {
     let client = try RawClient(acceptedAt: listener)
     _ = try client.readHello()
@@ -73,7 +67,6 @@ final class RawClient {
 
   convenience init(_ bus: some ServedBus) throws { try self.init(path: bus.path) }
 
-  /// Connects and exchanges hellos.
   static func welcomed(
     _ bus: some ServedBus, capabilities: Hello.Capabilities = []
   ) throws -> (client: RawClient, welcome: Welcome) {
@@ -81,7 +74,6 @@ final class RawClient {
     return (client, try client.greet(capabilities: capabilities))
   }
 
-  /// Connects as another user, and exchanges hellos.
   static func greeted(_ bus: some ServedBus, as user: UInt32) throws -> RawClient {
     let client = try RawClient(path: bus.path, user: user)
     try client.greet()
@@ -101,7 +93,6 @@ final class RawClient {
     return client
   }
 
-  /// Exchanges hellos.
   @discardableResult
   func greet(capabilities: Hello.Capabilities = []) throws -> Welcome {
     try send { Hello(capabilities: capabilities).append(to: $0) }
@@ -111,7 +102,6 @@ final class RawClient {
 
   var rawDescriptor: CInt { descriptor.rawValue }
 
-  /// Sets how long later reads wait.
   func setPatience(seconds: Int) throws { try descriptor.setTimeouts(seconds: seconds) }
 
   // MARK: Sending
@@ -131,7 +121,6 @@ final class RawClient {
 
   func send(_ fill: (ByteBuffer) -> Void) throws { try send(Self.bytes(fill)) }
 
-  /// The bytes that `fill` appends.
   static func bytes(_ fill: (ByteBuffer) -> Void) -> [UInt8] {
     let buffer = ByteBuffer(capacity: 256)
     fill(buffer)
@@ -148,8 +137,6 @@ final class RawClient {
   }
 
   /// Sends as much as the socket takes without waiting.
-  ///
-  /// - Returns: the number of bytes sent.
   func sendWithoutWaiting(_ bytes: [UInt8]) throws -> Int {
     let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
     let count = unsafe Glibc.send(descriptor.rawValue, bytes, bytes.count, flags)
@@ -158,7 +145,6 @@ final class RawClient {
     return count
   }
 
-  /// Ends sending; the client can still read.
   func endSending() { UnixSocket.endWriting(descriptor) }
 
   /// Ends sending, and waits until the bus has closed the connection.
@@ -203,12 +189,8 @@ final class RawClient {
     }
   }
 
-  /// The code of the next error.
   func nextError() throws -> ErrorCode? { try next(.error).decode(Refusal.self).code }
 
-  /// Reads to the end.
-  ///
-  /// - Returns: the remaining frames.
   func readToEnd() throws -> [Frame] {
     var frames: [Frame] = []
     do {
@@ -218,7 +200,6 @@ final class RawClient {
     }
   }
 
-  /// All bytes until the bus closes the connection.
   func bytesToEnd() throws -> [UInt8] {
     let received = received
     var bytes: [UInt8] = []
@@ -259,7 +240,6 @@ final class RawClient {
     received.append(bytes.bytes)
   }
 
-  /// The next received file.
   func takeFile(length: Int) throws -> MemoryFile {
     guard case .descriptor(let descriptor)? = passed.popFirst() else {
       throw Programs.Missing(description: "no descriptor came")
@@ -267,7 +247,6 @@ final class RawClient {
     return try MemoryFile(checking: descriptor, length: length)
   }
 
-  /// The number of received descriptors that were not taken.
   var passedCount: Int { passed.count }
 }
 

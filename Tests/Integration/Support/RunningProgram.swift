@@ -5,7 +5,6 @@ import Glibc
 
 /// A running program whose output is read line by line.
 final class RunningProgram: StartedProgram {
-  /// Standard output or standard error.
   final class Output {
     let pipe = Pipe()
     private var pending: [UInt8] = []
@@ -48,15 +47,10 @@ final class RunningProgram: StartedProgram {
   }
 
   let process = Process()
-  /// Its standard input, if the test writes that.
   let input: Pipe?
   let output = Output()
   let errors = Output()
 
-  /// - Parameters:
-  ///   - command: the program's path and its arguments.
-  ///   - environment: variables that are set or replaced.
-  ///   - input: the standard input; nil is an empty one.
   init(_ command: [String], environment: [String: String] = [:], input: Pipe? = nil) throws {
     self.input = input
     process.executableURL = URL(fileURLWithPath: command[0])
@@ -73,16 +67,13 @@ final class RunningProgram: StartedProgram {
 
   deinit { killIfRunning() }
 
-  /// Closes the test's end of the standard output.
   func stopReading() throws { try output.pipe.fileHandleForReading.close() }
 }
 
 extension RunningProgram.Output {
-  /// The next line, as a JSON object.
   func object() throws -> [String: Any] { try jsonObject(line() ?? "") }
 }
 
-/// Parses a JSON object.
 func jsonObject(_ text: some StringProtocol) throws -> [String: Any] {
   guard let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
     throw Programs.Missing(description: "no JSON object: \(text)")
@@ -91,7 +82,6 @@ func jsonObject(_ text: some StringProtocol) throws -> [String: Any] {
 }
 
 extension TestBus {
-  /// Runs tribunectl on a bus to its end.
   static func tribunectl(
     _ arguments: [String], address: String, environment: [String: String] = [:]
   ) throws -> FinishedProgram {
@@ -100,12 +90,10 @@ extension TestBus {
       environment: ["TRIBUNE_ADDRESS": address].merging(environment) { $1 })
   }
 
-  /// Runs tribunectl on this bus to its end.
   func tribunectl(_ arguments: String..., environment: [String: String] = [:]) throws -> FinishedProgram {
     try Self.tribunectl(arguments, address: address, environment: environment)
   }
 
-  /// Starts tribunectl on this bus.
   func start(_ arguments: String...) throws -> RunningProgram { try start(arguments) }
 
   func start(_ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {

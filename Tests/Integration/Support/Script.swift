@@ -3,7 +3,6 @@
 import Foundation
 import TribuneSystem
 
-/// The result of one of the repository's own scripts or programs.
 struct Script {
   let status: Int32
   /// Standard output and standard error together.
@@ -15,16 +14,11 @@ struct Script {
       .deletingLastPathComponent()
   }
 
-  /// The text of one of the repository's files.
   static func text(of file: String) throws -> String {
     try String(contentsOf: repository.appending(path: file), encoding: .utf8)
   }
 
   /// Runs a command in the repository's folder.
-  ///
-  /// - Parameters:
-  ///   - arguments: the command, which is looked up from that folder, and its arguments.
-  ///   - environment: variables that are set or replaced.
   static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Script {
     // The time-out only guards against hanging: the scripts have deadlines of their own.
     let start = [

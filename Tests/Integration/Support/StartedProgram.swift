@@ -14,14 +14,10 @@ extension StartedProgram {
 
   func signal(_ number: CInt) { kill(pid, number) }
 
-  /// Waits for the end.
-  ///
-  /// - Returns: the exit status, or the signal that ended it, negated.
+  /// Waits for the end: the exit status, or the signal that ended it, negated.
   func status() -> Int32 { process.statusAtEnd() }
 
   /// Sends a signal, and waits for the end.
-  ///
-  /// - Returns: the exit status, or the signal that ended it, negated.
   @discardableResult
   func end(_ signal: CInt) -> Int32 {
     self.signal(signal)
@@ -58,9 +54,7 @@ extension Process {
     try run()
   }
 
-  /// Waits for the end.
-  ///
-  /// - Returns: the exit status, or the signal that ended it, negated.
+  /// Waits for the end: the exit status, or the signal that ended it, negated.
   func statusAtEnd() -> Int32 {
     waitUntilExit()
     return terminationReason == .exit ? terminationStatus : -terminationStatus

@@ -27,7 +27,6 @@ extension RawClient {
     try expectSilence()
   }
 
-  /// A connection as the bus lists it; nil if it has ended.
   func entry(of connection: ConnectionID) throws -> ConnectionEntry? {
     try connections().first { $0.id == connection }
   }
@@ -46,10 +45,8 @@ final class PostStream {
     }
   }
 
-  /// Sends until the socket is full.
   func fill() throws { while try send() {} }
 
-  /// Sends one if the socket has room for it.
   @discardableResult
   func send() throws -> Bool {
     let count = try poster.sendWithoutWaiting(frame)
@@ -60,7 +57,6 @@ final class PostStream {
     return true
   }
 
-  /// Sends that many, however long that takes.
   func post(_ count: Int) throws {
     for _ in 0..<count { try poster.send(frame) }
     posted += count

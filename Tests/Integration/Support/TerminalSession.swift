@@ -10,10 +10,7 @@ final class TerminalSession: StartedProgram {
   let process = Process()
   private var pending: [UInt8] = []
 
-  /// - Parameters:
-  ///   - command: the program's path and its arguments.
-  ///   - environment: variables that are set or replaced.
-  ///   - output: where the standard output goes; nil is the terminal.
+  /// - Parameter output: where the standard output goes; nil is the terminal.
   init(_ command: [String], environment: [String: String] = [:], output: FileHandle? = nil) throws {
     var ends: (screen: CInt, program: CInt) = (-1, -1)
     var size = winsize(ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0)
@@ -34,7 +31,6 @@ final class TerminalSession: StartedProgram {
 
   deinit { killIfRunning() }
 
-  /// Types a text.
   func type(_ text: String) throws {
     let bytes = Array(text.utf8)
     let terminal = screen.rawValue
@@ -46,8 +42,6 @@ final class TerminalSession: StartedProgram {
   }
 
   /// Reads up to a text.
-  ///
-  /// - Returns: everything up to the end of that text.
   @discardableResult
   func read(to text: String) throws -> String {
     let wanted = Array(text.utf8)
@@ -88,7 +82,6 @@ final class TerminalSession: StartedProgram {
 }
 
 extension TestBus {
-  /// Starts tribunectl on this bus at a terminal.
   func terminal(_ arguments: String...) throws -> TerminalSession { try terminal(arguments) }
 
   func terminal(_ arguments: [String], environment: [String: String] = [:]) throws -> TerminalSession {

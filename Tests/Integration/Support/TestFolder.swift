@@ -21,7 +21,6 @@ final class TestFolder {
     }
   }
 
-  /// - Parameter mode: the permissions, if they differ from the usual ones.
   func write(_ text: String, to name: String, mode: Int? = nil) throws {
     let file = URL(fileURLWithPath: "\(path)/\(name)")
     try FileManager.default.createDirectory(

@@ -8,9 +8,6 @@ final class TestKeeper {
   let path: String
   let program: RunningProgram
 
-  /// - Parameters:
-  ///   - folder: the folder of its socket. The last keeper there has ended.
-  ///   - room: the most descriptors that it can have for a bus.
   init(in folder: TestFolder, room: Int? = nil) throws {
     path = "\(folder.path)/keeper"
     let notifications = try NotifySocket(path: nil)
@@ -22,6 +19,5 @@ final class TestKeeper {
     try notifications.wait(for: "READY=1")
   }
 
-  /// Kills it, and waits for its end.
   func die() { program.end(SIGKILL) }
 }

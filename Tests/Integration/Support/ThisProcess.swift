@@ -11,7 +11,6 @@ enum ThisProcess {
     }
   }
 
-  /// The number of open memfds with userInfo.
   static func openFiles() throws -> Int { try OpenFiles.memoryFileCount(of: getpid()) }
 
   private static var comm: String {

@@ -11,7 +11,6 @@ final class TmuxTerminal {
   private let input = Pipe()
   private let client: RunningProgram
 
-  /// - Parameter environment: variables that are set or replaced.
   init(environment: [String: String], columns: Int = 80, rows: Int = 24) throws {
     folder = try TestFolder()
     try folder.write(
@@ -62,7 +61,6 @@ final class TmuxTerminal {
     }
   }
 
-  /// Waits until a line of the screen has the text.
   @discardableResult
   func screen(with text: String) throws -> [Substring] {
     try screen { $0.contains { $0.contains(text) } }
@@ -73,7 +71,6 @@ final class TmuxTerminal {
     return try reply()
   }
 
-  /// The lines of the next reply to a command.
   private func reply() throws -> [String] {
     while try !line().hasPrefix("%begin ") {}
     var lines: [String] = []

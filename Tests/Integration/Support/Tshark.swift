@@ -5,15 +5,9 @@ import Testing
 
 /// Debian's tshark with the repository's dissector.
 struct Tshark {
-  /// The fields of each packet.
   let rows: [[String]]
 
-  /// Dissects a capture.
-  ///
-  /// - Parameters:
-  ///   - file: the capture.
-  ///   - fields: filter names. If a packet has a field several times, the first counts.
-  ///   - filter: selects packets; nil is all.
+  /// If a packet has a field several times, the first counts.
   init(_ file: String, fields: [String], filter: String? = nil) throws {
     let dissector = Script.repository.appendingPathComponent("tools/tribune.lua").path
     let columns = fields.flatMap { ["-e", $0] }

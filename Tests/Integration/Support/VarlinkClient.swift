@@ -9,7 +9,6 @@ import TribuneWire
 
 /// A client that sends and receives messages of Varlink, also such as no library would send.
 final class VarlinkClient {
-  /// A message of the bus.
   struct Reply: CustomStringConvertible {
     let text: String
     let members: [String: Any]
@@ -33,7 +32,6 @@ final class VarlinkClient {
       return "\(value)"
     }
 
-    /// The members of the first element of an array, as text.
     func first(of name: String) -> [String: String] {
       let all = (members["parameters"] as? [String: Any])?[name] as? [[String: Any]]
       return (all?.first ?? [:]).mapValues { "\($0)" }
@@ -52,7 +50,6 @@ final class VarlinkClient {
     try descriptor.setTimeouts(seconds: Programs.patienceSeconds)
   }
 
-  /// - Parameter passed: descriptors that go with the first byte.
   func send(bytes: [UInt8], passing passed: [CInt] = []) throws(Errno) {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -63,10 +60,6 @@ final class VarlinkClient {
   }
 
   /// Sends a call of `io.tribune.Bus`, or of another interface if the method has one.
-  ///
-  /// - Parameters:
-  ///   - parameters: a JSON object.
-  ///   - flags: members of the call that are true.
   func send(_ method: String, _ parameters: String = "{}", _ flags: String...) throws(Errno) {
     let name = method.contains(".") ? method : "io.tribune.Bus.\(method)"
     let members = flags.map { ",\"\($0)\":true" }.joined()
@@ -104,8 +97,6 @@ final class VarlinkClient {
   }
 
   /// Calls a method that replies more than once.
-  ///
-  /// - Returns: the first reply.
   func start(_ method: String, _ parameters: String) throws -> Reply {
     try send(method, parameters, "more")
     return try next()

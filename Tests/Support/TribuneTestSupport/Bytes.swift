@@ -3,7 +3,6 @@
 package import TribuneWire
 
 extension Array where Element == UInt8 {
-  /// The bytes, not copied.
   package var raw: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }
@@ -15,12 +14,10 @@ extension Array where Element == UInt8 {
 }
 
 extension ByteBuffer {
-  /// A copy of the bytes.
   package var array: [UInt8] { Array(bytes) }
 
   package convenience init(holding bytes: [UInt8]) { self.init(holding: bytes.raw) }
 
-  /// A buffer with what `fill` appends to it.
   package convenience init(_ fill: (ByteBuffer) -> Void) {
     self.init(capacity: 0)
     fill(self)

@@ -39,12 +39,9 @@ package final class NotifySocket: Sendable {
 
   // MARK: Receiving
 
-  /// All notifications so far, in order.
   package var received: [String] { taken.withLock { $0 } }
 
-  /// The next notification.
-  ///
-  /// - Throws: `Errno.again` if none arrives.
+  /// - Throws: `Errno.again` if no notification arrives.
   package func receive() throws -> Message {
     guard try waits(milliseconds: Self.patienceMilliseconds) else { throw Errno.again }
     let bytes = ByteBuffer(capacity: 65_536)

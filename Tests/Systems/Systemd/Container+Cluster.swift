@@ -72,7 +72,6 @@ extension Container {
     return machine
   }
 
-  /// Runs tribunectl on the other host, which must succeed.
   @discardableResult
   func onOtherHost(_ arguments: [String]) throws -> String {
     try does(["env", "TRIBUNE_ADDRESS=\(Self.other)", "tribunectl"] + arguments)

@@ -31,13 +31,6 @@ final class Container: ServedBus {
   }
 
   /// Boots one.
-  ///
-  /// - Parameters:
-  ///   - release: the release of its distribution.
-  ///   - enabled: the units that are enabled.
-  ///   - hasTribune: whether Tribune is installed.
-  ///   - files: further files that are there when it boots: texts by their paths.
-  ///   - programs: further executable files.
   init(
     _ release: Release = .own, enabled: [String] = ["tribuned.socket"], hasTribune: Bool = true,
     files: [String: String] = [:],
@@ -107,12 +100,9 @@ final class Container: ServedBus {
       ]
   }
 
-  /// Runs a command inside, as root, to its end.
   func run(_ command: String...) throws -> FinishedProgram { try FinishedProgram(inside + command) }
 
   /// Runs a command inside, which must succeed.
-  ///
-  /// - Returns: what it wrote, without the last line's end.
   @discardableResult
   func does(_ command: String...) throws -> String { try does(command) }
 
@@ -126,12 +116,10 @@ final class Container: ServedBus {
     return program.output.hasSuffix("\n") ? String(program.output.dropLast()) : program.output
   }
 
-  /// Starts a command inside that keeps running.
   func start(_ program: String, _ arguments: [String], input: Pipe? = nil) throws -> RunningProgram {
     try RunningProgram(inside + [program] + arguments, input: input)
   }
 
-  /// Starts a verb of tribunectl inside that keeps running, and returns when it is ready.
   func staying(_ arguments: String...) throws -> RunningProgram {
     let program = try start("tribunectl", arguments)
     let line = try #require(try program.errors.line())
@@ -140,8 +128,6 @@ final class Container: ServedBus {
   }
 
   /// Adds a user whose own systemd runs.
-  ///
-  /// - Returns: the uid.
   func addUser(_ name: String) throws -> String {
     try does("useradd", "--create-home", name)
     let uid = try does("id", "--user", name)
@@ -150,7 +136,6 @@ final class Container: ServedBus {
     return uid
   }
 
-  /// Runs a command of a user inside, which must succeed.
   @discardableResult
   func does(as user: String, _ uid: String, _ command: String...) throws -> String {
     try does(["runuser", "-u", user, "--", "env", "XDG_RUNTIME_DIR=/run/user/\(uid)"] + command)
@@ -168,7 +153,6 @@ final class Container: ServedBus {
         + ["env", "XDG_RUNTIME_DIR=/run/user/\(uid)"] + command)
   }
 
-  /// Writes a file inside.
   func write(_ text: String, to path: String, mode: Int = 0o644) throws {
     let file = URL(fileURLWithPath: root + path)
     try FileManager.default.createDirectory(
@@ -181,13 +165,11 @@ final class Container: ServedBus {
     try String(contentsOf: URL(fileURLWithPath: root + path), encoding: .utf8)
   }
 
-  /// Writes a unit, or a drop-in.
   func write(unit: String, _ text: String) throws {
     try write(text, to: "/etc/systemd/system/\(unit)")
     try does("systemctl", "daemon-reload")
   }
 
-  /// Copies a file of the repository into it.
   func copy(_ file: String, to path: String, mode: Int = 0o644) throws {
     try write(Script.text(of: file), to: path, mode: mode)
     try does("systemctl", "daemon-reload")
@@ -205,7 +187,6 @@ final class Container: ServedBus {
 
   // MARK: Units
 
-  /// A property of a unit.
   func property(_ name: String, of unit: String = "tribuned.service") throws -> String {
     try does("systemctl", "show", "--property=\(name)", "--value", unit)
   }
@@ -218,14 +199,11 @@ final class Container: ServedBus {
     return number
   }
 
-  /// A property of the bus of a user.
   func property(_ name: String, ofBusOf user: String, _ uid: String) throws -> String {
     try does(as: user, uid, "systemctl", "--user", "show", "-P", name, "tribuned.service")
   }
 
   /// Waits for a journal entry, from the first one on.
-  ///
-  /// - Parameter matches: as journalctl(1) takes them.
   func waitForEntry(_ matches: String..., until isWanted: ([String: Any]) -> Bool) throws {
     let journal = try RunningProgram(
       inside + ["journalctl", "--follow", "--lines=all", "--output=json"] + matches)

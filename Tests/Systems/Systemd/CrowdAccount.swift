@@ -24,7 +24,6 @@ struct CrowdAccount {
   /// Observers that do not know how many they have lost.
   private(set) var interrupted: Set<String> = []
 
-  /// Adds the account of a crowd.
   mutating func add(_ lines: [String]) throws {
     for line in lines where line != "progress" {
       let words = line.split(separator: " ").map { String($0) }

@@ -3,9 +3,7 @@
 import Foundation
 import Testing
 
-/// A crowd of clients (Tests/Support/Crowd) in its own process.
 final class CrowdProgram {
-  /// How many clients of each kind there are.
   struct Size {
     var observers = 0
     var posters = 0
@@ -21,9 +19,7 @@ final class CrowdProgram {
   }
 
   enum Side: String {
-    /// In the container, as a service with a dynamic user.
     case inside
-    /// On the host.
     case outside
   }
 
@@ -57,7 +53,6 @@ final class CrowdProgram {
     try #require(connections.count == size.clients, "\(told)")
   }
 
-  /// Sends it a command.
   func say(_ command: String) throws {
     try input.fileHandleForWriting.write(contentsOf: Data("\(command)\n".utf8))
   }

@@ -37,7 +37,6 @@ struct SystemdAptTests {
       "sh", "-c", "cd /root && make-package \"$@\"", "sh", package, version, field, command)
   }
 
-  /// - Returns: the exit status, and standard output and error together.
   private func run(_ command: String...) throws -> (status: Int32, output: String) {
     let ended = try machine.run("sh", "-c", command.joined(separator: " "))
     return (ended.status, ended.output + ended.errors)
@@ -61,7 +60,6 @@ struct SystemdAptTests {
     return hold
   }
 
-  /// Ends a hold.
   private func end(_ hold: RunningProgram) throws {
     hold.signal(SIGKILL)
     // It has ended when it has closed its output.
@@ -89,8 +87,6 @@ struct SystemdAptTests {
     return ["\(notification["name"] ?? "")"]
       + packages.map { [$0["name"], $0["action"], $0["state"]].compactMap { $0 }.joined(separator: " ") }
   }
-
-  // MARK: apt
 
   @Test("a veto ends apt with its reason before anything is changed; without one, apt goes on, and tells")
   func vetoed() throws {
@@ -199,8 +195,6 @@ struct SystemdAptTests {
     withExtendedLifetime(hold) {}
   }
 
-  // MARK: dpkg
-
   @Test("a dpkg that nobody started for apt asks as well")
   func dpkg() throws {
     try make("x", "1")
@@ -215,8 +209,6 @@ struct SystemdAptTests {
     #expect(try version(of: "x") == "1")
     withExtendedLifetime((delegate, hold)) {}
   }
-
-  // MARK: unattended-upgrades
 
   /// Installs version 1 of two packages, and makes version 2 available to unattended-upgrades.
   private func prepareUpgrade() throws {
@@ -319,8 +311,6 @@ struct SystemdAptTests {
     withExtendedLifetime(hold) {}
   }
 
-  // MARK: needrestart
-
   /// Starts units whose program is then replaced.
   private func makeOutdated(_ units: String...) throws {
     for unit in units {
@@ -358,8 +348,6 @@ struct SystemdAptTests {
     #expect(try machine.property("MainPID", of: "first.service") != pids[0])
     withExtendedLifetime((delegate, hold)) {}
   }
-
-  // MARK: Switching it on and off
 
   @Test("enabled twice, changes nothing the second time; disabled, leaves nothing")
   func disable() throws {

@@ -27,8 +27,6 @@ struct SystemdGuardTests {
     try [machine.property("ActiveState", of: unit), machine.property("Result", of: unit)]
   }
 
-  // MARK: ExecCondition=
-
   @Test("a unit that asks first is skipped on a veto, which the journal has, and starts when nobody vetoes")
   func vetoed() throws {
     let hold = try machine.staying(
@@ -104,8 +102,6 @@ struct SystemdGuardTests {
     try machine.waitForMessage("maintenance until noon", of: "early.service")
   }
 
-  // MARK: OnFailure=
-
   @Test("the failure of a unit is posted and retained")
   func failure() throws {
     try machine.copy(
@@ -122,8 +118,6 @@ struct SystemdGuardTests {
     ] { #expect(line.replacing(": ", with: ":").contains(part), "\(line)") }
     #expect(try machine.does("tribunectl", "list", "--retained").contains("unit/broken.service"))
   }
-
-  // MARK: Timers
 
   @Test("a timer's job runs and is announced if it may, and does not run on a veto")
   func timer() throws {
@@ -149,8 +143,6 @@ struct SystemdGuardTests {
     #expect(try machine.read("/var/lib/pruned") == "/home\n")
     withExtendedLifetime(hold) {}
   }
-
-  // MARK: A drop-in for the bus
 
   @Test("a drop-in lets the bus and its keeper have more connections")
   func moreConnections() throws {

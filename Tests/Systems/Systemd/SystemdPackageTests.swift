@@ -14,7 +14,6 @@ struct SystemdPackageTests {
     try machine.copyPackages(to: "/root")
   }
 
-  /// - Parameter package: `older` or `newer`.
   private func install(_ package: String) throws {
     try machine.does("dpkg", "--install", "/root/\(package).deb")
   }
@@ -32,7 +31,6 @@ struct SystemdPackageTests {
       .map { $0.trimmingCharacters(in: .newlines) }
   }
 
-  /// The connections of the system's bus.
   private func connections() throws -> Set<String> {
     let lines = try machine.does("tribunectl", "-j", "list").split(separator: "\n")
     return try Set(
@@ -41,8 +39,6 @@ struct SystemdPackageTests {
         return try #require(object["connection"].map { "\($0)" })
       })
   }
-
-  // MARK: Installing
 
   @Test("installs a bus that starts with its first client, which is tribune-logind, and at each boot")
   func installs() throws {
@@ -95,8 +91,6 @@ struct SystemdPackageTests {
     }
     try machine.does("dpkg", "--verify", "python3-tribune", "libtribune0", "libtribune-dev")
   }
-
-  // MARK: Upgrading
 
   @Test(
     "is upgraded and downgraded with a new daemon, and no client notices",
@@ -204,8 +198,6 @@ struct SystemdPackageTests {
     }
   }
 
-  // MARK: The policy
-
   private static let policies = "/etc/tribune/policy.d"
   private static let installedPolicies: [Substring] = [
     "50-default.policy", "60-web.policy", "70-nats.policy",
@@ -232,8 +224,6 @@ struct SystemdPackageTests {
     try install("newer")
     #expect(try policies() == Array(Self.installedPolicies.dropFirst()))
   }
-
-  // MARK: Removing
 
   @Test("removed, leaves no bus and no client, but its configuration; purged, leaves nothing but its user")
   func removes() throws {

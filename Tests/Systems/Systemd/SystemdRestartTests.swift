@@ -26,8 +26,6 @@ struct SystemdRestartTests {
       files: ["/etc/tribune/policy.d/crowd.policy": "allow * ** user:*\n"])
   }
 
-  // MARK: The account
-
   /// Disturbs the bus again and again while two crowds work, one inside and one outside of the container, and adds up
   /// their accounts.
   ///
@@ -150,8 +148,6 @@ struct SystemdRestartTests {
     // Every question meets its hold, or its vetoing delegate.
     for verdict in account.wrong { #expect(verdict.hasPrefix("wrong kind.shouldStop "), "\(verdict)") }
   }
-
-  // MARK: The time
 
   @Test("1,000 connections with 10,000 registrations are soon taken over, with nothing lost")
   func time() throws {

@@ -10,8 +10,6 @@ struct SystemdServiceTests {
   private static let service = "tribuned.service"
   private static let keeper = "tribuned-keeper.service"
 
-  // MARK: Starting
-
   @Test("the first client starts the bus and its keeper, whose socket is the bus's alone")
   func activation() throws {
     let machine = try Container()
@@ -56,8 +54,6 @@ struct SystemdServiceTests {
         == Array(repeating: mayRaise ? 32768 : min(32768, machine.fileLimits(of: "1")[1]), count: 2))
     #expect(try machine.does("cat", "/proc/\(pid)/oom_score_adj") == (mayRaise ? "\(score)" : "0"))
   }
-
-  // MARK: The socket
 
   @Test("the socket's folder belongs to root, stays while the service stops, and goes with the socket")
   func folder() throws {
@@ -124,8 +120,6 @@ struct SystemdServiceTests {
     #expect(try machine.property("ActiveState", of: "tribuned-varlink.socket") == "active")
   }
 
-  // MARK: Reloading
-
   @Test("a reload puts a new configuration into force, unless it has errors")
   func reload() throws {
     let machine = try Container(enabled: ["tribuned.service"])
@@ -165,8 +159,6 @@ struct SystemdServiceTests {
     #expect(result.errors.contains("cannot start a thread"), "\(result.errors)")
   }
 
-  // MARK: Coming back
-
   @Test("crashed or ended, it comes back", arguments: ["TERM", "SEGV"])
   func comesBack(signal: String) throws {
     let machine = try Container(enabled: ["tribuned.service"])
@@ -203,8 +195,6 @@ struct SystemdServiceTests {
     try machine.waitForEntry("UNIT=\(Self.service)") { $0["UNIT_RESULT"] as? String == "watchdog" }
     try RawClient(machine).greet()
   }
-
-  // MARK: The keeper
 
   /// A client that observes, and whose connection the keeper has.
   private func keptClient(_ machine: Container) throws -> RawClient {

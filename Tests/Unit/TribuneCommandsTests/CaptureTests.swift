@@ -6,7 +6,6 @@ import TribuneWire
 @testable import Tribune
 @testable import TribuneCommands
 
-/// The bytes of a capture.
 @Suite("Captures", .timeLimit(.minutes(15)))
 struct CaptureTests {
   @Test("A file begins with its writer and with the source of its packets")

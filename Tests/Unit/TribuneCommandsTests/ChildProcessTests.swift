@@ -5,7 +5,6 @@ import Glibc
 import Testing
 import TribuneSystem
 
-/// A child gets its input and environment, and its end is reported.
 @Suite("Child processes", .timeLimit(.minutes(15)))
 struct ChildProcessTests {
   private static func start(

@@ -5,7 +5,6 @@ import TribuneWire
 
 @testable import TribuneCommands
 
-/// The parser accepts right lines, and names the mistake in wrong ones.
 @Suite("The command line", .timeLimit(.minutes(15)))
 struct CommandLineParserTests {
   private static func parse(_ line: [String]) throws -> CommandLineParser.Request {

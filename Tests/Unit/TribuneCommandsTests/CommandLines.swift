@@ -4,7 +4,6 @@ import TribuneSystem
 
 @testable import TribuneCommands
 
-/// The invocation that a command line requests.
 func parsed(_ line: [String]) throws -> Invocation {
   guard case .run(let invocation) = try CommandLineParser.parse(line.map { Array($0.utf8) }) else {
     throw CommandError.usage("no verb runs for \(line)")
@@ -12,7 +11,6 @@ func parsed(_ line: [String]) throws -> Invocation {
   return invocation
 }
 
-/// A context of a command line whose output is not a terminal.
 func makeContext(_ line: [String] = ["list"]) throws -> Context {
   try Context(
     try parsed(line), terminal: Terminal(isTerminal: false, isColoured: false),

@@ -20,8 +20,6 @@ struct CommandTurnsTests {
   }
 
   /// Has a user ask `count` questions.
-  ///
-  /// - Returns: how many commands start.
   private func ask(_ count: Int, of user: UInt32, from first: Int, _ turns: inout CommandTurns) -> Int {
     (first..<first + count).count { turns.ask($0, of: user, byteCount: 0) == .start }
   }

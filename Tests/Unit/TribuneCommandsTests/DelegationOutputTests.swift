@@ -6,7 +6,6 @@ import TribuneJSON
 @testable import Tribune
 @testable import TribuneCommands
 
-/// The output about holds, values, objects and protocols.
 @Suite("Output about delegation", .timeLimit(.minutes(15)))
 struct DelegationOutputTests {
   private static let hold = HoldInfo(

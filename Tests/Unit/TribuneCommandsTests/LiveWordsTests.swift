@@ -4,7 +4,6 @@ import Testing
 
 @testable import TribuneCommands
 
-/// The words that shells are offered.
 @Suite("Words for completions", .timeLimit(.minutes(15)))
 struct LiveWordsTests {
   @Test(

@@ -4,7 +4,6 @@ import Testing
 
 @testable import TribuneCommands
 
-/// The man page and the completions have all of the table.
 @Suite("Texts made from the table of options", .timeLimit(.minutes(15)))
 struct ManualTests {
   private let table = CommandTable.self

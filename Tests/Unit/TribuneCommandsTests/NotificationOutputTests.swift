@@ -7,7 +7,6 @@ import TribuneSystem
 @testable import Tribune
 @testable import TribuneCommands
 
-/// The output about notifications, and the environment of their commands.
 @Suite("Output about notifications", .timeLimit(.minutes(15)))
 struct NotificationOutputTests {
   private static let reply = AwaitedReply(

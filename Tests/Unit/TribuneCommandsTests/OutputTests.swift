@@ -7,7 +7,6 @@ import TribuneSystem
 @testable import Tribune
 @testable import TribuneCommands
 
-/// The output for people.
 @Suite("Output", .timeLimit(.minutes(15)))
 struct OutputTests {
   private static let verdict = Verdict(

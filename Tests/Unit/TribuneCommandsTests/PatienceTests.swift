@@ -6,7 +6,6 @@ import Tribune
 
 @testable import TribuneCommands
 
-/// When a question that is vetoed is asked again.
 @Suite("Waiting until it is allowed", .timeLimit(.minutes(15)))
 struct PatienceTests {
   /// What happens at one ask.
@@ -31,9 +30,6 @@ struct PatienceTests {
   }
 
   /// Asks with these results, one after the other.
-  ///
-  /// - Parameter onVeto: called with each veto that is shown.
-  /// - Returns: the number of asks, and the query of the last verdict; nil for an error.
   private func asked(
     _ asks: [Ask], _ patience: Patience, onVeto: @escaping @Sendable (ChangeSignal) -> Void = { _ in }
   ) async -> (count: Int, query: UInt64?) {

@@ -5,7 +5,6 @@ import Tribune
 
 @testable import TribuneCommands
 
-/// The lines of `post --lines`.
 @Suite("Posted lines", .timeLimit(.minutes(15)))
 struct PostedLinesTests {
   @Test("each line is userInfo as it is, with the white space of other systems")

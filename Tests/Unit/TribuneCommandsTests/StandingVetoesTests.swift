@@ -6,7 +6,6 @@ import TribuneJSON
 
 @testable import TribuneCommands
 
-/// What is shown while a question is vetoed.
 @Suite("The vetoes that a question waits for", .timeLimit(.minutes(15)))
 struct StandingVetoesTests {
   private static let start = ContinuousClock.now

@@ -7,7 +7,6 @@ import TribuneWire
 @testable import Tribune
 @testable import TribuneCommands
 
-/// The output of `tribunectl monitor`.
 @Suite("Traffic in words", .timeLimit(.minutes(15)))
 struct TrafficTextTests {
   /// - Parameter kind: instead of that of the fields.

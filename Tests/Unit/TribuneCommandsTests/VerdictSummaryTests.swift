@@ -17,9 +17,6 @@ struct VerdictSummaryTests {
 
   private static func veto(_ unit: String) -> String { outcome("vetoed", label: "x", unit: unit) }
 
-  /// - Parameters:
-  ///   - outcomes: JSON, as in TRIBUNE_OUTCOMES=.
-  ///   - more: further fields, one value each.
   private static func verdict(
     _ name: String, _ word: String = "allowed", outcomes: [String] = [], vetoedBy: [String] = [],
     unit: String = "tribuned.service", also more: [String: String] = [:]

@@ -7,7 +7,6 @@ import enum TribuneWire.NameSyntax
 
 @testable import TribuneCommands
 
-/// Which notifications have a waiting question asked again.
 @Suite("News of vetoes", .timeLimit(.minutes(15)))
 struct VetoNewsTests {
   private static let (release, attach, detach) = (

@@ -4,7 +4,6 @@ import Testing
 
 @testable import TribuneCommands
 
-/// The delegates that a query waits for, as a terminal shows them.
 @Suite("The display of a waiting query", .timeLimit(.minutes(15)))
 struct WaitingDisplayTests {
   enum Event: Sendable {

@@ -31,7 +31,6 @@ struct AccountsTests {
     }
   }
 
-  /// Charges the user until more is refused.
   private func takeAll(_ user: UInt32) {
     while refusal(to: user) == nil { accounts.charge(1, of: .connections, to: user) }
   }

@@ -71,8 +71,6 @@ struct BoundedVerdictTests {
     #expect(verdict.outcomes.count + Int(verdict.omittedCount) == 1025)
   }
 
-  // MARK: Delegates
-
   private func attach(by slot: ConnectionSlot, _ number: Int) {
     bus.attach(["x"], by: slot, serial: Serial(10_000 + number), label: "\(number)")
   }

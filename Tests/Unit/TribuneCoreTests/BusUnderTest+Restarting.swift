@@ -7,7 +7,6 @@ import TribuneWire
 
 @testable import TribuneCore
 
-/// How a bus is restored from an earlier one.
 enum Restart: Int, CaseIterable, Sendable {
   /// All events of the earlier bus are replayed.
   case replay
@@ -15,9 +14,7 @@ enum Restart: Int, CaseIterable, Sendable {
   case snapshot
 }
 
-/// An event of a bus.
 struct LoggedEvent {
-  /// The counters before the event.
   let counters: BusCounters
   /// nil if the event was no frame.
   let frame: LoggedFrame?
@@ -47,7 +44,6 @@ struct LoggedFrame {
 }
 
 extension BusUnderTest {
-  /// Performs an event, and logs it.
   func happen(_ frame: LoggedFrame? = nil, _ event: @escaping (inout Bus) -> Void) {
     log?.append(LoggedEvent(counters: bus.counters, frame: frame, happen: event))
     event(&bus)
@@ -60,8 +56,6 @@ extension BusUnderTest {
   }
 
   /// Restores another bus from this one, and goes on with it.
-  ///
-  /// - Parameter source: the protocols of its configuration.
   func restart(
     _ restart: Restart, configuring source: String = "",
     sourceLocation: Testing.SourceLocation = #_sourceLocation
@@ -90,12 +84,10 @@ extension BusUnderTest {
     #expect(take().isEmpty, sourceLocation: sourceLocation)
   }
 
-  /// Appends the fields of queries and awaited posts.
   func appendUnderWay(to buffer: ByteBuffer) {
     bus.forEachUnderWay { _, _, fields in buffer.append(fields.bytes) }
   }
 
-  /// The bytes that are charged to each user.
   var userByteCounts: [UInt32: Int] { bus.userByteCounts }
 
   func bufferedCount(of slot: ConnectionSlot) -> UInt64 { bus.bufferedCount(of: slot) }
@@ -104,7 +96,6 @@ extension BusUnderTest {
     bus.isRetained(name: name, object: object, sender: ConnectionID(rawValue: sender), posted: posted)
   }
 
-  /// Replays all events in a bus.
   func replay(in other: inout Bus) {
     for event in log ?? [] {
       other.setLast(query: event.counters.lastQuery, delegate: event.counters.lastDelegate)

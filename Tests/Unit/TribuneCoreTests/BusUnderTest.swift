@@ -18,7 +18,6 @@ final class BusUnderTest {
   private(set) var peers: [ConnectionSlot: (id: ConnectionID, peer: PeerIdentity)] = [:]
   private(set) var now = Instant(nanoseconds: 1_000_000_000)
   private var transcript: [String] = []
-  /// The questions that the test has not taken yet.
   private var questions: [(to: ConnectionSlot, question: Question)] = []
   /// Gets each effect that sends or announces something.
   var onEffect: ((Effect) -> Void)?
@@ -78,7 +77,6 @@ final class BusUnderTest {
     happen { [now] in $0.disconnect(slot, because: reason, at: now) }
   }
 
-  /// Tells the bus that it is about to end.
   func stop() {
     bus.stop(at: now)
     note()
@@ -98,8 +96,6 @@ final class BusUnderTest {
   }
 
   /// Advances to the next deadline of the bus.
-  ///
-  /// - Returns: false if it has none.
   func advanceToNextDeadline() -> Bool {
     guard let next = bus.nextDeadline else { return false }
     now = max(now, next)
@@ -170,7 +166,6 @@ final class BusUnderTest {
     send(fields, from: slot, serial: serial, name: pattern, object: object, text: why)
   }
 
-  /// - Parameter source: the protocols that it defines.
   func declare(
     _ object: String = "", as protocolName: String = "", defining source: String = "",
     by slot: ConnectionSlot, serial: Serial
@@ -229,7 +224,6 @@ final class BusUnderTest {
     return refusal { () throws(WireError) in try bus.check(post: FrameView(header, frame.bytes)) }
   }
 
-  /// Applies a configuration, as a reload does.
   @discardableResult
   func configure(_ source: String, _ objects: [String: String] = [:]) -> ConfiguredProtocols {
     let rules = objects.sorted { $0.key < $1.key }.compactMap { pattern, name in
@@ -273,18 +267,15 @@ final class BusUnderTest {
 
   // MARK: Results
 
-  /// The transcript since the last call.
   func take() -> [String] {
     defer { transcript = [] }
     return transcript
   }
 
-  /// Expects this transcript since the last call.
   func expect(_ lines: String..., sourceLocation: Testing.SourceLocation = #_sourceLocation) {
     #expect(take() == lines, sourceLocation: sourceLocation)
   }
 
-  /// The questions since the last call.
   func takeQuestions() -> [(to: ConnectionSlot, question: Question)] {
     defer { questions = [] }
     return questions
@@ -378,7 +369,6 @@ extension PeerIdentity {
 }
 
 extension Effect {
-  /// The frame as a line of a transcript.
   var line: String {
     switch self {
     case .kept, .forgotten, .waiting, .noLongerWaiting: preconditionFailure("this effect is for the log")

@@ -6,7 +6,6 @@ import TribuneWire
 
 /// A query, how the delegates in its chain reply, and its verdict.
 struct ChainCase: Sendable, CustomTestStringConvertible {
-  /// What a delegate does when it is asked.
   enum Reply: Equatable, Sendable {
     case value(String)
     case approve, veto, abstain, fail
@@ -47,9 +46,6 @@ struct ChainCase: Sendable, CustomTestStringConvertible {
 
 extension BusUnderTest {
   /// Asks from connection A, and lets the delegates B, C … reply until nothing is due.
-  ///
-  /// - Parameter fallback: instead of that of the case.
-  /// - Returns: the questions, in their order.
   func run(_ example: ChainCase, fallback: VerdictKind? = nil) -> [Question] {
     let asker = connect()
     for index in example.replies.indices {

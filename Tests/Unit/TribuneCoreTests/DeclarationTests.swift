@@ -137,8 +137,6 @@ struct DeclarationTests {
     #expect(bus.isEmpty)
   }
 
-  // MARK: Attaching
-
   @Test(
     "say what their delegates must be, when they attach",
     arguments: [
@@ -185,8 +183,6 @@ struct DeclarationTests {
     bus.ask("own.shouldGo", object: "o", by: delegate, serial: 9)
     #expect(bus.takeQuestions().count == 2)
   }
-
-  // MARK: Messages
 
   struct Message: Sendable {
     let name: String
@@ -273,8 +269,6 @@ struct DeclarationTests {
     bus.answer(.value, "bad", query: 2, delegate: 3, from: delegate)
     #expect(bus.lastVerdict?.summary == "allowed: d3 answered (bad)")
   }
-
-  // MARK: Configuration
 
   @Test("refuse to explain a query that cannot be asked")
   func explaining() throws {
@@ -370,8 +364,6 @@ struct DeclarationTests {
     bus.disconnect(owner)
     #expect(bus.bus.protocolEntries(of: 0).map(\.connection) == [.bus])
   }
-
-  // MARK: Listing
 
   @Test("are listed by object or by protocol, with inherited methods")
   func members() throws {

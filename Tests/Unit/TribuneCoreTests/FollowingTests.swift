@@ -7,7 +7,6 @@ import TribuneWire
 
 @testable import TribuneCore
 
-/// Whom the bus tells of the holds and delegates of others.
 @Suite("Who may follow holds and delegates", .timeLimit(.minutes(15)))
 struct FollowingTests {
   private let bus = BusUnderTest()

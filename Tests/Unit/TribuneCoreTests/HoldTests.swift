@@ -95,8 +95,6 @@ struct HoldTests {
     #expect(bus.bus.holdCount == 0)
   }
 
-  // MARK: End
-
   @Test("A hold expires at its time, and its owner is notified")
   func expiry() {
     let (asker, holder) = (bus.connect(), bus.connect())
@@ -166,8 +164,6 @@ struct HoldTests {
     bus.advance(milliseconds: 2000)
     bus.expect("A verdict 5 q1 allowed?")
   }
-
-  // MARK: Refusals and lists
 
   @Test(
     "An invalid hold is refused",

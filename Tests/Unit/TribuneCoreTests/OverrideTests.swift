@@ -8,8 +8,6 @@ import TribuneWire
 struct OverrideTests {
   private let bus = BusUnderTest()
 
-  // MARK: Overrides
-
   @Test(
     "An override is allowed despite vetoes, waits for all delegates, and lists all outcomes",
     arguments: QueryMode.leave)
@@ -82,8 +80,6 @@ struct OverrideTests {
     bus.expect("A refused 5 invalidValue")
   }
 
-  // MARK: Dry runs
-
   @Test("A dry run is asked like a query and marked as one, but not counted", arguments: QueryMode.allCases)
   func dryRun(_ mode: QueryMode) {
     let (asker, delegate) = (bus.connect(), bus.connectDelegate("x"))
@@ -98,8 +94,6 @@ struct OverrideTests {
     bus.ask("x", by: asker, serial: 6, mode: mode)
     #expect(bus.takeQuestions().map(\.question.isDryRun) == [false])
   }
-
-  // MARK: Required delegates
 
   @Test(
     "A query is vetoed if no delegate has the label or the unit that is required",

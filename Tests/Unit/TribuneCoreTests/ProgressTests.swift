@@ -41,14 +41,11 @@ struct ProgressTests {
     #expect(bus.queryCount == 0)
   }
 
-  // MARK: Deferrals by others
-
   /// A deferral by another connection for delegates of user 1000, and its outcome.
   struct Deferral: Sendable {
     var user: UInt32 = 1000
     /// The number of delegates, with one connection each.
     var delegates = 1
-    /// The delegates that have answered.
     var answered: Set<UInt64> = []
     var delegate: UInt64 = 0
     var query: UInt64 = 1

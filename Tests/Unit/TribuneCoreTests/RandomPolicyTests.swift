@@ -136,8 +136,6 @@ struct RandomPolicyTests {
     }
   }
 
-  // MARK: Registrations
-
   /// Patterns compared by all names that they match, as far as the patterns here can tell names apart.
   private struct Names {
     private static let all: [String] = {
@@ -237,8 +235,6 @@ struct RandomPolicyTests {
     }
   }
 
-  // MARK: Large policies
-
   @Test("10,000 lines about 1,000 users decide each message as the naive evaluator does")
   func manyLines() throws {
     var random = SplitMix64(seed: 1)
@@ -269,7 +265,6 @@ struct RandomPolicyTests {
 }
 
 extension SplitMix64 {
-  /// Some of the values, at least one.
   fileprivate mutating func pick(_ values: [String], _ count: ClosedRange<Int>) -> [String] {
     Array(values.shuffled(using: &self).prefix(Int.random(in: count, using: &self)))
   }

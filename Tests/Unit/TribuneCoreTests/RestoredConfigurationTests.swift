@@ -7,7 +7,6 @@ import TribuneWire
 
 @testable import TribuneCore
 
-/// The part of the configuration that decides something, in a restored bus.
 @Suite("The configuration of a restored bus", .timeLimit(.minutes(15)))
 struct RestoredConfigurationTests {
   let bus: BusUnderTest

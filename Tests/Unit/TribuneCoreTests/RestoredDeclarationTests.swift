@@ -5,7 +5,6 @@ import TribuneWire
 
 @testable import TribuneCore
 
-/// Declarations are the same in a restored bus, even if the definitions that they use have gone.
 @Suite("Declarations in a restored bus", .timeLimit(.minutes(15)))
 struct RestoredDeclarationTests {
   /// How a definition ends.

@@ -119,7 +119,6 @@ struct RestoringTests {
     #expect(other.bus.allRetained().map(\.name) == ["b"])
   }
 
-  /// Restores in another bus what waits in this one.
   private func tell(_ other: BusUnderTest) {
     bus.onKept = { [now = bus.now] effect in
       do throws(WireError) {
@@ -135,7 +134,6 @@ struct RestoringTests {
     }
   }
 
-  /// The posters of the retained notifications that a bus has.
   private static func posters(_ bus: BusUnderTest) -> [PeerIdentity] {
     var posters: [PeerIdentity] = []
     bus.onEffect = { effect in

@@ -8,7 +8,6 @@ import TribuneWire
 
 @Suite("Corrupt fields", .timeLimit(.minutes(15)))
 struct SpoiltFieldsTests {
-  /// What a bus can restore.
   enum Part: CaseIterable, Sendable {
     case parallel, order, collect, overridden, awaited, retained, retainedFile, held
   }
@@ -146,7 +145,6 @@ struct SpoiltFieldsTests {
     #expect(refusedCount >= bytes.count)
   }
 
-  /// Performs everything that can still happen.
   private func runOut(_ bus: BusUnderTest) {
     bus.bus.finishRestoring(at: bus.now)
     bus.note()

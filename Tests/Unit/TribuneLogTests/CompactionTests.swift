@@ -10,13 +10,11 @@ import TribuneWire
 
 @Suite("Compaction", .timeLimit(.minutes(15)))
 struct CompactionTests {
-  /// Appends entries of 40 bytes with these owners, and commits them.
   private static func fill(_ log: WriteAheadLog, _ numbers: Range<UInt64>) throws {
     for number in numbers { _ = try #require(log.append(EntryCopy(3, owner: number, body: [UInt8(number)]))) }
     log.commit()
   }
 
-  /// The owners of the entries that a successor would find now.
   private static func successor(_ log: WriteAheadLog) throws -> [UInt64] {
     try LogImage(of: log).adopted().wholeEntries().map(\.owner)
   }

@@ -9,7 +9,6 @@ import TribuneWire
 
 @testable import TribuneLog
 
-/// The contents of a log for a successor.
 private struct Contents: Equatable {
   var entries: [EntryCopy]
   var slots: [SlotCopy?]
@@ -81,8 +80,6 @@ struct KilledTests {
   }
 
   /// Does a random operation on a log.
-  ///
-  /// - Returns: the slot that was assigned, if one was.
   private static func act(on log: WriteAheadLog, _ random: inout SplitMix64) -> Int? {
     let number = random.next()
     switch Int.random(in: 0..<20, using: &random) {

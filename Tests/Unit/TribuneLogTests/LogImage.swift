@@ -47,7 +47,6 @@ extension SlotCopy {
 extension WriteAheadLog {
   convenience init() throws { try self.init(slotCount: 8, segmentCapacity: 65_536) }
 
-  /// Appends an entry in two parts.
   func append(_ entry: EntryCopy) -> EntryPosition? {
     append(
       kind: entry.kind, owner: entry.owner, time: entry.time, Array(entry.body.prefix(5)).raw,
@@ -59,8 +58,6 @@ extension WriteAheadLog {
   }
 
   /// Goes on with a compaction, and keeps every entry unless `isLive` says otherwise.
-  ///
-  /// - Returns: whether everything has been read.
   func compact(
     lengthMax: Int = .max, keeping isLive: (LogEntry, _ isTail: Bool) -> Bool = { _, _ in true }
   ) -> Bool {
@@ -74,7 +71,6 @@ extension WriteAheadLog {
   /// Bytes that the last compaction kept; 0 before the first.
   var keptLength: Int { entries.value.kept }
 
-  /// Bytes of memory that the log takes.
   var storedLength: Int {
     get throws {
       var status = stat()
@@ -89,7 +85,6 @@ extension WriteAheadLog {
     return (entries, damage)
   }
 
-  /// The entries of a log that is not damaged.
   func wholeEntries() throws -> [EntryCopy] {
     let (entries, damage) = contents()
     try #require(damage == nil)
@@ -133,7 +128,6 @@ struct LogImage {
     return file
   }
 
-  /// The log that a successor takes over.
   func adopted() throws -> WriteAheadLog { try WriteAheadLog(adopting: file()) }
 }
 

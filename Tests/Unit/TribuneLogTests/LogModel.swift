@@ -11,7 +11,6 @@ struct LogModel {
   struct Modelled {
     var copy: EntryCopy
     var isLive = true
-    /// Whether it was appended during a compaction.
     var isTail = false
   }
 
@@ -22,7 +21,6 @@ struct LogModel {
   private var readCount = 0
   private var number: UInt64 = 0
 
-  /// Appends a random entry to the log, or to the compaction under way.
   mutating func append(to log: WriteAheadLog, using random: inout SplitMix64) -> EntryPosition? {
     number += 1
     var entry = EntryCopy(
@@ -40,7 +38,6 @@ struct LogModel {
     return position
   }
 
-  /// Makes some entries dead.
   mutating func kill(using random: inout SplitMix64) {
     for _ in 0..<Int.random(in: 0...8, using: &random) {
       guard let index = entries.indices.randomElement(using: &random) else { return }
@@ -49,8 +46,6 @@ struct LogModel {
   }
 
   /// Begins a compaction, goes on with it, or ends it.
-  ///
-  /// - Returns: whether one has ended.
   mutating func compaction(_ log: WriteAheadLog, using random: inout SplitMix64) throws -> Bool {
     if kept == nil {
       if !random.oneIn(4) { return false }
@@ -82,7 +77,6 @@ struct LogModel {
     return true
   }
 
-  /// Goes on with a compaction.
   private mutating func step(_ log: WriteAheadLog, lengthMax: Int) throws -> Bool {
     var visited: [(EntryCopy, isTail: Bool)] = []
     var moves: [(EntryCopy, Int)] = []
@@ -111,7 +105,6 @@ struct LogModel {
     return isDone
   }
 
-  /// Requires that the log holds the committed entries.
   func expect(_ log: WriteAheadLog) throws {
     try #require(try log.wholeEntries() == entries[..<committedCount].map(\.copy))
   }

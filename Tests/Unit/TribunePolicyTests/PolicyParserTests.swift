@@ -175,7 +175,6 @@ struct PolicyParserTests {
 }
 
 extension NameLookup {
-  /// Three users and a group.
   static let ofTests = NameLookup(
     user: { name in
       if name == "broken" { throw WireError(.invalidValue, "no answer") }

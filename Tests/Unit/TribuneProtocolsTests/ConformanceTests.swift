@@ -5,7 +5,6 @@ import TribuneWire
 
 @testable import TribuneProtocols
 
-/// What a delegate needs to join an object's chain.
 @Suite("Conformance", .timeLimit(.minutes(15)))
 struct ConformanceTests {
   private static func library() -> Library {

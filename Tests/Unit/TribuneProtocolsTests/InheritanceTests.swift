@@ -3,7 +3,6 @@
 import Testing
 import TribuneProtocols
 
-/// Protocols that inherit from others.
 @Suite("Inheritance", .timeLimit(.minutes(15)))
 struct InheritanceTests {
   @Test("inherited methods have their origin")

@@ -3,7 +3,6 @@
 import Testing
 import TribuneProtocols
 
-/// Protocols from files, which can be reloaded, and from owners, which come and go.
 @Suite("The library of protocols", .timeLimit(.minutes(15)))
 struct LibraryTests {
   private static func source(_ text: String) -> ProtocolSource { ProtocolSource(text, file: "wire") }

@@ -3,7 +3,6 @@
 import Testing
 import TribuneProtocols
 
-/// The language of protocol files.
 @Suite("Protocol files", .timeLimit(.minutes(15)))
 struct ParserTests {
   @Test("a file is read with all its parts")

@@ -2,7 +2,6 @@
 
 import TribuneProtocols
 
-/// A library whose owners are numbers.
 typealias Library = ProtocolLibrary<Int>
 
 extension ProtocolSource {
@@ -10,7 +9,6 @@ extension ProtocolSource {
 }
 
 extension Library {
-  /// A library with the protocols of the sources, and their diagnostics.
   static func loading(_ texts: String...) -> (library: Library, diagnostics: [String]) {
     var library = Library()
     let files = zip(["a.protocol", "b.protocol", "c.protocol"], texts)
@@ -19,7 +17,6 @@ extension Library {
   }
 }
 
-/// Two protocols with types and methods of each kind.
 let everything = """
   # What a scroll view asks and tells its delegate.
   protocol ScrollViewDelegate {

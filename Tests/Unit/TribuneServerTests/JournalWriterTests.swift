@@ -26,7 +26,6 @@ private final class StuckJournal: Sendable {
     #expect(sent == bytes.count)
   }
 
-  /// The next entry's fields.
   func read() -> [String] {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe recv(ends[1], &bytes, bytes.count, 0)

@@ -32,7 +32,6 @@ struct PartialFramesTests {
       limits: .fromBus)
   }
 
-  /// The start of a frame of so many bytes.
   private static func start(ofFrame length: Int) -> ByteBuffer {
     let buffer = ByteBuffer(capacity: FrameHeader.length)
     FrameHeader(kind: .post, serial: 0, nameLength: 1, payloadLength: length - FrameHeader.length - 1).append(

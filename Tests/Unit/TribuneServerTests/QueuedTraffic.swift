@@ -35,9 +35,7 @@ struct QueuedTraffic: ~Copyable {
 
   var queue = OutboundQueue()
   private var files: [Reference] = []
-  /// The numbers of the frames whose files were sent.
   private var sentFiles: Set<Int> = []
-  /// The bytes that the reader has received.
   var sent: [UInt8] = []
   /// The pool whose buffers short frames are copied into; nil if they are not copied.
   var pool: BufferPool?
@@ -50,9 +48,7 @@ struct QueuedTraffic: ~Copyable {
 
   mutating func startNewBuffer() { buffer = ByteBuffer(capacity: 0) }
 
-  /// The number of files that are open.
   var openCount: Int { files.count { $0.file != nil } }
-  /// The length of the open files that were not sent.
   var openLength: Int {
     files.reduce(0) { $0 + ($1.file.map { sentFiles.contains($0.number) ? 0 : $0.length } ?? 0) }
   }
@@ -79,14 +75,12 @@ struct QueuedTraffic: ~Copyable {
     if length != nil { startNewBuffer() }
   }
 
-  /// Queues the hello, which is no frame.
   mutating func queueHello() {
     let start = buffer.count
     Hello().append(to: buffer)
     queue.append(ByteSlice(buffer, start..<buffer.count), isNotification: false)
   }
 
-  /// Queues a frame in two parts, as the bus does with a long one.
   mutating func queueCut(_ number: Int, payloadLength: Int) {
     let whole = ByteBuffer(capacity: 0)
     let payload = ByteBuffer(
@@ -102,7 +96,6 @@ struct QueuedTraffic: ~Copyable {
     queueSlice(ByteSlice(rest, 1..<rest.count), isNotification: false, count: 1)
   }
 
-  /// Queues `count` notifications at once, with serials from `number` on.
   mutating func queueRun(_ number: Int, count: Int) {
     let start = buffer.count
     for serial in number..<number + count { buffer.appendFrame(Post(), serial: Serial(serial), name: "a") }
@@ -118,8 +111,6 @@ struct QueuedTraffic: ~Copyable {
   }
 
   /// Lets the reader have at most `count` bytes of one send.
-  ///
-  /// - Returns: the numbers of the frames whose files went along.
   @discardableResult
   mutating func send(_ count: Int) -> [Int] {
     var piece: [UInt8] = []
@@ -138,7 +129,6 @@ struct QueuedTraffic: ~Copyable {
     return numbers
   }
 
-  /// Removes what the reader has received whole from `sent`.
   mutating func forgetRead() {
     let (ends, count) = (Self.ends(in: ByteBuffer(holding: sent + unsent)), sent.count)
     sent.removeFirst(ends.last { $0 <= count } ?? 0)
@@ -186,14 +176,12 @@ struct QueuedTraffic: ~Copyable {
     return Unread(notifications: notifications + lost, lost: lost, others: others, isMidFrame: isMidFrame)
   }
 
-  /// The queue's own counts.
   var counted: Unread {
     Unread(
       notifications: queue.unsentNotificationCount, lost: queue.unreportedLostCount,
       others: queue.unsentOtherCount, isMidFrame: queue.isMidFrame)
   }
 
-  /// Hands over what waits, and goes on with the new queue.
   mutating func handOver() throws(WireError) {
     var fresh = OutboundQueue()
     fresh.restore(lostCount: queue.lostCount)

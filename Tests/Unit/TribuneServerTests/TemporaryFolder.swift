@@ -21,7 +21,6 @@ final class TemporaryFolder: Sendable {
     }
   }
 
-  /// Writes a file, and the folders that it needs.
   func write(_ name: String, _ text: String) throws {
     let url = URL(fileURLWithPath: "\(path)/\(name)")
     try FileManager.default.createDirectory(

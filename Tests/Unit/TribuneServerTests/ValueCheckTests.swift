@@ -5,7 +5,6 @@ import TribuneProtocols
 import TribuneServer
 import TribuneWire
 
-/// Checks userInfo and values against the types of a protocol.
 @Suite("Values and their types", .timeLimit(.minutes(15)))
 struct ValueCheckTests {
   private static let types =

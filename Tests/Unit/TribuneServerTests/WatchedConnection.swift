@@ -27,7 +27,6 @@ final class WatchedConnection {
     }
   }
 
-  /// Sends a byte to the end that was passed on.
   func write() throws {
     let count = unsafe send(peer.rawValue, "x", 1, CInt(MSG_NOSIGNAL))
     guard count == 1 else { throw Errno.current }

@@ -101,7 +101,6 @@ struct PassedDescriptorTests {
   }
 }
 
-/// The writing end of a pipe.
 private final class PassedEnd: AttachedFile {
   let length = 1
   let rawDescriptor: CInt

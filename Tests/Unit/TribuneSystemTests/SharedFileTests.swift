@@ -142,7 +142,6 @@ struct SharedFileTests {
   }
 }
 
-/// A mapping of 4,096 bytes, whose file is closed.
 private func mapped() throws -> SharedMapping {
   let file = try SharedFile(length: 4096)
   return try SharedMapping(file)

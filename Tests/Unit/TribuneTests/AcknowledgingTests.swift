@@ -5,7 +5,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// Acknowledging awaited notifications.
 @Suite(.timeLimit(.minutes(15)))
 struct AcknowledgingTests {
   @Test func theFirstReportIsTheOneThatTheBusReceives() async throws {
@@ -224,8 +223,6 @@ extension Delivery {
 
 extension ScriptedPeer {
   /// Posts an awaited notification to an observer, then confirms a post of the client.
-  ///
-  /// - Returns: the client's report.
   fileprivate func postOneAwaited() throws -> [String] {
     try confirmObservation()
     try postAwaited("a.willB", serial: 1)

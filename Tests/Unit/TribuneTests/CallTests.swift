@@ -6,7 +6,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// Calls that wait for the bus's reply to a frame.
 @Suite(.timeLimit(.minutes(15)))
 struct CallTests {
   enum Call {

@@ -185,7 +185,6 @@ struct ConnectingTests {
   }
 }
 
-/// The error that the call throws; nil if it succeeds.
 func failure<Value>(_ call: () async throws -> Value) async -> TribuneError? {
   do {
     _ = try await call()

@@ -5,7 +5,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// Deliveries to delegates besides questions.
 @Suite(.timeLimit(.minutes(15)))
 struct DelegateNewsTests {
   @Test func aDelegateReceivesTheNotificationsOfItsObjectInOrder() async throws {
@@ -243,7 +242,6 @@ struct DelegateNewsTests {
   }
 }
 
-/// A delegate on an actor of its own, that notes its questions and notifications.
 private actor Clerk: Delegate {
   let told = Notes()
 

@@ -250,9 +250,6 @@ struct DelegateTests {
 }
 
 extension ScriptedPeer {
-  /// Takes the client's attachment.
-  ///
-  /// - Returns: the attachment's serial.
   func attach() throws -> Serial {
     let attach = try next(.attach)
     try send(Okay(registration: attach.serial, delegate: 77), serial: attach.serial)
@@ -271,7 +268,6 @@ extension ScriptedPeer {
       text: text)
   }
 
-  /// The query that the client's next frame, an answer, is about.
   func nextAnswered() throws -> UInt64 { try next(.answer).decode(TribuneWire.Answer.self).query.rawValue }
 
   func conclude(_ query: UInt64, of attachment: Serial, _ kind: ConclusionKind) throws {

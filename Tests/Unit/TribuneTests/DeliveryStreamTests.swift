@@ -4,9 +4,7 @@ import Testing
 
 @testable import Tribune
 
-/// What a stream buffers for a slow reader.
 @Suite struct DeliveryStreamTests {
-  /// An element of a given length.
   enum Parcel: LossReporting, Equatable {
     case parcel(Int, mebibytes: Int)
     case lost(Int)

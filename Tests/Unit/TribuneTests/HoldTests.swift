@@ -149,14 +149,12 @@ struct HoldTests {
 }
 
 extension ScriptedPeer {
-  /// Takes the client's hold.
   fileprivate func takeHold() throws -> Frame {
     let hold = try next(.hold)
     try send(Okay(registration: hold.serial, delegate: 8), serial: hold.serial)
     return hold
   }
 
-  /// The kinds of all further frames of the client.
   func restOfKinds() throws -> [FrameKind?] {
     var kinds: [FrameKind?] = []
     while let frame = try nextIfAny() { kinds.append(frame.header.kind) }

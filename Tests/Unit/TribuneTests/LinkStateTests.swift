@@ -11,8 +11,6 @@ import TribuneWire
   private let now = ContinuousClock.now
   private let broken = TribuneError(.connectionLost, "writing failed")
 
-  // MARK: Phases
-
   /// Each event, and the phase after it. The stream of a lost connection does not end twice.
   @Test(arguments: [
     (
@@ -142,8 +140,6 @@ import TribuneWire
     #expect(state.word == "interrupted, closing")
   }
 
-  // MARK: Closing
-
   @Test func closingEndsWritingOnceNobodyWritesAndStopsAtItsDeadline() throws {
     var state = openState()
     let duty = try post(&state)
@@ -173,8 +169,6 @@ import TribuneWire
     #expect(state.reopen(at: now) != nil)
     #expect(state.word == "closing")
   }
-
-  // MARK: Writing
 
   @Test func aBurstOfPostsIsLeftToTheThread() throws {
     var outbox = Outbox(survives: true)
@@ -231,8 +225,6 @@ import TribuneWire
     batch = nil
     #expect(isReleased() && state.outbox.unwritten == 0)
   }
-
-  // MARK: Between two connections
 
   @Test func aRequestThatTheBusCannotHaveReceivedWaitsUntilItsOwnDeadline() async throws {
     var state = openState()
@@ -485,8 +477,6 @@ import TribuneWire
   }
 }
 
-// MARK: - Made states
-
 private func welcome(_ id: UInt64, payloadMax: UInt32 = 1 << 20) -> Welcome {
   Welcome(
     connection: ConnectionID(rawValue: id), payloadMax: payloadMax, observationsMax: 9, delegatesMax: 9,
@@ -503,7 +493,6 @@ private func post(_ state: inout LinkState) throws(TribuneError) -> Outbox.Duty?
   try state.post(Post(), Link.Message(name: "a.b"), at: nil)
 }
 
-/// Registers something, which the bus confirms.
 private func register<Value: Sendable>(
   _ state: inout LinkState, _ fields: some FrameFields, _ request: (Reply<Value>) -> LinkState.Request
 ) async throws(TribuneError) -> Value {
@@ -535,12 +524,10 @@ private func ask(
   }
 }
 
-/// The bus confirms every request.
 private func confirmAll(_ state: inout LinkState) {
   for serial in state.requests.keys.sorted() { apply([state.okay(serial, Okay())]) }
 }
 
-/// Resumes calls.
 private func apply(_ actions: [LinkState.Action]) {
   for action in actions {
     switch action {

@@ -26,7 +26,6 @@ final class Notes: Sendable {
     return next
   }
 
-  /// The lines that nobody has read.
   var rest: [String] { unread.withLock { $0 } }
 }
 
@@ -50,7 +49,6 @@ extension Delivery {
 }
 
 extension Notifications {
-  /// The next deliveries, in words.
   func words(_ count: Int) async throws -> [String] {
     var words: [String] = []
     var iterator = makeAsyncIterator()

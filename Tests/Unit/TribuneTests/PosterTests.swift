@@ -15,8 +15,6 @@ struct PosterTests {
         pid: pid, uid: 34, gid: 34, process: "restore", units: PeerUnits(system: "restore.service")))
   }
 
-  // MARK: Slots
-
   /// `told` has the id and the slot of each poster, whose pid is its position, counted from 1.
   @Test(
     "A slot has one poster, the last one that it was told with",
@@ -43,8 +41,6 @@ struct PosterTests {
     posters.note(Self.facts(20_000, in: KnownPosters.slotsMax, 1))
     #expect(posters[ConnectionID(rawValue: 20_000)] == nil && posters.count == 16)
   }
-
-  // MARK: A connection
 
   private static let peer = PosterFacts(
     connection: ConnectionID(rawValue: 9), slot: 1,

@@ -7,7 +7,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// Reconnecting to a bus that is gone and comes back.
 @Suite(.timeLimit(.minutes(15)))
 struct ReconnectingTests {
   @Test func lossesAreReportedBetweenTheOldAndTheNewNotifications() async throws {

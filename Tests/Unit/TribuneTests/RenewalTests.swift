@@ -6,7 +6,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// Making registrations again with the next bus.
 @Suite(.timeLimit(.minutes(15)))
 struct RenewalTests {
   @Test func everythingThatIsRegisteredIsRegisteredAgain() async throws {

@@ -6,10 +6,6 @@ import TribuneWire
 @testable import Tribune
 
 /// The conversation of a client with a bus that greets it, follows a script, and may restart (`ScriptedPeer.restart`).
-///
-/// The connection is closed after the client's part, and the last bus reads to the end.
-///
-/// - Returns: what the script returns.
 func conversationOverRestarts<Value: Sendable>(
   _ script: @escaping @Sendable (ScriptedPeer) throws -> Value,
   client: (Connection, Notes) async throws -> Void
@@ -41,7 +37,6 @@ extension Notes {
     }
   }
 
-  /// Expects that the connection is lost and comes back.
   func expectReconnection(lost: String = "0", sourceLocation: SourceLocation = #_sourceLocation) async {
     #expect(await next() == "disconnected connectionLost", sourceLocation: sourceLocation)
     #expect(await next() == "reconnected \(lost)", sourceLocation: sourceLocation)

@@ -5,7 +5,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// Observing retained notifications.
 @Suite(.timeLimit(.minutes(15)))
 struct RetainedTests {
   @Test func theSnapshotComesFirstAndOnlyToItsOwnSequence() async throws {
@@ -127,7 +126,6 @@ struct RetainedTests {
 }
 
 extension ScriptedPeer {
-  /// Sends a notification of the snapshot that a frame of the client has asked for.
   func retained(_ name: String, object: String = "", text: String = "", under frame: Frame) throws {
     try send(
       Retained(age: 1500), sender: ConnectionID(rawValue: 9), serial: frame.serial, name: name,

@@ -44,7 +44,6 @@ final class ScriptedBus: Sendable {
     return playing
   }
 
-  /// The next connection.
   func accept() throws -> ScriptedPeer {
     let deadline = ContinuousClock.now.advanced(by: ScriptedPeer.patience)
     while ContinuousClock.now < deadline {
@@ -56,7 +55,6 @@ final class ScriptedBus: Sendable {
   }
 }
 
-/// A script that is being played.
 final class Playing<Value: Sendable>: Sendable {
   private let (results, result) = AsyncThrowingStream<Value, any Error>.makeStream()
 
@@ -101,7 +99,6 @@ func conversation<Value: Sendable>(
   return value
 }
 
-/// Expects that a client sends nothing before its connection is closed.
 func expectSilence(
   sourceLocation: SourceLocation = #_sourceLocation, of client: (Connection) async throws -> Void
 ) async throws {
@@ -185,7 +182,6 @@ final class ScriptedPeer {
     }
   }
 
-  /// The client's next frame, which must be of this kind.
   func next(_ kind: FrameKind) throws -> Frame {
     guard let frame = try nextIfAny() else {
       throw Failure("the client ended before a frame of kind \(kind)")
@@ -196,7 +192,6 @@ final class ScriptedPeer {
     return frame
   }
 
-  /// The client's next frame; nil when it has ended.
   func nextIfAny() throws -> Frame? {
     while true {
       if let header = try FrameHeader(input.bytes, at: consumed, limits: .fromBus),
@@ -211,12 +206,10 @@ final class ScriptedPeer {
     }
   }
 
-  /// Reads until the client has ended.
   func readToEnd() throws {
     while try nextIfAny() != nil {}
   }
 
-  /// Ends the connection.
   func close() { UnixSocket.shutdown(socket) }
 
   /// Makes the client's writes fail, and stays connected.
@@ -236,14 +229,12 @@ final class ScriptedPeer {
     try send(Post(), sender: ConnectionID(rawValue: 9), serial: 1, name: name, object: object, text: text)
   }
 
-  /// Confirms the client's next frame, an observation.
   @discardableResult func confirmObservation() throws -> Frame {
     let observe = try next(.observe)
     try send(Okay(registration: observe.serial), serial: observe.serial)
     return observe
   }
 
-  /// Sends the verdict on a query that nobody answered.
   func reply(to ask: Frame, _ verdict: VerdictKind = .allowed, query: UInt64 = 5) throws {
     try send(
       TribuneWire.Verdict(
@@ -251,7 +242,6 @@ final class ScriptedPeer {
       serial: ask.serial)
   }
 
-  /// Answers the client's next frame, a request for a list.
   func list(_ subject: ListSubject, name: String = "", object: String = "", _ entries: [Entry]) throws {
     let list = try next(.list)
     #expect(try list.decode(List.self) == List(subject))
@@ -260,7 +250,6 @@ final class ScriptedPeer {
     try send(Okay(), serial: list.serial)
   }
 
-  /// Confirms the client's next frame, an acknowledged post.
   func confirmPost() throws {
     let post = try next(.post)
     try send(Okay(), serial: post.serial)
@@ -272,16 +261,13 @@ final class ScriptedPeer {
     try send(out)
   }
 
-  /// Takes the file that came with a frame.
   func takeFile(length: Int) throws -> MemoryFile {
     guard case .descriptor(let descriptor)? = passed.popFirst() else { throw Failure("no descriptor came") }
     return try MemoryFile(checking: descriptor, length: length)
   }
 
-  /// Whether descriptors came that were not taken.
   var hasDescriptors: Bool { !passed.isEmpty }
 
-  /// Sends the bytes of a buffer, with its attachment.
   func send(_ out: ByteBuffer) throws {
     var sent = 0
     let deadline = ContinuousClock.now.advanced(by: Self.patience)

@@ -9,7 +9,6 @@ import TribuneWire
 
 @testable import Tribune
 
-/// userInfo in files, to a bus and from a bus that may cheat.
 @Suite(.timeLimit(.minutes(15)))
 struct SharedFileTests {
   private static let floor = WireLimits.descriptorPayloadLength

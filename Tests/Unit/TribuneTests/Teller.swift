@@ -7,9 +7,6 @@ import TribuneWire
 @testable import Tribune
 
 /// A `conversation` of a client that first attaches a delegate, which responds to `window.*`.
-///
-/// - Parameter script: gets the serial of the attachment.
-/// - Returns: what the script returns.
 func delegation<Value: Sendable>(
   of delegate: some Delegate, reconnectingFor patience: Duration = .seconds(10), busEndsFirst: Bool = false,
   _ script: @escaping @Sendable (ScriptedPeer, Serial) throws -> Value,
@@ -42,7 +39,6 @@ final class Teller: Delegate {
     self.body = body
   }
 
-  /// The threads that have asked it something, or told it how a query ended.
   var threads: [Thread.ID] { callers.withLock { $0 } }
 
   func goOn() { pauseEnd.finish() }
@@ -66,7 +62,6 @@ final class Teller: Delegate {
 
   func replaced(by delegate: DelegateInfo) { told.note("replaced by \(delegate.label)") }
 
-  /// Reads the notes up to the end of these queries.
   func concluded(_ queries: UInt64...) async {
     var open = queries.map { "concluded \($0) " }
     while !open.isEmpty, let line = await told.next() { open.removeAll { line.hasPrefix($0) } }

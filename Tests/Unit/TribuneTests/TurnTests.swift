@@ -157,8 +157,6 @@ struct TurnTests {
     }
   }
 
-  // MARK: The executor
-
   @Test func tasksOnTheExecutorStayOnOneThread() async throws {
     try await conversation { peer in
       for query in 1...10 { try peer.reply(to: try peer.next(.ask), query: UInt64(query)) }

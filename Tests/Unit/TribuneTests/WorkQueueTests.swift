@@ -5,7 +5,6 @@ import TribuneSystem
 
 @testable import Tribune
 
-/// The turns of a link's threads, as a value.
 @Suite struct WorkQueueTests {
   @Test func withoutWorkThereIsOnlyReceiving() {
     var queue = receiving(with: 0)

@@ -4,7 +4,6 @@ import Testing
 import TribuneVarlink
 import TribuneWire
 
-/// Replies are made from frames alone.
 @Suite("Replies")
 struct FrameReplyTests {
   private static let peer = PeerIdentity(

@@ -40,7 +40,6 @@ struct FieldReaderTests {
     #expect(decoding(buffer.array, as: Attach(patterns: [])) == code)
   }
 
-  /// What a field is read as.
   enum Field { case flag, text, texts, bytes, record }
 
   /// The code of the error that reading a field throws; nil when it throws none.

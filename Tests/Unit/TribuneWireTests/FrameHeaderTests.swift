@@ -6,7 +6,6 @@ import TribuneWire
 
 @Suite("The frame header", .timeLimit(.minutes(15)))
 struct FrameHeaderTests {
-  /// The lengths in the bytes of a header.
   struct Lengths: Sendable {
     var frame: UInt32
     var fields: UInt32 = 0

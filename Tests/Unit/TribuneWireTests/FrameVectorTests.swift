@@ -92,7 +92,6 @@ struct FrameVectorTests {
   }
 }
 
-/// Assembles frames from pieces.
 private struct FrameAssembler {
   let buffer = ByteBuffer(capacity: 0)
   private var start = 0
@@ -101,7 +100,6 @@ private struct FrameAssembler {
 
   func append(_ bytes: [UInt8]) { buffer.append(bytes.raw) }
 
-  /// The range of the next complete frame; nil if there is none.
   mutating func next() throws -> Range<Int>? {
     guard let header = try FrameHeader(buffer.bytes, at: start, limits: .fromBus),
       header.frameLength <= buffer.count - start

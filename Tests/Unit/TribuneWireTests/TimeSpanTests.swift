@@ -3,7 +3,6 @@
 import Testing
 import TribuneWire
 
-/// Spans are read as systemd.time(7) writes them.
 @Suite("Time spans", .timeLimit(.minutes(15)))
 struct TimeSpanTests {
   @Test(

@@ -9,7 +9,6 @@ import TribuneWire
 enum Vector {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Vectors")
 
-  /// The names of all vectors, without `.hex`.
   static func names() throws -> Set<String> {
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     return Set(files.filter { $0.hasSuffix(".hex") }.map { ($0 as NSString).deletingPathExtension })
@@ -27,7 +26,6 @@ enum Vector {
   }
 }
 
-/// The code of the error that decoding throws; nil when it throws none.
 func decoding<F: FrameFields>(_ bytes: [UInt8], as fields: F) -> ErrorCode? {
   refusal { () throws(WireError) in
     var reader = FieldReader(bytes.raw)
@@ -82,7 +80,6 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// The bytes by which a hold names another process.
   private var holderLength: Int {
     guard let holder = (fields as? Hold)?.holder else { return 0 }
     return ByteBuffer { holder.append(to: $0) }.count
@@ -98,7 +95,6 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     return Array(bytes[FrameHeader.length..<header.nameStart])
   }
 
-  /// Checks all parts of `frame`.
   func expect(_ frame: FrameView) throws {
     let header = frame.header
     #expect(header.kind == kind)
@@ -117,7 +113,6 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     #expect(decoded == expected)
   }
 
-  /// The frame as the code writes it.
   func encoded() -> [UInt8] { ByteBuffer { append(fields, to: $0) }.array }
 
   private func append<F: FrameFields>(_ fields: F, to buffer: ByteBuffer) {

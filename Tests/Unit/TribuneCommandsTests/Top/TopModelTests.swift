@@ -5,7 +5,6 @@ import Testing
 @testable import Tribune
 @testable import TribuneCommands
 
-/// What keys and samples do.
 @Suite("The model of top", .timeLimit(.minutes(15)))
 struct TopModelTests {
   @Test(

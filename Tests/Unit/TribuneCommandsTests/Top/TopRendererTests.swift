@@ -6,7 +6,6 @@ import TribuneWire
 @testable import Tribune
 @testable import TribuneCommands
 
-/// The lines that a terminal shows.
 @Suite("The lines of top", .timeLimit(.minutes(15)))
 struct TopRendererTests {
   private static let scene = TopSample.delegates(

@@ -7,7 +7,6 @@ import TribuneWire
 @testable import Tribune
 @testable import TribuneCommands
 
-/// What `top` makes of what the bus lists.
 @Suite("The rows of top", .timeLimit(.minutes(15)))
 struct TopRowsTests {
   /// What the last column has, which is who waits for whom.

@@ -55,7 +55,6 @@ extension ParticipantStatistics {
 }
 
 extension TopSample {
-  /// The moment that tests count from.
   static let start = ContinuousClock.now
 
   static func made(
@@ -78,7 +77,6 @@ extension TopSample {
     return made(.names, .names(names), at: seconds)
   }
 
-  /// Two users, of whom the second did more.
   static let users = made(
     .users,
     .users(
@@ -88,7 +86,6 @@ extension TopSample {
           lost: $0, asked: $0, denied: $0, refused: $0)
       }))
 
-  /// Two connections, of which the second did more.
   static let connections = made(
     .connections,
     .connections(
@@ -103,7 +100,6 @@ extension TopSample {
             posted: UInt64(number), state: number == 2 ? .lossy : .none))
       }, holds: [":2": 1]))
 
-  /// Delegates that are attached, and others that are counted together.
   static func delegates(_ statistics: [ParticipantStatistics], _ queries: QueryInfo...) -> TopSample {
     let attached = statistics.compactMap { one in one.uid.map { DelegateInfo.made(one.label, uid: $0) } }
     return made(.delegates, .delegates(queries: queries, attached: attached, statistics: statistics))
@@ -111,19 +107,16 @@ extension TopSample {
 }
 
 extension TopModel {
-  /// A model that has taken a sample.
   static func showing(_ sample: TopSample, rows: Int = 24, columns: Int = 80) -> TopModel {
     var model = TopModel(view: sample.view, size: TopSize(rows: rows, columns: columns))
     model.take(sample)
     return model
   }
 
-  /// Presses the keys of a text.
   mutating func type(_ text: String) {
     for character in text { _ = press(.character(character)) }
   }
 
-  /// What the rows have in a column.
   func column(_ title: String) -> [String] {
     let index = view.columns.firstIndex { $0.title == title } ?? 0
     return rows.map {

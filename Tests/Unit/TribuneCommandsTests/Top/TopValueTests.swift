@@ -4,7 +4,6 @@ import Testing
 
 @testable import TribuneCommands
 
-/// What stands in the tables of `top`.
 @Suite("The values of top", .timeLimit(.minutes(15)))
 struct TopValueTests {
   @Test(

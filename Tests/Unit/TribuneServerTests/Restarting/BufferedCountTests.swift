@@ -23,7 +23,6 @@ struct BufferedCountTests {
     try bus.pass(observer)
   }
 
-  /// How many notifications were queued, buffered and sent.
   private func counts() throws -> [UInt32] {
     let slot = try bus.session(of: observer).slot.index
     let counters = try #require(bus.server.wal.counters(of: slot))

@@ -11,7 +11,6 @@ import TribuneWire
 @MainActor
 @Suite("A connection in the log of the last daemon")
 struct FoundConnectionTests {
-  /// The position of the first entry of a log.
   private static func position() throws -> EntryPosition {
     let log = try WriteAheadLog(slotCount: 0, segmentCapacity: 4096)
     let position = log.append(kind: 1, owner: 1, time: 1, RawSpan(), RawSpan())
@@ -56,7 +55,6 @@ struct FoundConnectionTests {
 
   private static let id = ConnectionID(rawValue: 7)
 
-  /// The connection's fate and its counts, as text.
   private static func fate(_ flags: SessionFlags, isHandedOver: Bool) throws -> String {
     var found = try found()
     found.judge(

@@ -52,7 +52,6 @@ struct ReplayedConfigurationTests {
 }
 
 extension SteppedBus {
-  /// The bodies of the configuration entries.
   fileprivate var loggedConfigurations: [[UInt8]] {
     var bodies: [[UInt8]] = []
     _ = server.wal.forEachEntry { entry in

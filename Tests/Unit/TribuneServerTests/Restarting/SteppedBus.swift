@@ -75,11 +75,6 @@ final class SteppedBus {
   }
 
   /// The bus that takes over if this one dies now. Do not use this one any more.
-  ///
-  /// - Parameters:
-  ///   - configuration: that of the next bus, if it differs.
-  ///   - isKept: whether the keeper has the connections, or only the log.
-  ///   - watch: has the next bus take over.
   func successor(
     _ configuration: Configuration? = nil, isKept: Bool = true,
     watch: (BusServer, _ takeOver: () -> Void) -> Void = { $1() }
@@ -89,7 +84,6 @@ final class SteppedBus {
 
   // MARK: Clients
 
-  /// A client's end of a connection.
   struct Client {
     let id: ConnectionID
     fileprivate let socket: Socket
@@ -125,8 +119,6 @@ final class SteppedBus {
     }
 
     /// The kinds and serials of the frames that have come since the last call.
-    ///
-    /// - Parameter isGreeting: whether the bus's hello comes first.
     func frames(isGreeting: Bool = false) throws -> [(kind: FrameKind?, serial: Serial)] {
       let buffer = socket.received
       while case .bytes = try UnixSocket.receive(from: socket.descriptor, into: buffer) {}
@@ -142,7 +134,6 @@ final class SteppedBus {
     }
   }
 
-  /// A client that the bus has welcomed.
   func client() throws -> Client {
     let client = try stranger()
     try read(client)
@@ -169,7 +160,6 @@ final class SteppedBus {
 
   func beginIteration() { server.beginIteration() }
 
-  /// Has the bus read what a client has sent.
   func read(_ client: Client) throws { server.handleEvent(try session(of: client).token, .readable) }
 
   func session(of client: Client) throws -> Session { try #require(server.sessions[client.id]) }
@@ -201,7 +191,6 @@ final class SteppedBus {
     func endIteration() -> Bool { true }
   }
 
-  /// Makes an iteration in which the bus reads what these clients have sent.
   func pass(_ clients: Client...) throws {
     beginIteration()
     for client in clients { try read(client) }
