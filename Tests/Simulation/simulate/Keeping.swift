@@ -53,7 +53,6 @@ final class Keeping {
   /// The keeper handles all messages of a bus that sends no more.
   func settle() { for _ in 0..<8 { Kernel.turnKeeper() } }
 
-  /// The keeper dies, and systemd starts another one.
   func killKeeper() {
     turnsToLive = nil
     do throws(Errno) {

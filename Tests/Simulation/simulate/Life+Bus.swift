@@ -202,7 +202,6 @@ extension Life {
   /// The longest time that the bus can take for those frames, and for the ones that it leaves.
   static let slowNanoseconds: UInt64 = 1_000_000_000
 
-  /// systemd restarts the daemon as planned.
   func restart() throws(Violation) {
     guard !isPeaceful else { return }
     defer { isSlow = false }

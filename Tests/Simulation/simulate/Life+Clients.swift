@@ -4,9 +4,7 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// The actions of clients.
 extension Life {
-  /// The client of a seat acts, if only by connecting.
   func act(_ seat: Int) {
     guard let link = links[seat] else {
       if random.oneIn(2) { connect(seat) }

@@ -140,7 +140,6 @@ extension Life {
     doubtUnstored()
   }
 
-  /// A daemon has taken over.
   func tookOver() {
     tookOverTime = Kernel.now
     for link in known

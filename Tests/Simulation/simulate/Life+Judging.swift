@@ -156,7 +156,6 @@ extension Life {
   /// The latest time at which the bus takes what it reads now.
   private var latestTime: UInt64 { Kernel.now + (isSlow ? Self.slowNanoseconds : 0) }
 
-  /// The bus has forgotten a connection.
   func forgetAll(of link: Link) {
     link.isForgotten = true
     for registration in link.registrations { forget(registration) }

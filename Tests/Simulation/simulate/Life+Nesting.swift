@@ -3,7 +3,6 @@
 import TribuneTestSupport
 import TribuneWire
 
-/// Queries within queries.
 extension Life {
   /// The queries that a query can be nested in.
   private static let ancestorsMax = 32

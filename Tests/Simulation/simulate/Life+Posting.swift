@@ -4,7 +4,6 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// What clients post.
 extension Life {
   func post(_ link: Link) {
     let (name, object) = (random.pick(Naming.names), random.pick(Naming.objects))

@@ -242,7 +242,6 @@ extension Life {
     link.receivedCount += number
   }
 
-  /// The request has its reply.
   @discardableResult
   func reply(_ serial: Serial, _ link: Link) -> Operation? {
     guard let operation = link.operation(serial), operation.awaitsReply else {
@@ -372,7 +371,6 @@ extension Life {
     forgetAll(of: link)
   }
 
-  /// The bus has closed the connection.
   private func ended(_ link: Link) throws(Violation) {
     guard !link.hasEnded else { return }
     link.hasEnded = true

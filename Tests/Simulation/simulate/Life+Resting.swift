@@ -68,7 +68,6 @@ extension Life {
     try inspect()
   }
 
-  /// Ends the life early.
   func abandon() {
     Kernel.liveOn()
     bus = nil

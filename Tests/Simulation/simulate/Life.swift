@@ -8,7 +8,6 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// A violation of a promise.
 struct Violation: Error {
   let step: Int
   let what: String
@@ -60,7 +59,6 @@ final class Life {
 
   let seed: UInt64
   var setting: Setting
-  /// The random numbers of the step.
   var random: SplitMix64
   private(set) var step = 0
   let listener: Socket

@@ -141,7 +141,6 @@ final class Link {
 
   func close() { socket = nil }
 
-  /// Whether the client can still send on it.
   var isOpen: Bool { socket != nil && !hasEnded && !isClosed }
 
   func serial() -> Serial {
@@ -198,7 +197,6 @@ final class Link {
   /// Bytes that the kernel has taken, or that the client gave up after half a frame.
   var sentCount: Int { composedCount - outbound.count }
 
-  /// Sends at most that many bytes.
   func send(atMost limit: Int = .max) {
     guard isOpen else { return }
     var left = min(limit, outbound.count)

@@ -7,7 +7,6 @@ enum Certainty {
   case certain, possible, gone
 }
 
-/// A registration of a client.
 final class Registration {
   enum What {
     case observation(SuspensionBehavior, isAwaited: Bool)
@@ -62,7 +61,6 @@ final class Registration {
   var place: (Int32, Int) {
     if case .delegate(_, _, _, let order) = what { (order, takenAt) } else { (0, takenAt) }
   }
-  /// Its label in verdicts.
   var label: String { "r\(number)" }
 
   func isFor(_ name: String, _ object: String) -> Bool {
@@ -70,7 +68,6 @@ final class Registration {
   }
 }
 
-/// A notification that a client has posted.
 final class Posting {
   let number: Int
   unowned let link: Link
@@ -98,7 +95,6 @@ final class Posting {
   /// Milliseconds that it waits for acknowledgements, and the end of that wait.
   var deadline: UInt32 = 0
   var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
-  /// The acknowledgements.
   var dones: [Operation] = []
   /// Its poster has taken it back, as far as it was awaited.
   var isCancelled = false
@@ -127,7 +123,6 @@ final class Posting {
   /// Whether one of them would replace the other among the retained notifications.
   func isSame(as other: Posting) -> Bool { name == other.name && object == other.object }
 
-  /// Whether it replaces another one that waits.
   func replaces(_ other: Posting) -> Bool {
     guard !options.isDisjoint(with: .coalescing), other.link.uid == link.uid else { return false }
     if options.contains(.coalesceByName), other.name != name { return false }
@@ -155,7 +150,6 @@ struct Expectation {
   var isOvertaken = false
 }
 
-/// A query that a client has asked.
 final class Query {
   let number: Int
   unowned let link: Link

@@ -30,7 +30,6 @@ enum Simulation {
   }
 }
 
-/// The command line.
 struct Options {
   struct UsageError: Error, CustomStringConvertible { let description: String }
 

@@ -9,7 +9,6 @@ import TribuneSystem
 /// A bus that crashes ends its worker too; the supervisor notices that, and continues with another worker.
 @MainActor
 struct Worker {
-  /// Steps between two reports of progress.
   private static let stepsOfProgress = 2000
   /// It could not run any life, and has printed what is missing.
   static let isUnableStatus: Int32 = 3
@@ -96,7 +95,6 @@ struct Order: CustomStringConvertible {
   }
 }
 
-/// How a life ended.
 struct Report: CustomStringConvertible {
   var counts: Life.Counts
   var digest: UInt64

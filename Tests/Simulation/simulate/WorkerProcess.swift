@@ -79,7 +79,6 @@ final class WorkerProcess {
     }
   }
 
-  /// Waits for the answer to the last order.
   func receive() -> Answer { Self.next(of: [self]).answer }
 
   /// Waits for the first answer of any of them.
