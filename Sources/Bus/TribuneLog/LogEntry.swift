@@ -43,7 +43,6 @@ package struct LogEntry: ~Escapable {
   /// The length of an entry with a body of that many bytes.
   package static func length(bodyLength: Int) -> Int { (headLength + bodyLength + 7) & ~7 }
 
-  /// The first word of an entry.
   struct Opening {
     let word: UInt64
 
@@ -72,7 +71,6 @@ package struct LogEntry: ~Escapable {
     bodyEnd = bytes.byteCount - opening.padding
   }
 
-  /// Bytes in the log.
   package var length: Int { bytes.byteCount }
 
   package var body: RawSpan {

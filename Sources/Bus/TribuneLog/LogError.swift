@@ -4,7 +4,6 @@ package import TribuneSystem
 
 /// Why a file cannot be adopted as a log.
 package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// It is not a log at all.
   case foreign
   /// Another process could truncate it; touching the missing pages would end this process.
   case notSealed
@@ -12,7 +11,6 @@ package enum LogError: Error, Equatable, Sendable, CustomStringConvertible {
   case truncated
   /// A newer version wrote it.
   case newer(version: UInt32)
-  /// Its header is damaged.
   case damaged
   /// That many recoveries in a row did not end.
   case tooManyRecoveries(UInt32)

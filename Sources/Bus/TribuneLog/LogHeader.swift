@@ -25,7 +25,6 @@ import TribuneWire
 /// Version 1 is the first; later versions must read it. A new kind of entry needs no new version, because readers skip
 /// kinds that they do not know, and compaction drops them.
 struct LogHeader {
-  /// The version that is written.
   static let version: UInt32 = 1
   static let magic = UInt64(littleEndian: 0x4554_4154_4255_5254)
   static let length = 40

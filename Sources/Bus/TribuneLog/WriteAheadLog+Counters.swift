@@ -8,7 +8,6 @@ import TribuneWire
 
 /// The counters of one owner.
 package struct CounterSlot {
-  /// The number of counters in a slot.
   package static let counterCount = 6
   static let ownerCheckWord = 6
   static let ownerWord = 7

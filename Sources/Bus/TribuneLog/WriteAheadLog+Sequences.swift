@@ -13,7 +13,6 @@ package enum LastNumber: Equatable, Sendable {
 // Entries may contain these numbers, too. Those in the header are right even if entries are lost.
 
 extension WriteAheadLog {
-  /// The number of sequences whose last number is in the header.
   package static let sequenceCount = 3
 
   /// Notes that the numbers of a sequence were given out up to `number`, at most 2^56 − 1. Call it before the number is

@@ -76,11 +76,11 @@ package final class WriteAheadLog {
   package init(adopting descriptor: consuming FileDescriptor) throws(LogError) {
     guard let start = SharedFile.start(of: descriptor, length: LogHeader.activeOffset) else { throw .foreign }
     let header = try LogHeader(start.rawBytes)
-    do throws(SharedFile.Flaw) {
+    do throws(MemoryFile.Flaw) {
       file = try SharedFile(checking: descriptor)
     } catch {
       switch error {
-      case .notInMemory, .notWritable: throw .foreign
+      case .notInMemory, .notReadable, .notWritable, .hasLength: throw .foreign
       case .notSealed: throw .notSealed
       case .failed(let error): throw .failed(error)
       }

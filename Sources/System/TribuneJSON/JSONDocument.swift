@@ -15,7 +15,6 @@ import TribuneWire
   /// tree takes up to 150 ns for each to be made and freed, and a text of `lengthMax` has space for 500,000; members of an object take three times as long.
   package static let separatorsMax = 16_384
 
-  /// The root value. Everything reached from it is valid as long as the document lives.
   fileprivate let value: UnsafeMutablePointer<json_t>
 
   /// - Throws: when the text is not valid JSON, longer than `lengthMax`, deeper than jansson's 2048, or has more than
@@ -111,13 +110,11 @@ import TribuneWire
     return number.rounded(.towardZero) != number
   }
 
-  /// The text of a string; nil for other kinds.
   package var string: String? {
     guard kind == .string, let start = unsafe json_string_value(value) else { return nil }
     return String(repairing: unsafe RawSpan(_unsafeStart: start, byteCount: json_string_length(value)))
   }
 
-  /// Nil for what is neither true nor false.
   package var bool: Bool? {
     switch unsafe value.pointee.type {
     case JSON_TRUE: true
@@ -153,7 +150,6 @@ import TribuneWire
     }
   }
 
-  /// Whether it is a string with exactly this text.
   package func isString(_ text: String) -> Bool {
     guard kind == .string, let start = unsafe json_string_value(value) else { return false }
     let bytes = unsafe RawSpan(_unsafeStart: start, byteCount: json_string_length(value))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
+package import TribuneWire
 
 /// A JSON value to be written. Members keep the order in which they were given.
 package indirect enum JSONValue: Sendable {
@@ -112,4 +112,11 @@ package func base64(_ bytes: [UInt8]) -> String {
     }
   }
   return String(decoding: output, as: UTF8.self)
+}
+
+extension PeerUnits {
+  /// The units, as members of a JSON object. `unit` is the system's, or the user's if there is none.
+  package var members: [(name: String, value: JSONValue)] {
+    [("unit", .string(primary)), ("systemUnit", .string(system)), ("userUnit", .string(user))]
+  }
 }

@@ -21,9 +21,6 @@ extension UnixSocket {
     }
   }
 
-  /// Sends with one call.
-  ///
-  /// - Parameter address: where to send; nil for the socket's peer.
   static func send(
     _ bytes: RawSpan, passing descriptors: [CInt], through socket: CInt, _ flags: CInt,
     to address: UnsafePointer<sockaddr>?, _ addressLength: socklen_t

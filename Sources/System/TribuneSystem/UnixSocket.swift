@@ -44,7 +44,6 @@ package enum UnixSocket {
     return FileDescriptor(owning: try retrying { socket(AF_UNIX, type | flags, 0) })
   }
 
-  /// Two connected sockets.
   package static func makePair() throws(Errno) -> SocketPair {
     var pair: (CInt, CInt) = (-1, -1)
     let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)

@@ -132,8 +132,8 @@ struct SharedFileTests {
   }
 
   /// Why a file is refused; nil if it is not.
-  private static func flaw(of file: consuming FileDescriptor) -> SharedFile.Flaw? {
-    do throws(SharedFile.Flaw) {
+  private static func flaw(of file: consuming FileDescriptor) -> MemoryFile.Flaw? {
+    do throws(MemoryFile.Flaw) {
       _ = try SharedFile(checking: file)
       return nil
     } catch {

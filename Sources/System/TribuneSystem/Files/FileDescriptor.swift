@@ -15,7 +15,6 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
   deinit { Self.close(rawValue) }
 
-  /// Closes the descriptor now.
   package consuming func close() {
     let rawValue = self.rawValue
     discard self
@@ -62,7 +61,6 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// Another descriptor of the same open file, close-on-exec.
   package func duplicate() throws(Errno) -> FileDescriptor { try Self.duplicate(of: rawValue) }
 
-  /// A duplicate of a descriptor that other code owns.
   package static func duplicate(of rawValue: CInt) throws(Errno) -> FileDescriptor {
     FileDescriptor(owning: try retrying { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
   }
@@ -73,9 +71,9 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// pages. In other file systems, a foreign file can have the same number.
   package var inode: UInt64? {
     let sealed = TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
-    do throws(Errno) {
-      guard let facts = try MemoryFileFacts(of: rawValue), facts.seals & sealed == sealed else { return nil }
-      return facts.inode
+    do throws(MemoryFile.Flaw) {
+      let facts = try MemoryFileFacts(of: rawValue)
+      return facts.seals & sealed == sealed ? facts.inode : nil
     } catch {
       return nil
     }

@@ -52,7 +52,6 @@ package enum Folder {
     return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
-  /// The folder of the file at a path.
   package static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -87,7 +86,6 @@ package enum Folder {
     return result
   }
 
-  /// - Returns: whether no other process holds the lock.
   private static func lock(_ descriptor: CInt) throws(Errno) -> Bool {
     do throws(Errno) {
       _ = try retrying { flock(descriptor, LOCK_EX | LOCK_NB) }

@@ -59,7 +59,6 @@ package final class FolderWatch: Sendable {
     }
   }
 
-  /// Stops watching a folder.
   package func unwatch(_ watch: CInt) {
     // This fails for a folder that is gone, which is not watched any more anyway.
     _ = inotify_rm_watch(source.descriptor.rawValue, watch)

@@ -4,6 +4,16 @@ import Glibc
 
 /// Reads small files whole.
 package enum InputFile {
+  /// The first line of a file that the kernel makes; empty if it cannot be read.
+  static func line(of path: String) -> String {
+    do throws(Errno) {
+      let line = try contents(of: path, lengthMax: 64, waits: false) ?? []
+      return String(decoding: line.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    } catch {
+      return ""
+    }
+  }
+
   /// Whether there is a file that this process may not read.
   package static func isForbidden(_ path: String) -> Bool {
     unsafe access(path, R_OK) == -1 && errno == EACCES

@@ -13,7 +13,8 @@ package final class MemoryFile: AttachedFile {
   package enum Flaw: Error, Equatable, Sendable {
     case notInMemory
     case notReadable
-    /// A process could still write to it, or make it longer or shorter.
+    case notWritable
+    /// A process could still make it longer or shorter, or write to what none may change.
     case notSealed
     /// It has this many bytes, which is not the announced length.
     case hasLength(Int)
@@ -24,13 +25,11 @@ package final class MemoryFile: AttachedFile {
   private static let seals =
     TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW | TRIBUNE_F_SEAL_WRITE
 
-  /// The length in bytes.
   package let length: Int
   private let descriptor: FileDescriptor
 
   package var rawDescriptor: CInt { descriptor.rawValue }
 
-  /// Makes a file that holds `bytes`.
   package init(holding bytes: RawSpan) throws(Errno) {
     length = bytes.byteCount
     descriptor = try Self.make(holding: bytes)
@@ -82,13 +81,7 @@ package final class MemoryFile: AttachedFile {
   ///
   /// - Parameter length: its announced length.
   package static func check(_ descriptor: CInt, length: Int) throws(Flaw) {
-    let facts: MemoryFileFacts?
-    do throws(Errno) {
-      facts = try MemoryFileFacts(of: descriptor)
-    } catch {
-      throw .failed(error)
-    }
-    guard let facts else { throw .notInMemory }
+    let facts = try MemoryFileFacts(of: descriptor)
     guard facts.access != O_WRONLY else { throw .notReadable }
     guard facts.seals & seals == seals else { throw .notSealed }
     guard facts.length == length else { throw .hasLength(facts.length) }
@@ -119,6 +112,7 @@ extension MemoryFile.Flaw: CustomStringConvertible {
     switch self {
     case .notInMemory: "the descriptor is not that of a file in memory"
     case .notReadable: "the descriptor cannot be read"
+    case .notWritable: "the descriptor cannot be written"
     case .notSealed: "the file is not sealed"
     case .hasLength(let length): "the file has \(length) bytes"
     case .failed(let error): "the descriptor cannot be examined: \(error)"

@@ -12,19 +12,23 @@ struct MemoryFileFacts {
   let length: Int
   let inode: UInt64
 
-  /// - Returns: nil for anything but a file in memory, and for one of huge pages: the first access to it can fail for
-  ///   lack of pages, with a signal.
-  init?(of descriptor: CInt) throws(Errno) {
+  /// - Throws: `notInMemory` also for a file of huge pages: the first access to it can fail for lack of pages, with a
+  ///   signal.
+  init(of descriptor: CInt) throws(MemoryFile.Flaw) {
     // This call comes first: a file system may have to answer the others.
     seals = fcntl(descriptor, TRIBUNE_F_GET_SEALS)
-    guard seals != -1 else { return nil }
-    access = try retrying { fcntl(descriptor, F_GETFL) } & O_ACCMODE
+    guard seals != -1 else { throw .notInMemory }
     var system = statfs()
-    _ = try retrying { unsafe fstatfs(descriptor, &system) }
     var status = stat()
-    _ = try retrying { unsafe fstat(descriptor, &status) }
+    do throws(Errno) {
+      access = try retrying { fcntl(descriptor, F_GETFL) } & O_ACCMODE
+      _ = try retrying { unsafe fstatfs(descriptor, &system) }
+      _ = try retrying { unsafe fstat(descriptor, &status) }
+    } catch {
+      throw .failed(error)
+    }
     length = Int(status.st_size)
     inode = UInt64(status.st_ino)
-    guard system.f_type != HUGETLBFS_MAGIC else { return nil }
+    guard system.f_type != HUGETLBFS_MAGIC else { throw .notInMemory }
   }
 }

@@ -37,7 +37,6 @@ package struct PassedDescriptors: ~Copyable {
     }
   }
 
-  /// Closes them all.
   package mutating func removeAll() { self = PassedDescriptors() }
 
   /// The descriptors in order, or their stand-ins, `lost` and `foreign`.

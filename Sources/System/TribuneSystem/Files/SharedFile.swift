@@ -9,18 +9,8 @@ import Glibc
 /// Its seals make it safe to map: access to a part that was cut off would raise a signal. So the seals of a file from
 /// another process are checked first.
 package struct SharedFile: ~Copyable, Sendable {
-  /// Why a file from another process is not mapped.
-  package enum Flaw: Error, Equatable, Sendable {
-    case notInMemory
-    case notWritable
-    /// A process could still make it longer or shorter.
-    case notSealed
-    case failed(Errno)
-  }
-
   private static let seals = TRIBUNE_F_SEAL_SEAL | TRIBUNE_F_SEAL_SHRINK | TRIBUNE_F_SEAL_GROW
 
-  /// The length in bytes.
   package let length: Int
   private let descriptor: FileDescriptor
 
@@ -40,21 +30,14 @@ package struct SharedFile: ~Copyable, Sendable {
   /// Accepts a file from another process.
   ///
   /// - Throws: `Flaw`; the descriptor is closed then.
-  package init(checking file: consuming FileDescriptor) throws(Flaw) {
-    let facts: MemoryFileFacts?
-    do throws(Errno) {
-      facts = try MemoryFileFacts(of: file.rawValue)
-    } catch {
-      throw .failed(error)
-    }
-    guard let facts else { throw .notInMemory }
+  package init(checking file: consuming FileDescriptor) throws(MemoryFile.Flaw) {
+    let facts = try MemoryFileFacts(of: file.rawValue)
     guard facts.access == O_RDWR else { throw .notWritable }
     guard facts.seals & Self.seals == Self.seals else { throw .notSealed }
     length = facts.length
     self.descriptor = file
   }
 
-  /// Gives up the file's descriptor.
   package consuming func release() -> FileDescriptor { descriptor }
 
   /// The first bytes of a file in memory, sealed or not.

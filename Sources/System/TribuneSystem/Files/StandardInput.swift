@@ -10,17 +10,7 @@ package enum StandardInput {
   ///
   /// - Returns: some bytes, at most `count`; none at the end, and when the terminal is gone.
   package static func read(atMost count: Int = 4096) async throws(Errno) -> [UInt8] {
-    let result = await withCheckedContinuation {
-      (reader: CheckedContinuation<Result<[UInt8], Errno>, Never>) in
-      do throws(Errno) {
-        try Thread.start {
-          reader.resume(returning: Result { () throws(Errno) in try readOnce(count) })
-        }
-      } catch {
-        reader.resume(returning: .failure(error))
-      }
-    }
-    return try result.get()
+    try await Thread.result { Result { () throws(Errno) in try readOnce(count) } }.get()
   }
 
   /// Waits for input, and leaves it to be read. Does not block the caller's thread.

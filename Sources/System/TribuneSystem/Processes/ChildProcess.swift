@@ -39,7 +39,6 @@ package final class ChildProcess: Sendable {
 
   package struct Ending: Equatable, Sendable {
     package var termination: Termination
-    /// The captured output.
     package var output: [UInt8]
 
     package init(termination: Termination, output: [UInt8]) {
@@ -52,8 +51,6 @@ package final class ChildProcess: Sendable {
   private let signals: SignalRelay
   private let ending: Task<Ending, Never>
 
-  /// Starts a program.
-  ///
   /// - Parameters:
   ///   - arguments: the program and its arguments, as raw bytes; not empty. One without a slash is looked up in `PATH`.
   ///   - environment: `NAME=value` each; nil for this process's own.

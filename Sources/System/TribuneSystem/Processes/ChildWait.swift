@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CTribuneLinux
 import Glibc
 
 /// Signals on their way to the thread that waits for a child, one byte each.
@@ -128,5 +129,18 @@ struct ChildWait: ~Copyable {
     // The macros of <sys/wait.h>, which Swift cannot import.
     let signal = status & 0x7F
     return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
+  }
+}
+
+/// Both ends of a pipe, close-on-exec.
+struct Pipe: ~Copyable, Sendable {
+  let readEnd: FileDescriptor
+  let writeEnd: FileDescriptor
+
+  init() throws(Errno) {
+    var ends: [CInt] = [-1, -1]
+    _ = try retrying { unsafe pipe2(&ends, O_CLOEXEC) }
+    readEnd = FileDescriptor(owning: ends[0])
+    writeEnd = FileDescriptor(owning: ends[1])
   }
 }

@@ -5,13 +5,11 @@ import Glibc
 
 /// The environment of the process.
 package enum Environment {
-  /// The variable's value; nil when it is not set.
   package static func value(of name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
     return unsafe String(cString: value)
   }
 
-  /// The variable's value; nil when it is not set or empty.
   package static func nonEmptyValue(of name: String) -> String? {
     guard let value = value(of: name), !value.isEmpty else { return nil }
     return value
@@ -32,7 +30,6 @@ package enum Environment {
   /// All variables, `NAME=value` each.
   package static var entries: [[UInt8]] { unsafe bytes(of: tribune_environment()) }
 
-  /// All variables, with some set to other values.
   package static func entries(setting variables: [(name: String, value: String)]) -> [[UInt8]] {
     let kept = entries.filter { entry in
       !variables.contains { entry.starts(with: "\($0.name)=".utf8) }

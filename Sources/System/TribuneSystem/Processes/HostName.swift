@@ -12,3 +12,9 @@ package enum HostName {
     return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }
+
+/// The id that the kernel has made for itself when it started (random(4)).
+package enum BootID {
+  /// Empty if it cannot be read.
+  package static var current: String { InputFile.line(of: "/proc/sys/kernel/random/boot_id") }
+}

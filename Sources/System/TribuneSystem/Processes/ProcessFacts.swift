@@ -30,9 +30,7 @@ package struct ProcessFacts: Equatable, Sendable {
       cgroup: String(decoding: cgroup ?? [], as: UTF8.self))
   }
 
-  /// - Parameters:
-  ///   - status: the contents of `/proc/PID/status`.
-  ///   - cgroup: the contents of `/proc/PID/cgroup`.
+  /// Takes the contents of `/proc/PID/status` and `/proc/PID/cgroup`.
   package init?(status: String, cgroup: String) {
     func numbers(_ field: String) -> [UInt32] {
       let line = status.split(separator: "\n").first { $0.hasPrefix("\(field):") }
@@ -62,13 +60,7 @@ package struct ProcessFacts: Equatable, Sendable {
 
   /// The name (comm) of a process, at most 15 bytes; empty if it is not known.
   package static func name(of pid: Int32) -> String {
-    guard pid > 0 else { return "" }
-    do throws(Errno) {
-      let name = try InputFile.contents(of: "/proc/\(pid)/comm", lengthMax: 64, waits: true) ?? []
-      return String(decoding: name.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    } catch {
-      return ""
-    }
+    pid > 0 ? InputFile.line(of: "/proc/\(pid)/comm") : ""
   }
 
   package static func exists(_ pid: Int32) -> Bool {

@@ -19,7 +19,6 @@ package struct SignalDescriptor: ~Copyable {
   /// Readable when one of the signals has come.
   package var rawValue: CInt { descriptor.rawValue }
 
-  /// Takes the next signal.
   package func clear() {
     var information = InlineArray<16, UInt64>(repeating: 0)
     let descriptor = descriptor.rawValue

@@ -22,7 +22,6 @@ package struct SignalMask: Sendable {
     return before
   }
 
-  /// Unblocks these signals in the calling thread.
   package func unblock() {
     var unblocked = set
     _ = unsafe pthread_sigmask(SIG_UNBLOCK, &unblocked, nil)

@@ -15,7 +15,6 @@ package struct SignalWatch: Sendable {
     package var isFromKernel: Bool
   }
 
-  /// The signals that came, in order.
   package let signals: AsyncStream<Signal>
   /// The mask from before, with which children must start.
   package let maskBefore: SignalMask

@@ -33,7 +33,6 @@ import Glibc
     flags |= Int32(POSIX_SPAWN_SETSIGMASK)
   }
 
-  /// Makes the child lead a process group of its own.
   mutating func setOwnGroup() throws(Errno) {
     try check(unsafe posix_spawnattr_setpgroup(&attributes, 0))
     flags |= Int32(POSIX_SPAWN_SETPGROUP)
@@ -52,7 +51,6 @@ import Glibc
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, descriptor))
   }
 
-  /// - Returns: the child's process id.
   mutating func start(_ arguments: [[UInt8]], environment: [[UInt8]]) throws(Errno) -> pid_t {
     try check(unsafe posix_spawnattr_setflags(&attributes, Int16(flags)))
     var pid: pid_t = 0

@@ -13,7 +13,6 @@ package enum ThisProcess {
   /// Whether a user could control this process anyway: root, and the user that runs it.
   package static func isPrivileged(_ user: UInt32) -> Bool { user == 0 || user == geteuid() }
 
-  /// How many descriptors it may have open.
   package static var descriptorLimit: Int {
     var limit = rlimit()
     let result = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -23,7 +22,6 @@ package enum ThisProcess {
   /// From now on, other processes of the same user can neither inspect nor trace it.
   package static func forbidTracing() { _ = tribune_forbid_tracing() }
 
-  /// Raises the limit of open descriptors to the highest that the kernel allows this process.
   package static func raiseDescriptorLimit() throws(Errno) {
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     var limit = rlimit()

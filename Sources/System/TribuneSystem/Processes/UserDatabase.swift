@@ -7,7 +7,6 @@ package enum UserDatabase {
   /// The largest size of one entry in bytes; an entry from a network directory can be long.
   private static let entryLengthMax = 1 << 20
 
-  /// The user's id; nil when there is no such user.
   package static func id(of name: String) throws(Errno) -> UInt32? {
     try unsafe find { buffer, count in
       var entry = unsafe passwd()
@@ -43,7 +42,6 @@ package enum UserDatabase {
     }
   }
 
-  /// The group's id; nil when there is no such group.
   package static func id(ofGroup name: String) throws(Errno) -> UInt32? {
     try unsafe find { buffer, count in
       var entry = unsafe group()

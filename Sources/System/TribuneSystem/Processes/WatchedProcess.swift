@@ -13,7 +13,6 @@ package final class WatchedProcess: Sendable {
     handle = FileDescriptor(owning: try retrying { tribune_pidfd_open(pid, 0) })
   }
 
-  /// Returns when the process has ended.
   package func ended() async { await Thread.result(of: wait) }
 
   private func wait() {
