@@ -8,6 +8,7 @@ import CMicrohttpd
 @safe final class EventStream {
   private let connection: OpaquePointer
   private let next: () -> [UInt8]?
+  unowned let listener: HTTPListener
   /// What is not written yet of the event under way.
   private var event: ArraySlice<UInt8> = []
   private var isSuspended = false
@@ -15,8 +16,9 @@ import CMicrohttpd
   /// - Parameters:
   ///   - connection: exists for as long as the stream is read.
   ///   - next: the next event; nil if there is none yet.
-  init(on connection: OpaquePointer, _ next: @escaping () -> [UInt8]?) {
+  init(on connection: OpaquePointer, of listener: HTTPListener, _ next: @escaping () -> [UInt8]?) {
     unsafe self.connection = connection
+    self.listener = listener
     self.next = next
   }
 
@@ -42,7 +44,6 @@ import CMicrohttpd
     return count
   }
 
-  /// There is something new. The listener has to run.
   func wake() {
     guard isSuspended else { return }
     isSuspended = false

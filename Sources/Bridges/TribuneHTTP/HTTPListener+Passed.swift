@@ -14,8 +14,7 @@ extension HTTPListener {
   /// Serves a socket that systemd has passed, unless other hosts reach it and must not.
   ///
   /// - Parameters:
-  ///   - descriptor: a descriptor that nobody else owns.
-  ///   - name: what systemd calls it.
+  ///   - descriptor: nobody else owns it.
   ///   - file: the name of the configuration file, for people.
   package static func serving(
     _ descriptor: CInt, named name: String, _ access: HTTPAccess, from file: String, _ limits: Limits,

@@ -20,7 +20,6 @@ package import TribuneSystem
 
   /// The header of a request and the part of a response that is being written have this together.
   private static let connectionMemory = 32 << 10
-  /// Bytes that the body of a request can have.
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
@@ -54,10 +53,7 @@ package import TribuneSystem
   private var exchanges: [UInt: Exchange] = [:]
   private var streams: [ObjectIdentifier: EventStream] = [:]
 
-  /// - Parameters:
-  ///   - socket: a listening socket.
-  ///   - answer: decides about a request at once.
-  /// - Throws: the error if libmicrohttpd cannot serve the socket.
+  /// - Parameter answer: decides about a request at once.
   package init(
     on socket: consuming FileDescriptor, _ limits: Limits, answer: @escaping (HTTPRequest) -> HTTPAnswer
   ) throws(Errno) {
@@ -89,7 +85,6 @@ package import TribuneSystem
 
   package var streamCount: Int { streams.count }
 
-  /// Tells the event streams that there is something new.
   package func wake() {
     guard !streams.isEmpty else { return }
     for stream in streams.values { stream.wake() }
@@ -176,24 +171,20 @@ package import TribuneSystem
   private func perform(_ answer: HTTPAnswer, on connection: OpaquePointer) -> MHD_Result {
     switch answer {
     case .response(let response) where !canSend(response):
-      unsafe send(
+      return unsafe send(
         HTTPResponse(503, "too much is being sent", fields: ["Retry-After": "1"]), on: connection)
-    case .response(let response): unsafe send(response, on: connection)
+    case .response(let response): return unsafe send(response, on: connection)
     case .events where streams.count >= limits.streams:
-      unsafe send(HTTPResponse(503, "too many pages are open", fields: ["Retry-After": "10"]), on: connection)
-    case .events(let next): unsafe openStream(on: connection, next)
-    case .body(let respond): unsafe read(for: respond, on: connection)
+      return unsafe send(
+        HTTPResponse(503, "too many pages are open", fields: ["Retry-After": "10"]), on: connection)
+    case .events(let next): return unsafe openStream(on: connection, next)
+    case .body(let respond):
+      exchanges[UInt(bitPattern: connection)]?.reading = Reading(respond)
+      return .YES
     }
   }
 
   // MARK: Requests with a body
-
-  private func read(
-    for respond: @escaping ([UInt8]) async -> HTTPResponse, on connection: OpaquePointer
-  ) -> MHD_Result {
-    exchanges[UInt(bitPattern: connection)]?.reading = Reading(respond)
-    return .YES
-  }
 
   /// Is called with each part of the body, without one at its end, and again when the response is known.
   private func proceed(
@@ -232,10 +223,9 @@ package import TribuneSystem
   }
 
   private func openStream(on connection: OpaquePointer, _ next: @escaping () -> [UInt8]?) -> MHD_Result {
-    let stream = unsafe EventStream(on: connection, next)
-    let reader = StreamReader(stream, of: self)
+    let stream = unsafe EventStream(on: connection, of: self, next)
     let made = unsafe MHD_create_response_from_callback(
-      UInt64.max, Self.connectionMemory / 2, Self.readStream, Unmanaged.passRetained(reader).toOpaque(),
+      UInt64.max, Self.connectionMemory / 2, Self.readStream, Unmanaged.passRetained(stream).toOpaque(),
       Self.closeStream)
     guard unsafe made != nil else { return .NO }
     streams[ObjectIdentifier(stream)] = stream
@@ -256,22 +246,12 @@ package import TribuneSystem
     return unsafe MHD_queue_response(connection, status, response)
   }
 
-  /// What libmicrohttpd has of a stream while it reads it.
-  private final class StreamReader {
-    let stream: EventStream
-    unowned let listener: HTTPListener
-
-    init(_ stream: EventStream, of listener: HTTPListener) {
-      (self.stream, self.listener) = (stream, listener)
-    }
-  }
-
   nonisolated private static let readStream: MHD_ContentReaderCallback = { context, _, buffer, capacity in
     guard let context = unsafe context, let buffer = unsafe buffer else { return -1 }
-    let reader = unsafe Unmanaged<StreamReader>.fromOpaque(context).takeUnretainedValue()
+    let stream = unsafe Unmanaged<EventStream>.fromOpaque(context).takeUnretainedValue()
     let start = UInt(bitPattern: buffer)
     return MainActor.assumeIsolated {
-      unsafe reader.stream.read(
+      unsafe stream.read(
         into: UnsafeMutableRawBufferPointer(
           start: UnsafeMutableRawPointer(bitPattern: start), count: capacity))
     }
@@ -279,7 +259,7 @@ package import TribuneSystem
 
   nonisolated private static let closeStream: MHD_ContentReaderFreeCallback = { context in
     guard let context = unsafe context else { return }
-    let reader = unsafe Unmanaged<StreamReader>.fromOpaque(context).takeRetainedValue()
-    MainActor.assumeIsolated { reader.listener.streams[ObjectIdentifier(reader.stream)] = nil }
+    let stream = unsafe Unmanaged<EventStream>.fromOpaque(context).takeRetainedValue()
+    MainActor.assumeIsolated { stream.listener.streams[ObjectIdentifier(stream)] = nil }
   }
 }
