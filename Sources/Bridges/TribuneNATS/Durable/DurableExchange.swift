@@ -87,18 +87,18 @@ final class DurableExchange {
         use(opening)
       case .failure(let failure):
         // What is open may go on. It may have been slow once: the next look is soon.
-        if hasFailed || !outgoing.isOpen { openingLack = failure.message }
+        if hasFailed || !outgoing.isOpen { openingLack = failure.description }
         hasFailed = true
         report()
       }
     }
   }
 
-  private func result(of client: NATSClient) async -> Result<DurableStore.Opening, DurableStore.Failure> {
+  private func result(of client: NATSClient) async -> Result<DurableStore.Opening, NATSError> {
     let account = incoming.knownAccount
     let needsSpace = outgoing.refusal != nil
     return await queue.result {
-      [stream, needsConsumer = settings.hasDurableImports] () throws(DurableStore.Failure) in
+      [stream, needsConsumer = settings.hasDurableImports] () throws(NATSError) in
       try DurableStore(client, stream)
         .open(needsConsumer: needsConsumer, after: account, needsSpace: needsSpace)
     }
@@ -108,11 +108,11 @@ final class DurableExchange {
   private func lookForConsumer(_ client: NATSClient) {
     guard incoming.hasAccount else { return }
     queue.async { [stream] in
-      do throws(DurableStore.Failure) {
+      do throws(NATSError) {
         guard try DurableStore(client, stream).hasConsumer() else { return }
         ServiceLog.warning("\(stream.name) \(stream.unneededConsumer)")
       } catch {
-        ServiceLog.warning(error.message)
+        ServiceLog.warning(error.description)
       }
     }
   }

@@ -9,10 +9,6 @@ import TribuneWire
 /// delivered again. The stream keeps all messages, until it is half full or refuses one: then those give way that all
 /// consumers have acknowledged. JetStream could remove each at once, but NATS 2.9 then also removes others when it was killed.
 @safe nonisolated final class DurableStore {
-  struct Failure: Error {
-    let message: String
-  }
-
   struct Opening: Sendable {
     var created: Int64
     var last: UInt64
@@ -40,19 +36,16 @@ import TribuneWire
   private let stream: DurableStream
   private let context: JetStreamContext
 
-  init(_ client: NATSClient, _ stream: DurableStream) throws(Failure) {
+  init(_ client: NATSClient, _ stream: DurableStream) throws(NATSError) {
     self.stream = stream
-    do throws(NATSError) {
-      context = try JetStreamContext(client)
-    } catch {
-      throw Failure(message: "\(error)")
-    }
+    context = try JetStreamContext(client)
   }
 
   /// Makes what is not there.
   ///
   /// - Parameter account: where the consumer begins if it is not there; nil for what is posted from now on.
-  func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(Failure) -> Opening
+  func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(NATSError)
+    -> Opening
   {
     var found = try read(needsSpace: needsSpace)
     if found == nil {
@@ -60,7 +53,7 @@ import TribuneWire
       found = try read()
     }
     guard var opening = found else {
-      throw Failure(message: "the stream \(stream.name) is removed again and again")
+      throw NATSError(description: "the stream \(stream.name) is removed again and again")
     }
     guard needsConsumer else {
       if try hasConsumer() { opening.warnings.append(stream.unneededConsumer) }
@@ -78,28 +71,28 @@ import TribuneWire
 
   // MARK: The stream
 
-  private func read(needsSpace: Bool = false) throws(Failure) -> Opening? {
+  private func read(needsSpace: Bool = false) throws(NATSError) -> Opening? {
     var made: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)
     let status = unsafe js_GetStreamInfo(&made, context.pointer, stream.name, nil, &code)
     if code == JSStreamNotFoundErr { return nil }
     guard status == NATS_OK, let info = unsafe made, let configuration = unsafe info.pointee.Config else {
-      throw Self.failure(status, "the stream \(stream.name) cannot be read")
+      throw NATSError(status, "the stream \(stream.name) cannot be read")
     }
     defer { unsafe jsStreamInfo_Destroy(info) }
     let properties = unsafe Self.properties(configuration.pointee)
     if let flaw = stream.flaw(of: properties) {
-      throw Failure(message: "the stream \(stream.name) cannot be used: \(flaw)")
+      throw NATSError(description: "the stream \(stream.name) cannot be used: \(flaw)")
     }
     var opening = Opening(
       created: unsafe info.pointee.Created, last: unsafe info.pointee.State.LastSeq,
       warnings: [stream.warning(about: properties)].compactMap(\.self))
     if unsafe needsSpace || Self.isHalfFull(info.pointee), properties.isOwn {
-      do throws(Failure) {
+      do throws(NATSError) {
         opening.slowest = unsafe try purge(info.pointee.State)
       } catch {
         // The stream can be used as long as it has space.
-        opening.warnings.append("cannot be emptied: \(error.message)")
+        opening.warnings.append("cannot be emptied: \(error)")
       }
     }
     return opening
@@ -113,11 +106,11 @@ import TribuneWire
   /// Removes what all consumers have acknowledged.
   ///
   /// - Returns: the consumer that has acknowledged least; nil if each has everything.
-  private func purge(_ state: jsStreamState) throws(Failure) -> String? {
+  private func purge(_ state: jsStreamState) throws(NATSError) -> String? {
     var made: UnsafeMutablePointer<jsConsumerInfoList>?
     let status = unsafe js_Consumers(&made, context.pointer, stream.name, nil, nil)
     guard status == NATS_OK || status == NATS_NOT_FOUND else {
-      throw Self.failure(status, "the consumers of \(stream.name) cannot be read")
+      throw NATSError(status, "the consumers of \(stream.name) cannot be read")
     }
     defer { unsafe jsConsumerInfoList_Destroy(made) }
     var floor = unsafe state.LastSeq
@@ -135,7 +128,7 @@ import TribuneWire
     var options = unsafe JetStreamContext.options()
     unsafe options.Stream.Purge.Sequence = floor + 1
     let purged = unsafe js_PurgeStream(context.pointer, stream.name, &options, nil)
-    guard purged == NATS_OK else { throw Self.failure(purged, "the stream \(stream.name) cannot be purged") }
+    guard purged == NATS_OK else { throw NATSError(purged, "the stream \(stream.name) cannot be purged") }
     return slowest
   }
 
@@ -156,7 +149,7 @@ import TribuneWire
     return properties
   }
 
-  private func make() throws(Failure) {
+  private func make() throws(NATSError) {
     let status = unsafe stream.name.withCString { name in
       unsafe stream.subjects.withCString { subject in
         unsafe Self.description.withCString { description in
@@ -182,7 +175,7 @@ import TribuneWire
       }
     }
     guard status != NATS_OK else { return }
-    let failure = Self.failure(
+    let failure = NATSError(
       status, "the stream \(stream.name) with Replicas=\(stream.replicas) cannot be made")
     // Another gateway may have made it meanwhile, also with other settings.
     guard try read() != nil else { throw failure }
@@ -190,25 +183,25 @@ import TribuneWire
 
   // MARK: The consumer
 
-  func hasConsumer() throws(Failure) -> Bool {
+  func hasConsumer() throws(NATSError) -> Bool {
     let info = unsafe try readConsumer()
     unsafe jsConsumerInfo_Destroy(info)
     return unsafe info != nil
   }
 
   /// - Returns: nil if there is none; else what the caller destroys.
-  private func readConsumer() throws(Failure) -> UnsafeMutablePointer<jsConsumerInfo>? {
+  private func readConsumer() throws(NATSError) -> UnsafeMutablePointer<jsConsumerInfo>? {
     var made: UnsafeMutablePointer<jsConsumerInfo>?
     var code = jsErrCode(0)
     let status = unsafe js_GetConsumerInfo(&made, context.pointer, stream.name, stream.consumer, nil, &code)
     if code == JSConsumerNotFoundErr || code == JSStreamNotFoundErr { return nil }
     guard status == NATS_OK else {
-      throw Self.failure(status, "the consumer \(stream.consumer) of \(stream.name) cannot be read")
+      throw NATSError(status, "the consumer \(stream.consumer) of \(stream.name) cannot be read")
     }
     return unsafe made
   }
 
-  private func checkConsumer() throws(Failure) -> UInt64? {
+  private func checkConsumer() throws(NATSError) -> UInt64? {
     guard let info = unsafe try readConsumer(), let configuration = unsafe info.pointee.Config else {
       return nil
     }
@@ -217,8 +210,8 @@ import TribuneWire
     let isOrdered =
       unsafe configuration.pointee.AckPolicy == js_AckExplicit && configuration.pointee.MaxAckPending == 1
     guard subject == stream.deliverSubject, isOrdered else {
-      throw Failure(
-        message: "the consumer \(stream.consumer) of \(stream.name) was not made by a gateway: remove it")
+      throw NATSError(
+        description: "the consumer \(stream.consumer) of \(stream.name) was not made by a gateway: remove it")
     }
     if unsafe info.pointee.NumAckPending > 0 { acknowledgeIfRemoved(unsafe info.pointee.Delivered) }
     return unsafe info.pointee.AckFloor.Stream
@@ -238,7 +231,7 @@ import TribuneWire
     _ = unsafe natsConnection_PublishString(context.client.connection, subject, "+ACK")
   }
 
-  private func makeConsumer(from start: UInt64) throws(Failure) {
+  private func makeConsumer(from start: UInt64) throws(NATSError) {
     let status = unsafe stream.consumer.withCString { name in
       unsafe stream.deliverSubject.withCString { subject in
         var configuration = unsafe jsConsumerConfig()
@@ -254,11 +247,7 @@ import TribuneWire
       }
     }
     guard status == NATS_OK else {
-      throw Self.failure(status, "the consumer \(stream.consumer) of \(stream.name) cannot be made")
+      throw NATSError(status, "the consumer \(stream.consumer) of \(stream.name) cannot be made")
     }
-  }
-
-  private static func failure(_ status: natsStatus, _ what: String) -> Failure {
-    Failure(message: "\(NATSError(status, what))")
   }
 }

@@ -168,20 +168,14 @@ import TribuneWire
 nonisolated final class CurrentLeaseStore: @unchecked Sendable {
   private let cluster: String
   private let replicas: Int
-  private var client: NATSClient?
   private var opened: LeaseStore?
   private var wasThere = false
 
   init(cluster: String, replicas: Int) { (self.cluster, self.replicas) = (cluster, replicas) }
 
-  func use(_ client: NATSClient) {
-    guard client !== self.client else { return }
-    (self.client, opened) = (client, nil)
-  }
-
-  func get() throws(LeaseStoreError) -> LeaseStore {
-    if let opened { return opened }
-    guard let client else { preconditionFailure("a store is asked for once there is a connection") }
+  func store(at client: NATSClient) throws(LeaseStoreError) -> LeaseStore {
+    if let opened, opened.client === client { return opened }
+    opened = nil
     let store = try LeaseStore(client, cluster: cluster, replicas: replicas, wasThere: wasThere)
     (opened, wasThere) = (store, true)
     return store

@@ -141,13 +141,13 @@ final class Leases: Delegate {
   private func list() async -> Tribune.Answer {
     let end = ContinuousClock.now + Self.span
     do throws(LeaseStoreError) {
-      let (names, isComplete) = try await onQueue(until: end) { current throws(LeaseStoreError) in
-        try current.get().names()
+      let (names, isComplete) = try await onQueue(until: end) { store throws(LeaseStoreError) in
+        try store.names()
       }.get()
       var leases: [JSONValue] = []
       for name in names {
-        let stored = try await onQueue(until: end) { current throws(LeaseStoreError) in
-          try current.get().read(name)
+        let stored = try await onQueue(until: end) { store throws(LeaseStoreError) in
+          try store.read(name)
         }.get()
         if let bytes = stored.bytes { leases.append(listed(name, bytes)) }
       }
@@ -224,13 +224,13 @@ final class Leases: Delegate {
       switch action {
       case .read(let pause):
         if pause > .zero { await rest(for: pause) }
-        let read = await onQueue(until: end) { current throws(LeaseStoreError) in
-          try current.get().read(name)
+        let read = await onQueue(until: end) { store throws(LeaseStoreError) in
+          try store.read(name)
         }
         action = attempt.hasRead(read, at: .now)
       case .write(let bytes, let revision):
-        let written = await onQueue(until: end) { current throws(LeaseStoreError) in
-          try current.get().write(name, bytes, expecting: revision)
+        let written = await onQueue(until: end) { store throws(LeaseStoreError) in
+          try store.write(name, bytes, expecting: revision)
         }
         action = attempt.hasWritten(written, at: .now)
       case .conclude(let conclusion): return conclusion
@@ -242,7 +242,7 @@ final class Leases: Delegate {
   ///   nobody waiting for longer.
   private func onQueue<Value: Sendable>(
     until end: ContinuousClock.Instant,
-    _ work: @escaping @Sendable (borrowing CurrentLeaseStore) throws(LeaseStoreError) -> Value
+    _ work: @escaping @Sendable (LeaseStore) throws(LeaseStoreError) -> Value
   ) async -> Result<Value, LeaseStoreError> {
     guard let client = publisher.client else {
       return .failure(
@@ -252,8 +252,7 @@ final class Leases: Delegate {
       guard ContinuousClock.now < end else {
         throw LeaseStoreError(.transient, "NATS is too slow for all that is asked about leases")
       }
-      current.use(client)
-      return try work(current)
+      return try work(try current.store(at: client))
     }
   }
 

@@ -2,14 +2,14 @@
 
 import CNats
 
-/// An error of libnats.
+/// What libnats says has failed, or what cannot be used of NATS.
 nonisolated struct NATSError: Error, CustomStringConvertible {
-  let status: natsStatus
   let description: String
+}
 
+nonisolated extension NATSError {
   /// - Parameter what: what failed, if libnats has no details.
   init(_ status: natsStatus, _ what: String) {
-    self.status = status
     var last = NATS_OK
     let detail = Self.withoutPlace(unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? "")
     let text = unsafe natsStatus_GetText(status).map { unsafe String(cString: $0) } ?? "unknown error"

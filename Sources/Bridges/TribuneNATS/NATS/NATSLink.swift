@@ -41,10 +41,14 @@ final class NATSLink {
   private let connector = DispatchQueue(label: "tribune-nats.connector")
   private let watcher = DispatchQueue(label: "tribune-nats.watcher")
 
-  private var receiver: NATSReceiver?
-  private var postLane: Lane?
-  private var durableLane: Lane?
-  private var otherLane: Lane?
+  private lazy var postLane = Lane { [weak self] in self?.drainPosts() }
+  private lazy var durableLane = Lane { [weak self] in self?.drainDurable() }
+  private lazy var otherLane = Lane { [weak self] in self?.drainOthers() }
+  private lazy var receiver = NATSReceiver(
+    posts: postLane, durable: durableLane, others: otherLane, atOnce: receivesAtOnce
+  ) { [weak self] event, connection in
+    self?.note(event, of: connection)
+  }
   private var client: NATSClient?
   private var draining: Task<Void, Never>?
   private var drainingDurable: Task<Void, Never>?
@@ -84,22 +88,12 @@ final class NATSLink {
 
   /// Connects for as long as the process lives.
   func follow(_ attempted: () -> Void) async {
-    let postLane = Lane { [weak self] in self?.drainPosts() }
-    let otherLane = Lane { [weak self] in self?.drainOthers() }
-    let durableLane = Lane { [weak self] in self?.drainDurable() }
-    let receiver = NATSReceiver(
-      posts: postLane, durable: durableLane, others: otherLane, atOnce: receivesAtOnce
-    ) { [weak self] event, connection in
-      self?.note(event, of: connection)
-    }
-    (self.postLane, self.durableLane, self.otherLane) = (postLane, durableLane, otherLane)
-    self.receiver = receiver
     Task { await probe() }
     var failures = 0
     while true {
       do throws(NATSError) {
         changed(.connecting)
-        let client = try await connect(receiver)
+        let client = try await connect()
         self.client = client
         failures = 0
         provenAt = .now
@@ -121,8 +115,8 @@ final class NATSLink {
     }
   }
 
-  private func connect(_ receiver: NATSReceiver) async throws(NATSError) -> NATSClient {
-    try await connector.result { [settings, posts, durable, others] () throws(NATSError) in
+  private func connect() async throws(NATSError) -> NATSClient {
+    try await connector.result { [settings, posts, durable, others, receiver] () throws(NATSError) in
       try NATSClient(settings, posts: posts, durable: durable, others: others, to: receiver)
     }.get()
   }
@@ -173,8 +167,8 @@ final class NATSLink {
     let subjects = settings.retained.map { bucket.subjects(matching: $0) }
     watching = Task {
       var isReported = false
-      while let client, let receiver, isUp, !Task.isCancelled {
-        let result = await watcher.result { [bucket, settings] () throws(NATSError) in
+      while let client, isUp, !Task.isCancelled {
+        let result = await watcher.result { [bucket, settings, receiver] () throws(NATSError) in
           try client.watch(bucket, replicas: settings.replicas, subjects, to: receiver)
         }
         guard case .failure(let error) = result else { return }
@@ -212,7 +206,7 @@ final class NATSLink {
   // MARK: In
 
   private func drainOthers() {
-    guard let batch = otherLane?.take() else { return }
+    let batch = otherLane.take()
     for message in batch.messages { receivesOther(message) }
     if batch.dropped > 0 { changed(.overrun(.others)) }
   }
@@ -220,7 +214,7 @@ final class NATSLink {
   private func drainPosts() {
     draining = Task { [earlier = draining] in
       await earlier?.value
-      guard let batch = postLane?.take() else { return }
+      let batch = postLane.take()
       for message in batch.messages { await receivesPost(message) }
       if batch.dropped > 0 { changed(.overrun(.posts)) }
     }
@@ -230,7 +224,7 @@ final class NATSLink {
     drainingDurable = Task { [earlier = drainingDurable] in
       await earlier?.value
       // What was dropped comes again, because nobody acknowledges it.
-      for message in durableLane?.take().messages ?? [] { await receivesDurable(message) }
+      for message in durableLane.take().messages { await receivesDurable(message) }
     }
   }
 }
