@@ -15,22 +15,25 @@ class Watch:
 
     def __init__(self, bus: tribune.Bus, pattern: str = "t.**", *, retained: bool = False) -> None:
         self._observation = bus.observe(pattern, limit=1 << 20, retained=retained)
-        self.received: Counter[str] = Counter()
-        self.order: list[str] = []
+        self.texts: list[str] = []
 
-    async def start(self) -> None:
+    async def start(self) -> "Watch":
         await self._observation.__aenter__()
+        return self
 
-    async def until(self, *markers: str) -> None:
-        missing = set(markers)
-        async for delivery in self._observation:
+    async def until(self, *markers: str) -> list[str]:
+        """What has come, once all markers have."""
+        missing = set(markers) - set(self.texts)
+        while missing:
+            delivery = await anext(self._observation)
             assert isinstance(delivery, tribune.Notification), delivery
-            text = delivery.text
-            self.received[text] += 1
-            self.order.append(text)
-            missing.discard(text)
-            if not missing:
-                return
+            self.texts.append(delivery.text)
+            missing.discard(delivery.text)
+        return self.texts
+
+
+async def watch(bus: tribune.Bus) -> Watch:
+    return await Watch(bus).start()
 
 
 class Ledger:

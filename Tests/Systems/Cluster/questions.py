@@ -19,6 +19,44 @@ async def vetoing(question: tribune.Question) -> tribune.Answer:
     return tribune.Veto(f"no {question.name} of {question.object}")
 
 
+class Hanging:
+    """A delegate that asks for a minute, and never answers."""
+
+    def __init__(self) -> None:
+        self.asked, self.ended = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, question: tribune.Question) -> tribune.Answer:
+        question.defer(60, "thinking")
+        self.asked.set()
+        try:
+            return await asyncio.Future()
+        finally:
+            self.ended.set()
+
+
+async def progress_of_flushing(
+    asker: tribune.Bus, asked: str, answerer: tribune.Bus, name: str
+) -> list[tuple[str, str]]:
+    """What an asker sees of "postgres", which takes longer than the time of a host, asks for that, and approves."""
+    released = asyncio.Event()
+
+    async def slow(question: tribune.Question) -> tribune.Answer:
+        question.defer(30, "flushing")
+        await released.wait()
+        return True
+
+    await answerer.attach(slow, name, label="postgres")
+    seen: list[tuple[str, str]] = []
+
+    def progress(news: tribune.Progress) -> None:
+        seen.append((news.label, news.status))
+        if "flushing" in news.status:
+            asyncio.get_running_loop().call_later(2, released.set)
+
+    assert await asker.ask(asked, progress=progress)
+    return seen
+
+
 def outcomes(verdict: tribune.Verdict) -> dict[str, tuple[str, str]]:
     return {outcome.label: (outcome.kind.value, outcome.reason) for outcome in verdict.outcomes}
 

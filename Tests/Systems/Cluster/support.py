@@ -427,6 +427,17 @@ class Cluster:
         await self.add(*hosts)
         return hosts
 
+    async def relayed(self, sections: str = "", options: str = "", port: int | None = None) -> tuple[Relay, Host, Host]:
+        """Two hosts of one server, and the relay through which the first one reaches it."""
+        port = port or (await self.server()).port
+        relay = await self.relay(port)
+        one, two = [
+            Host(self.folder, name, each, "db1 db2", sections, options)
+            for name, each in (("db1", relay.port), ("db2", port))
+        ]
+        await self.add(one, two)
+        return relay, one, two
+
     async def connect(self, host: Host) -> tribune.Bus:
         return await self._stack.enter_async_context(host.connect())
 

@@ -14,6 +14,7 @@ import pytest
 import tribune
 
 from faults import Faults
+from observers import watch
 from support import DEADLINE, Cluster, Host, NatsServer, jetstream, lasting, request
 from test_account import SECONDS
 from test_leases import NAMES, ROSTER
@@ -23,32 +24,6 @@ IMPORT = '[Import "t.**"]\nDurable=yes\n'
 BOTH = EXPORT + IMPORT
 STREAM = "tribune-durable_test"
 COMES_IN = "durable notifications come in"
-
-
-class Watch:
-    """What a host's observers receive under `t.**` from now on."""
-
-    def __init__(self, bus: tribune.Bus) -> None:
-        self._observation = bus.observe("t.**")
-        self.texts: list[str] = []
-
-    async def start(self) -> "Watch":
-        await self._observation.__aenter__()
-        return self
-
-    async def until(self, *markers: str) -> list[str]:
-        """What has come, once all markers have."""
-        missing = set(markers) - set(self.texts)
-        while missing:
-            delivery = await anext(self._observation)
-            assert isinstance(delivery, tribune.Notification), delivery
-            self.texts.append(delivery.text)
-            missing.discard(delivery.text)
-        return self.texts
-
-
-async def watch(bus: tribune.Bus) -> Watch:
-    return await Watch(bus).start()
 
 
 def host(cluster: Cluster, name: str, port: int, sections: str = BOTH, options: str = "") -> Host:
@@ -392,26 +367,19 @@ async def first_loss(db1: tribune.Bus, losses: tribune.Observation) -> dict:
     return await next_loss(losses)
 
 
-async def test_a_host_whose_consumer_was_removed_while_it_was_away_catches_up(cluster: Cluster) -> None:
-    server, two, db1, db2 = await away(cluster, ["before"])
-    await remove(server, f"CONSUMER.DELETE.{STREAM}.db2")
+@pytest.mark.parametrize("removed", [f"CONSUMER.DELETE.{STREAM}.db2", f"STREAM.DELETE.{STREAM}"])
+async def test_a_host_whose_consumer_or_stream_was_removed_while_it_was_away(cluster: Cluster, removed: str) -> None:
+    server, two, db1, db2 = await away(cluster, numbered("before", 5))
+    await remove(server, removed)
     await post(db1, numbered("away", 5))
     watching = await watch(db2)
     async with db2.observe("cluster.link.didInterrupt") as losses:
         await two.start_gateway()
         assert await watching.until("away 4") == numbered("away", 5)
-        assert await first_loss(db1, losses) == {"host": "db1", "lost": 1}
-
-
-async def test_a_host_that_was_away_when_the_stream_was_made_anew_gets_all_of_it(cluster: Cluster) -> None:
-    server, two, db1, db2 = await away(cluster, numbered("before", 5))
-    await remove(server, f"STREAM.DELETE.{STREAM}")
-    await post(db1, numbered("away", 3))
-    watching = await watch(db2)
-    async with db2.observe("cluster.link.didInterrupt") as losses:
-        await two.start_gateway()
-        assert await watching.until("away 2") == numbered("away", 3)
-        assert await next_loss(losses) == {}
+        if removed.startswith("STREAM"):
+            assert await next_loss(losses) == {}
+        else:
+            assert await first_loss(db1, losses) == {"host": "db1", "lost": 1}
 
 
 async def test_a_host_that_does_not_know_what_it_had_says_so(cluster: Cluster) -> None:

@@ -291,10 +291,7 @@ async def test_a_bucket_that_is_gone_frees_nothing(cluster: Cluster) -> None:
 
 async def test_a_silent_link_gives_no_lease(cluster: Cluster) -> None:
     server = await jetstream(cluster)
-    relay = await cluster.relay(server.port)
-    db1 = Host(cluster.folder, "db1", relay.port, "db1 db2")
-    db2 = Host(cluster.folder, "db2", server.port, "db1 db2")
-    await cluster.add(db1, db2)
+    relay, db1, db2 = await cluster.relayed(port=server.port)
     for host in (db1, db2):
         assert (await host.tribunectl("lease", "db", "--", "true"))[0] == 0
     relay.silence()

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 import tribune
 
-from observers import INTERRUPTED, Ledger, Watch
+from observers import INTERRUPTED, Ledger, watch
 from questions import NAME, QUERY, approving, until_allowed
 from support import DEADLINE, Cluster, Host
 
@@ -43,9 +43,8 @@ async def test_servers_that_are_killed(cluster: Cluster, killed: int) -> None:
     hosts = [Host(cluster.folder, name, await cluster.link(name), " ".join(names), ALL) for name in names]
     await cluster.add(*hosts)
     buses = [await cluster.connect(host) for host in hosts]
-    watches = [Watch(bus) for bus in buses]
-    for watch, bus in zip(watches, buses, strict=True):
-        await watch.start()
+    watches = [await watch(bus) for bus in buses]
+    for bus in buses:
         await bus.attach(approving, NAME)
     for server in servers[-killed:]:
         await server.end()
@@ -60,25 +59,24 @@ async def test_servers_that_are_killed(cluster: Cluster, killed: int) -> None:
             assert time.monotonic() - began < 5
         await asyncio.gather(*(server.start() for server in servers))
     async with beside(*(keep_posting(bus, host.name) for bus, host in zip(buses, hosts, strict=True))):
-        await asyncio.gather(*(watch.until(*(f"of {name}" for name in names)) for watch in watches))
+        await asyncio.gather(*(each.until(*(f"of {name}" for name in names)) for each in watches))
     await asyncio.gather(*map(until_allowed, hosts))
 
 
 async def test_a_gateway_that_is_restarted(cluster: Cluster) -> None:
     hosts = await cluster.trio(ALL)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
-    watch = Watch(db2)
-    await watch.start()
+    watching = await watch(db2)
     await db1.post("t.a", "before")
-    await watch.until("before")
+    await watching.until("before")
     async with db2.observe("cluster.link.didInterrupt") as losses:
-        for _ in range(3):
+        for turn in range(3):
             assert await hosts[0].gateway.end(signal.SIGTERM) == 0
             await hosts[0].start_gateway()
             for host in hosts[:2]:
                 await until_allowed(host)
-            await db1.post("t.a", "after")
-            await watch.until("after")
+            await db1.post("t.a", f"after {turn}")
+            await watching.until(f"after {turn}")
             # What was posted meanwhile, nobody has counted.
             assert (await anext(losses)).json() == {"host": "db1"}
 

@@ -8,7 +8,7 @@ import signal
 import pytest
 import tribune
 
-from questions import NAME, QUERY, approving, outcomes, patient, until_allowed, vetoing
+from questions import NAME, QUERY, Hanging, approving, outcomes, patient, progress_of_flushing, until_allowed, vetoing
 from support import DEADLINE, Cluster, Host
 
 
@@ -92,23 +92,7 @@ async def test_a_dry_run_stays_one_and_an_override_goes_past_all(cluster: Cluste
 
 async def test_more_time_is_given_and_the_asker_sees_for_what(cluster: Cluster) -> None:
     db1, db2, _ = [await cluster.connect(host) for host in await cluster.trio(QUERY, "HostTimeoutSec=1s")]
-    released = asyncio.Event()
-
-    async def slow(question: tribune.Question) -> tribune.Answer:
-        question.defer(30, "flushing")
-        await released.wait()
-        return True
-
-    await db2.attach(slow, NAME, label="postgres")
-    seen: list[tuple[str, str]] = []
-
-    def progress(news: tribune.Progress) -> None:
-        seen.append((news.label, news.status))
-        # Longer than the time of a host without the delegate's request.
-        if "flushing" in news.status:
-            asyncio.get_running_loop().call_later(2, released.set)
-
-    assert await db1.ask(NAME, progress=progress)
+    seen = await progress_of_flushing(db1, NAME, db2, NAME)
     assert ("host:db2", "postgres: flushing") in seen
 
 
@@ -122,46 +106,28 @@ async def test_values_come_from_every_host(cluster: Cluster) -> None:
 
 async def test_who_stops_asking_cancels_everywhere(cluster: Cluster) -> None:
     db1, db2, _ = [await cluster.connect(host) for host in await cluster.trio(QUERY)]
-    asked, ended = asyncio.Event(), asyncio.Event()
-
-    async def hanging(question: tribune.Question) -> tribune.Answer:
-        question.defer(60, "thinking")
-        asked.set()
-        try:
-            return await asyncio.Future()
-        finally:
-            ended.set()
-
+    hanging = Hanging()
     await db2.attach(hanging, NAME)
     query = asyncio.create_task(db1.ask(NAME, deadline=60))
-    await asked.wait()
+    await hanging.asked.wait()
     query.cancel()
     async with asyncio.timeout(5):
-        await ended.wait()
+        await hanging.ended.wait()
 
 
 async def test_the_questions_of_a_gateway_that_died_end_elsewhere(cluster: Cluster) -> None:
     hosts = await cluster.trio(QUERY)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
-    asked, ended = asyncio.Event(), asyncio.Event()
-
-    async def hanging(question: tribune.Question) -> tribune.Answer:
-        question.defer(60, "thinking")
-        asked.set()
-        try:
-            return await asyncio.Future()
-        finally:
-            ended.set()
-
+    hanging = Hanging()
     await db2.attach(hanging, NAME)
     query = asyncio.create_task(db1.ask(NAME, deadline=60))
-    await asked.wait()
+    await hanging.asked.wait()
     await hosts[0].gateway.end()
     verdict = await query
     assert not verdict
     assert outcomes(verdict)["host:db2"][0] == "gone"
     async with asyncio.timeout(30):
-        await ended.wait()
+        await hanging.ended.wait()
 
 
 @pytest.mark.any_server
@@ -191,14 +157,7 @@ async def test_a_host_that_does_not_answer(cluster: Cluster, way: str, policy: s
 @pytest.mark.parametrize("policy", ["veto", "abstain"])
 @pytest.mark.parametrize("cut", ["severed", "silent"])
 async def test_a_gateway_without_its_cluster_vetoes(cluster: Cluster, policy: str, cut: str) -> None:
-    server = await cluster.server()
-    relay = await cluster.relay(server.port)
-    options = f"HostTimeoutSec=2s\nOnMissingHost={policy}"
-    hosts = [
-        Host(cluster.folder, "db1", relay.port, "db1 db2", QUERY, options),
-        Host(cluster.folder, "db2", server.port, "db1 db2", QUERY, options),
-    ]
-    await cluster.add(*hosts)
+    relay, *hosts = await cluster.relayed(QUERY, f"HostTimeoutSec=2s\nOnMissingHost={policy}")
     db1, db2 = [await cluster.connect(host) for host in hosts]
     await db2.attach(approving, NAME)
     assert await db1.ask(NAME)
@@ -219,13 +178,7 @@ async def test_a_gateway_without_its_cluster_vetoes(cluster: Cluster, policy: st
 
 
 async def test_a_question_in_flight_is_vetoed_when_the_link_is_lost(cluster: Cluster) -> None:
-    server = await cluster.server()
-    relay = await cluster.relay(server.port)
-    hosts = [
-        Host(cluster.folder, "db1", relay.port, "db1 db2", QUERY, "OnMissingHost=abstain"),
-        Host(cluster.folder, "db2", server.port, "db1 db2", QUERY),
-    ]
-    await cluster.add(*hosts)
+    relay, *hosts = await cluster.relayed(QUERY, "OnMissingHost=abstain")
     db1, db2 = [await cluster.connect(host) for host in hosts]
     asked = asyncio.Event()
 

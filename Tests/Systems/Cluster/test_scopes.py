@@ -7,7 +7,7 @@ import os
 
 import tribune
 
-from questions import QUERY, approving, vetoing
+from questions import QUERY, approving, progress_of_flushing, vetoing
 from support import Cluster, Host
 
 SHARED = '[Query "host.**"]\n'
@@ -72,22 +72,7 @@ async def test_a_guard_asks_the_cluster(cluster: Cluster) -> None:
 async def test_more_time_is_given_on_the_own_host_as_well(cluster: Cluster) -> None:
     hosts = await cluster.trio(SHARED, "HostTimeoutSec=1s")
     db1 = await cluster.connect(hosts[0])
-    released = asyncio.Event()
-
-    async def slow(question: tribune.Question) -> tribune.Answer:
-        question.defer(30, "flushing")
-        await released.wait()
-        return True
-
-    await db1.attach(slow, NAME, label="postgres")
-    seen: list[tuple[str, str]] = []
-
-    def progress(news: tribune.Progress) -> None:
-        seen.append((news.label, news.status))
-        if "flushing" in news.status:
-            asyncio.get_running_loop().call_later(2, released.set)
-
-    assert await db1.ask(f"scope.cluster.{NAME}", progress=progress)
+    seen = await progress_of_flushing(db1, f"scope.cluster.{NAME}", db1, NAME)
     assert ("host:db1", "postgres: flushing") in seen
 
 
