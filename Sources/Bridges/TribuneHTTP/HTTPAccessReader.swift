@@ -12,32 +12,23 @@ nonisolated package struct HTTPAccessReader: Sendable {
   package init() {}
 
   /// The keys in the table of a program that has this reader at a path of what it reads.
-  package static func keys<Settings: Sendable>(
+  package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
-  ) -> [(name: String, change: SettingsSection<Settings>.Change)] {
+  ) -> [Setting<Settings>] {
     [
-      (
-        "Hosts",
-        { settings, value, _ throws(SettingError) in
-          settings[keyPath: path].access.hosts = try hosts(value)
-        }
-      ),
-      (
-        "TokenFile",
-        { settings, value, place throws(SettingError) in
-          // What cannot be read must not let everybody in.
-          settings[keyPath: path].access.lack = "TokenFile= has no token"
-          settings[keyPath: path].token = try Self.path(value).map { ($0, place) }
-          settings[keyPath: path].access.lack = nil
-        }
-      ),
-      (
-        "AllowNetwork",
-        { settings, value, place throws(SettingError) in
-          settings[keyPath: path].access.allowsNetwork = try SettingSyntax.flag(value)
-          settings[keyPath: path].network = place
-        }
-      ),
+      Setting("Hosts") { settings, value, _ throws(SettingError) in
+        settings[keyPath: path].access.hosts = try hosts(value)
+      },
+      Setting("TokenFile") { settings, value, place throws(SettingError) in
+        // What cannot be read must not let everybody in.
+        settings[keyPath: path].access.lack = "TokenFile= has no token"
+        settings[keyPath: path].token = try Self.path(value).map { ($0, place) }
+        settings[keyPath: path].access.lack = nil
+      },
+      Setting("AllowNetwork") { settings, value, place throws(SettingError) in
+        settings[keyPath: path].access.allowsNetwork = try SettingSyntax.flag(value)
+        settings[keyPath: path].network = place
+      },
     ]
   }
 

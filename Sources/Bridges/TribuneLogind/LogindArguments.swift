@@ -14,7 +14,7 @@ nonisolated package struct LogindArguments: Equatable, Sendable {
   }
 
   package var action = Action.serve
-  package var configurationDirectory = LogindSettings.systemDirectory
+  package var configurationDirectory = ConfigurationFiles.systemDirectory
 
   /// - Parameter arguments: without the program's name.
   package init(parsing arguments: [String]) throws(UsageError) {

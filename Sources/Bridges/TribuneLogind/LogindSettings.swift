@@ -12,8 +12,6 @@ nonisolated package struct LogindSettings: Equatable, Sendable {
   package var masksTargets = false
   package var signals: [SignalRule] = []
 
-  package static let systemDirectory = "/etc/tribune"
-
   package init() {}
 
   /// Reads logind.conf, logind.conf.d/*.conf, signals.conf and signals.conf.d/*.conf in a directory. Later lines win. A
@@ -22,14 +20,7 @@ nonisolated package struct LogindSettings: Equatable, Sendable {
   /// - Returns: the settings without what is wrong, and all that is.
   package static func load(from directory: String) -> (LogindSettings, [Diagnostic]) {
     var reader = LogindSettingsReader()
-    var unread: [Diagnostic] = []
-    if directory != systemDirectory, Folder.kind(of: Array(directory.utf8)) == nil {
-      unread.append(Diagnostic(.warning, directory, nil, "does not exist; the defaults apply"))
-    }
-    for name in ["logind.conf", "signals.conf"] {
-      unread += ConfigurationFiles.readAll(name, in: directory) { reader.read($0, file: $1) }
-    }
-    let (settings, diagnostics) = reader.finish()
-    return (settings, unread + diagnostics)
+    reader.readAll(in: directory)
+    return reader.finish()
   }
 }

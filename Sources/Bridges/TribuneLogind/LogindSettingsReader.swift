@@ -20,32 +20,25 @@ nonisolated package struct LogindSettingsReader {
     SettingsSection(
       "Logind",
       [
-        ("Probe", { draft, value, _ throws(SettingError) in draft.settings.probe = try probe(value) }),
-        (
-          "Enforce",
-          { draft, value, _ throws(SettingError) in
-            // What cannot be read counts as the stricter word: a mistake must not make possible what is vetoed.
-            draft.settings.masksTargets = true
-            draft.settings.masksTargets = try isMask(value)
-          }
-        ),
+        Setting("Probe", \.settings.probe, probe),
+        // What cannot be read counts as the stricter word: a mistake must not make possible what is vetoed.
+        Setting("Enforce", \.settings.masksTargets, strictly: true) { value throws(SettingError) in
+          try SettingSyntax.word(value, ["mask": true, "inhibit": false])
+        },
       ],
       // It may be Enforce=.
       doubt: { draft, _ in draft.settings.masksTargets = true }, consequence: "Enforce=mask applies"),
     SettingsSection(
       "Signal", hasSubject: true,
       [
-        ("Post", { draft, value, _ throws(SettingError) in try draft.change(post(value)) }),
-        ("Object", { draft, value, _ throws(SettingError) in try draft.change(object(value)) }),
-        ("Sender", { draft, value, _ throws(SettingError) in try draft.change(sender(value)) }),
-        ("Path", { draft, value, _ throws(SettingError) in try draft.change(path(value)) }),
-        (
-          "Retain",
-          { draft, value, _ throws(SettingError) in
-            let isRetained = try SettingSyntax.flag(value)
-            try draft.change { $0.isRetained = isRetained }
-          }
-        ),
+        Setting("Post") { draft, value, _ throws(SettingError) in try draft.change(post(value)) },
+        Setting("Object") { draft, value, _ throws(SettingError) in try draft.change(object(value)) },
+        Setting("Sender") { draft, value, _ throws(SettingError) in try draft.change(sender(value)) },
+        Setting("Path") { draft, value, _ throws(SettingError) in try draft.change(path(value)) },
+        Setting("Retain") { draft, value, _ throws(SettingError) in
+          let isRetained = try SettingSyntax.flag(value)
+          try draft.change { $0.isRetained = isRetained }
+        },
       ],
       begin: { draft, place throws(SettingError) in
         guard let rule = SignalRule(signal: place.subject) else {
@@ -61,6 +54,10 @@ nonisolated package struct LogindSettingsReader {
     Draft(), Self.sections, unreadableHeader: { draft, _ in draft.settings.masksTargets = true })
 
   package init() {}
+
+  mutating func readAll(in directory: String) {
+    reader.read("logind.conf", "signals.conf", in: directory)
+  }
 
   /// Reads a file's contents.
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
@@ -115,17 +112,9 @@ nonisolated package struct LogindSettingsReader {
   }
 
   private static func probe(_ text: String) throws(SettingError) -> Duration? {
-    if text.isEmpty || text == "no" { return nil }
+    if text == "no" { return nil }
     let nanoseconds = try SettingSyntax.span(text)
     guard nanoseconds >= 1_000_000_000 else { throw SettingError(text, "is less than a second") }
     return .nanoseconds(Int64(clamping: nanoseconds))
-  }
-
-  private static func isMask(_ text: String) throws(SettingError) -> Bool {
-    switch text {
-    case "mask": true
-    case "inhibit", "": false
-    default: throw SettingError(text, "is neither inhibit nor mask")
-    }
   }
 }

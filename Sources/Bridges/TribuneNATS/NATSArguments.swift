@@ -12,7 +12,7 @@ nonisolated package struct NATSArguments: Equatable, Sendable {
   }
 
   package var action = Action.serve
-  package var configurationDirectory = NATSSettings.systemDirectory
+  package var configurationDirectory = ConfigurationFiles.systemDirectory
 
   /// - Parameter arguments: without the program's name.
   package init(parsing arguments: [String]) throws(UsageError) {

@@ -86,8 +86,6 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var questions: [Question] = []
   package var fleetLock = FleetLockSettings()
 
-  package static let systemDirectory = "/etc/tribune"
-
   /// - Parameter hostName: of this host. What is behind its first dot does not count.
   package init(hostName: String) {
     let short = hostName.split(separator: ".").first.map(String.init) ?? ""
@@ -159,13 +157,9 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   /// - Returns: the settings without what is wrong, and all that is.
   package static func load(from directory: String, hostName: String) -> (NATSSettings, [Diagnostic]) {
     var reader = NATSSettingsReader(hostName: hostName)
-    var diagnostics: [Diagnostic] = []
-    if directory != systemDirectory, Folder.kind(of: Array(directory.utf8)) == nil {
-      diagnostics.append(Diagnostic(.warning, directory, nil, "does not exist; the defaults apply"))
-    }
-    diagnostics += ConfigurationFiles.readAll("nats.conf", in: directory) { reader.read($0, file: $1) }
+    reader.readAll(in: directory)
     let (settings, found) = reader.finish()
-    diagnostics += found
+    var diagnostics = found
     diagnostics += settings.login.problems.map {
       Diagnostic(.error, "\(directory)/nats.conf", nil, $0)
     }

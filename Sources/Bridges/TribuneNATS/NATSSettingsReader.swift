@@ -11,7 +11,6 @@ nonisolated package struct NATSSettingsReader {
   private static let hostsMax = 64
 
   private struct Draft: Sendable {
-    let defaults: NATSSettings
     var settings: NATSSettings
     var access = HTTPAccessReader()
   }
@@ -21,23 +20,26 @@ nonisolated package struct NATSSettingsReader {
 
   private static let ownSections: [Section] =
     [
-      Section("Cluster", clusterKeys),
+      Section("Cluster", cluster),
       Section(
         "Export", hasSubject: true,
-        [
-          ("Durable", strictly(\.exports, \.pattern, \.isDurable, true, SettingSyntax.flag))
-        ], begin: adding(\.exports, \.pattern) { .init(pattern: $0) }),
+        [strictly("Durable", \.exports, \.pattern, \.isDurable, true, SettingSyntax.flag)],
+        begin: adding(\.exports, \.pattern) { .init(pattern: $0) }),
       Section(
         "Import", hasSubject: true,
         [
-          ("Durable", strictly(\.imports, \.pattern, \.isDurable, true, SettingSyntax.flag)),
+          strictly("Durable", \.imports, \.pattern, \.isDurable, true, SettingSyntax.flag),
           // What cannot be read must not let everybody in.
-          ("From", strictly(\.imports, \.pattern, \.hosts, [""], hosts)),
+          strictly("From", \.imports, \.pattern, \.hosts, [""], hosts),
         ], begin: adding(\.imports, \.pattern) { .init(pattern: $0) }),
       Section("Retain", hasSubject: true, [], begin: adding(\.retained, \.self) { $0 }),
       Section(
         "Query", hasSubject: true,
-        [("Scope", strictly(\.questions, \.pattern, \.isClusterWide, true, isCluster))],
+        [
+          strictly("Scope", \.questions, \.pattern, \.isClusterWide, true) { value throws(SettingError) in
+            try SettingSyntax.word(value, ["cluster": true, "host": false])
+          }
+        ],
         begin: { draft, place throws(SettingError) in
           // Without the section, its names would not be asked.
           let unreadable = draft.settings.unreadable
@@ -57,31 +59,41 @@ nonisolated package struct NATSSettingsReader {
   private static let sections =
     ownSections + FleetLockSettings.sections(of: \.settings.fleetLock, access: \.access)
 
-  private static let clusterKeys: [(name: String, change: Section.Change)] = [
-    ("Name", key(\.cluster, token)),
-    ("Host", key(\.host, token)),
-    ("Servers", key(\.servers, servers)),
+  private static let hour: UInt64 = 3_600_000_000_000
+
+  private static let cluster: [Setting<Draft>] = [
+    Setting("Name", \.settings.cluster, token), Setting("Host", \.settings.host, token),
+    Setting("Servers", \.settings.servers, servers),
     // With a host left out, a question could pass that it would veto.
-    ("Roster", key(\.roster, strictly: [], hosts)),
+    Setting("Roster", \.settings.roster, strictly: [], hosts),
     // A word that cannot be read must not be what lets a question pass.
-    ("OnMissingHost", key(\.missing, strictly: .veto, missing)),
-    ("HostTimeoutSec", key(\.hostTimeout, hostTimeout)), ("Replicas", key(\.replicas, replicas)),
-    ("DurableMaxBytes", key(\.durableBytesMax, durableBytesMax)),
-    ("DurableMaxAgeSec", key(\.durableAgeMax, durableAgeMax)),
-    ("User", key(\.login.user) { $0 }), ("PasswordFile", key(\.login.passwordFile, path)),
-    ("CredentialsFile", key(\.login.credentialsFile, path)), ("PublicKey", key(\.login.publicKey) { $0 }),
-    ("SeedFile", key(\.login.seedFile, path)), ("AuthorityFile", key(\.login.authorityFile, path)),
-    ("CertificateFile", key(\.login.certificateFile, path)), ("KeyFile", key(\.login.keyFile, path)),
+    Setting("OnMissingHost", \.settings.missing, strictly: .veto) { value throws(SettingError) in
+      try SettingSyntax.word(value, ["abstain": .abstain, "veto": .veto])
+    },
+    .span("HostTimeoutSec", \.settings.hostTimeout, 1_000_000_000...hour),
+    .count("Replicas", \.settings.replicas, 1...5),
+    .size("DurableMaxBytes", \.settings.durableBytesMax, 64 << 10...1 << 40),
+    .span("DurableMaxAgeSec", \.settings.durableAgeMax, hour...365 * 24 * hour),
+    Setting("User", \.settings.login.user) { $0 },
+    Setting("PasswordFile", \.settings.login.passwordFile, path),
+    Setting("CredentialsFile", \.settings.login.credentialsFile, path),
+    Setting("PublicKey", \.settings.login.publicKey) { $0 },
+    Setting("SeedFile", \.settings.login.seedFile, path),
+    Setting("AuthorityFile", \.settings.login.authorityFile, path),
+    Setting("CertificateFile", \.settings.login.certificateFile, path),
+    Setting("KeyFile", \.settings.login.keyFile, path),
   ]
 
   private var reader: SettingsReader<Draft>
 
   package init(hostName: String) {
     let settings = NATSSettings(hostName: hostName)
-    reader = SettingsReader(Draft(defaults: settings, settings: settings), Self.sections) { draft, place in
+    reader = SettingsReader(Draft(settings: settings), Self.sections) { draft, place in
       draft.settings.unreadable = "\(place.file):\(place.line)"
     }
   }
+
+  mutating func readAll(in directory: String) { reader.read("nats.conf", in: directory) }
 
   /// Reads a file's contents.
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
@@ -93,28 +105,15 @@ nonisolated package struct NATSSettingsReader {
     return (settings, reader.diagnostics + found)
   }
 
-  /// A key whose empty value is the default.
-  ///
-  /// - Parameter strict: what a value counts as that cannot be read; nil for what was said before.
-  private static func key<Value: Sendable>(
-    _ path: Path<Value>, strictly strict: Value? = nil,
-    _ parse: @escaping @Sendable (String) throws(SettingError) -> Value
-  ) -> Section.Change {
-    { draft, text, _ throws(SettingError) in
-      if let strict { draft.settings[keyPath: path] = strict }
-      draft.settings[keyPath: path] = text.isEmpty ? draft.defaults[keyPath: path] : try parse(text)
-    }
-  }
-
   /// A key of a section about a pattern.
   ///
   /// - Parameter strict: what a value counts as that cannot be read.
   private static func strictly<One: Sendable, Value: Sendable>(
-    _ all: Path<[One]>, _ pattern: any KeyPath<One, Pattern> & Sendable,
+    _ name: String, _ all: Path<[One]>, _ pattern: any KeyPath<One, Pattern> & Sendable,
     _ path: any WritableKeyPath<One, Value> & Sendable, _ strict: Value,
     _ parse: @escaping @Sendable (String) throws(SettingError) -> Value
-  ) -> Section.Change {
-    { draft, text, place throws(SettingError) in
+  ) -> Setting<Draft> {
+    Setting(name) { draft, text, place throws(SettingError) in
       guard
         let index = draft.settings[keyPath: all].firstIndex(where: {
           $0[keyPath: pattern].text == place.subject
@@ -200,51 +199,7 @@ nonisolated package struct NATSSettingsReader {
   }
 
   private static func path(_ text: String) throws(SettingError) -> String {
-    guard text.isEmpty || text.hasPrefix("/") else { throw SettingError(text, "is not an absolute path") }
+    guard text.hasPrefix("/") else { throw SettingError(text, "is not an absolute path") }
     return text
-  }
-
-  private static func missing(_ text: String) throws(SettingError) -> MissingHost {
-    switch text {
-    case "veto", "": .veto
-    case "abstain": .abstain
-    default: throw SettingError(text, "is neither veto nor abstain")
-    }
-  }
-
-  private static func hostTimeout(_ text: String) throws(SettingError) -> Duration {
-    let nanoseconds = try SettingSyntax.span(text)
-    guard (1_000_000_000...3_600_000_000_000).contains(nanoseconds) else {
-      throw SettingError(text, "is not between 1s and 1h")
-    }
-    return .nanoseconds(Int64(nanoseconds))
-  }
-
-  private static func replicas(_ text: String) throws(SettingError) -> Int {
-    let count = try SettingSyntax.count(text)
-    guard (1...5).contains(count) else { throw SettingError(text, "is not between 1 and 5") }
-    return count
-  }
-
-  private static func durableBytesMax(_ text: String) throws(SettingError) -> Int {
-    let size = try SettingSyntax.size(text)
-    guard (64 << 10...1 << 40).contains(size) else { throw SettingError(text, "is not between 64K and 1T") }
-    return size
-  }
-
-  private static func durableAgeMax(_ text: String) throws(SettingError) -> Duration {
-    let nanoseconds = try SettingSyntax.span(text)
-    guard (3_600_000_000_000...31_536_000_000_000_000).contains(nanoseconds) else {
-      throw SettingError(text, "is not between 1h and 365d")
-    }
-    return .nanoseconds(Int64(nanoseconds))
-  }
-
-  private static func isCluster(_ text: String) throws(SettingError) -> Bool {
-    switch text {
-    case "cluster": true
-    case "host", "": false
-    default: throw SettingError(text, "is neither host nor cluster")
-    }
   }
 }

@@ -12,7 +12,7 @@ nonisolated package struct WebArguments: Equatable, Sendable {
   }
 
   package var action = Action.serve
-  package var configurationDirectory = WebSettings.systemDirectory
+  package var configurationDirectory = ConfigurationFiles.systemDirectory
   package var pageDirectory = "/usr/share/tribune/web"
 
   /// - Parameter arguments: without the program's name.

@@ -19,8 +19,6 @@ nonisolated package struct WebSettings: Equatable, Sendable {
   /// `MetricNamesMax=`: names with time series of their own; likewise participants, and users in their units.
   package var metricNamesMax = 100
 
-  package static let systemDirectory = "/etc/tribune"
-
   package init() {}
 
   /// Reads web.conf and web.conf.d/*.conf in a directory. Later lines win. A missing directory
@@ -29,12 +27,7 @@ nonisolated package struct WebSettings: Equatable, Sendable {
   /// - Returns: the settings without what is wrong, and all that is.
   package static func load(from directory: String) -> (WebSettings, [Diagnostic]) {
     var reader = WebSettingsReader()
-    var missing: [Diagnostic] = []
-    if directory != systemDirectory, Folder.kind(of: Array(directory.utf8)) == nil {
-      missing.append(Diagnostic(.error, directory, nil, "does not exist"))
-    }
-    let unread = ConfigurationFiles.readAll("web.conf", in: directory) { reader.read($0, file: $1) }
-    let (settings, diagnostics) = reader.finish()
-    return (settings, missing + unread + diagnostics)
+    reader.readAll(in: directory)
+    return reader.finish()
   }
 }

@@ -12,21 +12,23 @@ nonisolated package struct WebSettingsReader {
     var access = HTTPAccessReader()
   }
 
-  private static let keys: [(name: String, change: SettingsSection<Draft>.Change)] = [
-    ("Monitor", { draft, value, _ throws(SettingError) in draft.settings.patterns = try patterns(value) }),
-    (
-      "ShowUserInfo",
-      { draft, value, _ throws(SettingError) in draft.settings.showsUserInfo = try SettingSyntax.flag(value) }
-    ),
-    ("ConnectionsMax", count(\.connectionsMax, 8...4096)), ("PagesMax", count(\.pagesMax, 1...1024)),
-    ("MetricNamesMax", count(\.metricNamesMax, 0...1_000)),
+  private static let settings: [Setting<Draft>] = [
+    Setting("Monitor", \.settings.patterns, patterns),
+    Setting("ShowUserInfo", \.settings.showsUserInfo, SettingSyntax.flag),
+    .count("ConnectionsMax", \.settings.connectionsMax, 8...4096),
+    .count("PagesMax", \.settings.pagesMax, 1...1024),
+    .count("MetricNamesMax", \.settings.metricNamesMax, 0...1_000),
   ]
 
-  private static let section = SettingsSection<Draft>("Web", keys + HTTPAccessReader.keys(of: \.access))
+  private static let section = SettingsSection<Draft>(
+    "Web", settings + HTTPAccessReader.settings(of: \.access))
 
   private var reader = SettingsReader(Draft(), [Self.section])
 
   package init() {}
+
+  /// A missing directory is an error: the token may have been in it.
+  mutating func readAll(in directory: String) { reader.read("web.conf", in: directory, missing: .error) }
 
   /// Reads a file's contents.
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
@@ -47,18 +49,6 @@ nonisolated package struct WebSettingsReader {
         throw SettingError(message: error.message)
       }
     }
-    return words.isEmpty ? WebSettings().patterns : words == ["no"] ? [] : words
-  }
-
-  private static func count(
-    _ path: any WritableKeyPath<WebSettings, Int> & Sendable, _ range: ClosedRange<Int>
-  ) -> SettingsSection<Draft>.Change {
-    { draft, text, _ throws(SettingError) in
-      let count = text.isEmpty ? WebSettings()[keyPath: path] : try SettingSyntax.count(text)
-      guard range.contains(count) else {
-        throw SettingError(text, "is not from \(range.lowerBound) to \(range.upperBound)")
-      }
-      draft.settings[keyPath: path] = count
-    }
+    return words == ["no"] ? [] : words
   }
 }

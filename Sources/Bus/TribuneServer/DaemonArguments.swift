@@ -21,7 +21,7 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   package var varlinkPath: String?
   /// The path of the keeper's socket, if the bus has a keeper.
   package var keeperPath: String?
-  package var configurationDirectory = Configuration.systemDirectory
+  package var configurationDirectory = ConfigurationFiles.systemDirectory
   /// Whether this is one user's bus rather than the system's.
   package var isUserInstance = false
   /// Whether to ask the bus that runs what the checked policy would end.

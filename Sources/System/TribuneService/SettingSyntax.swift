@@ -6,12 +6,17 @@ import TribuneWire
 package struct SettingError: Error, Equatable, Sendable {
   /// Begins with the value in quotes, if there is one.
   package let message: String
+  /// What becomes of the configuration.
+  package let severity: Diagnostic.Severity
 
-  package init(message: String) { self.message = message }
+  package init(message: String, _ severity: Diagnostic.Severity = .error) {
+    self.message = message
+    self.severity = severity
+  }
 
-  package init(_ value: String, _ problem: String) { message = "\"\(value.escaped)\" \(problem)" }
-
-  fileprivate init(_ error: TimeSpan.SyntaxError) { message = error.description }
+  package init(_ value: String, _ problem: String, _ severity: Diagnostic.Severity = .error) {
+    self.init(message: "\"\(value.escaped)\" \(problem)", severity)
+  }
 }
 
 /// The syntax of values, which is that of systemd's files without fractions of sizes.
@@ -25,13 +30,17 @@ package enum SettingSyntax {
     ("ms", 1_000_000), ("us", 1_000),
   ]
 
-  package static func count(_ text: String) throws(SettingError) -> Int {
+  package static func count(
+    _ text: String, in range: ClosedRange<Int> = 0...Int.max
+  ) throws(SettingError) -> Int {
     guard let count = number(text[...]) else { throw SettingError(text, "is not a number") }
-    return count
+    return try check(count, in: range, text) { "\($0)" }
   }
 
   /// Bytes: a whole number, optionally followed by `K`, `M`, `G` or `T`.
-  package static func size(_ text: String) throws(SettingError) -> Int {
+  package static func size(
+    _ text: String, in range: ClosedRange<Int> = 0...Int.max
+  ) throws(SettingError) -> Int {
     var digits = text[...]
     var shift = 0
     if let last = digits.last, let unit = sizeUnits.firstIndex(of: last) {
@@ -41,18 +50,31 @@ package enum SettingSyntax {
     guard let count = number(digits), count <= Int.max >> shift else {
       throw SettingError(text, "is not a size such as 64K, 1M or 2G")
     }
-    return count << shift
+    return try check(count << shift, in: range, text, Self.text(size:))
   }
 
   /// Nanoseconds, from a span as systemd.time(7) writes it.
-  package static func span(_ text: String) throws(SettingError) -> UInt64 {
-    do {
-      let (nanoseconds, overflow) = UInt64(try TimeSpan(text).microseconds).multipliedReportingOverflow(
-        by: 1_000)
-      return overflow ? .max : nanoseconds
+  package static func span(
+    _ text: String, in range: ClosedRange<UInt64> = 0...UInt64.max
+  ) throws(SettingError) -> UInt64 {
+    let span: TimeSpan
+    do throws(TimeSpan.SyntaxError) {
+      span = try TimeSpan(text)
     } catch {
-      throw SettingError(error)
+      throw SettingError(message: error.description)
     }
+    let (nanoseconds, overflow) = UInt64(span.microseconds).multipliedReportingOverflow(by: 1_000)
+    return try check(overflow ? .max : nanoseconds, in: range, text, Self.text(span:))
+  }
+
+  private static func check<Value: Comparable>(
+    _ value: Value, in range: ClosedRange<Value>, _ text: String, _ describe: (Value) -> String
+  ) throws(SettingError) -> Value {
+    guard range.contains(value) else {
+      let (least, most) = (describe(range.lowerBound), describe(range.upperBound))
+      throw SettingError(text, "is out of range (\(least) to \(most))")
+    }
+    return value
   }
 
   /// Permission bits in octal.
@@ -63,12 +85,22 @@ package enum SettingSyntax {
     return mode
   }
 
-  package static func flag(_ text: String) throws(SettingError) -> Bool {
-    switch text {
-    case "yes": true
-    case "no", "": false
-    default: throw SettingError(text, "is neither yes nor no")
+  /// One of some words; the last of them for an empty text.
+  package static func word<Value>(
+    _ text: String, _ choices: KeyValuePairs<String, Value>
+  ) throws(SettingError) -> Value {
+    guard let choice = text.isEmpty ? choices.last : choices.first(where: { $0.key == text }) else {
+      let words = choices.map(\.key)
+      throw SettingError(
+        text,
+        words.count == 2
+          ? "is neither \(words[0]) nor \(words[1])" : "is not one of " + words.joined(separator: ", "))
     }
+    return choice.value
+  }
+
+  package static func flag(_ text: String) throws(SettingError) -> Bool {
+    try word(text, ["yes": true, "no": false])
   }
 
   package static func words(of text: String) -> [String] {
@@ -92,11 +124,6 @@ package enum SettingSyntax {
       return "\(nanoseconds / unit.nanoseconds)\(unit.name)"
     }
     return "\(nanoseconds)ns"
-  }
-
-  package static func text(mode: UInt32) -> String {
-    let digits = String(mode, radix: 8)
-    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }
 
   package static func number(_ text: Substring) -> Int? {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneWire
-
 /// Where a setting stands.
 package struct SettingPlace: Sendable {
   /// Of the section; empty for none.
@@ -10,158 +8,101 @@ package struct SettingPlace: Sendable {
   package let line: Int
 }
 
-/// A section of a program's files, and what its keys change.
-package struct SettingsSection<Settings>: Sendable {
+/// One key of a section.
+package struct Setting<Settings: Sendable>: Sendable {
   /// What a value changes. If it throws, what it has changed until then stays: the stricter word.
   package typealias Change =
     @Sendable (inout Settings, _ value: String, SettingPlace) throws(SettingError) -> Void
+  package typealias Path<Value> = any WritableKeyPath<Settings, Value> & Sendable
+
+  package let name: String
+  let change: Change
+  /// Takes back what was said, for an empty value; nil if `change` does that.
+  let reset: (@Sendable (inout Settings, _ defaults: Settings) -> Void)?
+  /// The value as it is written behind the key; nil if nobody compares it with another.
+  package let text: (@Sendable (Settings) -> String)?
+
+  package init(_ name: String, _ change: @escaping Change) {
+    self.name = name
+    self.change = change
+    reset = nil
+    text = nil
+  }
+
+  /// A key whose empty value is the default.
+  ///
+  /// - Parameter strict: what a value counts as that cannot be read; nil for what was said before.
+  package init<Value: Sendable>(
+    _ name: String, _ path: Path<Value>, strictly strict: Value? = nil,
+    text: (@Sendable (Value) -> String)? = nil,
+    _ parse: @escaping @Sendable (String) throws(SettingError) -> Value
+  ) {
+    self.name = name
+    change = { settings, value, _ throws(SettingError) in
+      if let strict { settings[keyPath: path] = strict }
+      settings[keyPath: path] = try parse(value)
+    }
+    reset = { settings, defaults in settings[keyPath: path] = defaults[keyPath: path] }
+    if let text {
+      self.text = { settings in text(settings[keyPath: path]) }
+    } else {
+      self.text = nil
+    }
+  }
+
+  package static func count(_ name: String, _ path: Path<Int>, _ range: ClosedRange<Int>) -> Setting {
+    Setting(name, path) { value throws(SettingError) in
+      try SettingSyntax.count(value, in: range)
+    }
+  }
+
+  package static func size(_ name: String, _ path: Path<Int>, _ range: ClosedRange<Int>) -> Setting {
+    Setting(name, path, text: SettingSyntax.text(size:)) { value throws(SettingError) in
+      try SettingSyntax.size(value, in: range)
+    }
+  }
+
+  /// - Parameter path: to nanoseconds.
+  package static func span(_ name: String, _ path: Path<UInt64>, _ range: ClosedRange<UInt64>) -> Setting {
+    Setting(name, path, text: SettingSyntax.text(span:)) { value throws(SettingError) in
+      try SettingSyntax.span(value, in: range)
+    }
+  }
+
+  package static func span(_ name: String, _ path: Path<Duration>, _ range: ClosedRange<UInt64>) -> Setting {
+    Setting(name, path) { value throws(SettingError) in
+      .nanoseconds(Int64(clamping: try SettingSyntax.span(value, in: range)))
+    }
+  }
+}
+
+/// A section of a program's files, and what its keys change.
+package struct SettingsSection<Settings: Sendable>: Sendable {
   /// What a line changes that has no value.
   package typealias Mark = @Sendable (inout Settings, SettingPlace) throws(SettingError) -> Void
 
-  let name: String
-  let hasSubject: Bool
-  let keys: [(name: String, change: Change)]
-  /// What the header changes.
+  package let name: String
+  package let hasSubject: Bool
+  package let settings: [Setting<Settings>]
+  /// What the header changes. After a warning, the section is read.
   let begin: Mark
   /// What an unknown key or an unreadable line changes: it may be the one that forbids something.
   let doubt: Mark
   /// What becomes of an unknown key.
   let consequence: String
+  let unknown: Diagnostic.Severity
 
   package init(
-    _ name: String, hasSubject: Bool = false, _ keys: [(name: String, change: Change)],
+    _ name: String, hasSubject: Bool = false, _ settings: [Setting<Settings>],
     begin: @escaping Mark = { _, _ in }, doubt: @escaping Mark = { _, _ in },
-    consequence: String = "it is ignored"
+    consequence: String = "it is ignored", unknown: Diagnostic.Severity = .mistake
   ) {
     self.name = name
     self.hasSubject = hasSubject
-    self.keys = keys
+    self.settings = settings
     self.begin = begin
     self.doubt = doubt
     self.consequence = consequence
-  }
-}
-
-/// Reads files of settings one after the other, by a table. It continues after a mistake, so that all are reported.
-package struct SettingsReader<Settings> {
-  package var settings: Settings
-  package private(set) var diagnostics: [Diagnostic] = []
-  private let sections: [SettingsSection<Settings>]
-  /// What a line changes that cannot be read.
-  private let unreadable: SettingsSection<Settings>.Mark
-  /// What a header changes that cannot be read: its section may be the one that forbids something.
-  private let unreadableHeader: SettingsSection<Settings>.Mark
-
-  package init(
-    _ settings: Settings, _ sections: [SettingsSection<Settings>],
-    unreadable: @escaping SettingsSection<Settings>.Mark = { _, _ in },
-    unreadableHeader: @escaping SettingsSection<Settings>.Mark = { _, _ in }
-  ) {
-    self.settings = settings
-    self.sections = sections
-    self.unreadable = unreadable
-    self.unreadableHeader = unreadableHeader
-  }
-
-  /// Reads a file's contents. Later lines win.
-  package mutating func read(_ contents: [UInt8], file: String) {
-    var section: SettingsSection<Settings>?
-    var header: String?
-    var subject = ""
-    for (number, line) in IniLine.all(in: contents) {
-      let place = SettingPlace(subject: subject, file: file, line: number)
-      switch line {
-      case .nothing: continue
-      case .section(let name, let text):
-        let found = understood(name, text, place)
-        (header, subject) = (Self.text(name, text), found.subject ?? "")
-        section = self.section(
-          found.name, found.subject, SettingPlace(subject: subject, file: file, line: number))
-      case .pair(let key, let value):
-        if let section {
-          take(key, value, in: section, place)
-        } else if header == nil {
-          report(.mistake, place, "\(key.escaped)= stands before any section; it is ignored")
-        }
-      case .unreadable(let reason, let isHeader):
-        report(.error, place, "the line \(reason)")
-        mark(place, unreadable)
-        if let section { mark(place, section.doubt) }
-        guard isHeader else { continue }
-        mark(place, unreadableHeader)
-        // What follows belongs to a section that nobody knows, and not to the one before.
-        (section, header) = (nil, "")
-      }
-    }
-  }
-
-  package mutating func report(_ severity: Diagnostic.Severity, _ place: SettingPlace, _ message: String) {
-    diagnostics.append(Diagnostic(severity, place.file, place.line, message))
-  }
-
-  package mutating func report(_ found: [Diagnostic]) { diagnostics += found }
-
-  private static func text(_ name: String, _ subject: String?) -> String {
-    "[\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]"
-  }
-
-  private mutating func mark(_ place: SettingPlace, _ mark: SettingsSection<Settings>.Mark) {
-    do throws(SettingError) {
-      try mark(&settings, place)
-    } catch {
-      report(.error, place, error.message)
-    }
-  }
-
-  private mutating func section(
-    _ name: String, _ subject: String?, _ place: SettingPlace
-  ) -> SettingsSection<Settings>? {
-    let named = sections.filter { $0.name == name }
-    guard
-      let section = named.first(where: { $0.hasSubject == (subject != nil) })
-        ?? named.first(where: \.hasSubject)
-    else {
-      let hint = Spelling.hint(for: name, among: sections.map(\.name).filter { $0 != name }) { "[\($0)]" }
-      report(.mistake, place, "there is no section \(Self.text(name, subject)); it is ignored\(hint)")
-      return nil
-    }
-    do throws(SettingError) {
-      try section.begin(&settings, place)
-      return section
-    } catch {
-      report(.error, place, "[\(name)]: \(error.message)")
-      return nil
-    }
-  }
-
-  /// A section as it is meant. One left out could be what forbids something.
-  private mutating func understood(
-    _ name: String, _ subject: String?, _ place: SettingPlace
-  ) -> (name: String, subject: String?) {
-    let words = name.split(separator: " ", maxSplits: 1).map(String.init)
-    guard let word = words.first,
-      let meant = sections.first(where: { $0.name.lowercased() == word.lowercased() })?.name,
-      name != meant, subject == nil || words.count == 1
-    else { return (name, subject) }
-    let subject = subject ?? (words.count > 1 ? words[1] : nil)
-    report(
-      .mistake, place, "[\(name.escaped)] counts as \(Self.text(meant, subject)), which is how to write it")
-    return (meant, subject)
-  }
-
-  private mutating func take(
-    _ key: String, _ value: String, in section: SettingsSection<Settings>, _ place: SettingPlace
-  ) {
-    guard let known = section.keys.first(where: { $0.name == key }) else {
-      let hint = Spelling.hint(for: key, among: section.keys.map(\.name)) { "\($0)=" }
-      let header = section.hasSubject ? "this section" : "[\(section.name)]"
-      report(.mistake, place, "there is no \(key.escaped)= in \(header); \(section.consequence)\(hint)")
-      return mark(place, section.doubt)
-    }
-    do throws(SettingError) {
-      try known.change(&settings, value, place)
-    } catch {
-      report(.error, place, "\(key)=: \(error.message)")
-    }
+    self.unknown = unknown
   }
 }

@@ -7,7 +7,7 @@ import TribuneService
 @Suite("Whom a program serves", .timeLimit(.minutes(15)))
 struct HTTPAccessTests {
   private func read(_ lines: (String, String)...) -> HTTPAccess {
-    let section = SettingsSection<HTTPAccessReader>("Made", HTTPAccessReader.keys(of: \.self))
+    let section = SettingsSection<HTTPAccessReader>("Made", HTTPAccessReader.settings(of: \.self))
     var reader = SettingsReader(HTTPAccessReader(), [section])
     let text = lines.map { "\($0)=\($1)\n" }.joined()
     reader.read(Array("[Made]\n\(text)".utf8), file: "f")

@@ -57,7 +57,7 @@ struct LogindSettingsTests {
     "A mistake is reported with its line",
     arguments: [
       ("[Logind]\nProbe=5ms", "f:2: error: Probe=: \"5ms\" is less than a second"),
-      ("[Logind]\nEnforce=yes", "f:2: error: Enforce=: \"yes\" is neither inhibit nor mask"),
+      ("[Logind]\nEnforce=yes", "f:2: error: Enforce=: \"yes\" is neither mask nor inhibit"),
       (
         "[Logind]\nProb=5s",
         "f:2: error: there is no Prob= in [Logind]; Enforce=mask applies (did you mean Probe=?)"

@@ -110,7 +110,7 @@ struct NATSSettingsTests {
       ),
       (
         "[Query \"cluster.**\"]\nScop=cluster",
-        "f:2: error: there is no Scop= in this section; its names count as names of the cluster (did you mean Scope=?)"
+        "f:2: error: there is no Scop= in [Query \"cluster.**\"]; its names count as names of the cluster (did you mean Scope=?)"
       ),
       (
         "[Query \"cluster.**\"]\nScope cluster",
@@ -118,7 +118,7 @@ struct NATSSettingsTests {
       ),
       (
         "[Query \"cluster.**\"]\nScope=Cluster",
-        "f:2: error: Scope=: \"Cluster\" is neither host nor cluster"
+        "f:2: error: Scope=: \"Cluster\" is neither cluster nor host"
       ),
     ])
   func wrongQuestions(text: String, diagnostic: String) {
@@ -171,34 +171,37 @@ struct NATSSettingsTests {
       ("[Cluster]\nSeedFile=x", "f:2: error: SeedFile=: \"x\" is not an absolute path"),
       (
         "[Cluster]\nOnMissingHost=ignore",
-        "f:2: error: OnMissingHost=: \"ignore\" is neither veto nor abstain"
+        "f:2: error: OnMissingHost=: \"ignore\" is neither abstain nor veto"
       ),
-      ("[Cluster]\nHostTimeoutSec=2h", "f:2: error: HostTimeoutSec=: \"2h\" is not between 1s and 1h"),
+      ("[Cluster]\nHostTimeoutSec=2h", "f:2: error: HostTimeoutSec=: \"2h\" is out of range (1s to 1h)"),
       ("[Cluster]\nX=1", "f:2: error: there is no X= in [Cluster]; it is ignored"),
-      ("[Cluster \"x\"]", "f:1: error: there is no section [Cluster \"x\"]; it is ignored"),
+      (
+        "[Cluster \"x\"]",
+        "f:1: error: there is no section [Cluster \"x\"]; it is ignored (did you mean [Cluster]?)"
+      ),
       ("[Export]", "f:1: error: [Export]: the section needs a pattern, as in \"backup.**\""),
       (
         "[Import \"tribune.**\"]",
         "f:1: error: [Import]: \"tribune.**\" is not a pattern of names that programs may use"
       ),
-      ("[Import \"a\"]\nRetain=yes", "f:2: error: there is no Retain= in this section; it is ignored"),
-      ("[Export \"a\"]\nFrom=b", "f:2: error: there is no From= in this section; it is ignored"),
+      ("[Import \"a\"]\nRetain=yes", "f:2: error: there is no Retain= in [Import \"a\"]; it is ignored"),
+      ("[Export \"a\"]\nFrom=b", "f:2: error: there is no From= in [Export \"a\"]; it is ignored"),
       ("[Import \"a\"]\nDurable=1", "f:2: error: Durable=: \"1\" is neither yes nor no"),
-      ("[Cluster]\nDurableMaxBytes=1", "f:2: error: DurableMaxBytes=: \"1\" is not between 64K and 1T"),
+      ("[Cluster]\nDurableMaxBytes=1", "f:2: error: DurableMaxBytes=: \"1\" is out of range (64K to 1T)"),
       (
         "[Cluster]\nDurableMaxAgeSec=1min",
-        "f:2: error: DurableMaxAgeSec=: \"1min\" is not between 1h and 365d"
+        "f:2: error: DurableMaxAgeSec=: \"1min\" is out of range (1h to 365d)"
       ),
       ("Name=a", "f:1: error: Name= stands before any section; it is ignored"),
       (
         "[FleetLock \"a..b\"]",
         "f:1: error: [FleetLock]: \"a..b\" is not words of letters, digits and - with dots between them"
       ),
-      ("[FleetLock \"a\"]\nSlots=0", "f:2: error: Slots=: \"0\" is not from 1 to 64"),
+      ("[FleetLock \"a\"]\nSlots=0", "f:2: error: Slots=: \"0\" is out of range (1 to 64)"),
       ("[FleetLock \"a\"]\nAsk=**", "f:2: error: Ask=: \"**\" is no name that programs may ask"),
       (
         "[FleetLock \"a\"]\nAsc=x",
-        "f:2: error: there is no Asc= in this section; nobody of the group may reboot (did you mean Ask=?)"
+        "f:2: error: there is no Asc= in [FleetLock \"a\"]; nobody of the group may reboot (did you mean Ask=?)"
       ),
       (
         "[Cluster]\nRooster=x",

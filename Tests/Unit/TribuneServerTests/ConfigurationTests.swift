@@ -167,7 +167,10 @@ struct ConfigurationTests {
     // Unknown sections and keys are ignored, and reported with the most similar one.
     Bad("Mode=0600", "1: error: Mode= stands before any section; it is ignored"),
     Bad("[Bsu]\nQueriesMax=x", "1: error: there is no section [Bsu]; it is ignored (did you mean [Bus]?)"),
-    Bad("[bus]\n", "1: error: there is no section [bus]; it is ignored (did you mean [Bus]?)"),
+    Bad("[bus]\n", "1: error: [bus] counts as [Bus], which is how to write it"),
+    Bad(
+      "[Query a]\nDefault=veto",
+      "1: error: [Query a] counts as [Query \"a\"], which is how to write it"),
     Bad("[]\nMode=1", "1: error: there is no section []; it is ignored"),
     Bad("\n[Bus]\nLevel=x", "3: error: there is no Level= in [Bus]; it is ignored"),
     Bad(
@@ -178,7 +181,7 @@ struct ConfigurationTests {
       "2: error: there is no HihgMark= in [Queue]; it is ignored (did you mean HighMark=?)"),
     Bad(
       "[Query \"a\"]\nRequireDelegat=b",
-      "2: error: there is no RequireDelegat= in [Query \"a\"]; it is ignored (did you mean RequireDelegate=?)"
+      "2: error: there is no RequireDelegat= in [Query \"a\"]; it may be what vetoes (did you mean RequireDelegate=?)"
     ),
     Bad(
       "[Qeury \"a\"]", "1: error: there is no section [Qeury \"a\"]; it is ignored (did you mean [Query]?)"),
@@ -194,23 +197,21 @@ struct ConfigurationTests {
     Bad("[User]\nShare=2", "1: error: [User]: needs a user, as in [User \"backup\"]"),
     Bad(
       "[User \"no-such-user\"]\nShare=2",
-      "1: warning: [User \"no-such-user\"]: this host has no such user; the section is ignored"),
+      "1: warning: [User]: \"no-such-user\" is no user of this host; the section is ignored"),
     Bad(
       "[User \"no-such-user\"]\nShare=0",
-      "1: warning: [User \"no-such-user\"]: this host has no such user; the section is ignored",
-      "2: error: Share=: \"0\" is not a number from 1 to 1000: as how many users this one counts"),
+      "1: warning: [User]: \"no-such-user\" is no user of this host; the section is ignored",
+      "2: error: Share=: \"0\" is out of range (1 to 1000)"),
     Bad(
       "[User \"7\"]\nShare=1001",
-      "2: error: Share=: \"1001\" is not a number from 1 to 1000: as how many users this one counts"),
+      "2: error: Share=: \"1001\" is out of range (1 to 1000)"),
     Bad(
       "[Query \"a..b\"]\nRequireDelegate=a",
-      "1: error: [Query \"a..b\"]: \"a..b\" is not a pattern: a name, with * for a token and a last ** for one or more"
+      "1: error: [Query]: \"a..b\" is not a pattern: a name, with * for a token and a last ** for one or more"
     ),
     Bad(
-      "[Query \"\"]\nRequireDelegate=a",
-      "1: error: [Query \"\"]: \"\" is not a pattern: a name, with * for a token and a last ** for one or more"
-    ),
-    Bad("[Query \"a\"]\nMode=1", "2: error: there is no Mode= in [Query \"a\"]; it is ignored"),
+      "[Query \"\"]\nRequireDelegate=a", "1: error: [Query]: needs a query, as in [Query \"backup.*\"]"),
+    Bad("[Query \"a\"]\nMode=1", "2: error: there is no Mode= in [Query \"a\"]; it may be what vetoes"),
     Bad(
       "[Bus \"a\"]\nQueriesMax=x",
       "1: error: there is no section [Bus \"a\"]; it is ignored (did you mean [Bus]?)"),
@@ -241,7 +242,7 @@ struct ConfigurationTests {
     Bad("[Object]\nProtocol=P", "1: error: [Object]: needs an object, as in [Object \"view/*\"]"),
     Bad(
       "[Object \"a*\"]\nProtocol=P",
-      "1: error: [Object \"a*\"]: \"a*\" is not a pattern of objects: an object, with * for a part between slashes and a last ** for the rest"
+      "1: error: [Object]: \"a*\" is not a pattern of objects: an object, with * for a part between slashes and a last ** for the rest"
     ),
     Bad(
       "[Object \"a\"]\nProtocols=P",
@@ -250,9 +251,7 @@ struct ConfigurationTests {
       "[Object \"a/*\"]\nProtocol=P\n\n[Object \"a/*\"]\nProtocol=Q\n[Object \"b\"]\nProtocol=P\nProtocol=\n",
       "5: error: Protocol=: there is no protocol \"Q\" in protocols.d"),
     // Invalid lines.
-    Bad(
-      "[Bus\nQueriesMax=1", "1: error: the line is not a valid [Section] or [Section \"Subject\"]",
-      "2: error: QueriesMax= stands before any section; it is ignored"),
+    Bad("[Bus\nQueriesMax=x", "1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
     Bad("[Bus]\nwhat", "2: error: the line is neither a [Section] nor a Key=Value"),
     Bad("[Bus]\nQueriesMax=1\n  2", "3: error: the line is neither a [Section] nor a Key=Value"),
     Bad("[Bus]\nQueriesMax=1\u{0}2", "2: error: the line contains a NUL byte"),
@@ -344,24 +343,24 @@ struct ConfigurationTests {
     #expect(diagnostics.allSatisfy { $0.severity == .error })
   }
 
-  @Test("reads what it writes")
-  func roundTrip() throws {
-    var configuration = Configuration()
-    configuration.payloadMaxBytes = 70_000
-    configuration.helloTimeoutNanoseconds = 1_500_000_000
-    configuration.queue.paceMaxNanoseconds = 0
-    configuration.deadlineNanoseconds = 90_000_000_000
-    configuration.socketMode = 0o60
-    configuration.logLevel = .error
-    Self.require(("a.*", ["x", "y.service"]), ("b", ["x"]))(&configuration)
-    let pattern = try #require(ObjectPattern("view/*/ a \" b/**"))
-    configuration.objects = [ObjectRule(pattern: pattern, protocolName: "P")]
-    configuration.protocolSources = [ProtocolSource(file: "p.protocol", text: Array("protocol P {}".utf8))]
+  @Test("is not used if a key of [Query], which may be what vetoes, is unknown; other keys are left out")
+  func unknownKeys() {
+    func severities(_ text: String) -> [Diagnostic.Severity] {
+      var reader = ConfigurationReader(defaults: Configuration())
+      reader.read(Array(text.utf8), file: "t.conf")
+      return reader.finish().1.map(\.severity)
+    }
+    #expect(severities("[Query \"a\"]\nRequireDelegates=label:x") == [.error])
+    #expect(
+      severities("[Bus]\nX=1\n[Object \"a\"]\nX=1\n[User \"0\"]\nX=1") == [.mistake, .mistake, .mistake])
+  }
+
+  @Test("is used without a [User] section that is wrong", arguments: ["[User]", "[User \"4294967295\"]"])
+  func wrongUser(header: String) {
     var reader = ConfigurationReader(defaults: Configuration())
-    reader.read(Array(configuration.text.utf8), file: "t.conf")
-    for source in configuration.protocolSources { reader.read(source) }
-    let (read, diagnostics) = reader.finish()
-    #expect(read == configuration)
-    #expect(diagnostics.allSatisfy { $0.severity == .warning })
+    reader.read(Array("\(header)\nShare=2\n[User \"7\"]\nShare=3\n".utf8), file: "t.conf")
+    let (configuration, diagnostics) = reader.finish()
+    #expect(configuration.weights == [7: 3])
+    #expect(diagnostics.map(\.severity) == [.mistake])
   }
 }

@@ -55,8 +55,8 @@ struct WebSettingsTests {
         "f:2: error: AllowNetwork= needs TokenFile=: other hosts would need no token"
       ),
       ("[Web]\nAllowNetwork=1", "f:2: error: AllowNetwork=: \"1\" is neither yes nor no"),
-      ("[Web]\nPagesMax=0", "f:2: error: PagesMax=: \"0\" is not from 1 to 1024"),
-      ("[Web]\nMetricNamesMax=1001", "f:2: error: MetricNamesMax=: \"1001\" is not from 0 to 1000"),
+      ("[Web]\nPagesMax=0", "f:2: error: PagesMax=: \"0\" is out of range (1 to 1024)"),
+      ("[Web]\nMetricNamesMax=1001", "f:2: error: MetricNamesMax=: \"1001\" is out of range (0 to 1000)"),
       ("[Web]\nPagesMax=many", "f:2: error: PagesMax=: \"many\" is not a number"),
       (
         "[Web]\nTokenFil=/t",

@@ -12,30 +12,26 @@ nonisolated extension FleetLockSettings {
   ) -> [SettingsSection<Settings>] {
     [
       SettingsSection(
-        "FleetLock", HTTPAccessReader.keys(of: access),
+        "FleetLock", HTTPAccessReader.settings(of: access),
         // It may be TokenFile=.
         doubt: { settings, _ in settings[keyPath: access].doubt() },
         consequence: "nobody is served"),
       SettingsSection(
         "FleetLock", hasSubject: true,
         [
-          (
-            "Slots",
-            { settings, value, place throws(SettingError) in
-              settings[keyPath: path].groups[place.subject]?.slots = 1
-              settings[keyPath: path].groups[place.subject]?.slots = try slots(value)
-            }
-          ),
-          (
-            "Ask",
-            { settings, value, place throws(SettingError) in
-              let group = place.subject
-              // What cannot be read might veto.
-              settings[keyPath: path].groups[group]?.lack = "Ask= of the group \(group) is no name"
-              settings[keyPath: path].groups[group]?.question = try question(value)
-              settings[keyPath: path].groups[group]?.lack = nil
-            }
-          ),
+          Setting("Slots") { settings, value, place throws(SettingError) in
+            settings[keyPath: path].groups[place.subject]?.slots = 1
+            if value.isEmpty { return }
+            settings[keyPath: path].groups[place.subject]?.slots =
+              try SettingSyntax.count(value, in: 1...LeaseRecord.slotsMax)
+          },
+          Setting("Ask") { settings, value, place throws(SettingError) in
+            let group = place.subject
+            // What cannot be read might veto.
+            settings[keyPath: path].groups[group]?.lack = "Ask= of the group \(group) is no name"
+            settings[keyPath: path].groups[group]?.question = try question(value)
+            settings[keyPath: path].groups[group]?.lack = nil
+          },
         ],
         begin: { settings, place throws(SettingError) in try settings[keyPath: path].begin(place.subject) },
         // It may be Ask=.
@@ -54,15 +50,6 @@ nonisolated extension FleetLockSettings {
       throw SettingError(message: "there are more than \(Self.groupsMax) of these sections")
     }
     if groups[group] == nil { groups[group] = Group() }
-  }
-
-  private static func slots(_ text: String) throws(SettingError) -> Int {
-    if text.isEmpty { return 1 }
-    let slots = try SettingSyntax.count(text)
-    guard (1...LeaseRecord.slotsMax).contains(slots) else {
-      throw SettingError(text, "is not from 1 to \(LeaseRecord.slotsMax)")
-    }
-    return slots
   }
 
   private static func question(_ text: String) throws(SettingError) -> String? {

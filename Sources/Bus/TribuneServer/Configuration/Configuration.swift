@@ -5,7 +5,7 @@ package import TribunePolicy
 package import TribuneProtocols
 import TribuneWire
 
-/// The settings of an operator. Every property starts with its default. `Setting.all` has the key of each in
+/// The settings of an operator. Every property starts with its default. `sections` has the key of each in
 /// `tribuned.conf`; config/tribuned.conf explains the keys.
 nonisolated package struct Configuration: Equatable, Sendable {
   /// The section of the same name.

@@ -48,8 +48,8 @@ nonisolated struct SettingRule: Sendable {
   func violation(in configuration: Configuration) -> String? {
     guard !isKept(configuration) else { return nil }
     let settings = keys.map { key in
-      let values = Setting.all.filter { $0.key == key }.map { "=" + $0.text(in: configuration) }
-      return key + values.joined()
+      let setting = Configuration.sections.flatMap(\.settings).first { $0.name == key }
+      return "\(key)=\(setting?.text?(configuration) ?? "")"
     }
     return settings.joined(separator: " \(relation) ") + (consequence.isEmpty ? "" : ": \(consequence)")
   }

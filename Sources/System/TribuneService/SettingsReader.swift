@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneSystem
+import TribuneWire
+
+/// Reads files of settings one after the other, by a table. It continues after a mistake, so that all are reported.
+package struct SettingsReader<Settings: Sendable> {
+  /// A line with a key of the table.
+  package struct Line: Sendable {
+    package let key: String
+    package let place: SettingPlace
+    package let isValid: Bool
+  }
+
+  package var settings: Settings
+  package private(set) var diagnostics: [Diagnostic] = []
+  /// The lines that have set something, or should have.
+  package private(set) var lines: [Line] = []
+  private let defaults: Settings
+  private let sections: [SettingsSection<Settings>]
+  /// What a line changes that cannot be read.
+  private let unreadable: SettingsSection<Settings>.Mark
+  /// What a header changes that cannot be read: its section may be the one that forbids something.
+  private let unreadableHeader: SettingsSection<Settings>.Mark
+
+  package init(
+    _ defaults: Settings, _ sections: [SettingsSection<Settings>],
+    unreadable: @escaping SettingsSection<Settings>.Mark = { _, _ in },
+    unreadableHeader: @escaping SettingsSection<Settings>.Mark = { _, _ in }
+  ) {
+    settings = defaults
+    self.defaults = defaults
+    self.sections = sections
+    self.unreadable = unreadable
+    self.unreadableHeader = unreadableHeader
+  }
+
+  /// Reads NAME, and then NAME.d/*.conf, in a directory, for each name. A file that does not exist is none.
+  ///
+  /// - Parameter missing: what it is if the directory does not exist, unless it is the one of the system.
+  package mutating func read(
+    _ names: String..., in directory: String, missing: Diagnostic.Severity = .warning
+  ) {
+    if directory != ConfigurationFiles.systemDirectory, Folder.kind(of: Array(directory.utf8)) == nil {
+      let consequence = missing == .warning ? "; the defaults apply" : ""
+      report(Diagnostic(missing, directory, nil, "does not exist\(consequence)"))
+    }
+    for name in names {
+      read("\(directory)/\(name)")
+      let folder = "\(directory)/\(name).d"
+      do throws(SettingError) {
+        for path in try ConfigurationFiles.paths(in: folder, endingIn: ".conf") { read(path) }
+      } catch {
+        report(Diagnostic(.error, folder, nil, error.message))
+      }
+    }
+  }
+
+  private mutating func read(_ path: String) {
+    do throws(SettingError) {
+      if let contents = try ConfigurationFiles.read(path) { read(contents, file: path) }
+    } catch {
+      report(Diagnostic(.error, path, nil, error.message))
+    }
+  }
+
+  /// Reads a file's contents. Later lines win.
+  package mutating func read(_ contents: [UInt8], file: String) {
+    var section: SettingsSection<Settings>?
+    var header: String?
+    var subject = ""
+    for (number, line) in IniLine.all(in: contents) {
+      let place = SettingPlace(subject: subject, file: file, line: number)
+      switch line {
+      case .nothing: continue
+      case .section(let name, let text):
+        let found = understood(name, text, place)
+        (header, subject) = (Self.text(name, text), found.subject ?? "")
+        section = self.section(
+          found.name, found.subject, SettingPlace(subject: subject, file: file, line: number))
+      case .pair(let key, let value):
+        if let section {
+          take(key, value, in: section, place)
+        } else if header == nil {
+          report(.mistake, place, "\(key.escaped)= stands before any section; it is ignored")
+        }
+      case .unreadable(let reason, let isHeader):
+        report(.error, place, "the line \(reason)")
+        mark(place, unreadable)
+        if let section { mark(place, section.doubt) }
+        guard isHeader else { continue }
+        mark(place, unreadableHeader)
+        // What follows belongs to a section that nobody knows, and not to the one before.
+        (section, header) = (nil, "")
+      }
+    }
+  }
+
+  package mutating func report(_ severity: Diagnostic.Severity, _ place: SettingPlace, _ message: String) {
+    diagnostics.append(Diagnostic(severity, place.file, place.line, message))
+  }
+
+  package mutating func report(_ found: Diagnostic...) { diagnostics += found }
+
+  private static func text(_ name: String, _ subject: String?) -> String {
+    "[\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]"
+  }
+
+  private mutating func mark(_ place: SettingPlace, _ mark: SettingsSection<Settings>.Mark) {
+    do throws(SettingError) {
+      try mark(&settings, place)
+    } catch {
+      report(.error, place, error.message)
+    }
+  }
+
+  private mutating func section(
+    _ name: String, _ subject: String?, _ place: SettingPlace
+  ) -> SettingsSection<Settings>? {
+    let named = sections.filter { $0.name == name }
+    guard
+      let section = named.first(where: { $0.hasSubject == (subject != nil) })
+        ?? named.first(where: \.hasSubject)
+    else {
+      let hint = Spelling.hint(for: name, among: sections.map(\.name)) { "[\($0)]" }
+      report(.mistake, place, "there is no section \(Self.text(name, subject)); it is ignored\(hint)")
+      return nil
+    }
+    do throws(SettingError) {
+      try section.begin(&settings, place)
+      return section
+    } catch {
+      report(error.severity, place, "[\(name)]: \(error.message)")
+      return error.severity == .warning ? section : nil
+    }
+  }
+
+  /// A section as it is meant. One left out could be what forbids something.
+  private mutating func understood(
+    _ name: String, _ subject: String?, _ place: SettingPlace
+  ) -> (name: String, subject: String?) {
+    let words = name.split(separator: " ", maxSplits: 1).map(String.init)
+    guard let word = words.first,
+      let meant = sections.first(where: { $0.name.lowercased() == word.lowercased() })?.name,
+      name != meant, subject == nil || words.count == 1
+    else { return (name, subject) }
+    let subject = subject ?? (words.count > 1 ? words[1] : nil)
+    report(
+      .mistake, place, "[\(name.escaped)] counts as \(Self.text(meant, subject)), which is how to write it")
+    return (meant, subject)
+  }
+
+  private mutating func take(
+    _ key: String, _ value: String, in section: SettingsSection<Settings>, _ place: SettingPlace
+  ) {
+    guard let known = section.settings.first(where: { $0.name == key }) else {
+      let hint = Spelling.hint(for: key, among: section.settings.map(\.name)) { "\($0)=" }
+      let header = Self.text(section.name, section.hasSubject ? place.subject : nil)
+      report(
+        section.unknown, place, "there is no \(key.escaped)= in \(header); \(section.consequence)\(hint)")
+      return mark(place, section.doubt)
+    }
+    var isValid = true
+    do throws(SettingError) {
+      if value.isEmpty, let reset = known.reset {
+        reset(&settings, defaults)
+      } else {
+        try known.change(&settings, value, place)
+      }
+    } catch {
+      isValid = false
+      report(.error, place, "\(key)=: \(error.message)")
+    }
+    lines.append(Line(key: key, place: place, isValid: isValid))
+  }
+}
