@@ -119,13 +119,14 @@ let package = Package(
       name: "tribunectl", dependencies: ["TribuneCommands", "TribuneSystem"],
       path: "Sources/Client/tribunectl", swiftSettings: strict),
     .executableTarget(
-      name: "tribune-logind", dependencies: ["TribuneLogind", "TribuneSystem"],
+      name: "tribune-logind", dependencies: ["TribuneLogind", "TribuneService"],
       path: "Sources/Bridges/tribune-logind", swiftSettings: mainActor),
     .executableTarget(
-      name: "tribune-web", dependencies: ["TribuneSystem", "TribuneWeb"], path: "Sources/Bridges/tribune-web",
+      name: "tribune-web", dependencies: ["TribuneService", "TribuneWeb"],
+      path: "Sources/Bridges/tribune-web",
       swiftSettings: mainActor),
     .executableTarget(
-      name: "tribune-nats", dependencies: ["TribuneNATS", "TribuneSystem"],
+      name: "tribune-nats", dependencies: ["TribuneNATS", "TribuneService"],
       path: "Sources/Bridges/tribune-nats", swiftSettings: mainActor),
     .executableTarget(
       name: "manual", dependencies: ["TribuneCommands", "TribuneSystem", "TribuneWire"],

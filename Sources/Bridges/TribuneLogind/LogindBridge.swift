@@ -12,9 +12,8 @@ import TribuneWire
 final class LogindBridge {
   /// As long as the library looks for a bus.
   private static let patience = Duration.seconds(10)
-  private static let pauses = [Duration.milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5)]
 
-  private enum Side {
+  private enum Side: CaseIterable {
     case bus, dbus
   }
 
@@ -65,17 +64,13 @@ final class LogindBridge {
 
   /// Connects to both sides, and returns when each was reached or found missing.
   func start() async {
-    let (attempts, attempted) = AsyncStream<Side>.makeStream()
-    Task { await followBus { attempted.yield(.bus) } }
-    Task { await followDBus { attempted.yield(.dbus) } }
+    let tries = FirstTries<Side>()
+    Task { await followBus { tries.isOver(.bus) } }
+    Task { await followDBus { tries.isOver(.dbus) } }
     Task { await followFolders() }
     Task { await dropFormerLocks() }
     probe()
-    var missing: Set<Side> = [.bus, .dbus]
-    for await side in attempts {
-      missing.remove(side)
-      if missing.isEmpty { break }
-    }
+    await tries.finish()
     await objectionRefresh.finish()
     await logindRefresh.finish()
     await maskRefresh.finish()
@@ -106,7 +101,7 @@ final class LogindBridge {
   // MARK: The bus
 
   private func followBus(_ attempted: () -> Void) async {
-    var failures = 0
+    var retries = Retries()
     while true {
       do throws(TribuneError) {
         let bus = try await Connection.connect()
@@ -114,7 +109,7 @@ final class LogindBridge {
           anyOf: ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
             + HostQuestion.allCases.map(\.announcement))
         self.bus = bus
-        failures = 0
+        retries.reset()
         ServiceLog.info("connected to the bus")
         objectionRefresh.request()
         logindRefresh.request()
@@ -126,12 +121,11 @@ final class LogindBridge {
         }
         throw TribuneError(.connectionLost, "the connection has ended")
       } catch {
-        if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
+        if bus != nil || retries.isFirst { ServiceLog.warning("not connected to the bus: \(error)") }
       }
       loseBus()
       attempted()
-      await pause(failures)
-      failures += 1
+      await retries.pause()
     }
   }
 
@@ -271,7 +265,7 @@ final class LogindBridge {
   // MARK: logind
 
   private func followDBus(_ attempted: () -> Void) async {
-    var failures = 0
+    var retries = Retries()
     while true {
       let (ends, ended) = AsyncStream<Errno>.makeStream()
       do throws(Errno) {
@@ -279,17 +273,16 @@ final class LogindBridge {
         self.dbus = dbus
         try watch(dbus)
         await wakeLogind(on: dbus)
-        failures = 0
+        retries.reset()
         attempted()
         for await error in ends { throw error }
       } catch {
-        if dbus != nil || failures == 0 { ServiceLog.warning("not connected to D-Bus: \(error)") }
+        if dbus != nil || retries.isFirst { ServiceLog.warning("not connected to D-Bus: \(error)") }
       }
       (logindSignals, dbus) = (nil, nil)
       loseLogind()
       attempted()
-      await pause(failures)
-      failures += 1
+      await retries.pause()
     }
   }
 
@@ -418,10 +411,6 @@ final class LogindBridge {
   }
 
   // MARK: Both
-
-  private func pause(_ failures: Int) async {
-    await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
-  }
 
   private func reportStatus() {
     let blocked = HostQuestion.Lock.allCases.compactMap { lock in

@@ -3,12 +3,19 @@
 import Tribune
 import TribuneService
 
+/// What a gateway does on a bus from the moment that it has connected.
+enum BusWork: CaseIterable {
+  case exports, durableExports, retained, leases, scopes
+}
+
+typealias BusTries = FirstTries<BusWork>
+
 extension Connection {
   /// Does what the policy of the bus may not allow yet: tries again until it is done, or the connection has ended.
   ///
   /// - Parameter lack: what is missing meanwhile. The journal has it once.
   func persist(
-    _ work: FirstTries.Work, _ tries: FirstTries, lack: String,
+    _ work: BusWork, _ tries: BusTries, lack: String,
     _ body: () async throws(TribuneError) -> Void
   ) async {
     await persist(lack: lack, tried: { tries.isOver(work) }, body)
@@ -30,21 +37,5 @@ extension Connection {
       }
       await rest(for: .seconds(5))
     }
-  }
-}
-
-/// What a gateway does on a bus from the moment that it has connected. It is ready when each was tried once.
-final class FirstTries {
-  enum Work: CaseIterable {
-    case exports, durableExports, retained, leases, scopes
-  }
-
-  private var open = Set(Work.allCases)
-  private let allOver: () -> Void
-
-  init(_ allOver: @escaping () -> Void) { self.allOver = allOver }
-
-  func isOver(_ work: Work) {
-    if open.remove(work) != nil, open.isEmpty { allOver() }
   }
 }

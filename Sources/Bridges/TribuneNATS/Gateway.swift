@@ -10,9 +10,7 @@ import TribuneWire
 /// Either side can go and come back. While NATS is away, the delegates for the other hosts veto; while the bus is away, other
 /// hosts learn that this one cannot answer.
 final class Gateway {
-  private static let pauses = [Duration.milliseconds(100), .milliseconds(500), .seconds(1), .seconds(5)]
-
-  private enum Side {
+  private enum Side: CaseIterable {
     case bus, nats
   }
 
@@ -80,26 +78,22 @@ final class Gateway {
 
   /// Returns when each side was reached or found missing.
   func start() async {
-    let (attempts, attempted) = AsyncStream<Side>.makeStream()
-    var missing: Set<Side> = [.bus, .nats]
-    Task { await followBus { attempted.yield(.bus) } }
+    let tries = FirstTries<Side>()
+    Task { await followBus { tries.isOver(.bus) } }
     if let lack = settings.lack {
       ServiceLog.error("no cluster: \(lack)")
-      missing.remove(.nats)
+      tries.isOver(.nats)
     } else {
-      Task { await link.follow { attempted.yield(.nats) } }
+      Task { await link.follow { tries.isOver(.nats) } }
       Task { await keepPresence() }
     }
-    for await side in attempts {
-      missing.remove(side)
-      if missing.isEmpty { break }
-    }
+    await tries.finish()
   }
 
   // MARK: The bus
 
   private func followBus(_ attempted: @escaping () -> Void) async {
-    var failures = 0
+    var retries = Retries()
     while true {
       do throws(TribuneError) {
         isInterrupted = false
@@ -110,11 +104,15 @@ final class Gateway {
         try await hosts.join(bus)
         (self.bus, exchange.bus, durable.incoming.bus) = (bus, bus, bus)
         retained.bus = bus
-        failures = 0
+        retries.reset()
         ServiceLog.info("connected to the bus")
         if link.isUp { announceLink() }
         reportStatus()
-        let tries = FirstTries(attempted)
+        let tries = BusTries()
+        Task {
+          await tries.finish()
+          attempted()
+        }
         Task { await takeOut(from: bus, tries) }
         storing = Task { [earlier = storing] in await takeDurableOut(from: bus, after: earlier, tries) }
         Task { await share(with: bus, tries) }
@@ -122,7 +120,7 @@ final class Gateway {
         Task { await hosts.serveScopes(on: bus, tries) }
         throw await bus.closed() ?? TribuneError(.connectionLost, "the connection has ended")
       } catch {
-        if bus != nil || failures == 0 { ServiceLog.warning("not connected to the bus: \(error)") }
+        if bus != nil || retries.isFirst { ServiceLog.warning("not connected to the bus: \(error)") }
       }
       (bus, exchange.bus, durable.incoming.bus) = (nil, nil, nil)
       retained.bus = nil
@@ -130,8 +128,7 @@ final class Gateway {
       leases.leave()
       reportStatus()
       attempted()
-      await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
-      failures += 1
+      await retries.pause()
     }
   }
 
@@ -151,7 +148,7 @@ final class Gateway {
   }
 
   /// Observes what is exported, for as long as the connection lasts.
-  private func takeOut(from bus: Connection, _ tries: FirstTries) async {
+  private func takeOut(from bus: Connection, _ tries: BusTries) async {
     defer { tries.isOver(.exports) }
     let patterns = settings.exports.filter { !$0.isDurable }.map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
@@ -166,7 +163,7 @@ final class Gateway {
   ///
   /// - Parameter earlier: stores what the connection before this one has left.
   private func takeDurableOut(
-    from bus: Connection, after earlier: Task<Void, Never>?, _ tries: FirstTries
+    from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {
     defer { tries.isOver(.durableExports) }
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
@@ -185,7 +182,7 @@ final class Gateway {
   }
 
   /// Shares what is retained, for as long as the connection lasts.
-  private func share(with bus: Connection, _ tries: FirstTries) async {
+  private func share(with bus: Connection, _ tries: BusTries) async {
     defer { tries.isOver(.retained) }
     guard settings.lack == nil, !settings.retained.isEmpty else { return }
     link.watchValues()

@@ -1,65 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import TribuneHTTP
-import TribuneService
+package import TribuneService
 import TribuneSystem
-import TribuneWire
 
-/// The process around the page: arguments, configuration, sockets, signals and the service manager.
-package final class WebProgram {
+/// tribune-web: the page and the metrics on the sockets that systemd passes.
+package final class WebProgram: ServiceProgram {
+  package static let name = "tribune-web"
+  package static let options: Set = ["--page"]
+  package static let needsFaultlessSettings = true
+
   /// What comes at once goes to the pages together.
   private static let wakeDelay = Duration.milliseconds(50)
 
   private let settings: WebSettings
   private let site: WebSite
-  private let signals = SignalSources()
   private var listeners: [HTTPListener] = []
   private var wakeUp: Task<Void, Never>?
   private lazy var follower = BusFollower(
     settings, isWatched: { [unowned self] in listeners.contains { $0.streamCount > 0 } },
     changed: { [unowned self] in scheduleWakeUp() })
 
-  /// Runs the program; returns its exit status, or serves for as long as the process lives.
-  nonisolated package static func main(_ arguments: [String]) -> Int32 {
-    StandardDescriptors.fill()
-    do throws(UsageError) {
-      let arguments = try WebArguments(parsing: arguments)
-      switch arguments.action {
-      case .help: print(WebArguments.help)
-      case .version: print("tribune-web \(Version.current)")
-      case .checkConfiguration:
-        return Diagnostic.reportAll(WebSettings.load(from: arguments.configurationDirectory).1)
-      case .serve: return MainActor.assumeIsolated { run(arguments) }
-      }
-      return 0
-    } catch {
-      StandardError.writeLine("tribune-web: \(error)\nTry \"tribune-web --help\".")
-      return 2
-    }
+  package static func load(from directory: String) -> (WebSettings, [Diagnostic]) {
+    WebSettings.load(from: directory)
   }
 
-  private static func run(_ arguments: WebArguments) -> Int32 {
-    let (settings, diagnostics) = WebSettings.load(from: arguments.configurationDirectory)
-    for diagnostic in diagnostics { ServiceLog.error("\(diagnostic)") }
-    // A mistake must not show to anybody what was to be kept from them.
-    guard !diagnostics.contains(where: { $0.severity == .error }) else { return 1 }
-    do {
-      Signals.ignore(Signals.brokenPipe)
-      try ThisProcess.raiseDescriptorLimit()
-      let program = WebProgram(settings, try PageFiles(in: arguments.pageDirectory))
-      try program.listen()
-      program.start()
-    } catch {
-      ServiceLog.error("cannot start: \(error)")
-      return 1
-    }
-    dispatchMain()
-  }
-
-  private init(_ settings: WebSettings, _ files: PageFiles) {
+  package init(_ settings: WebSettings, _ arguments: ServiceArguments) throws {
+    try ThisProcess.raiseDescriptorLimit()
     self.settings = settings
-    site = WebSite(files, settings)
+    site = WebSite(try PageFiles(in: arguments["--page"] ?? "/usr/share/tribune/web"), settings)
+    try listen()
   }
 
   /// Takes the sockets that systemd passes.
@@ -78,21 +48,10 @@ package final class WebProgram {
     }
   }
 
-  private func start() {
-    for signal in [Signals.terminate, Signals.interrupt] {
-      signals.on(signal) {
-        ManagerNotice.send("STOPPING=1")
-        ThisProcess.exit(0)
-      }
-    }
-    var isReady = false
-    Task { [self] in
-      await follower.run {
-        if !isReady { ManagerNotice.send("READY=1", waits: true) }
-        isReady = true
-      }
-    }
-    Task { await ManagerNotice.keepWatchdog() }
+  package func start() async {
+    let (looks, looked) = AsyncStream<Void>.makeStream()
+    Task { await follower.run { looked.finish() } }
+    for await _ in looks {}
   }
 
   private func answer(_ request: HTTPRequest) -> HTTPAnswer {
@@ -122,4 +81,20 @@ package final class WebProgram {
       for listener in listeners { listener.wake() }
     }
   }
+
+  package static let help = """
+    Usage: tribune-web [OPTION]...
+
+    Shows the Tribune bus as a web page, and its counters to Prometheus. Serves the
+    sockets that systemd passes.
+
+      --config=DIR     Read web.conf and its drop-ins in DIR (default: /etc/tribune)
+      --page=DIR       Serve the files of the page from DIR
+                       (default: /usr/share/tribune/web)
+      --check-config   Say what is wrong with the configuration, and exit
+      --help, -h       Show this and exit
+      --version        Show the version and exit
+
+    The bus is the one that $TRIBUNE_ADDRESS names, or the system's.
+    """
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneLogind
-import TribuneSystem
+import TribuneService
 
-ThisProcess.exit(
-  LogindProgram.main(Environment.arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) }))
+LogindProgram.main()

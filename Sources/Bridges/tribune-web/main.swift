@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import TribuneSystem
+import TribuneService
 import TribuneWeb
 
-ThisProcess.exit(
-  WebProgram.main(Environment.arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) }))
+WebProgram.main()

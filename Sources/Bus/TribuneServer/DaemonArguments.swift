@@ -33,61 +33,32 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
 
   /// - Parameter arguments: without the program's name.
   package init(parsing arguments: [String]) throws(UsageError) {
-    var rest = arguments[...]
-    var given: Set<String> = []
-    while let argument = rest.popFirst() {
-      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let name = String(parts[0])
-      // No value is silently ignored.
-      guard given.insert(name).inserted || !["--listen", "--varlink", "--keeper", "--config"].contains(name)
-      else {
-        throw UsageError(description: "\(name) is given twice")
-      }
-      let attached = parts.count == 2 ? String(parts[1]) : nil
-      switch name {
-      case "--listen":
-        listenPath = try Self.value(of: name, attached, &rest)
-      case "--varlink":
-        varlinkPath = try Self.value(of: name, attached, &rest)
-      case "--keeper":
-        keeperPath = try Self.value(of: name, attached, &rest)
-      case "--config":
-        configurationDirectory = try Self.value(of: name, attached, &rest)
-      case "--user", "--replace", "--keep", "--check-config", "--live", "--help", "-h", "--version":
-        guard attached == nil else { throw UsageError(description: "\(name) takes no value") }
-        switch name {
-        case "--user": isUserInstance = true
-        case "--replace": replaces = true
-        case "--keep": action = .keep
-        case "--check-config": action = .checkConfiguration
-        case "--live": asksLiveBus = true
-        case "--version": action = .version
-        default: action = .help
-        }
-      default:
-        throw UsageError(unknown: argument)
-      }
+    let given = try ServiceArguments(
+      parsing: arguments, flags: ["--user", "--replace", "--keep", "--live"],
+      options: ["--listen", "--varlink", "--keeper"])
+    listenPath = given["--listen"]
+    varlinkPath = given["--varlink"]
+    keeperPath = given["--keeper"]
+    configurationDirectory = given.configurationDirectory
+    isUserInstance = given.names.contains("--user")
+    asksLiveBus = given.names.contains("--live")
+    replaces = given.names.contains("--replace")
+    let isKeeper = given.names.contains("--keep")
+    switch given.action {
+    case .serve: action = isKeeper ? .keep : .serve
+    case .checkConfiguration: action = .checkConfiguration
+    case .help: action = .help
+    case .version: action = .version
     }
-    guard
-      !given.contains("--keep") || given.isSubset(of: ["--keep", "--listen", "--help", "-h", "--version"])
-    else {
+    guard !isKeeper || given.names.isSubset(of: ["--keep", "--listen", "--help", "-h", "--version"]) else {
       throw UsageError(description: "--keep can be combined with --listen=PATH only")
     }
-    guard !asksLiveBus || given.contains("--check-config") else {
+    guard !asksLiveBus || given.names.contains("--check-config") else {
       throw UsageError(description: "--live needs --check-config")
     }
     guard !replaces || keeperPath != nil else {
       throw UsageError(description: "--replace needs --keeper=PATH")
     }
-  }
-
-  private static func value(
-    of option: String, _ attached: String?, _ rest: inout ArraySlice<String>
-  ) throws(UsageError) -> String {
-    guard let value = attached ?? rest.popFirst(), !value.isEmpty else {
-      throw UsageError(description: "\(option) needs a value")
-    }
-    return value
   }
 
   package static let help = """

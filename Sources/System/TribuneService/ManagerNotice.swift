@@ -2,6 +2,7 @@
 
 import CSystemd
 import TribuneSystem
+import TribuneWire
 
 /// What a service says to the service manager (sd_notify(3)). Without one, nothing is sent.
 package enum ManagerNotice {
@@ -20,6 +21,12 @@ package enum ManagerNotice {
     }
     return true
   }
+
+  /// The line that `systemctl status` shows.
+  ///
+  /// - Returns: false if it was not sent, because there was no space.
+  @discardableResult
+  package static func status(_ status: String) -> Bool { send("STATUS=\(status.escaped)") }
 
   /// Tells the service manager that the main queue runs, as often as it wants to know. Returns only if it does not.
   @MainActor package static func keepWatchdog() async {

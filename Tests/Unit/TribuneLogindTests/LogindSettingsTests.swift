@@ -133,20 +133,4 @@ struct LogindSettingsTests {
     let (_, diagnostics) = read(text)
     #expect(diagnostics.isEmpty)
   }
-
-  @Test(
-    "Arguments",
-    arguments: [
-      ([], .serve), (["--unmask"], .unmask), (["--check-config"], .checkConfiguration), (["-h"], .help),
-      (["--version"], .version),
-    ] as [([String], LogindArguments.Action)])
-  func arguments(arguments: [String], action: LogindArguments.Action) throws {
-    #expect(try LogindArguments(parsing: arguments + ["--config=/x"]).action == action)
-    #expect(try LogindArguments(parsing: arguments + ["--config=/x"]).configurationDirectory == "/x")
-  }
-
-  @Test("What is no argument is refused", arguments: ["x", "--x", "--config=", "--unmask=1"])
-  func noArgument(argument: String) {
-    #expect(throws: UsageError.self) { try LogindArguments(parsing: [argument]) }
-  }
 }

@@ -327,19 +327,4 @@ struct NATSSettingsTests {
     let (settings, diagnostics) = read(text)
     #expect(diagnostics.isEmpty && settings.isUsed && settings.lack == nil)
   }
-
-  @Test(
-    "Arguments",
-    arguments: [
-      ([], .serve), (["--check-config"], .checkConfiguration), (["-h"], .help), (["--version"], .version),
-    ] as [([String], NATSArguments.Action)])
-  func arguments(arguments: [String], action: NATSArguments.Action) throws {
-    #expect(try NATSArguments(parsing: arguments + ["--config=/x"]).action == action)
-    #expect(try NATSArguments(parsing: arguments + ["--config=/x"]).configurationDirectory == "/x")
-  }
-
-  @Test("What is no argument is refused", arguments: ["x", "--x", "--config="])
-  func noArgument(argument: String) {
-    #expect(throws: UsageError.self) { try NATSArguments(parsing: [argument]) }
-  }
 }

@@ -79,19 +79,4 @@ struct WebSettingsTests {
     }
     #expect(read(shown.joined(separator: "\n")) == (WebSettings(), []))
   }
-
-  @Test(
-    "Arguments",
-    arguments: [
-      ([], .serve), (["--check-config"], .checkConfiguration), (["-h"], .help), (["--version"], .version),
-    ] as [([String], WebArguments.Action)])
-  func arguments(arguments: [String], action: WebArguments.Action) throws {
-    let parsed = try WebArguments(parsing: arguments + ["--config=/x", "--page=/y"])
-    #expect(parsed.action == action && parsed.configurationDirectory == "/x" && parsed.pageDirectory == "/y")
-  }
-
-  @Test("What is no argument is refused", arguments: ["x", "--x", "--config=", "--page=", "--help=1"])
-  func noArgument(argument: String) {
-    #expect(throws: UsageError.self) { try WebArguments(parsing: [argument]) }
-  }
 }

@@ -39,7 +39,7 @@ final class Leases: Delegate {
     current = CurrentLeaseStore(cluster: settings.cluster, replicas: settings.replicas)
   }
 
-  func serve(_ bus: Connection, _ tries: FirstTries) async {
+  func serve(_ bus: Connection, _ tries: BusTries) async {
     self.bus = bus
     await bus.persist(.leases, tries, lack: "nobody can ask about leases") { () async throws(TribuneError) in
       try await bus.attach(

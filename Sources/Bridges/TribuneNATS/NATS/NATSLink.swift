@@ -21,7 +21,6 @@ final class NATSLink {
     case refused(String)
   }
 
-  private static let pauses = [Duration.milliseconds(200), .seconds(1), .seconds(2), .seconds(5)]
   private static let probePause = Duration.seconds(1)
   /// Without an answer for so long, the link counts as lost, whatever libnats says.
   private static let silenceMax = Duration.seconds(5)
@@ -89,13 +88,13 @@ final class NATSLink {
   /// Connects for as long as the process lives.
   func follow(_ attempted: () -> Void) async {
     Task { await probe() }
-    var failures = 0
+    var retries = Retries()
     while true {
       do throws(NATSError) {
         changed(.connecting)
         let client = try await connect()
         self.client = client
-        failures = 0
+        retries.reset()
         provenAt = .now
         ServiceLog.info("connected to NATS at \(client.serverURL)")
         become(nil)
@@ -104,14 +103,13 @@ final class NATSLink {
         if !client.isClosed { await withCheckedContinuation { closing = $0 } }
         throw NATSError(NATS_CONNECTION_CLOSED, "libnats has given up")
       } catch {
-        if client != nil || failures == 0 { ServiceLog.warning("not connected to NATS: \(error)") }
+        if client != nil || retries.isFirst { ServiceLog.warning("not connected to NATS: \(error)") }
         become("\(error)")
       }
       drop(client)
       client = nil
       attempted()
-      await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
-      failures += 1
+      await retries.pause()
     }
   }
 

@@ -78,7 +78,7 @@ final class ClusterHosts {
     }
   }
 
-  func serveScopes(on bus: Connection, _ tries: FirstTries) async {
+  func serveScopes(on bus: Connection, _ tries: BusTries) async {
     await bus.persist(.scopes, tries, lack: "nobody can ask by a scope") { () async throws(TribuneError) in
       try await attachAll(scopedPlaces, to: bus)
     }

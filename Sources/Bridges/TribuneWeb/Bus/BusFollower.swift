@@ -7,9 +7,6 @@ import TribuneSystem
 
 /// Keeps the picture of the bus, and the feed of the pages. A bus that goes is looked for until it is back.
 final class BusFollower {
-  private static let pauses = [
-    Duration.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1),
-  ]
   /// What is about a registration, or about the observer's own rights: a reason to list anew.
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
@@ -56,20 +53,19 @@ final class BusFollower {
   /// - Parameter attempted: called when a bus was reached or found missing.
   func run(_ attempted: () -> Void) async {
     Task { await keepTime() }
-    var failures = 0
+    var retries = Retries(longest: .seconds(1))
     while true {
       do throws(TribuneError) {
         // This object connects again by itself, so that it knows at once when the bus is gone.
         let bus = try await Connection.connect(reconnectingFor: .zero)
         try await follow(bus, attempted)
-        failures = 0
+        retries.reset()
         lose(await bus.closed())
       } catch {
         lose(error)
       }
       attempted()
-      await rest(for: Self.pauses[min(failures, Self.pauses.count - 1)])
-      failures += 1
+      await retries.pause()
     }
   }
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import TribuneSystem
+import TribuneWire
+
+/// A program beside the bus: what is its own. `main()` is the process around it: arguments, configuration, signals,
+/// readiness and watchdog.
+@MainActor package protocol ServiceProgram: AnyObject, Sendable {
+  associatedtype Settings: Sendable
+
+  static var name: String { get }
+  static var help: String { get }
+  /// Options of its own without and with a value.
+  static var flags: Set<String> { get }
+  static var options: Set<String> { get }
+  /// Whether nothing is served with settings that have errors, since a mistake could show what was to be kept from somebody.
+  /// Otherwise it must not keep vetoes from having an effect.
+  static var needsFaultlessSettings: Bool { get }
+  static func load(from directory: String) -> (Settings, [Diagnostic])
+
+  /// There is one thread.
+  init(_ settings: Settings, _ arguments: ServiceArguments) throws
+  /// Returns when the service is ready.
+  func start() async
+  func stop() async
+  /// Applies other settings; nil if only a restart does.
+  var reconfigure: ((Settings) -> Void)? { get }
+}
+
+extension ServiceProgram {
+  package static var flags: Set<String> { [] }
+  package static var options: Set<String> { [] }
+  package static var needsFaultlessSettings: Bool { false }
+  package func stop() async {}
+  package var reconfigure: ((Settings) -> Void)? { nil }
+
+  /// Runs the program with the process's arguments.
+  package static func main() -> Never {
+    StandardDescriptors.fill()
+    ThisProcess.exit(
+      run(Environment.arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) }))
+  }
+
+  /// Returns the exit status, or serves for as long as the process lives.
+  private static func run(_ arguments: [String]) -> Int32 {
+    do throws(UsageError) {
+      let arguments = try ServiceArguments(parsing: arguments, flags: flags, options: options)
+      switch arguments.action {
+      case .help: print(help)
+      case .version: print("\(name) \(Version.current)")
+      case .checkConfiguration: return Diagnostic.reportAll(load(from: arguments.configurationDirectory).1)
+      case .serve: return serve(arguments)
+      }
+      return 0
+    } catch {
+      StandardError.writeLine("\(name): \(error)\nTry \"\(name) --help\".")
+      return 2
+    }
+  }
+
+  private static func serve(_ arguments: ServiceArguments) -> Int32 {
+    let (settings, diagnostics) = load(from: arguments.configurationDirectory)
+    let isFaulty = report(diagnostics)
+    if isFaulty, needsFaultlessSettings {
+      ServiceLog.error("not starting with a configuration that has errors")
+      return 1
+    }
+    // A peer that hangs up must not end the process.
+    Signals.ignore(Signals.brokenPipe)
+    do {
+      try Self(settings, arguments).run(readingFrom: arguments.configurationDirectory)
+    } catch {
+      ServiceLog.error("cannot start: \(error)")
+      return 1
+    }
+  }
+
+  /// Serves for as long as the process lives.
+  private func run(readingFrom directory: String) -> Never {
+    let signals = SignalSources()
+    for signal in [Signals.terminate, Signals.interrupt] {
+      signals.on(signal) { [self] in
+        ManagerNotice.send("STOPPING=1")
+        Task {
+          await stop()
+          ThisProcess.exit(0)
+        }
+      }
+    }
+    signals.on(Signals.hangUp) { [self] in reload(from: directory) }
+    Task {
+      await start()
+      ManagerNotice.send("READY=1", waits: true)
+      await ManagerNotice.keepWatchdog()
+    }
+    withExtendedLifetime(signals) { dispatchMain() }
+  }
+
+  private func reload(from directory: String) {
+    guard let reconfigure else {
+      return ServiceLog.notice(
+        "SIGHUP has no effect: \"systemctl restart \(Self.name)\" reads the configuration again")
+    }
+    let (settings, diagnostics) = Self.load(from: directory)
+    if Self.report(diagnostics) {
+      ServiceLog.error("the configuration has errors; the old one stays in force")
+    } else {
+      reconfigure(settings)
+      ServiceLog.info("the configuration was read again")
+    }
+  }
+
+  /// - Returns: whether there is an error among them.
+  private static func report(_ diagnostics: [Diagnostic]) -> Bool {
+    for diagnostic in diagnostics {
+      if diagnostic.severity == .warning {
+        ServiceLog.warning("\(diagnostic)")
+      } else {
+        ServiceLog.error("\(diagnostic)")
+      }
+    }
+    return diagnostics.contains { $0.severity == .error }
+  }
+}
