@@ -99,10 +99,32 @@ struct Frame {
   var direction: Direction
   /// Whether it has no fields at all if all of them are what they are by default.
   var canBeEmpty: Bool
+  /// What the bus does with it, a word of each of `Classification.all`; nothing if clients do not send it.
+  var classes: [String]
   var content: Content
   var documentation: String
 
   var fields: [Field] { if case .fields(let fields) = content { fields } else { [] } }
+}
+
+/// A question that the description answers about every kind that clients send.
+struct Classification {
+  /// The property of `FrameKind`, whose type has the same name with a capital letter.
+  var property: String
+  var words: [String]
+  var documentation: String
+
+  static let all = [
+    Classification(
+      property: "effect", words: ["passes", "observes", "decides", "suspends", "cancels", "asks", "answers"],
+      documentation: "what the bus remembers of a frame"),
+    Classification(
+      property: "workload", words: ["long", "long fields", "long payload"],
+      documentation: "whether one can be much work"),
+    Classification(
+      property: "shownName", words: ["named", "named by query", "named by post", "unnamed"],
+      documentation: "the name under which monitors see a frame"),
+  ]
 }
 
 /// What can follow the first byte of a frame's fields.

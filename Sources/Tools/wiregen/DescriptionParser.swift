@@ -116,14 +116,25 @@ struct DescriptionParser {
       let direction = Frame.Direction(rawValue: parts[1])
     else { throw error("frame NAME = NUMBER WORD, DIRECTION is expected") }
     let attributes = parts[2...]
-    guard attributes.allSatisfy({ ["choice", "may be empty"].contains($0) }) else {
-      throw error("\"\(attributes.joined(separator: ", "))\" is unknown")
+    let classWords = Set(Classification.all.flatMap(\.words))
+    if let word = attributes.first(where: { !classWords.union(["choice", "may be empty"]).contains($0) }) {
+      throw error("\"\(word)\" is unknown")
+    }
+    let classes = attributes.filter(classWords.contains)
+    for classification in Classification.all {
+      let count = classes.count { classification.words.contains($0) }
+      guard count != (direction == .fromBus ? 0 : 1) else { continue }
+      let words = classification.words.map { "\"\($0)\"" }.joined(separator: ", ")
+      throw error(
+        direction == .fromBus
+          ? "\(name) does not come from clients: write none of \(words)"
+          : "\(name) must say \(classification.documentation): write one of \(words)")
     }
     add(
       .frame(
         Frame(
           name: name, number: number, word: head.rest, direction: direction,
-          canBeEmpty: attributes.contains("may be empty"),
+          canBeEmpty: attributes.contains("may be empty"), classes: Array(classes),
           content: attributes.contains("choice") ? .choice([]) : .fields([]),
           documentation: line.documentation)))
   }

@@ -15,7 +15,7 @@ struct SwiftCodec {
       var parts = section.declarations.filter { !Self.handwritten.contains($0.name) }.map(text(of:))
       switch section.name {
       case "Limits": parts.append(limits)
-      case "Header": parts.insert(kinds, at: 0)
+      case "Header": parts.insert(contentsOf: [kinds, classes], at: 0)
       default: break
       }
       guard !parts.isEmpty else { return nil }
@@ -43,6 +43,27 @@ struct SwiftCodec {
     for frame in description.frames {
       lines += comment(frame.documentation, indent: "  ")
       lines.append("  case \(escaped(frame.word)) = \(frame.number)")
+    }
+    return block(lines)
+  }
+
+  /// Every kind is in every `switch`, so that none is classified by accident.
+  private var classes: String {
+    var lines = ["extension FrameKind {"]
+    for classification in Classification.all {
+      let name = classification.property
+      lines += comment(classification.documentation + "; nil if clients do not send it", indent: "  ")
+      lines.append("  @inlinable package var \(name): \(name.prefix(1).uppercased() + name.dropFirst())? {")
+      lines.append("    switch self {")
+      for word in classification.words.map(Optional.some) + [nil] {
+        let frames = description.frames.filter {
+          $0.classes.first(where: classification.words.contains) == word
+        }
+        guard !frames.isEmpty else { continue }
+        let cases = frames.map { ".\(escaped($0.word))" }.joined(separator: ", ")
+        lines.append("    case \(cases): \(word.map { ".\($0.camelCase)" } ?? "nil")")
+      }
+      lines += ["    }", "  }"]
     }
     return block(lines)
   }

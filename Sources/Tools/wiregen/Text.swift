@@ -25,6 +25,14 @@ func wrapped(_ text: String, after prefix: String, width: Int) -> [String] {
 }
 
 extension String {
+  /// `long fields` as `longFields`.
+  var camelCase: String {
+    let words = split(separator: " ")
+    return words.dropFirst().reduce(words.first.map(String.init) ?? "") {
+      $0 + $1.prefix(1).uppercased() + $1.dropFirst()
+    }
+  }
+
   /// `busPID` as `bus_pid`.
   var snakeCase: String {
     var words = ""

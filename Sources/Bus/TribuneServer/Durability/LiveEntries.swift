@@ -67,7 +67,9 @@ final class LiveEntries {
   }
 
   private func isLiveFrame(_ entry: LogEntry, isTail: Bool) -> Bool {
-    guard let frame = LoggedFrame(entry.body), frame.kind.isAboutRegistrations else { return false }
+    guard let frame = LoggedFrame(entry.body), frame.kind?.effect?.isAboutRegistrations == true else {
+      return false
+    }
     if isTail { return true }
     return sessions.withPositions(of: entry.connection) { positions, slot in
       if frame.kind == .suspend { return positions.suspend == entry.position && bus.value.isSuspended(slot) }
@@ -132,15 +134,5 @@ final class PostponedPosts {
   /// Whether the post of an entry still waits.
   fileprivate func contains(_ entry: LogEntry) -> Bool {
     entry.body.byteCount >= 8 && numbers.contains(entry.body.integer(at: 0, as: UInt64.self))
-  }
-}
-
-extension FrameKind? {
-  /// Whether a frame of the kind can register something, end a registration, or suspend.
-  fileprivate var isAboutRegistrations: Bool {
-    switch self {
-    case .observe, .monitor, .attach, .hold, .declare, .suspend, .cancel: true
-    default: false
-    }
   }
 }

@@ -136,10 +136,8 @@ final class Recorder {
     }
     noteGivenIDs()
     apply()
-    switch kind {
-    case .post where bus.value.totals.refused == refusedBefore:
+    if case .post = kind, bus.value.totals.refused == refusedBefore {
       recordAwaitedPost(frame.header.serial, of: session)
-    default: break
     }
     return nil
   }
@@ -150,17 +148,18 @@ final class Recorder {
   private func record(
     _ frame: FrameView, _ kind: FrameKind?, of session: Session
   ) throws(WireError) -> EntryPosition? {
-    guard kind.isRecorded, session.positions.connect != nil else { return nil }
-    switch kind {
-    case .attach, .hold, .declare, .ask:
+    guard session.positions.connect != nil else { return nil }
+    switch kind?.effect {
+    case .decides, .asks:
       if let error = compactor.refusal(of: frame, from: session.account, at: context.now) { throw error }
     // Without space, observers and monitors are let in unlogged, and have to connect again after a restart.
-    case .observe, .monitor:
+    case .observes:
       if compactor.refusal(of: frame, from: session.account, at: context.now) != nil {
         setFlag(.incomplete, of: session)
         return nil
       }
-    default: break
+    case .suspends, .cancels, .answers: break
+    case .passes, nil: return nil
     }
     let fields = emptyBuffer()
     // The registration outlasts the configuration under which it was made.
@@ -180,18 +179,24 @@ final class Recorder {
     return record(.frame, of: session.id, words: (last.lastQuery, last.lastDelegate), frame, context)
   }
 
-  /// Notes the position of a frame that has registered something, and completes its entry.
+  /// Notes the position of a frame that has registered something, and completes its entry. The kind matters: another
+  /// frame may have a registration's serial.
   private func noteTaken(
     _ frame: FrameView, _ kind: FrameKind?, at position: EntryPosition, of session: Session
   ) {
     let serial = frame.header.serial
-    switch kind {
-    case .answer: replaceAnswer(frame, at: position, of: session)
+    switch kind?.effect {
+    case .answers: if case .answer = kind { replaceAnswer(frame, at: position, of: session) }
     // Buffered notifications stay counted as buffered once they are queued, so a new suspension changes no counter.
-    case .suspend: session.positions.suspend = position
-    case _ where !bus.value.hasRegistered(serial, kind, by: session.slot): break
-    case .declare: session.positions.registrations[serial] = addContext(to: frame, at: position, of: session)
-    default: session.positions.registrations[serial] = position
+    case .suspends: session.positions.suspend = position
+    case .observes, .decides:
+      guard bus.value.isRegistered(serial, by: session.slot) else { return }
+      if case .declare = kind {
+        session.positions.registrations[serial] = addContext(to: frame, at: position, of: session)
+      } else {
+        session.positions.registrations[serial] = position
+      }
+    case .asks, .cancels, .passes, nil: break
     }
   }
 
@@ -410,26 +415,6 @@ final class Recorder {
   func endIteration() {
     while let session = receiving.value.popLast() {
       if !session.isClosed { noteReceived(from: session) }
-    }
-  }
-}
-
-extension Bus {
-  /// Whether a taken frame has registered something. The kind matters: another frame may have a registration's serial.
-  mutating func hasRegistered(_ serial: Serial, _ kind: FrameKind?, by slot: ConnectionSlot) -> Bool {
-    switch kind {
-    case .observe, .monitor, .attach, .hold, .declare: isRegistered(serial, by: slot)
-    default: false
-    }
-  }
-}
-
-extension FrameKind? {
-  /// Whether a frame of the kind can change the core in a way that a replay needs.
-  fileprivate var isRecorded: Bool {
-    switch self {
-    case .observe, .monitor, .attach, .hold, .declare, .suspend, .cancel, .ask, .answer, .defer, .done: true
-    default: false
     }
   }
 }

@@ -18,16 +18,6 @@ struct ReplayedLog {
   var skippedCount = 0
 }
 
-extension FrameKind? {
-  /// Whether the client relies on the registration that such a frame makes, or waits for its result.
-  fileprivate var isRequest: Bool {
-    switch self {
-    case .observe, .monitor, .attach, .hold, .declare, .suspend, .ask: true
-    default: false
-    }
-  }
-}
-
 /// Rebuilds the bus that wrote a log: the core receives the frames of that bus once more.
 extension Recovery {
   /// Replays the log into the core, which must be empty. The effects are dropped.
@@ -124,7 +114,8 @@ extension Recovery {
     guard let found = replayed.found[entry.connection.rawValue] else { return true }
     guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
     // A request counts as refused until the core takes it. The log has no frames that were refused when they came.
-    replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || recorded.kind.isRequest
+    let isRequest = recorded.kind?.effect?.isRequest == true
+    replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || isRequest
     guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }
     let buffer = ByteBuffer(holding: recorded.bytes)
     guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus),
@@ -158,7 +149,7 @@ extension Recovery {
     }
     if header.kind == .suspend {
       replayed.found[entry.connection.rawValue]?.positions.suspend = entry.position
-    } else if bus.value.hasRegistered(header.serial, header.kind, by: slot) {
+    } else if header.kind?.effect?.isRegistration == true, bus.value.isRegistered(header.serial, by: slot) {
       replayed.found[entry.connection.rawValue]?.positions.registrations[header.serial] = entry.position
       if header.kind == .declare, recorded.context.byteCount > 0 {
         bus.value.charge(recorded.context.byteCount, toRegistration: header.serial, of: slot)

@@ -347,13 +347,12 @@ final class FrameReader {
 }
 
 extension FrameHeader {
-  /// Whether this frame alone can keep the bus busy for long: walking all that is retained, buffered or registered,
-  /// asking many delegates, registering many patterns, checking long userInfo, or reading a file.
+  /// Whether this frame alone can keep the bus busy for long.
   fileprivate var canBeMuchWork: Bool {
-    switch kind {
-    case .post, .observe: fieldsLength > 0 || payloadLength >= Self.longPayloadLength
-    case .answer, .done, .cancel: payloadLength >= Self.longPayloadLength
-    default: true
+    switch kind?.workload {
+    case .longFields: fieldsLength > 0 || payloadLength >= Self.longPayloadLength
+    case .longPayload: payloadLength >= Self.longPayloadLength
+    case .long, nil: true
     }
   }
 

@@ -109,14 +109,14 @@ final class TrafficMonitor {
 
   /// The name under which a client's frame is shown; nil for none.
   private func name(of frame: FrameView, _ slice: ByteSlice) -> ByteSlice? {
-    switch frame.header.kind {
-    case .ask, .post: return slice.name(frame.header)
-    case .answer, .defer:
-      // Both begin with the query's id. Errors in them are reported when they are taken.
+    switch frame.header.kind?.shownName {
+    case .named: return slice.name(frame.header)
+    case .namedByQuery:
+      // Errors in the fields are reported when they are taken.
       return frame.queryID.flatMap { bus.value.tail(of: $0)?.name }
-    case .done:
+    case .namedByPost:
       return frame.donePost.flatMap { bus.value.shownTail(ofPost: $0.serial, by: $0.poster)?.name }
-    default: return nil
+    case .unnamed, nil: return nil
     }
   }
 

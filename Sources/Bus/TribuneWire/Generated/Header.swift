@@ -62,6 +62,47 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case poster = 29
 }
 
+extension FrameKind {
+  /// What the bus remembers of a frame; nil if clients do not send it.
+  @inlinable package var effect: Effect? {
+    switch self {
+    case .post, .list, .succeed: .passes
+    case .observe, .monitor: .observes
+    case .attach, .hold, .declare: .decides
+    case .suspend: .suspends
+    case .cancel: .cancels
+    case .ask: .asks
+    case .answer, .`defer`, .done: .answers
+    case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
+      .retained, .awaited, .poster:
+      nil
+    }
+  }
+  /// Whether one can be much work; nil if clients do not send it.
+  @inlinable package var workload: Workload? {
+    switch self {
+    case .attach, .ask, .`defer`, .list, .monitor, .hold, .declare, .suspend, .succeed: .long
+    case .post, .observe: .longFields
+    case .answer, .cancel, .done: .longPayload
+    case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
+      .retained, .awaited, .poster:
+      nil
+    }
+  }
+  /// The name under which monitors see a frame; nil if clients do not send it.
+  @inlinable package var shownName: ShownName? {
+    switch self {
+    case .post, .ask: .named
+    case .answer, .`defer`: .namedByQuery
+    case .done: .namedByPost
+    case .observe, .attach, .cancel, .list, .monitor, .hold, .declare, .suspend, .succeed: .unnamed
+    case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
+      .retained, .awaited, .poster:
+      nil
+    }
+  }
+}
+
 /// Flags of a frame.
 package struct FrameFlags: OptionSet, Sendable {
   package let rawValue: UInt8
