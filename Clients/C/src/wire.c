@@ -334,17 +334,11 @@ void wire_read_hold(struct wire_reader *reader, struct wire_hold *value)
 {
   *value = (struct wire_hold){0};
   value->expiry = wire_read_u64(reader);
-  if (wire_left(reader) > 0) {
-    value->label = wire_read_text(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->is_last = wire_read_u8(reader) != 0;
-  }
-  if (wire_left(reader) > 0) {
-    value->has_holder = wire_read_u8(reader) != 0;
-    if (value->has_holder) {
-      wire_read_peer_identity(reader, &value->holder);
-    }
+  value->label = wire_read_text(reader);
+  value->is_last = wire_read_u8(reader) != 0;
+  value->has_holder = wire_read_u8(reader) != 0;
+  if (value->has_holder) {
+    wire_read_peer_identity(reader, &value->holder);
   }
 }
 
@@ -510,9 +504,7 @@ void wire_read_verdict(struct wire_reader *reader, struct wire_verdict *value)
   }
   value->is_overridden = wire_read_u8(reader) != 0;
   value->is_dry_run = wire_read_u8(reader) != 0;
-  if (wire_left(reader) > 0) {
-    value->omitted_count = wire_read_u32(reader);
-  }
+  value->omitted_count = wire_read_u32(reader);
 }
 
 void wire_write_verdict(struct wire_writer *writer, const struct wire_verdict *value)
@@ -654,33 +646,15 @@ void wire_read_bus_entry(struct wire_reader *reader, struct wire_bus_entry *valu
   value->asked = wire_read_u64(reader);
   value->vetoed = wire_read_u64(reader);
   value->holds = wire_read_u32(reader);
-  if (wire_left(reader) > 0) {
-    value->denied = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->refused = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->posted_bytes = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->iterations = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->busy = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->longest = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->log_used = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->log_max = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->kept = wire_read_u32(reader);
-  }
+  value->denied = wire_read_u64(reader);
+  value->refused = wire_read_u64(reader);
+  value->posted_bytes = wire_read_u64(reader);
+  value->iterations = wire_read_u64(reader);
+  value->busy = wire_read_u64(reader);
+  value->longest = wire_read_u64(reader);
+  value->log_used = wire_read_u64(reader);
+  value->log_max = wire_read_u64(reader);
+  value->kept = wire_read_u32(reader);
 }
 
 void wire_write_bus_entry(struct wire_writer *writer, const struct wire_bus_entry *value)
@@ -724,33 +698,15 @@ void wire_read_connection_entry(struct wire_reader *reader, struct wire_connecti
   value->posted = wire_read_u64(reader);
   value->state = wire_read_u8(reader);
   value->buffered = wire_read_u64(reader);
-  if (wire_left(reader) > 0) {
-    value->coalesced = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->posted_bytes = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->delivered = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->denied = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->refused = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->asked = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->pauses = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->paused_time = wire_read_u64(reader);
-  }
-  if (wire_left(reader) > 0) {
-    value->lossy_time = wire_read_u64(reader);
-  }
+  value->coalesced = wire_read_u64(reader);
+  value->posted_bytes = wire_read_u64(reader);
+  value->delivered = wire_read_u64(reader);
+  value->denied = wire_read_u64(reader);
+  value->refused = wire_read_u64(reader);
+  value->asked = wire_read_u64(reader);
+  value->pauses = wire_read_u64(reader);
+  value->paused_time = wire_read_u64(reader);
+  value->lossy_time = wire_read_u64(reader);
 }
 
 void wire_write_connection_entry(struct wire_writer *writer, const struct wire_connection_entry *value)

@@ -1228,23 +1228,14 @@ enum wire_entry_what {
   WIRE_ENTRY_WHAT_PROTOCOL = 7,
   WIRE_ENTRY_WHAT_MEMBER = 8,
   WIRE_ENTRY_WHAT_RETAINED = 9,
-  /* since 0.2 */
   WIRE_ENTRY_WHAT_ACCESS = 10,
-  /* since 0.2 */
   WIRE_ENTRY_WHAT_NEAR_MISS = 11,
-  /* since 0.2 */
   WIRE_ENTRY_WHAT_ENDING = 12,
-  /* since 0.2 */
   WIRE_ENTRY_WHAT_DEPARTED = 13,
-  /* since 0.2 */
   WIRE_ENTRY_WHAT_ACCOUNT = 14,
-  /* since 0.2 */
   WIRE_ENTRY_WHAT_QUERY = 15,
-  /* since 0.2 */
   WIRE_ENTRY_WHAT_NAME = 16,
-  /* since 0.2 */
   WIRE_ENTRY_WHAT_PARTICIPANT = 17,
-  /* since 0.2 */
   WIRE_ENTRY_WHAT_USER = 18,
 };
 /* One item of a list. */
@@ -1281,7 +1272,7 @@ enum wire_ended_what {
   WIRE_ENDED_WHAT_REPLACED = 0,
   /* A hold's time is over. */
   WIRE_ENDED_WHAT_EXPIRED = 1,
-  /* The policy does not allow it any more: why, as a refusal says it. Since 0.2. */
+  /* The policy does not allow it any more: why, as a refusal says it. */
   WIRE_ENDED_WHAT_NOT_PERMITTED = 2,
 };
 /* The bus has ended a registration. */

@@ -35,7 +35,7 @@ extension Connection {
   ///
   /// A bus that was restarted knows none that had gone before.
   ///
-  /// - Throws: `connectionLost`, `cancelled`; `refused` if the bus is of version 0.1.0.
+  /// - Throws: `connectionLost`, `cancelled`.
   public func departedConnections() async throws(TribuneError) -> [DepartedConnectionInfo] {
     try await link.list(.departed).compactMap {
       if case .departed(let entry) = $0 { DepartedConnectionInfo(entry) } else { nil }
@@ -99,7 +99,7 @@ extension Connection {
 
   /// The queries under way, the oldest first.
   ///
-  /// - Throws: `connectionLost`, `cancelled`; `refused` if the bus is of version 0.1.0.
+  /// - Throws: `connectionLost`, `cancelled`.
   public func queries() async throws(TribuneError) -> [QueryInfo] {
     try await link.list(.queries).compactMap {
       if case .query(let entry) = $0 { QueryInfo(entry) } else { nil }
@@ -109,7 +109,7 @@ extension Connection {
   /// What was asked, by name: the busiest 1,000 names, the busiest first, and then all others together, if there are any
   /// and the policy lets this connection list everything.
   ///
-  /// - Throws: `connectionLost`, `cancelled`; `refused` if the bus is of version 0.1.0.
+  /// - Throws: `connectionLost`, `cancelled`.
   public func nameStatistics() async throws(TribuneError) -> [NameStatistics] {
     try await link.list(.names).compactMap {
       if case .name(let entry) = $0 { NameStatistics(entry) } else { nil }
@@ -119,7 +119,7 @@ extension Connection {
   /// How delegates and awaited observers answered, and how long they took: of everybody if the policy lets this connection
   /// list everything, else of its own user. The busiest 1,000 come first, and then all others together, if there are any.
   ///
-  /// - Throws: `connectionLost`, `cancelled`; `refused` if the bus is of version 0.1.0.
+  /// - Throws: `connectionLost`, `cancelled`.
   public func participantStatistics() async throws(TribuneError) -> [ParticipantStatistics] {
     try await link.list(.participants).compactMap {
       if case .participant(let entry) = $0 { ParticipantStatistics(entry) } else { nil }
@@ -129,7 +129,7 @@ extension Connection {
   /// What users posted and received, by unit: of everybody if the policy lets this connection list everything, else of its
   /// own user. The busiest 1,000 come first, and then all others together, if there are any.
   ///
-  /// - Throws: `connectionLost`, `cancelled`; `refused` if the bus is of version 0.1.0.
+  /// - Throws: `connectionLost`, `cancelled`.
   public func userStatistics() async throws(TribuneError) -> [UserStatistics] {
     try await link.list(.users).compactMap {
       if case .user(let entry) = $0 { UserStatistics(entry) } else { nil }

@@ -34,7 +34,7 @@ extension CCodec {
     var reading = fields.isEmpty ? ["  (void)reader;"] + nothing : ["  *value = (struct \(name.cName)){0};"]
     if canBeEmpty { reading += ["  if (wire_left(reader) == 0) {", "    return;", "  }"] }
     reading += fields.flatMap { field in
-      guard let condition = condition(of: field, isReading: true) else { return read(field, "  ") }
+      guard let condition = condition(of: field) else { return read(field, "  ") }
       return ["  if (\(condition)) {"] + read(field, "    ") + ["  }"]
     }
     var writing = fields.isEmpty ? ["  (void)writer;"] + nothing : []
@@ -43,7 +43,7 @@ extension CCodec {
       writing += ["  if (\(unequal)) {", "    return;", "  }"]
     }
     writing += fields.flatMap { field in
-      guard let condition = condition(of: field, isReading: false) else { return write(field, "  ") }
+      guard let condition = condition(of: field) else { return write(field, "  ") }
       return ["  if (\(condition)) {"] + write(field, "    ") + ["  }"]
     }
     return [function("read", name, reading), function("write", name, writing)]
@@ -95,11 +95,10 @@ extension CCodec {
   }
 
   /// When a field is there; nil for always.
-  private func condition(of field: Field, isReading: Bool) -> String? {
-    if let condition = field.condition {
-      return "value->\(condition.field.snakeCase) == \(constant(conditionType(field).cName, condition.word))"
+  private func condition(of field: Field) -> String? {
+    field.condition.map {
+      "value->\($0.field.snakeCase) == \(constant(conditionType(field).cName, $0.word))"
     }
-    return field.since != nil && isReading ? "wire_left(reader) > 0" : nil
   }
 
   /// The enumeration on which a condition depends.

@@ -144,8 +144,6 @@ struct Field {
   var defaultValue: String?
   /// The name of a limit.
   var limit: String?
-  /// The first version that has it.
-  var since: String?
   var condition: Condition?
   /// Whether a program overwrites it in an encoded frame.
   var isPatched = false
@@ -153,9 +151,9 @@ struct Field {
   /// Whether it shares the line, and so the documentation, of the field before.
   var continuesLine = false
 
-  /// Whether nobody has to say that there is no value, because frames of earlier versions have none.
+  /// Whether a program need not say that there is no value.
   var isAbsentByDefault: Bool {
-    if case .optional = type { since != nil } else { false }
+    if case .optional = type { true } else { condition != nil }
   }
 
   enum Unit: String {

@@ -202,7 +202,6 @@ struct DescriptionParser {
       let word = words.next()
       switch word {
       case "=": field.defaultValue = words.next()
-      case "since": field.since = words.next()
       case "up":
         guard words.next() == "to" else { throw error("\"up to LIMIT\" is expected") }
         field.limit = words.next()

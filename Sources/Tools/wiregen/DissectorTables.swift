@@ -88,7 +88,6 @@ struct DissectorTables {
     let name = field.name.snakeCase
     var rest = ambiguous.contains(field.name) ? ", own = true" : ""
     if let unit = field.unit, unit != .time { rest += ", unit = \"\(unit.rawValue)\"" }
-    if field.since != nil { rest += ", newer = true" }
     if let condition = field.condition {
       rest += ", when = { \"\(condition.field.snakeCase)\", \"\(condition.word)\" }"
     }

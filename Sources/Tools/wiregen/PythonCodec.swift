@@ -176,7 +176,7 @@ struct PythonCodec {
   }
 
   private func defaultText(_ field: Field) -> String {
-    if field.condition != nil || field.isAbsentByDefault { return " = None" }
+    if field.isAbsentByDefault { return " = None" }
     guard let text = field.defaultValue else { return "" }
     switch field.type {
     case .texts, .integers, .records: return " = field(default_factory=list)"
@@ -198,12 +198,7 @@ struct PythonCodec {
       return
         "\(read) if \(condition.field.snakeCase) is \(type).\(condition.word.snakeCase.uppercased()) else None"
     }
-    guard field.since != nil else { return read }
-    if case .optional(let name) = field.type {
-      return "\(name).read(reader) if reader.left and reader.flag() else None"
-    }
-    let otherwise = defaultText(field).dropFirst(3)
-    return "\(read) if reader.left else \(otherwise)"
+    return read
   }
 
   /// The type of the field on which a condition depends.

@@ -230,7 +230,7 @@ struct SwiftCodec {
 
   private func parameter(_ field: Field) -> String {
     let parameter = "\(storedName(of: field)): \(storedType(of: field))"
-    if field.condition != nil || field.isAbsentByDefault { return parameter + " = nil" }
+    if field.isAbsentByDefault { return parameter + " = nil" }
     return field.defaultValue.map { "\(parameter) = \(literal($0, of: field.type))" } ?? parameter
   }
 
@@ -252,12 +252,6 @@ struct SwiftCodec {
     let read = value(of: field.type)
     if let condition = field.condition {
       return ["    \(name) = \(condition.field) == .\(condition.word) ? \(read) : nil"]
-    }
-    if let since = field.since {
-      let otherwise = field.isAbsentByDefault ? "nil" : literal(field.defaultValue ?? "", of: field.type)
-      return [
-        "    // Versions before \(since) end here.", "    \(name) = reader.isAtEnd ? \(otherwise) : \(read)",
-      ]
     }
     return ["    \(name) = \(read)"]
   }

@@ -142,7 +142,6 @@ struct Tables {
     if let condition = field.condition {
       text = join(text, "Only if \(condition.field) is \(condition.word)")
     }
-    if field.since != nil { text = join(text, "Not in version 0.1.0") }
     return text
   }
 

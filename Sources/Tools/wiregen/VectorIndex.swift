@@ -70,7 +70,6 @@ struct VectorIndex {
   {
     var values: [String: Any] = [:]
     for field in fields {
-      if field.since != nil, reader.left == 0 { break }
       if let condition = field.condition, values[condition.field] as? String != condition.word { continue }
       values[field.name] = try value(of: field.type, &reader)
     }

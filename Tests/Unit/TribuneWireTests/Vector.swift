@@ -62,28 +62,7 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
 
   var kind: FrameKind { type(of: fields).kind }
 
-  /// The lengths of the fields in a frame of this kind by which later ones are left out.
-  var shortFieldsLengths: [Int] {
-    let length = ByteBuffer { fields.append(to: $0) }.count
-    return switch kind {
-    case .post, .observe: [0]
-    // In version 0.1.0, a hold had no label. Later, none was a connection's last frame, and none another process's.
-    case .hold: [8, length - holderLength - 2, length - holderLength - 1]
-    // A verdict listed all outcomes.
-    case .verdict: [length - 4]
-    // It did not count what is denied, nor what follows.
-    case .entry where (fields as? Entry)?.isAboutBus == true:
-      [length - 4] + (1...8).map { length - 4 - 8 * $0 }
-    // Nor what is coalesced for a connection, and what follows that.
-    case .entry where (fields as? Entry)?.isAboutConnection == true: (1...9).map { length - 8 * $0 }
-    default: []
-    }
-  }
-
-  private var holderLength: Int {
-    guard let holder = (fields as? Hold)?.holder else { return 0 }
-    return ByteBuffer { holder.append(to: $0) }.count
-  }
+  var canLeaveOutItsFields: Bool { kind == .post || kind == .observe }
 
   var hasLeftOutItsFields: Bool { (fields as? Post) == Post() || (fields as? Observe) == Observe() }
 
@@ -121,9 +100,4 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
       fields, flags: flags, sender: ConnectionID(rawValue: sender), serial: serial, name: name,
       object: object, payload: payload.bytes)
   }
-}
-
-extension Entry {
-  fileprivate var isAboutBus: Bool { if case .bus = self { true } else { false } }
-  fileprivate var isAboutConnection: Bool { if case .connection = self { true } else { false } }
 }

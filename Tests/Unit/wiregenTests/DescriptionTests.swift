@@ -21,7 +21,7 @@ struct DescriptionTests {
       pet: PetID
       mood: Mood = calm
       toys: [Toy]
-      names: [text] up to toys since 0.2 # what it is called
+      names: [text] up to toys # what it is called
     """
 
   @Test("is read with its documentation, over several lines")
@@ -101,7 +101,7 @@ struct DescriptionTests {
         | pet | u64 | |
         | mood | enum | 0 calm, 1 hungry |
         | toys | u32, then so many records | |
-        | names | u16, then so many texts | what it is called. Not in version 0.1.0 |
+        | names | u16, then so many texts | what it is called |
 
         <!-- Toy -->
         | field | type | |

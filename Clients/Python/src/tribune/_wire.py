@@ -796,9 +796,9 @@ class Hold:
     @classmethod
     def read(cls, reader: Reader) -> Hold:
         expiry = reader.u64()
-        label = reader.text() if reader.left else ""
-        is_last = reader.flag() if reader.left else False
-        holder = PeerIdentity.read(reader) if reader.left and reader.flag() else None
+        label = reader.text()
+        is_last = reader.flag()
+        holder = PeerIdentity.read(reader) if reader.flag() else None
         return cls(expiry=expiry, label=label, is_last=is_last, holder=holder)
 
     def write(self, writer: Writer) -> None:
@@ -1125,7 +1125,7 @@ class Verdict:
         outcomes = [Outcome.read(record) for record in reader.records()]
         is_overridden = reader.flag()
         is_dry_run = reader.flag()
-        omitted_count = reader.u32() if reader.left else 0
+        omitted_count = reader.u32()
         return cls(
             query=query,
             verdict=verdict,
@@ -1212,7 +1212,7 @@ class AccessQuestion:
     # the name of an action, as in tribune-policy(5)
     action: str
     # whom it is about; nobody for the list's connection, or for the sender if the list names none
-    subject: AccessSubject | None
+    subject: AccessSubject | None = None
 
     @classmethod
     def read(cls, reader: Reader) -> AccessQuestion:
@@ -1427,15 +1427,15 @@ class BusEntry:
         asked = reader.u64()
         vetoed = reader.u64()
         holds = reader.u32()
-        denied = reader.u64() if reader.left else 0
-        refused = reader.u64() if reader.left else 0
-        posted_bytes = reader.u64() if reader.left else 0
-        iterations = reader.u64() if reader.left else 0
-        busy = reader.u64() if reader.left else 0
-        longest = reader.u64() if reader.left else 0
-        log_used = reader.u64() if reader.left else 0
-        log_max = reader.u64() if reader.left else 0
-        kept = reader.u32() if reader.left else 0
+        denied = reader.u64()
+        refused = reader.u64()
+        posted_bytes = reader.u64()
+        iterations = reader.u64()
+        busy = reader.u64()
+        longest = reader.u64()
+        log_used = reader.u64()
+        log_max = reader.u64()
+        kept = reader.u32()
         return cls(
             pid=pid,
             software=software,
@@ -1555,15 +1555,15 @@ class ConnectionEntry:
         posted = reader.u64()
         state = ConnectionState(reader.u8())
         buffered = reader.u64()
-        coalesced = reader.u64() if reader.left else 0
-        posted_bytes = reader.u64() if reader.left else 0
-        delivered = reader.u64() if reader.left else 0
-        denied = reader.u64() if reader.left else 0
-        refused = reader.u64() if reader.left else 0
-        asked = reader.u64() if reader.left else 0
-        pauses = reader.u64() if reader.left else 0
-        paused_time = reader.u64() if reader.left else 0
-        lossy_time = reader.u64() if reader.left else 0
+        coalesced = reader.u64()
+        posted_bytes = reader.u64()
+        delivered = reader.u64()
+        denied = reader.u64()
+        refused = reader.u64()
+        asked = reader.u64()
+        pauses = reader.u64()
+        paused_time = reader.u64()
+        lossy_time = reader.u64()
         return cls(
             id=id,
             peer=peer,

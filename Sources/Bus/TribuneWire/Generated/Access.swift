@@ -37,7 +37,7 @@ package struct AccessQuestion: Equatable, Sendable {
   /// Whom it is about; nobody for the list's connection, or for the sender if the list names none.
   package var subject: AccessSubject?
 
-  package init(action: String, subject: AccessSubject?) {
+  package init(action: String, subject: AccessSubject? = nil) {
     self.action = action
     self.subject = subject
   }

@@ -87,12 +87,9 @@ package struct Hold: FrameFields {
 
   package init(from reader: inout FieldReader) throws(WireError) {
     expiry = try reader.integer()
-    // Versions before 0.2 end here.
-    label = reader.isAtEnd ? "" : try reader.text()
-    // Versions before 0.2 end here.
-    isLast = reader.isAtEnd ? false : try reader.flag()
-    // Versions before 0.2 end here.
-    holder = reader.isAtEnd ? nil : try reader.flag() ? try PeerIdentity(from: &reader) : nil
+    label = try reader.text()
+    isLast = try reader.flag()
+    holder = try reader.flag() ? try PeerIdentity(from: &reader) : nil
   }
 
   package func append(to buffer: ByteBuffer) {

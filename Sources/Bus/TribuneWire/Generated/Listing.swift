@@ -152,24 +152,15 @@ package struct BusEntry: Equatable, Sendable {
     asked = try reader.integer()
     vetoed = try reader.integer()
     holds = try reader.integer()
-    // Versions before 0.2 end here.
-    denied = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    refused = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    postedBytes = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    iterations = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    busy = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    longest = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    logUsed = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    logMax = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    kept = reader.isAtEnd ? 0 : try reader.integer()
+    denied = try reader.integer()
+    refused = try reader.integer()
+    postedBytes = try reader.integer()
+    iterations = try reader.integer()
+    busy = try reader.integer()
+    longest = try reader.integer()
+    logUsed = try reader.integer()
+    logMax = try reader.integer()
+    kept = try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -305,24 +296,15 @@ package struct ConnectionEntry: Equatable, Sendable {
     posted = try reader.integer()
     state = ConnectionState(rawValue: try reader.integer())
     buffered = try reader.integer()
-    // Versions before 0.2 end here.
-    coalesced = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    postedBytes = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    delivered = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    denied = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    refused = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    asked = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    pauses = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    pausedTime = reader.isAtEnd ? 0 : try reader.integer()
-    // Versions before 0.2 end here.
-    lossyTime = reader.isAtEnd ? 0 : try reader.integer()
+    coalesced = try reader.integer()
+    postedBytes = try reader.integer()
+    delivered = try reader.integer()
+    denied = try reader.integer()
+    refused = try reader.integer()
+    asked = try reader.integer()
+    pauses = try reader.integer()
+    pausedTime = try reader.integer()
+    lossyTime = try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -844,23 +826,14 @@ package enum Entry: FrameFields {
   case `protocol`(ProtocolEntry)
   case member(MemberEntry)
   case retained(RetainedEntry)
-  /// Since 0.2.
   case access(AccessEntry)
-  /// Since 0.2.
   case nearMiss(NearMissEntry)
-  /// Since 0.2.
   case ending(EndingEntry)
-  /// Since 0.2.
   case departed(DepartedEntry)
-  /// Since 0.2.
   case account(AccountEntry)
-  /// Since 0.2.
   case query(QueryEntry)
-  /// Since 0.2.
   case name(NameEntry)
-  /// Since 0.2.
   case participant(ParticipantEntry)
-  /// Since 0.2.
   case user(UserEntry)
 
   package static let kind = FrameKind.entry

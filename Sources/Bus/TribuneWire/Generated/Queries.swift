@@ -353,8 +353,7 @@ package struct Verdict: FrameFields {
     }
     isOverridden = try reader.flag()
     isDryRun = try reader.flag()
-    // Versions before 0.2 end here.
-    omittedCount = reader.isAtEnd ? 0 : try reader.integer()
+    omittedCount = try reader.integer()
   }
 
   package func append(to buffer: ByteBuffer) {

@@ -227,7 +227,7 @@ package enum Ended: FrameFields {
   case replaced(DelegateEntry)
   /// A hold's time is over.
   case expired
-  /// The policy does not allow it any more: why, as a refusal says it. Since 0.2.
+  /// The policy does not allow it any more: why, as a refusal says it.
   case notPermitted(String)
 
   package static let kind = FrameKind.ended

@@ -34,12 +34,9 @@ struct StatusCommand: Command {
       connection throws(TribuneError) -> (
         BusStatus, [NameStatistics], [ParticipantStatistics], [QueryInfo]
       ) in
-      let bus = try await connection.status()
-      // A bus of version 0.1.0 has no more than that.
-      guard bus.iterations > 0 else { return (bus, [], [], []) }
-      return (
-        bus, try await connection.nameStatistics(), try await connection.participantStatistics(),
-        try await connection.queries()
+      (
+        try await connection.status(), try await connection.nameStatistics(),
+        try await connection.participantStatistics(), try await connection.queries()
       )
     }
     var rows: [(label: String, value: String)] = [
@@ -51,8 +48,7 @@ struct StatusCommand: Command {
       ("Notifications", "\(bus.posted) posted, \(bus.delivered) delivered, \(bus.lost) lost"),
       ("Refused", "\(bus.denied) by the policy, \(bus.refused) for other reasons"),
     ]
-    if bus.iterations > 0 { rows += bus.loadRows }
-    rows += Self.rows(of: names, participants, queries)
+    rows += bus.loadRows + Self.rows(of: names, participants, queries)
     try context.write(labelled(rows), or: bus.json)
   }
 
@@ -67,7 +63,7 @@ struct StatusCommand: Command {
           connections, [], try await bus.observations(), try await bus.delegates(), try await bus.holds()
         )
       }
-      return (connections, try await Self.departedConnections(of: bus), [], [], [])
+      return (connections, try await bus.departedConnections(), [], [], [])
     }
     guard let connection = connections.first(where: { $0.id == id }) else {
       guard let connection = departed.first(where: { $0.id == id }) else {
@@ -140,18 +136,6 @@ struct StatusCommand: Command {
       rows.append(("Waiting", "\(oldest.name), for \(oldest.age.formatted), for \(names)"))
     }
     return rows
-  }
-
-  /// None if the bus is of version 0.1.0.
-  private static func departedConnections(
-    of bus: Connection
-  ) async throws(TribuneError) -> [DepartedConnectionInfo] {
-    do throws(TribuneError) {
-      return try await bus.departedConnections()
-    } catch {
-      guard error.code == .refused else { throw error }
-      return []
-    }
   }
 
   /// Lines with right-aligned labels.
