@@ -130,9 +130,9 @@ class RunningBus:
         arguments = ["--keep", f"--listen={self.folder}/keeper"]
         return Program(arguments, self.folder, is_managed=True)
 
-    def start(self, *options: str, is_ready: bool = True) -> None:
+    def start(self, is_ready: bool = True) -> None:
         """Starts a daemon."""
-        arguments = [f"--config={self.folder}/etc", f"--listen={self.path}", *options]
+        arguments = [f"--config={self.folder}/etc", f"--listen={self.path}"]
         # With a keeper, no service manager starts the daemon.
         if self.keeper is not None:
             arguments.append(f"--keeper={self.folder}/keeper")

@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import fcntl
 import signal
-import subprocess
 import termios
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -455,21 +454,3 @@ async def test_reconnecting_goes_on_when_a_bus_dies_early(make_bus: MakeBus) -> 
         assert len(await one.holds()) == len(holds)
         await one.post("a.last", "last")
         assert (await texts(observation, "last"))[-1] == "last"
-
-
-async def test_the_same_client_survives_a_replacement(make_bus: MakeBus) -> None:
-    bus = make_bus(has_keeper=True)
-    events = Events()
-    async with bus.connect(on_event=events) as one:
-        observation = one.observe("a.*")
-        await settle(bus)
-        old = bus.daemon
-        assert old is not None
-        await in_thread(lambda: bus.start("--replace"))
-        try:
-            assert await in_thread(old.process.wait, 20) == 0
-        except subprocess.TimeoutExpired:
-            pytest.fail("the old daemon does not end")
-        await one.post("a.b", "1")
-        assert await texts(observation, "1") == ["1"]
-    assert events.queue.empty()

@@ -19,13 +19,10 @@ package final class BusInstance {
   /// - Parameters:
   ///   - passed: the descriptors that the service manager has passed.
   ///   - keeperPath: the path of the keeper's socket. Without a keeper, nothing outlives this process.
-  ///   - replaces: whether to take the place of the bus that this keeper serves. When this returns, that bus has given
-  ///     up its place.
-  ///   - listenPath: the path at which the replaced bus must listen; any path if nil.
   ///   - isStepped: the caller's thread calls `checkDeadlines`, in place of the main queue, and closes all descriptors.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
-    replaces: Bool = false, listenPath: String? = nil, log: Log, isStepped: Bool = false
+    log: Log, isStepped: Bool = false
   ) throws {
     self.passed = passed
     self.log = log
@@ -36,23 +33,15 @@ package final class BusInstance {
       for name in passed.storedNames { manager?.remove(name) }
     }
     keeper = KeeperLink(path: keeperPath, manager: manager, loop: loop, log: log)
-    if replaces {
-      try keeper.replace(into: passed, listeningAt: listenPath)
-    } else {
-      try keeper.resume(into: passed)
-    }
-    let wal = try Self.log(configuration, passed, keeper, log, isStrict: replaces)
+    try keeper.resume(into: passed)
+    let wal = try Self.log(configuration, passed, keeper, log)
     server = try BusServer(
       configuration: configuration, log: log, loop: loop, wal: wal, keeper: keeper, isStepped: isStepped)
-    if replaces { try keeper.takePlace() }
   }
 
   /// The log that another daemon left, or an empty one.
-  ///
-  /// - Parameter isStrict: whether to throw if the log that was left cannot be taken over: the replaced daemon can then
-  ///   continue with it.
   private static func log(
-    _ configuration: Configuration, _ passed: PassedAtStart, _ keeper: KeeperLink, _ log: Log, isStrict: Bool
+    _ configuration: Configuration, _ passed: PassedAtStart, _ keeper: KeeperLink, _ log: Log
   ) throws -> WriteAheadLog {
     if let descriptor = passed.takeLog() {
       do throws(LogError) {
@@ -62,9 +51,6 @@ package final class BusInstance {
         if !passed.storedNames.contains(StoredName.log.rawValue) { keeper.store(log: wal.rawDescriptor) }
         return wal
       } catch {
-        guard !isStrict else {
-          throw KeeperLink.Failure(description: "cannot replace the bus: cannot use its log: \(error)")
-        }
         log.warning("cannot use the log of the previous daemon, starting without it: \(error)")
       }
     }

@@ -133,7 +133,7 @@ package final class Daemon {
   private static func listening(
     _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart, _ log: Log
   ) throws -> Daemon {
-    let daemon = try replacing(arguments) { try Daemon(arguments, configuration, passed, log) }
+    let daemon = try Daemon(arguments, configuration, passed, log)
     daemon.bus.takeOver()
     do {
       try daemon.listen(mode: configuration.socketMode)
@@ -145,23 +145,12 @@ package final class Daemon {
     return daemon
   }
 
-  /// Unblocks the signals while another bus is asked for its place, because that bus may hang. Until it has given up
-  /// its place, a signal ends this process, and that bus continues.
-  private static func replacing(_ arguments: DaemonArguments, _ body: () throws -> Daemon) throws -> Daemon {
-    guard arguments.replaces else { return try body() }
-    SignalMask(signals).unblock()
-    defer { SignalMask(signals).block() }
-    return try body()
-  }
-
   private init(
     _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart, _ log: Log
   ) throws {
     self.arguments = arguments
     self.log = log
-    bus = try BusInstance(
-      configuration, taking: passed, keptBy: arguments.keeperPath, replaces: arguments.replaces,
-      listenPath: passed.hasListening ? nil : Self.listenPath(arguments), log: log)
+    bus = try BusInstance(configuration, taking: passed, keptBy: arguments.keeperPath, log: log)
     notifier = ServiceNotifier(log: log)
   }
 

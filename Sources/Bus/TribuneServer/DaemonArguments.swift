@@ -26,15 +26,13 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   package var isUserInstance = false
   /// Whether to ask the bus that runs what the checked policy would end.
   package var asksLiveBus = false
-  /// Whether to replace the bus that the keeper serves, and to take over everything that bus has.
-  package var replaces = false
 
   package init() {}
 
   /// - Parameter arguments: without the program's name.
   package init(parsing arguments: [String]) throws(UsageError) {
     let given = try ServiceArguments(
-      parsing: arguments, flags: ["--user", "--replace", "--keep", "--live"],
+      parsing: arguments, flags: ["--user", "--keep", "--live"],
       options: ["--listen", "--varlink", "--keeper"])
     listenPath = given["--listen"]
     varlinkPath = given["--varlink"]
@@ -42,7 +40,6 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
     configurationDirectory = given.configurationDirectory
     isUserInstance = given.names.contains("--user")
     asksLiveBus = given.names.contains("--live")
-    replaces = given.names.contains("--replace")
     let isKeeper = given.names.contains("--keep")
     switch given.action {
     case .serve: action = isKeeper ? .keep : .serve
@@ -55,9 +52,6 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
     }
     guard !asksLiveBus || given.names.contains("--check-config") else {
       throw UsageError(description: "--live needs --check-config")
-    }
-    guard !replaces || keeperPath != nil else {
-      throw UsageError(description: "--replace needs --keeper=PATH")
     }
   }
 
@@ -72,7 +66,6 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
                        one named varlink; none for no such socket
       --keeper=PATH    Have connections kept by the keeper at PATH, so that they
                        outlast this process
-      --replace        Take the place of the bus that the keeper serves
       --keep           Be a keeper, which listens at --listen=PATH
       --config=DIR     Read tribuned.conf, tribuned.conf.d/, protocols.d/ and
                        policy.d/ in DIR (default: /etc/tribune)

@@ -243,11 +243,11 @@ struct FullLogTests {
     #expect(try late.next().name == "late.unit")
   }
 
-  @Test("costs nobody anything when the bus is replaced")
-  func replaced() throws {
+  @Test("costs nobody anything when the bus is restarted as planned")
+  func restarted() throws {
     try LogFilling(bus).fill()
     for serial in 2...3 as ClosedRange<Serial> {
-      try bus.replace()
+      try bus.restart()
       try client.send(Hold(), serial: serial, name: "other.*", text: "full")
       #expect(try client.nextError() == .limitExceeded)
     }

@@ -6,7 +6,7 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// A planned restart or a replacement loses nothing that is under way.
+/// A planned restart loses nothing that is under way.
 @Suite("Handing over", .timeLimit(.minutes(2)))
 struct HandOverTests {
   private let bus: RestartedBus
@@ -48,10 +48,8 @@ struct HandOverTests {
     try churning.settle()
   }
 
-  @Test(
-    "a client whose half-received frame is not kept is told so behind the frame that is being sent",
-    arguments: RestartedBus.Way.unnoticed)
-  func refusedAfterwards(_ way: RestartedBus.Way) throws {
+  @Test("a client whose half-received frame is not kept is told so behind the frame that is being sent")
+  func refusedAfterwards() throws {
     let observer = try RawClient.observing("load.*", on: bus)
     // More than a socket buffers.
     let payload = String(repeating: "x", count: 1_500_000)
@@ -63,7 +61,7 @@ struct HandOverTests {
     try RawClient.greeted(bus).settle()
     // A partial frame of that length does not fit any more.
     try bus.folder.write("[Bus]\nPayloadMax=64K\nPartialFramesMemoryMax=64K\n", to: "etc/tribuned.conf")
-    try bus.restart(way)
+    try bus.restart()
     #expect(try observer.next(.post).payload == payload)
     try observer.expectClosed(with: .restarted)
   }

@@ -30,7 +30,7 @@ struct LogLengthTests {
   }
 
   /// With nil, the daemon is reloaded.
-  private static let ways: [RestartedBus.Way?] = [nil, .planned, .crash, .replacement]
+  private static let ways: [RestartedBus.Way?] = [nil, .planned, .crash]
 
   /// Puts the new configuration into force.
   private func apply(_ way: RestartedBus.Way?) throws {

@@ -162,7 +162,7 @@ struct RestartTests {
     #expect(try asker.ask("host.shouldReboot", serial: 2).outcomes.map(\.reason) == ["backup"])
   }
 
-  @Test("a keeper without its lease ends what it has", arguments: RestartedBus.Way.apart)
+  @Test("a keeper without its lease ends what it has", arguments: RestartedBus.Way.allCases)
   func lease(_ way: RestartedBus.Way) throws {
     let bus = try RestartedBus(isManaged: true)
     let manager = try #require(bus.manager)

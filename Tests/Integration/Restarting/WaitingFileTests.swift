@@ -40,13 +40,13 @@ struct WaitingFileTests {
     try RawClient.greeted(bus).expectRetained(Self.contents, under: "kept.*", serial: 1)
   }
 
-  @Test("stay with each of their frames", arguments: RestartedBus.Way.unnoticed, [false, true])
-  func handedOver(_ way: RestartedBus.Way, isRetained: Bool) throws {
+  @Test("stay with each of their frames", arguments: [false, true])
+  func handedOver(isRetained: Bool) throws {
     let file = try SharedFile.make(Self.contents)
     let observer = try RawClient.observing("load.*", on: bus)
     if isRetained { try retain(file) }
     let posters = try posters(3, of: file)
-    for _ in 0..<2 { try bus.restart(way) }
+    for _ in 0..<2 { try bus.restart() }
     for (index, poster) in posters.enumerated() {
       try poster.send(Array(Self.frame(index).dropFirst(Self.cut)))
       #expect(try observer.next(.post).payloadBytes == Self.contents)

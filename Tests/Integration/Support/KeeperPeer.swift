@@ -5,7 +5,7 @@ import TribuneServer
 import TribuneSystem
 import TribuneWire
 
-/// One end of the connection between a bus and a keeper, played by a test.
+/// A bus's end of the connection to its keeper, played by a test.
 final class KeeperPeer {
   struct Ended: Error {}
 
@@ -17,49 +17,23 @@ final class KeeperPeer {
 
   private let socket: FileDescriptor
 
-  /// Plays the bus to the keeper that listens at `path`.
+  /// - Parameter path: where the keeper listens.
   init(connectingTo path: String) throws {
     socket = try UnixSocket.makeForPackets()
     try UnixSocket.connect(socket, to: path)
   }
 
-  /// Plays the keeper to the next bus that connects to `listener`.
-  init(acceptedAt listener: borrowing FileDescriptor) throws {
-    try Self.wait(for: listener)
-    guard let accepted = try UnixSocket.accept(listener) else { throw Errno.again }
-    socket = accepted
-  }
-
-  /// A listening socket for a test that plays the keeper.
-  static func listening(at path: String) throws -> FileDescriptor {
-    let listener = try UnixSocket.makeForPackets()
-    try UnixSocket.bind(listener, to: path)
-    try UnixSocket.listen(listener)
-    return listener
-  }
-
-  private static func wait(for socket: borrowing FileDescriptor) throws {
-    guard try Poll.wait(for: socket, forWriting: false, timeout: .seconds(Programs.patienceSeconds)) else {
-      throw Errno.timedOut
-    }
-  }
-
   func send(_ message: KeeperMessage, passing descriptors: [CInt] = []) throws {
     let buffer = ByteBuffer(capacity: KeeperMessage.lengthMax)
     message.append(to: buffer)
-    try send([UInt8](buffer.bytes), passing: descriptors)
-  }
-
-  /// Sends a packet with any bytes.
-  func send(_ bytes: [UInt8], passing descriptors: [CInt] = []) throws {
-    let buffer = ByteBuffer(capacity: bytes.count)
-    buffer.append(bytes)
     guard try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket) > 0 else { throw Errno.again }
   }
 
   /// - Throws: `Ended` if the other end has hung up.
   func receive() throws -> Reception {
-    try Self.wait(for: socket)
+    guard try Poll.wait(for: socket, forWriting: false, timeout: .seconds(Programs.patienceSeconds)) else {
+      throw Errno.timedOut
+    }
     let buffer = ByteBuffer(capacity: KeeperMessage.lengthMax)
     var passed = PassedDescriptors()
     do throws(Errno) {

@@ -5,7 +5,7 @@ import Glibc
 import TribuneServer
 import TribuneWire
 
-/// A real bus with a keeper, whose daemon can be replaced by another.
+/// A real bus with a keeper, whose daemon can be followed by another.
 final class RestartedBus: ServedBus {
   let folder: TestFolder
   /// The service manager that starts the daemons, if one does.
@@ -46,39 +46,16 @@ final class RestartedBus: ServedBus {
   }
 
   /// Starts another daemon.
-  ///
-  /// - Parameter options: options beside `--listen`, `--config` and `--keeper`.
-  func start(_ options: [String] = [], configuration: String? = nil) throws {
+  func start(configuration: String? = nil) throws {
     bus = try TestBus(
       configuration: configuration, wrapper: laterWrapper,
-      arguments: ["--listen=\(path)"] + laterOptions + options,
-      folder: folder, log: "log\(logs.count)", keeper: keeper.path, manager: manager)
+      arguments: ["--listen=\(path)"] + laterOptions, folder: folder,
+      log: "log\(logs.count)", keeper: keeper.path, manager: manager)
     logs.append(bus.logPath)
   }
 
   /// Starts another keeper, after the last one has ended.
   func startKeeper() throws { keeper = try TestKeeper(in: folder) }
-
-  /// Replaces the daemon by another, and waits for its end.
-  func replace() throws {
-    let last = bus
-    try start(["--replace"])
-    let status = last.status()
-    guard status == 0 else {
-      throw Programs.Missing(description: "the daemon that was replaced ends with \(status)\n\(try log())")
-    }
-  }
-
-  /// Runs a daemon that tries to replace this one, which has to fail.
-  ///
-  /// - Parameter path: where it listens; nil for the path of this one.
-  func replaceInVain(at path: String? = nil, wrapper: [String] = []) throws -> FinishedProgram {
-    try FinishedProgram.tribuned(
-      [
-        "--config=\(folder.path)/etc", "--replace", "--keeper=\(keeper.path)",
-        "--listen=\(path ?? self.path)",
-      ], wrapper: wrapper)
-  }
 
   /// Sends the daemon a signal, and waits for its end.
   ///
@@ -88,12 +65,7 @@ final class RestartedBus: ServedBus {
 
   /// How one daemon is followed by another.
   enum Way: CaseIterable {
-    case planned, crash, replacement
-
-    /// Those in which the first daemon ends before the next one starts.
-    static let apart = [Way.planned, .crash]
-    /// Those with a hand-over.
-    static let unnoticed = [Way.planned, .replacement]
+    case planned, crash
   }
 
   /// Ends the daemon without starting another one.
@@ -106,7 +78,6 @@ final class RestartedBus: ServedBus {
   }
 
   func restart(_ way: Way = .planned) throws {
-    if way == .replacement { return try replace() }
     try end(way)
     try start()
   }

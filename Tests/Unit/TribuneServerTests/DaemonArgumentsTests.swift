@@ -24,11 +24,10 @@ struct DaemonArgumentsTests {
       ("--check-config --live", { ($0.action, $0.asksLiveBus) = (.checkConfiguration, true) }),
       ("--listen=/a --config=/b", { ($0.listenPath, $0.configurationDirectory) = ("/a", "/b") }),
       ("--listen /a --config /b", { ($0.listenPath, $0.configurationDirectory) = ("/a", "/b") }),
-      ("--replace --keeper=/run/keeper", { ($0.replaces, $0.keeperPath) = (true, "/run/keeper") }),
-      ("--keeper /run/keeper --replace", { ($0.replaces, $0.keeperPath) = (true, "/run/keeper") }),
+      ("--keeper /run/keeper --user", { ($0.keeperPath, $0.isUserInstance) = ("/run/keeper", true) }),
     ]
     let none = DaemonArguments()
-    #expect(none.action == .serve && none.keeperPath == nil && !none.replaces)
+    #expect(none.action == .serve && none.keeperPath == nil)
     for (line, change) in cases {
       var expected = DaemonArguments()
       change(&expected)
@@ -41,16 +40,12 @@ struct DaemonArgumentsTests {
     "wrong arguments are errors that say why",
     arguments: [
       ("--live", "--live needs --check-config"), ("--check-config --live=x", "--live takes no value"),
-      ("--replace", "--replace needs --keeper=PATH"),
-      ("--replace --listen=/run/bus", "--replace needs --keeper=PATH"),
       ("--keep --keeper=/run/keeper", "--keep can be combined with --listen=PATH only"),
-      ("--replace --keep", "--keep can be combined with --listen=PATH only"),
       ("--user --keep", "--keep can be combined with --listen=PATH only"),
       ("--keep --config=/etc", "--keep can be combined with --listen=PATH only"),
       ("--keep --check-config", "--keep can be combined with --listen=PATH only"),
       ("--keeper=", "--keeper needs a value"),
       ("--keeper", "--keeper needs a value"), ("--keep=/run/keeper", "--keep takes no value"),
-      ("--replace=/run/keeper --keeper=/run/keeper", "--replace takes no value"),
       ("--listen=/a --listen=/b", "--listen is given twice"),
       ("--keeper /a --user --keeper /a", "--keeper is given twice"),
       ("--config=/a --config=/b", "--config is given twice"),

@@ -150,18 +150,6 @@ final class BusServer: EventLoopTarget {
 
   /// Takes the frames that were read, and logs all that the next daemon needs.
   func handOver() throws(Errno) {
-    keeper.refusePlace(because: "the bus is ending")
-    finishInput()
-    try handover.write()
-  }
-
-  /// Ends this daemon's work on the bus: another daemon resumes it.
-  func seal() {
-    phase = .sealed
-    recorder.seal()
-  }
-
-  private func finishInput() {
     // A daemon that gets as far as a hand-over was not killed by the log that it took over.
     wal.endRecovery()
     gatekeeper.admitArrivals(all: true)
@@ -174,20 +162,13 @@ final class BusServer: EventLoopTarget {
       // Making replies takes long. The next daemon makes them.
       if session.speaksVarlink { sender.postpone(session) } else { sender.flush(session) }
     }
+    try handover.write()
   }
 
-  /// Gives the bus's place to the daemon that wants it. If that fails, this daemon continues.
-  private func yieldPlace(logVersion: UInt32) {
-    if let reason = handover.reasonToStay(logVersion: logVersion, isEnding: phase != .serving) {
-      return keeper.refusePlace(because: reason)
-    }
-    keeper.acceptRequest()
-    finishInput()
-    // The link to the keeper may have ended meanwhile.
-    guard keeper.yieldRequest == .accepted else { return }
-    guard !handover.yield() else { return seal() }
-    // Answers that came while the bus stood still are read before any deadline is checked, so that they are not late.
-    for session in sessions.all { reader.readRest(of: session) }
+  /// Ends this daemon's work on the bus: another daemon resumes it.
+  func seal() {
+    phase = .sealed
+    recorder.seal()
   }
 
   // MARK: Iterations
@@ -240,9 +221,6 @@ final class BusServer: EventLoopTarget {
   }
 
   func endIteration() -> Bool {
-    if phase != .sealed, case .received(let version) = keeper.yieldRequest {
-      yieldPlace(logVersion: version)
-    }
     if phase == .sealed { return false }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     recorder.endIteration()

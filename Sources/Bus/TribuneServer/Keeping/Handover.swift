@@ -17,8 +17,6 @@ final class Handover {
   private let recorder: Recorder
   private let gatekeeper: Gatekeeper
   private let keeper: KeeperLink
-  /// Inodes of the files that only the next daemon needs.
-  private var files: [UInt64] = []
 
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ gatekeeper: Gatekeeper,
@@ -30,7 +28,7 @@ final class Handover {
 
   /// Logs everything that the next daemon needs, and has the keeper keep it. Unread input stays in the sockets.
   ///
-  /// Afterwards, nothing may change on the bus, unless `takeBack` lets this daemon continue.
+  /// Afterwards, nothing may change on the bus.
   func write() throws(Errno) {
     for session in sessions.all {
       recorder.noteHandedOver(session)
@@ -53,7 +51,6 @@ final class Handover {
     for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key })
     where !keeper.isToKeep(.file(inode)) {
       keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
-      self.files.append(inode)
     }
     recorder.recordHandoverEnd(inFlight: inFlight)
   }
@@ -66,13 +63,6 @@ final class Handover {
       UnixSocket.shutdown(session.descriptor)
     }
     keeper.forgetUnkept()
-  }
-
-  /// Removes what was written for another daemon, because this daemon continues.
-  private func takeBack() {
-    for inode in files { keeper.forget(.file(inode)) }
-    files = []
-    recorder.compactNow()
   }
 
   /// Writes a log of what is under way on each connection, as of the end of the bus's log.
@@ -137,43 +127,5 @@ final class Handover {
     for file in attached { files.append(file, to: buffer) }
     buffer.append(fields.bytes)
     return buffer
-  }
-
-  // MARK: Replacing
-
-  /// - Parameters:
-  ///   - logVersion: the latest log version known to the daemon that wants this one's place.
-  ///   - isEnding: whether the bus is about to end.
-  /// - Returns: why this daemon keeps its place; nil if it gives it to the other daemon.
-  func reasonToStay(logVersion: UInt32, isEnding: Bool) -> String? {
-    if keeper.isManaged {
-      return "a service manager runs the bus: use \"systemctl restart tribuned\""
-    }
-    if isEnding { return "the bus is ending" }
-    guard logVersion >= WriteAheadLog.version else {
-      return "the log has version \(WriteAheadLog.version), and the new daemon reads up to \(logVersion)"
-    }
-    return nil
-  }
-
-  /// Hands everything over to the daemon that wants this one's place. If that is not ready in time, this one continues.
-  ///
-  /// - Returns: whether the other daemon has everything.
-  func yield() -> Bool {
-    let count = sessions.count
-    do {
-      try write()
-      guard keeper.flush(within: KeeperLink.handOverLimit) else {
-        throw KeeperLink.Failure(description: "the keeper has not acknowledged everything")
-      }
-      try keeper.givePlace()
-      context.log.info("handed over \(count.counted("connection")) to another daemon")
-      return true
-    } catch {
-      keeper.refusePlace(because: "\(error)")
-      takeBack()
-      context.log.warning("cannot hand over to another daemon, continuing: \(error)")
-      return false
-    }
   }
 }

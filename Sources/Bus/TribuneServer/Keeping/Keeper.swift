@@ -53,8 +53,6 @@ package final class Keeper {
   private var peers: [BusID: Peer] = [:]
   private var nextPeer = BusID(Token.firstPeer)
   private var watchedLease: CInt?
-  /// The latest log version known to the bus that wants another one's place.
-  private var wantedLogVersion: UInt32 = 0
   private var isTransferDelayed = false
   /// When the keeper accepts connections again; nil while it watches the listener.
   private var acceptsFrom: Instant?
@@ -173,14 +171,6 @@ package final class Keeper {
       peers[bus]?.transfer = Transfer(unsent: kept.items.filter { $0.kind != .lease }[...])
       continueTransfer(to: bus)
     case .refuse(let bus, let reason): refuse(bus, because: reason)
-    case .clearAndRefuse(let bus, let reason, let exits):
-      clear()
-      refuse(bus, because: reason)
-      if exits { hasEnded = true }
-    case .askToYield(let bus): send(.yieldRequest(logVersion: wantedLogVersion), to: bus)
-    case .leaveInPlace(let bus, let reason):
-      send(.refusal(reason), to: bus)
-      perform(state.askToLeaveIfEnding())
     case .askToLeave(let bus): send(.leaving, to: bus)
     case .exit: hasEnded = true
     }
@@ -251,12 +241,11 @@ package final class Keeper {
   private func handle(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, from bus: BusID) {
     switch message {
     case .attach(let attachment): attach(bus, attachment)
-    case .batch, .forget, .finished, .yielded, .refusal:
+    case .batch, .forget, .finished:
       guard bus == state.owner else { return refuse(bus, because: "the bus is not attached") }
       handleFromOwner(message, passed, bus)
     case .acknowledged: handleAcknowledgement(of: bus)
-    case .ready: passPlace(to: bus)
-    case .end, .yieldRequest, .leaving:
+    case .end, .leaving, .refusal:
       refuse(bus, because: "protocol error: only a keeper sends this message")
     }
   }
@@ -271,32 +260,7 @@ package final class Keeper {
     case .begin: perform(state.attach(bus, .begin))
     case .resume(let log):
       perform(state.attach(bus, .resume(isKept: log == 0 || kept.has(.log(log)))))
-    case .replace(let logVersion):
-      wantedLogVersion = logVersion
-      perform(state.attach(bus, .replace))
     }
-  }
-
-  /// Lets a bus that is ready have the place that it asked for. A bus that resumes has its place already.
-  private func passPlace(to bus: BusID) {
-    guard let peer = peers[bus], peer.transfer == nil else {
-      return refuse(bus, because: "the bus has not received everything")
-    }
-    if case .yielded(let other, bus) = state.phase {
-      switch offer(.finished, to: other) {
-      case .sent: break
-      case .ended:
-        // The other bus may have said that it continues without this keeper.
-        receive(from: other)
-        return depart(other)
-      case .full, .failed: return drop(other)
-      }
-      state.passPlace()
-      depart(other)
-    }
-    guard bus == state.owner else { return refuse(bus, because: "the bus is not attached") }
-    send(.yielded, to: bus)
-    perform(state.askToLeaveIfEnding())
   }
 
   private func handleFromOwner(_ message: KeeperMessage, _ passed: consuming PassedDescriptors, _ bus: BusID)
@@ -313,10 +277,6 @@ package final class Keeper {
       kept.forget(items)
       acknowledge(to: bus)
     case .finished: perform(state.finish(bus))
-    case .yielded: perform(state.yield(bus))
-    case .refusal(let reason):
-      perform(state.refuse(bus, reason))
-      perform(state.askToLeaveIfEnding())
     default: preconditionFailure("unexpected message from the owner")
     }
   }
@@ -325,7 +285,7 @@ package final class Keeper {
     guard let peer = peers.removeValue(forKey: bus) else { return }
     epoll.unwatch(peer.channel.rawValue)
     let wasOwner = bus == state.owner
-    perform(state.depart(bus, at: now))
+    state.depart(bus, at: now)
     guard wasOwner, case .awaited(let until) = state.phase else { return }
     let span =
       until == nil ? "while its service runs" : "for \(KeeperState.waitLimitNanoseconds / 1_000_000_000) s"

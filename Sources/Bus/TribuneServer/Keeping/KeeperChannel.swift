@@ -135,8 +135,4 @@ package final class KeeperChannel {
       throw .failed(error)
     }
   }
-
-  /// Ends the connection: the other end reads an end, and can send nothing more. Messages that it sent before can still
-  /// be received.
-  package func hangUp() { UnixSocket.shutdown(socket) }
 }

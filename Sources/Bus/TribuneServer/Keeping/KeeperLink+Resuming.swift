@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import TribuneCore
-import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// How a bus takes the place of another one, and gives up its own. No client is served meanwhile, so every wait has a
-/// limit.
+/// How a bus takes over from another one, and leaves everything to the next. No client is served meanwhile, so every wait
+/// has a limit.
 extension KeeperLink {
   struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -15,10 +14,6 @@ extension KeeperLink {
   /// How long a bus tries to connect to its keeper, and how long it waits for each message of the keeper.
   private static let connectingLimit = Duration.seconds(2)
   private static let givingLimit = Duration.seconds(5)
-  /// How long another bus has to hand everything over, and then to give up its place.
-  private static let replacingLimit = Duration.seconds(20)
-  /// How long a bus that has given up its place waits to hear that the other one has it. No client is served meanwhile.
-  private static let yieldingLimit = Duration.seconds(4)
   /// How long a bus tries to send a message, if the system lacks memory for it.
   private static let sendingLimit = Duration.seconds(1)
   /// How long the keeper has to take what is handed over. No client is served meanwhile.
@@ -40,9 +35,12 @@ extension KeeperLink {
       return log.warning("nothing is taken over: no keeper at \(path): \(error)")
     }
     do throws(KeeperChannel.Failure) {
-      let missing = try attach(
-        .resume(log: passed.logInode ?? 0), over: channel, into: passed, within: Self.givingLimit)
-      if missing > 0 { log.warning(Self.complaint(missing)) }
+      let missing = try attach(log: passed.logInode ?? 0, over: channel, into: passed)
+      if missing > 0 {
+        log.warning(
+          "could not receive \(missing.counted("descriptor")); this process can have \(ThisProcess.descriptorLimit)"
+        )
+      }
     } catch {
       given = []
       switch error {
@@ -52,50 +50,6 @@ extension KeeperLink {
       }
       log.warning("cannot receive everything from the keeper: \(error)")
       state = .down(until: now)
-    }
-  }
-
-  /// Asks the bus that the keeper serves for its place, and takes over everything it has, into `passed`. That bus then
-  /// waits for `takePlace`. If there is no such bus, this is like `resume`.
-  ///
-  /// - Parameter listenPath: the path at which that bus must listen, because this one uses its socket; any path if nil.
-  func replace(into passed: PassedAtStart, listeningAt listenPath: String? = nil) throws(Failure) {
-    let channel: KeeperChannel
-    do throws(KeeperChannel.Failure) {
-      channel = try connect()
-    } catch {
-      throw Failure(description: "no keeper at \(path): \(error)")
-    }
-    let missing: Int
-    do throws(KeeperChannel.Failure) {
-      let attachment = KeeperAttachment.replace(logVersion: WriteAheadLog.version)
-      missing = try attach(attachment, over: channel, into: passed, within: Self.replacingLimit)
-      guard given.isEmpty || passed.logInode != nil else { throw .malformed("the bus has no log") }
-    } catch {
-      throw Failure(description: "cannot replace the bus: \(error)")
-    }
-    guard missing == 0 else {
-      throw Failure(description: "cannot replace the bus: \(Self.complaint(missing))")
-    }
-    if let listenPath, !given.isEmpty, !passed.hasListener(at: listenPath) {
-      throw Failure(description: "cannot replace the bus: it does not listen at \(listenPath)")
-    }
-  }
-
-  private static func complaint(_ missing: Int) -> String {
-    "could not receive \(missing.counted("descriptor")); this process can have \(ThisProcess.descriptorLimit)"
-  }
-
-  /// Takes the place of the bus that waits.
-  ///
-  /// - Throws: if that bus keeps its place.
-  func takePlace() throws(Failure) {
-    guard case .up(let channel) = state else { return }
-    do throws(KeeperChannel.Failure) {
-      try send(.ready, on: channel, within: Self.sendingLimit)
-      try expect(.yielded, on: channel, within: Self.replacingLimit)
-    } catch {
-      throw Failure(description: "cannot replace the bus: \(error)")
     }
   }
 
@@ -114,12 +68,11 @@ extension KeeperLink {
 
   /// - Returns: the number of descriptors that the keeper has and that did not come.
   private func attach(
-    _ attachment: KeeperAttachment, over channel: KeeperChannel, into passed: PassedAtStart,
-    within limit: Duration
+    log inode: UInt64, over channel: KeeperChannel, into passed: PassedAtStart
   ) throws(KeeperChannel.Failure) -> Int {
     let began = now
-    try send(.attach(attachment), on: channel, within: Self.sendingLimit)
-    let missing = try receiveAll(from: channel, into: passed, within: limit)
+    try send(.attach(.resume(log: inode)), on: channel)
+    let missing = try receiveAll(from: channel, into: passed)
     try watch(channel)
     state = .up(channel)
     renewLease()
@@ -129,18 +82,18 @@ extension KeeperLink {
   }
 
   private func receiveAll(
-    from channel: KeeperChannel, into passed: PassedAtStart, within limit: Duration
+    from channel: KeeperChannel, into passed: PassedAtStart
   ) throws(KeeperChannel.Failure) -> Int {
     var receivedCount = 0
     while true {
-      let next = try next(on: channel, within: limit)
+      let next = try next(on: channel)
       switch next.message {
       case .batch(let batch):
         let count = next.passed.count
         receivedCount += count
         passed.take(batch, next.passed)
         given.formUnion(batch)
-        try send(.acknowledged(count: count), on: channel, within: Self.sendingLimit)
+        try send(.acknowledged(count: count), on: channel)
       case .end(let count):
         guard count == given.count else { throw .malformed("\(given.count) of \(count) items came") }
         return count - receivedCount
@@ -148,17 +101,15 @@ extension KeeperLink {
       case .acknowledged: return 0
       // The keeper asks this bus again to leave when it has given everything.
       case .leaving: break
-      case .attach, .forget, .finished, .yieldRequest, .yielded, .ready, .refusal:
+      case .attach, .forget, .finished, .refusal:
         throw .malformed("unexpected message from the keeper")
       }
     }
   }
 
   /// Sends a message, also if the system lacks memory for it at first.
-  private func send(
-    _ message: KeeperMessage, on channel: KeeperChannel, within limit: Duration
-  ) throws(KeeperChannel.Failure) {
-    let deadline = ContinuousClock.now + limit
+  private func send(_ message: KeeperMessage, on channel: KeeperChannel) throws(KeeperChannel.Failure) {
+    let deadline = ContinuousClock.now + Self.sendingLimit
     while try !channel.send(message) {
       guard ContinuousClock.now < deadline else { throw .failed(.timedOut) }
       Thread.sleep(milliseconds: Self.pauseMilliseconds)
@@ -171,41 +122,26 @@ extension KeeperLink {
   }
 
   /// Waits for the next message.
-  private func next(on channel: KeeperChannel, within limit: Duration) throws(KeeperChannel.Failure) -> Next {
+  private func next(on channel: KeeperChannel) throws(KeeperChannel.Failure) -> Next {
     while true {
       if case .message(let message, let passed) = try channel.receive() {
         if case .refusal(let reason) = message { throw .refused(reason) }
         return Next(message: message, passed: passed)
       }
-      guard try channel.wait(atMost: limit) else { throw .failed(.timedOut) }
-    }
-  }
-
-  /// Waits for one message. Ignores `leaving`: a keeper that must end says so again when either bus has the place.
-  private func expect(
-    _ message: KeeperMessage, on channel: KeeperChannel, within limit: Duration
-  ) throws(KeeperChannel.Failure) {
-    while true {
-      switch try next(on: channel, within: limit).message {
-      case message: return
-      case .leaving: continue
-      default: throw .malformed("unexpected message from the keeper")
-      }
+      guard try channel.wait(atMost: Self.givingLimit) else { throw .failed(.timedOut) }
     }
   }
 
   // MARK: Going
 
-  /// Waits until the keeper has acknowledged every message, for `limit` at most. A bus that was asked for its place
-  /// waits only for the keeper that has asked.
+  /// Waits until the keeper has acknowledged every message, for `limit` at most.
   ///
   /// - Returns: whether the keeper has everything.
   func flush(within limit: Duration) -> Bool {
     isHandingOver = true
     defer { isHandingOver = false }
     let deadline = ContinuousClock.now + limit
-    let isAccepted = yieldRequest == .accepted
-    while ContinuousClock.now < deadline, !isAccepted || yieldRequest == .accepted {
+    while ContinuousClock.now < deadline {
       tick(at: now)
       flush()
       switch state {
@@ -238,51 +174,6 @@ extension KeeperLink {
       _ = try channel.wait(atMost: .milliseconds(100))
     } catch {
       Thread.sleep(milliseconds: Self.pauseMilliseconds)
-    }
-  }
-
-  /// The bus that wants the place is to get it.
-  func acceptRequest() { yieldRequest = .accepted }
-
-  /// Refuses to give the bus's place to the one that wants it.
-  func refusePlace(because reason: String) {
-    defer { yieldRequest = .none }
-    guard yieldRequest != .none, case .up(let channel) = state else { return }
-    do throws(KeeperChannel.Failure) {
-      _ = try channel.send(.refusal(reason))
-    } catch {
-      leave(because: "\(error)")
-    }
-  }
-
-  /// Gives the bus's place to the one that wants it. The keeper must have everything by now.
-  ///
-  /// - Throws: if this bus must continue.
-  func givePlace() throws(KeeperChannel.Failure) {
-    guard yieldRequest == .accepted, case .up(let channel) = state else { throw .ended }
-    yieldRequest = .none
-    do throws(KeeperChannel.Failure) {
-      try send(.yielded, on: channel, within: Self.sendingLimit)
-      try expect(.finished, on: channel, within: Self.yieldingLimit)
-    } catch {
-      if case .refused = error { throw error }
-      // After this, the keeper cannot send that the place is lost, but it may have sent that just before.
-      sendFinished(on: channel)
-      channel.hangUp()
-      let isFinished = receivesFinished(on: channel)
-      leave(because: "\(error)", isExpected: isFinished)
-      if !isFinished { throw error }
-    }
-  }
-
-  private func receivesFinished(on channel: KeeperChannel) -> Bool {
-    do throws(KeeperChannel.Failure) {
-      while case .message(let message, _) = try channel.receive() {
-        if message == .finished { return true }
-      }
-      return false
-    } catch {
-      return false
     }
   }
 }

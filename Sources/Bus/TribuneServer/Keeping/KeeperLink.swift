@@ -24,16 +24,6 @@ final class KeeperLink {
     case ended
   }
 
-  /// Whether another bus wants the place of this one. If so, the keeper waits for an answer.
-  enum YieldRequest: Equatable {
-    /// → received
-    case none
-    /// That bus knows logs up to this version. This bus has not considered the request yet. → accepted, none
-    case received(logVersion: UInt32)
-    /// The bus hands over. → none
-    case accepted
-  }
-
   private struct Entry {
     enum Progress {
       /// → sent
@@ -89,7 +79,6 @@ final class KeeperLink {
   private var retryAt: Instant?
   /// Items that the keeper gave, and that the bus has neither kept nor forgotten yet.
   var given: Set<KeptItem> = []
-  var yieldRequest = YieldRequest.none
   /// Why the last keeper refused this bus; the same reason is not logged twice in a row.
   private var lastRefusal: String?
   /// When the bus last began to send everything anew, for the journal.
@@ -221,8 +210,6 @@ final class KeeperLink {
 
   // MARK: The service manager
 
-  var isManaged: Bool { manager != nil }
-
   /// Stores the log with the service manager as well.
   func store(log: CInt) {
     if !hasEnded { manager?.store(log: log) }
@@ -328,14 +315,11 @@ final class KeeperLink {
       // The keeper is needed until the next daemon has everything.
       guard !isHandingOver else { return }
       leave(because: "it is shutting down", isExpected: true)
-    case .yieldRequest(let logVersion):
-      guard yieldRequest == .none else { throw .malformed("unexpected message from the keeper") }
-      yieldRequest = .received(logVersion: logVersion)
     // The keeper hangs up next.
     case .refusal(let reason):
       if reason != lastRefusal { log.notice("the keeper refuses this bus: \(reason)") }
       lastRefusal = reason
-    case .attach, .batch, .forget, .end, .finished, .yielded, .ready:
+    case .attach, .batch, .forget, .end, .finished:
       throw .malformed("unexpected message from the keeper")
     }
   }
@@ -448,7 +432,6 @@ final class KeeperLink {
     retryAt = nil
     (forgetting, refused, offerAgainAt) = ([], [], nil)
     given = []
-    yieldRequest = .none
     if let lease = entries.removeValue(forKey: .lease) { close(lease) }
     for item in entries.keys { entries[item]?.progress = .waiting }
     (waiting, waitingHead) = ([], 0)
@@ -463,7 +446,7 @@ final class KeeperLink {
     state = .ended
   }
 
-  func sendFinished(on channel: KeeperChannel) {
+  private func sendFinished(on channel: KeeperChannel) {
     do throws(KeeperChannel.Failure) {
       _ = try channel.send(.finished)
     } catch {

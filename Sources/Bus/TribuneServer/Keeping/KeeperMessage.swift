@@ -9,11 +9,6 @@ package import TribuneWire
 /// everything that the keeper has, in messages of the same kind. The bus acknowledges these, and the keeper then says
 /// how many descriptors it gave.
 ///
-/// A bus that replaces another one gets all of that too, once the other bus has `yielded`. When the new bus is `ready`,
-/// the keeper sends `finished` to the old bus, and then `yielded` to the new bus: never do two have the place. The old
-/// bus continues if it gets a refusal instead, or if it hangs up. Each `yieldRequest` has one answer, `yielded` or a
-/// refusal, before the next request. Each `yielded` of a bus has one answer, too: `finished` or a refusal.
-///
 /// A message is a head of 8 bytes and a body:
 ///
 ///     0  u32  length of the body
@@ -34,17 +29,9 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   case end(count: Int)
   /// From the keeper: it must end. A bus that can do without it sends `finished`, and looks for the next keeper.
   case leaving
-  /// From the bus: no other bus may resume it. From the keeper: another bus has its place.
+  /// From the bus: no other bus may resume it.
   case finished
-  /// From the keeper: another bus wants the place of this one. That bus knows logs up to this version.
-  case yieldRequest(logVersion: UInt32)
-  /// From the bus that was asked: the keeper has everything, and nothing changes on the bus any more. From the keeper:
-  /// the new bus has the place.
-  case yielded
-  /// From the new bus: it has received everything, and can continue in the place of the old one.
-  case ready
-  /// From the keeper: why it no longer serves the bus, or why the bus keeps its place. From a bus that was asked for
-  /// its place: why it keeps that place.
+  /// From the keeper: why it no longer serves the bus.
   case refusal(String)
 
   package static let version: UInt8 = 1
@@ -67,15 +54,11 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
     case leaving = 6
     case finished = 7
     case refusal = 8
-    case yieldRequest = 9
-    case yielded = 10
-    case ready = 11
   }
 
   fileprivate enum Way: UInt8 {
     case begin = 0
     case resume = 1
-    case replace = 2
   }
 }
 
@@ -85,8 +68,6 @@ nonisolated package enum KeeperAttachment: Equatable, Sendable {
   case begin
   /// Takes over everything that is kept with the write-ahead log of this inode, or with any log if it is 0.
   case resume(log: UInt64)
-  /// Takes the place of the bus that is served, if there is one. The new bus knows logs up to this version.
-  case replace(logVersion: UInt32)
 }
 
 /// A descriptor that is kept, and the key by which it is found: a connection by its cookie, all else by an inode.
@@ -154,7 +135,6 @@ nonisolated extension KeeperMessage {
       switch way {
       case .begin: self = .attach(.begin)
       case .resume: self = .attach(.resume(log: number))
-      case .replace: self = .attach(.replace(logVersion: UInt32(clamping: number)))
       }
     case .batch: self = .batch(try Self.items(count: announced, &reader))
     case .forget: self = .forget(try Self.items(count: Int(try reader.integer(UInt8.self)), &reader))
@@ -162,9 +142,6 @@ nonisolated extension KeeperMessage {
     case .end: self = .end(count: Int(try reader.integer(UInt32.self)))
     case .leaving: self = .leaving
     case .finished: self = .finished
-    case .yieldRequest: self = .yieldRequest(logVersion: try reader.integer())
-    case .yielded: self = .yielded
-    case .ready: self = .ready
     case .refusal: self = .refusal(try reader.text())
     }
   }
@@ -190,7 +167,6 @@ nonisolated extension KeeperMessage {
         switch attachment {
         case .begin: (.begin, 0)
         case .resume(let log): (.resume, log)
-        case .replace(let logVersion): (.replace, UInt64(logVersion))
         }
       buffer.append(way.rawValue)
       buffer.append(number)
@@ -209,11 +185,6 @@ nonisolated extension KeeperMessage {
       buffer.append(UInt32(count))
     case .leaving: appendHead(.leaving, to: buffer)
     case .finished: appendHead(.finished, to: buffer)
-    case .yieldRequest(let logVersion):
-      appendHead(.yieldRequest, to: buffer)
-      buffer.append(logVersion)
-    case .yielded: appendHead(.yielded, to: buffer)
-    case .ready: appendHead(.ready, to: buffer)
     case .refusal(let reason):
       appendHead(.refusal, to: buffer)
       buffer.appendField(reason.prefix(utf8Length: 4096))

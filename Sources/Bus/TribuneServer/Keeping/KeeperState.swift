@@ -12,15 +12,8 @@ nonisolated package struct KeeperState: Equatable {
   package enum Phase: Equatable {
     /// Nothing is kept. → owned
     case vacant
-    /// A bus is connected. → awaited, vacant, yielding
+    /// A bus is connected. → awaited, vacant
     case owned(by: BusID)
-    /// Another bus wants the place of the connected one, which was asked for it. → yielded, askedInVain, owned, vacant
-    case yielding(from: BusID, to: BusID)
-    /// The other bus has gone before there was an answer. Until the answer comes, no other bus may ask, because it
-    /// would take this answer for its own. → owned, awaited, vacant
-    case askedInVain(BusID)
-    /// The bus has given up its place, and waits. → owned, awaited, vacant
-    case yielded(from: BusID, to: BusID)
     /// The bus has gone, and another one is awaited: until this time or, if it is nil, for as long as the lease lasts.
     /// → owned, vacant
     case awaited(until: Instant?)
@@ -35,11 +28,6 @@ nonisolated package struct KeeperState: Equatable {
     /// Give all descriptors to this bus, and serve it.
     case give(BusID)
     case refuse(BusID, String)
-    case clearAndRefuse(BusID, String, exits: Bool)
-    /// Ask this bus for its place.
-    case askToYield(BusID)
-    /// Tell this bus that it keeps its place.
-    case leaveInPlace(BusID, String)
     /// Ask this bus to continue without this keeper, which must end.
     case askToLeave(BusID)
     case exit
@@ -61,17 +49,13 @@ nonisolated package struct KeeperState: Equatable {
     case begin
     /// - Parameter isKept: whether the keeper has the log that the bus wants to resume with.
     case resume(isKept: Bool)
-    case replace
   }
 
   package mutating func attach(_ bus: BusID, _ attachment: Attachment) -> Action {
     switch (phase, attachment) {
-    case (.owned(let other), .replace):
-      phase = .yielding(from: other, to: bus)
-      return .askToYield(other)
-    case (.owned, _), (.yielding, _), (.askedInVain, _), (.yielded, _):
+    case (.owned, _):
       return .refuse(bus, "another bus is served")
-    case (.awaited, .resume(isKept: true)), (.awaited, .replace):
+    case (.awaited, .resume(isKept: true)):
       phase = .owned(by: bus)
       return .give(bus)
     case (.awaited, _), (.vacant, _):
@@ -82,51 +66,12 @@ nonisolated package struct KeeperState: Equatable {
     }
   }
 
-  /// The bus that is served, or that waits while another bus takes its place.
-  package var owner: BusID? {
-    switch phase {
-    case .owned(let bus), .yielding(let bus, _), .askedInVain(let bus), .yielded(let bus, _): bus
-    case .vacant, .awaited: nil
-    }
-  }
-
-  // MARK: Replacing
-
-  /// The bus that was asked for its place has handed everything over, and waits for the outcome.
-  package mutating func yield(_ bus: BusID) -> Action {
-    switch phase {
-    case .yielding(bus, let other):
-      phase = .yielded(from: bus, to: other)
-      return .give(other)
-    case .askedInVain(bus):
-      phase = .owned(by: bus)
-      return .leaveInPlace(bus, Self.hasGone)
-    default: return .nothing
-    }
-  }
-
-  /// The bus that was asked for its place keeps it.
-  package mutating func refuse(_ bus: BusID, _ reason: String) -> Action {
-    switch phase {
-    case .yielding(bus, let other):
-      phase = .owned(by: bus)
-      return .refuse(other, reason)
-    case .askedInVain(bus):
-      phase = .owned(by: bus)
-      return .nothing
-    default: return .nothing
-    }
-  }
-
-  /// The bus that gave up its place knows that it has lost it.
-  package mutating func passPlace() {
-    guard case .yielded(_, let bus) = phase else { preconditionFailure("no bus has yielded its place") }
-    phase = .owned(by: bus)
-  }
+  /// The bus that is served.
+  package var owner: BusID? { if case .owned(let bus) = phase { bus } else { nil } }
 
   // MARK: Ending
 
-  /// Asks the bus to leave, if the keeper must end. Called when the bus has been given everything, or keeps its place.
+  /// Asks the bus to leave, if the keeper must end. Called when the bus has been given everything.
   package func askToLeaveIfEnding() -> Action {
     if case .owned(let bus) = phase, endsBy != nil { .askToLeave(bus) } else { .nothing }
   }
@@ -141,48 +86,14 @@ nonisolated package struct KeeperState: Equatable {
   }
 
   /// A connection has ended.
-  package mutating func depart(_ bus: BusID, at now: Instant) -> Action {
-    switch phase {
-    case .owned(by: bus):
-      phase = awaited(at: now)
-      return .nothing
-    // The bus has handed everything over, or died: the other bus resumes it.
-    case .yielding(from: bus, let other):
-      phase = .owned(by: other)
-      return .give(other)
-    case .yielded(from: bus, let other):
-      phase = awaited(at: now)
-      return .refuse(other, "the bus to be replaced has gone")
-    case .askedInVain(bus):
-      phase = awaited(at: now)
-      return .nothing
-    case .yielding(let other, to: bus):
-      phase = .askedInVain(other)
-      return .nothing
-    case .yielded(let other, to: bus):
-      phase = .owned(by: other)
-      return .leaveInPlace(other, Self.hasGone)
-    case .vacant, .awaited, .owned, .yielding, .askedInVain, .yielded: return .nothing
-    }
-  }
-
-  private static let hasGone = "the bus that wanted the place has gone"
-
-  private func awaited(at now: Instant) -> Phase {
-    .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.waitLimitNanoseconds))
+  package mutating func depart(_ bus: BusID, at now: Instant) {
+    guard owner == bus else { return }
+    phase = .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.waitLimitNanoseconds))
   }
 
   /// No other bus may resume what is kept, because this bus has ended for good, or continues without this keeper. A
   /// keeper that must end can end then.
-  package mutating func finish(_ bus: BusID) -> Action {
-    switch phase {
-    case .owned(by: bus), .askedInVain(bus): return vacate()
-    case .yielding(from: bus, let other), .yielded(from: bus, let other):
-      let exits = vacate() == .exit
-      return .clearAndRefuse(other, "the bus to be replaced has left the keeper", exits: exits)
-    default: return .nothing
-    }
-  }
+  package mutating func finish(_ bus: BusID) -> Action { owner == bus ? vacate() : .nothing }
 
   /// The keeper must end. It stays while it is the only process that has the descriptors.
   package mutating func end(at now: Instant) -> Action {
@@ -190,8 +101,6 @@ nonisolated package struct KeeperState: Equatable {
     return switch phase {
     case .vacant: .exit
     case .owned(let bus): .askToLeave(bus)
-    // The bus that gets the place is asked when that is decided.
-    case .yielding, .askedInVain, .yielded: .nothing
     case .awaited: .nothing
     }
   }

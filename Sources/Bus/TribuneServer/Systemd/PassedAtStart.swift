@@ -159,13 +159,6 @@ nonisolated package final class PassedAtStart {
     return listening
   }
 
-  package var hasListening: Bool { !listening.isEmpty }
-
-  /// Whether the last daemon listened at `path`.
-  func hasListener(at path: String) -> Bool {
-    SocketFile(at: path).map { listeners[$0.inode] != nil } ?? false
-  }
-
   /// The last daemon's listening socket whose file has this inode.
   func takeListener(inode: UInt64) -> FileDescriptor? {
     listeners.removeValue(forKey: inode).map { FileDescriptor(owning: $0) }

@@ -67,16 +67,6 @@ struct KeeperChannelTests {
     #expect(throws: KeeperChannel.Failure.ended) { _ = try keeper.send(.leaving) }
   }
 
-  @Test("after hanging up, earlier messages can still be received, and later ones cannot be sent")
-  func hangUp() throws {
-    let pair = try Pair()
-    #expect(try pair.keeper.send(.finished))
-    pair.bus.hangUp()
-    #expect(throws: KeeperChannel.Failure.ended) { _ = try pair.keeper.send(.finished) }
-    #expect(try next(from: pair.bus) == .finished)
-    #expect(throws: KeeperChannel.Failure.ended) { _ = try pair.bus.receive() }
-  }
-
   @Test("sending never waits for a reader")
   func full() throws {
     let pair = try Pair()

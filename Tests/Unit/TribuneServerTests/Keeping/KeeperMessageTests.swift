@@ -15,11 +15,9 @@ struct KeeperMessageTests {
 
   /// One of each kind at least, with the ends of what each field can be.
   static let all: [KeeperMessage] = [
-    .attach(.begin), .attach(.resume(log: 0)), .attach(.resume(log: .max)),
-    .attach(.replace(logVersion: 0)), .attach(.replace(logVersion: .max)), .batch([]), .batch(items),
+    .attach(.begin), .attach(.resume(log: 0)), .attach(.resume(log: .max)), .batch([]), .batch(items),
     .forget([]), .forget(items), .acknowledged(count: 0), .acknowledged(count: 253), .end(count: 0),
-    .end(count: Int(UInt32.max)), .leaving, .finished, .yieldRequest(logVersion: .max), .yielded, .ready,
-    .refusal(""), .refusal("nö"),
+    .end(count: Int(UInt32.max)), .leaving, .finished, .refusal(""), .refusal("nö"),
   ]
 
   private static func bytes(_ message: KeeperMessage) -> [UInt8] {
@@ -45,7 +43,7 @@ struct KeeperMessageTests {
 
   @Test("a message has the layout that is documented")
   func layout() {
-    #expect(Self.bytes(.ready) == [0, 0, 0, 0, 11, 0, 0, 0])
+    #expect(Self.bytes(.finished) == [0, 0, 0, 0, 7, 0, 0, 0])
     #expect(
       Self.bytes(.attach(.resume(log: 0x0102)))
         == [10, 0, 0, 0, 1, 0, 0, 0, 1, 1, 2, 1, 0, 0, 0, 0, 0, 0])
@@ -70,17 +68,17 @@ struct KeeperMessageTests {
     "malformed messages are refused",
     arguments: [
       // No head; a length that is not the packet's; unknown kinds; a descriptor count in a message without any.
-      ([], .malformedFrame), ([0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 11, 0, 0], .malformedFrame),
-      ([1, 0, 0, 0, 11, 0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 11, 0, 0, 0, 1], .malformedFrame),
-      ([0xFF, 0xFF, 0xFF, 0xFF, 11, 0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
-      ([0, 0, 0, 0, 12, 0, 0, 0], .invalidValue), ([0, 0, 0, 0, 6, 1, 0, 0], .malformedFrame),
+      ([], .malformedFrame), ([0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 7, 0, 0], .malformedFrame),
+      ([1, 0, 0, 0, 7, 0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 7, 0, 0, 0, 1], .malformedFrame),
+      ([0xFF, 0xFF, 0xFF, 0xFF, 7, 0, 0, 0], .malformedFrame), ([0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
+      ([0, 0, 0, 0, 9, 0, 0, 0], .invalidValue), ([0, 0, 0, 0, 6, 1, 0, 0], .malformedFrame),
       // Bodies that end early.
       ([1, 0, 0, 0, 1, 0, 0, 0, 1], .malformedFrame), ([0, 0, 0, 0, 2, 1, 0, 0], .malformedFrame),
       ([1, 0, 0, 0, 3, 0, 0, 0, 1], .malformedFrame), ([0, 0, 0, 0, 4, 0, 0, 0], .malformedFrame),
-      ([2, 0, 0, 0, 8, 0, 0, 0, 9, 0], .malformedFrame), ([0, 0, 0, 0, 9, 0, 0, 0], .malformedFrame),
+      ([2, 0, 0, 0, 8, 0, 0, 0, 9, 0], .malformedFrame),
       // An unknown version, and an unknown way to attach.
       ([10, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0], .unsupportedVersion),
-      ([10, 0, 0, 0, 1, 0, 0, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
+      ([10, 0, 0, 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0], .invalidValue),
       // Items without a length, with a wrong length, and of an unknown kind.
       ([4, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0], .malformedFrame),
       ([5, 0, 0, 0, 2, 1, 0, 0, 9, 0, 0, 0, 1], .malformedFrame),

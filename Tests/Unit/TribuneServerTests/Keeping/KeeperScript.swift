@@ -13,10 +13,6 @@ final class KeeperScript: Sendable {
   enum Step: Sendable {
     /// Waits for a message. Acknowledges other batches, and requests to forget, meanwhile.
     case hears(KeeperMessage)
-    /// Waits for any batch.
-    case hearsBatch
-    /// The same, and acknowledges it.
-    case keepsBatch
     case says(KeeperMessage)
     /// Sends a batch with these descriptors, which the script owns. They can be fewer than the items.
     case gives([KeptItem], [CInt])
@@ -83,12 +79,6 @@ final class KeeperScript: Sendable {
           throw Deviation(description: "\(String(describing: message)), and not \(expected)")
         }
       }
-    case .hearsBatch, .keepsBatch:
-      let message = try receive(from: socket)
-      guard case .batch(let items)? = message else {
-        throw Deviation(description: "\(String(describing: message))")
-      }
-      if case .keepsBatch = step { try send(.acknowledged(count: items.count), to: socket) }
     case .says(let message): try send(message, to: socket)
     case .gives(let items, let descriptors):
       try send(.batch(items), passing: descriptors, to: socket)

@@ -105,7 +105,6 @@ struct KeeperTests {
     "gives everything to a bus with the same log, and closes it for a bus with another one",
     arguments: [
       (.resume(log: 0), true), (.resume(log: 7), true), (.resume(log: 8), false), (.begin, false),
-      (.replace(logVersion: 1), true),
     ] as [(KeeperAttachment, Bool)])
   func state(_ attachment: KeeperAttachment, isGiven: Bool) throws {
     let (connection, state) = (try WatchedConnection(), try WatchedConnection())
@@ -216,7 +215,7 @@ struct KeeperTests {
     "refuses a stranger that sends a message at the wrong time, and goes on serving its bus",
     arguments: [
       .batch([.connection(1)]), .forget([.connection(1)]), .acknowledged(count: 1), .end(count: 0), .leaving,
-      .finished, .yieldRequest(logVersion: 1), .yielded, .ready, .refusal("no"),
+      .finished, .refusal("no"),
     ] as [KeeperMessage])
   func stranger(_ message: KeeperMessage) throws {
     let stranger = try keeper.bus()
@@ -237,7 +236,7 @@ struct KeeperTests {
   @Test(
     "refuses its own bus if that breaks the protocol, and closes what it had: the bus may go on elsewhere",
     arguments: [
-      .attach(.begin), .acknowledged(count: 1), .end(count: 0), .yieldRequest(logVersion: 1), .leaving,
+      .attach(.begin), .acknowledged(count: 1), .end(count: 0), .leaving, .refusal("no"),
     ] as [KeeperMessage])
   func owner(_ message: KeeperMessage) throws {
     let connection = try WatchedConnection()

@@ -179,5 +179,5 @@ final class ScriptedBus {
     }
   }
 
-  func hangUp() { channel.hangUp() }
+  func hangUp() { _ = shutdown(channel.rawValue, CInt(SHUT_RDWR)) }
 }

@@ -16,7 +16,6 @@ import TribuneWire
 @MainActor
 final class SteppedBus {
   let server: BusServer
-  let keeper: KeeperLink
   private let loop: EventLoop
   private let folder: TemporaryFolder
 
@@ -26,18 +25,15 @@ final class SteppedBus {
   ///
   /// The log's segments are as long as `configuration` needs them.
   ///
-  /// - Parameters:
-  ///   - keeperPath: where its keeper listens; without a path, the bus has no keeper.
-  ///   - timeShares: without one, nothing takes time.
+  /// - Parameter timeShares: without one, nothing takes time.
   init(
-    _ configuration: Configuration = Configuration(), keptAt keeperPath: String? = nil,
-    timeShares: TimeShares = TimeShares(clock: nil)
+    _ configuration: Configuration = Configuration(), timeShares: TimeShares = TimeShares(clock: nil)
   ) throws {
     folder = try TemporaryFolder()
     let state = try WriteAheadLog(
       slotCount: Self.slotCount, segmentCapacity: configuration.segmentLength)
     loop = try EventLoop(hostsMainQueue: false)
-    keeper = KeeperLink(path: keeperPath ?? "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
+    let keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
       configuration: configuration, log: Self.log, loop: loop, wal: state, keeper: keeper,
       timeShares: timeShares)
@@ -51,7 +47,7 @@ final class SteppedBus {
     folder = other.folder
     guard let file = passed.takeLog() else { preconditionFailure("the log was passed") }
     loop = try EventLoop(hostsMainQueue: false)
-    keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
+    let keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
       configuration: configuration ?? other.server.context.configuration, log: Self.log, loop: loop,
       wal: try WriteAheadLog(adopting: file), keeper: keeper, timeShares: TimeShares(clock: nil))
