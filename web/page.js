@@ -223,7 +223,7 @@ const renderers = {
     state.classList.toggle("away", !isOpen || !bus.connected);
     if (!isOpen) state.textContent = "tribune-web does not answer; trying again";
     else if (!bus.connected) state.textContent = `The bus is away: ${bus.absence}`;
-    else state.textContent = `Bus ${bus.software} at ${bus.address}, up ${age(bus.started)}`;
+    else state.textContent = `Bus ${bus.software} at ${bus.address}, up and counting for ${age(bus.started)}`;
     const tiles = bus.connected
       ? [
           ["connections", bus.connections], ["delegates", bus.delegates], ["holds", bus.holds],

@@ -76,16 +76,6 @@ extension WriteAheadLog {
     return EntryPosition(offset: start)
   }
 
-  /// Replaces the body of a kept entry with one of the same length.
-  package func rewrite(_ entry: LogEntry, keptAt position: EntryPosition, _ body: RawSpan) {
-    precondition(
-      isCompacting && body.byteCount == entry.body.byteCount, "a rewritten entry must keep its length")
-    let length = write(
-      entry.rawKind, entry.owner, entry.time, nil, body, RawSpan(), at: position.offset,
-      before: segmentCapacity, in: otherSegment)
-    precondition(length == entry.length, "a rewritten entry must keep its length")
-  }
-
   /// Writes an entry behind those that the compaction has kept so far.
   ///
   /// - Returns: where the entry will lie; nil if it does not fit, and nothing was written.

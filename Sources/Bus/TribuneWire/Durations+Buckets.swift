@@ -27,13 +27,6 @@ extension Durations {
     return UInt64(1 << partBits + part) << (power + 1)
   }
 
-  /// - Throws: `invalidValue` if there are counts for buckets that do not exist.
-  package func requireBuckets() throws(WireError) {
-    guard Int(first) + counts.count <= Self.bucketCount else {
-      throw WireError(.invalidValue, "a histogram has counts beyond its \(Self.bucketCount) buckets")
-    }
-  }
-
   @inline(__always) package mutating func note(nanoseconds: UInt64) { note(microseconds: nanoseconds / 1000) }
 
   @inline(__always) package mutating func note(microseconds: UInt64) {

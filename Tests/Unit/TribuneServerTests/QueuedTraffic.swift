@@ -184,7 +184,7 @@ struct QueuedTraffic: ~Copyable {
 
   mutating func handOver() throws(WireError) {
     var fresh = OutboundQueue()
-    fresh.restore(lostCount: queue.lostCount)
+    fresh.lostCount = queue.lostCount - queue.unreportedLostCount
     try queue.forEachWaiting { (part) throws(WireError) in
       // The other process gets only the bytes.
       let copy = ByteBuffer(capacity: part.slice.count)

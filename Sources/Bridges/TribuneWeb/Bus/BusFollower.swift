@@ -83,7 +83,6 @@ final class BusFollower {
     let status = try await bus.status()
     self.bus = bus
     picture.gaps = gaps
-    counters.note(connection: bus.id, isNew: true)
     note(status)
     ServiceLog.info("connected to the bus")
     for gap in gaps { ServiceLog.warning(gap) }
@@ -248,7 +247,7 @@ final class BusFollower {
   private func note(_ status: BusStatus) {
     picture.absence = nil
     picture.status = status
-    counters.note(status, at: SystemClock.wallMicroseconds)
+    if counters.note(status, at: SystemClock.wallMicroseconds) { listing.request() }
     history.note(History.Counters(status), at: Self.seconds)
     if feed.set(.history, history.json(at: Self.seconds).compactBytes) { changed() }
     publishBus()
@@ -279,10 +278,7 @@ final class BusFollower {
       return true
     }
     secondsSinceList = 0
-    for connection in picture.connections {
-      peers.set(Who(connection), for: connection.id)
-      counters.note(connection: connection.id, isNew: false)
-    }
+    for connection in picture.connections { peers.set(Who(connection), for: connection.id) }
     publish()
     await leaveTime(since: began)
     return true

@@ -2,7 +2,7 @@
 
 package import Tribune
 
-/// What the bus has counted, for Prometheus: no counter falls as long as the bus continues with its counters.
+/// What the bus has counted since its start, for Prometheus.
 nonisolated package struct BusCounters: Sendable {
   /// Nil until the bus was asked.
   package private(set) var status: BusStatus?
@@ -11,31 +11,20 @@ nonisolated package struct BusCounters: Sendable {
   package private(set) var names = SeriesRows()
   package private(set) var participants = SeriesRows()
   package private(set) var users = SeriesRows()
-  /// The latest connection that the bus is known to have had.
-  private var latestConnection: UInt64 = 0
 
   package init() {}
 
-  /// A connection of the bus, `:N`. If its number is no new one for a new connection, the bus has begun anew, with its counters
-  /// as with its numbers.
-  ///
-  /// - Parameter isNew: whether it was made after all those before.
-  package mutating func note(connection: String, isNew: Bool) {
-    let number = UInt64(connection.dropFirst()) ?? 0
-    if isNew, number <= latestConnection { self = BusCounters() }
-    latestConnection = max(latestConnection, number)
-  }
-
   /// - Parameter microseconds: the time, since 1970.
-  package mutating func note(_ status: BusStatus, at microseconds: UInt64) {
+  /// - Returns: whether the bus has begun anew, with all its counters.
+  @discardableResult
+  package mutating func note(_ status: BusStatus, at microseconds: UInt64) -> Bool {
+    let isNew = self.status.map { $0.pid != status.pid || $0.uptime > status.uptime } ?? true
+    if isNew { self = BusCounters() }
     let start = Int((Double(microseconds) / 1e6 - status.uptime / .seconds(1)).rounded())
     // It is computed from two clocks, and must not tremble.
     if (start - startSeconds).magnitude > 1 { startSeconds = start }
-    var raised = status
-    if let last = self.status {
-      for path in Self.counters { raised[keyPath: path] = max(raised[keyPath: path], last[keyPath: path]) }
-    }
-    self.status = raised
+    self.status = status
+    return isNew
   }
 
   /// - Parameter countMax: rows of each list that have time series of their own.
@@ -55,10 +44,5 @@ nonisolated package struct BusCounters: Sendable {
       turns[user(row)] = turn + 1
       return (turn: turn, place: place, row: row)
     }.sorted { ($0.turn, $0.place) < ($1.turn, $1.place) }.map(\.row)
-  }
-
-  /// Those that continue over a restart. The others begin with each start.
-  private static var counters: [WritableKeyPath<BusStatus, Int>] {
-    [\.posted, \.delivered, \.lost, \.asked, \.vetoed, \.denied, \.refused, \.postedBytes]
   }
 }

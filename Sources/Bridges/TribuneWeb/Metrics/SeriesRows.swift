@@ -2,9 +2,8 @@
 
 /// A list of counters of the bus as time series: its first rows have their own, and all others have one together.
 ///
-/// Prometheus takes a counter that falls for one that has begun anew, and counts all of it once more. So none falls here. One
-/// that continues from an earlier value after a crash stays as it is until the bus has caught up. That of the others gets what
-/// is counted among them: a row that becomes busy, and leaves them, or that comes to them, changes nothing.
+/// Prometheus takes a counter that falls for one that has begun anew, and counts all of it once more. So that of the others
+/// gets what is counted among them: a row that becomes busy, and leaves them, or that comes to them, changes nothing.
 nonisolated package struct SeriesRows: Sendable {
   /// In the order of the list.
   package private(set) var own: [CounterRow] = []
@@ -20,18 +19,14 @@ nonisolated package struct SeriesRows: Sendable {
   ///     to the row of its own others.
   ///   - countMax: time series of their own.
   package mutating func take(_ rows: [CounterRow], max countMax: Int) {
-    let before = Dictionary(own.map { ($0.labels, $0) }, uniquingKeysWith: { first, _ in first })
+    let before = Set(own.map(\.labels))
     let listed = Set(rows.map(\.labels))
     // What those have counted since then that had no series of their own.
-    var change = CounterRow.sum(rows.lazy.filter { before[$0.labels] == nil })
+    var change = CounterRow.sum(rows.lazy.filter { !before.contains($0.labels) })
     change.combine(.sum(own.lazy.filter { !listed.contains($0.labels) }), -)
     if let rest { change.combine(rest, -) }
 
-    own = rows.lazy.filter { !$0.isOthers }.prefix(countMax).map { row in
-      var row = row
-      if let last = before[row.labels] { row.combine(last, max) }
-      return row
-    }
+    own = Array(rows.lazy.filter { !$0.isOthers }.prefix(countMax))
     let first = Set(own.map(\.labels))
     let rest = rows.filter { !first.contains($0.labels) }
     let sum = CounterRow.sum(rest)

@@ -2,23 +2,17 @@
 
 package import TribuneWire
 
-/// The counters that a bus takes over from its predecessor.
+/// The last ids that a bus has given, from which its successor goes on.
 package struct BusCounters: Equatable {
-  /// The last ids that were given.
   package var lastQuery: UInt64
   package var lastDelegate: UInt64
-  /// Verdicts, and the vetoes among them.
-  package var asked: UInt64
-  package var vetoed: UInt64
 
   /// No bus counts so far. A higher number is corrupt, and would soon overflow.
   package static let most: UInt64 = 1 << 62
 
-  package init(lastQuery: UInt64 = 0, lastDelegate: UInt64 = 0, asked: UInt64 = 0, vetoed: UInt64 = 0) {
+  package init(lastQuery: UInt64 = 0, lastDelegate: UInt64 = 0) {
     self.lastQuery = lastQuery
     self.lastDelegate = lastDelegate
-    self.asked = asked
-    self.vetoed = vetoed
   }
 }
 
@@ -29,16 +23,8 @@ package struct BusCounters: Equatable {
 extension Bus {
   package var counters: BusCounters {
     mutating get {
-      BusCounters(
-        lastQuery: ids.queries.last, lastDelegate: ids.delegates.last, asked: totals.asked,
-        vetoed: totals.vetoed)
+      BusCounters(lastQuery: ids.queries.last, lastDelegate: ids.delegates.last)
     }
-  }
-
-  package mutating func restore(_ counters: BusCounters) {
-    setLast(query: counters.lastQuery, delegate: counters.lastDelegate)
-    totals.asked = min(counters.asked, BusCounters.most)
-    totals.vetoed = min(counters.vetoed, BusCounters.most)
   }
 
   /// Makes the ids of the next frame follow these. Until `finishRestoring`, they can be lower than ids given already;

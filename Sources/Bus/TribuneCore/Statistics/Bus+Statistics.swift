@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// What the bus counts of queries and their participants, and the queries under way, as lists and in the log.
+/// What the bus counts of queries and their participants, and the queries under way, as lists.
 extension Bus {
   /// What is counted of queries and awaited notifications.
   struct Tallies {
@@ -11,6 +11,13 @@ extension Bus {
   }
 
   // MARK: Counting
+
+  /// All counters begin at 0 again. What a replay has counted is the earlier bus's.
+  package mutating func beginCounting() {
+    totals = Totals()
+    tallies.names.beginCounting()
+    tallies.participants.beginCounting()
+  }
 
   /// The tally of a chain's name, which the chain remembers.
   mutating func tally(ofChain chain: Int, _ name: RawSpan) -> Tally<NameCounts> {
@@ -87,57 +94,9 @@ extension Bus {
       return queries[place].entry(name: tail.nameText, object: tail.objectText, at: now)
     }
   }
-
-  // MARK: The log
-
-  /// Appends the counts, for `restoreStatistics`: of the busiest as much as there is space for.
-  package func appendStatistics(to buffer: ByteBuffer, lengthMax: Int) {
-    func append<Entry>(_ entries: [Entry], _ write: (Entry, ByteBuffer) -> Void) {
-      let end = buffer.count + lengthMax / 2
-      for entry in entries where buffer.count < end {
-        buffer.append(true)
-        buffer.appendRecord { write(entry, $0) }
-      }
-      buffer.append(false)
-    }
-    // All others together come last, and are the first to be left out.
-    append(nameEntries(for: nil)) { $0.append(to: $1) }
-    append(participantEntries(for: nil)) { $0.append(to: $1) }
-  }
-
-  /// - Throws: an error if the fields are invalid.
-  package mutating func restoreStatistics(from reader: inout FieldReader) throws(WireError) {
-    while try reader.flag() {
-      var record = try reader.record()
-      let entry = try NameEntry(from: &record)
-      let counts = try NameCounts(entry)
-      if entry.name.isEmpty {
-        tallies.names.setOthers(counts)
-      } else {
-        tallies.names.tally(of: entry.name).counts = counts
-      }
-    }
-    while try reader.flag() {
-      var record = try reader.record()
-      let entry = try ParticipantEntry(from: &record)
-      let counts = try ParticipantCounts(entry)
-      if entry.isOfOthers {
-        tallies.participants.setOthers(counts)
-      } else {
-        tallies.participants.tally(of: ParticipantKey(entry)).counts = counts
-      }
-    }
-  }
 }
 
 extension NameCounts {
-  fileprivate init(_ entry: NameEntry) throws(WireError) {
-    try entry.durations.requireBuckets()
-    self.init(
-      asked: entry.asked, vetoed: entry.vetoed, overridden: entry.overridden, cancelled: entry.cancelled,
-      outcomes: entry.outcomes, durations: entry.durations)
-  }
-
   fileprivate func entry(named name: String) -> NameEntry {
     NameEntry(
       name: name, asked: asked, vetoed: vetoed, overridden: overridden, cancelled: cancelled,
@@ -146,11 +105,6 @@ extension NameCounts {
 }
 
 extension ParticipantCounts {
-  fileprivate init(_ entry: ParticipantEntry) throws(WireError) {
-    try entry.durations.requireBuckets()
-    self.init(outcomes: entry.outcomes, durations: entry.durations)
-  }
-
   fileprivate func entry(of key: ParticipantKey) -> ParticipantEntry {
     ParticipantEntry(
       role: key.role, label: key.label, unit: key.unit, uid: key.uid, outcomes: outcomes, durations: durations
@@ -161,10 +115,6 @@ extension ParticipantCounts {
     ParticipantEntry(
       role: .delegate, label: "", unit: "", uid: .max, outcomes: outcomes, durations: durations)
   }
-}
-
-extension ParticipantEntry {
-  fileprivate var isOfOthers: Bool { uid == .max }
 }
 
 extension Query {

@@ -54,6 +54,8 @@ package struct Busiest<Key: Hashable, C: Counts> {
     return (Array(sorted.prefix(Self.countMax)), others)
   }
 
-  /// Sets the counts of all keys that are not among the busiest.
-  package func setOthers(_ counts: C) { others.counts = counts }
+  func beginCounting() {
+    for tally in tallies.values { tally.counts = C() }
+    others.counts = C()
+  }
 }

@@ -12,10 +12,6 @@ struct ParticipantKey: Hashable {
   init(_ role: ParticipantRole, _ peer: PeerIdentity, label: String = "") {
     (self.role, self.label, unit, uid) = (role, label, peer.units.primary, peer.uid)
   }
-
-  init(_ entry: ParticipantEntry) {
-    (role, label, unit, uid) = (entry.role, entry.label, entry.unit, entry.uid)
-  }
 }
 
 /// How some participants answered.

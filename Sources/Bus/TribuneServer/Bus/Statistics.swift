@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The bus's counters, which continue from one daemon to the next.
+/// What this daemon has counted.
 nonisolated struct Statistics {
   var posted: UInt64 = 0
   var delivered: UInt64 = 0

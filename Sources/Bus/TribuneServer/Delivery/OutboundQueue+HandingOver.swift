@@ -65,9 +65,6 @@ nonisolated extension OutboundQueue {
     }
   }
 
-  /// Restores the count of dropped notifications.
-  mutating func restore(lostCount: UInt64) { self.lostCount = min(lostCount, BusCounters.most) }
-
   /// Queues a part of another queue behind the frames already queued. Parts come in the order of that queue.
   ///
   /// - Throws: an error if the part is invalid; the queue is then unchanged.
@@ -111,8 +108,7 @@ nonisolated extension OutboundQueue {
     unsentCount += part.slice.count
     unsentNotificationCount += part.count
     unreportedLostCount += part.count
-    // The drops still to be reported are part of `lostCount`, even if `restore(lostCount:)` was given fewer.
-    lostCount = max(lostCount, unreportedLostCount)
+    lostCount += part.count
     guard !isWhole else { return }
     headSent = Lost.frameLength - part.partialCount
     partialLeft = part.partialCount

@@ -24,9 +24,6 @@ final class Compactor {
   /// Space kept free for the rest of a transaction, in bytes; hardly any transaction appends more.
   private static let transactionLength = 65_536
 
-  /// Which part of the log what is counted by names and participants may take, and likewise what is counted by users.
-  private static let statisticsPart = 64
-
   private let wal: WriteAheadLog
   private let bus: Cell<Bus>.Reference
   private let sessions: SessionTable
@@ -132,8 +129,7 @@ final class Compactor {
   private func appendSnapshot(at now: Instant) -> Bool {
     let buffer = self.buffer
     buffer.truncate(to: 0)
-    LoggedCounters(bus: bus.value.counters, lastConnection: sessions.lastID, context.statistics.value)
-      .append(to: buffer)
+    LoggedCounters(bus: bus.value.counters, lastConnection: sessions.lastID).append(to: buffer)
     var hasSpace = wal.appendToCompaction(.counters, connection: .bus, at: now, buffer.bytes) != nil
     buffer.truncate(to: 0)
     bus.value.appendConfiguration(to: buffer)
@@ -148,18 +144,7 @@ final class Compactor {
         }
       hasSpace = hasSpace && wal.appendToCompaction(kind, connection: session, at: now, fields.bytes) != nil
     }
-    appendStatistics(at: now)
     return hasSpace
-  }
-
-  /// What was counted comes last, and is left out if there is no space for it.
-  private func appendStatistics(at now: Instant) {
-    let buffer = self.buffer
-    buffer.truncate(to: 0)
-    let lengthMax = wal.admissionLimit / Self.statisticsPart
-    bus.value.appendStatistics(to: buffer, lengthMax: lengthMax)
-    sessions.goneTraffic.value.append(to: buffer, lengthMax: lengthMax)
-    _ = wal.appendToCompaction(.statistics, connection: .bus, at: now, buffer.bytes)
   }
 
   private func note(_ entry: LogEntry, at position: EntryPosition) {
@@ -167,7 +152,6 @@ final class Compactor {
     switch entry.kind {
     case .connect:
       what = .connection
-      rewriteTraffic(in: entry, at: position)
     case .frame:
       guard let frame = LoggedFrame(entry.body) else { return }
       what = frame.kind == .suspend ? .suspension : .registration(frame.serial)
@@ -175,15 +159,6 @@ final class Compactor {
     }
     relocations.append(
       Relocation(connection: entry.connection, what: what, from: entry.position, to: position))
-  }
-
-  /// Updates the traffic in a kept connect entry.
-  private func rewriteTraffic(in entry: LogEntry, at position: EntryPosition) {
-    guard let session = sessions[entry.connection] else { return }
-    let buffer = self.buffer
-    buffer.truncate(to: 0)
-    ConnectionFacts.append(entry.body, session.countedTraffic(), to: buffer)
-    wal.rewrite(entry, keptAt: position, buffer.bytes)
   }
 
   // MARK: Space

@@ -21,8 +21,6 @@ nonisolated struct ConnectionFacts {
   var wantsPosters: Bool
   /// The secret of a client that speaks Varlink (`VarlinkState`); nil for others.
   var varlinkSecret: UInt64?
-  /// As of this entry, or of the last compaction that copied it.
-  var traffic = TrafficCounts()
 
   /// Bits of one byte.
   private static let acceptingFiles: UInt8 = 1
@@ -47,14 +45,6 @@ nonisolated struct ConnectionFacts {
     subject = Subject(user: peer.uid, groups: Groups(members + [peer.gid], lookedUp: lookedUp))
     subject.unit = Subject.Unit(try reader.integer(), peer.units.system)
     varlinkSecret = features & Self.speakingVarlink != 0 ? try reader.integer() : nil
-    func count() throws(WireError) -> UInt64 { try reader.integer(UInt64.self).countable }
-    traffic.posted = try count()
-    traffic.lost = try count()
-    traffic.postedBytes = try count()
-    traffic.delivered = try count()
-    traffic.asked = try count()
-    traffic.denied = try count()
-    traffic.refused = try count()
   }
 
   func append(to buffer: ByteBuffer) {
@@ -73,20 +63,7 @@ nonisolated struct ConnectionFacts {
     if let lookedUp = subject.groups.lookedUp { buffer.append(groups: lookedUp) }
     buffer.append(subject.unit.number)
     if let varlinkSecret { buffer.append(varlinkSecret) }
-    for count in traffic.logged { buffer.append(count) }
   }
-
-  /// Appends the body of a connect entry with other traffic.
-  static func append(_ body: RawSpan, _ traffic: TrafficCounts, to buffer: ByteBuffer) {
-    let counts = traffic.logged
-    buffer.append(body.extracting(droppingLast: counts.count * MemoryLayout<UInt64>.size))
-    for count in counts { buffer.append(count) }
-  }
-}
-
-nonisolated extension TrafficCounts {
-  /// The counts in the order of a connect entry.
-  fileprivate var logged: [UInt64] { [posted, lost, postedBytes, delivered, asked, denied, refused] }
 }
 
 extension ConnectionFacts {
@@ -101,36 +78,24 @@ extension ConnectionFacts {
     acceptsFiles = session.output.acceptsFiles
     wantsPosters = session.output.wantsPosters
     varlinkSecret = session.varlink?.secret
-    traffic = session.countedTraffic()
   }
 }
 
-/// The counters of the bus that the next daemon continues.
+/// The last ids, from which the next daemon goes on.
 nonisolated struct LoggedCounters {
   var bus: BusCounters
   var lastConnection: ConnectionID
-  var statistics: Statistics
+}
 
-  init(bus: BusCounters, lastConnection: ConnectionID, _ statistics: Statistics) {
-    (self.bus, self.lastConnection, self.statistics) = (bus, lastConnection, statistics)
-  }
-
+nonisolated extension LoggedCounters {
   init(from reader: inout FieldReader) throws(WireError) {
     func next() throws(WireError) -> UInt64 { try reader.integer(UInt64.self).countable }
-    bus = BusCounters(lastQuery: try next(), lastDelegate: try next(), asked: try next(), vetoed: try next())
+    bus = BusCounters(lastQuery: try next(), lastDelegate: try next())
     lastConnection = ConnectionID(rawValue: try next())
-    statistics = Statistics(
-      posted: try next(), delivered: try next(), lost: try next(), denied: try next(), refused: try next(),
-      postedBytes: try next())
   }
 
   func append(to buffer: ByteBuffer) {
-    for counter in [
-      bus.lastQuery, bus.lastDelegate, bus.asked, bus.vetoed, lastConnection.rawValue, statistics.posted,
-      statistics.delivered, statistics.lost, statistics.denied, statistics.refused, statistics.postedBytes,
-    ] {
-      buffer.append(counter)
-    }
+    for id in [bus.lastQuery, bus.lastDelegate, lastConnection.rawValue] { buffer.append(id) }
   }
 }
 

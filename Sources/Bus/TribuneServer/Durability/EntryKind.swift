@@ -6,6 +6,7 @@ package import TribuneWire
 
 /// The kind of a log entry. A number is never given to another kind.
 nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
+  /// The last ids (`LoggedCounters`).
   case counters = 1
   /// The peer, limits and slot of a connection (`ConnectionFacts`).
   case connect = 2
@@ -41,8 +42,6 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case questionTurns = 19
   /// The client of a connection has read questions that had ended, and others have waited for that.
   case questionsRead = 20
-  /// What was counted by name, participant and user (`Bus.restoreStatistics`, `TrafficCounts`).
-  case statistics = 21
 }
 
 extension LogEntry {

@@ -23,6 +23,8 @@ struct FoundConnection {
   /// All notifications ever queued for the connection, and those buffered for it.
   var queuedCount: UInt32 = 0
   var bufferedCount: UInt32 = 0
+  /// Notifications that were reported to it as lost.
+  var lostCount: UInt32 = 0
   /// The flags of its counter slot; empty if the slot is damaged.
   var flags: SessionFlags = []
   var isSlotKnown = false
@@ -53,8 +55,8 @@ struct FoundConnection {
     bufferedCount = counters.buffered
     controlSent = counters.controlSent
     isIncomplete = isRefused || counters.flags.contains(.incomplete)
-    // Earlier losses that were not reported yet are reported, and counted, with those of this restart.
-    if !isHandedOver, let lost = counters.lost { facts.traffic.lost = UInt64(lost) }
+    // Earlier losses that were not reported yet are reported, and counted, with the in-flight I/O or those of this restart.
+    lostCount = counters.lost ?? 0
     isDetached = isDetached || counters.flags.contains(.detached)
     if isDetached {
       fate = .restarts(isNotified: false)

@@ -36,8 +36,7 @@ final class LiveEntries {
   /// - Parameter isTail: the entry is younger than the compaction.
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
     switch entry.kind {
-    case .counters, .statistics, .configuration, .questionFailure, .questionsRead, .query, .questionTurns,
-      .awaitedPost,
+    case .counters, .configuration, .questionFailure, .questionsRead, .query, .questionTurns, .awaitedPost,
       .inFlight, .buffered, .handoverEnd:
       false
     // An entry of a newer version cannot be kept up to date.

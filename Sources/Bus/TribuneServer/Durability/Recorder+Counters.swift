@@ -74,14 +74,17 @@ extension Recorder {
     let bufferedBefore = session.output.bufferedBefore
     wal.set(.sent, of: slot, to: session.output.queuedCount &+ bufferedBefore &- unsent)
     wal.set(.controlSent, of: slot, to: session.output.controlCount &- unsentOthers)
-    if session.output.queue.lostCount > 0 {
-      let reported = session.output.queue.lostCount - session.output.queue.unreportedLostCount
-      wal.set(.lost, of: slot, to: UInt32(clamping: reported))
-    }
+    noteReported(to: session)
     var flags = session.output.flags
     if !session.output.queue.isMidFrame { flags.remove(.sending) }
     if unsentOthers == 0 { flags.remove(.unlogged) }
     setFlags(flags, of: session)
+  }
+
+  private func noteReported(to session: Session) {
+    guard session.output.queue.lostCount > 0 else { return }
+    let reported = session.output.queue.lostCount - session.output.queue.unreportedLostCount
+    wal.set(.lost, of: session.slot.index, to: UInt32(clamping: reported))
   }
 
   /// Control frames that an earlier daemon had queued are queued again; they are not in the log.
@@ -105,6 +108,7 @@ extension Recorder {
   func noteHandedOver(_ session: Session) {
     wal.set(.queued, of: session.slot.index, to: session.output.queuedCount)
     noteBuffered(for: session.slot)
+    noteReported(to: session)
     noteMidFrame(of: session)
   }
 

@@ -37,6 +37,7 @@ extension Recovery {
       bus.value.dropEffects()
     }
     bus.value.restoring.isReplaying = false
+    bus.value.beginCounting()
     // From here on, today's configuration is in force, as after a reload.
     bus.value.apply(context.configuration, at: context.now, log: context.log)
     // The last connection in a slot has the highest id of all that were in it.
@@ -98,9 +99,6 @@ extension Recovery {
     case .detached: replayed.found[id]?.detachedUntil = entry.moment
     case .inFlight, .buffered: return false
     case .configuration: try bus.value.restoreConfiguration(entry.body)
-    case .statistics:
-      try bus.value.restoreStatistics(from: &reader)
-      try sessions.goneTraffic.value.restore(from: &reader)
     case .registrationEnd:
       guard let found = replayed.found[id], found.facts.isOpen else { return true }
       bus.value.endRegistration(
@@ -159,9 +157,8 @@ extension Recovery {
   }
 
   private func restore(_ counters: LoggedCounters) {
-    bus.value.restore(counters.bus)
+    bus.value.setLast(query: counters.bus.lastQuery, delegate: counters.bus.lastDelegate)
     sessions.noteGiven(counters.lastConnection)
-    context.statistics.value = counters.statistics
   }
 
   /// Restores a retained notification, or forgets one.

@@ -142,8 +142,6 @@ final class Recovery {
       limits: found.facts.limits, varlink: found.facts.varlinkSecret.map(VarlinkState.init),
       state: found.facts.isOpen ? .open : .awaitingHello)
     session.output.acceptsFiles = found.facts.acceptsFiles
-    session.output.queue.restore(lostCount: found.facts.traffic.lost)
-    session.traffic = found.facts.traffic
     session.positions = found.positions
     // The numbers of control frames continue, so the entries in the log stay valid.
     session.output.controlCount = found.controlSent
@@ -181,6 +179,7 @@ final class Recovery {
     guard let session = sessions[id] else { return }
     session.output.queuedCount = found.queuedCount
     session.output.bufferedBefore = found.bufferedCount
+    session.output.queue.lostCount = UInt64(found.lostCount)
     // If this daemon dies before the recovery is committed, the next one judges by the counter slot again.
     session.output.flags = found.flags
     session.input.hasLast = found.flags.contains(.hasLast)
@@ -190,7 +189,10 @@ final class Recovery {
       if let inFlight { restore(inFlight, of: session) }
       // Without the rest of a frame, nothing can be sent behind its beginning.
       if found.isMidFrame, !session.output.queue.isMidFrame { session.output.writing = .closed }
-    case .loses(let count): restore(found, having: count, of: session)
+      session.beginCounting()
+    case .loses(let count):
+      session.beginCounting()
+      restore(found, having: count, of: session)
     case .restarts: break
     }
     recorder.noteBuffered(for: session.slot)

@@ -176,8 +176,12 @@ final class Lister {
         .hold($0)
       }
     case .users:
-      guard let peer = peer(of: id), bus.value.visibleUsers(for: session.slot).contains(peer.uid),
+      // One that has gone since the list was begun still counts, or its user's counters would fall for this list.
+      let gone = peer(of: id) == nil ? sessions.departed.value.connection(id, at: context.now) : nil
+      guard let peer = peer(of: id) ?? gone?.peer,
+        bus.value.visibleUsers(for: session.slot).contains(peer.uid),
         let traffic = sessions[id]?.countedTraffic() ?? sessions.detached(id)?.countedTraffic()
+          ?? gone?.traffic
       else { return }
       listing.users?.add(traffic, of: peer)
     case .queries:
@@ -235,7 +239,7 @@ final class Lister {
     if let session = sessions[id] {
       var entry = entry(id, at: session.slot, session.peer, since: session.connected)
       entry.queued = UInt64(session.output.queue.byteCount)
-      entry.note(session.countedTraffic())
+      entry.note(session.countedTraffic(), session.inherited)
       entry.pauses = session.pacing.pauses.count
       entry.pausedTime = session.pacing.pauses.nanoseconds(at: context.now) / 1000
       entry.lossyTime = session.pacing.lossyTimes.nanoseconds(at: context.now) / 1000
@@ -246,7 +250,7 @@ final class Lister {
     }
     return sessions.detached(id).map { session in
       var entry = entry(id, at: session.slot, session.peer, since: session.connected)
-      entry.note(session.countedTraffic())
+      entry.note(session.countedTraffic(), session.inherited)
       return .connection(entry)
     }
   }
@@ -256,7 +260,7 @@ final class Lister {
       id: connection.id, peer: connection.peer,
       age: connection.left.nanoseconds(since: connection.connected) / 1000,
       elapsed: context.now.nanoseconds(since: connection.left) / 1000, reason: connection.reason,
-      lost: connection.traffic.lost, posted: connection.traffic.posted)
+      lost: connection.inherited.lost + connection.traffic.lost, posted: connection.traffic.posted)
   }
 
   /// An entry with the core's counts for a connection; the queue's figures are zero.
@@ -275,11 +279,11 @@ final class Lister {
 }
 
 extension ConnectionEntry {
-  fileprivate nonisolated mutating func note(_ traffic: TrafficCounts) {
+  fileprivate nonisolated mutating func note(_ traffic: TrafficCounts, _ inherited: TrafficCounts) {
     posted = traffic.posted
     postedBytes = traffic.postedBytes
-    delivered = traffic.delivered
-    lost = traffic.lost
+    delivered = inherited.delivered + traffic.delivered
+    lost = inherited.lost + traffic.lost
     asked = traffic.asked
     denied = traffic.denied
     refused = traffic.refused

@@ -9,8 +9,6 @@ nonisolated struct TrafficKey: Hashable {
   let unit: String
 
   init(_ peer: PeerIdentity) { (uid, unit) = (peer.uid, peer.units.primary) }
-
-  init(_ entry: UserEntry) { (uid, unit) = (entry.uid, entry.unit) }
 }
 
 /// The traffic of users and their units, as a list: of the connections that had gone when the list was begun, and of those
@@ -60,36 +58,5 @@ nonisolated extension UserEntry {
       uid: uid, unit: unit, connections: connections, posted: traffic.posted,
       postedBytes: traffic.postedBytes, delivered: traffic.delivered, lost: traffic.lost,
       asked: traffic.asked, denied: traffic.denied, refused: traffic.refused)
-  }
-
-  var traffic: TrafficCounts {
-    TrafficCounts(
-      posted: posted, postedBytes: postedBytes, delivered: delivered, lost: lost, asked: asked,
-      denied: denied, refused: refused)
-  }
-}
-
-/// The traffic of connections that have gone, in the log.
-nonisolated extension Busiest<TrafficKey, TrafficCounts> {
-  func append(to buffer: ByteBuffer, lengthMax: Int) {
-    let (busiest, others) = all
-    let end = buffer.count + lengthMax
-    for (key, traffic) in busiest where buffer.count < end {
-      buffer.appendRecord { UserEntry(uid: key.uid, unit: key.unit, connections: 0, traffic).append(to: $0) }
-    }
-    buffer.appendRecord { UserEntry(uid: .max, unit: "", connections: 0, others).append(to: $0) }
-  }
-
-  /// Reads all that is left.
-  mutating func restore(from reader: inout FieldReader) throws(WireError) {
-    while !reader.isAtEnd {
-      var record = try reader.record()
-      let entry = try UserEntry(from: &record)
-      if entry.uid == .max {
-        setOthers(entry.traffic)
-      } else {
-        tally(of: TrafficKey(entry)).counts = entry.traffic
-      }
-    }
   }
 }

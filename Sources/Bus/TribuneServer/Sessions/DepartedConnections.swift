@@ -12,6 +12,8 @@ nonisolated struct DepartedConnection {
   /// Why the bus has closed it; nil if the client has gone by itself.
   var reason: ErrorCode?
   var traffic: TrafficCounts
+  /// As in `Session`.
+  var inherited = TrafficCounts()
 }
 
 /// The connections that have gone in the last minute, at most the latest `countMax`.

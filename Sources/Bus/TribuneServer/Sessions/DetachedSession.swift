@@ -13,7 +13,9 @@ final class DetachedSession {
   let slot: ConnectionSlot
   let peer: PeerIdentity
   let connected: Instant
-  private var traffic: TrafficCounts
+  private var traffic = TrafficCounts()
+  /// As in `Session`.
+  let inherited: TrafficCounts
   var positions: LogPositions
   /// As in `Output`.
   var queuedCount: UInt32 = 0
@@ -25,13 +27,13 @@ final class DetachedSession {
     slot = ConnectionSlot(index: found.facts.slot)
     peer = found.facts.peer
     connected = found.facts.connected
-    traffic = found.facts.traffic
+    inherited = TrafficCounts(delivered: UInt64(found.queuedCount), lost: UInt64(found.lostCount))
     positions = found.positions
   }
 
-  /// What the client has sent and received until now.
+  /// What the client has missed of this daemon.
   func countedTraffic() -> TrafficCounts {
-    traffic.noteDelivered(upTo: queuedCount)
+    traffic.noteDelivered(upTo: queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
     return traffic
   }
 

@@ -67,6 +67,8 @@ final class Session {
   private let positionsCell = Cell(LogPositions())
   /// What the client sent and received. What it lost, and what was delivered to it, is as of the last `countedTraffic()`.
   var traffic = TrafficCounts()
+  /// What earlier daemons delivered to it, and what it lost then.
+  private(set) var inherited = TrafficCounts()
   /// The list that the client gets. Its further frames wait for the end.
   var listing: Listing?
   /// Whether any observer was told that this session posts.
@@ -106,11 +108,17 @@ final class Session {
   /// The session is closed, and its socket is the caller's from now on.
   func takeDescriptor() -> FileDescriptor? { socket.value.take() }
 
-  /// What the client has sent and received until now.
+  /// What the client has sent and received of this daemon.
   func countedTraffic() -> TrafficCounts {
-    traffic.noteDelivered(upTo: output.queuedCount)
-    traffic.lost = output.queue.lostCount
+    traffic.noteDelivered(upTo: output.queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
+    traffic.lost = output.queue.lostCount - inherited.lost
     return traffic
+  }
+
+  /// The deliveries and losses until now are an earlier daemon's.
+  func beginCounting() {
+    inherited.delivered = UInt64(output.queuedCount)
+    inherited.lost = output.queue.lostCount
   }
 
   /// The state that every read uses (see `Cell`).

@@ -102,20 +102,20 @@ final class SessionTable {
   // MARK: Connections that have gone
 
   func noteDeparture(of session: Session, because reason: ErrorCode?, at now: Instant) {
-    noteDeparture(
+    note(
       DepartedConnection(
         id: session.id, peer: session.peer, connected: session.connected, left: now, reason: reason,
-        traffic: session.countedTraffic()))
+        traffic: session.countedTraffic(), inherited: session.inherited))
   }
 
   func noteDeparture(of session: DetachedSession, at now: Instant) {
-    noteDeparture(
+    note(
       DepartedConnection(
         id: session.id, peer: session.peer, connected: session.connected, left: now, reason: nil,
-        traffic: session.countedTraffic()))
+        traffic: session.countedTraffic(), inherited: session.inherited))
   }
 
-  private func noteDeparture(_ connection: DepartedConnection) {
+  private func note(_ connection: DepartedConnection) {
     goneTraffic.value.tally(of: TrafficKey(connection.peer)).update { $0.add(connection.traffic) }
     departed.value.note(connection)
   }

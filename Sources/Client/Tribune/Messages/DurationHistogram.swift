@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// How long something took, each time: what the bus has counted since it started, and over its restarts.
+/// How long something took, each time: what the bus has counted since it started.
 ///
 /// Times are counted in buckets, so what is computed from them is at most 3.2 % from the truth.
 public struct DurationHistogram: Hashable, Sendable {

@@ -20,7 +20,7 @@ public struct BusInfo: Hashable, Sendable {
   public var deadlineDefault: Duration
 }
 
-/// The status of the bus. Counters count from its start, and continue over restarts.
+/// The status of the bus. Its counters begin at 0 when it starts.
 public struct BusStatus: Hashable, Sendable {
   /// The daemon's process id.
   public var pid: Int32
@@ -80,7 +80,7 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var queries: Int
   /// Bytes queued for it, which it has not read.
   public var queuedBytes: Int
-  /// Notifications that it lost because it did not read.
+  /// Notifications that it lost because it did not read. Continues over a restart.
   public var lost: Int
   public var posted: Int
   /// Whether the bus does not read from it at present, to let its observers catch up.
@@ -97,7 +97,7 @@ public struct ConnectionInfo: Hashable, Sendable {
   public var isSurviving: Bool
   /// The bytes of the notifications that it posted, as frames.
   public var postedBytes: Int
-  /// Notifications that were queued for it.
+  /// Notifications that were queued for it. Continues over a restart.
   public var delivered: Int
   /// Its frames that the policy refused.
   public var denied: Int

@@ -16,7 +16,7 @@ public struct OutcomeCounts: Hashable, Sendable {
   public var answered: Int
 }
 
-/// What was asked under a name, since the bus started, and over its restarts. Dry runs do not count.
+/// What was asked under a name, since the bus started. Dry runs do not count.
 public struct NameStatistics: Hashable, Sendable {
   /// The name; nil for all names together that are not among the busiest 1,000.
   public var name: String?
@@ -32,8 +32,7 @@ public struct NameStatistics: Hashable, Sendable {
   public var durations: DurationHistogram
 }
 
-/// How some delegates or awaited observers answered, since the bus started, and over its restarts: those of one user, unit
-/// and label.
+/// How some delegates or awaited observers answered, since the bus started: those of one user, unit and label.
 public struct ParticipantStatistics: Hashable, Sendable {
   /// What a participant takes part in.
   public enum Role: String, Hashable, Sendable {
@@ -55,7 +54,7 @@ public struct ParticipantStatistics: Hashable, Sendable {
   public var durations: DurationHistogram
 }
 
-/// What the processes of a user in a unit did, since the bus started, and over its restarts.
+/// What the processes of a user in a unit did, since the bus started.
 public struct UserStatistics: Hashable, Sendable {
   /// The user; nil for all together that are not among the busiest 1,000.
   public var uid: UInt32?

@@ -41,7 +41,7 @@ struct StatusCommand: Command {
     }
     var rows: [(label: String, value: String)] = [
       ("Address", bus.address), ("PID", String(bus.pid)), ("Software", bus.software),
-      ("Uptime", bus.uptime.formatted), ("Connections", String(bus.connections)),
+      ("Uptime", "\(bus.uptime.formatted), counting since then"), ("Connections", String(bus.connections)),
       ("Observations", String(bus.observations)), ("Delegates", String(bus.delegates)),
       ("Holds", String(bus.holds)),
       ("Queries", "\(bus.queries) under way, \(bus.asked) asked, \(bus.vetoed) vetoed"),

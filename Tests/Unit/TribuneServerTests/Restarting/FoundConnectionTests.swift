@@ -32,25 +32,11 @@ struct FoundConnectionTests {
   func groups(_ groups: Groups) throws {
     var facts = try Self.found().facts
     facts.subject.groups = groups
-    facts.traffic.posted = 3
     let bytes = ByteBuffer(capacity: 256)
     facts.append(to: bytes)
     var reader = FieldReader(bytes.bytes)
     let read = try ConnectionFacts(from: &reader)
-    #expect(read.subject == facts.subject && read.traffic.posted == 3 && reader.isAtEnd)
-  }
-
-  @Test("keeps the length of its entry when that gets other counts")
-  func rewritten() throws {
-    let bytes = ByteBuffer(capacity: 256)
-    try Self.found().facts.append(to: bytes)
-    let other = TrafficCounts(
-      posted: 11, postedBytes: 13, delivered: 14, lost: 12, asked: 15, denied: 16, refused: 17)
-    let rewritten = ByteBuffer(capacity: 256)
-    ConnectionFacts.append(bytes.bytes, other, to: rewritten)
-    #expect(rewritten.count == bytes.count)
-    var again = FieldReader(rewritten.bytes)
-    #expect(try ConnectionFacts(from: &again).traffic == other)
+    #expect(read.subject == facts.subject && reader.isAtEnd)
   }
 
   private static let id = ConnectionID(rawValue: 7)
@@ -82,16 +68,6 @@ struct FoundConnectionTests {
   func fates(_ flags: SessionFlags, _ handedOver: String, _ afterDeath: String) throws {
     #expect(try Self.fate(flags, isHandedOver: true) == handedOver)
     #expect(try Self.fate(flags, isHandedOver: false) == afterDeath)
-  }
-
-  @Test(
-    "takes its losses from its counter slot after a death, and from the log otherwise",
-    arguments: [(true, 8, 20), (false, 8, 8), (false, nil, 20)] as [(Bool, UInt32?, UInt64)])
-  func lost(isHandedOver: Bool, told: UInt32?, lost: UInt64) throws {
-    var found = try Self.found()
-    found.facts.traffic.lost = 20
-    found.judge(by: SessionCounters(connection: Self.id, lost: told), id: Self.id, isHandedOver: isHandedOver)
-    #expect(found.facts.traffic.lost == lost)
   }
 
   @Test("stays detached, and is closed, if its counter slot is damaged")
