@@ -204,6 +204,7 @@ let package = Package(
       name: "TribuneWebTests",
       dependencies: [
         "Tribune", "TribuneHTTP", "TribuneJSON", "TribuneService", "TribuneTestSupport", "TribuneWeb",
+        "TribuneWire",
       ], path: "Tests/Unit/TribuneWebTests",
       swiftSettings: strict),
     .testTarget(

@@ -33,8 +33,8 @@ struct BusCountersTests {
 
   private func asked(_ counters: BusCounters) -> [String: Int] {
     var asked: [String: Int] = [:]
-    for row in counters.names.own { asked[row.labels[0]] = row.counts[0] }
-    asked["(other)"] = counters.names.others?.counts[0]
+    for row in counters.names.own { asked[row.name ?? ""] = row.asked }
+    asked["(other)"] = counters.names.others?.asked
     return asked
   }
 
@@ -50,8 +50,8 @@ struct BusCountersTests {
       participant(nil, ""),
     ]
     counters.note(names: [], participants: listed, users: [], max: 3)
-    #expect(counters.participants.own.map { $0.labels[1] } == ["a", "d", "b"])
-    #expect(counters.participants.others?.counts[0] == 2)
+    #expect(counters.participants.own.map(\.label) == ["a", "d", "b"])
+    #expect(counters.participants.others?.outcomes.approved == 2)
   }
 
   @Test(

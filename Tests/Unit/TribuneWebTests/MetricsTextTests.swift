@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import Tribune
 import TribuneWeb
+import TribuneWire
 
 @Suite("The text of metrics", .timeLimit(.minutes(15)))
 struct MetricsTextTests {
@@ -32,15 +34,16 @@ struct MetricsTextTests {
 
   @Test("A histogram is cumulative, and ends with all")
   func histogram() {
-    var histogram = LatencyHistogram()
-    for seconds in [0.0002, 0.003, 0.003, 100] { histogram.add(seconds) }
+    var durations = Durations()
+    for microseconds in [200, 3_000, 3_000, 100_000_000] as [UInt64] {
+      durations.note(microseconds: microseconds)
+    }
     let text = text(.openMetrics) {
       $0.histogram(
-        "a_seconds", unit: "seconds", "A.", bounds: LatencyHistogram.boundsSeconds,
-        [(.init(), histogram.cumulative, histogram.sumSeconds)])
+        "a_seconds", unit: "seconds", "A.", [(.init(), DurationHistogram(durations))])
     }
     for line in [
-      "a_seconds_bucket{le=\"0.0001\"} 0.0", "a_seconds_bucket{le=\"0.00025\"} 1.0",
+      "a_seconds_bucket{le=\"0.0001\"} 0.0", "a_seconds_bucket{le=\"0.0005\"} 1.0",
       "a_seconds_bucket{le=\"0.005\"} 3.0",
       "a_seconds_bucket{le=\"30.0\"} 3.0", "a_seconds_bucket{le=\"+Inf\"} 4.0", "a_seconds_count 4.0",
       "a_seconds_sum 100.0062",

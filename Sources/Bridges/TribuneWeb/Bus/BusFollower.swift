@@ -162,9 +162,8 @@ final class BusFollower {
     if record.asker.pid == nil, let who = peers[record.asker.connection] { record.asker = who }
     own.verdictsSeen += 1
     if let elapsed = record.elapsed {
-      let seconds = max(0, elapsed / .seconds(1))
-      own.latencies.add(seconds)
-      history.note(latency: seconds, at: Self.seconds)
+      own.note(latency: elapsed)
+      history.note(latency: elapsed, at: Self.seconds)
     }
     feed.addVerdict(record.json(showingUserInfo: settings.showsUserInfo).compactBytes)
     changed()

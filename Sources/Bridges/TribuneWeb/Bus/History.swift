@@ -2,6 +2,7 @@
 
 import Tribune
 package import TribuneJSON
+import TribuneWire
 
 /// Rates and latencies of the last hour, in intervals of ten seconds.
 nonisolated package struct History: Sendable {
@@ -43,7 +44,7 @@ nonisolated package struct History: Sendable {
     /// Counted in intervals since 1970.
     var number: Int
     var counters = Counters()
-    var latencies = LatencyHistogram()
+    var latencies = Durations()
   }
 
   package static let secondsPerInterval = 10
@@ -62,8 +63,8 @@ nonisolated package struct History: Sendable {
     last = counters
   }
 
-  package mutating func note(latency: Double, at seconds: Int) {
-    current(at: seconds) { $0.latencies.add(latency) }
+  package mutating func note(latency: Duration, at seconds: Int) {
+    current(at: seconds) { $0.latencies.note(microseconds: UInt64(max(0, latency.wholeMicroseconds))) }
   }
 
   private mutating func current(at seconds: Int, _ change: (inout Interval) -> Void) {
@@ -81,6 +82,7 @@ nonisolated package struct History: Sendable {
   /// longest of the times to a verdict, in seconds.
   package func json(at seconds: Int) -> JSONValue {
     let finished = intervals.filter { $0.number < seconds / Self.secondsPerInterval }
+    let latencies = finished.map { DurationHistogram($0.latencies) }
     func rates(_ path: KeyPath<Counters, Int>) -> JSONValue {
       .array(finished.map { .number(Double($0.counters[keyPath: path]) / Double(Self.secondsPerInterval)) })
     }
@@ -89,10 +91,8 @@ nonisolated package struct History: Sendable {
       ("times", .array(finished.map { .integer($0.number * Self.secondsPerInterval) })),
       ("posted", rates(\.posted)), ("delivered", rates(\.delivered)), ("lost", rates(\.lost)),
       ("asked", rates(\.asked)), ("vetoed", rates(\.vetoed)),
-      ("median", .array(finished.map { $0.latencies.quantile(0.5).map { .number($0) } ?? .null })),
-      (
-        "longest", .array(finished.map { $0.latencies.count == 0 ? .null : .number($0.latencies.maxSeconds) })
-      ),
+      ("median", .array(latencies.map { $0.quantile(0.5).map { .seconds($0) } ?? .null })),
+      ("longest", .array(latencies.map { $0.count == 0 ? .null : .seconds($0.longest) })),
     ])
   }
 }

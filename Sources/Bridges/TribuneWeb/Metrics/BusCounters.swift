@@ -8,9 +8,9 @@ nonisolated package struct BusCounters: Sendable {
   package private(set) var status: BusStatus?
   /// When the bus started, in seconds since 1970.
   package private(set) var startSeconds = 0
-  package private(set) var names = SeriesRows()
-  package private(set) var participants = SeriesRows()
-  package private(set) var users = SeriesRows()
+  package private(set) var names = SeriesRows<NameStatistics>()
+  package private(set) var participants = SeriesRows<ParticipantStatistics>()
+  package private(set) var users = SeriesRows<UserStatistics>()
 
   package init() {}
 
@@ -31,9 +31,9 @@ nonisolated package struct BusCounters: Sendable {
   package mutating func note(
     names: [NameStatistics], participants: [ParticipantStatistics], users: [UserStatistics], max countMax: Int
   ) {
-    self.names.take(names.map { CounterRow($0) }, max: countMax)
-    self.participants.take(Self.inTurns(participants, of: \.uid).map { CounterRow($0) }, max: countMax)
-    self.users.take(Self.inTurns(users, of: \.uid).map { CounterRow($0) }, max: countMax)
+    self.names.take(names, max: countMax)
+    self.participants.take(Self.inTurns(participants, of: \.uid), max: countMax)
+    self.users.take(Self.inTurns(users, of: \.uid), max: countMax)
   }
 
   /// The first row of each user, then the second of each, and so on: no user's many rows take the places of others.

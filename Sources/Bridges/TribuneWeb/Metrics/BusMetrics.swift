@@ -11,9 +11,13 @@ nonisolated package enum BusMetrics {
     package var verdictsSeen = 0
     package var framesMissed = 0
     package var busLosses = 0
-    package var latencies = LatencyHistogram()
+    fileprivate var latencies = Durations()
 
     package init() {}
+
+    mutating func note(latency: Duration) {
+      latencies.note(microseconds: UInt64(max(0, latency.wholeMicroseconds)))
+    }
   }
 
   package static func text(
@@ -38,8 +42,8 @@ nonisolated package enum BusMetrics {
     text.counter("tribune_web_bus_losses", "How often the connection to the bus was lost.", own.busLosses)
     text.histogram(
       "tribune_web_verdict_duration_seconds", unit: "seconds",
-      "Time from question to verdict, of the verdicts seen.", bounds: LatencyHistogram.boundsSeconds,
-      [(MetricsText.Labels(), own.latencies.cumulative, own.latencies.sumSeconds)])
+      "Time from question to verdict, of the verdicts seen.",
+      [(MetricsText.Labels(), DurationHistogram(own.latencies))])
     return text.finish()
   }
 

@@ -1,30 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Tribune
+
 /// What the bus counts about a name, a participant or a user.
-nonisolated package struct CounterRow: Equatable, Sendable {
+nonisolated package protocol CounterRow: Sendable {
   /// The values of the labels; empty for all together that have no row of their own.
-  package var labels: [String]
-  /// Connections at the moment, which are no counter.
-  package var connections = 0
-  package var counts: [Int]
+  var labels: [String] { get }
 
-  package init(labels: [String] = [], connections: Int = 0, counts: [Int] = []) {
-    (self.labels, self.connections, self.counts) = (labels, connections, counts)
+  /// Adds what another row has counted, so many times.
+  mutating func add(_ other: Self, times factor: Int)
+}
+
+nonisolated extension CounterRow {
+  var zero: Self {
+    var row = self
+    row.add(self, times: -1)
+    return row
+  }
+}
+
+nonisolated extension NameStatistics: CounterRow {
+  package var labels: [String] { name.map { [$0] } ?? [] }
+
+  package mutating func add(_ other: NameStatistics, times factor: Int) {
+    asked += factor * other.asked
+    vetoed += factor * other.vetoed
+    overridden += factor * other.overridden
+    cancelled += factor * other.cancelled
+    outcomes.add(other.outcomes, times: factor)
+    durations.add(other.durations, times: factor)
+  }
+}
+
+nonisolated extension ParticipantStatistics: CounterRow {
+  package var labels: [String] { uid.map { [role.rawValue, label, unit, "\($0)"] } ?? [] }
+
+  package mutating func add(_ other: ParticipantStatistics, times factor: Int) {
+    outcomes.add(other.outcomes, times: factor)
+    durations.add(other.durations, times: factor)
+  }
+}
+
+nonisolated extension UserStatistics: CounterRow {
+  package var labels: [String] { uid.map { ["\($0)", unit] } ?? [] }
+
+  package mutating func add(_ other: UserStatistics, times factor: Int) {
+    connections += factor * other.connections
+    posted += factor * other.posted
+    postedBytes += factor * other.postedBytes
+    delivered += factor * other.delivered
+    lost += factor * other.lost
+    asked += factor * other.asked
+    denied += factor * other.denied
+    refused += factor * other.refused
+  }
+}
+
+nonisolated extension OutcomeCounts {
+  /// By the names that metrics give them.
+  static var all: KeyValuePairs<String, WritableKeyPath<OutcomeCounts, Int>> {
+    [
+      "approved": \.approved, "vetoed": \.vetoed, "abstained": \.abstained, "timed_out": \.timedOut,
+      "gone": \.gone, "failed": \.failed, "held": \.held, "answered": \.answered,
+    ]
   }
 
-  var isOthers: Bool { labels.isEmpty }
-
-  /// Computes each counter with that of another row.
-  mutating func combine(_ other: CounterRow, _ operation: (Int, Int) -> Int) {
-    counts += repeatElement(0, count: max(0, other.counts.count - counts.count))
-    for (index, count) in other.counts.enumerated() { counts[index] = operation(counts[index], count) }
-  }
-
-  /// All of some rows together.
-  static func sum(_ rows: some Sequence<CounterRow>) -> CounterRow {
-    rows.reduce(into: CounterRow()) { sum, row in
-      sum.connections += row.connections
-      sum.combine(row, +)
-    }
+  fileprivate mutating func add(_ other: OutcomeCounts, times factor: Int) {
+    for (_, path) in Self.all { self[keyPath: path] += factor * other[keyPath: path] }
   }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Tribune
+
 /// Metrics as Prometheus reads them: in OpenMetrics 1.0.0, or in its older text format.
 nonisolated package struct MetricsText {
   package enum Format: Equatable, Sendable {
@@ -74,19 +76,28 @@ nonisolated package struct MetricsText {
     sample("\(name)_info", labels, 1)
   }
 
-  /// - Parameter samples: with how many there are up to each bound, and in all, and what these are together.
+  /// The upper bounds of the intervals of each histogram. Those in which the bus counts are many more.
+  private static let boundsSeconds = [
+    0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30,
+  ]
+
   package mutating func histogram(
-    _ name: String, unit: String, _ help: String, bounds: [Double],
-    _ samples: [(labels: Labels, counts: [Int], sum: Double)]
+    _ name: String, unit: String, _ help: String, _ samples: [(labels: Labels, durations: DurationHistogram)]
   ) {
     head(name, "histogram", unit, help)
-    let ends = bounds.map { Self.text($0) } + ["+Inf"]
-    for (labels, counts, sum) in samples {
-      for (end, count) in zip(ends, counts) {
-        sample("\(name)_bucket", labels.adding("le", end), Double(count))
+    for (labels, durations) in samples {
+      var count = 0
+      var rest = durations.buckets[...]
+      for bound in Self.boundsSeconds {
+        while let next = rest.first, next.upperBound <= .seconds(bound) {
+          count += next.count
+          rest.removeFirst()
+        }
+        sample("\(name)_bucket", labels.adding("le", Self.text(bound)), Double(count))
       }
-      sample("\(name)_count", labels, Double(counts.last ?? 0))
-      sample("\(name)_sum", labels, sum)
+      sample("\(name)_bucket", labels.adding("le", "+Inf"), Double(durations.count))
+      sample("\(name)_count", labels, Double(durations.count))
+      sample("\(name)_sum", labels, durations.sum / .seconds(1))
     }
   }
 

@@ -4,13 +4,14 @@
 ///
 /// Prometheus takes a counter that falls for one that has begun anew, and counts all of it once more. So that of the others
 /// gets what is counted among them: a row that becomes busy, and leaves them, or that comes to them, changes nothing.
-nonisolated package struct SeriesRows: Sendable {
+nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
   /// In the order of the list.
-  package private(set) var own: [CounterRow] = []
+  package private(set) var own: [Row] = []
   /// Nil if there have never been any.
-  package private(set) var others: CounterRow?
+  package private(set) var others: Row?
   /// The rows that had no series of their own when the list was last taken, together.
-  private var rest: CounterRow?
+  private(set) var rest: Row?
+  private var wasTaken = false
 
   package init() {}
 
@@ -18,25 +19,26 @@ nonisolated package struct SeriesRows: Sendable {
   ///   - rows: the list, with those first that are to have series of their own. What the bus does not list any more, it adds
   ///     to the row of its own others.
   ///   - countMax: time series of their own.
-  package mutating func take(_ rows: [CounterRow], max countMax: Int) {
-    let before = Set(own.map(\.labels))
-    let listed = Set(rows.map(\.labels))
+  package mutating func take(_ rows: [Row], max countMax: Int) {
+    let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
     // What those have counted since then that had no series of their own.
-    var change = CounterRow.sum(rows.lazy.filter { !before.contains($0.labels) })
-    change.combine(.sum(own.lazy.filter { !listed.contains($0.labels) }), -)
-    if let rest { change.combine(rest, -) }
+    var change: Row?
+    for row in rows where !before.contains(row.labels) { Self.add(row, to: &change) }
+    for row in own where !listed.contains(row.labels) { Self.add(row, times: -1, to: &change) }
+    if let rest { Self.add(rest, times: -1, to: &change) }
 
-    own = Array(rows.lazy.filter { !$0.isOthers }.prefix(countMax))
+    own = Array(rows.lazy.filter { !$0.labels.isEmpty }.prefix(countMax))
     let first = Set(own.map(\.labels))
-    let rest = rows.filter { !first.contains($0.labels) }
-    let sum = CounterRow.sum(rest)
-    if others != nil || !rest.isEmpty {
-      var counted = others ?? CounterRow()
-      counted.connections = sum.connections
-      // At first, there is nothing that it could fall behind.
-      counted.combine(self.rest == nil ? sum : change) { $0 + max(0, $1) }
-      others = counted
-    }
-    self.rest = sum
+    rest = nil
+    for row in rows where !first.contains(row.labels) { Self.add(row, to: &rest) }
+    // At first, there is nothing that it could fall behind.
+    if others != nil || rest != nil, let added = wasTaken ? change : rest { Self.add(added, to: &others) }
+    wasTaken = true
+  }
+
+  private static func add(_ row: Row, times factor: Int = 1, to sum: inout Row?) {
+    var added = sum ?? row.zero
+    added.add(row, times: factor)
+    sum = added
   }
 }

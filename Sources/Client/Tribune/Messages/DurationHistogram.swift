@@ -26,12 +26,20 @@ public struct DurationHistogram: Hashable, Sendable {
   public var buckets: [Bucket]
 
   public mutating func add(_ other: DurationHistogram) {
-    count += other.count
-    sum += other.sum
+    add(other, times: 1)
     longest = max(longest, other.longest)
+  }
+
+  /// Adds the counts of another one, so many times.
+  package mutating func add(_ other: DurationHistogram, times factor: Int) {
+    count += factor * other.count
+    sum += other.sum * factor
     var counts: [Bucket] = []
     counts.reserveCapacity(buckets.count + other.buckets.count)
-    for bucket in (buckets + other.buckets).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+    let added = other.buckets.map { bucket in
+      Bucket(lowerBound: bucket.lowerBound, upperBound: bucket.upperBound, count: factor * bucket.count)
+    }
+    for bucket in (buckets + added).sorted(by: { $0.lowerBound < $1.lowerBound }) {
       if let last = counts.indices.last, counts[last].lowerBound == bucket.lowerBound {
         counts[last].count += bucket.count
       } else {
