@@ -27,8 +27,9 @@ struct BusCountersTests {
   /// Takes a list of names, and how often each was asked; the last one stands for all that the bus does not list.
   private func take(_ asked: KeyValuePairs<String, Int>, _ counters: inout BusCounters, max countMax: Int = 2)
   {
-    counters.note(
-      names: asked.map { name($0 == "*" ? nil : $0, asked: $1) }, participants: [], users: [], max: countMax)
+    var lists = BusSnapshot(status(posted: 0))
+    lists.names = asked.map { name($0 == "*" ? nil : $0, asked: $1) }
+    counters.note(lists, max: countMax)
   }
 
   private func asked(_ counters: BusCounters) -> [String: Int] {
@@ -45,11 +46,12 @@ struct BusCountersTests {
         role: .delegate, label: label, unit: "", uid: uid, outcomes: outcomes, durations: DurationHistogram())
     }
     var counters = BusCounters()
-    let listed = [
+    var lists = BusSnapshot(status(posted: 0))
+    lists.participants = [
       participant(1, "a"), participant(1, "b"), participant(1, "c"), participant(0, "d"),
       participant(nil, ""),
     ]
-    counters.note(names: [], participants: listed, users: [], max: 3)
+    counters.note(lists, max: 3)
     #expect(counters.participants.own.map(\.label) == ["a", "d", "b"])
     #expect(counters.participants.others?.outcomes.approved == 2)
   }
@@ -117,23 +119,22 @@ struct BusCountersTests {
       held: 1 << 52, answered: 1 << 52)
     var counters = BusCounters()
     counters.note(status(posted: 1 << 52), at: 0)
-    counters.note(
-      names: (0..<1_000).map { number in
-        var name = name(String(repeating: "a", count: 250) + ".\(number)", asked: 1 << 53)
-        name.outcomes = counts
-        return name
-      },
-      participants: (0..<1_000).map { number in
+    var lists = BusSnapshot(status(posted: 0))
+    for number in 0..<1_000 {
+      let uid = UInt32.max - 1 - UInt32(number)
+      var name = name(String(repeating: "a", count: 250) + ".\(number)", asked: 1 << 53)
+      name.outcomes = counts
+      lists.names.append(name)
+      lists.participants.append(
         ParticipantStatistics(
-          role: .delegate, label: longest, unit: longest, uid: .max - 1 - UInt32(number), outcomes: counts,
-          durations: DurationHistogram())
-      },
-      users: (0..<1_000).map { number in
+          role: .delegate, label: longest, unit: longest, uid: uid, outcomes: counts,
+          durations: DurationHistogram()))
+      lists.users.append(
         UserStatistics(
-          uid: .max - 1 - UInt32(number), unit: longest, connections: 1, posted: 1 << 52,
-          postedBytes: 1 << 52,
-          delivered: 1 << 52, lost: 1 << 52, asked: 1 << 52, denied: 1 << 52, refused: 1 << 52)
-      }, max: countMax)
+          uid: uid, unit: longest, connections: 1, posted: 1 << 52, postedBytes: 1 << 52, delivered: 1 << 52,
+          lost: 1 << 52, asked: 1 << 52, denied: 1 << 52, refused: 1 << 52))
+    }
+    counters.note(lists, max: countMax)
     var picture = BusPicture()
     picture.absence = nil
     let text = BusMetrics.text(of: picture, counters, BusMetrics.Own(), .openMetrics)

@@ -224,11 +224,16 @@ final class BusFollower {
     let began = ContinuousClock.now
     statusRequest = began
     do throws(TribuneError) {
-      let status = try await bus.status()
+      var now = try await BusSnapshot(of: bus)
       guard bus === self.bus else { return true }
       statusRequest = nil
-      note(status)
-      if isWatched() { try await listQueries(bus, status) }
+      note(now.status)
+      if isWatched() {
+        try await now.read(now.status.queries > 0 ? [.queries] : [], from: bus)
+        guard bus === self.bus else { return true }
+        picture.queries = now.queries
+        publishQueries()
+      }
     } catch {
       // The end of the connection, which `run` sees as well.
       return true
@@ -247,31 +252,20 @@ final class BusFollower {
     picture.absence = nil
     picture.status = status
     if counters.note(status, at: SystemClock.wallMicroseconds) { listing.request() }
-    history.note(History.Counters(status), at: Self.seconds)
+    history.note(status, at: Self.seconds)
     if feed.set(.history, history.json(at: Self.seconds).compactBytes) { changed() }
     publishBus()
-  }
-
-  private func listQueries(_ bus: Connection, _ status: BusStatus) async throws(TribuneError) {
-    let queries = status.queries > 0 ? try await bus.queries() : []
-    guard bus === self.bus else { return }
-    picture.queries = queries
-    publishQueries()
   }
 
   private func list() async -> Bool {
     guard let bus else { return true }
     let began = ContinuousClock.now
     do throws(TribuneError) {
-      let (connections, delegates, holds) = (
-        try await bus.connections(), try await bus.delegates(), try await bus.holds()
-      )
-      let (names, participants, users) = (
-        try await bus.nameStatistics(), try await bus.participantStatistics(), try await bus.userStatistics()
-      )
+      let now = try await BusSnapshot(
+        of: bus, .connections, .delegates, .holds, .names, .participants, .users)
       guard bus === self.bus else { return true }
-      (picture.connections, picture.delegates, picture.holds) = (connections, delegates, holds)
-      counters.note(names: names, participants: participants, users: users, max: settings.metricNamesMax)
+      (picture.connections, picture.delegates, picture.holds) = (now.connections, now.delegates, now.holds)
+      counters.note(now, max: settings.metricNamesMax)
     } catch {
       // The end of the connection, which `run` sees as well.
       return true

@@ -1,49 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Tribune
+package import Tribune
 package import TribuneJSON
 import TribuneWire
 
 /// Rates and latencies of the last hour, in intervals of ten seconds.
 nonisolated package struct History: Sendable {
-  /// Counters of the bus at a moment.
-  package struct Counters: Equatable, Sendable {
-    package var posted = 0
-    package var delivered = 0
-    package var lost = 0
-    package var asked = 0
-    package var vetoed = 0
-
-    package init() {}
-
-    init(_ status: BusStatus) {
-      (posted, delivered, lost) = (status.posted, status.delivered, status.lost)
-      (asked, vetoed) = (status.asked, status.vetoed)
-    }
-
-    /// What has come since `earlier`; nil if the counters began anew meanwhile.
-    func since(_ earlier: Counters) -> Counters? {
-      var difference = Counters()
-      for path in Self.all {
-        guard self[keyPath: path] >= earlier[keyPath: path] else { return nil }
-        difference[keyPath: path] = self[keyPath: path] - earlier[keyPath: path]
-      }
-      return difference
-    }
-
-    mutating func add(_ other: Counters) {
-      for path in Self.all { self[keyPath: path] += other[keyPath: path] }
-    }
-
-    private static var all: [WritableKeyPath<Counters, Int>] {
-      [\.posted, \.delivered, \.lost, \.asked, \.vetoed]
-    }
-  }
-
   private struct Interval {
     /// Counted in intervals since 1970.
     var number: Int
-    var counters = Counters()
+    var growth = BusGrowth()
     var latencies = Durations()
   }
 
@@ -51,16 +17,18 @@ nonisolated package struct History: Sendable {
   package static let intervalsMax = 360
 
   private var intervals: [Interval] = []
-  private var last: Counters?
+  private var last: BusStatus?
 
   package init() {}
 
   /// The bus is gone, and its counters with it.
   package mutating func interrupt() { last = nil }
 
-  package mutating func note(_ counters: Counters, at seconds: Int) {
-    if let change = last.flatMap({ counters.since($0) }) { current(at: seconds) { $0.counters.add(change) } }
-    last = counters
+  package mutating func note(_ status: BusStatus, at seconds: Int) {
+    if let last, let growth = BusGrowth(from: last, to: status) {
+      current(at: seconds) { $0.growth.add(growth) }
+    }
+    last = status
   }
 
   package mutating func note(latency: Duration, at seconds: Int) {
@@ -83,8 +51,8 @@ nonisolated package struct History: Sendable {
   package func json(at seconds: Int) -> JSONValue {
     let finished = intervals.filter { $0.number < seconds / Self.secondsPerInterval }
     let latencies = finished.map { DurationHistogram($0.latencies) }
-    func rates(_ path: KeyPath<Counters, Int>) -> JSONValue {
-      .array(finished.map { .number(Double($0.counters[keyPath: path]) / Double(Self.secondsPerInterval)) })
+    func rates(_ path: KeyPath<BusGrowth, Int>) -> JSONValue {
+      .array(finished.map { .number(Double($0.growth[keyPath: path]) / Double(Self.secondsPerInterval)) })
     }
     return .object([
       ("interval", .integer(Self.secondsPerInterval)),

@@ -18,7 +18,7 @@ nonisolated package struct BusCounters: Sendable {
   /// - Returns: whether the bus has begun anew, with all its counters.
   @discardableResult
   package mutating func note(_ status: BusStatus, at microseconds: UInt64) -> Bool {
-    let isNew = self.status.map { $0.pid != status.pid || $0.uptime > status.uptime } ?? true
+    let isNew = self.status.flatMap { BusGrowth(from: $0, to: status) } == nil
     if isNew { self = BusCounters() }
     let start = Int((Double(microseconds) / 1e6 - status.uptime / .seconds(1)).rounded())
     // It is computed from two clocks, and must not tremble.
@@ -28,12 +28,10 @@ nonisolated package struct BusCounters: Sendable {
   }
 
   /// - Parameter countMax: rows of each list that have time series of their own.
-  package mutating func note(
-    names: [NameStatistics], participants: [ParticipantStatistics], users: [UserStatistics], max countMax: Int
-  ) {
-    self.names.take(names, max: countMax)
-    self.participants.take(Self.inTurns(participants, of: \.uid), max: countMax)
-    self.users.take(Self.inTurns(users, of: \.uid), max: countMax)
+  package mutating func note(_ lists: BusSnapshot, max countMax: Int) {
+    names.take(lists.names, max: countMax)
+    participants.take(Self.inTurns(lists.participants, of: \.uid), max: countMax)
+    users.take(Self.inTurns(lists.users, of: \.uid), max: countMax)
   }
 
   /// The first row of each user, then the second of each, and so on: no user's many rows take the places of others.

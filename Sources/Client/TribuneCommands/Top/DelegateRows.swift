@@ -29,18 +29,18 @@ struct DelegateRows {
 
   private var entries: [Key: Entry] = [:]
 
-  init(queries: [QueryInfo], attached: [DelegateInfo], statistics: [ParticipantStatistics]) {
-    for delegate in attached {
+  init(_ snapshot: BusSnapshot) {
+    for delegate in snapshot.delegates {
       let key = Key(role: .delegate, label: delegate.label, unit: delegate.unit, uid: delegate.uid)
       entries[key] = Entry(isAttached: true)
     }
-    for counted in statistics {
+    for counted in snapshot.participants {
       let key = Key(role: counted.role, label: counted.label, unit: counted.unit, uid: counted.uid)
       var entry = entries[key] ?? Entry(isAttached: key.role == .delegate && key.uid != nil ? false : nil)
       (entry.outcomes, entry.durations) = (counted.outcomes, counted.durations)
       entries[key] = entry
     }
-    for participant in queries.flatMap(\.participants) where participant.isAwaited {
+    for participant in snapshot.queries.flatMap(\.participants) where participant.isAwaited {
       let key = Key(
         role: .delegate, label: participant.label, unit: participant.units.primary, uid: participant.uid)
       var entry = entries[key, default: Entry()]

@@ -30,7 +30,7 @@ enum TopHeader {
 
   /// The most important first.
   private static func items(of sample: TopSample, _ rates: TopRates?) -> [Item] {
-    let status = sample.status
+    let status = sample.snapshot.status
     func perSecond(_ rate: Double?) -> String { "\(rate?.abbreviatedRate ?? "-")/s" }
     let busy = rates?.busy.map { "\(Int(($0 * 100).rounded())) %" } ?? "-"
     let isLosing = rates?.losses ?? 0 > 0

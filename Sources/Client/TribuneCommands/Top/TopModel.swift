@@ -69,7 +69,7 @@ struct TopModel: Sendable {
   mutating func take(_ sample: TopSample) {
     if let last = self.sample, last.view == sample.view {
       earlier = last
-      rates = TopRates(from: last, to: sample)
+      rates = TopRates(from: last.snapshot, to: sample.snapshot)
     } else {
       // It follows a key, and rates over such a moment would say little.
       earlier = nil

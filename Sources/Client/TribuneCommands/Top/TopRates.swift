@@ -2,7 +2,7 @@
 
 import Tribune
 
-/// How much a bus did in a second, between two samples of it.
+/// How much a bus did in a second, between two snapshots of it.
 struct TopRates: Equatable, Sendable {
   /// All nil if the counters do not belong together, because the bus began anew.
   var posts: Double?
@@ -13,22 +13,12 @@ struct TopRates: Equatable, Sendable {
   /// The part of the time in which the bus worked, from 0 to 1.
   var busy: Double?
 
-  init(from earlier: TopSample, to later: TopSample) {
-    func rate(_ counter: KeyPath<BusStatus, Int>) -> Double? {
-      perSecond(
-        from: earlier.status[keyPath: counter], to: later.status[keyPath: counter],
-        earlier.moment.duration(to: later.moment))
-    }
-    (posts, deliveries, losses) = (rate(\.posted), rate(\.delivered), rate(\.lost))
-    (asks, vetoes) = (rate(\.asked), rate(\.vetoed))
+  init(from earlier: BusSnapshot, to later: BusSnapshot) {
     let span = earlier.moment.duration(to: later.moment)
-    let worked = later.status.busy - earlier.status.busy
-    if span > .zero, worked >= .zero { busy = min(1, worked / span) }
+    guard span > .zero, let growth = BusGrowth(from: earlier.status, to: later.status) else { return }
+    func rate(_ count: Int) -> Double { Double(count) / (span / .seconds(1)) }
+    (posts, deliveries, losses) = (rate(growth.posted), rate(growth.delivered), rate(growth.lost))
+    (asks, vetoes) = (rate(growth.asked), rate(growth.vetoed))
+    busy = min(1, growth.busy / span)
   }
-}
-
-/// How fast a counter grows; nil if it began anew meanwhile.
-func perSecond(from earlier: Int?, to later: Int, _ span: Duration) -> Double? {
-  guard let earlier, later >= earlier, span > .zero else { return nil }
-  return Double(later - earlier) / (span / .seconds(1))
 }

@@ -101,7 +101,7 @@ struct TopRenderer {
   /// Why there are no rows.
   private var emptiness: String {
     guard let sample = model.sample, sample.view == model.view else { return "waiting for the bus" }
-    if case .refused(let reason) = sample.content { return reason }
+    if let refusal = sample.refusal { return refusal }
     if !model.filter.isEmpty { return "nothing matches" }
     if let restriction = sample.restriction { return "nothing that you may see: \(restriction)" }
     return model.view == .queries ? "no query is under way: nobody waits for anybody" : "there are none"

@@ -7,15 +7,13 @@ import TribuneJSON
 extension TopSample {
   /// An object for each entry of the view's list.
   var json: [JSONValue] {
-    switch content {
-    case .delegates(let queries, let attached, let statistics):
-      DelegateRows(queries: queries, attached: attached, statistics: statistics).json
-    case .queries(let queries): queries.map(\.json)
-    case .connections(let connections, let holds):
-      connections.map { $0.json(holds: .integer(holds[$0.id, default: 0])) }
-    case .names(let names): names.map(\.json)
-    case .users(let users): users.map(\.json)
-    case .refused: []
+    let holds = snapshot.holds.countsByConnection
+    return switch view {
+    case .delegates: DelegateRows(snapshot).json
+    case .queries: snapshot.queries.map(\.json)
+    case .connections: snapshot.connections.map { $0.json(holds: .integer(holds[$0.id, default: 0])) }
+    case .names: snapshot.names.map(\.json)
+    case .users: snapshot.users.map(\.json)
     }
   }
 }

@@ -10,37 +10,36 @@ extension TopSample {
   ///   - earlier: a sample of the same view, from which rates are computed; nil if there is none.
   ///   - isTree: whether those who wait stand above those that they wait for.
   func groups(since earlier: TopSample?, isTree: Bool) -> [TopGroup] {
-    let rates = rates(since: earlier)
-    return switch content {
-    case .delegates(let queries, let attached, let statistics):
-      DelegateRows(queries: queries, attached: attached, statistics: statistics).groups
-    case .queries(let queries): isTree ? WaitForest(queries).groups : WaitForest(queries).flatGroups
-    case .connections(let connections, let holds):
-      connections.map { [TopRow($0, holds: holds[$0.id, default: 0], rate: rates[$0.rateKey])] }
-    case .names(let names): names.map { [TopRow($0, rate: rates[$0.rateKey])] }
-    case .users(let users): users.map { [TopRow($0, rate: rates[$0.rateKey])] }
-    case .refused: []
+    let (rates, holds) = (rates(since: earlier), snapshot.holds.countsByConnection)
+    return switch view {
+    case .delegates: DelegateRows(snapshot).groups
+    case .queries: isTree ? WaitForest(snapshot.queries).groups : WaitForest(snapshot.queries).flatGroups
+    case .connections:
+      snapshot.connections.map { [TopRow($0, holds: holds[$0.id, default: 0], rate: rates[$0.rateKey])] }
+    case .names: snapshot.names.map { [TopRow($0, rate: rates[$0.rateKey])] }
+    case .users: snapshot.users.map { [TopRow($0, rate: rates[$0.rateKey])] }
     }
   }
 
   /// The counters whose growth the view shows, by what identifies them.
   private var counters: [[String]: Int] {
     let counters: [([String], Int)] =
-      switch content {
-      case .connections(let connections, _): connections.map { ($0.rateKey, $0.posted) }
-      case .names(let names): names.map { ($0.rateKey, $0.asked) }
-      case .users(let users): users.map { ($0.rateKey, $0.posted) }
-      case .delegates, .queries, .refused: []
+      switch view {
+      case .connections: snapshot.connections.map { ($0.rateKey, $0.posted) }
+      case .names: snapshot.names.map { ($0.rateKey, $0.asked) }
+      case .users: snapshot.users.map { ($0.rateKey, $0.posted) }
+      case .delegates, .queries: []
       }
     return Dictionary(counters, uniquingKeysWith: max)
   }
 
   private func rates(since earlier: TopSample?) -> [[String]: Double] {
     guard let earlier else { return [:] }
-    let span = earlier.moment.duration(to: moment)
+    let seconds = earlier.snapshot.moment.duration(to: snapshot.moment) / .seconds(1)
     let before = earlier.counters
     return counters.reduce(into: [:]) { rates, counter in
-      rates[counter.key] = perSecond(from: before[counter.key], to: counter.value, span)
+      guard seconds > 0, let count = before[counter.key], counter.value >= count else { return }
+      rates[counter.key] = Double(counter.value - count) / seconds
     }
   }
 }

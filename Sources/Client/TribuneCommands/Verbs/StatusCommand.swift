@@ -30,15 +30,10 @@ struct StatusCommand: Command {
   }
 
   private func showBus(in context: Context) async throws(CommandError) {
-    let (bus, names, participants, queries) = try await context.request {
-      connection throws(TribuneError) -> (
-        BusStatus, [NameStatistics], [ParticipantStatistics], [QueryInfo]
-      ) in
-      (
-        try await connection.status(), try await connection.nameStatistics(),
-        try await connection.participantStatistics(), try await connection.queries()
-      )
+    let snapshot = try await context.request { connection throws(TribuneError) in
+      try await BusSnapshot(of: connection, .names, .participants, .queries)
     }
+    let bus = snapshot.status
     var rows: [(label: String, value: String)] = [
       ("Address", bus.address), ("PID", String(bus.pid)), ("Software", bus.software),
       ("Uptime", "\(bus.uptime.formatted), counting since then"), ("Connections", String(bus.connections)),
@@ -48,7 +43,7 @@ struct StatusCommand: Command {
       ("Notifications", "\(bus.posted) posted, \(bus.delivered) delivered, \(bus.lost) lost"),
       ("Refused", "\(bus.denied) by the policy, \(bus.refused) for other reasons"),
     ]
-    rows += bus.loadRows + Self.rows(of: names, participants, queries)
+    rows += bus.loadRows + Self.rows(of: snapshot)
     try context.write(labelled(rows), or: bus.json)
   }
 
@@ -117,19 +112,17 @@ struct StatusCommand: Command {
   }
 
   /// How long verdicts took, who took longest, and what waits.
-  private static func rows(
-    of names: [NameStatistics], _ participants: [ParticipantStatistics], _ queries: [QueryInfo]
-  ) -> [(label: String, value: String)] {
+  private static func rows(of snapshot: BusSnapshot) -> [(label: String, value: String)] {
     var rows: [(label: String, value: String)] = []
     var verdicts = DurationHistogram()
-    for name in names { verdicts.add(name.durations) }
+    for name in snapshot.names { verdicts.add(name.durations) }
     if let text = verdicts.summary { rows.append(("Verdicts", text)) }
-    let slowest = participants.filter { $0.role == .delegate && $0.uid != nil }
+    let slowest = snapshot.participants.filter { $0.role == .delegate && $0.uid != nil }
       .max { ($0.durations.quantile(0.99) ?? .zero) < ($1.durations.quantile(0.99) ?? .zero) }
     if let slowest, let text = slowest.durations.summary {
       rows.append(("Slowest", "\(slowest.identity): \(text)"))
     }
-    if let oldest = queries.first(where: { $0.participants.contains(where: \.isAwaited) }) {
+    if let oldest = snapshot.queries.first(where: { $0.participants.contains(where: \.isAwaited) }) {
       let awaited = oldest.participants.filter(\.isAwaited).map(\.identity)
       let more = awaited.count > 5 ? ", and others" : ""
       let names = awaited.prefix(5).joined(separator: ", ") + more

@@ -49,7 +49,7 @@ struct TopCommand: Command {
   }
 
   private func show(_ sample: TopSample, in context: Context) throws(CommandError) {
-    if case .refused(let reason) = sample.content { throw .failure(reason.terminalSafe) }
+    if let refusal = sample.refusal { throw .failure(refusal.terminalSafe) }
     if let restriction = sample.restriction {
       context.terminal.report("not all is shown: \(restriction.terminalSafe)")
     }

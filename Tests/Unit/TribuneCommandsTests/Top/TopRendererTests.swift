@@ -88,9 +88,9 @@ struct TopRendererTests {
   @Test(
     "a table without rows says why",
     arguments: [
-      (.made(.users, .refused("not you")), "", "not you"),
-      (.made(.queries, .queries([])), "", "no query is under way: nobody waits for anybody"),
-      (.made(.users, .users([])), "", "there are none"), (.names(3), "\\zzz", "nothing matches"),
+      (.refused(.users, "not you"), "", "not you"),
+      (.made(.queries), "", "no query is under way: nobody waits for anybody"),
+      (.made(.users), "", "there are none"), (.names(3), "\\zzz", "nothing matches"),
       (.names(3), "1", "waiting for the bus"),
     ] as [(TopSample, String, String)])
   func empty(sample: TopSample, keys: String, reason: String) {
@@ -104,7 +104,7 @@ struct TopRendererTests {
     var sample = TopSample.names(3)
     sample.restriction = "not you"
     #expect(Self.text(of: TopModel.showing(sample))[3].hasSuffix("not all is shown"))
-    sample.content = .names([])
+    sample.snapshot.names = []
     #expect(Self.text(of: TopModel.showing(sample))[5] == "nothing that you may see: not you")
   }
 

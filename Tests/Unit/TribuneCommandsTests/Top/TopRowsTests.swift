@@ -140,14 +140,13 @@ struct TopRowsTests {
   @Test("delegates that have gone come last, however slow they were, unless somebody still waits for them")
   func gone() {
     let query = QueryInfo.made(1, by: ":1", "a", asks: "n.m", .made("leaving", of: ":2"))
-    let sample = TopSample.made(
-      .delegates,
-      .delegates(
-        queries: [query], attached: [.made("here")],
-        statistics: [
-          .made("gone", approved: 1, times: [.seconds(60)]), .made("leaving", approved: 1),
-          .made("here", approved: 1, times: [.seconds(1)]),
-        ]))
+    let sample = TopSample.made(.delegates) { snapshot in
+      (snapshot.queries, snapshot.delegates) = ([query], [.made("here")])
+      snapshot.participants = [
+        .made("gone", approved: 1, times: [.seconds(60)]), .made("leaving", approved: 1),
+        .made("here", approved: 1, times: [.seconds(1)]),
+      ]
+    }
     let model = TopModel.showing(sample)
     #expect(model.column("LABEL") == ["leaving", "here", "gone"])
     #expect(model.rows.map(\.isPast) == [false, false, true])
@@ -176,8 +175,8 @@ struct TopRowsTests {
       name: nil, asked: 1, vetoed: 0, overridden: 0, cancelled: 0, outcomes: OutcomeCounts(),
       durations: DurationHistogram())
     for (sample, start) in [
-      (.made(.users, .users([others])), #"{"uid":null,"unit":"","#),
-      (.made(.names, .names([name])), #"{"name":null,"asked":1,"#),
+      (.made(.users) { $0.users = [others] }, #"{"uid":null,"unit":"","#),
+      (.made(.names) { $0.names = [name] }, #"{"name":null,"asked":1,"#),
       (
         .delegates([.made("", uid: nil)]),
         #"{"role":"delegate","label":"","unit":"","uid":null,"attached":null,"open":0,"oldest":null,"#
@@ -186,8 +185,9 @@ struct TopRowsTests {
       #expect(sample.json.map(\.compact).first?.hasPrefix(start) == true)
     }
     let missing = QueryInfo.Participant.made("r", of: ":1", .settled(.vetoed))
-    let query = TopSample.made(
-      .queries, .queries([.made(1, by: ":1", "a", asks: "n.m", omitted: 3, missing)]))
+    let query = TopSample.made(.queries) {
+      $0.queries = [.made(1, by: ":1", "a", asks: "n.m", omitted: 3, missing)]
+    }
     let text = query.json.map(\.compact).joined()
     #expect(text.contains(#""state":"vetoed","reason":"","elapsed":0.010000,"remaining":null,"#))
     #expect(text.hasSuffix(#"],"participantsOmitted":3}"#))
@@ -196,14 +196,16 @@ struct TopRowsTests {
 
   @Test("the rates of the bus are per second, and its work is a part of the time")
   func busRates() {
-    let first = TopSample.made(.names, .names([]), BusEntry(posted: 10, asked: 5, busy: 1_000_000))
-    let second = TopSample.made(
-      .names, .names([]), at: 2, BusEntry(posted: 30, lost: 4, asked: 5, busy: 1_500_000))
+    func snapshot(_ bus: BusEntry, at seconds: Double) -> BusSnapshot {
+      BusSnapshot(BusStatus(bus), at: TopSample.start.advanced(by: .seconds(seconds)))
+    }
+    let first = snapshot(BusEntry(uptime: 1, posted: 10, asked: 5, busy: 1_000_000), at: 0)
+    let second = snapshot(BusEntry(uptime: 2, posted: 30, lost: 4, asked: 5, busy: 1_500_000), at: 2)
     let rates = TopRates(from: first, to: second)
     #expect(rates.posts == 10)
     #expect(rates.asks == 0)
     #expect(rates.losses == 2)
     #expect(rates.busy == 0.25)
-    #expect(TopRates(from: second, to: first).posts == nil)
+    #expect(TopRates(from: second, to: snapshot(BusEntry(uptime: 1, posted: 40), at: 4)).posts == nil)
   }
 }

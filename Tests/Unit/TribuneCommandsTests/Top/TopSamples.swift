@@ -58,11 +58,19 @@ extension TopSample {
   static let start = ContinuousClock.now
 
   static func made(
-    _ view: TopView, _ content: Content, at seconds: Double = 0,
-    _ bus: BusEntry = BusEntry(address: "unix:/bus")
+    _ view: TopView, at seconds: Double = 0, _ bus: BusEntry = BusEntry(address: "unix:/bus"),
+    list: (inout BusSnapshot) -> Void = { _ in }
   ) -> TopSample {
-    TopSample(
-      view: view, moment: start.advanced(by: .seconds(seconds)), status: BusStatus(bus), content: content)
+    var snapshot = BusSnapshot(BusStatus(bus), at: start.advanced(by: .seconds(seconds)))
+    list(&snapshot)
+    return TopSample(view: view, snapshot: snapshot)
+  }
+
+  /// The bus does not tell.
+  static func refused(_ view: TopView, _ reason: String) -> TopSample {
+    var sample = made(view)
+    sample.refusal = reason
+    return sample
   }
 
   /// So many names: a.a, a.b and so on, of which each was asked once more than the one before.
@@ -74,35 +82,42 @@ extension TopSample {
         vetoed: 0, overridden: 0, cancelled: 0, outcomes: OutcomeCounts(),
         durations: DurationHistogram())
     }
-    return made(.names, .names(names), at: seconds)
+    return made(.names, at: seconds) { $0.names = names }
   }
 
-  static let users = made(
-    .users,
-    .users(
-      (1...2).map {
-        UserStatistics(
-          uid: UInt32($0), unit: "\($0).service", connections: $0, posted: $0, postedBytes: $0, delivered: $0,
-          lost: $0, asked: $0, denied: $0, refused: $0)
-      }))
+  /// Two users, of whom the second did more.
+  static let users = made(.users) { snapshot in
+    snapshot.users = (1...2).map {
+      UserStatistics(
+        uid: UInt32($0), unit: "\($0).service", connections: $0, posted: $0, postedBytes: $0, delivered: $0,
+        lost: $0, asked: $0, denied: $0, refused: $0)
+    }
+  }
 
-  static let connections = made(
-    .connections,
-    .connections(
-      (1...2 as ClosedRange<UInt32>).map { number in
-        let peer = PeerIdentity(
-          pid: number, uid: number, gid: 0, process: "p\(number)",
-          units: PeerUnits(system: "\(number).service", user: ""))
-        return ConnectionInfo(
-          ConnectionEntry(
-            id: ConnectionID(rawValue: UInt64(number)), peer: peer, age: UInt64(number), observations: number,
-            delegates: number, queries: number, queued: UInt64(number), lost: UInt64(number),
-            posted: UInt64(number), state: number == 2 ? .lossy : .none))
-      }, holds: [":2": 1]))
+  /// Two connections, of which the second did more.
+  static let connections = made(.connections) { snapshot in
+    snapshot.connections = (1...2 as ClosedRange<UInt32>).map { number in
+      let peer = PeerIdentity(
+        pid: number, uid: number, gid: 0, process: "p\(number)",
+        units: PeerUnits(system: "\(number).service", user: ""))
+      return ConnectionInfo(
+        ConnectionEntry(
+          id: ConnectionID(rawValue: UInt64(number)), peer: peer, age: UInt64(number), observations: number,
+          delegates: number, queries: number, queued: UInt64(number), lost: UInt64(number),
+          posted: UInt64(number), state: number == 2 ? .lossy : .none))
+    }
+    snapshot.holds = [
+      HoldInfo(
+        id: 1, connection: ":2", label: "", pid: 1, uid: 0, process: "", units: Units(), pattern: "",
+        object: "", why: "", age: .zero, expiresIn: nil)
+    ]
+  }
 
   static func delegates(_ statistics: [ParticipantStatistics], _ queries: QueryInfo...) -> TopSample {
     let attached = statistics.compactMap { one in one.uid.map { DelegateInfo.made(one.label, uid: $0) } }
-    return made(.delegates, .delegates(queries: queries, attached: attached, statistics: statistics))
+    return made(.delegates) {
+      ($0.queries, $0.delegates, $0.participants) = (queries, attached, statistics)
+    }
   }
 }
 
