@@ -27,6 +27,17 @@ extension CommandError {
   }
 }
 
+/// The result of `work`, whose failure ends the command with this status.
+func orEnd<Answer>(
+  with status: Int32 = ExitStatus.failure, _ work: () async throws(TribuneError) -> Answer
+) async throws(CommandError) -> Answer {
+  do throws(TribuneError) {
+    return try await work()
+  } catch {
+    throw CommandError(error, status: status)
+  }
+}
+
 extension Errno {
   /// Why a command could not be started, for people.
   func message(starting command: [[UInt8]]) -> String {

@@ -16,7 +16,6 @@ struct Context: Sendable {
   let json: JSON
   let showsLegend: Bool
   let isQuiet: Bool
-  /// How long to wait for the bus.
   let timeout: Duration
   /// How long to look for a bus that is gone.
   let reconnectTimeout: Duration
@@ -68,7 +67,6 @@ struct Context: Sendable {
     return [("TRIBUNE_ADDRESS", address.description)]
   }
 
-  /// Whether a person watches while a query runs.
   var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && json == .off }
 
   func print(_ line: String) throws(CommandError) { try write(line + "\n") }

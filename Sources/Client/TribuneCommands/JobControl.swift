@@ -16,9 +16,7 @@ actor JobControl {
   private let context: Context
   private let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-  /// Whether the last signal was a request to stop.
   private var isToStop = false
-  /// Whether the process has been stopped since the last SIGCONT.
   private var wasStopped = false
   private var isSuspended = false
 

@@ -19,15 +19,17 @@ extension Invocation {
   }
 
   func patterns() throws(CommandError) -> [String] {
-    for text in operands {
-      do throws(WireError) {
-        _ = try Pattern(text)
-      } catch {
-        throw .usage(
-          "\(error.message): a pattern is a name where * stands for a token, a last ** for one or more")
-      }
-    }
+    for text in operands { _ = try Self.checkedPattern(text) }
     return operands
+  }
+
+  static func checkedPattern(_ text: String) throws(CommandError) -> Pattern {
+    do throws(WireError) {
+      return try Pattern(text)
+    } catch {
+      throw .usage(
+        "\(error.message): a pattern is a name where * stands for a token, a last ** for one or more")
+    }
   }
 
   /// The object that was given; empty if none.
@@ -52,7 +54,6 @@ extension Invocation {
     return text
   }
 
-  /// The label that was given; nil if none.
   func label() throws(CommandError) -> String? {
     let label = text(.label)
     guard label != "" else { throw .usage("--label needs a text") }
@@ -118,14 +119,12 @@ extension Invocation {
   }
 
   /// The time-out, in a range that fits the 32 bits of milliseconds of the wire.
-  func wireTimeout() throws(CommandError) -> Duration? { try wireSpan(.timeout, of: "--timeout") }
+  func wireTimeout() throws(CommandError) -> Duration? { try wireSpan(.timeout) }
 
-  /// How long to wait for the awaited observers; nil without --wait.
   func waiting() throws(CommandError) -> Waiting? {
-    has(.wait) ? Waiting(deadline: try wireSpan(.wait, of: "--wait")) : nil
+    has(.wait) ? Waiting(deadline: try wireSpan(.wait)) : nil
   }
 
-  /// How long to wait while the question is vetoed; nil without --wait-until-allowed.
   func patience() throws(CommandError) -> Patience? {
     guard has(.waitUntilAllowed) else { return nil }
     try refuse([.dryRun, .override], beside: .waitUntilAllowed)
@@ -140,9 +139,9 @@ extension Invocation {
     throw .usage("\(option.spelling) and \(other.spelling) exclude each other")
   }
 
-  private func wireSpan(_ option: Option, of spelling: String) throws(CommandError) -> Duration? {
+  private func wireSpan(_ option: Option) throws(CommandError) -> Duration? {
     guard let span = span(option) else { return nil }
-    return try Self.checkedWireSpan(span, of: spelling)
+    return try Self.checkedWireSpan(span, of: option.spelling)
   }
 
   static func checkedWireSpan(_ span: TimeSpan, of what: String) throws(CommandError) -> Duration {

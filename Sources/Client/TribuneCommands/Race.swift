@@ -39,7 +39,6 @@ func bounded<Answer: Sendable>(
   return try (result ?? .failure(TribuneError(.cancelled, "interrupted"))).get()
 }
 
-/// Sleeps, and returns early if the task is cancelled.
 func sleep(_ duration: Duration) async {
   do {
     try await Task.sleep(for: duration)

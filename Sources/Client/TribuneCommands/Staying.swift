@@ -80,6 +80,5 @@ func stay<S: AsyncSequence & Sendable>(
 
 private enum Stop: Sendable {
   case finished(Result<Int32, CommandError>)
-  /// With the error to end with, if there is one.
   case interrupted(CommandError?)
 }

@@ -16,7 +16,6 @@ final class AnswerLog: Sendable {
     var limits = LineLimits()
   }
 
-  /// How long the end of the command waits for the output.
   private static let flushTime = Duration.seconds(1)
 
   private let context: Context
@@ -66,7 +65,6 @@ final class AnswerLog: Sendable {
         or: question.json(with: answer, by: label, after: elapsed)))
   }
 
-  /// Prints a will- or did-notification much as `observe` does.
   func show(_ delivery: Delivery) {
     guard !context.isQuiet else { return }
     if case .notification(let notification) = delivery, let user = notification.poster?.uid,
@@ -120,7 +118,6 @@ final class AnswerLog: Sendable {
     end.yield(.failure("replaced by \(participant)"))
   }
 
-  /// Returns when the delegate was replaced.
   func ended() async -> CommandError {
     // Nil if the task was cancelled: then the result is not used.
     await ends.first { _ in true } ?? .ended(ExitStatus.success)

@@ -77,7 +77,6 @@ extension CommandRunner {
 }
 
 extension String {
-  /// The text without surrounding white space.
   var trimmed: String {
     let start = self.drop { $0.isWhitespace }
     guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }

@@ -20,7 +20,6 @@ actor CommandRunner {
   }
 
   let context: Context
-  /// Bytes that a value may have.
   let valueLength: Int
   private var running: [Int32: ChildProcess] = [:]
   private var turns: CommandTurns
@@ -28,10 +27,8 @@ actor CommandRunner {
   private var waiting: [CommandTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]
   private var lastTicket = 0
   private var hasEnded = false
-  /// What was said on standard error.
   private var reported: Set<String> = []
 
-  /// Commands that run at a time.
   private static let commandsMax = 64
   private static let reportedMax = 64
   /// Questions of one user that wait.
@@ -84,9 +81,6 @@ actor CommandRunner {
     return run
   }
 
-  /// Waits for the turn of a question.
-  ///
-  /// - Returns: whether it has come.
   private func turn(of ticket: CommandTurns.Ticket, of user: UInt32) async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

@@ -32,13 +32,10 @@ struct CommandTurns: Sendable {
     let isPrivileged: Bool
     var running = 0
     var waiting: [Waiting] = []
-    /// Bytes of userInfo of its commands and of its waiting questions.
     var byteCount = 0
   }
 
-  /// Commands that run at a time.
   let total: Int
-  /// Questions of one user that wait.
   let waitingMax: Int
   /// Bytes of userInfo that a user's commands and waiting questions have together. One question may have more, if it is
   /// alone.
@@ -49,7 +46,6 @@ struct CommandTurns: Sendable {
   /// Users who have waiting questions, in the order of their turns.
   private var turns: [UInt32] = []
   private var running = 0
-  /// How many users have commands.
   private var runningUsers = 0
 
   init(
@@ -106,7 +102,6 @@ struct CommandTurns: Sendable {
     store(user, uid)
   }
 
-  /// Starts the first question of the first user in turn who may have a command.
   private mutating func startNext() -> Ticket? {
     guard let place = turns.firstIndex(where: { users[$0].map { mayStart($0) } ?? false }) else { return nil }
     let uid = turns.remove(at: place)

@@ -14,7 +14,6 @@ struct QuestionQueue: Sendable {
   struct Entry: Sendable {
     /// Identifies the question; never reused.
     var ticket: Ticket
-    /// The user who asks.
     var user: UInt32
     /// The asker and the subject, as lines that each end in a line feed.
     var text: String
@@ -31,7 +30,6 @@ struct QuestionQueue: Sendable {
     case answer(Ticket, Answer)
   }
 
-  /// Why a question needs no answer any more.
   enum Withdrawal: String, Sendable {
     case withdrawn
     case timedOut = "timed out"

@@ -64,9 +64,6 @@ actor TerminalDelegate: Delegate {
 
   func replaced(by delegate: DelegateInfo) async { log.replaced(by: delegate) }
 
-  /// Reads answers until the input ends.
-  ///
-  /// - Returns: how the command ends.
   func readAnswers() async -> CommandError {
     var lines = LineBuffer(limit: Self.lineLength)
     do throws(Errno) {

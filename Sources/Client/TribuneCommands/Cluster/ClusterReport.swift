@@ -5,7 +5,6 @@ import TribuneJSON
 
 /// What each host of the cluster tells about itself, if tribune-nats on this host is asked for it.
 struct ClusterReport {
-  /// A host, and what it has told.
   typealias Row = (host: String, node: JSONNode)
 
   private var told: [(host: String, root: JSONNode)] = []
@@ -17,15 +16,12 @@ struct ClusterReport {
   init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, in context: Context
   ) async throws(CommandError) {
-    let reply: QueryReply
-    do throws(TribuneError) {
+    let reply = try await orEnd { () async throws(TribuneError) -> QueryReply in
       let connection = try await context.connect()
-      reply = try await bounded(by: connection.bus.replyTimeout(for: nil)) {
+      return try await bounded(by: connection.bus.replyTimeout(for: nil)) {
         () async throws(TribuneError) -> QueryReply in
         try await connection.collect(name, object: object, userInfo: userInfo)
       }
-    } catch {
-      throw CommandError(error)
     }
     guard reply.outcomes.contains(where: \.isOfGateway) else {
       throw .failure("nobody answers \(name) here: is tribune-nats running?")
@@ -105,7 +101,6 @@ extension JSONNode {
 
   func count(_ member: String) -> String { self[member]?.integer.map(String.init) ?? "" }
 
-  /// A span in seconds, for people.
   func span(_ member: String) -> String {
     guard let seconds = self[member]?.number, seconds.magnitude < 1e9 else { return "" }
     return Duration.milliseconds(Int64(seconds * 1_000)).formatted
@@ -113,7 +108,6 @@ extension JSONNode {
 }
 
 extension Table {
-  /// Holds of several hosts.
   init(holds: [ClusterReport.Row]) {
     self.init([
       Column(title: "HOST", style: .bold), "NAME", "OBJECT", "LABEL", .number("PID", rank: 1),

@@ -2,6 +2,8 @@
 
 import Tribune
 import TribuneJSON
+import TribuneSystem
+import TribuneWire
 
 /// One question about leases to tribune-nats, on the bus of this host.
 struct LeaseQuery: Sendable {
@@ -18,14 +20,11 @@ struct LeaseQuery: Sendable {
 
   /// - Throws: why there is no value; the status is that of no verdict. It may have been done.
   func value(over connection: Connection) async throws(CommandError) -> UserInfo {
-    let reply: QueryReply
-    do throws(TribuneError) {
-      reply = try await bounded(by: connection.bus.replyTimeout(for: nil)) {
+    let reply = try await orEnd(with: ExitStatus.noVerdict) { () async throws(TribuneError) -> QueryReply in
+      try await bounded(by: connection.bus.replyTimeout(for: nil)) {
         [self] () async throws(TribuneError) -> QueryReply in
         try await connection.query(name, object: lease, userInfo: userInfo)
       }
-    } catch {
-      throw CommandError(error, status: ExitStatus.noVerdict)
     }
     guard let value = reply.value else {
       throw CommandError(message: Self.lack(reply.outcomes), status: ExitStatus.noVerdict)
@@ -41,8 +40,7 @@ struct LeaseQuery: Sendable {
     return reply
   }
 
-  /// Why there is no value, for people.
-  private static func lack(_ outcomes: [Outcome]) -> String {
+  private static func lack(_ outcomes: [Tribune.Outcome]) -> String {
     guard let outcome = outcomes.first(where: { $0.kind != .abstained }) else {
       return "nobody answers about leases here: is tribune-nats running?"
     }
@@ -51,6 +49,114 @@ struct LeaseQuery: Sendable {
     case .gone: "\(gateway) went before it answered: it is not known whether that was done"
     case .timedOut: "\(gateway) did not answer in time: it is not known whether that was done"
     default: outcome.reason.terminalSafe
+    }
+  }
+}
+
+/// What tribune-nats replies about a lease (docs/CLUSTER.md).
+enum LeaseReply: Equatable, Sendable {
+  /// - Parameter again: whether the host had it before.
+  case acquired(again: Bool)
+  /// Others have it, or this host for a command that runs.
+  case busy([ListedOwner])
+  case released
+  case broken(ListedOwner)
+  /// The host that was meant does not have it.
+  case absent([ListedOwner])
+  case refused(String)
+
+  /// - Returns: nil if it is none of these.
+  init?(_ userInfo: UserInfo) {
+    guard let root = userInfo.jsonRoot else { return nil }
+    switch root["state"]?.string {
+    case "acquired": self = .acquired(again: root["again"]?.bool ?? true)
+    case "busy": self = .busy(root.leaseOwners)
+    case "released": self = .released
+    case "broken": self = .broken(ListedOwner(root["owner"] ?? root))
+    case "absent": self = .absent(root.leaseOwners)
+    case "refused": self = .refused(root["why"]?.string ?? "")
+    default: return nil
+    }
+  }
+}
+
+/// A host that has a lease, or a client of FleetLock.
+struct ListedOwner: Equatable, Sendable {
+  var host: String
+  /// Whether its gateway is there; nil of a client of FleetLock, of which nobody knows that.
+  var isPresent: Bool?
+  /// Seconds since 1970, by that host's clock.
+  var since: Int
+  var label: String
+  var pid: Int
+  var uid: Int
+  var unit: String
+  /// Whether its process still runs; nil if nobody knows.
+  var isRunning: Bool?
+
+  init(_ node: JSONNode) {
+    host = node["host"]?.string ?? ""
+    isPresent = node["present"]?.bool
+    since = node["since"]?.integer ?? 0
+    label = node["label"]?.string ?? ""
+    pid = node["pid"]?.integer ?? 0
+    uid = node["uid"]?.integer ?? 0
+    unit = node["unit"]?.string ?? ""
+    isRunning = node["running"]?.bool
+  }
+
+  var isGhost: Bool { isPresent == false }
+
+  /// Whether no process is known to use the lease.
+  var isKept: Bool { isPresent == nil || isRunning == false }
+
+  private var microseconds: UInt64 {
+    let (microseconds, overflow) = UInt64(clamping: since).multipliedReportingOverflow(by: 1_000_000)
+    return overflow ? .max : microseconds
+  }
+
+  /// `10:02:11`, or with the date if that is another day.
+  var sinceText: String {
+    let now = LocalTime(microsecondsSince1970: SystemClock.wallMicroseconds)
+    guard let time = LocalTime(microsecondsSince1970: microseconds) else {
+      return "?"
+    }
+    return time.date == now?.date ? time.timeOfDay : "\(time.date) \(time.timeOfDay)"
+  }
+
+  /// `db1 has it since 10:02:11, for backup (pid 42, backup.service); it is not there`.
+  var line: String {
+    let process = [pid > 0 ? "pid \(pid)" : "", unit.terminalSafe].filter { !$0.isEmpty }
+    let whom = label.isEmpty ? "" : ", for \(label.terminalSafe)"
+    let which = process.isEmpty ? "" : " (\(process.joined(separator: ", ")))"
+    let ghost = isGhost ? "; that host is not there: it may be rebooting, or gone" : ""
+    return "\(host.terminalSafe) has it since \(sinceText)\(whom)\(which)\(ghost)"
+  }
+
+  var json: JSONValue {
+    .object([
+      ("host", .string(host)), ("present", isPresent.map { .bool($0) } ?? .null),
+      ("since", .unsigned(microseconds)),
+      ("label", .string(label)), ("pid", .integer(pid)), ("uid", .integer(uid)), ("unit", .string(unit)),
+      ("running", isRunning.map { .bool($0) } ?? .null),
+    ])
+  }
+}
+
+extension JSONNode {
+  var leaseOwners: [ListedOwner] {
+    guard let list = self["owners"] else { return [] }
+    return (0..<list.count).compactMap { list[$0].map(ListedOwner.init) }
+  }
+}
+
+extension UserInfo {
+  /// Nil if it is not JSON.
+  var jsonRoot: JSONNode? {
+    do {
+      return try withBytes { bytes throws(JSONText.SyntaxError) in try JSONDocument(bytes).root }
+    } catch {
+      return nil
     }
   }
 }

@@ -38,7 +38,6 @@ struct LeaseTurn: Sendable {
       ])
   }
 
-  /// Asks until this host has the lease, or until the time is over.
   func wait(in context: Context) async -> End {
     let end = span.map { ContinuousClock.now + $0 }
     let changes = ChangeSignal()

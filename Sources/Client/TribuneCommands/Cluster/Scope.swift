@@ -7,12 +7,10 @@ import TribuneWire
 enum Scope: String, Sendable, CaseIterable {
   /// This host, whatever the configuration says of the name.
   case host
-  /// Each host of the cluster.
   case cluster
 
   static let words = allCases.map(\.rawValue)
 
-  /// The name under which the gateway is asked.
   func name(_ name: String) -> String { "scope.\(rawValue).\(name)" }
 }
 

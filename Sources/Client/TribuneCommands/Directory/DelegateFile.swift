@@ -64,7 +64,6 @@ extension DelegateFolderContents {
     return contents
   }
 
-  /// The names in a folder; none if the folder is gone.
   private mutating func names(
     in folder: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> [[UInt8]] {

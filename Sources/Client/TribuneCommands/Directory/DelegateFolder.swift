@@ -9,7 +9,6 @@ import TribuneWire
 /// After each change that the kernel reports, the whole folder is read again. So no change is missed when changes
 /// arrive faster than they are read.
 actor DelegateFolder {
-  /// The settings that all of the delegates share.
   struct Terms: Sendable {
     var object: String
     var onFailure: Tribune.FailurePolicy
@@ -22,7 +21,6 @@ actor DelegateFolder {
     let attachment: Attachment
   }
 
-  /// Which changes in a watched folder matter.
   private enum Interest {
     case all
     case names(Set<[UInt8]>)
@@ -92,7 +90,6 @@ actor DelegateFolder {
     }
   }
 
-  /// - Returns: the problems found.
   private func rescan(isFirst: Bool = false) async -> [String] {
     let before = interests
     interests = [:]
@@ -169,7 +166,6 @@ actor DelegateFolder {
 
   // MARK: Attaching
 
-  /// - Returns: the problems found.
   private func attach(_ files: Set<DelegateFile>, isFirst: Bool) async -> [String] {
     let coming = files.filter { members[$0]?.delegate.isRetired != false }.sorted()
     if members.isEmpty { places = ChainPlaces(coming) }

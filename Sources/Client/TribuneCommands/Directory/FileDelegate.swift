@@ -83,7 +83,6 @@ final class FileDelegate: Delegate {
     }
   }
 
-  /// Makes a retired delegate answer again.
   func revive() {
     let waiting = state.withLock { state in
       state.isRetired = false

@@ -81,12 +81,10 @@ import TribuneSystem
     try check(unsafe time == .max ? library.seekTail(handle) : library.seekTime(handle, time))
   }
 
-  /// The next entry; nil after the last.
   func next() throws(CommandError) -> Entry? {
     try check(unsafe library.next(handle)) > 0 ? try entry() : nil
   }
 
-  /// The previous entry; nil before the first.
   func previous() throws(CommandError) -> Entry? {
     try check(unsafe library.previous(handle)) > 0 ? try entry() : nil
   }
@@ -114,7 +112,6 @@ import TribuneSystem
     return entry
   }
 
-  /// The next field of an enumeration; nil after the last.
   private func piece(
     _ next: JournalLibrary.Enumeration
   ) throws(CommandError) -> (name: String, value: String)? {

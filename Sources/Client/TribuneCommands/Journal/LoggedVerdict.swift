@@ -7,7 +7,6 @@ import TribuneWire
 /// A verdict as read from the journal; docs/SEMANTICS.md lists its fields. Any process can write such an entry, so
 /// every field is checked.
 struct LoggedVerdict: Sendable {
-  /// The values of MESSAGE_ID= that verdicts have.
   static let messageIDs = ["7410e8ab9fd04abe9eb6b38ea90ed596", "e7932ba2c09d4f228b9e17f54e330131"]
 
   private let entry: JournalReader.Entry
@@ -26,7 +25,6 @@ struct LoggedVerdict: Sendable {
   /// Microseconds from the question to the verdict.
   var elapsed: UInt64? { entry["TRIBUNE_ELAPSED_USEC"].flatMap { UInt64($0) } }
 
-  /// One for each veto that the entry lists.
   var vetoers: [LoggedVetoer] {
     let names = entry.fields["TRIBUNE_VETOED_BY"] ?? []
     do throws(JSONText.SyntaxError) {
@@ -113,6 +111,5 @@ struct LoggedVerdict: Sendable {
     return ThisProcess.isPrivileged(uid) ? nil : "user \(uid)"
   }
 
-  /// Vetoes that an entry lists at most.
   private static let vetoesListed = 64
 }

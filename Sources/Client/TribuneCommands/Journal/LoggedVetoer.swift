@@ -50,7 +50,6 @@ enum LoggedVetoer: Hashable, Sendable {
     }
   }
 
-  /// - Parameter count: how often it vetoed.
   func json(_ count: Int) -> JSONValue {
     let (unit, label) =
       switch self {

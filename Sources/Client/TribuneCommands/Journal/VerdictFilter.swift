@@ -16,21 +16,14 @@ struct VerdictFilter: Sendable {
   let unit: String?
 
   init(_ invocation: Invocation) throws(CommandError) {
-    pattern = try Self.pattern(invocation)
+    pattern = try invocation.operands.first.map { (text) throws(CommandError) in
+      try Invocation.checkedPattern(text)
+    }
     object = try invocation.object()
     times = try Self.times(invocation)
     wantsVetoed = invocation.has(.vetoed)
     unit = invocation.text(.by)
     guard !invocation.isBlank(.by) else { throw .usage("--by needs the name of a unit") }
-  }
-
-  private static func pattern(_ invocation: Invocation) throws(CommandError) -> Pattern? {
-    guard let text = try invocation.patterns().first else { return nil }
-    do throws(WireError) {
-      return try Pattern(text)
-    } catch {
-      throw .usage(error.message)
-    }
   }
 
   private static func times(_ invocation: Invocation) throws(CommandError) -> ClosedRange<UInt64> {

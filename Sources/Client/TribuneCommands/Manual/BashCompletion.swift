@@ -72,7 +72,6 @@ struct BashCompletion {
     }
   }
 
-  /// The part that does not depend on the table.
   private static let program = #"""
     # _tribunectl_offer WHAT WORD PREFIX: replies with the completions of WORD after PREFIX. A space ends a complete word.
     _tribunectl_offer() {

@@ -6,7 +6,6 @@ import TribunePolicy
 enum Completion: Equatable, Sendable {
   case nothing
   case words([String])
-  /// Any of these words, with commas between.
   case list([String])
   case verbs
   case files
@@ -30,7 +29,6 @@ enum Completion: Equatable, Sendable {
 }
 
 extension OptionSyntax {
-  /// Every spelling of the option: `-q`, `--quiet`.
   var spellings: [String] { [letter.map { "-\($0)" }, name.map { "--\($0)" }].compactMap { $0 } }
 
   var completion: Completion {
@@ -43,7 +41,6 @@ extension OptionSyntax {
     }
   }
 
-  /// Whether the next word is the option's value.
   var takesWord: Bool {
     switch argument {
     case .none, .optionalSpan, .command: false
@@ -53,7 +50,6 @@ extension OptionSyntax {
 }
 
 extension VerbSyntax {
-  /// The completions of the operands, in order.
   var completions: [Completion] {
     let placeholders = operands.split(separator: " ").map { $0.trimmingPrefix("[").prefix { $0.isLetter } }
     return placeholders.map { placeholder in

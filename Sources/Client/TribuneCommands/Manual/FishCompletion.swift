@@ -77,7 +77,6 @@ struct FishCompletion {
     "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
   }
 
-  /// The part that does not depend on the table.
   private static let program = #"""
 
     # Prints the verb before the cursor and the number of its operands, and the index of the word that begins a command,

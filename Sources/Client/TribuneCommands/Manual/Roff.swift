@@ -8,7 +8,6 @@ package enum Roff {
     return protectingStart(words.map { word(String($0)) }.joined(separator: " "))
   }
 
-  /// Escapes text that is printed unchanged.
   package static func literal(_ text: String) -> String { protectingStart(plain(text)) }
 
   package static func bold(_ text: String) -> String { "\\fB\(plain(text))\\fR" }
@@ -31,7 +30,6 @@ package enum Roff {
     return plain(String(opening)) + bold(String(name)) + plain(String(rest.dropFirst(name.count)))
   }
 
-  /// Escapes a part of a line.
   package static func plain(_ text: String) -> String {
     text.reduce(into: "") { escaped, character in
       switch character {

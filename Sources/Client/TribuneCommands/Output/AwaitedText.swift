@@ -26,10 +26,7 @@ extension AwaitedReply {
 extension AwaitedReply.Missing {
   fileprivate var json: JSONValue {
     .object(
-      [
-        ("connection", .string(connection)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
-        ("process", .string(process)),
-      ] + units.members + [
+      [("connection", .string(connection))] + units.members(ofProcess: pid, uid, process) + [
         ("failure", .string(kind.rawValue)), ("reason", .string(reason)), ("elapsed", .seconds(elapsed)),
       ])
   }
@@ -54,7 +51,6 @@ extension String {
 }
 
 extension Context {
-  /// Reports on standard error which observers have not acknowledged.
   func reportMissing(in reply: AwaitedReply, of name: String, object: String) {
     for (number, line) in reply.missingLines(of: name, object: object).enumerated() {
       if number == 0 { terminal.report(line) } else { terminal.reportLine(line) }

@@ -7,7 +7,6 @@ extension DurationHistogram {
   /// The median, the 99th percentile and the longest; nil if there were no times.
   var spans: [Duration?] { [quantile(0.5), quantile(0.99), quantile(1)] }
 
-  /// These, as members of a JSON object.
   var members: [(name: String, value: JSONValue)] {
     zip(["median", "p99", "longest"], spans).map { name, span in (name, .seconds(ifKnown: span)) }
   }

@@ -8,12 +8,10 @@ struct LineLimits {
 
   private let seconds: UInt64
   private var period: UInt64 = 0
-  /// Lines of each user in this period.
   private var counts: [UInt32: Int] = [:]
 
   init(perSeconds seconds: UInt64 = 1) { self.seconds = seconds }
 
-  /// Whether another line of a user is printed.
   mutating func take(for user: UInt32) -> Bool {
     let now = SystemClock.monotonicNanoseconds / 1_000_000_000 / seconds
     if now != period { (period, counts) = (now, [:]) }

@@ -13,7 +13,6 @@ struct NotificationFormat: Sendable {
   private enum Part {
     case text(String)
     case field(Field)
-    /// A member of userInfo, by the names that lead to it.
     case member([String])
   }
 
@@ -60,7 +59,7 @@ struct NotificationFormat: Sendable {
   ///
   /// - Parameter time: of its arrival, in microseconds since 1970.
   func line(of notification: Notification, at time: UInt64) -> String {
-    let root = readsMembers ? Self.json(of: notification.userInfo) : nil
+    let root = readsMembers ? notification.userInfo.jsonRoot : nil
     return parts.reduce(into: "") { line, part in
       switch part {
       case .text(let text): line += text
@@ -86,15 +85,6 @@ struct NotificationFormat: Sendable {
     case .unit: poster?.unit.terminalSafe ?? ""
     case .systemUnit: poster?.units.system.terminalSafe ?? ""
     case .userUnit: poster?.units.user.terminalSafe ?? ""
-    }
-  }
-
-  /// Nil if it is not JSON, or too large to be taken apart.
-  private static func json(of userInfo: UserInfo) -> JSONNode? {
-    do {
-      return try userInfo.withBytes { bytes throws(JSONText.SyntaxError) in try JSONDocument(bytes) }.root
-    } catch {
-      return nil
     }
   }
 }

@@ -5,7 +5,6 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// The local time of day, to the millisecond.
 func timeOfDay(microsecondsSince1970 microseconds: UInt64 = SystemClock.wallMicroseconds) -> String {
   guard let time = LocalTime(microsecondsSince1970: microseconds) else { return "?" }
   let milliseconds = String(microseconds / 1_000 % 1_000)
@@ -21,7 +20,6 @@ extension UserInfo {
     return text.terminalSafe
   }
 
-  /// The most bytes of userInfo that a delegate prints.
   static let delegateLength = 1024
 
   /// The line, or the length instead of one of more bytes than `limit`.
@@ -112,5 +110,14 @@ extension Delivery {
 extension Context {
   func print(_ delivery: Delivery) throws(CommandError) {
     try write(delivery.line(in: self) + "\n", or: delivery.json())
+  }
+}
+
+extension Units {
+  /// The units, as members of a JSON object.
+  var members: [(name: String, value: JSONValue)] { PeerUnits(system: system, user: user).members }
+
+  func members(ofProcess pid: Int32, _ uid: UInt32, _ process: String) -> [(name: String, value: JSONValue)] {
+    [("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))), ("process", .string(process))] + members
   }
 }

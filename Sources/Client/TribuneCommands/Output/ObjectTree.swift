@@ -38,7 +38,6 @@ struct ObjectTree: Sendable {
     }
   }
 
-  /// One line for each node, without a line feed.
   func lines(in context: Context) -> [String] {
     var lines: [String] = []
     append(root.children, behind: "", to: &lines, in: context)

@@ -7,7 +7,6 @@ import TribuneSystem
 final class OutputThread: Sendable {
   private struct State {
     var waiting: [String] = []
-    /// Bytes that are not written yet.
     var byteCount = 0
   }
 
@@ -18,7 +17,6 @@ final class OutputThread: Sendable {
   private let hasMore: Wakeup
   private let isDone: Wakeup
 
-  /// - Parameter write: runs on the thread.
   init(_ write: @escaping @Sendable (String) -> Void) throws(Errno) {
     hasMore = try Wakeup()
     isDone = try Wakeup()
@@ -54,7 +52,6 @@ final class OutputThread: Sendable {
     }
   }
 
-  /// Waits until everything is written, but not longer than `limit`.
   func flush(atMost limit: Duration) {
     let end = SystemClock.monotonicNanoseconds + UInt64(limit / .nanoseconds(1))
     while state.withLock({ $0.byteCount > 0 }), SystemClock.monotonicNanoseconds < end {

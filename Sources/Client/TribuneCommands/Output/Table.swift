@@ -74,7 +74,6 @@ struct Table: Sendable {
     return text
   }
 
-  /// The columns to show, and their widths.
   private func layout(of cells: [[Cell]], limit: Int?) -> [(index: Int, width: Int)] {
     var layout = columns.indices.map { index in
       (index: index, width: cells.map { $0[index].text.columnCount }.max() ?? 0)

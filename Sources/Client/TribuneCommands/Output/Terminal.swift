@@ -5,7 +5,6 @@ import TribuneWire
 
 /// The abilities of standard output and standard error, and messages on standard error.
 struct Terminal: Sendable {
-  /// Whether standard output may use colours.
   let isColoured: Bool
   let isTerminal: Bool
   /// The width of standard output; nil if it is no terminal, or if its width is unknown.
@@ -13,7 +12,6 @@ struct Terminal: Sendable {
   /// Whether standard error is a terminal on which lines can be erased.
   let errorTakesControls: Bool
 
-  /// Inspects this process's standard output and standard error.
   init() {
     let isTerminal = StandardOutput.isTerminal
     self.init(
@@ -35,7 +33,6 @@ struct Terminal: Sendable {
     return takesControls(environment: environment)
   }
 
-  /// Whether the terminal understands control sequences.
   private static func takesControls(environment: (String) -> String?) -> Bool {
     guard let terminal = environment("TERM"), !terminal.isEmpty else { return false }
     return terminal != "dumb"
@@ -50,7 +47,6 @@ struct Terminal: Sendable {
   func prompt(_ text: String) { StandardError.write(text) }
 }
 
-/// The look of a piece of text on a terminal with colours.
 enum Style: String, Sendable {
   case plain = ""
   case bold = "1"
@@ -72,4 +68,28 @@ extension String {
 
   /// The text after a colon; empty if the text is.
   var afterColon: String { isEmpty ? "" : ": \(self)" }
+}
+
+extension String {
+  /// The columns that the text may take: a character that may be wide counts as two. A line that is a little short does
+  /// no harm, but one that wraps could not be erased.
+  var columnCount: Int { unicodeScalars.reduce(0) { $0 + $1.columnCount } }
+
+  /// The text, or the start of it that fits into `columns` with an ellipsis.
+  func cut(toColumns columns: Int) -> String {
+    if columnCount <= columns { return self }
+    var kept = String.UnicodeScalarView()
+    // The last column is for the ellipsis.
+    var left = columns - 1
+    for scalar in unicodeScalars {
+      left -= scalar.columnCount
+      if left < 0 { break }
+      kept.append(scalar)
+    }
+    return String(kept) + (columns > 0 ? "…" : "")
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var columnCount: Int { value < 0x1100 || self == "…" ? 1 : 2 }
 }

@@ -123,10 +123,6 @@ extension Progress.Stage {
 
 extension Asker {
   var json: JSONValue {
-    .object(
-      [
-        ("connection", .string(connection)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
-        ("process", .string(process)),
-      ] + units.members)
+    .object([("connection", .string(connection))] + units.members(ofProcess: pid, uid, process))
   }
 }

@@ -65,9 +65,8 @@ extension Outcome {
   var members: [(name: String, value: JSONValue)] {
     [
       ("delegate", .unsigned(delegate)), ("label", .string(label)), ("outcome", .string(kind.rawValue)),
-      ("reason", .string(reason)), ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))),
-      ("process", .string(process)),
-    ] + units.members + [("elapsed", .seconds(elapsed))]
+      ("reason", .string(reason)),
+    ] + units.members(ofProcess: pid, uid, process) + [("elapsed", .seconds(elapsed))]
       + (value.map { [$0.jsonMember(named: "value")] } ?? [])
   }
 

@@ -7,10 +7,8 @@ import TribuneWire
 /// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with a
 /// value may be given once, so that no value is silently ignored.
 struct CommandLineParser {
-  /// The action that the command line requests.
   enum Request: Equatable, Sendable {
     case run(Invocation)
-    /// The help for tribunectl, or for one verb.
     case help(VerbName?)
     case version
   }
@@ -190,7 +188,6 @@ struct CommandLineParser {
     }
   }
 
-  /// Takes the rest of the command line unchanged.
   private mutating func takeCommand() {
     command = Array(arguments[position...])
     position = arguments.count
@@ -261,5 +258,47 @@ extension VerbSyntax {
 extension ClosedRange<Int64> {
   fileprivate var formatted: String {
     upperBound == .max ? "at least \(lowerBound)" : "\(lowerBound) to \(upperBound)"
+  }
+}
+
+struct Invocation: Equatable, Sendable {
+  enum Value: Equatable, Sendable {
+    case flag
+    case text(String)
+    case span(TimeSpan)
+    case number(Int64)
+    case words([String])
+  }
+
+  var verb: VerbName
+  var operands: [String] = []
+  /// The command after `--` or `--exec`, as bytes.
+  var command: [[UInt8]] = []
+  var values: [Option: Value] = [:]
+
+  func has(_ option: Option) -> Bool { values[option] != nil }
+
+  func text(_ option: Option) -> String? {
+    guard case .text(let text) = values[option] else { return nil }
+    return text
+  }
+
+  /// Whether the option was given with nothing but white space, as `--why="$REASON"` is where the variable is unset.
+  func isBlank(_ option: Option) -> Bool { text(option)?.allSatisfy(\.isWhitespace) == true }
+
+  /// The words that were given, repetitions included.
+  func words(_ option: Option) -> [String] {
+    guard case .words(let words) = values[option] else { return [] }
+    return words
+  }
+
+  func span(_ option: Option) -> TimeSpan? {
+    guard case .span(let span) = values[option] else { return nil }
+    return span
+  }
+
+  func number(_ option: Option) -> Int64? {
+    guard case .number(let number) = values[option] else { return nil }
+    return number
   }
 }

@@ -47,7 +47,6 @@ enum Option: String, Sendable, CaseIterable {
   }
 }
 
-/// The argument of an option.
 enum OptionArgument: Equatable, Sendable {
   case none
   /// Any text. The string is its placeholder in the help.
@@ -107,7 +106,6 @@ struct OptionSyntax: Sendable {
 
   mutating func addToSummary(_ line: Substring) { summary += (summary.isEmpty ? "" : " ") + line }
 
-  /// Without dashes; nil if the option has only a letter.
   var name: String? { option.name }
 
   var spelling: String { option.spelling }
@@ -130,7 +128,6 @@ enum VerbName: String, Sendable, CaseIterable {
   }
 }
 
-/// One verb: its arguments and its purpose.
 struct VerbSyntax: Sendable {
   let verb: VerbName
   /// The arguments: `ACTION [JSON] -- CMD…`.
@@ -143,7 +140,6 @@ struct VerbSyntax: Sendable {
   let needsCommand: Bool
   /// One line for the list of verbs: a capital, no full stop.
   let summary: String
-  /// How to use the verb.
   let paragraphs: [String]
   /// Its own; they replace global ones.
   let options: [OptionSyntax]

@@ -14,7 +14,6 @@ struct DelegateRows {
   }
 
   private struct Entry {
-    /// Questions that have no answer yet.
     var open = 0
     /// How long a query has waited for the oldest of them.
     var oldest: Duration?

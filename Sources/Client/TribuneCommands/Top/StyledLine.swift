@@ -3,7 +3,6 @@
 /// How `top` shows a piece of text. A terminal without colours has bold and reversed text instead.
 enum TopStyle: Int, CaseIterable, Sendable {
   case plain, bold, faint, warning, alarm
-  /// The heads of columns.
   case title
   case selected, selectedAlarm
 }
@@ -19,7 +18,6 @@ struct StyledLine: Equatable, Sendable {
 
   private(set) var spans: [Span] = []
   private let width: Int
-  /// The columns that are free.
   private(set) var room: Int
 
   init(width: Int) { (self.width, room) = (width, width) }
@@ -44,7 +42,6 @@ struct StyledLine: Equatable, Sendable {
     append(safe: alignedRight ? padding + cut : cut + padding, style)
   }
 
-  /// Fills the rest of the line.
   mutating func fill(_ style: TopStyle) { append(safe: String(repeating: " ", count: room), style) }
 
   private mutating func append(safe text: String, _ style: TopStyle) {

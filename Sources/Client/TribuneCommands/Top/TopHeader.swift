@@ -28,7 +28,6 @@ enum TopHeader {
       (lines + [StyledLine](repeating: StyledLine(width: model.size.columns), count: blank)).prefix(count))
   }
 
-  /// The most important first.
   private static func items(of sample: TopSample, _ rates: TopRates?) -> [Item] {
     let status = sample.snapshot.status
     func perSecond(_ rate: Double?) -> String { "\(rate?.abbreviatedRate ?? "-")/s" }

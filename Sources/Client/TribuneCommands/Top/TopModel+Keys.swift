@@ -3,6 +3,14 @@
 import Tribune
 import TribuneWire
 
+enum TopKey: Hashable, Sendable {
+  case character(Character)
+  case up, down, pageUp, pageDown, home, end
+  case tab, backTab, enter, escape, backspace
+  /// F1 and so on.
+  case function(Int)
+}
+
 /// What keys do. They are those of htop, as far as it has such.
 extension TopModel {
   /// What the terminal and the samples have to do with a key.
@@ -10,7 +18,6 @@ extension TopModel {
     case none, quit
     /// Draw everything, whatever others have written on the terminal.
     case redraw
-    /// Take a sample now.
     case refresh
   }
 

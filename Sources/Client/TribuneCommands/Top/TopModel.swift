@@ -4,7 +4,6 @@ import Tribune
 
 /// What `top` shows, as a value: samples and keys go in, and `TopRenderer` makes lines of it. It knows no terminal.
 struct TopModel: Sendable {
-  /// What a key means at the moment.
   enum Mode: Equatable, Sendable {
     case browsing
     case help
@@ -13,12 +12,10 @@ struct TopModel: Sendable {
     case typing(Prompt, text: String)
   }
 
-  /// What is being typed.
   enum Prompt: Sendable {
     case search, filter
   }
 
-  /// What the rows are sorted by.
   struct Order: Equatable, Sendable {
     var column: Int
     var isAscending: Bool
@@ -30,7 +27,6 @@ struct TopModel: Sendable {
   /// Why the sample is not the latest; nil while the bus answers.
   var problem: String?
   var isPaused = false
-  /// What was searched for last.
   var searched = ""
   /// Only rows with this text are shown; empty for all.
   var filter = "" { didSet { arrange() } }
@@ -44,11 +40,9 @@ struct TopModel: Sendable {
   private var groups: [TopGroup] = []
   private var orders: [TopView: Order] = [:]
 
-  /// The rows that match the filter, in their order.
   private(set) var rows: [TopRow] = []
   /// The selected row, which is 0 if there are none.
   private(set) var selected = 0
-  /// The first row that is visible.
   private(set) var first = 0
 
   init(view: TopView, size: TopSize) { (self.view, self.size) = (view, size) }
@@ -125,5 +119,38 @@ struct TopModel: Sendable {
     if selected < first { first = selected }
     if visible > 0, selected >= first + visible { first = selected - visible + 1 }
     first = max(0, min(first, rows.count - visible))
+  }
+}
+
+/// The size of a terminal, and what of it is for what.
+struct TopSize: Equatable, Sendable {
+  var rows: Int
+  var columns: Int
+
+  /// Lines about the bus, of which small terminals have fewer.
+  var headerRows: Int { max(0, min(3, rows - 7)) }
+
+  /// Lines of the table, without that of the columns' titles, the one of the views above it, and that of the keys below.
+  var tableRows: Int { max(0, rows - headerRows - 3) }
+}
+
+/// How much a bus did in a second, between two snapshots of it.
+struct TopRates: Equatable, Sendable {
+  /// All nil if the counters do not belong together, because the bus began anew.
+  var posts: Double?
+  var deliveries: Double?
+  var asks: Double?
+  var vetoes: Double?
+  var losses: Double?
+  /// The part of the time in which the bus worked, from 0 to 1.
+  var busy: Double?
+
+  init(from earlier: BusSnapshot, to later: BusSnapshot) {
+    let span = earlier.moment.duration(to: later.moment)
+    guard span > .zero, let growth = BusGrowth(from: earlier.status, to: later.status) else { return }
+    func rate(_ count: Int) -> Double { Double(count) / (span / .seconds(1)) }
+    (posts, deliveries, losses) = (rate(growth.posted), rate(growth.delivered), rate(growth.lost))
+    (asks, vetoes) = (rate(growth.asked), rate(growth.vetoed))
+    busy = min(1, growth.busy / span)
   }
 }

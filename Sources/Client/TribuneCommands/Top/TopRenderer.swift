@@ -7,7 +7,6 @@ struct TopRenderer {
   private let model: TopModel
   private var lines: [StyledLine] = []
 
-  /// The lines of the terminal, as many as it has.
   static func lines(of model: TopModel) -> [StyledLine] {
     var renderer = TopRenderer(model: model)
     renderer.render()
@@ -98,7 +97,6 @@ struct TopRenderer {
     return lines
   }
 
-  /// Why there are no rows.
   private var emptiness: String {
     guard let sample = model.sample, sample.view == model.view else { return "waiting for the bus" }
     if let refusal = sample.refusal { return refusal }
@@ -150,7 +148,6 @@ struct TopRenderer {
 
 /// Which columns a table has in so many characters, and how wide they are.
 struct TopColumnWidths {
-  /// One space is between two columns.
   private(set) var widths: [(column: Int, width: Int)]
 
   init(of columns: [TopColumn], in total: Int) {
@@ -171,4 +168,33 @@ struct TopColumnWidths {
       return (index, column.width + share)
     }
   }
+}
+
+/// What `top` says about its keys.
+enum TopHelp {
+  static let bar = [
+    ("F1", "Help"), ("F3", "Search"), ("F4", "Filter"), ("F5", "Tree"), ("F6", "SortBy"), ("F10", "Quit"),
+  ]
+
+  static let keys = [
+    ("1 to 5, Tab", "another table: delegates, queries, …"),
+    ("F5, t", "who waits for whom, as a tree or a list"),
+    ("F6, >", "sort by another column"),
+    ("I", "sort the other way round"),
+    ("F3, /", "search; n: the next one"),
+    ("F4, \\", "show only what has a text"),
+    ("Z", "pause, and go on"),
+    ("↑↓, j k, PgUp …", "move"),
+    ("Ctrl-L", "draw again"),
+    ("F1, h, ?", "this help"),
+    ("q, F10, Ctrl-C", "quit"),
+  ]
+
+  static let lines =
+    ["Nothing here changes the bus.", ""]
+    + keys.map { key, meaning in
+      "  " + key + String(repeating: " ", count: max(1, 17 - key.count)) + meaning
+    } + [
+      "", "! marks a delegate that a query has waited for,", "  for a second or longer.",
+    ]
 }

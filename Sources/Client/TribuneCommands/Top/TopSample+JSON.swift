@@ -5,7 +5,6 @@ import TribuneJSON
 
 /// What the bus has listed, as it is, for programs.
 extension TopSample {
-  /// An object for each entry of the view's list.
   var json: [JSONValue] {
     let holds = snapshot.holds.countsByConnection
     return switch view {
@@ -40,8 +39,7 @@ extension QueryInfo {
         ("query", .unsigned(id)), ("name", .string(name)), ("object", .string(object)),
         ("mode", mode.map { .string($0.rawValue) } ?? .null), ("dryRun", .bool(isDryRun)),
         ("age", .seconds(age)), ("remaining", .seconds(remaining)), ("connection", .string(connection)),
-        ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))), ("process", .string(process)),
-      ] + units.members + [
+      ] + units.members(ofProcess: pid, uid, process) + [
         ("participants", .array(participants.map(\.json))), ("participantsOmitted", .integer(omittedCount)),
       ])
   }
@@ -61,9 +59,8 @@ extension QueryInfo.Participant {
         ("delegate", .unsigned(delegate)), ("label", .string(label)), ("state", .string(state)),
         ("reason", .string(reason)), ("elapsed", .seconds(elapsed)),
         ("remaining", .seconds(ifKnown: remaining)),
-        ("connection", connection.map { .string($0) } ?? .null), ("pid", .integer(Int(pid))),
-        ("uid", .integer(Int(uid))), ("process", .string(process)),
-      ] + units.members)
+        ("connection", connection.map { .string($0) } ?? .null),
+      ] + units.members(ofProcess: pid, uid, process))
   }
 }
 

@@ -4,7 +4,6 @@ import Tribune
 
 /// Takes samples of a bus, and connects again if it was away for longer than a connection looks for it.
 actor TopSampler {
-  /// Why there is no sample.
   enum Failure: Error, Equatable, Sendable {
     case busIsGone
     case refused(String)
@@ -15,7 +14,6 @@ actor TopSampler {
   private let onPresence: @Sendable () -> Void
   private var connection: Connection?
 
-  /// - Parameter onPresence: called when the bus goes and when it is back.
   init(in context: Context, onPresence: @escaping @Sendable () -> Void) {
     (self.context, self.onPresence) = (context, onPresence)
   }

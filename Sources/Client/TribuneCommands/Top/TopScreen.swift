@@ -43,13 +43,11 @@ import TribuneSystem
     TopSize(rows: Int(unsafe library.rows(window)), columns: Int(unsafe library.columns(window)))
   }
 
-  /// Takes the terminal's new size.
   func resize() {
     guard let (rows, columns) = StandardOutput.terminalSize, rows > 0 else { return }
     _ = library.resize(CInt(clamping: rows), CInt(clamping: columns))
   }
 
-  /// Shows the lines, the first at the top.
   func show(_ lines: [StyledLine]) {
     _ = unsafe library.erase(window)
     for (row, line) in lines.enumerated() {
@@ -85,7 +83,6 @@ import TribuneSystem
 }
 
 extension TopKey {
-  /// Nil for a key that `top` does not know.
   fileprivate init?(code: CUnsignedInt) {
     typealias Code = NcursesLibrary.KeyCode
     switch code {

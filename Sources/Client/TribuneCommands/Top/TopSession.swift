@@ -14,7 +14,6 @@ actor TopSession {
     case presence
   }
 
-  /// The signals that end it.
   static let ending = SignalWatch.interrupting + [Signals.quit]
   /// How long a signal may take to end it: a terminal that is stopped takes no output.
   private static let endTimeout = Duration.seconds(2)
@@ -145,7 +144,6 @@ actor TopSession {
     return true
   }
 
-  /// - Returns: false at the end.
   private func perform(_ effect: TopModel.Effect) -> Bool {
     switch effect {
     case .none: break

@@ -6,9 +6,7 @@ struct TopColumn: Equatable, Sendable {
   /// The least width in characters.
   var width: Int
   var isText = false
-  /// Its part of the width that is left.
   var growth = 0
-  /// Whether it is computed from two samples.
   var isRate = false
   /// Columns of higher ranks are left out first where the terminal is narrow; those of rank 0 never.
   var rank = 0
@@ -93,7 +91,6 @@ enum TopView: String, CaseIterable, Sendable {
   var next: TopView { neighbour(1) }
   var previous: TopView { neighbour(Self.allCases.count - 1) }
 
-  /// The view with this number, from 1.
   init?(number: Int) {
     guard Self.allCases.indices.contains(number - 1) else { return nil }
     self = Self.allCases[number - 1]

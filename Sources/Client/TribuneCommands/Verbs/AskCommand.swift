@@ -59,9 +59,7 @@ struct AskCommand: Command {
   }
 }
 
-/// What --if-unreachable says.
 struct VerdictWithoutBus: Sendable {
-  /// Nil if there is no verdict without a bus.
   private let decision: Verdict.Decision?
 
   init(_ invocation: Invocation) {
@@ -81,7 +79,6 @@ struct VerdictWithoutBus: Sendable {
   }
 }
 
-/// A query and its options.
 struct Query: Sendable {
   var name: String
   /// Whom it is for, if that is said.
@@ -96,7 +93,6 @@ struct Query: Sendable {
   /// The notifications of the action that follows. Whoever may not post them is refused before anybody is asked.
   var announcements: [String] = []
 
-  /// The name under which the bus is asked.
   var askedName: String { scope?.name(name) ?? name }
 
   /// With --json, writes the verdict of --if-unreachable.
@@ -112,7 +108,6 @@ struct Query: Sendable {
     }
   }
 
-  /// Asks, and waits a little longer than the bus may take.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Verdict {
     try await requirePermissions(over: connection, in: context)
     let parent = parentQuery(reportingTo: context.terminal)
@@ -196,7 +191,6 @@ extension TribuneError {
 }
 
 extension Progress {
-  /// The delegate that is being waited for, and its status.
   fileprivate var line: String {
     let name = label.isEmpty ? (process.isEmpty ? "delegate \(delegate)" : process) : label
     return "waiting for \(name.terminalSafe) (pid \(pid)), up to \(timeout.formatted) more"

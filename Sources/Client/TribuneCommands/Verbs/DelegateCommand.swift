@@ -62,11 +62,8 @@ struct DelegateCommand: Command {
       throw .usage("standard input is not a terminal: delegate needs one of \(Self.sourcesText)")
     }
     let log = try AnswerLog(in: context)
-    let connection: Connection
-    do throws(TribuneError) {
-      connection = try await context.connectToStay(missing: "notification", identifyingPosters: true)
-    } catch {
-      throw CommandError(error)
+    let connection = try await orEnd { () async throws(TribuneError) -> Connection in
+      try await context.connectToStay(missing: "notification", identifyingPosters: true)
     }
     let runner = CommandRunner(in: context, valueLength: connection.bus.payloadMax)
     let closed = { @Sendable () async -> CommandError in
@@ -107,13 +104,11 @@ struct DelegateCommand: Command {
     throw end
   }
 
-  /// Attaches the delegate and reports that it is ready.
   private func attach(
     _ delegate: some Delegate, timeout: Duration?, over connection: Connection, in context: Context
   ) async throws(CommandError) {
-    let attachment: Attachment
-    do throws(TribuneError) {
-      attachment = try await bounded(by: context.timeout) {
+    let attachment = try await orEnd { () async throws(TribuneError) -> Attachment in
+      try await bounded(by: context.timeout) {
         [self] () async throws(TribuneError) -> Attachment in
         if isSet {
           try await connection.set(
@@ -125,8 +120,6 @@ struct DelegateCommand: Command {
             timeout: timeout, label: label, conformingTo: protocols)
         }
       }
-    } catch {
-      throw CommandError(error)
     }
     context.reportReady(
       "attached \(patterns.joined(separator: " ").terminalSafe) "
@@ -147,4 +140,33 @@ struct DelegateCommand: Command {
     withExtendedLifetime(delegate) {}
     return end ?? .ended(ExitStatus.success)
   }
+}
+
+/// A delegate that gives one fixed answer, or lets a command answer.
+final class AnsweringDelegate: Delegate {
+  private let decide: @Sendable (Question) async -> Answer
+  private let log: AnswerLog
+
+  init(answering answer: Answer, log: AnswerLog) {
+    // An approval or a veto is not a value.
+    decide = { $0.wantsValue ? .abstain : answer }
+    self.log = log
+  }
+
+  init(running command: [[UInt8]], by runner: CommandRunner, log: AnswerLog) {
+    decide = { await runner.answer($0, by: command) }
+    self.log = log
+  }
+
+  func answer(_ question: Question) async -> Answer {
+    let asked = ContinuousClock.now
+    let answer = await decide(question)
+    // The task is cancelled when the question is withdrawn. The answer is discarded then.
+    log.show(Task.isCancelled ? nil : answer, to: question, since: asked)
+    return answer
+  }
+
+  func received(_ delivery: Delivery) async { log.show(delivery) }
+
+  func replaced(by delegate: DelegateInfo) async { log.replaced(by: delegate) }
 }

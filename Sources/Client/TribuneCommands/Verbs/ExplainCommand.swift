@@ -90,7 +90,6 @@ extension Explanation {
 }
 
 extension Table {
-  /// The delegates, in the given order.
   init(delegates: [DelegateInfo]) {
     self.init([
       .number("ORDER"), Column(title: "DELEGATE", style: .bold), .number("CONNECTION", rank: 6),
@@ -130,8 +129,7 @@ extension DelegateInfo {
     .object(
       [
         ("delegate", .unsigned(id)), ("label", .string(label)), ("connection", .string(connection)),
-        ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))), ("process", .string(process)),
-      ] + units.members + [
+      ] + units.members(ofProcess: pid, uid, process) + [
         ("object", .string(object)), ("order", .integer(Int(order))),
         ("onFailure", .string(failurePolicy.rawValue)), ("timeout", .seconds(timeout)),
         ("respondsTo", .array(patterns.map { .string($0) })),
@@ -145,8 +143,7 @@ extension HoldInfo {
       [
         ("hold", .unsigned(id)), ("label", .string(label)), ("name", .string(pattern)),
         ("object", .string(object)), ("why", .string(why)), ("connection", .string(connection)),
-        ("pid", .integer(Int(pid))), ("uid", .integer(Int(uid))), ("process", .string(process)),
-      ] + units.members + [
+      ] + units.members(ofProcess: pid, uid, process) + [
         ("age", .seconds(age)), ("expiresIn", expiresIn.map { .seconds($0) } ?? .null),
       ])
   }

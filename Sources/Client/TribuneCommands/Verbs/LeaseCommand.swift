@@ -149,10 +149,8 @@ struct LeaseCommand: Command {
   }
 
   private func connect(in context: Context) async throws(CommandError) -> Connection {
-    do throws(TribuneError) {
-      return try await context.connect()
-    } catch {
-      throw CommandError(error, status: ExitStatus.noVerdict)
+    try await orEnd(with: ExitStatus.noVerdict) { () async throws(TribuneError) -> Connection in
+      try await context.connect()
     }
   }
 

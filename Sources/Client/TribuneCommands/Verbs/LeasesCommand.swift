@@ -17,11 +17,8 @@ struct LeasesCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {}
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let connection: Connection
-    do throws(TribuneError) {
-      connection = try await context.connect()
-    } catch {
-      throw CommandError(error)
+    let connection = try await orEnd { () async throws(TribuneError) -> Connection in
+      try await context.connect()
     }
     let value = try await LeaseQuery("list").value(over: connection)
     guard let root = value.jsonRoot, let list = root["leases"] else {

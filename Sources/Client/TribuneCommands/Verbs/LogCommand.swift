@@ -17,17 +17,13 @@ struct LogCommand: Command {
 
   /// The last verdicts that --follow begins with, as journalctl(1) does.
   private static let followedCount = 10
-  /// The most units that are named when none is the one that was meant.
   private static let namedUnitsMax = 20
 
   init(_ invocation: Invocation) throws(CommandError) {
     filter = try VerdictFilter(invocation)
     follows = invocation.has(.follow)
     summarizes = invocation.has(.summary)
-    for (option, spelling) in [(.summary, "--summary"), (.until, "--until")] as [(Option, String)]
-    where follows && invocation.has(option) {
-      throw .usage("--follow and \(spelling) exclude each other")
-    }
+    if follows { try invocation.refuse([.summary, .until], beside: .follow) }
     count =
       invocation.number(.lines).map { Int(clamping: $0) }
       ?? (follows && !invocation.has(.since) ? Self.followedCount : nil)
@@ -102,7 +98,6 @@ struct LogCommand: Command {
     return try journal.next()
   }
 
-  /// Shows verdicts until there is an error.
   private func follow(in context: Context) -> CommandError {
     do throws(CommandError) {
       let journal = try open(in: context)

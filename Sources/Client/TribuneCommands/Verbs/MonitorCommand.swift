@@ -9,13 +9,11 @@ import TribuneSystem
 func monitor(
   _ patterns: [String], in context: Context, over connect: () async throws(TribuneError) -> Connection
 ) async throws(CommandError) -> Traffic {
-  do throws(TribuneError) {
+  try await orEnd { () async throws(TribuneError) -> Traffic in
     let connection = try await connect()
     return try await bounded(by: context.timeout) { () async throws(TribuneError) -> Traffic in
       try await connection.monitor(patterns)
     }
-  } catch {
-    throw CommandError(error)
   }
 }
 

@@ -68,7 +68,6 @@ struct ObserveCommand: Command {
     return status
   }
 
-  /// Sends the last acknowledgements to the bus before the process ends.
   private func flush(_ connection: Connection) async {
     if isAwaited { await connection.close() }
   }

@@ -8,7 +8,6 @@ import TribuneWire
 
 /// `policy explain ACTION NAME`.
 struct PolicyCommand: Command {
-  /// Whom the question is about.
   private enum Who {
     case thisConnection
     case connection(String)
@@ -29,12 +28,7 @@ struct PolicyCommand: Command {
     action = invocation.operands[1]
     pattern = invocation.operands[2]
     object = try invocation.object()
-    do throws(WireError) {
-      _ = try Pattern(pattern)
-    } catch {
-      throw .usage(
-        "\(error.message): a pattern is a name where * stands for a token, a last ** for one or more")
-    }
+    _ = try Invocation.checkedPattern(pattern)
     let ways: [Who?] = [
       invocation.text(.as).map { .user($0) }, invocation.number(.pid).map { .process(Int32(clamping: $0)) },
       invocation.text(.connection).map { .connection($0) },

@@ -8,9 +8,7 @@ struct PostCommand: Command {
   private let object: String
   private let userInfo: UserInfo
   let options: PostOptions
-  /// Nil without --wait.
   private let waiting: Waiting?
-  /// Whether each line of standard input is the userInfo of a notification.
   private let readsLines: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -64,5 +62,21 @@ struct PostCommand: Command {
       try context.print(reply.json)
     }
     return reply.missing.isEmpty ? ExitStatus.success : ExitStatus.notAcknowledged
+  }
+}
+
+/// How long to wait for awaited observers.
+struct Waiting: Equatable, Sendable {
+  /// Nil for the bus's default.
+  var deadline: Duration?
+
+  /// Posts an awaited notification, and waits a little longer than the bus may take.
+  func whileWaited(
+    over connection: Connection,
+    _ post: @escaping @Sendable (_ deadline: Duration?) async throws(TribuneError) -> AwaitedReply
+  ) async throws(TribuneError) -> AwaitedReply {
+    try await bounded(by: connection.bus.replyTimeout(for: deadline)) {
+      [self] () async throws(TribuneError) -> AwaitedReply in try await post(deadline)
+    }
   }
 }

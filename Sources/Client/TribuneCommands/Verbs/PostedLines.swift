@@ -14,15 +14,11 @@ struct PostedLines: Sendable {
   let object: String
   let options: Tribune.PostOptions
 
-  /// Bytes that are read at once: what a pipe holds.
   private static let readLength = 65_536
 
   func run(in context: Context) async throws(CommandError) {
-    let connection: Connection
-    do throws(TribuneError) {
-      connection = try await context.connect()
-    } catch {
-      throw CommandError(error)
+    let connection = try await orEnd { () async throws(TribuneError) -> Connection in
+      try await context.connect()
     }
     let limit = connection.bus.payloadMax
     // One byte more shows that a line is too long.
@@ -87,5 +83,41 @@ struct PostedLines: Sendable {
   /// and an object can have a protocol.
   private func isConfirmed(_ userInfo: UserInfo) -> Bool {
     options.isRetained || !object.isEmpty || userInfo.count >= WireLimits.descriptorPayloadLength
+  }
+}
+
+struct LineBuffer: Sendable {
+  /// Bytes of a line that are kept; the rest is dropped.
+  private let limit: Int
+  private var partial: [UInt8]?
+
+  init(limit: Int) { self.limit = limit }
+
+  /// Takes a piece of input.
+  ///
+  /// - Returns: the lines that it completes, without their line feeds.
+  mutating func append(_ piece: [UInt8]) -> [[UInt8]] {
+    var lines: [[UInt8]] = []
+    var rest = piece[...]
+    while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+      extend(by: rest[..<end])
+      lines.append(finish() ?? [])
+      rest = rest[(end + 1)...]
+    }
+    if !rest.isEmpty { extend(by: rest) }
+    return lines
+  }
+
+  private mutating func extend(by bytes: ArraySlice<UInt8>) {
+    var line = partial ?? []
+    // The array has one owner, so that it grows in place.
+    partial = nil
+    line += bytes.prefix(limit - line.count)
+    partial = line
+  }
+
+  mutating func finish() -> [UInt8]? {
+    defer { partial = nil }
+    return partial
   }
 }

@@ -73,8 +73,9 @@ struct StatusCommand: Command {
     if context.json != .off {
       guard case .object(var members) = connection.json(holds: .array(holds.map(\.json))) else { return }
       members.removeAll { $0.name == "observations" || $0.name == "delegates" }
-      members.append(("observations", .array(observations.map(\.json))))
-      members.append(("delegates", .array(delegates.map(\.json))))
+      members += [
+        ("observations", .array(observations.map(\.json))), ("delegates", .array(delegates.map(\.json))),
+      ]
       return try context.print(.object(members))
     }
     var rows: [(label: String, value: String)] = [
@@ -88,12 +89,9 @@ struct StatusCommand: Command {
     if connection.isPaused { rows.append(("State", "paused, so that its observers can catch up")) }
     if connection.isLossy { rows.append(("State", "lossy: it does not read")) }
     if connection.isSuspended {
-      rows.append(
-        (
-          "State",
-          "suspended; \(connection.heldBytes.counted("byte is", "bytes are")) buffered for it, "
-            + "\(connection.coalesced.counted("notification")) coalesced"
-        ))
+      let held = connection.heldBytes.counted("byte is", "bytes are")
+      let coalesced = connection.coalesced.counted("notification")
+      rows.append(("State", "suspended; \(held) buffered for it, \(coalesced) coalesced"))
     }
     if !connection.isSurviving { rows.append(("State", "not surviving: a restart of the bus closes it")) }
     try context.write(labelled(rows))
@@ -111,7 +109,6 @@ struct StatusCommand: Command {
     }
   }
 
-  /// How long verdicts took, who took longest, and what waits.
   private static func rows(of snapshot: BusSnapshot) -> [(label: String, value: String)] {
     var rows: [(label: String, value: String)] = []
     var verdicts = DurationHistogram()
@@ -131,7 +128,6 @@ struct StatusCommand: Command {
     return rows
   }
 
-  /// Lines with right-aligned labels.
   private func labelled(_ rows: [(label: String, value: String)]) -> String {
     let width = rows.map(\.label.count).max() ?? 0
     return rows.map { row in

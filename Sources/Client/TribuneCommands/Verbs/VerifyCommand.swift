@@ -63,7 +63,6 @@ struct VerifyCommand: Command {
     return status
   }
 
-  /// The expectations that the policy does not meet.
   private func failures(of parser: PolicyParser) -> [PolicyDiagnostic] {
     let policy = Policy(parser.lines)
     return parser.tests.compactMap { test in
@@ -84,7 +83,6 @@ struct VerifyCommand: Command {
 }
 
 extension NameLookup {
-  /// Looks in the host's databases.
   fileprivate static let ofHost = NameLookup(
     user: { try UserDatabase.id(of: $0) }, group: { try UserDatabase.id(ofGroup: $0) })
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
-
-import enum TribuneWire.NameSyntax
+import TribuneJSON
+import TribuneWire
 
 /// A query that is asked again while it is vetoed, whenever that may be over.
 ///
@@ -12,9 +12,7 @@ import enum TribuneWire.NameSyntax
 struct PatientQuery: Sendable {
   let query: Query
   let patience: Patience
-  /// What it waits for, for people.
   let subject: String
-  /// Tracks the bus of the connection.
   let presence: BusPresence
   /// Whether the vetoes go to standard output as JSON, if JSON is wanted, and not to standard error.
   let writesJSON: Bool
@@ -37,7 +35,7 @@ struct PatientQuery: Sendable {
   /// - Parameter connection: made by `connect`.
   /// - Returns: the last verdict. If the time is over, it is a veto, or the first one: by then, the bus has decided without
   ///   the delegates that have not answered.
-  func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Verdict {
+  func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Tribune.Verdict {
     let news = try await bounded(by: patience.bound(context.timeout)) {
       [self] () async throws(TribuneError) -> Notifications in
       try await connection.observe(anyOf: observedNames)
@@ -48,7 +46,7 @@ struct PatientQuery: Sendable {
     var vetoes = StandingVetoes(against: subject, default: query.fallback)
     return try await patience.verdict(
       changes,
-      ask: { isFirst async throws(TribuneError) -> Verdict? in
+      ask: { isFirst async throws(TribuneError) -> Tribune.Verdict? in
         try await askOnce(over: connection, isFirst: isFirst, in: context)
       },
       show: { verdict in
@@ -64,7 +62,7 @@ struct PatientQuery: Sendable {
   /// - Returns: nil while the connection looks for the bus.
   private func askOnce(
     over connection: Connection, isFirst: Bool, in context: Context
-  ) async throws(TribuneError) -> Verdict? {
+  ) async throws(TribuneError) -> Tribune.Verdict? {
     guard connection.hasEnded || !presence.isUnreachable else { return nil }
     do throws(TribuneError) {
       while true {
@@ -124,11 +122,45 @@ struct PatientQuery: Sendable {
     }
   }
 
-  private func show(_ verdict: Verdict, _ vetoes: StandingVetoes, _ changed: [String], in context: Context) {
+  private func show(
+    _ verdict: Tribune.Verdict, _ vetoes: StandingVetoes, _ changed: [String], in context: Context
+  ) {
     if writesJSON, context.json != .off {
       context.show { () throws(CommandError) in try context.print(vetoes.json(of: verdict, at: .now)) }
     } else {
       for line in changed { context.terminal.reportLine(line) }
+    }
+  }
+}
+
+extension Delivery {
+  /// Whether a question may be answered otherwise than before. What was missed counts, too.
+  ///
+  /// - Parameters:
+  ///   - name: the question's, which must be valid.
+  ///   - object: empty for none: then only holds and delegates of any object are asked.
+  func mayEndVeto(of name: String, object: String) -> Bool {
+    guard case .notification(let news) = self else { return true }
+    guard news.object.isEmpty || news.object == object else { return false }
+    switch news.name {
+    case "tribune.hold.didRelease": return news.isAbout(name, patternsIn: "pattern")
+    case "tribune.delegate.didAttach", "tribune.delegate.didDetach":
+      return news.isAbout(name, patternsIn: "respondsTo")
+    default: return true
+    }
+  }
+}
+
+extension Tribune.Notification {
+  /// Whether the name matches one of the patterns in a member of the userInfo: a pattern, or an array of them. If that
+  /// cannot be read, it may.
+  fileprivate func isAbout(_ name: String, patternsIn member: String) -> Bool {
+    guard let member = userInfo.jsonRoot?[member] else { return true }
+    let patterns = member.kind == .array ? (0..<member.count).map { member[$0]?.string } : [member.string]
+    do {
+      return try patterns.contains { try $0.map { try Pattern($0).matches(name.utf8Bytes) } ?? true }
+    } catch {
+      return true
     }
   }
 }

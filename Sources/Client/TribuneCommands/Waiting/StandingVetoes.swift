@@ -29,7 +29,6 @@ struct StandingVetoes: Sendable {
   private let fallback: Verdict.Decision
   /// Those of the last verdict; nil before the first.
   private var known: [Key: Veto]?
-  /// What the last verdict says besides.
   private var remarks: [String] = []
   private var limits = LineLimits(perSeconds: 60)
   /// Changes that were left out, and not counted in a line yet.

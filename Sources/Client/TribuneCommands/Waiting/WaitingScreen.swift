@@ -59,8 +59,64 @@ final class WaitingScreen: Sendable {
 }
 
 extension Progress {
-  /// The delegate's label or process, and its identity.
   var participant: String {
     delegateText(delegate, label: label, process: process, pid: pid, uid: uid, units: units)
+  }
+}
+
+/// The delegates that a query waits for. Events and times go in, lines come out.
+struct WaitingDisplay: Sendable {
+  static let delegatesMax = 8
+
+  private struct Row: Sendable {
+    var delegate: UInt64
+    var participant: String
+    var since: Duration
+    var status: String
+  }
+
+  private var rows: [Row] = []
+
+  mutating func asked(_ delegate: UInt64, participant: String, at now: Duration) {
+    deferred(delegate, participant: participant, status: nil, at: now)
+  }
+
+  /// A delegate has deferred. A nil status leaves the previous one.
+  mutating func deferred(_ delegate: UInt64, participant: String, status: String?, at now: Duration) {
+    if let place = rows.firstIndex(where: { $0.delegate == delegate }) {
+      if let status { rows[place].status = status }
+    } else {
+      rows.append(Row(delegate: delegate, participant: participant, since: now, status: status ?? ""))
+    }
+  }
+
+  mutating func settled(_ delegate: UInt64) {
+    rows.removeAll { $0.delegate == delegate }
+  }
+
+  /// The lines to show, each cut to `columns` of the terminal.
+  func lines(at now: Duration, columns: Int) -> [String] {
+    var lines = rows.prefix(Self.delegatesMax).map { row in
+      let waited = Duration.seconds(max(.zero, now - row.since).components.seconds)
+      return "waiting for \(row.participant), \(waited == .zero ? "0s" : waited.formatted)"
+        + row.status.terminalSafe.afterColon
+    }
+    if rows.count > lines.count { lines.append("and \(rows.count - lines.count) more") }
+    return lines.map { $0.cut(toColumns: columns) }
+  }
+}
+
+/// Lines at the end of a terminal's text that are rewritten in place.
+struct ReplaceableLines: Sendable {
+  private var shown = 0
+
+  /// The text to write so that `lines` replace the previous ones; empty if nothing changes. The cursor is at the
+  /// start of a line before and after.
+  mutating func replace(with lines: [String]) -> String {
+    if shown == 0, lines.isEmpty { return "" }
+    // Moves up to the first line, and erases from there.
+    let back = shown == 0 ? "" : "\u{1B}[\(shown)A\r\u{1B}[J"
+    shown = lines.count
+    return back + lines.map { $0 + "\n" }.joined()
   }
 }
