@@ -11,13 +11,8 @@ import Testing
 
   private static let file = "Examples/apt/packages"
 
-  /// A step of a package that is unpacked.
   private static let step = "x - - none < 1 all none /root/x_1_all.deb"
 
-  /// - Parameters:
-  ///   - steps: what apt is about to do, as it says so.
-  ///   - settings: apt's settings.
-  /// - Returns: the exit status, and standard output and error together.
   private func run(
     _ mode: String = "ask", _ steps: [String] = [step], settings: [String] = [],
     version: String = "VERSION 3",
@@ -38,15 +33,12 @@ import Testing
   /// The file in which the program keeps what apt was allowed to do.
   private var note: String { "\(bus.folder.path)/note" }
 
-  /// Attaches a delegate that approves, and writes the userInfo of its questions to a file.
   private func approve() throws {
     try bus.staying(
       "delegate", "packages.shouldChange", "--exec", "sh", "-c", "cat >'\(bus.folder.path)/asked'")
   }
 
   private func asked() throws -> [String: Any] { try jsonObject(bus.folder.read("asked")) }
-
-  // MARK: What apt is about to do
 
   /// Steps, and the package in the userInfo: its architecture, action, old and new version.
   private static let plans: [(steps: [String], package: [String])] = [
@@ -128,8 +120,6 @@ import Testing
     #expect(try run(version: "/root/x_1_all.deb").status == 1)
   }
 
-  // MARK: Verdicts
-
   @Test("a veto is printed with every reason, and with what goes past it") func vetoed() throws {
     try bus.staying("hold", "packages.shouldChange", "--why=a backup is running")
     try bus.staying("delegate", "packages.shouldChange", "--veto=it is noon")
@@ -191,12 +181,7 @@ import Testing
 
   @Test("asks the system's bus even if the user has one") func ownBus() throws {
     try bus.staying("hold", "packages.shouldChange", "--why=a backup is running")
-    // Clients look for the user's own bus at this path.
-    try FileManager.default.createDirectory(
-      atPath: "\(bus.folder.path)/tribune", withIntermediateDirectories: true)
-    try FileManager.default.createSymbolicLink(
-      atPath: "\(bus.folder.path)/tribune/bus", withDestinationPath: bus.path)
-    let ran = try run(environment: ["TRIBUNE_ADDRESS": "", "XDG_RUNTIME_DIR": bus.folder.path])
+    let ran = try run(environment: bus.asOwnOfItsUser())
     #expect(!ran.output.contains("a backup is running"))
   }
 
@@ -216,8 +201,6 @@ import Testing
     try bus.staying("hold", "packages.shouldChange", "--why=a backup is running")
     #expect(try run(settings: [setting]).status == status)
   }
-
-  // MARK: dpkg
 
   @Test("asks what dpkg is about to do") func dpkg() throws {
     try approve()

@@ -3,6 +3,7 @@
 import Glibc
 import Testing
 import TribuneSystem
+import TribuneTestSupport
 import TribuneWire
 
 /// A `hold` that is the last frame of its connection, which another process may inherit.
@@ -37,7 +38,7 @@ struct InheritedConnectionTests {
   }
 
   private static func abusing(_ path: String) -> [String] {
-    ["python3", "-c", abuse, path, forged.map { String($0, radix: 16).leftPadded }.joined()]
+    ["python3", "-c", abuse, path, forged.hex.filter { $0 != " " }]
   }
 
   @Test(
@@ -142,9 +143,4 @@ struct InheritedConnectionTests {
     #expect(try holder.nextError() == .duplicateSerial)
     try holder.sendConfirmed(Post(), serial: 2, name: "a.didB")
   }
-}
-
-extension String {
-  /// A byte's digits.
-  fileprivate var leftPadded: String { count == 1 ? "0" + self : self }
 }

@@ -42,23 +42,20 @@ import Testing
     ] { #expect(folder.contains("root/\(file)"), "\(file)") }
   }
 
-  @Test("gives the units the folders of the programs and the configuration", arguments: ["system", "user"])
-  func units(_ manager: String) async throws {
+  @Test("gives the units the folders of the programs and the configuration") func units() async throws {
     try await folder.make("install", ["SYSCONFDIR=/opt/etc"])
     #expect(folder.contains("root/opt/etc/tribune/tribuned.conf"))
-    let unit = try folder.read("root/usr/lib/systemd/\(manager)/tribuned.service")
-    #expect(unit.contains(/\nExecStart=\/usr\/bin\/tribuned .*--config=\/opt\/etc\/tribune\n/))
-    let delegates = try folder.read("root/usr/lib/systemd/system/tribune-delegates.service")
-    #expect(
-      delegates.contains(
-        "\nExecStart=/usr/bin/tribunectl delegate --directory=/opt/etc/tribune/delegates.d\n"))
-    let logind = try folder.read("root/usr/lib/systemd/system/tribune-logind.service")
-    #expect(logind.contains("\nExecStart=/usr/bin/tribune-logind --config=/opt/etc/tribune\n"))
-    let web = try folder.read("root/usr/lib/systemd/system/tribune-web.service")
-    #expect(
-      web.contains(
-        "\nExecStart=/usr/bin/tribune-web --config=/opt/etc/tribune --page=/usr/share/tribune/web\n"))
-    #expect(!(unit + delegates + logind + web).contains("dir@"))
+    for (unit, start) in [
+      ("system/tribuned", "tribuned .*--config=/opt/etc/tribune"),
+      ("user/tribuned", "tribuned .*--config=/opt/etc/tribune"),
+      ("system/tribune-delegates", "tribunectl delegate --directory=/opt/etc/tribune/delegates.d"),
+      ("system/tribune-logind", "tribune-logind --config=/opt/etc/tribune"),
+      ("system/tribune-web", "tribune-web --config=/opt/etc/tribune --page=/usr/share/tribune/web"),
+    ] {
+      let text = try folder.read("root/usr/lib/systemd/\(unit).service")
+      #expect(text.contains(try Regex("\nExecStart=/usr/bin/\(start)\n")), "\(unit)")
+      #expect(!text.contains("dir@"), "\(unit)")
+    }
   }
 
   @Test("installs every example, with the folders filled in") func examples() throws {

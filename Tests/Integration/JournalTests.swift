@@ -6,7 +6,6 @@ import Tribune
 import TribuneTestSupport
 import TribuneWire
 
-/// `tribunectl log`, with made journals.
 @Suite("tribunectl log", .timeLimit(.minutes(2)))
 struct LogCommandTests {
   private static let id = "7410e8ab9fd04abe9eb6b38ea90ed596"
@@ -191,7 +190,6 @@ struct JournalTests {
       wrapper: ["/usr/bin/env"] + unshare + ["sh", "-c", script, "\(folder.path)/run"], folder: folder)
   }
 
-  /// The lines of the next verdict's entry.
   private func nextVerdict() throws -> String { try journald.wait { $0.contains("\nMESSAGE_ID=") } }
 
   @Test("name the delegate that vetoed and its reason, and tribunectl finds them")
@@ -236,37 +234,16 @@ struct JournalTests {
   @Test("of one user do not keep those of others out of the journal, and what is left out is counted")
   func flood() throws {
     let bus = try bus()
+    let flood = try RawClient.greeted(bus, as: 65_534)
     // Far more than the queue for the journal takes.
-    let script = """
-      import os, socket, struct, sys
-      os.setgroups([])
-      os.setgid(65534)
-      os.setuid(65534)
-      bus = socket.socket(socket.AF_UNIX)
-      bus.connect(sys.argv[1])
-      name, fields, count = b"a.shouldB", struct.pack("<IBBQBH", 0, 0, 0, 0, 0, 0), 20000
-      size = 32 + len(fields) + len(name)
-      bus.sendall(struct.pack("<QHHI", 0x454E5542495254F1, 1, 1, 0))
-      left, begun = 16, 0
-      def read(length):
-          data = b""
-          while len(data) < length:
-              data += bus.recv(length - len(data)) or sys.exit("the bus has closed the connection")
-          return data
-      def frame():
-          head = read(32)
-          read(struct.unpack_from("<I", head)[0] - 32)
-          return head[4]
-      read(16)
-      frame()
-      for start in range(0, count, 500):
-          bus.sendall(b"".join(
-              struct.pack("<IBBBBQQII", size, 8, 0, len(name), 0, 0, number + 1, len(fields), 0) + fields + name
-              for number in range(start, start + 500)))
-          for _ in range(500):
-              assert frame() == 13
-      """
-    try FinishedProgram(["python3", "-c", script, bus.path]).expect(0, errors: "")
+    for _ in 0..<40 {
+      try flood.send { asks in
+        for serial in 1...500 as ClosedRange<Serial> {
+          asks.appendFrame(Ask(), serial: serial, name: "a.shouldB")
+        }
+      }
+      for _ in 1...500 { _ = try flood.nextVerdict() }
+    }
     for number in 0..<20 { try bus.tribunectl("ask", "root.should\(number)").expect(0) }
     var verdicts = (own: 0, others: 0)
     var omitted = ""

@@ -80,13 +80,7 @@ import Testing
 
   @Test("asks the system's bus even if the user has one") func ownBus() throws {
     try bus.staying("delegate", "host.shouldReboot", "--veto=no")
-    // Clients look for the user's own bus at this path.
-    try FileManager.default.createDirectory(
-      atPath: "\(bus.folder.path)/tribune", withIntermediateDirectories: true)
-    try FileManager.default.createSymbolicLink(
-      atPath: "\(bus.folder.path)/tribune/bus", withDestinationPath: bus.path)
-    let guarded = try run(
-      ["reboot"], environment: ["TRIBUNE_ADDRESS": "", "XDG_RUNTIME_DIR": bus.folder.path])
+    let guarded = try run(["reboot"], environment: bus.asOwnOfItsUser())
     #expect(!guarded.output.contains("vetoed: host.shouldReboot"))
   }
 

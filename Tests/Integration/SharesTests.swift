@@ -202,23 +202,21 @@ struct SharesTests {
     withExtendedLifetime(hung) {}
   }
 
-  @Test("leaves something to others, however many users take what does not count in a share")
-  func manyUsers() throws {
-    let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
+  /// A client of which so many delegates were replaced, and that does not read their ends, each with 4 KiB.
+  private func replaced(_ count: Serial, of user: UInt32, on bus: TestBus) throws -> RawClient {
+    let client = try RawClient.greeted(bus, as: user)
+    for serial in 1...count { try client.attach(Attach(label: "\(serial)", patterns: ["b"]), serial: serial) }
     let long = (0..<16).map {
       "a." + String(repeating: "x", count: 250) + String($0 % 10) + ($0 < 10 ? "y" : "z")
     }
-    var hung: [RawClient] = []
-    for user in 60_000..<60_012 as Range<UInt32> {
-      let client = try RawClient.greeted(bus, as: user)
-      for serial in 1...200 as ClosedRange<Serial> {
-        try client.attach(Attach(label: "\(serial)", patterns: ["b"]), serial: serial)
-      }
-      // Each is told of 200 ends, with 4 KiB each.
-      let replacing = try RawClient.greeted(bus, as: user)
-      try replacing.attach(Attach(patterns: long, isSet: true), serial: 1)
-      hung.append(client)
-    }
+    try RawClient.greeted(bus, as: user).attach(Attach(patterns: long, isSet: true), serial: 1)
+    return client
+  }
+
+  @Test("leaves something to others, however many users take what does not count in a share")
+  func manyUsers() throws {
+    let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
+    let hung = try (60_000..<60_012).map { try replaced(200, of: $0, on: bus) }
     let root = try #require(try accounts(try bus.tribunectl("-j", "accounts"), of: 0)["queues"])
     #expect(try #require(root["share"] as? Int) > 512 << 10)
     let left = try (60_000..<60_012).compactMap {
@@ -232,19 +230,7 @@ struct SharesTests {
   func endings() throws {
     let bus = try bus("[Queue]\nMemoryMax=4M\nHighMark=64K\nLowMark=16K\n")
     let memory = try bus.privateMemory()
-    let long = (0..<16).map {
-      "a." + String(repeating: "x", count: 250) + String($0 % 10) + ($0 < 10 ? "y" : "z")
-    }
-    var hung: [RawClient] = []
-    for _ in 0..<12 {
-      let client = try RawClient.greeted(bus, as: 65_533)
-      for serial in 1...400 as ClosedRange<Serial> {
-        try client.attach(Attach(label: "\(serial)", patterns: ["b"]), serial: serial)
-      }
-      let replacing = try RawClient.greeted(bus, as: 65_533)
-      try replacing.attach(Attach(patterns: long, isSet: true), serial: 1)
-      hung.append(client)
-    }
+    let hung = try (0..<12).map { _ in try replaced(400, of: 65_533, on: bus) }
     let root = try #require(try accounts(try bus.tribunectl("-j", "accounts"), of: 0)["queues"])
     #expect(try #require(root["share"] as? Int) > 256 << 10)
     #expect(try bus.privateMemory() - memory < 12 << 10)

@@ -5,7 +5,6 @@ import Glibc
 import Testing
 import Tribune
 
-/// tribunectl at a terminal, against the real daemon.
 @Suite("tribunectl at a terminal", .timeLimit(.minutes(2)))
 struct TerminalTests {
   private static let prompt = "Allow it? [y, n, n REASON, ?] "
@@ -57,26 +56,20 @@ struct TerminalTests {
   }
 
   @Test(
-    "the end of the input ends the delegate, and counts as its failure policy says",
-    arguments: [("veto", 1), ("abstain", 0)] as [(String, Int32)])
-  func inputEnds(policy: String, status: Int32) throws {
+    "the end of the input or a signal ends it, and counts as its failure policy says; the screen says so of a signal",
+    arguments: [("veto", nil, 1), ("abstain", nil, 0), ("veto", SIGINT, 1)] as [(String, CInt?, Int32)])
+  func ends(policy: String, signal: CInt?, status: Int32) throws {
     let delegate = try delegate("--on-failure=\(policy)")
     let asker = try bus.start("ask", "a")
     try delegate.read(to: Self.prompt)
-    try delegate.type("\u{4}")
+    if let signal {
+      delegate.signal(signal)
+      #expect(try delegate.rest().contains("not answered"))
+    } else {
+      try delegate.type("\u{4}")
+    }
     #expect(delegate.status() == 0)
     #expect(asker.status() == status)
-  }
-
-  @Test("a signal ends it, and the screen says that the question was not answered")
-  func interrupted() throws {
-    let delegate = try delegate()
-    let asker = try bus.start("ask", "a")
-    try delegate.read(to: Self.prompt)
-    delegate.signal(SIGINT)
-    #expect(try delegate.rest().contains("not answered"))
-    #expect(delegate.status() == 0)
-    #expect(asker.status() == 1)
   }
 
   @Test("without a terminal, it is wrong usage, and the message lists the other ways to answer")
@@ -106,8 +99,6 @@ struct TerminalTests {
     for line in lines { #expect(line.count <= 80, "\(line)") }
     #expect(try !TestBus.tribunectl(arguments, address: bus.address).output.contains("…"))
   }
-
-  // MARK: The display of who is waited for
 
   /// A delegate that defers, and approves when the stream is finished.
   private static func slow(until releases: AsyncStream<Void>) -> AttentiveDelegate {

@@ -34,12 +34,6 @@ final class TwoUsersTests {
 
   init() throws { file = try SharedFile.make(SharedFile.bytes(WireLimits.descriptorPayloadLength)) }
 
-  /// A bus on which every user may do everything.
-  private func bus(_ configuration: String) throws -> TestBus {
-    return try TestBus.allowingAll(configuration)
-  }
-
-  /// The clients of one user.
   private final class User {
     let id: UInt32
     let bus: TestBus
@@ -58,7 +52,6 @@ final class TwoUsersTests {
     }
   }
 
-  /// - Returns: whether the user may have that.
   private func takeMore(of resource: Resource, for user: User) throws -> Bool {
     if resource == .connections {
       let client = try RawClient(path: user.bus.path, user: user.id)
@@ -131,7 +124,7 @@ final class TwoUsersTests {
 
   @Test("share what the bus has: one cannot use up what another needs, or root", arguments: Resource.allCases)
   func sharing(_ resource: Resource) throws {
-    let bus = try bus(resource.configuration)
+    let bus = try TestBus.allowingAll(resource.configuration)
     // Files stay under way while their observer does not read.
     let hung = try RawClient.greeted(bus, capabilities: .descriptors)
     try hung.observe("held.*", serial: 1)
@@ -153,7 +146,7 @@ final class TwoUsersTests {
     "leave to root what is reserved, however many they are",
     arguments: [Resource.connections, .registrations, .log, .retained, .protocols, .descriptors])
   func many(_ resource: Resource) throws {
-    let bus = try bus(resource.configuration)
+    let bus = try TestBus.allowingAll(resource.configuration)
     let hung = try RawClient.greeted(bus, capabilities: .descriptors)
     try hung.observe("held.*", serial: 1)
     // One user of the host can be so many: those of its subordinate ids.
@@ -169,7 +162,8 @@ final class TwoUsersTests {
 
   @Test("ask a delegate that does not read, and one cannot shut out the questions of another, or of root")
   func unreadQuestions() throws {
-    let bus = try bus("[Bus]\nPayloadMax=64K\n[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n")
+    let bus = try TestBus.allowingAll(
+      "[Bus]\nPayloadMax=64K\n[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n")
     let delegate = try RawClient.greeted(bus)
     try delegate.attach(Attach(patterns: ["a.shouldB"]), serial: 1)
     let userInfo = String(repeating: " ", count: 32_768)
@@ -198,7 +192,7 @@ final class TwoUsersTests {
   )
   func pausing() throws {
     let marks = "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\n"
-    let bus = try bus(marks + "PaceMaxSec=2s\n")
+    let bus = try TestBus.allowingAll(marks + "PaceMaxSec=2s\n")
     let (watcher, text) = (try RawClient.greeted(bus), String(repeating: "x", count: 2_000))
     func post(_ name: String) throws -> Bool {
       let observer = try RawClient(path: bus.path, user: Self.greedy)
@@ -222,7 +216,7 @@ final class TwoUsersTests {
 
   @Test("connect, and one who does it very often keeps no other waiting until all that is done")
   func connecting() throws {
-    let bus = try bus("")
+    let bus = try TestBus.allowingAll()
     try bus.freeze()
     let first = try (0..<900).map { _ in try RawClient(path: bus.path, user: Self.greedy) }
     let other = try RawClient(path: bus.path, user: Self.other)
@@ -236,7 +230,7 @@ final class TwoUsersTests {
 
   @Test("connect and say nothing, and are refused, without using up what others may have")
   func silent() throws {
-    let bus = try bus(Resource.connections.configuration)
+    let bus = try TestBus.allowingAll(Resource.connections.configuration)
     let silent = try (0..<100).map { _ in try RawClient(path: bus.path, user: Self.greedy) }
     for user in [Self.other, 0] { try RawClient.greeted(bus, as: user).settle() }
     withExtendedLifetime(silent) {}

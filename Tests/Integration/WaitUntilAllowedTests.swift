@@ -4,7 +4,6 @@ import Foundation
 import Glibc
 import Testing
 
-/// `--wait-until-allowed` of `tribunectl ask` and `guard`, against the real daemon.
 @Suite("tribunectl waits until it is allowed", .timeLimit(.minutes(3)))
 struct WaitUntilAllowedTests {
   private let folder: TestFolder
@@ -40,8 +39,6 @@ struct WaitUntilAllowedTests {
   private func asked(on bus: TestBus? = nil) throws -> Int {
     try #require(try (bus ?? self.bus).tribunectl("-j", "status").object()["asked"] as? Int)
   }
-
-  // MARK: What ends a veto
 
   @Test(
     "a hold or delegate that ends, or whose process is killed, lets it go on",
@@ -131,8 +128,6 @@ struct WaitUntilAllowedTests {
     #expect(program.status() == 0)
   }
 
-  // MARK: The end of the time
-
   @Test("when the time is over, the last verdict counts")
   func timeIsOver() throws {
     let hold = try bus.staying("hold", "a.shouldB", "--why=a backup")
@@ -195,8 +190,6 @@ struct WaitUntilAllowedTests {
     #expect(program.status() == 0)
   }
 
-  // MARK: guard
-
   @Test("a guard runs its command when the hold ends")
   func guarded() throws {
     let hold = try bus.staying("hold", "--action=a.b", "--why=a backup")
@@ -208,8 +201,6 @@ struct WaitUntilAllowedTests {
     #expect(program.status() == 3)
     #expect(try program.errors.rest() == "")
   }
-
-  // MARK: Restarts of the bus
 
   @Test("it goes on after each kind of restart", arguments: RestartedBus.Way.allCases)
   func restarted(way: RestartedBus.Way) throws {
@@ -291,13 +282,4 @@ struct WaitUntilAllowedTests {
     withExtendedLifetime(hold) {}
   }
 
-  @Test("if there is no bus at first, --if-unreachable decides")
-  func noBus() throws {
-    for (decision, status) in [("allow", 0), ("veto", 1), ("fail", 255)] as [(String, Int32)] {
-      let asked = try TestBus.tribunectl(
-        ["ask", "a.shouldB", "--wait-until-allowed", "--if-unreachable=\(decision)"],
-        address: "unix:\(folder.path)/nowhere")
-      #expect(asked.status == status)
-    }
-  }
 }

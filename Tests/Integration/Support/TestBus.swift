@@ -13,9 +13,7 @@ final class TestBus: StartedProgram, ServedBus {
   /// The notification that said that it was ready.
   private(set) var readiness = ""
   fileprivate let isManaged: Bool
-  /// The path of its socket.
   let path: String
-  /// The file that the daemon's standard error goes to.
   let logPath: String
   let process = Process()
   /// The programs that run as long as this bus is there.
@@ -24,14 +22,10 @@ final class TestBus: StartedProgram, ServedBus {
   var address: String { "unix:\(path)" }
 
   /// - Parameters:
-  ///   - configuration: the text of tribuned.conf; nil keeps the file as it is.
-  ///   - environment: variables that are set or replaced.
+  ///   - configuration: nil keeps the file as it is.
   ///   - wrapper: a command to which the daemon's command line is appended.
   ///   - arguments: the daemon's options beside `--config` and `--keeper`; nil is `--listen`.
-  ///   - socket: the path of the socket in the folder.
-  ///   - log: the path in the folder of the file for standard error.
-  ///   - keeper: the path of its keeper's socket. With a keeper, no service manager starts the daemon, unless there is
-  ///     a `manager`.
+  ///   - keeper: with a keeper, no service manager starts the daemon, unless there is a `manager`.
   init(
     configuration: String? = "", environment: [String: String] = [:], wrapper: [String] = [],
     arguments: [String]? = nil, socket: String = "bus", folder: TestFolder? = nil,
@@ -75,9 +69,6 @@ final class TestBus: StartedProgram, ServedBus {
 
   deinit { killIfRunning() }
 
-  /// Stops the daemon, and waits for its end.
-  ///
-  /// - Returns: the exit status, or the signal that ended it, negated.
   @discardableResult
   func stop() -> Int32 { end(SIGTERM) }
 
@@ -90,10 +81,8 @@ final class TestBus: StartedProgram, ServedBus {
     throw Programs.Missing(description: "the daemon ends before it says \"\(text)\"")
   }
 
-  /// Everything that the daemon has written to standard error.
   func log() throws -> String { try String(contentsOfFile: logPath, encoding: .utf8) }
 
-  /// The number in a line of /proc/PID/status.
   func processStatus(_ key: String) throws -> Int {
     let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
     for line in status.split(separator: "\n") where line.hasPrefix("\(key):") {
@@ -104,7 +93,6 @@ final class TestBus: StartedProgram, ServedBus {
 }
 
 extension TestBus {
-  /// A bus on which every user may do everything.
   static func allowingAll(_ configuration: String = "") throws -> TestBus {
     let folder = try TestFolder()
     try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
@@ -114,14 +102,20 @@ extension TestBus {
   /// Resident memory, in KiB, that holds data. Code does not count: the kernel chooses when to load how much of it.
   func privateMemory() throws -> Int { try processStatus("RssAnon") }
 
+  /// Puts it where clients look for their user's own bus, and returns the environment in which they do.
+  func asOwnOfItsUser() throws -> [String: String] {
+    let place = "\(folder.path)/tribune"
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(atPath: "\(place)/bus", withDestinationPath: path)
+    return ["TRIBUNE_ADDRESS": "", "XDG_RUNTIME_DIR": folder.path]
+  }
+
   func openDescriptors() throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
   }
 
-  /// The number of open memfds with userInfo.
   func openFiles() throws -> Int { try OpenFiles.memoryFileCount(of: pid) }
 
-  /// Reloads the daemon with a new configuration, and waits until that is in force.
   func reload(_ configuration: String) throws {
     try folder.write(configuration, to: "etc/tribuned.conf")
     let before = try log().utf8.count
@@ -150,12 +144,10 @@ extension TestBus {
   }
 }
 
-/// The open files of processes.
 enum OpenFiles {
   /// The memfd with the log, which is not counted.
   private static let state = "/memfd:tribune-shared"
 
-  /// The targets of a process's descriptors.
   static func paths(of pid: Int32) throws -> [String] {
     let files = FileManager.default
     return try files.contentsOfDirectory(atPath: "/proc/\(pid)/fd").compactMap { name in
@@ -168,7 +160,6 @@ enum OpenFiles {
     }
   }
 
-  /// The number of memfds with userInfo that a process has open.
   static func memoryFileCount(of pid: Int32) throws -> Int {
     try paths(of: pid).count { $0.hasPrefix("/memfd:") && !$0.hasPrefix(state) }
   }
