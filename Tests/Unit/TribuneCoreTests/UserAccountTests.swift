@@ -52,6 +52,15 @@ struct UserAccountTests {
   /// Whether the last frame exceeded a limit. Clears the transcript.
   private func isRefused() -> Bool { bus.take().contains { $0.hasSuffix(" limitExceeded") } }
 
+  /// Expects that it may register one of each kind.
+  private func expectRoom(for slot: ConnectionSlot) {
+    for kind in Kind.allCases {
+      register(kind, by: slot, serial: 2)
+      #expect(!isRefused(), "\(kind)")
+      bus.cancel(2, by: slot)
+    }
+  }
+
   @Test("has a limit over all connections of one user, but not over others", arguments: Kind.allCases)
   func bounded(_ kind: Kind) {
     let count = fill(kind, by: one)
@@ -162,7 +171,6 @@ struct UserAccountTests {
     #expect(ask(by: other, serial: 6, text))
   }
 
-  /// Asks until the bus refuses it, and returns how many queries it accepted.
   private func askAll(
     by slot: ConnectionSlot, from first: Serial = 1, mode: QueryMode = .all, because reason: String = ""
   ) -> Serial {
@@ -252,11 +260,7 @@ struct UserAccountTests {
     bus.ask("q.b", by: one, serial: 5, mode: .collect)
     bus.answer(.value, String(repeating: "x", count: 3_000), query: 1, delegate: 1, from: stranger)
     _ = bus.take()
-    for kind in Kind.allCases {
-      register(kind, by: other, serial: 2)
-      #expect(!isRefused(), "\(kind)")
-      bus.cancel(2, by: other)
-    }
+    expectRoom(for: other)
     bus.ask("q.b", by: other, serial: 6, mode: .all)
     #expect(!isRefused())
   }
@@ -289,12 +293,7 @@ struct UserAccountTests {
     bus.answer(.value, String(repeating: "x", count: 14_000), query: 2, delegate: 1, from: stranger)
     bus.ask("q.shouldB", by: stranger, serial: 3, mode: .order, text: String(repeating: "x", count: 10_000))
     #expect(isRefused())
-    let root = bus.connect(uid: 0)
-    for kind in Kind.allCases {
-      register(kind, by: root, serial: 2)
-      #expect(!isRefused(), "\(kind)")
-      bus.cancel(2, by: root)
-    }
+    expectRoom(for: bus.connect(uid: 0))
   }
 
   @Test(
@@ -315,13 +314,7 @@ struct UserAccountTests {
     // What it registers besides fills up no more than that.
     for serial in 100...400 as ClosedRange<Serial> { bus.hold("own.n\(serial)", by: one, serial: serial) }
     _ = bus.take()
-    for next in [bus.connect(uid: 1003), bus.connect(uid: 0)] {
-      for kind in Kind.allCases {
-        register(kind, by: next, serial: 2)
-        #expect(!isRefused(), "\(kind)")
-        bus.cancel(2, by: next)
-      }
-    }
+    for next in [bus.connect(uid: 1003), bus.connect(uid: 0)] { expectRoom(for: next) }
   }
 
   @Test("accepts a single answer that is longer than the share")

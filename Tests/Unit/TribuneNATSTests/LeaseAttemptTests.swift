@@ -14,6 +14,14 @@ struct LeaseAttemptTests {
     LeaseAttempt(change ?? .acquire(db1, slots: 1), until: start + .seconds(10)) { _ in false }
   }
 
+  /// An attempt that has read revision 7, and whose write has failed like this.
+  private func attempt(writing kind: LeaseStoreError.Kind) -> LeaseAttempt {
+    var attempt = attempt()
+    _ = attempt.hasRead(stored(7), at: start)
+    _ = attempt.hasWritten(error(kind), at: start)
+    return attempt
+  }
+
   private func record(_ owners: LeaseOwner...) -> LeaseRecord {
     var record = LeaseRecord()
     record.owners = owners
@@ -66,28 +74,20 @@ struct LeaseAttemptTests {
 
   @Test("Nobody knows whether it was made as long as no later revision was read")
   func unknown() {
-    var attempt = attempt()
-    _ = attempt.hasRead(stored(7), at: start)
-    _ = attempt.hasWritten(error(.inFlight), at: start)
+    var attempt = attempt(writing: .inFlight)
     #expect(
       attempt.hasRead(.failure(LeaseStoreError(.final, "gone")), at: start) == .conclude(.unknown("gone")))
     // An older one than was read before says nothing.
-    attempt = self.attempt()
-    _ = attempt.hasRead(stored(7), at: start)
-    _ = attempt.hasWritten(error(.inFlight), at: start)
+    attempt = self.attempt(writing: .inFlight)
     _ = attempt.hasRead(stored(6), at: start)
     #expect(attempt.hasWritten(error(.transient), at: start + .seconds(10)) == .conclude(.unknown("why")))
   }
 
   @Test("A later revision ends what was under way")
   func overtaken() {
-    var attempt = attempt()
-    _ = attempt.hasRead(stored(7), at: start)
-    _ = attempt.hasWritten(error(.inFlight), at: start)
+    var attempt = attempt(writing: .inFlight)
     #expect(attempt.hasRead(stored(8, db2), at: start) == .conclude(.busy(record(db2))))
-    attempt = self.attempt()
-    _ = attempt.hasRead(stored(7), at: start)
-    _ = attempt.hasWritten(error(.inFlight), at: start)
+    attempt = self.attempt(writing: .inFlight)
     _ = attempt.hasRead(stored(9), at: start)
     #expect(attempt.hasWritten(error(.transient), at: start + .seconds(10)) == .conclude(.failed("why")))
   }
@@ -98,9 +98,7 @@ struct LeaseAttemptTests {
     _ = attempt.hasRead(stored(7), at: start)
     #expect(attempt.hasWritten(error(.rejected), at: start) == .read(after: .zero))
     #expect(attempt.hasRead(stored(7), at: start) == .conclude(.failed("why")))
-    attempt = self.attempt()
-    _ = attempt.hasRead(stored(7), at: start)
-    _ = attempt.hasWritten(error(.rejected), at: start)
+    attempt = self.attempt(writing: .rejected)
     #expect(
       attempt.hasRead(.failure(LeaseStoreError(.final, "gone")), at: start) == .conclude(.unknown("gone")))
   }

@@ -320,11 +320,7 @@ struct NATSSettingsTests {
 
   @Test("The settings that the configuration shows are valid")
   func shown() throws {
-    // A line that is commented out has no space behind the sign; what explains it has.
-    let lines = try repositoryText("config/nats.conf").split(separator: "\n")
-    let text = lines.map { $0.hasPrefix("# ") || $0 == "#" ? "" : $0.drop { $0 == "#" } }.joined(
-      separator: "\n")
-    let (settings, diagnostics) = read(text)
+    let (settings, diagnostics) = read(try shownSettings("nats.conf"))
     #expect(diagnostics.isEmpty && settings.isUsed && settings.lack == nil)
   }
 }
