@@ -25,7 +25,6 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let connectionAborted = Errno(rawValue: ECONNABORTED)
   /// This user has too many descriptors in flight through sockets.
   package static let tooManyPassed = Errno(rawValue: ETOOMANYREFS)
-  package static let noSpace = Errno(rawValue: ENOSPC)
   package static let fileTooBig = Errno(rawValue: EFBIG)
   package static let tooManyDescriptors = Errno(rawValue: EMFILE)
   package static let inputOutput = Errno(rawValue: EIO)

@@ -37,8 +37,6 @@ package struct PassedDescriptors: ~Copyable {
     }
   }
 
-  package mutating func removeAll() { self = PassedDescriptors() }
-
   /// The descriptors in order, or their stand-ins, `lost` and `foreign`.
   package var rawValues: [CInt] { waiting }
 

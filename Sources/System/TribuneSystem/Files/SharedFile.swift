@@ -38,8 +38,6 @@ package struct SharedFile: ~Copyable, Sendable {
     self.descriptor = file
   }
 
-  package consuming func release() -> FileDescriptor { descriptor }
-
   /// The first bytes of a file in memory, sealed or not.
   ///
   /// - Returns: `length` bytes, or fewer if the file is shorter; nil if it is not a file in memory, or cannot be read.
