@@ -42,11 +42,7 @@ struct TopModelTests {
       .delegates(
         [.made("a", approved: 1, times: [.seconds(1)]), .made("b", uid: 5, timedOut: 1)],
         .made(1, by: ":1", "p", asks: "n.m", .made("b", of: ":2"))),
-      .made(
-        .queries,
-        .queries([
-          .made(1, by: ":1", "p", asks: "n.m", age: .seconds(2)), .made(2, by: ":2", "q", asks: "n.m"),
-        ])),
+      .queries(.made(1, by: ":1", "p", asks: "n.m", age: .seconds(2)), .made(2, by: ":2", "q", asks: "n.m")),
     ] as [TopSample])
   func sortsByEach(sample: TopSample) {
     for column in sample.view.columns.indices {
@@ -67,12 +63,9 @@ struct TopModelTests {
   @Test("in the tree, what belongs together stays together, whatever it is sorted by")
   func sortsTrees() {
     var model = TopModel.showing(
-      .made(
-        .queries,
-        .queries([
-          .made(1, by: ":1", "young", asks: "n.m", age: .seconds(1), .made("B", of: ":2", for: .seconds(9))),
-          .made(2, by: ":3", "old", asks: "n.m", age: .seconds(5), .made("C", of: ":4")),
-        ])))
+      .queries(
+        .made(1, by: ":1", "young", asks: "n.m", age: .seconds(1), .made("B", of: ":2", for: .seconds(9))),
+        .made(2, by: ":3", "old", asks: "n.m", age: .seconds(5), .made("C", of: ":4"))))
     #expect(
       model.column("WHO WAITS FOR WHOM") == [
         "old asks n.m", "└─ waits for C", "young asks n.m", "└─ waits for B",

@@ -107,7 +107,7 @@ struct TopRowsTests {
     arguments: [(.milliseconds(999), false), (.seconds(1), true)] as [(Duration, Bool)])
   func marked(span: Duration, isMarked: Bool) {
     let query = QueryInfo.made(1, by: ":1", "a", asks: "n.m", .made("B", of: ":2", for: span))
-    let rows = DelegateRows(queries: [query], attached: [], statistics: []).groups.flatMap { $0 }
+    let rows = DelegateRows(TopSample.queries(query).snapshot).groups.flatMap { $0 }
     #expect(rows.map(\.isMarked) == [isMarked])
     #expect(WaitForest([query]).groups.flatMap { $0 }.map(\.isMarked) == [false, isMarked])
   }

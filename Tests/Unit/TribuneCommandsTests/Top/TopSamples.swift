@@ -113,6 +113,8 @@ extension TopSample {
     ]
   }
 
+  static func queries(_ queries: QueryInfo...) -> TopSample { made(.queries) { $0.queries = queries } }
+
   static func delegates(_ statistics: [ParticipantStatistics], _ queries: QueryInfo...) -> TopSample {
     let attached = statistics.compactMap { one in one.uid.map { DelegateInfo.made(one.label, uid: $0) } }
     return made(.delegates) {
