@@ -224,7 +224,7 @@ bench-python: build
 bench-cluster: build
 	@tools/setup cluster
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' PYTHONPATH=Clients/Python/src \
-	  .build/python/bin/python Tests/Systems/Cluster/benchmarks/compare.py
+	  .build/python/bin/python Benchmarks/Cluster/compare.py
 
 ## fuzz       feeds decoders, parsers and the bus with what nobody would send, and checks every access (FUZZ_SECONDS=60)
 fuzz:

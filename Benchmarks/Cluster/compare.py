@@ -2,7 +2,7 @@
 """Compares questions and notifications between hosts with what NATS does by itself, all in one run.
 
     make bench-cluster        or, with the tools of tools/setup cluster in .build:
-    TRIBUNE_BIN_DIR=.build/release .build/python/bin/python Tests/Systems/Cluster/benchmarks/compare.py
+    TRIBUNE_BIN_DIR=.build/release .build/python/bin/python Benchmarks/Cluster/compare.py
 
 There are three hosts with a bus and a gateway each, and one server of NATS. The clients are processes of their own.
 
@@ -34,7 +34,7 @@ import nats
 import tribune
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent.parent / "Tests/Systems/Cluster"))
 
 from support import REPOSITORY, Cluster, Host, url  # noqa: E402
 
