@@ -151,7 +151,7 @@ let package = Package(
         "CSimulatedKernel", "TribuneCore", "TribunePolicy", "TribuneServer", "TribuneSystem",
         "TribuneTestSupport", "TribuneWire",
       ],
-      path: "Tests/Simulation/simulate", exclude: ["Seeds"], swiftSettings: mainActor),
+      path: "Tests/Simulation/simulate", swiftSettings: mainActor),
     .testTarget(
       name: "TribuneWireTests", dependencies: ["TribuneTestSupport", "TribuneWire"],
       path: "Tests/Unit/TribuneWireTests", exclude: ["Vectors"],

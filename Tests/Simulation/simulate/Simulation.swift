@@ -36,13 +36,11 @@ struct Options {
   static let help = """
     usage: simulate [--steps=N] [--seconds=N]
            simulate --seed=N [--steps=N] [--keep=LIST] [--tell]
-           simulate --seeds=FILE
       --seed=N      one life, the one of this number; else fresh ones, whose numbers are printed
       --steps=N     so many steps in all, in lives of 2,000: 1,000,000; of one life: 2,000
       --seconds=N   no new life begins after so long: 3,600; a failure if steps are missing
       --keep=LIST   only these steps of the life, as in 1-20,37
       --tell        says all that happens: the step, the bus's clock in microseconds, and what it does
-      --seeds=FILE  the lives whose numbers the lines of the file begin with
     The status is 0, 1 after a failure, and 2 where nothing could be simulated.
     """
   private static let stepsMax: UInt64 = 1_000_000_000_000
@@ -55,7 +53,6 @@ struct Options {
   var isHelp = false
   /// The supervisor has started this process.
   var isWorker = false
-  var seedFile: String?
 
   init(parsing arguments: [String]) throws(UsageError) {
     var given: Set<Substring> = []
@@ -71,7 +68,6 @@ struct Options {
       case "--steps": steps = Int(try Self.number(value, argument, in: 1...Self.stepsMax))
       case "--seconds": seconds = Int(try Self.number(value, argument, in: 1...Self.stepsMax))
       case "--keep": list = (value, argument)
-      case "--seeds": seedFile = value
       case "--tell": isTold = true
       case "--help", "-h": isHelp = true
       case "--worker": isWorker = true
@@ -81,9 +77,6 @@ struct Options {
     if let list { kept = try Self.list(list.text, list.argument, upTo: steps ?? Simulation.stepsOfLife) }
     for name in ["--keep", "--tell"] where given.contains(name[...]) && seed == nil && !isWorker {
       throw UsageError(description: "\(name) is for one life: it needs --seed")
-    }
-    guard seedFile == nil || given.count == 1 else {
-      throw UsageError(description: "nothing goes with --seeds")
     }
     guard seed == nil || !given.contains("--seconds") else {
       throw UsageError(description: "--seconds is for fresh lives, and not for one")

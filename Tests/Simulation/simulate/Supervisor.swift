@@ -36,44 +36,11 @@ final class Supervisor {
       if options.isTold { return tell(seed) }
       return report(on: [seed], steps: options.steps ?? Simulation.stepsOfLife)
     }
-    if let file = options.seedFile { return replay(file) }
     let first = UInt64.random(in: 0...(1 << 48))
     let steps = options.steps ?? 1_000_000
     let lives = (steps + Simulation.stepsOfLife - 1) / Simulation.stepsOfLife
     say("simulate: \(lives) lives of \(Simulation.stepsOfLife) steps, seeds from \(first) on")
     return report(on: (0..<UInt64(lives)).map { first + $0 }, steps: Simulation.stepsOfLife)
-  }
-
-  /// Runs the lives that once found something.
-  private func replay(_ file: String) -> Int32 {
-    guard let lines = Self.lines(of: file) else {
-      StandardError.writeLine("simulate: \(file) cannot be read: \(Errno.current)")
-      return 2
-    }
-    var seeds: [UInt64] = []
-    for (index, line) in lines.enumerated() {
-      guard let seed = UInt64(line.prefix { $0 != " " }) else {
-        StandardError.writeLine("simulate: \(file):\(index + 1): no number begins the line")
-        return 2
-      }
-      seeds.append(seed)
-    }
-    say("simulate: \(seeds.count) lives that once found something")
-    return report(on: seeds, steps: Simulation.stepsOfLife)
-  }
-
-  private static func lines(of path: String) -> [Substring]? {
-    guard let file = unsafe fopen(path, "r") else { return nil }
-    defer { unsafe fclose(file) }
-    var text: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = unsafe fread(&buffer, 1, buffer.count, file)
-      if count == 0 { break }
-      text += buffer.prefix(count)
-    }
-    guard unsafe ferror(file) == 0 else { return nil }
-    return String(decoding: text, as: UTF8.self).split(whereSeparator: \.isNewline)
   }
 
   /// Prints at once, also into a pipe or a file.
@@ -91,10 +58,9 @@ final class Supervisor {
     var running: [(process: WorkerProcess, order: Order, lives: Int)] = []
     var reports: [UInt64: String] = [:]
     var told = began
-    let isLimited = options.seed == nil && options.seedFile == nil
     func order() -> Order? {
       guard next < seeds.count, failed == nil else { return nil }
-      if isLimited, time(nil) - began >= options.seconds { return nil }
+      if options.seed == nil, time(nil) - began >= options.seconds { return nil }
       defer { next += 1 }
       return Order(seed: seeds[next], steps: steps, kept: options.kept)
     }

@@ -16,6 +16,7 @@ import TribuneWire
 @MainActor
 final class SteppedBus {
   let server: BusServer
+  let keeper: KeeperLink
   private let loop: EventLoop
   private let folder: TemporaryFolder
 
@@ -33,7 +34,7 @@ final class SteppedBus {
     let state = try WriteAheadLog(
       slotCount: Self.slotCount, segmentCapacity: configuration.segmentLength)
     loop = try EventLoop(hostsMainQueue: false)
-    let keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
+    keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
       configuration: configuration, log: Self.log, loop: loop, wal: state, keeper: keeper,
       timeShares: timeShares)
@@ -47,7 +48,7 @@ final class SteppedBus {
     folder = other.folder
     guard let file = passed.takeLog() else { preconditionFailure("the log was passed") }
     loop = try EventLoop(hostsMainQueue: false)
-    let keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
+    keeper = KeeperLink(path: "\(folder.path)/keeper", manager: nil, loop: loop, log: Self.log)
     server = try BusServer(
       configuration: configuration ?? other.server.context.configuration, log: Self.log, loop: loop,
       wal: try WriteAheadLog(adopting: file), keeper: keeper, timeShares: TimeShares(clock: nil))
