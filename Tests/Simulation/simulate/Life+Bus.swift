@@ -129,6 +129,7 @@ extension Life {
     if random.oneIn(12), !isHandedOver { faults.lostKept = 2 }
     beginWork()
     isTakingOver = true
+    startedAt = taken
     (given, isGivenLess) = ([], false)
     isKeeperGone = false
     iterationBegan = Kernel.now

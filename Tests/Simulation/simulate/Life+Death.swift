@@ -141,7 +141,7 @@ extension Life {
   }
 
   func tookOver() {
-    tookOverTime = Kernel.now
+    (tookOverTime, tookOverAt) = (Kernel.now, taken)
     for link in known
     where !link.isForgotten && link.cookie != 0 && link.detachedUntil == nil && link.fate != .ends
       && !given.contains(link.cookie)

@@ -87,11 +87,12 @@ extension Life {
       let posts = link.operations.filter {
         if case .post = $0.what { $0.isTaken && !$0.isRefused } else { false }
       }
-      // A death forgets the posts that no compaction has counted.
-      let least = posts.count { $0.takenAt > diedAt && $0.certainty == .certain && !$0.mayHaveBeenRefused }
+      // Each daemon counts from 0.
+      let least = posts.count { $0.takenAt > tookOverAt && $0.certainty == .certain && !$0.mayHaveBeenRefused }
+      let most = posts.count { $0.takenAt > startedAt }
       try require(
-        UInt64(least) <= entry.posted && entry.posted <= UInt64(posts.count),
-        "link \(link.number) has posted \(least) to \(posts.count), and \(entry.posted) are listed")
+        UInt64(least) <= entry.posted && entry.posted <= UInt64(most),
+        "link \(link.number) has posted \(least) to \(most), and \(entry.posted) are listed")
     }
     for link in known where isThere(link) && link !== inspector {
       try require(listed.contains(link.number), "link \(link.number) is not listed")

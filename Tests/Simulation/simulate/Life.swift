@@ -104,6 +104,9 @@ final class Life {
   var pendingViolation: Violation?
   /// When the last daemon took over.
   var tookOverTime: UInt64 = 0
+  /// The values of `taken` when the last daemon was started, and when it had taken over.
+  var startedAt = 0
+  var tookOverAt = 0
   /// The value of `taken` when the last daemon died.
   var diedAt = 0
   /// When the bus began its last iteration or other work: it took none of those operations before.
