@@ -88,7 +88,9 @@ extension Life {
         if case .post = $0.what { $0.isTaken && !$0.isRefused } else { false }
       }
       // Each daemon counts from 0.
-      let least = posts.count { $0.takenAt > tookOverAt && $0.certainty == .certain && !$0.mayHaveBeenRefused }
+      let least = posts.count {
+        $0.takenAt > tookOverAt && $0.certainty == .certain && !$0.mayHaveBeenRefused
+      }
       let most = posts.count { $0.takenAt > startedAt }
       try require(
         UInt64(least) <= entry.posted && entry.posted <= UInt64(most),
