@@ -242,10 +242,13 @@ struct GuardEndingTests {
     let guarding = try bus.start(
       ["--address=unix:\(path)", "guard", "a.b", "--timeout=\(timeout)", "--"] + command)
     let client = try RawClient.welcoming(at: listener)
-    // This bus does not say what its policy allows.
+    // What its policy allows.
+    let decision = AccessEntry(
+      decision: .exempt, line: AccessLine(), subject: AccessSubject(uid: 0, groups: [], unit: ""))
     for _ in 0..<4 {
       let list = try client.next(.list)
-      try client.send(Refusal(.invalidValue), serial: list.header.serial)
+      try client.send(Entry.access(decision), serial: list.header.serial)
+      try client.send(Okay(), serial: list.header.serial)
     }
     let ask = try client.next(.ask)
     try client.send(

@@ -93,7 +93,7 @@ struct PatienceTests {
   @Test("Several changes that wait are one new ask, and without one, the last verdict stands at the end")
   func several() async {
     let result = await asked(
-      [.changing(5), .vetoed, .allowed], Patience(span: .seconds(1), pause: .zero, pauseMin: .zero))
+      [.changing(5), .vetoed, .allowed], Patience(span: .seconds(5), pause: .zero, pauseMin: .zero))
     #expect(result == (2, 2))
   }
 
@@ -102,7 +102,7 @@ struct PatienceTests {
     let patience = Patience(span: .milliseconds(1), pauseMin: .zero, grace: .milliseconds(1))
     #expect(await asked([.silent], patience) == (1, nil))
     #expect(await asked([.away, .silent], patience) == (2, nil))
-    let last = await asked([.changing(1), .silent], Patience(span: .seconds(1), pauseMin: .zero))
+    let last = await asked([.changing(1), .silent], Patience(span: .seconds(5), pauseMin: .zero))
     #expect(last == (2, 1))
   }
 
