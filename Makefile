@@ -73,7 +73,7 @@ PROGRAM_SOURCES := Makefile Package.swift $(shell find Sources docs/man config/t
 SIMULATION := .build/simulation/release/simulate
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
-.PHONY: build demo demo-host demo-cluster test build-tests unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate test-threads test-threads-build test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host demo-cluster test build-tests unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-debug test-threads test-threads-build test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build: $(BUILT)
@@ -162,6 +162,12 @@ test-threads-build:
 ##            SIMULATE_STEPS=1000000 SIMULATE_SECONDS=3600)
 simulate: $(SIMULATION)
 	$(SIMULATION) $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
+
+## simulate-debug  the same, unoptimised: soon built where the tests are, and some six times slower
+simulate-debug:
+	@tools/setup build
+	TRIBUNE_TARGETS=simulate swift build --product simulate --scratch-path .build/tests
+	.build/tests/debug/simulate $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
 
 .PHONY: $(SIMULATION)
 $(SIMULATION):
