@@ -73,7 +73,7 @@ PROGRAM_SOURCES := Makefile Package.swift $(shell find Sources docs/man config/t
 SIMULATION := .build/simulation/release/simulate
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
-.PHONY: build demo demo-host demo-cluster test build-tests unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-debug test-threads test-threads-build test-systemd examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host demo-cluster test build-tests unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-debug test-threads test-threads-build test-systemd test-systemd-build examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build: $(BUILT)
@@ -179,6 +179,11 @@ test-systemd: build
 	@tools/setup test-systemd deb python
 	$(call link_programs,crowd)
 	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/test-systemd
+
+# Only makes the file systems of the containers, beside other work.
+test-systemd-build:
+	@tools/setup test-systemd
+	tools/test-systemd --build
 
 ## examples   the programs in Examples
 examples:
