@@ -71,6 +71,7 @@ endef
 BUILT := $(RELEASE)/programs.built
 PROGRAM_SOURCES := Makefile Package.swift $(shell find Sources docs/man config/tribuned.conf)
 SIMULATION := .build/simulation/release/simulate
+SIMULATE_OPTIONS = $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
 .PHONY: build demo demo-host demo-cluster test build-tests unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-debug test-threads test-threads-build test-systemd test-systemd-build examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
@@ -161,13 +162,13 @@ test-threads-build:
 ## simulate   a bus, its clients and its deaths, all in one process and from one number (SIMULATE_SEED= of one life,
 ##            SIMULATE_STEPS=1000000 SIMULATE_SECONDS=3600)
 simulate: $(SIMULATION)
-	$(SIMULATION) $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
+	$(SIMULATION) $(SIMULATE_OPTIONS)
 
 ## simulate-debug  the same, unoptimised: soon built where the tests are, and some six times slower
 simulate-debug:
 	@tools/setup build
 	TRIBUNE_TARGETS=simulate swift build --product simulate --scratch-path .build/tests
-	.build/tests/debug/simulate $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
+	.build/tests/debug/simulate $(SIMULATE_OPTIONS)
 
 .PHONY: $(SIMULATION)
 $(SIMULATION):

@@ -6,9 +6,11 @@
 /// An option that several verbs share takes the same kind of argument in each, so that it may stand before the verb.
 /// Its summary may differ.
 enum CommandTable {
+  private static let parts = HelpParts(text)
+
   /// What tribunectl is for.
-  static let summary = HelpParts(text).paragraphs.joined(separator: " ")
-  static let globals = HelpParts(text).options
+  static var summary: String { parts.paragraphs.joined(separator: " ") }
+  static var globals: [OptionSyntax] { parts.options }
   static let verbs = VerbName.allCases.map { VerbSyntax($0) }
 
   /// The first option for which `matches` holds, among the global options and those of all verbs.
