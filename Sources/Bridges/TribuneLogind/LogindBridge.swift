@@ -65,12 +65,12 @@ final class LogindBridge {
   /// Connects to both sides, and returns when each was reached or found missing.
   func start() async {
     let tries = FirstTries<Side>()
-    Task { await followBus { tries.isOver(.bus) } }
-    Task { await followDBus { tries.isOver(.dbus) } }
+    Task { await followBus { tries.finish(.bus) } }
+    Task { await followDBus { tries.finish(.dbus) } }
     Task { await followFolders() }
     Task { await dropFormerLocks() }
     probe()
-    await tries.finish()
+    await tries.waitForAll()
     await objectionRefresh.finish()
     await logindRefresh.finish()
     await maskRefresh.finish()

@@ -18,7 +18,7 @@ extension Connection {
     _ work: BusWork, _ tries: BusTries, lack: String,
     _ body: () async throws(TribuneError) -> Void
   ) async {
-    await persist(lack: lack, tried: { tries.isOver(work) }, body)
+    await persist(lack: lack, tried: { tries.finish(work) }, body)
   }
 
   func persist(

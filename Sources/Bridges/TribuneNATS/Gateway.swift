@@ -79,15 +79,15 @@ final class Gateway {
   /// Returns when each side was reached or found missing.
   func start() async {
     let tries = FirstTries<Side>()
-    Task { await followBus { tries.isOver(.bus) } }
+    Task { await followBus { tries.finish(.bus) } }
     if let lack = settings.lack {
       ServiceLog.error("no cluster: \(lack)")
-      tries.isOver(.nats)
+      tries.finish(.nats)
     } else {
-      Task { await link.follow { tries.isOver(.nats) } }
+      Task { await link.follow { tries.finish(.nats) } }
       Task { await keepPresence() }
     }
-    await tries.finish()
+    await tries.waitForAll()
   }
 
   // MARK: The bus
@@ -110,7 +110,7 @@ final class Gateway {
         reportStatus()
         let tries = BusTries()
         Task {
-          await tries.finish()
+          await tries.waitForAll()
           attempted()
         }
         Task { await takeOut(from: bus, tries) }
@@ -149,12 +149,12 @@ final class Gateway {
 
   /// Observes what is exported, for as long as the connection lasts.
   private func takeOut(from bus: Connection, _ tries: BusTries) async {
-    defer { tries.isOver(.exports) }
+    defer { tries.finish(.exports) }
     let patterns = settings.exports.filter { !$0.isDurable }.map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
     await bus.persist(.exports, tries, lack: "nothing is exported") { () async throws(TribuneError) in
       let notifications = try await bus.observe(anyOf: patterns)
-      tries.isOver(.exports)
+      tries.finish(.exports)
       for try await delivery in notifications { exchange.export(delivery) }
     }
   }
@@ -165,7 +165,7 @@ final class Gateway {
   private func takeDurableOut(
     from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {
-    defer { tries.isOver(.durableExports) }
+    defer { tries.finish(.durableExports) }
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
     if let earlier {
@@ -176,21 +176,21 @@ final class Gateway {
     await bus.persist(.durableExports, tries, lack: "nothing durable is exported") {
       () async throws(TribuneError) in
       let notifications = try await bus.observe(anyOf: patterns, awaited: true)
-      tries.isOver(.durableExports)
+      tries.finish(.durableExports)
       try await durable.outgoing.export(notifications)
     }
   }
 
   /// Shares what is retained, for as long as the connection lasts.
   private func share(with bus: Connection, _ tries: BusTries) async {
-    defer { tries.isOver(.retained) }
+    defer { tries.finish(.retained) }
     guard settings.lack == nil, !settings.retained.isEmpty else { return }
     link.watchValues()
     await bus.persist(.retained, tries, lack: "nothing retained is shared") { () async throws(TribuneError) in
       var hasGap = false
       repeat {
         let notifications = try await bus.observe(anyOf: settings.retained.map(\.text), retained: true)
-        tries.isOver(.retained)
+        tries.finish(.retained)
         hasGap = try await retained.export(notifications, afterGap: hasGap)
       } while hasGap
     }

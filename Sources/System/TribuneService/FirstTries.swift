@@ -8,14 +8,14 @@
   package init() {}
 
   /// Has an effect once.
-  package func isOver(_ work: Work) {
+  package func finish(_ work: Work) {
     guard open.remove(work) != nil, open.isEmpty else { return }
     waiting?.resume()
     waiting = nil
   }
 
   /// Returns when all were tried. May be called once.
-  package func finish() async {
+  package func waitForAll() async {
     if !open.isEmpty { await withCheckedContinuation { waiting = $0 } }
   }
 }
