@@ -48,8 +48,9 @@ nonisolated struct SettingRule: Sendable {
   func violation(in configuration: Configuration) -> String? {
     guard !isKept(configuration) else { return nil }
     let settings = keys.map { key in
-      let setting = Configuration.sections.flatMap(\.settings).first { $0.name == key }
-      return "\(key)=\(setting?.text?(configuration) ?? "")"
+      guard let text = Configuration.sections.flatMap(\.settings).first(where: { $0.name == key })?.text
+      else { preconditionFailure("\(key)= is no setting whose value can be written") }
+      return "\(key)=\(text(configuration))"
     }
     return settings.joined(separator: " \(relation) ") + (consequence.isEmpty ? "" : ": \(consequence)")
   }
