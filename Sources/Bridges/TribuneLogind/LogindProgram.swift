@@ -13,7 +13,9 @@ package final class LogindProgram: ServiceProgram {
   private let bridge: LogindBridge?
 
   package static func load(from directory: String) -> (LogindSettings, [Diagnostic]) {
-    LogindSettings.load(from: directory)
+    var reader = LogindSettingsReader()
+    reader.readAll(in: directory)
+    return reader.finish()
   }
 
   package init(_ settings: LogindSettings, _ arguments: ServiceArguments) throws {

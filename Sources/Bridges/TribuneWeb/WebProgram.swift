@@ -22,7 +22,9 @@ package final class WebProgram: ServiceProgram {
     changed: { [unowned self] in scheduleWakeUp() })
 
   package static func load(from directory: String) -> (WebSettings, [Diagnostic]) {
-    WebSettings.load(from: directory)
+    var reader = WebSettingsReader()
+    reader.readAll(in: directory)
+    return reader.finish()
   }
 
   package init(_ settings: WebSettings, _ arguments: ServiceArguments) throws {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import TribuneHTTP
-package import TribuneService
 import TribuneSystem
 
 /// What web.conf says.
@@ -20,14 +19,4 @@ nonisolated package struct WebSettings: Equatable, Sendable {
   package var metricNamesMax = 100
 
   package init() {}
-
-  /// Reads web.conf and web.conf.d/*.conf in a directory. Later lines win. A missing directory
-  /// is an error, unless it is the default one: the token may have been in it.
-  ///
-  /// - Returns: the settings without what is wrong, and all that is.
-  package static func load(from directory: String) -> (WebSettings, [Diagnostic]) {
-    var reader = WebSettingsReader()
-    reader.readAll(in: directory)
-    return reader.finish()
-  }
 }

@@ -110,12 +110,12 @@ struct LogindSettingsTests {
   }
 
   @Test("A folder that is missing is reported, and what it lacks is not")
-  func missingFolder() throws {
+  @MainActor func missingFolder() {
     let path = "/nonexistent/tribune"
-    let (settings, diagnostics) = LogindSettings.load(from: path)
+    let (settings, diagnostics) = LogindProgram.load(from: path)
     #expect(settings == LogindSettings())
     #expect(diagnostics == [Diagnostic(.warning, path, nil, "does not exist; the defaults apply")])
-    #expect(LogindSettings.load(from: "/").1 == [])
+    #expect(LogindProgram.load(from: "/").1 == [])
   }
 
   @Test("The configuration as installed is the default", arguments: ["logind.conf", "signals.conf"])
