@@ -46,7 +46,7 @@ struct ConfiguredProtocolTests {
     let checked = try FinishedProgram.tribuned(["--check-config", "--config=\(etc)"])
     #expect(checked.status == 1)
     for said in [checked.errors, try bus.log()] {
-      #expect(said.contains("\(etc)/protocols.d/a.protocol:2:29: error: "), "\(said)")
+      #expect(said.contains("\(etc)/protocols.d/a.protocol:2:29: mistake: "), "\(said)")
     }
   }
 
@@ -69,7 +69,7 @@ struct ConfiguredProtocolTests {
     try bus.folder.write("protocol P {", to: "etc/protocols.d/p.protocol")
     try bus.reload(Self.sections(objects))
     #expect(try protocols(owner).isEmpty)
-    #expect(try bus.log().contains("p.protocol:1:13: error: "))
+    #expect(try bus.log().contains("p.protocol:1:13: mistake: "))
     #expect(try bus.log().contains("keep their protocol \"P\""))
   }
 

@@ -220,7 +220,7 @@ struct PolicyTests {
     ])
     let failure =
       "expected deny hold host.** for group:0: allowed by \(folder.path)/etc/policy.d/10.policy:1\n"
-    checked.expect(1, errors: "\(folder.path)/etc/policy.d/10.test:2: error: \(failure)")
+    checked.expect(1, errors: "\(folder.path)/etc/policy.d/10.test:2: mistake: \(failure)")
     let files = ["10.policy", "10.test"].map { "\(folder.path)/etc/policy.d/\($0)" }
     let verified = try FinishedProgram([try Programs.path(of: "tribunectl"), "verify"] + files)
     verified.expect(1, output: "", errors: "\(files[1]):2:1: \(failure)")

@@ -32,8 +32,8 @@ nonisolated package struct HTTPAccessReader: Sendable {
     ]
   }
 
-  /// Lets nobody in: a line cannot be read that may be about the token.
-  package mutating func doubt() { access.lack = "a line cannot be read" }
+  /// Lets nobody in: what cannot be read may be about the token.
+  package mutating func doubt(_ place: SettingPlace) { access.lack = "\(place) cannot be read" }
 
   /// - Returns: the settings without what is wrong, and what is only seen when all lines were read.
   package consuming func finish() -> (HTTPAccess, [Diagnostic]) {

@@ -49,9 +49,7 @@ nonisolated package struct LogindSettingsReader {
       }),
   ]
 
-  // An unreadable header may be [Logind].
-  private var reader = SettingsReader(
-    Draft(), Self.sections, unreadableHeader: { draft, _ in draft.settings.masksTargets = true })
+  private var reader = SettingsReader(Draft(), Self.sections)
 
   package init() {}
 

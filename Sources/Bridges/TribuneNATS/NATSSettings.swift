@@ -63,7 +63,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
   }
 
-  /// A line that cannot be read, which may be about a veto; nil if all can.
+  /// A line or file that cannot be read, which may be about a veto; nil if all can.
   package var unreadable: String?
   package var cluster = ""
   /// This host; empty if its name is none that NATS could use.

@@ -20,7 +20,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static let ownSections: [Section] =
     [
-      Section("Cluster", cluster),
+      Section("Cluster", cluster, doubt: doubt, consequence: consequence),
       Section(
         "Export", hasSubject: true,
         [strictly("Durable", \.exports, \.pattern, \.isDurable, true, SettingSyntax.flag)],
@@ -31,7 +31,7 @@ nonisolated package struct NATSSettingsReader {
           strictly("Durable", \.imports, \.pattern, \.isDurable, true, SettingSyntax.flag),
           // What cannot be read must not let everybody in.
           strictly("From", \.imports, \.pattern, \.hosts, [""], hosts),
-        ], begin: adding(\.imports, \.pattern) { .init(pattern: $0) }),
+        ], begin: adding(\.imports, \.pattern) { .init(pattern: $0) }, doubt: doubt, consequence: consequence),
       Section("Retain", hasSubject: true, [], begin: adding(\.retained, \.self) { $0 }),
       Section(
         "Query", hasSubject: true,
@@ -39,22 +39,20 @@ nonisolated package struct NATSSettingsReader {
           strictly("Scope", \.questions, \.pattern, \.isClusterWide, true) { value throws(SettingError) in
             try SettingSyntax.word(value, ["cluster": true, "host": false])
           }
-        ],
-        begin: { draft, place throws(SettingError) in
-          // Without the section, its names would not be asked.
-          let unreadable = draft.settings.unreadable
-          draft.settings.unreadable = "\(place.file):\(place.line)"
-          try adding(\.questions, \.pattern) { .init(pattern: $0) }(&draft, place)
-          draft.settings.unreadable = unreadable
-        },
-        // The line that cannot be read may be Scope=.
-        doubt: { draft, place in
-          for index in draft.settings.questions.indices
-          where draft.settings.questions[index].pattern.text == place.subject {
-            draft.settings.questions[index].isClusterWide = true
-          }
-        }, consequence: "its names count as names of the cluster"),
+        ], begin: adding(\.questions, \.pattern) { .init(pattern: $0) }, doubt: doubt,
+        consequence: consequence),
     ]
+
+  private static let consequence = "the cluster counts as unreachable"
+
+  private static let doubt: Section.Doubt = { draft, place in
+    draft.settings.unreadable = "\(place)"
+    // It may be Scope=.
+    for index in draft.settings.questions.indices
+    where draft.settings.questions[index].pattern.text == place.subject {
+      draft.settings.questions[index].isClusterWide = true
+    }
+  }
 
   private static let sections =
     ownSections + FleetLockSettings.sections(of: \.settings.fleetLock, access: \.access)
@@ -88,9 +86,7 @@ nonisolated package struct NATSSettingsReader {
 
   package init(hostName: String) {
     let settings = NATSSettings(hostName: hostName)
-    reader = SettingsReader(Draft(settings: settings), Self.sections) { draft, place in
-      draft.settings.unreadable = "\(place.file):\(place.line)"
-    }
+    reader = SettingsReader(Draft(settings: settings), Self.sections)
   }
 
   mutating func readAll(in directory: String) { reader.read("nats.conf", in: directory) }
@@ -128,7 +124,7 @@ nonisolated package struct NATSSettingsReader {
   private static func adding<One: Sendable>(
     _ all: Path<[One]>, _ path: any KeyPath<One, Pattern> & Sendable,
     _ make: @escaping @Sendable (Pattern) -> One
-  ) -> Section.Mark {
+  ) -> Section.Begin {
     { draft, place throws(SettingError) in
       let pattern = try Self.pattern(place.subject)
       if draft.settings[keyPath: all].contains(where: { $0[keyPath: path] == pattern }) { return }

@@ -21,7 +21,7 @@ nonisolated package struct WebSettingsReader {
   ]
 
   private static let section = SettingsSection<Draft>(
-    "Web", settings + HTTPAccessReader.settings(of: \.access))
+    "Web", settings + HTTPAccessReader.settings(of: \.access), consequence: "nothing is served")
 
   private var reader = SettingsReader(Draft(), [Self.section])
 

@@ -5,7 +5,7 @@ import TribuneWire
 
 /// A message for the operator about a configuration file.
 package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
-  package enum Severity: Sendable {
+  package enum Severity: String, Sendable {
     /// All of it is used, but has a consequence that the operator may not expect.
     case warning
     /// The faulty part is left out, and everything else is used.
@@ -38,11 +38,11 @@ package struct Diagnostic: Equatable, Sendable, CustomStringConvertible {
     return diagnostics.contains { $0.severity != .warning } ? 1 : 0
   }
 
-  /// `FILE:LINE:COLUMN: error: MESSAGE`, as in compiler messages.
+  /// `FILE:LINE:COLUMN: SEVERITY: MESSAGE`, as in compiler messages.
   package var description: String {
     let place = [line, column].reduce(file.escaped) { place, number in
       number.map { "\(place):\($0)" } ?? place
     }
-    return "\(place): \(severity == .warning ? "warning" : "error"): \(message)"
+    return "\(place): \(severity.rawValue): \(message)"
   }
 }

@@ -12,27 +12,23 @@ package struct SettingsReader<Settings: Sendable> {
     package let isValid: Bool
   }
 
-  package var settings: Settings
+  /// With each doubt as its section's strictest word, whatever a later line says.
+  package var settings: Settings {
+    get { doubts.reduce(into: stated) { $1.mark(&$0, $1.place) } }
+    set { stated = newValue }
+  }
   package private(set) var diagnostics: [Diagnostic] = []
   /// The lines that have set something, or should have.
   package private(set) var lines: [Line] = []
+  private var stated: Settings
+  private var doubts: [(mark: SettingsSection<Settings>.Doubt, place: SettingPlace)] = []
   private let defaults: Settings
   private let sections: [SettingsSection<Settings>]
-  /// What a line changes that cannot be read.
-  private let unreadable: SettingsSection<Settings>.Mark
-  /// What a header changes that cannot be read: its section may be the one that forbids something.
-  private let unreadableHeader: SettingsSection<Settings>.Mark
 
-  package init(
-    _ defaults: Settings, _ sections: [SettingsSection<Settings>],
-    unreadable: @escaping SettingsSection<Settings>.Mark = { _, _ in },
-    unreadableHeader: @escaping SettingsSection<Settings>.Mark = { _, _ in }
-  ) {
-    settings = defaults
+  package init(_ defaults: Settings, _ sections: [SettingsSection<Settings>]) {
+    stated = defaults
     self.defaults = defaults
     self.sections = sections
-    self.unreadable = unreadable
-    self.unreadableHeader = unreadableHeader
   }
 
   /// Reads NAME, and then NAME.d/*.conf, in a directory, for each name. A file that does not exist is none.
@@ -51,7 +47,7 @@ package struct SettingsReader<Settings: Sendable> {
       do throws(SettingError) {
         for path in try ConfigurationFiles.paths(in: folder, endingIn: ".conf") { read(path) }
       } catch {
-        report(Diagnostic(.error, folder, nil, error.message))
+        doubt(SettingPlace(file: folder), error.message)
       }
     }
   }
@@ -60,14 +56,14 @@ package struct SettingsReader<Settings: Sendable> {
     do throws(SettingError) {
       if let contents = try ConfigurationFiles.read(path) { read(contents, file: path) }
     } catch {
-      report(Diagnostic(.error, path, nil, error.message))
+      doubt(SettingPlace(file: path), error.message)
     }
   }
 
   /// Reads a file's contents. Later lines win.
   package mutating func read(_ contents: [UInt8], file: String) {
     var section: SettingsSection<Settings>?
-    var header: String?
+    var hasHeader = false
     var subject = ""
     for (number, line) in IniLine.all(in: contents) {
       let place = SettingPlace(subject: subject, file: file, line: number)
@@ -75,23 +71,19 @@ package struct SettingsReader<Settings: Sendable> {
       case .nothing: continue
       case .section(let name, let text):
         let found = understood(name, text, place)
-        (header, subject) = (Self.text(name, text), found.subject ?? "")
+        (hasHeader, subject) = (true, found.subject ?? "")
         section = self.section(
           found.name, found.subject, SettingPlace(subject: subject, file: file, line: number))
       case .pair(let key, let value):
         if let section {
           take(key, value, in: section, place)
-        } else if header == nil {
-          report(.mistake, place, "\(key.escaped)= stands before any section; it is ignored")
+        } else if !hasHeader {
+          doubt(place, "\(key.escaped)= stands before any section")
         }
       case .unreadable(let reason, let isHeader):
-        report(.error, place, "the line \(reason)")
-        mark(place, unreadable)
-        if let section { mark(place, section.doubt) }
-        guard isHeader else { continue }
-        mark(place, unreadableHeader)
+        doubt(place, "the line \(reason)")
         // What follows belongs to a section that nobody knows, and not to the one before.
-        (section, header) = (nil, "")
+        if isHeader { (section, hasHeader) = (nil, true) }
       }
     }
   }
@@ -106,12 +98,14 @@ package struct SettingsReader<Settings: Sendable> {
     "[\(name.escaped)\(subject.map { " \"\($0.escaped)\"" } ?? "")]"
   }
 
-  private mutating func mark(_ place: SettingPlace, _ mark: SettingsSection<Settings>.Mark) {
-    do throws(SettingError) {
-      try mark(&settings, place)
-    } catch {
-      report(.error, place, error.message)
-    }
+  /// Reports what cannot be read. It may belong to any section.
+  private mutating func doubt(_ place: SettingPlace, _ message: String) {
+    report(.error, place, message)
+    for section in sections { doubt(section, place) }
+  }
+
+  private mutating func doubt(_ section: SettingsSection<Settings>, _ place: SettingPlace) {
+    if let doubt = section.doubt { doubts.append((doubt, place)) }
   }
 
   private mutating func section(
@@ -123,19 +117,21 @@ package struct SettingsReader<Settings: Sendable> {
         ?? named.first(where: \.hasSubject)
     else {
       let hint = Spelling.hint(for: name, among: sections.map(\.name)) { "[\($0)]" }
-      report(.mistake, place, "there is no section \(Self.text(name, subject)); it is ignored\(hint)")
+      doubt(place, "there is no section \(Self.text(name, subject))\(hint)")
       return nil
     }
     do throws(SettingError) {
-      try section.begin(&settings, place)
+      try section.begin(&stated, place)
       return section
     } catch {
       report(error.severity, place, "[\(name)]: \(error.message)")
-      return error.severity == .warning ? section : nil
+      if error.severity == .warning { return section }
+      doubt(section, place)
+      return nil
     }
   }
 
-  /// A section as it is meant. One left out could be what forbids something.
+  /// A section as it is meant.
   private mutating func understood(
     _ name: String, _ subject: String?, _ place: SettingPlace
   ) -> (name: String, subject: String?) {
@@ -146,7 +142,7 @@ package struct SettingsReader<Settings: Sendable> {
     else { return (name, subject) }
     let subject = subject ?? (words.count > 1 ? words[1] : nil)
     report(
-      .mistake, place, "[\(name.escaped)] counts as \(Self.text(meant, subject)), which is how to write it")
+      .warning, place, "[\(name.escaped)] counts as \(Self.text(meant, subject)), which is how to write it")
     return (meant, subject)
   }
 
@@ -157,15 +153,16 @@ package struct SettingsReader<Settings: Sendable> {
       let hint = Spelling.hint(for: key, among: section.settings.map(\.name)) { "\($0)=" }
       let header = Self.text(section.name, section.hasSubject ? place.subject : nil)
       report(
-        section.unknown, place, "there is no \(key.escaped)= in \(header); \(section.consequence)\(hint)")
-      return mark(place, section.doubt)
+        section.consequence == nil ? .mistake : .error, place,
+        "there is no \(key.escaped)= in \(header); \(section.consequence ?? "it is ignored")\(hint)")
+      return doubt(section, place)
     }
     var isValid = true
     do throws(SettingError) {
       if value.isEmpty, let reset = known.reset {
-        reset(&settings, defaults)
+        reset(&stated, defaults)
       } else {
-        try known.change(&settings, value, place)
+        try known.change(&stated, value, place)
       }
     } catch {
       isValid = false

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Where a setting stands.
-package struct SettingPlace: Sendable {
+package struct SettingPlace: Sendable, CustomStringConvertible {
   /// Of the section; empty for none.
-  package let subject: String
+  package var subject = ""
   package let file: String
-  package let line: Int
+  /// Nil for the whole file.
+  package var line: Int?
+
+  package var description: String { line.map { "\(file):\($0)" } ?? file }
 }
 
 /// One key of a section.
@@ -78,24 +81,22 @@ package struct Setting<Settings: Sendable>: Sendable {
 
 /// A section of a program's files, and what its keys change.
 package struct SettingsSection<Settings: Sendable>: Sendable {
-  /// What a line changes that has no value.
-  package typealias Mark = @Sendable (inout Settings, SettingPlace) throws(SettingError) -> Void
+  package typealias Begin = @Sendable (inout Settings, SettingPlace) throws(SettingError) -> Void
+  package typealias Doubt = @Sendable (inout Settings, SettingPlace) -> Void
 
   package let name: String
   package let hasSubject: Bool
   package let settings: [Setting<Settings>]
   /// What the header changes. After a warning, the section is read.
-  let begin: Mark
-  /// What an unknown key or an unreadable line changes: it may be the one that forbids something.
-  let doubt: Mark
-  /// What becomes of an unknown key.
-  let consequence: String
-  let unknown: Diagnostic.Severity
+  let begin: Begin
+  /// What an unknown key changes, and whatever cannot be read: it may be what forbids something.
+  let doubt: Doubt?
+  /// What an unknown key, which is an error, has as a consequence; nil if it is ignored.
+  let consequence: String?
 
   package init(
     _ name: String, hasSubject: Bool = false, _ settings: [Setting<Settings>],
-    begin: @escaping Mark = { _, _ in }, doubt: @escaping Mark = { _, _ in },
-    consequence: String = "it is ignored", unknown: Diagnostic.Severity = .mistake
+    begin: @escaping Begin = { _, _ in }, doubt: Doubt? = nil, consequence: String? = nil
   ) {
     self.name = name
     self.hasSubject = hasSubject
@@ -103,6 +104,5 @@ package struct SettingsSection<Settings: Sendable>: Sendable {
     self.begin = begin
     self.doubt = doubt
     self.consequence = consequence
-    self.unknown = unknown
   }
 }

@@ -63,9 +63,9 @@ struct LogindSettingsTests {
         "f:2: error: there is no Prob= in [Logind]; Enforce=mask applies (did you mean Probe=?)"
       ),
       (
-        "[Login]\nProbe=5s", "f:1: error: there is no section [Login]; it is ignored (did you mean [Logind]?)"
+        "[Login]\nProbe=5s", "f:1: error: there is no section [Login] (did you mean [Logind]?)"
       ),
-      ("Probe=5s", "f:1: error: Probe= stands before any section; it is ignored"),
+      ("Probe=5s", "f:1: error: Probe= stands before any section"),
       ("[Signal \"a.b.C\"]", "f:1: error: Post= is missing: the name of the notification"),
       (
         "[Signal \"a'b.c.D\"]\nPost=x",
@@ -98,15 +98,23 @@ struct LogindSettingsTests {
     #expect(read("[Logind]\nEnforce=msk\n").0.masksTargets)
     #expect(!read("[Logind]\nEnforce=msk\nEnforce=inhibit\n").0.masksTargets)
     #expect(read("[Logind]\nEnforce mask\n").0.masksTargets)
-    #expect(read("[Logind]\nEnforc=mask\n").0.masksTargets)
+    #expect(read("[Logind]\nEnforc=mask\nEnforce=inhibit\n").0.masksTargets)
   }
 
   @Test(
-    "A header that cannot be read may be [Logind]", arguments: ["[Logind", "\t[Logind\u{0}]", "[Logind] x"])
-  func unreadableHeader(header: String) {
-    let (settings, diagnostics) = read("[Logind]\nEnforce=inhibit\n\(header)\nProbe=5s\n")
-    #expect(settings.masksTargets && settings.probe == nil && diagnostics.count == 1)
-    #expect(!read("[Signal \"a.b.C\"]\nPost=x\nPath\n").0.masksTargets)
+    "What cannot be read may be Enforce=mask, whatever is read later",
+    arguments: ["[Logind", "\t[Logind\u{0}]", "[Logind] x", "[Logid]", "[Signal \"a.b.C\"]\nPost=x\nPath"])
+  func unreadable(lines: String) {
+    let (settings, diagnostics) = read("[Logind]\nEnforce=inhibit\n\(lines)\n[Logind]\nEnforce=inhibit\n")
+    #expect(settings.masksTargets && diagnostics.count == 1)
+    #expect(!read("[Signal \"a.b.C\"]\nPost=x\nPth=/x\n").0.masksTargets)
+  }
+
+  @Test("A file that cannot be read may have Enforce=mask")
+  @MainActor func unreadableFile() {
+    let (settings, diagnostics) = LogindProgram.load(from: "/dev/null")
+    #expect(settings.masksTargets)
+    #expect(diagnostics.first?.description == "/dev/null/logind.conf: error: cannot be read: Not a directory")
   }
 
   @Test("A folder that is missing is reported, and what it lacks is not")

@@ -102,15 +102,15 @@ struct NATSSettingsTests {
     arguments: [
       (
         "[Query cluster.**]\nScope=cluster",
-        "f:1: error: [Query cluster.**] counts as [Query \"cluster.**\"], which is how to write it"
+        "f:1: warning: [Query cluster.**] counts as [Query \"cluster.**\"], which is how to write it"
       ),
       (
         "[query \"cluster.**\"]\nScope=cluster",
-        "f:1: error: [query] counts as [Query \"cluster.**\"], which is how to write it"
+        "f:1: warning: [query] counts as [Query \"cluster.**\"], which is how to write it"
       ),
       (
         "[Query \"cluster.**\"]\nScop=cluster",
-        "f:2: error: there is no Scop= in [Query \"cluster.**\"]; its names count as names of the cluster (did you mean Scope=?)"
+        "f:2: error: there is no Scop= in [Query \"cluster.**\"]; the cluster counts as unreachable (did you mean Scope=?)"
       ),
       (
         "[Query \"cluster.**\"]\nScope cluster",
@@ -174,25 +174,28 @@ struct NATSSettingsTests {
         "f:2: error: OnMissingHost=: \"ignore\" is neither abstain nor veto"
       ),
       ("[Cluster]\nHostTimeoutSec=2h", "f:2: error: HostTimeoutSec=: \"2h\" is out of range (1s to 1h)"),
-      ("[Cluster]\nX=1", "f:2: error: there is no X= in [Cluster]; it is ignored"),
+      ("[Cluster]\nX=1", "f:2: error: there is no X= in [Cluster]; the cluster counts as unreachable"),
       (
         "[Cluster \"x\"]",
-        "f:1: error: there is no section [Cluster \"x\"]; it is ignored (did you mean [Cluster]?)"
+        "f:1: error: there is no section [Cluster \"x\"] (did you mean [Cluster]?)"
       ),
       ("[Export]", "f:1: error: [Export]: the section needs a pattern, as in \"backup.**\""),
       (
         "[Import \"tribune.**\"]",
         "f:1: error: [Import]: \"tribune.**\" is not a pattern of names that programs may use"
       ),
-      ("[Import \"a\"]\nRetain=yes", "f:2: error: there is no Retain= in [Import \"a\"]; it is ignored"),
-      ("[Export \"a\"]\nFrom=b", "f:2: error: there is no From= in [Export \"a\"]; it is ignored"),
+      (
+        "[Import \"a\"]\nRetain=yes",
+        "f:2: error: there is no Retain= in [Import \"a\"]; the cluster counts as unreachable"
+      ),
+      ("[Export \"a\"]\nFrom=b", "f:2: mistake: there is no From= in [Export \"a\"]; it is ignored"),
       ("[Import \"a\"]\nDurable=1", "f:2: error: Durable=: \"1\" is neither yes nor no"),
       ("[Cluster]\nDurableMaxBytes=1", "f:2: error: DurableMaxBytes=: \"1\" is out of range (64K to 1T)"),
       (
         "[Cluster]\nDurableMaxAgeSec=1min",
         "f:2: error: DurableMaxAgeSec=: \"1min\" is out of range (1h to 365d)"
       ),
-      ("Name=a", "f:1: error: Name= stands before any section; it is ignored"),
+      ("Name=a", "f:1: error: Name= stands before any section"),
       (
         "[FleetLock \"a..b\"]",
         "f:1: error: [FleetLock]: \"a..b\" is not words of letters, digits and - with dots between them"
@@ -205,7 +208,7 @@ struct NATSSettingsTests {
       ),
       (
         "[Cluster]\nRooster=x",
-        "f:2: error: there is no Rooster= in [Cluster]; it is ignored (did you mean Roster=?)"
+        "f:2: error: there is no Rooster= in [Cluster]; the cluster counts as unreachable (did you mean Roster=?)"
       ),
       ("[FleetLock]\nSlots=1", "f:2: error: there is no Slots= in [FleetLock]; nobody is served"),
       (
@@ -265,11 +268,12 @@ struct NATSSettingsTests {
   }
 
   @Test(
-    "A line that cannot be read is an error of the whole file: no question passes, and nobody may reboot",
+    "What cannot be read is an error of the whole file: no question passes, and nobody may reboot",
     arguments: [
       "[Cluster]\nRoster db1 db2", "[Cluster]\nRoster=db1\u{0}", "[Query \"cluster.**\"]\nScope",
-      "[Query \"a",
-      "[FleetLock \"a\"]\nAsk", "[FleetLock]\nTokenFile", "[Import \"a\"]\nFrom", "x",
+      "[Query \"a", "[FleetLock \"a\"]\nAsk", "[FleetLock]\nTokenFile", "[Import \"a\"]\nFrom", "x",
+      "[Qeury \"a\"]", "[Cluster]\nRostr=db1", "[Cluster]\nAuthorityFle=/a", "[Import \"a\"]\nForm=db1",
+      "[Query \"b\"]\nScop=cluster",
     ])
   func unreadable(lines: String) {
     let cluster = "[Cluster]\nName=a\nServers=nats://h\nRoster=db1 db2\n[Query \"b\"]\nScope=cluster\n"
@@ -277,7 +281,19 @@ struct NATSSettingsTests {
     let (settings, diagnostics) = read(cluster + lines)
     let line = (cluster + lines).split(separator: "\n").count
     #expect(settings.lack == "f:\(line) cannot be read")
-    #expect(diagnostics.count == 1 && diagnostics[0].hasPrefix("f:\(line): error: the line "))
+    #expect(diagnostics.count == 1 && diagnostics[0].hasPrefix("f:\(line): error: "))
+  }
+
+  @Test("A file that cannot be read may be what vetoes, and what has the token")
+  func unreadableFile() {
+    let (settings, diagnostics) = NATSSettings.load(from: "/dev/null", hostName: "db1")
+    #expect(settings.lack?.hasSuffix(" cannot be read") == true && settings.fleetLock.access.lack != nil)
+    #expect(diagnostics.first?.description == "/dev/null/nats.conf: error: cannot be read: Not a directory")
+  }
+
+  @Test("A header that is not known may be [FleetLock], which has the token")
+  func unknownHeader() {
+    #expect(read("[FleetLok]\nTokenFile=/t\n[FleetLock]\nTokenFile=\n").0.fleetLock.access.lack != nil)
   }
 
   @Test(
@@ -290,13 +306,16 @@ struct NATSSettingsTests {
     #expect(diagnostics.count == 1 && diagnostics[0].hasPrefix("f:7: error: "))
   }
 
-  @Test("A line that cannot be read, or an unknown key, may be the one that forbids")
+  @Test("A line that cannot be read, or an unknown key, may be the one that forbids, whatever is read later")
   func doubt() {
     for line in ["TokenFile", "TokenFil=/t"] {
-      #expect(read("[FleetLock]\n\(line)").0.fleetLock.access.lack != nil)
+      #expect(read("[FleetLock]\n\(line)\nTokenFile=").0.fleetLock.access.lack != nil)
     }
     for line in ["Ask", "Asc=b"] {
-      #expect(read("[FleetLock \"a\"]\n\(line)").0.fleetLock.groups["a"]?.lack != nil)
+      #expect(read("[FleetLock \"a\"]\n\(line)\nAsk=b").0.fleetLock.groups["a"]?.lack != nil)
+    }
+    for line in ["Scope", "Scop=cluster"] {
+      #expect(read("[Query \"a\"]\n\(line)\nScope=host").0.clusterPatterns == ["a"])
     }
   }
 

@@ -55,7 +55,7 @@ struct ConfigurationFilesTests {
         Diagnostic(
           .mistake, "\(path)/tribuned.conf.d/1.conf", 3, "there is no Foo= in [Queue]; it is ignored"),
         Diagnostic(
-          .mistake, "\(path)/tribuned.conf.d/2.conf", 1, "LowMark= stands before any section; it is ignored"),
+          .error, "\(path)/tribuned.conf.d/2.conf", 1, "LowMark= stands before any section"),
         Diagnostic(.error, "\(path)/tribuned.conf.d/2.conf", 3, "LowMark=3M is not below HighMark=2M"),
       ])
   }
@@ -115,11 +115,11 @@ struct ConfigurationFilesTests {
     #expect(diagnostics.allSatisfy { $0.severity == .mistake })
     #expect(
       diagnostics.map(\.description) == [
-        "\(path)/protocols.d/2.protocol: error: cannot be read: Is a directory",
-        "\(path)/protocols.d/3.protocol: error: is longer than 1 MiB",
-        "\(path)/protocols.d/1.protocol:1:27: error: \"a.b\" is a did method, but its last part does not begin with \"did\" and an upper case letter",
-        "\(path)/protocols.d/4.protocol:1:10: error: protocol \"B\" has another definition already, at \(path)/protocols.d/1.protocol:2:10",
-        "\(path)/tribuned.conf:4: error: Protocol=: there is no protocol \"A\" in protocols.d",
+        "\(path)/protocols.d/2.protocol: mistake: cannot be read: Is a directory",
+        "\(path)/protocols.d/3.protocol: mistake: is longer than 1 MiB",
+        "\(path)/protocols.d/1.protocol:1:27: mistake: \"a.b\" is a did method, but its last part does not begin with \"did\" and an upper case letter",
+        "\(path)/protocols.d/4.protocol:1:10: mistake: protocol \"B\" has another definition already, at \(path)/protocols.d/1.protocol:2:10",
+        "\(path)/tribuned.conf:4: mistake: Protocol=: there is no protocol \"A\" in protocols.d",
       ])
     #expect(configuration.queriesMax == 5)
   }
@@ -147,8 +147,8 @@ struct ConfigurationFilesTests {
   @Test(
     "are not skipped if one, or a folder of theirs, is a link to nothing",
     arguments: [
-      ("tribuned.conf", "read"), ("tribuned.conf.d/1.conf", "read"), ("tribuned.conf.d", "listed"),
-      ("protocols.d", "listed"),
+      ("tribuned.conf", "error: cannot be read"), ("tribuned.conf.d/1.conf", "error: cannot be read"),
+      ("tribuned.conf.d", "error: cannot be listed"), ("protocols.d", "mistake: cannot be listed"),
     ])
   func brokenLink(name: String, what: String) throws {
     let folder = try TemporaryFolder()
@@ -158,7 +158,7 @@ struct ConfigurationFilesTests {
     try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "/nowhere")
     #expect(
       Configuration.load(from: folder.path).1.map(\.description) == [
-        "\(folder.path)/\(name): error: cannot be \(what): No such file or directory"
+        "\(folder.path)/\(name): \(what): No such file or directory"
       ])
   }
 

@@ -164,37 +164,37 @@ struct ConfigurationTests {
   }
 
   static let bad: [Bad] = [
-    // Unknown sections and keys are ignored, and reported with the most similar one.
-    Bad("Mode=0600", "1: error: Mode= stands before any section; it is ignored"),
-    Bad("[Bsu]\nQueriesMax=x", "1: error: there is no section [Bsu]; it is ignored (did you mean [Bus]?)"),
-    Bad("[bus]\n", "1: error: [bus] counts as [Bus], which is how to write it"),
+    // Unknown sections and keys are reported with the most similar one.
+    Bad("Mode=0600", "1: error: Mode= stands before any section"),
+    Bad("[Bsu]\nQueriesMax=x", "1: error: there is no section [Bsu] (did you mean [Bus]?)"),
+    Bad("[bus]\n", "1: warning: [bus] counts as [Bus], which is how to write it"),
     Bad(
       "[Query a]\nDefault=veto",
-      "1: error: [Query a] counts as [Query \"a\"], which is how to write it"),
-    Bad("[]\nMode=1", "1: error: there is no section []; it is ignored"),
-    Bad("\n[Bus]\nLevel=x", "3: error: there is no Level= in [Bus]; it is ignored"),
+      "1: warning: [Query a] counts as [Query \"a\"], which is how to write it"),
+    Bad("[]\nMode=1", "1: error: there is no section []"),
+    Bad("\n[Bus]\nLevel=x", "3: mistake: there is no Level= in [Bus]; it is ignored"),
     Bad(
       "[Bus]\nqueriesmax=1",
-      "2: error: there is no queriesmax= in [Bus]; it is ignored (did you mean QueriesMax=?)"),
+      "2: mistake: there is no queriesmax= in [Bus]; it is ignored (did you mean QueriesMax=?)"),
     Bad(
       "[Queue]\nHihgMark=1M",
-      "2: error: there is no HihgMark= in [Queue]; it is ignored (did you mean HighMark=?)"),
+      "2: mistake: there is no HihgMark= in [Queue]; it is ignored (did you mean HighMark=?)"),
     Bad(
       "[Query \"a\"]\nRequireDelegat=b",
       "2: error: there is no RequireDelegat= in [Query \"a\"]; it may be what vetoes (did you mean RequireDelegate=?)"
     ),
     Bad(
-      "[Qeury \"a\"]", "1: error: there is no section [Qeury \"a\"]; it is ignored (did you mean [Query]?)"),
+      "[Qeury \"a\"]", "1: error: there is no section [Qeury \"a\"] (did you mean [Query]?)"),
     Bad(
       "[Bus]\n\u{1B}[31mQueries\u{7F}=1",
-      "2: error: there is no \\u{1b}[31mQueries\\u{7f}= in [Bus]; it is ignored"),
+      "2: mistake: there is no \\u{1b}[31mQueries\\u{7f}= in [Bus]; it is ignored"),
     // Invalid values that the message escapes, or names in part.
     Bad(
       "[Log]\nLevel=\u{1B}]0;x\u{7}",
       "2: error: Level=: \"\\u{1b}]0;x\\u{7}\" is not one of error, warning, notice, info, debug"),
     // Sections about something.
     Bad("[Query]\nRequireDelegate=a", "1: error: [Query]: needs a query, as in [Query \"backup.*\"]"),
-    Bad("[User]\nShare=2", "1: error: [User]: needs a user, as in [User \"backup\"]"),
+    Bad("[User]\nShare=2", "1: mistake: [User]: needs a user, as in [User \"backup\"]"),
     Bad(
       "[User \"no-such-user\"]\nShare=2",
       "1: warning: [User]: \"no-such-user\" is no user of this host; the section is ignored"),
@@ -214,7 +214,7 @@ struct ConfigurationTests {
     Bad("[Query \"a\"]\nMode=1", "2: error: there is no Mode= in [Query \"a\"]; it may be what vetoes"),
     Bad(
       "[Bus \"a\"]\nQueriesMax=x",
-      "1: error: there is no section [Bus \"a\"]; it is ignored (did you mean [Bus]?)"),
+      "1: error: there is no section [Bus \"a\"] (did you mean [Bus]?)"),
     Bad("[Query \"a]\n", "1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
     Bad("[Query \"a\"] b\n", "1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
     Bad(
@@ -246,10 +246,10 @@ struct ConfigurationTests {
     ),
     Bad(
       "[Object \"a\"]\nProtocols=P",
-      "2: error: there is no Protocols= in [Object \"a\"]; it is ignored (did you mean Protocol=?)"),
+      "2: mistake: there is no Protocols= in [Object \"a\"]; it is ignored (did you mean Protocol=?)"),
     Bad(
       "[Object \"a/*\"]\nProtocol=P\n\n[Object \"a/*\"]\nProtocol=Q\n[Object \"b\"]\nProtocol=P\nProtocol=\n",
-      "5: error: Protocol=: there is no protocol \"Q\" in protocols.d"),
+      "5: mistake: Protocol=: there is no protocol \"Q\" in protocols.d"),
     // Invalid lines.
     Bad("[Bus\nQueriesMax=x", "1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
     Bad("[Bus]\nwhat", "2: error: the line is neither a [Section] nor a Key=Value"),
@@ -279,9 +279,9 @@ struct ConfigurationTests {
       "x\n[Bus]\nQueriesMax=a\nFoo=1\ny\n[Nowhere]\nBar=2\n[Log]\nLevel=b\n",
       "1: error: the line is neither a [Section] nor a Key=Value",
       "3: error: QueriesMax=: \"a\" is not a number",
-      "4: error: there is no Foo= in [Bus]; it is ignored",
+      "4: mistake: there is no Foo= in [Bus]; it is ignored",
       "5: error: the line is neither a [Section] nor a Key=Value",
-      "6: error: there is no section [Nowhere]; it is ignored",
+      "6: error: there is no section [Nowhere]",
       "9: error: Level=: \"b\" is not one of error, warning, notice, info, debug"),
   ]
 
@@ -343,14 +343,17 @@ struct ConfigurationTests {
     #expect(diagnostics.allSatisfy { $0.severity == .error })
   }
 
-  @Test("is not used if a key of [Query], which may be what vetoes, is unknown; other keys are left out")
-  func unknownKeys() {
+  @Test("is not used if what is unknown may be what vetoes; other keys are left out")
+  func unknown() {
     func severities(_ text: String) -> [Diagnostic.Severity] {
       var reader = ConfigurationReader(defaults: Configuration())
       reader.read(Array(text.utf8), file: "t.conf")
       return reader.finish().1.map(\.severity)
     }
     #expect(severities("[Query \"a\"]\nRequireDelegates=label:x") == [.error])
+    #expect(severities("[Qeury \"a\"]\nRequireDelegate=label:x") == [.error])
+    #expect(severities("[Nowhere]\nX=1") == [.error])
+    #expect(severities("RequireDelegate=label:x") == [.error])
     #expect(
       severities("[Bus]\nX=1\n[Object \"a\"]\nX=1\n[User \"0\"]\nX=1") == [.mistake, .mistake, .mistake])
   }

@@ -60,14 +60,21 @@ struct WebSettingsTests {
       ("[Web]\nPagesMax=many", "f:2: error: PagesMax=: \"many\" is not a number"),
       (
         "[Web]\nTokenFil=/t",
-        "f:2: error: there is no TokenFil= in [Web]; it is ignored (did you mean TokenFile=?)"
+        "f:2: error: there is no TokenFil= in [Web]; nothing is served (did you mean TokenFile=?)"
       ),
-      ("[Wep]\nPagesMax=x", "f:1: error: there is no section [Wep]; it is ignored (did you mean [Web]?)"),
-      ("PagesMax=1", "f:1: error: PagesMax= stands before any section; it is ignored"),
+      ("[Wep]\nPagesMax=x", "f:1: error: there is no section [Wep] (did you mean [Web]?)"),
+      ("PagesMax=1", "f:1: error: PagesMax= stands before any section"),
       ("[Web", "f:1: error: the line is not a valid [Section] or [Section \"Subject\"]"),
       ("[Web]\nTokenFile /t", "f:2: error: the line is neither a [Section] nor a Key=Value"),
     ])
   func mistakes(text: String, diagnostic: String) { #expect(read(text).1 == [diagnostic]) }
+
+  @Test("Nothing is served if a key is unknown: it may be the token")
+  func unknownKey() {
+    var reader = WebSettingsReader()
+    reader.read(Array("[Web]\nTokenFil=/t\n".utf8), file: "f")
+    #expect(reader.finish().1.map(\.severity) == [.error])
+  }
 
   @Test("The configuration as installed is the default, and what it shows is valid")
   func installed() throws {

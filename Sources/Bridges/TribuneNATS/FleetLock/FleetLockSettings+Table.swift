@@ -14,7 +14,7 @@ nonisolated extension FleetLockSettings {
       SettingsSection(
         "FleetLock", HTTPAccessReader.settings(of: access),
         // It may be TokenFile=.
-        doubt: { settings, _ in settings[keyPath: access].doubt() },
+        doubt: { settings, place in settings[keyPath: access].doubt(place) },
         consequence: "nobody is served"),
       SettingsSection(
         "FleetLock", hasSubject: true,
@@ -36,8 +36,7 @@ nonisolated extension FleetLockSettings {
         begin: { settings, place throws(SettingError) in try settings[keyPath: path].begin(place.subject) },
         // It may be Ask=.
         doubt: { settings, place in
-          settings[keyPath: path].groups[place.subject]?.lack =
-            "\(place.file):\(place.line) cannot be read"
+          settings[keyPath: path].groups[place.subject]?.lack = "\(place) cannot be read"
         }, consequence: "nobody of the group may reboot"),
     ]
   }

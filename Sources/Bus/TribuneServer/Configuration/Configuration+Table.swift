@@ -59,7 +59,7 @@ nonisolated extension Configuration {
           configuration.policy.change(try pattern(place.subject)) { $0.vetoesByDefault = isVeto }
         },
       ], begin: { _, place throws(SettingError) in _ = try pattern(place.subject) },
-      consequence: "it may be what vetoes", unknown: .error),
+      consequence: "it may be what vetoes"),
     SettingsSection(
       "Object", hasSubject: true,
       [
