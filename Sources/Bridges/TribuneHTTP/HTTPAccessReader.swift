@@ -11,21 +11,23 @@ nonisolated package struct HTTPAccessReader: Sendable {
 
   package init() {}
 
-  /// The keys in the table of a program that has this reader at a path of what it reads.
+  /// The keys in the table of a program that has this reader at a path of what it reads. A value that cannot be read lets
+  /// nobody in.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {
     [
       Setting("Hosts") { settings, value, _ throws(SettingError) in
+        settings[keyPath: path].access.hosts = []
         settings[keyPath: path].access.hosts = try hosts(value)
       },
       Setting("TokenFile") { settings, value, place throws(SettingError) in
-        // What cannot be read must not let everybody in.
         settings[keyPath: path].access.lack = "TokenFile= has no token"
         settings[keyPath: path].token = try Self.path(value).map { ($0, place) }
         settings[keyPath: path].access.lack = nil
       },
       Setting("AllowNetwork") { settings, value, place throws(SettingError) in
+        settings[keyPath: path].access.allowsNetwork = false
         settings[keyPath: path].access.allowsNetwork = try SettingSyntax.flag(value)
         settings[keyPath: path].network = place
       },

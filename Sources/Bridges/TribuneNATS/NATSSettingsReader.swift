@@ -60,8 +60,8 @@ nonisolated package struct NATSSettingsReader {
   private static let hour: UInt64 = 3_600_000_000_000
 
   private static let cluster: [Setting<Draft>] = [
-    Setting("Name", \.settings.cluster, token), Setting("Host", \.settings.host, token),
-    Setting("Servers", \.settings.servers, servers),
+    Setting("Name", \.settings.cluster, strictly: "", token), Setting("Host", \.settings.host, token),
+    Setting("Servers", \.settings.servers, strictly: [], servers),
     // With a host left out, a question could pass that it would veto.
     Setting("Roster", \.settings.roster, strictly: [], hosts),
     // A word that cannot be read must not be what lets a question pass.
@@ -73,13 +73,13 @@ nonisolated package struct NATSSettingsReader {
     .size("DurableMaxBytes", \.settings.durableBytesMax, 64 << 10...1 << 40),
     .span("DurableMaxAgeSec", \.settings.durableAgeMax, hour...365 * 24 * hour),
     Setting("User", \.settings.login.user) { $0 },
-    Setting("PasswordFile", \.settings.login.passwordFile, path),
-    Setting("CredentialsFile", \.settings.login.credentialsFile, path),
+    file("PasswordFile", \.settings.login.passwordFile),
+    file("CredentialsFile", \.settings.login.credentialsFile),
     Setting("PublicKey", \.settings.login.publicKey) { $0 },
-    Setting("SeedFile", \.settings.login.seedFile, path),
-    Setting("AuthorityFile", \.settings.login.authorityFile, path),
-    Setting("CertificateFile", \.settings.login.certificateFile, path),
-    Setting("KeyFile", \.settings.login.keyFile, path),
+    file("SeedFile", \.settings.login.seedFile),
+    file("AuthorityFile", \.settings.login.authorityFile),
+    file("CertificateFile", \.settings.login.certificateFile),
+    file("KeyFile", \.settings.login.keyFile),
   ]
 
   private var reader: SettingsReader<Draft>
@@ -99,6 +99,14 @@ nonisolated package struct NATSSettingsReader {
     var settings = reader.settings.settings
     settings.fleetLock.access = access
     return (settings, reader.diagnostics + found)
+  }
+
+  /// A key whose value is a path. One that is wrong counts, too: without it, a connection may need no TLS.
+  private static func file(_ name: String, _ path: Setting<Draft>.Path<String>) -> Setting<Draft> {
+    Setting(name) { draft, text, _ throws(SettingError) in
+      draft[keyPath: path] = text
+      guard text.isEmpty || text.hasPrefix("/") else { throw SettingError(text, "is not an absolute path") }
+    }
   }
 
   /// A key of a section about a pattern.
@@ -192,10 +200,5 @@ nonisolated package struct NATSSettingsReader {
       true
     default: ".-_:[]".utf8.contains(byte)
     }
-  }
-
-  private static func path(_ text: String) throws(SettingError) -> String {
-    guard text.hasPrefix("/") else { throw SettingError(text, "is not an absolute path") }
-    return text
   }
 }

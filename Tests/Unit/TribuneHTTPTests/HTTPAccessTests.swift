@@ -29,6 +29,8 @@ struct HTTPAccessTests {
   @Test("Other hosts are let in by a word that can be read, and only with a token")
   func network() {
     #expect(!read(("AllowNetwork", "yes")).allowsNetwork)
-    #expect(!read(("AllowNetwork", "1"), ("TokenFile", "/nonexistent")).allowsNetwork)
+    #expect(
+      !read(("AllowNetwork", "yes"), ("AllowNetwork", "1"), ("TokenFile", "/nonexistent")).allowsNetwork)
+    #expect(read(("Hosts", "a"), ("Hosts", "b/c")).hosts.isEmpty)
   }
 }

@@ -143,6 +143,9 @@ struct NATSSettingsTests {
     #expect(!read("[Cluster]\nServers=nats://a").0.requiresTLS)
     #expect(read("[Cluster]\nServers=nats://a tls://b").0.requiresTLS)
     #expect(read("[Cluster]\nServers=nats://a\nAuthorityFile=/a").0.requiresTLS)
+    // Also if its path is wrong.
+    #expect(read("[Cluster]\nServers=nats://a\nAuthorityFile=a").0.requiresTLS)
+    #expect(read("[Cluster]\nServers=nats://a\nCertificateFile=a").0.requiresTLS)
   }
 
   @Test(
@@ -322,6 +325,8 @@ struct NATSSettingsTests {
   @Test("What cannot be read counts as the stricter word")
   func strict() {
     #expect(read("[Cluster]\nOnMissingHost=abstain\nOnMissingHost=maybe").0.missing == .veto)
+    #expect(read("[Cluster]\nName=a\nName=b c").0.cluster.isEmpty)
+    #expect(read("[Cluster]\nServers=nats://a\nServers=tls:/b").0.servers.isEmpty)
     #expect(read("[Query \"a\"]\nScope=world").0.clusterPatterns == ["a"])
     #expect(read("[Import \"a\"]\nFrom=a.b").0.imports.map(\.hosts) == [[""]])
     #expect(read("[Query \"a\"]\nScope=cluster\nScope=host").0.clusterPatterns.isEmpty)
