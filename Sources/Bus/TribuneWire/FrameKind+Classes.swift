@@ -3,7 +3,7 @@
 extension FrameKind {
   /// What the bus remembers of a frame over a restart.
   package enum Effect: Sendable {
-    /// Nothing.
+    /// Nothing of the frame itself; what a post leaves, retained or awaited, has entries of its own.
     case passes
     /// A registration that receives something, until it ends. Without space in the log, it is let in unlogged.
     case observes

@@ -29,7 +29,7 @@ struct Query {
 
     let delegate: DelegateRegistration
     var state = State.unasked
-    /// Whether it got the question. A participant that has gone, or whose turn came too late, is settled without it.
+    /// True once the question was sent.
     var wasAsked = false
     /// Whether the question has its turn, and is not unread (see `QuestionTurns`).
     var hasTurn = false
@@ -81,14 +81,13 @@ struct Query {
   private var hasConsent = false
   /// Bytes charged for the query, without its userInfo.
   var rememberedByteCount = 0
-  /// Bytes of its userInfo that do not count in the share of the asker's user.
+  /// userInfo bytes exempt from the asker's share.
   var exemptByteCount = 0
   /// Bytes charged for reasons and values.
   private(set) var answerByteCount = 0
   /// The first participant that has not been asked.
   private(set) var next = 0
-  /// No participant times out before this. It stays when a participant settles, because an update would examine all of
-  /// them: at worst, the query is checked once too early.
+  /// Lower bound of the next timeout; recomputed lazily.
   private(set) var nextExpiry: Instant
   /// Participants settled since `takeSettled`, if the asker wants progress.
   private var newlySettled: [Int] = []

@@ -10,13 +10,12 @@ package protocol Counts {
   mutating func add(_ other: Self)
 }
 
-/// The counts of one key, for all that adds to them. Whoever has looked it up once need not look it up again, also when
-/// its key is not among the busiest any more: it then counts for the others.
+/// The counts of one key. References survive eviction; updates go to the overflow tally.
 package final class Tally<C: Counts> {
   private let own = Cell(C())
   private let hasEnded = Cell(false)
   private let successor = Cell<Tally?>(nil)
-  /// How many have it who may not have counted anything yet. While there are any, it does not end.
+  /// Pin count: while it is not 0, the tally does not end.
   let userCount = Cell(0)
 
   package init() {}

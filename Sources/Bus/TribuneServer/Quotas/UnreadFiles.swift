@@ -140,7 +140,7 @@ final class UnreadFiles {
   }
 
   /// About how many files are in a socket: the most that can be, up to what is left of the user's share, since what is
-  /// charged beyond that would be missing to others. So it may be too few; the kernel allows twice what all may have.
+  /// charged beyond that would be missing to others. May undercount; the kernel's limit leaves slack.
   ///
   /// - Parameter length: bytes of the kernel's memory that the socket takes.
   private func restoredCount(_ length: Int, of account: UserAccount) -> Int {

@@ -36,7 +36,7 @@ struct Output: ~Copyable {
     }
   }
 
-  /// What is queued without a further look, in one value for the loop over the receivers of a post.
+  /// Fast-path filter for posts.
   enum Acceptance {
     case nothing
     case everything
@@ -53,9 +53,9 @@ struct Output: ~Copyable {
   var acceptsFiles = false
   /// Whether the hello said that the client wants to know who posts.
   private(set) var wantsPosters = false
-  /// The posters of which the client was told since they have their slots.
+  /// Posters already introduced, by slot.
   var knownPosters = SlotSet()
-  /// The poster without a slot of which it was told last.
+  /// Last departed poster introduced.
   var lastGonePoster = ConnectionID.bus
   var writing = Writing.open {
     didSet {

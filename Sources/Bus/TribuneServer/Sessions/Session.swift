@@ -49,9 +49,9 @@ final class Session {
   let cookie: UInt64
   /// The limits of the client's frames, as its welcome states them.
   let limits: FrameLimits
-  /// What a client that speaks Varlink has beside; nil for others.
+  /// Varlink-only state; nil for others.
   let varlink: VarlinkState?
-  /// Whether there is that. Reading this costs no reference count.
+  /// True if `varlink` is set. Reading this costs no reference count.
   let speaksVarlink: Bool
 
   var state: State {

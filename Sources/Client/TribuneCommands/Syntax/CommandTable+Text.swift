@@ -75,8 +75,8 @@ extension VerbName {
       the names that are asked, and the users. It changes nothing on the bus.
 
       The delegate that has kept a question for longest is at the top, and ! marks each that a query has
-      waited for, for a second or longer. LATE is the number of questions that were not answered in time; FAIL
-      that of failures, and of delegates that went before they answered. MEDIAN and P99 are the times that
+      waited for, for a second or longer. LATE: questions that were not answered in time. FAIL: delegates
+      that failed or disconnected. MEDIAN and P99 are the times that
       half and 99 of 100 answers took at most.
 
       The keys are those of htop: F1 shows them all, q or F10 quits, Tab or 1 to 5 show another table, F5 or t
@@ -232,10 +232,10 @@ extension VerbName {
       --reconnect, it exits with 255, whatever --if-unreachable says.
 
       With --scope=cluster, each host of the cluster is asked, and its verdict is one outcome, with the label
-      host:HOST. With --scope=host, no other host is. Then the gateway asks, tribune-nats, in whose name the
-      delegates are asked; the policy must allow the caller to ask scope.cluster.NAME or scope.host.NAME. If
-      no gateway answers, there is no verdict. Without --scope, the gateway's configuration says whom a name
-      is for.
+      host:HOST. With --scope=host, only this host is asked. With either, the gateway tribune-nats asks the
+      delegates, in its own name; the policy must allow the caller to ask scope.cluster.NAME or
+      scope.host.NAME. If no gateway answers, there is no verdict. Without --scope, the gateway's
+      configuration says which hosts are asked.
 
       Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.
 
