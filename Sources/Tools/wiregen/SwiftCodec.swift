@@ -115,9 +115,12 @@ struct SwiftCodec {
       lines += comment(member.documentation, indent: "  ")
       lines.append("  package static let \(member.name) = \(name)(rawValue: \(member.value))")
     }
-    let all = bits.members.map { ".\($0.name)" }.joined(separator: ", ")
+    if bits.isStrict {
+      let all = bits.members.map { ".\($0.name)" }.joined(separator: ", ")
+      lines += ["", "  package static let all: \(name) = [\(all)]"]
+    }
     lines += [
-      "", "  package static let all: \(name) = [\(all)]", "",
+      "",
       "  /// Other modules would call the standard library's implementation through witness tables.",
       "  @inlinable package func contains(_ member: \(name)) -> Bool {",
       "    rawValue & member.rawValue == member.rawValue", "  }",

@@ -61,7 +61,7 @@ extension Bus {
         connection: connection.id, slot: slot, serial: serial, object: object, order: fields.order,
         failurePolicy: fields.failurePolicy,
         timeout: fields.timeout == 0 ? limits.delegateTimeout : fields.timeout, patterns: patterns,
-        protocols: fields.protocols, inbox: inbox(of: slot),
+        inbox: inbox(of: slot),
         tally: tallies.participants.tally(
           of: ParticipantKey(.delegate, connection.peer, label: fields.label)))
       delegate.tally.userCount.value += 1

@@ -19,8 +19,6 @@ package final class DelegateRegistration {
   package let patterns: [Pattern]
   /// Tokens of all patterns.
   let patternTokenCount: Int
-  /// Protocols to which it claims to conform.
-  package let protocols: [String]
 
   /// Bytes charged for it in each query that it takes part in.
   let rememberedLength: Int
@@ -53,7 +51,7 @@ package final class DelegateRegistration {
   init(
     identity: DelegateIdentity, connection: ConnectionID, slot: ConnectionSlot, serial: Serial,
     object: String, order: Int32, failurePolicy: FailurePolicy, timeout: UInt32, patterns: [Pattern],
-    protocols: [String], inbox: QuestionInbox, tally: Tally<ParticipantCounts>
+    inbox: QuestionInbox, tally: Tally<ParticipantCounts>
   ) {
     self.identity = identity
     self.connection = connection
@@ -65,7 +63,6 @@ package final class DelegateRegistration {
     self.timeout = timeout
     self.patterns = patterns
     patternTokenCount = patterns.reduce(0) { $0 + $1.tokenCount }
-    self.protocols = protocols
     self.inbox = inbox
     self.tally = tally
     rememberedLength = identity.rememberedLength

@@ -190,7 +190,7 @@ extension Bus {
     }
     let gone = DelegateRegistration(
       identity: identity, connection: id, slot: .nowhere, serial: serial, object: "", order: 0,
-      failurePolicy: policy, timeout: 0, patterns: [], protocols: [], inbox: QuestionInbox(of: .nowhere),
+      failurePolicy: policy, timeout: 0, patterns: [], inbox: QuestionInbox(of: .nowhere),
       tally: tallies.participants.tally(
         of: ParticipantKey(.delegate, identity.peer, label: identity.label)))
     gone.isAttached = false

@@ -72,7 +72,7 @@ final class BusServer: EventLoopTarget {
     files = UserInfoFiles(quota, log: log)
     recorder = Recorder(wal, keeper, core, sessions, files, context)
     sender = try Sender(recorder, files, sessions, loop, pool, context)
-    let monitor = TrafficMonitor(core, sessions, sender)
+    let monitor = TrafficMonitor(core, sender)
     let replier = Replier(sender, monitor, RefusalLog(context))
     let partials = PartialFrames(accounts)
     timeShares.heedsLog = !isStepped

@@ -13,14 +13,13 @@ import TribuneWire
 /// A monitor is an observer like any other: frames that it does not read in time are dropped, and reported as lost.
 final class TrafficMonitor {
   private let bus: Cell<Bus>.Reference
-  private let sessions: SessionTable
   private let sender: Sender
   /// The client's frame that is being taken, if there are monitors.
   private var taken: TakenFrame?
 
   /// `bus` must outlive the monitor: a reference keeps nothing alive.
-  init(_ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ sender: Sender) {
-    (self.bus, self.sessions, self.sender) = (bus, sessions, sender)
+  init(_ bus: Cell<Bus>.Reference, _ sender: Sender) {
+    (self.bus, self.sender) = (bus, sender)
   }
 
   var isWatched: Bool { bus.value.isMonitored }

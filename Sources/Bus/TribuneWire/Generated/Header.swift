@@ -119,8 +119,6 @@ package struct FrameFlags: OptionSet, Sendable {
   /// A receiver that does not know the frame's kind must close the connection.
   package static let critical = FrameFlags(rawValue: 128)
 
-  package static let all: FrameFlags = [.acknowledge, .descriptor, .critical]
-
   /// Other modules would call the standard library's implementation through witness tables.
   @inlinable package func contains(_ member: FrameFlags) -> Bool {
     rawValue & member.rawValue == member.rawValue

@@ -208,8 +208,6 @@ package struct ConnectionState: OptionSet, Sendable {
   /// It would end if the bus died now.
   package static let notSurviving = ConnectionState(rawValue: 8)
 
-  package static let all: ConnectionState = [.paused, .lossy, .suspended, .notSurviving]
-
   /// Other modules would call the standard library's implementation through witness tables.
   @inlinable package func contains(_ member: ConnectionState) -> Bool {
     rawValue & member.rawValue == member.rawValue
