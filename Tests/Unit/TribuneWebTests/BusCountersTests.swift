@@ -58,7 +58,7 @@ struct BusCountersTests {
 
   @Test(
     "Another daemon's counters begin anew, also if it has the same number",
-    arguments: [(2, 9.0), (1, 1.0)] as [(Int32, Double)])
+    arguments: [(2, 9.0), (1, 1.0), (1, 9.0)] as [(Int32, Double)])
   func anew(pid: Int32, uptime: Double) {
     var counters = BusCounters()
     counters.note(status(posted: 100, uptime: .seconds(8)), at: 0)

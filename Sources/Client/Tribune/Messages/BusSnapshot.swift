@@ -52,12 +52,13 @@ package struct BusGrowth: Equatable, Sendable {
   /// Nothing.
   package init() {}
 
-  /// Nil if another daemon has begun to count in between.
+  /// Nil if another daemon has begun to count in between. In a container, it can have the same number.
   package init?(from earlier: BusStatus, to later: BusStatus) {
     guard later.pid == earlier.pid, later.uptime >= earlier.uptime else { return nil }
     (posted, delivered) = (later.posted - earlier.posted, later.delivered - earlier.delivered)
     (lost, busy) = (later.lost - earlier.lost, later.busy - earlier.busy)
     (asked, vetoed) = (later.asked - earlier.asked, later.vetoed - earlier.vetoed)
+    guard min(posted, delivered, lost, asked, vetoed) >= 0, busy >= .zero else { return nil }
   }
 
   package mutating func add(_ other: BusGrowth) {
