@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TribuneService
 import TribuneSystem
 package import TribuneWire
 
@@ -23,11 +24,6 @@ package final class Log {
     package static func < (one: Level, other: Level) -> Bool { one.rawValue < other.rawValue }
   }
 
-  nonisolated package enum Destination: Equatable, Sendable {
-    case journal
-    case standardError
-  }
-
   /// Names and values for the journal; a name is `TRIBUNE_SOMETHING`.
   package typealias Fields = KeyValuePairs<StaticString, String>
 
@@ -43,7 +39,7 @@ package final class Log {
   private let omittedCount = Cell(0)
 
   /// Writes to `destination`, or to standard error if the journal's thread cannot be started.
-  package convenience init(level: Level = .info, destination: Destination = .current) {
+  package convenience init(level: Level = .info, destination: LogDestination = .current) {
     guard destination == .journal else {
       self.init(level: level, journal: nil)
       return
@@ -133,20 +129,4 @@ package final class Log {
   /// Without a journal in which to look them up, ordinary verdicts are logged at debug level. An overridden veto is
   /// always worth a warning.
   private func level(of verdict: Level) -> Level { journal == nil && verdict > .warning ? .debug : verdict }
-}
-
-nonisolated extension Log.Destination {
-  /// The destination of this process's standard error.
-  package static var current: Self {
-    guard let stream = Environment.value(of: "JOURNAL_STREAM") else { return .standardError }
-    return of(StandardError.rawDescriptor, journalStream: stream)
-  }
-
-  /// The destination of a descriptor, given the `DEVICE:INODE` of the stream that systemd connected to the journal
-  /// (systemd.exec(5), "$JOURNAL_STREAM"). Processes inherit the variable even if their standard error was redirected
-  /// since, so the descriptor must be that very stream.
-  package static func of(_ descriptor: CInt, journalStream: String) -> Self {
-    guard let file = SocketFile(of: descriptor) else { return .standardError }
-    return journalStream == "\(file.device):\(file.inode)" ? .journal : .standardError
-  }
 }

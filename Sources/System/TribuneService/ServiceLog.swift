@@ -6,7 +6,7 @@ import TribuneWire
 /// Messages for the operator on standard error, with their level in front where the journal reads them (sd-daemon(3)), and
 /// else with the program's name.
 package enum ServiceLog {
-  private static let isJournal = Environment.value(of: "JOURNAL_STREAM") != nil
+  private static let isJournal = LogDestination.current == .journal
   private static let program: String = {
     let path = Environment.arguments.first.map { String(decoding: $0, as: UTF8.self) } ?? ""
     return path.split(separator: "/").last.map(String.init) ?? "tribune"

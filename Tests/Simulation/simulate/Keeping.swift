@@ -31,7 +31,7 @@ final class Keeping {
     sim_keep(copy.rawValue, 1)
     return try Keeper(
       on: copy, endedBy: try SignalDescriptor([SIGUSR2]), capacity: capacity,
-      log: Log(level: Life.logLevel, destination: .standardError), isStepped: true)
+      log: Log(level: Life.logLevel, journal: nil), isStepped: true)
   }
 
   /// The keeper dies instead of taking so many turns more; nil if it lives.

@@ -143,7 +143,7 @@ extension Life {
         let atStart = try PassedAtStart(passed)
         let bus = try BusInstance(
           configuration, taking: atStart, keptBy: "keeper",
-          log: Log(level: Life.logLevel, destination: .standardError), isStepped: true)
+          log: Log(level: Life.logLevel, journal: nil), isStepped: true)
         started = bus
         bus.takeOver()
         for socket in atStart.takeListening() {

@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import TribuneServer
+import TribuneService
 
 @Suite("The log")
 struct LogTests {
@@ -16,7 +17,7 @@ struct LogTests {
     let device = try #require(attributes[.systemNumber] as? NSNumber).uint64Value
     let inode = try #require(attributes[.systemFileNumber] as? NSNumber).uint64Value
 
-    let cases: [(String, Log.Destination)] = [
+    let cases: [(String, LogDestination)] = [
       ("\(device):\(inode)", .journal),
       ("\(device):\(inode + 1)", .standardError),
       ("\(device + 1):\(inode)", .standardError),
@@ -27,10 +28,10 @@ struct LogTests {
       ("", .standardError),
     ]
     for (stream, expected) in cases {
-      #expect(Log.Destination.of(file.fileDescriptor, journalStream: stream) == expected, "\(stream)")
+      #expect(LogDestination.of(file.fileDescriptor, journalStream: stream) == expected, "\(stream)")
     }
     // A descriptor that is not open.
-    #expect(Log.Destination.of(1_000_000, journalStream: "\(device):\(inode)") == .standardError)
+    #expect(LogDestination.of(1_000_000, journalStream: "\(device):\(inode)") == .standardError)
   }
 
   @Test("goes to standard error in lines of the chosen levels, with the text of peers escaped")

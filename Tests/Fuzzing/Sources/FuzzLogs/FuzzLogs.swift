@@ -55,7 +55,7 @@ private enum LogImage {
 
     let adopted = try WriteAheadLog(adopting: try FileDescriptor.duplicate(of: wal.rawDescriptor))
     adopted.beginRecovery()
-    let log = Log(level: .error, destination: .standardError)
+    let log = Log(level: .error, journal: nil)
     let loop = try EventLoop(hostsMainQueue: false)
     let server = try BusServer(
       configuration: Configuration(), log: log, loop: loop, wal: adopted,

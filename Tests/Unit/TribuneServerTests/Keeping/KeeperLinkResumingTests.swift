@@ -21,7 +21,7 @@ private final class ScriptedKeeper: EventLoopTarget {
   init(_ steps: [KeeperScript.Step]) throws {
     script = try KeeperScript(steps)
     loop = try EventLoop(hostsMainQueue: false)
-    let log = Log(level: .error, destination: .standardError)
+    let log = Log(level: .error, journal: nil)
     link = KeeperLink(path: script.path, manager: nil, loop: loop, log: log)
   }
 

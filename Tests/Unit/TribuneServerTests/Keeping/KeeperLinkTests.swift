@@ -24,7 +24,7 @@ private final class LinkedKeeper {
   init(capacity: Int = 10_000) throws {
     keeper = try SteppedKeeper(capacity: capacity)
     loop = try EventLoop(hostsMainQueue: false)
-    let log = Log(level: .error, destination: .standardError)
+    let log = Log(level: .error, journal: nil)
     link = KeeperLink(path: keeper.path, manager: nil, loop: loop, log: log) { [clock] in clock.now }
   }
 

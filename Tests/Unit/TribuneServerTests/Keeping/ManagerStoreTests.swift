@@ -17,7 +17,7 @@ struct ManagerStoreTests {
       try await MainActor.run {
         let manager = try NotifySocket.ofThisProcess()
         #expect(ManagerStore.isAvailable)
-        let store = try ManagerStore(log: Log(destination: .standardError))
+        let store = try ManagerStore(log: Log(journal: nil))
         let connection = try WatchedConnection()
         store.store(log: connection.passed)
         store.store(lease: connection.passed)
@@ -48,7 +48,7 @@ struct ManagerStoreTests {
       try await MainActor.run {
         let manager = try NotifySocket.ofThisProcess()
         let filling = try manager.fill()
-        let store = try ManagerStore(log: Log(destination: .standardError))
+        let store = try ManagerStore(log: Log(journal: nil))
         let connection = try WatchedConnection()
         var isSent: Bool?
         store.store(lease: connection.passed) { isSent = $0 }
@@ -77,7 +77,7 @@ struct ManagerStoreTests {
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         try await MainActor.run {
           unsafe setenv("NOTIFY_SOCKET", "/nowhere/notify", 1)
-          let store = try ManagerStore(log: Log(destination: .standardError))
+          let store = try ManagerStore(log: Log(journal: nil))
           let connection = try WatchedConnection()
           var isSent: Bool?
           store.store(lease: connection.passed) { isSent = $0 }

@@ -31,7 +31,7 @@ final class SteppedKeeper {
     // A wait ends after a beat at the latest.
     keeper = try Keeper(
       on: socket, endedBy: try SignalDescriptor([number]), capacity: capacity,
-      log: Log(level: .error, destination: .standardError), beatMilliseconds: 100, beat: {})
+      log: Log(level: .error, journal: nil), beatMilliseconds: 100, beat: {})
   }
 
   /// Sends the keeper the signal that tells it to end.

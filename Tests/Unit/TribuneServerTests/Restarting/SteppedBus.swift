@@ -55,7 +55,7 @@ final class SteppedBus {
     watch(server) { [server] in server.takeOver(passed) }
   }
 
-  private static let log = Log(level: .error, destination: .standardError)
+  private static let log = Log(level: .error, journal: nil)
 
   /// The descriptors that a keeper would give to the next daemon.
   private func left(withConnections: Bool) throws -> PassedAtStart {
