@@ -23,7 +23,8 @@ package final class LogindProgram: ServiceProgram {
     bridge =
       arguments.names.contains("--unmask")
       ? nil
-      : LogindBridge(settings, store: try DescriptorStore(), mask: mask) { ManagerNotice.status($0) }
+      : LogindBridge(
+        settings, store: try DescriptorStore(), mask: mask, status: ServiceNotifier.service.status)
   }
 
   package func start() async {

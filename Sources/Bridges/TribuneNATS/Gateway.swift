@@ -19,7 +19,7 @@ final class Gateway {
   private let instance = Instance()
   /// Tells what this gateway asks for clients of FleetLock from what it asks for other hosts. Only this host's bus has it.
   private let mark = Instance()
-  private let status: (String) -> Bool
+  private let status: (String) -> Void
   private var neighbours = Neighbours()
   private var bus: Connection? {
     didSet { own.use(answeringBus) }
@@ -66,8 +66,8 @@ final class Gateway {
     self?.answeringBus
   }
 
-  /// - Parameter status: gets one line whenever something has changed. Returns whether it has taken it.
-  init(_ settings: NATSSettings, status: @escaping (String) -> Bool) {
+  /// - Parameter status: gets one line whenever something has changed.
+  init(_ settings: NATSSettings, status: @escaping (String) -> Void) {
     self.settings = settings
     self.status = status
     subjects = Subjects(cluster: settings.cluster, host: settings.host)
@@ -374,7 +374,7 @@ final class Gateway {
     let waiting = durable.lack.map { ["durable notifications wait: \($0)"] } ?? []
     let text = ((sides.isEmpty ? [hosts] : sides) + doubt + unasked + vetoed + waiting).joined(
       separator: "; ")
-    // What the manager has no space for now, it gets later.
-    if text != lastStatus, status(text) { lastStatus = text }
+    if text != lastStatus { status(text) }
+    lastStatus = text
   }
 }

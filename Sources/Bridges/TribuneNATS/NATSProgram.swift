@@ -14,7 +14,7 @@ package final class NATSProgram: ServiceProgram {
   }
 
   package init(_ settings: NATSSettings, _ arguments: ServiceArguments) {
-    gateway = Gateway(settings) { ManagerNotice.status($0) }
+    gateway = Gateway(settings) { ServiceNotifier.service.status($0) }
     do throws(Errno) {
       gateway.serve(try PassedToService.take())
     } catch {

@@ -151,7 +151,7 @@ package final class Daemon {
     self.arguments = arguments
     self.log = log
     bus = try BusInstance(configuration, taking: passed, keptBy: arguments.keeperPath, log: log)
-    notifier = ServiceNotifier(log: log)
+    notifier = ServiceNotifier { [log] in log.warning($0) }
   }
 
   nonisolated private static func loadConfiguration(_ arguments: DaemonArguments) -> (

@@ -151,7 +151,7 @@ struct Context: Sendable {
       terminal.reportLine(line + bus.terminalSafe)
     }
     do {
-      try ServiceNotification.ready()
+      try ServiceNotification.send("READY=1")
     } catch {
       terminal.report("the service manager could not be notified: \(error)")
     }

@@ -81,7 +81,7 @@ extension ServiceProgram {
     let signals = SignalSources()
     for signal in [Signals.terminate, Signals.interrupt] {
       signals.on(signal) { [self] in
-        ManagerNotice.send("STOPPING=1")
+        ServiceNotifier.service.stopping()
         Task {
           await stop()
           ThisProcess.exit(0)
@@ -91,8 +91,12 @@ extension ServiceProgram {
     signals.on(Signals.hangUp) { [self] in reload(from: directory) }
     Task {
       await start()
-      ManagerNotice.send("READY=1", waits: true)
-      await ManagerNotice.keepWatchdog()
+      ServiceNotifier.service.ready()
+      guard let interval = ServiceNotifier.watchdogIntervalNanoseconds else { return }
+      while true {
+        ServiceNotifier.service.watchdog()
+        await rest(for: .nanoseconds(Int64(clamping: interval / 2)))
+      }
     }
     withExtendedLifetime(signals) { dispatchMain() }
   }

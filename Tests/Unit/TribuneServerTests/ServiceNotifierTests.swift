@@ -2,7 +2,7 @@
 
 import Foundation
 import Testing
-import TribuneServer
+import TribuneService
 import TribuneSystem
 import TribuneTestSupport
 
@@ -13,7 +13,7 @@ struct ServiceNotifierTests {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
         let manager = try NotifySocket.ofThisProcess()
-        let notifier = ServiceNotifier(log: Log(destination: .standardError))
+        let notifier = ServiceNotifier { StandardError.writeLine($0) }
         notifier.ready(status: "listening")
         #expect(try manager.next() == "READY=1\nSTATUS=listening")
         notifier.status("two\nWATCHDOG=1")
@@ -40,16 +40,16 @@ struct ServiceNotifierTests {
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         try await MainActor.run {
           unsafe unsetenv("NOTIFY_SOCKET")
-          let silent = ServiceNotifier(log: Log(destination: .standardError))
+          let silent = ServiceNotifier { StandardError.writeLine($0) }
           silent.ready(status: "")
           silent.watchdog()
           for path in ["/nowhere/notify", "nonsense"] {
             unsafe setenv("NOTIFY_SOCKET", path, 1)
-            let notifier = ServiceNotifier(log: Log(destination: .standardError))
+            let notifier = ServiceNotifier { StandardError.writeLine($0) }
             for _ in 1...5 { notifier.watchdog() }
             notifier.stopping(status: "")
           }
-          let notifier = ServiceNotifier(log: Log(destination: .standardError))
+          let notifier = ServiceNotifier { StandardError.writeLine($0) }
           for _ in 1...2 {
             let manager = try NotifySocket.ofThisProcess()
             notifier.watchdog()
@@ -63,7 +63,7 @@ struct ServiceNotifierTests {
     let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
     #expect(lines.count == 4)
     for line in lines {
-      #expect(line.hasPrefix("tribuned: cannot notify the service manager at $NOTIFY_SOCKET: "))
+      #expect(line.hasPrefix("cannot notify the service manager at $NOTIFY_SOCKET: "))
     }
   }
 
@@ -75,7 +75,7 @@ struct ServiceNotifierTests {
       let manager = try NotifySocket.ofThisProcess()
       let filling = try manager.fill()
       let notifier = await MainActor.run {
-        let notifier = ServiceNotifier(log: Log(destination: .standardError))
+        let notifier = ServiceNotifier { StandardError.writeLine($0) }
         notifier.ready(status: "1")
         for number in 2...100 {
           notifier.status("\(number)")
@@ -109,6 +109,14 @@ struct ServiceNotifierTests {
         let message = try manager.next()
         #expect(message == "WATCHDOG=1")
       }
+      let fillingLast = try manager.fill()
+      await MainActor.run {
+        notifier.status("3")
+        notifier.ready()
+      }
+      try manager.drain(fillingLast)
+      let last = try (1...2).map { _ in try manager.receive().text }
+      #expect(last == ["STATUS=3", "READY=1"])
     }
   }
 
@@ -117,7 +125,7 @@ struct ServiceNotifierTests {
     await #expect(processExitsWith: .success) {
       try await MainActor.run {
         let manager = try NotifySocket.ofThisProcess(isAbstract: true)
-        let notifier = ServiceNotifier(log: Log(destination: .standardError))
+        let notifier = ServiceNotifier { StandardError.writeLine($0) }
         notifier.status("1")
         #expect(try manager.next() == "STATUS=1")
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

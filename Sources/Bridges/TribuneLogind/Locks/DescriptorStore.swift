@@ -20,14 +20,22 @@ final class DescriptorStore {
   /// Has the manager keep a copy.
   func store(_ descriptor: borrowing FileDescriptor, as name: String) {
     // FDPOLL=0: the manager would drop a lock when logind, its reader, is restarted.
-    ManagerNotice.send("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", waits: true, passing: descriptor.rawValue)
+    notify("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", passing: descriptor.rawValue)
   }
 
   /// Has the manager close its copy of what was stored under this name, and closes what was inherited. Waits until the
   /// manager has done so, for a second at most.
   func drop(_ name: String) {
-    ManagerNotice.send("FDSTOREREMOVE=1\nFDNAME=\(name)", waits: true)
+    notify("FDSTOREREMOVE=1\nFDNAME=\(name)")
     _ = sd_notify_barrier(0, 1_000_000)
     for descriptor in inherited.removeValue(forKey: name) ?? [] { FileDescriptor(owning: descriptor).close() }
+  }
+
+  private func notify(_ text: String, passing descriptor: CInt? = nil) {
+    do throws(Errno) {
+      try ServiceNotification.send(text, passing: descriptor)
+    } catch {
+      ServiceLog.warning("cannot notify the service manager: \(error)")
+    }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneService
 import TribuneSystem
 
 /// The process around a keeper: its socket, signals and the service manager.
@@ -26,28 +27,20 @@ enum KeeperProcess {
     do {
       let signals = try SignalDescriptor([Signals.terminate, Signals.interrupt])
       try ThisProcess.raiseDescriptorLimit()
-      let notifications = ServiceSocket.isNamed ? try ServiceSocket() : nil
+      let notifier = ServiceNotifier { log.warning($0) }
       let watchdog = ServiceNotifier.watchdogIntervalNanoseconds
       let keeper = try Keeper(
         on: try listener(at: path, log), endedBy: signals,
         capacity: max(1, ThisProcess.descriptorLimit - ownDescriptors), log: log,
         beatMilliseconds: watchdog.map { CInt(clamping: $0 / 2_000_000) } ?? -1,
-        beat: watchdog == nil ? nil : { notify("WATCHDOG=1", notifications, log) })
-      notify("READY=1", notifications, log)
+        beat: watchdog == nil ? nil : { notifier.watchdog() })
+      notifier.ready()
       try keeper.run()
       log.info("the keeper has stopped")
       return 0
     } catch {
       log.error("\(error)")
       return 1
-    }
-  }
-
-  private static func notify(_ text: String, _ socket: borrowing ServiceSocket?, _ log: Log) {
-    do throws(Errno) {
-      try socket?.send(text, waits: false)
-    } catch {
-      log.debug("cannot notify the service manager: \(error)")
     }
   }
 

@@ -4,15 +4,14 @@ import CTribuneLinux
 import Glibc
 import TribuneWire
 
-/// sd_notify(3)'s protocol for programs that do not link libsystemd: one datagram to `$NOTIFY_SOCKET`.
+/// sd_notify(3)'s protocol: one datagram to `$NOTIFY_SOCKET`.
 package enum ServiceNotification {
-  /// Tells the service manager that the program is ready, and waits until the socket has space. Does nothing without
-  /// a manager.
+  /// Tells the service manager, and waits until the socket has space. Does nothing without a manager.
   ///
   /// - Throws: the error if the socket that `$NOTIFY_SOCKET` names cannot be reached.
-  package static func ready() throws(Errno) {
+  package static func send(_ text: String, passing descriptor: CInt? = nil) throws(Errno) {
     guard ServiceSocket.isNamed else { return }
-    try ServiceSocket().send("READY=1", waits: true)
+    try ServiceSocket().send(text, waits: true, passing: descriptor)
   }
 }
 

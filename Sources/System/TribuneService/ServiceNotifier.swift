@@ -5,16 +5,16 @@ import Dispatch
 import TribuneSystem
 import TribuneWire
 
-/// Reports the daemon's status to the service manager (sd_notify(3)).
+/// Reports the process's status to the service manager (sd_notify(3)).
 ///
 /// Without `NOTIFY_SOCKET`, nothing is sent. A failure is logged once, and again only after a success in between: the
-/// bus keeps serving even if the manager cannot be reached.
+/// process keeps serving even if the manager cannot be reached.
 ///
 /// Nothing here blocks. sd_notify(3) would block while the socket is full, because the manager has not read for a
-/// while. A notification that does not fit is sent again a little later from the event loop, so only a running loop
-/// notifies the watchdog. Superseded notifications are dropped. During a handover there is no event loop: the daemon
-/// tries once to report that it is stopping, and its exit tells the rest.
-package final class ServiceNotifier {
+/// while. A notification that does not fit is sent again a little later from the main queue, or with the next one; so only
+/// a running loop notifies the watchdog. Superseded notifications are dropped. During a handover there is no event loop:
+/// the daemon tries once to report that it is stopping, and its exit tells the rest.
+@MainActor package final class ServiceNotifier {
   private enum Kind {
     case ready, reloading, stopping, status, watchdog
   }
@@ -22,31 +22,34 @@ package final class ServiceNotifier {
   /// The delay before a notification that did not fit is sent again.
   private static let retryMilliseconds = 100
 
-  private let log: Log
+  /// Of the process beside a bus.
+  package static let service = ServiceNotifier { ServiceLog.warning($0) }
+
+  private let warn: (String) -> Void
   private var socket: ServiceSocket?
   private var isFailing = false
   /// Notifications that are still to be sent, in order; at most one of each kind.
   private var waiting: [(kind: Kind, text: String)] = []
   private var isToRetry = false
 
-  package init(log: Log) { self.log = log }
+  package init(warn: @escaping (String) -> Void) { self.warn = warn }
 
-  /// The daemon listens; or, after `reloading()`, the new configuration is in force.
-  package func ready(status: String) { send(.ready, "READY=1", "STATUS=\(status.escaped)") }
+  /// The process serves; or, after `reloading()`, the new configuration is in force.
+  package func ready(status: String? = nil) { send(.ready, "READY=1", status) }
 
   /// The line that `systemctl status` shows.
-  package func status(_ status: String) { send(.status, "STATUS=\(status.escaped)") }
+  package func status(_ status: String) { send(.status, nil, status) }
 
   /// The event loop runs.
   package func watchdog() { send(.watchdog, "WATCHDOG=1") }
 
-  /// The daemon is reloading. `ready(status:)` must follow.
+  /// The process is reloading. `ready(status:)` must follow.
   package func reloading() {
-    send(.reloading, "RELOADING=1", "MONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1_000)")
+    send(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(SystemClock.monotonicNanoseconds / 1_000)")
   }
 
-  /// The daemon is ending.
-  package func stopping(status: String) { send(.stopping, "STOPPING=1", "STATUS=\(status.escaped)") }
+  /// The process is ending.
+  package func stopping(status: String? = nil) { send(.stopping, "STOPPING=1", status) }
 
   /// The longest interval in nanoseconds between two calls of `watchdog()`; nil if the manager expects none.
   nonisolated package static var watchdogIntervalNanoseconds: UInt64? {
@@ -58,10 +61,11 @@ package final class ServiceNotifier {
 
   // MARK: Sending
 
-  private func send(_ kind: Kind, _ assignments: String...) {
+  private func send(_ kind: Kind, _ text: String?, _ status: String? = nil) {
     guard ServiceSocket.isNamed else { return }
-    waiting.removeAll { Self.overtakes(kind, $0.kind) }
-    waiting.append((kind, assignments.joined(separator: "\n")))
+    waiting.removeAll { $0.kind == .status ? status != nil : Self.overtakes(kind, $0.kind) }
+    let lines = [text, status.map { "STATUS=\($0.escaped)" }].compactMap(\.self)
+    waiting.append((kind, lines.joined(separator: "\n")))
     sendWaiting()
   }
 
@@ -69,7 +73,7 @@ package final class ServiceNotifier {
   private static func overtakes(_ later: Kind, _ earlier: Kind) -> Bool {
     switch earlier {
     case .watchdog: later == .watchdog
-    case .status: later != .watchdog
+    case .status: later == .status
     case .ready: later == .ready || later == .reloading || later == .stopping
     // A manager that has asked for the reload waits for both `reloading` and `ready`.
     case .reloading, .stopping: later == .reloading || later == .stopping
@@ -98,7 +102,7 @@ package final class ServiceNotifier {
       if error == .again || error.isOutOfResources { return false }
       if !isFailing {
         isFailing = true
-        log.warning("cannot notify the service manager at $NOTIFY_SOCKET: \(error)")
+        warn("cannot notify the service manager at $NOTIFY_SOCKET: \(error)")
       }
     }
     return true
