@@ -38,7 +38,11 @@ package final class LogindProgram: ServiceProgram {
     }
   }
 
-  package func stop() async { await bridge?.stop() }
+  package func stop() async {
+    // What is masked may stay so.
+    guard let bridge else { ThisProcess.exit(1) }
+    await bridge.stop()
+  }
 
   package var reconfigure: ((LogindSettings) -> Void)? { { [bridge] in bridge?.reconfigure($0) } }
 
