@@ -44,6 +44,8 @@ FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
 
 RELEASE := .build/release
+# What the tests drive, unoptimised.
+DEBUG := .build/tests/debug
 # What is made of the table of options and the configuration, beside the programs.
 MANUAL := $(RELEASE)/manual.d
 PAGES := tribunectl.1 tribuned.8 tribune-logind.8 tribune-web.8 tribune-nats.8 tribuned.conf.5 tribune-policy.5 \
@@ -67,6 +69,12 @@ define link_programs
 @ln -sf "$$(cc -print-file-name=libstdc++.a)" $(STATIC_LIBRARIES)/
 TRIBUNE_TARGETS='$(1)' $(SWIFT_BUILD)
 endef
+# $(call make_manual,FOLDER)
+define make_manual
+@mkdir -p $(1)/manual.d
+$(foreach page,$(PAGES),$(1)/manual page docs/man/$(page).in config/tribuned.conf >$(1)/manual.d/$(page) &&) true
+$(foreach shell,$(SHELLS),$(1)/manual completion $(shell) >$(1)/manual.d/tribunectl.$(shell) &&) true
+endef
 # Newer than all that the programs are made of, and gone when they are. A folder is newer than what was taken out of it.
 BUILT := $(RELEASE)/programs.built
 PROGRAM_SOURCES := Makefile Package.swift $(shell find Sources docs/man config/tribuned.conf)
@@ -74,7 +82,7 @@ SIMULATION := .build/simulation/release/simulate
 SIMULATE_OPTIONS = $(SIMULATE_SEED:%=--seed=%) $(SIMULATE_STEPS:%=--steps=%) $(SIMULATE_SECONDS:%=--seconds=%)
 SWIFT_SOURCES := Package.swift Sources Tests $(wildcard Examples Benchmarks)
 
-.PHONY: build demo demo-host demo-cluster test build-tests unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-debug test-threads test-threads-build test-systemd test-systemd-build examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
+.PHONY: build demo demo-host demo-cluster test build-tests build-c test-release unit test-all test-python test-c test-web test-cluster wheel bench-quick bench-python bench-cluster simulate simulate-debug test-threads test-threads-build test-systemd test-systemd-build examples check wire fmt bench fuzz fuzz-corpus docs install uninstall deb clean help
 
 ## build      the release programs, in .build/release
 build: $(BUILT)
@@ -82,11 +90,11 @@ build: $(BUILT)
 # Links all of them at once: a link takes as long as all that is compiled, and one processor.
 $(BUILT): $(PROGRAM_SOURCES)
 	@tools/setup build
+	@# What is edited meanwhile is newer than this.
+	@mkdir -p .build && touch .build/programs.begun
 	$(call link_programs,$(PROGRAMS) manual)
-	@mkdir -p $(MANUAL)
-	$(foreach page,$(PAGES),$(RELEASE)/manual page docs/man/$(page).in config/tribuned.conf >$(MANUAL)/$(page) &&) true
-	$(foreach shell,$(SHELLS),$(RELEASE)/manual completion $(shell) >$(MANUAL)/tribunectl.$(shell) &&) true
-	@touch $@
+	$(call make_manual,$(RELEASE))
+	@mv .build/programs.begun $@
 
 ## demo       a prune that a running restore forbids, start to end, with the real programs
 demo:
@@ -104,16 +112,25 @@ demo-cluster: build
 	@tools/setup python
 	tools/run-tour --programs=$(RELEASE) --section='More than one host' --show
 
-## test       unit and integration tests; these drive the release programs
+## test       unit and integration tests; these drive unoptimised programs, which are built with them
 test:
 	@tools/setup build test deb python c
 	@# Each is compiled in a folder of its own; links and small modules leave a processor idle.
-	$(MAKE) --jobs=3 --output-sync=target build examples build-tests
-	$(MAKE) -C Clients/C
-	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests
+	$(MAKE) --jobs=3 --output-sync=target examples build-tests build-c
+	TRIBUNE_BIN_DIR='$(abspath $(DEBUG))' tools/run-tests
 
 build-tests:
 	tools/run-tests --build
+	$(call make_manual,$(DEBUG))
+
+build-c:
+	$(MAKE) -C Clients/C
+
+## test-release  the integration tests that measure the release programs, and their packages (SUITES='.*': all)
+test-release: build
+	@tools/setup test deb python c
+	$(MAKE) --jobs=3 --output-sync=target examples build-tests build-c
+	TRIBUNE_BIN_DIR='$(abspath $(RELEASE))' tools/run-tests $(or $(SUITES),--release)
 
 ## unit       the unit tests of one target, quickly: make unit TARGET=TribuneServer
 unit:
@@ -296,7 +313,7 @@ uninstall:
 	  || rmdir --ignore-fail-on-non-empty '$(DESTDIR)$(folder)' &&) true
 
 ## deb        Debian packages of what install would put there, and of the clients, in .build/deb
-deb: $(MADE)
+deb: build
 	@tools/setup deb
 	tools/build-deb $(RELEASE) $(DEB)
 

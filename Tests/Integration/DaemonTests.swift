@@ -200,19 +200,6 @@ struct DaemonTests {
     for client in clients { try client.settle() }
   }
 
-  @Test("an idle daemon is at most 8 MiB resident")
-  func memory() throws {
-    // The kernel also maps pages of the program that happen to be in its page cache. So the least of several starts is
-    // what the daemon itself takes.
-    let starts = try (0..<5).map { _ in
-      let bus = try TestBus(environment: ["WATCHDOG_USEC": "50000"])
-      // When the run loop turns, the daemon has freed what it needed to start.
-      try bus.notifySocket.wait(for: "WATCHDOG=1")
-      return try bus.processStatus("VmRSS")
-    }
-    #expect(try #require(starts.min()) <= 8192)
-  }
-
   @Test("when nothing happens, nothing wakes and nothing runs")
   func idle() throws {
     let bus = try TestBus(configuration: "[Bus]\nHelloTimeoutSec=10ms\n")
@@ -230,18 +217,5 @@ struct DaemonTests {
     }
     #expect(isQuiet)
     for client in clients { try client.settle() }
-  }
-
-  @Test("neither daemon nor client contains Foundation", arguments: ["tribuned", "tribunectl"])
-  func noFoundation(program: String) throws {
-    let path = try Programs.path(of: program)
-    let libraries = try FinishedProgram(["ldd", path])
-    #expect(libraries.status == 0)
-    #expect(libraries.output.contains("libc.so"))
-    #expect(!libraries.output.contains("Foundation"))
-    // Swift's libraries are linked statically: only symbols would show them.
-    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-    #expect(bytes.range(of: Data("$s11TribuneWire".utf8)) != nil)
-    #expect(bytes.range(of: Data("$s10Foundation".utf8)) == nil)
   }
 }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The release programs that the tests drive.
+/// The programs that the tests drive.
 enum Programs {
   struct Missing: Error, CustomStringConvertible {
     let description: String
@@ -11,7 +11,7 @@ enum Programs {
   static func folder() throws -> String {
     guard let folder = ProcessInfo.processInfo.environment["TRIBUNE_BIN_DIR"] else {
       throw Missing(
-        description: "TRIBUNE_BIN_DIR does not say where the release programs are; \"make test\" sets it")
+        description: "TRIBUNE_BIN_DIR does not say where the programs are; \"make test\" sets it")
     }
     return folder
   }
@@ -19,7 +19,7 @@ enum Programs {
   static func path(of name: String) throws -> String {
     let path = "\(try folder())/\(name)"
     guard FileManager.default.isExecutableFile(atPath: path) else {
-      throw Missing(description: "there is no \(path); \"make build\" makes it")
+      throw Missing(description: "there is no \(path); \"make test\" makes it")
     }
     return path
   }

@@ -26,7 +26,6 @@ extension Bus {
     }
     try requireFresh(serial, from: slot)
 
-    let connection = connections[slot]
     let dedupKey = DelegateRegistration.dedupKey(object: object, patterns: patterns, label: fields.label)
     try requirePermission(.delegate, on: patterns, object: object, from: slot)
     let before = fields.isSet ? replaceable(of: object, from: slot) : []
@@ -35,35 +34,36 @@ extension Bus {
         limit: "\(limits.delegatesMax) delegates that one can replace", setting: "DelegatesMax=")
     }
     let delegate: DelegateRegistration
-    let isNew = connection.delegatesByDedupKey[dedupKey] == nil
-    if let existing = connection.delegatesByDedupKey[dedupKey] {
+    let isNew = connections[slot].delegatesByDedupKey[dedupKey] == nil
+    if let existing = connections[slot].delegatesByDedupKey[dedupKey] {
       delegate = existing
     } else {
       try requireConforming(frame.object, patterns, fields.protocols)
-      try accounts.require(patterns.count, of: .registrations, for: connection.account)
+      try accounts.require(patterns.count, of: .registrations, for: connections[slot].account)
       // Its own delegates that the new one replaces do not count against the limits.
       let replaced = before.filter { $0.slot == slot }
       try requireDelegateCapacity(from: slot, replacing: replaced.count)
       let patternCount =
-        connection.delegatePatterns.count - replaced.reduce(0) { $0 + $1.patterns.count } + patterns.count
+        connections[slot].delegatePatterns.count - replaced.reduce(0) { $0 + $1.patterns.count }
+        + patterns.count
       guard patternCount <= limits.patternsMax else {
         throw WireError(limit: "\(limits.patternsMax) patterns for the delegates of a connection")
       }
       let tokenCount =
-        connection.delegatePatterns.tokenCount - replaced.reduce(0) { $0 + $1.patternTokenCount }
+        connections[slot].delegatePatterns.tokenCount - replaced.reduce(0) { $0 + $1.patternTokenCount }
         + patterns.reduce(0) { $0 + $1.tokenCount }
       guard tokenCount <= limits.patternTokensMax else {
         throw WireError(
           limit: "\(limits.patternTokensMax) tokens in the patterns of a connection's delegates")
       }
       delegate = DelegateRegistration(
-        identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connection.peer),
-        connection: connection.id, slot: slot, serial: serial, object: object, order: fields.order,
+        identity: DelegateIdentity(id: makeDelegateID(), label: fields.label, peer: connections[slot].peer),
+        connection: connections[slot].id, slot: slot, serial: serial, object: object, order: fields.order,
         failurePolicy: fields.failurePolicy,
         timeout: fields.timeout == 0 ? limits.delegateTimeout : fields.timeout, patterns: patterns,
         inbox: inbox(of: slot),
         tally: tallies.participants.tally(
-          of: ParticipantKey(.delegate, connection.peer, label: fields.label)))
+          of: ParticipantKey(.delegate, connections[slot].peer, label: fields.label)))
       delegate.tally.userCount.value += 1
       chains.insert(delegate)
       center.add(delegate)
