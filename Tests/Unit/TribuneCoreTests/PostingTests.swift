@@ -55,11 +55,19 @@ struct PostingTests {
   @Test(
     "Of posts that coalesce, the last is delivered, in its own place",
     arguments: [
-      (PostOptions.coalesceByName, ["B b o 2 from :1", "B c o 3 from :1", "B a p 5 from :1"]),
-      (.coalesceByObject, ["B a p 5 from :1"]),
-      (.coalescing, ["B a o 1 from :1", "B b o 2 from :1", "B c o 3 from :1", "B a p 5 from :1"]),
+      (
+        PostOptions.coalesceByName,
+        ["B p a 0 from :1", "B b o 2 from :1", "B c o 3 from :1", "B a p 5 from :1"]
+      ),
+      (.coalesceByObject, ["B p a 0 from :1", "B a p 5 from :1"]),
+      (
+        .coalescing,
+        ["B p a 0 from :1", "B a o 1 from :1", "B b o 2 from :1", "B c o 3 from :1", "B a p 5 from :1"]
+      ),
     ])
   func coalescing(_ options: PostOptions, _ delivered: [String]) {
+    // Its name is the object of one that replaces, and the other way round.
+    bus.post("p", object: "a", text: "0", by: poster, [], style: .whenIdle)
     bus.post("a", object: "o", text: "1", by: poster, [], style: .whenIdle)
     bus.post("b", object: "o", text: "2", by: poster, [], style: .whenIdle)
     bus.post("c", object: "o", text: "3", by: poster, [], style: .whenIdle)
