@@ -124,6 +124,17 @@ struct FollowingTests {
     #expect(news == [["A: a.shouldB", "B: a.shouldB"], ["A: a.shouldB", "B: a.shouldB"]])
   }
 
+  @Test("Connections of one user learn what the unit and the groups of each allow")
+  func subjects() throws {
+    let (_, owner) = connect(["allow list a.* unit:one.service", "allow list b.c group:5"])
+    for (unit, gid) in [("one.service", 6), ("two.service", 5), ("one.service", 5)] as [(String, UInt32)] {
+      let slot = bus.connect(uid: Self.ann, gid: gid, units: PeerUnits(system: unit))
+      bus.observe("tribune.delegate.*", by: slot, serial: 1)
+    }
+    let news = try announced { bus.attach(["a.*", "b.c"], by: owner, serial: 5) }
+    #expect(news == [["B: a.*, b.c", "C: a.*", "D: b.c", "E: a.*, b.c"]])
+  }
+
   @Test("A reload decides anew who learns what")
   func reloading() throws {
     let (_, owner) = connect(["allow list ** user:ann"])
