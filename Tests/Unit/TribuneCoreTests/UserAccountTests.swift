@@ -129,6 +129,32 @@ struct UserAccountTests {
     #expect(fill(kind, by: next) == count)
   }
 
+  @Test(
+    "leaves out what a detached connection has, and nothing more once that ends",
+    arguments: [SharedResource.log, .registrations])
+  func detached(_ resource: SharedResource) {
+    if resource == .registrations {
+      bus.bus.limits.totals[.log] = 32_000
+      bus.bus.limits.totals[.registrations] = 32
+    }
+    func countFilled() -> Serial {
+      let count = fill(.observation, by: other)
+      for serial in 0..<count { bus.cancel(serial + 1, by: other) }
+      return count
+    }
+    let count = countFilled()
+    for serial in 1...3 as ClosedRange<Serial> {
+      bus.hold("x", for: 1000, by: one, serial: serial)
+      register(.observation, by: one, serial: 3 + serial)
+    }
+    bus.bus.noteDetached(one)
+    #expect(countFilled() == count)
+    bus.advance(milliseconds: 1000)
+    #expect(countFilled() == count)
+    bus.disconnect(one)
+    #expect(countFilled() == count)
+  }
+
   @Test("frees holds that expire, and delegates that are replaced")
   func ended() {
     _ = fill(.hold, by: one)
