@@ -427,8 +427,11 @@ struct AccessTests {
     bus.post("a", text: "1", by: ann, .retain, style: .whenIdle)
     bus.post("b", by: ann, .retain, style: .whenIdle)
     apply("allow * ** user:*", "deny retain ** user:ann")
+    let uses = [Self.ann, 1002].map { bus.bus.accounts.account(of: $0).use(of: .retained) }
+    #expect(uses[0] == uses[1])
     bus.idle()
     #expect(bus.bus.retainedEntries(of: 0, for: nil, at: bus.now).map(\.name) == ["b"])
+    #expect(bus.bus.accounts.nonEmpty.filter { $0.use(of: .retained) > 0 }.map(\.uid) == [1002])
   }
 
   @Test(
