@@ -49,6 +49,19 @@ struct InheritanceTests {
     #expect(library["L"]?.method(named: "a")?.isRequired == false)
   }
 
+  @Test("of parents that share a method, one that requires it decides", arguments: ["L, R", "R, L"])
+  func eitherParent(_ parents: String) throws {
+    let (library, diagnostics) = Library.loading(
+      """
+      protocol L { optional should a (x: int) }
+      protocol R { required should a (x: int) }
+      protocol C : \(parents) {}
+      """)
+    #expect(diagnostics == [])
+    let child = try #require(library["C"])
+    #expect(child.methods.map { "\($0.origin) \($0.isRequired)" } == ["R true"])
+  }
+
   @Test("types are inherited, and keep the meaning that they have where they are defined")
   func types() throws {
     let (library, diagnostics) = Library.loading(
