@@ -34,6 +34,8 @@ struct BoundedVerdictTests {
     #expect(length(of: verdict) < 128 << 10)
     #expect(decision.vetoes.count == verdict.outcomes.count)
     #expect(decision.omittedVetoCount == Int(verdict.omittedCount))
+    // All are counted.
+    #expect(bus.bus.nameEntries(for: nil).map(\.outcomes) == [OutcomeCounts(held: 1024)])
   }
 
   @Test("Holds of others do not have an asker refused, nor charged for what its verdict does not list")
