@@ -62,8 +62,16 @@ nonisolated package struct NATSSettingsReader {
   private static let cluster: [Setting<Draft>] = [
     Setting("Name", \.settings.cluster, strictly: "", token), Setting("Host", \.settings.host, token),
     Setting("Servers", \.settings.servers, strictly: [], servers),
-    // With a host left out, a question could pass that it would veto.
-    Setting("Roster", \.settings.roster, strictly: [], hosts),
+    // With a host left out, a question could pass that it would veto. So lines add up.
+    Setting("Roster") { draft, text, place throws(SettingError) in
+      do throws(SettingError) {
+        draft.settings.roster =
+          text.isEmpty ? [] : try hosts((draft.settings.roster + [text]).joined(separator: " "))
+      } catch {
+        draft.settings.unreadable = "\(place)"
+        throw error
+      }
+    },
     // A word that cannot be read must not be what lets a question pass.
     Setting("OnMissingHost", \.settings.missing, strictly: .veto) { value throws(SettingError) in
       try SettingSyntax.word(value, ["abstain": .abstain, "veto": .veto])

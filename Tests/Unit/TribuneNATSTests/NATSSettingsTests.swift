@@ -261,10 +261,20 @@ struct NATSSettingsTests {
     #expect(read(durable + "[Retain \"b.c\"]").0.sharedAndDurable?.durable == "b.**")
   }
 
+  @Test("Lines of a roster add up; an empty one begins anew")
+  func rosterLines() {
+    let lines = "[Cluster]\nRoster=db1 db2\nRoster=db2 db3\n"
+    #expect(read(lines).0.roster == ["db1", "db2", "db3"])
+    #expect(read(lines + "Roster=\nRoster=db4\n").0.roster == ["db4"])
+    let cluster = "Name=a\nServers=nats://h\n[Query \"b\"]\nScope=cluster\n"
+    let wrong = read(lines + "Roster=db/4\n" + cluster).0
+    #expect(wrong.roster == ["db1", "db2", "db3"] && wrong.scopeLack == "f:4 cannot be read")
+  }
+
   @Test("A roster of any length is read whole")
   func longRoster() {
     let hosts = (0..<64).map { "\(String(repeating: "h", count: 60))\($0)" }
-    let text = "[Cluster]\nRoster=db1\nRoster=\(hosts.joined(separator: String(repeating: " ", count: 20)))\n"
+    let text = "[Cluster]\nRoster=\(hosts.joined(separator: String(repeating: " ", count: 20)))\n"
     #expect(text.utf8.count > 5_000)
     let (settings, diagnostics) = read(text)
     #expect(settings.roster == hosts && diagnostics.isEmpty)
