@@ -24,7 +24,7 @@ package final class Daemon {
   private let bus: BusInstance
   private var server: BusServer { bus.server }
   private let notifier: ServiceNotifier
-  private var sources: [any DispatchSourceProtocol] = []
+  private let signals = SignalSources()
   private var lastStatus = ""
   /// The server's change count when the status line was last compared.
   private var notifiedChangeCount: UInt64 = 0
@@ -238,10 +238,10 @@ package final class Daemon {
 
   private func start() {
     Signals.ignore(Signals.brokenPipe)
-    on(Signals.terminate) { [weak self] in self?.stop() }
-    on(Signals.interrupt) { [weak self] in self?.stop(isForGood: true) }
-    on(Signals.hangUp) { [weak self] in self?.reload() }
-    if let interval = ServiceNotifier.watchdogIntervalNanoseconds { startWatchdog(interval / 2) }
+    signals.on(Signals.terminate) { [weak self] in self?.stop() }
+    signals.on(Signals.interrupt) { [weak self] in self?.stop(isForGood: true) }
+    signals.on(Signals.hangUp) { [weak self] in self?.reload() }
+    notifier.startWatchdog()
     bus.start { [weak self] in
       self?.server.iterationEnded = { [weak self] in self?.followStatus() }
       self?.followStatus()
@@ -260,24 +260,6 @@ package final class Daemon {
     lastStatus = server.lister.status
     notifiedChangeCount = server.lister.changeCount
     notifier.ready(status: lastStatus)
-  }
-
-  /// Runs `action` on the main queue each time the process gets the signal `number`.
-  private func on(_ number: CInt, _ action: @escaping @MainActor () -> Void) {
-    let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-    source.setEventHandler { action() }
-    source.activate()
-    sources.append(source)
-  }
-
-  /// Tells the service manager regularly that the event loop runs. The timer fires only in a running loop.
-  private func startWatchdog(_ intervalNanoseconds: UInt64) {
-    let interval = DispatchTimeInterval.nanoseconds(Int(clamping: intervalNanoseconds))
-    let source = DispatchSource.makeTimerSource(queue: .main)
-    source.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(10))
-    source.setEventHandler { [weak self] in self?.notifier.watchdog() }
-    source.activate()
-    sources.append(source)
   }
 
   // MARK: Running

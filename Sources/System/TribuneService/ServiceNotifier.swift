@@ -31,6 +31,7 @@ import TribuneWire
   /// Notifications that are still to be sent, in order; at most one of each kind.
   private var waiting: [(kind: Kind, text: String)] = []
   private var isToRetry = false
+  private var watchdogTimer: (any DispatchSourceTimer)?
 
   package init(warn: @escaping (String) -> Void) { self.warn = warn }
 
@@ -42,6 +43,17 @@ import TribuneWire
 
   /// The event loop runs.
   package func watchdog() { send(.watchdog, "WATCHDOG=1") }
+
+  /// Calls `watchdog()` regularly from now on, if the manager expects it. The timer fires only in a running loop.
+  package func startWatchdog() {
+    guard let longest = Self.watchdogIntervalNanoseconds else { return }
+    let interval = DispatchTimeInterval.nanoseconds(Int(clamping: longest / 2))
+    let timer = DispatchSource.makeTimerSource(queue: .main)
+    timer.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(10))
+    timer.setEventHandler { [weak self] in MainActor.assumeIsolated { self?.watchdog() } }
+    timer.activate()
+    watchdogTimer = timer
+  }
 
   /// The process is reloading. `ready(status:)` must follow.
   package func reloading() {

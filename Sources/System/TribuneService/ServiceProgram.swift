@@ -92,11 +92,7 @@ extension ServiceProgram {
     Task {
       await start()
       ServiceNotifier.service.ready()
-      guard let interval = ServiceNotifier.watchdogIntervalNanoseconds else { return }
-      while true {
-        ServiceNotifier.service.watchdog()
-        await rest(for: .nanoseconds(Int64(clamping: interval / 2)))
-      }
+      ServiceNotifier.service.startWatchdog()
     }
     withExtendedLifetime(signals) { dispatchMain() }
   }
