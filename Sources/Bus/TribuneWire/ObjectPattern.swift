@@ -66,6 +66,6 @@ package struct ObjectPattern: Hashable, Sendable, CustomStringConvertible {
   }
 
   private static func parts(of text: String) -> [Substring] {
-    text.split(separator: "/", omittingEmptySubsequences: false)
+    text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { Substring($0) }
   }
 }

@@ -62,6 +62,16 @@ struct PolicyParserTests {
     #expect(diagnostic.message.contains(message), "\(diagnostic)")
   }
 
+  @Test("Names and objects are read by their bytes, whichever scalars combine")
+  func combining() {
+    var parser = PolicyParser(NameLookup(user: { UInt32($0.utf8.count) }, group: { _ in nil }))
+    let lines = ["\u{FC}", "u\u{308}", "\u{301}"].map { "allow hold a object:\($0) user:\($0)\n" }
+    parser.read(Array(lines.joined().utf8), file: "p")
+    #expect(parser.diagnostics.isEmpty)
+    #expect(parser.lines.map(\.who) == [[.user(2)], [.user(3)], [.user(2)]])
+    #expect(parser.lines.map { $0.object?.text.utf8.count } == [2, 3, 2])
+  }
+
   @Test("Text that is not UTF-8 is a mistake")
   func malformed() {
     var parser = PolicyParser(.ofTests)

@@ -116,7 +116,7 @@ struct Declarations {
       if let rule = rule(for: object.text) {
         if connection != 0, registrations.contains(where: { $0.connection.rawValue == connection }) {
           found.append((object.text, rule.linked, .bus))
-        } else if connection == 0, rule.pattern.text != object.text {
+        } else if connection == 0, ExactText(rule.pattern.text) != object {
           found.append((object.text, rule.linked, .bus))
         }
         continue

@@ -26,7 +26,7 @@ package struct PolicyParser {
 
   private let lookup: NameLookup
   /// What was looked up already: files of a thousand lines name few users.
-  private var known: [String: Condition] = [:]
+  private var known: [ExactText: Condition] = [:]
   package private(set) var lines: [PolicyLine] = []
   package private(set) var tests: [PolicyTest] = []
   package private(set) var diagnostics: [PolicyDiagnostic] = []
@@ -216,7 +216,7 @@ package struct PolicyParser {
       return .unit(unit)
     }
     if text == "user:*" { return .anyUser }
-    if let known = known[text] { return known }
+    if let known = known[ExactText(text)] { return known }
     let condition: Condition
     if let name = text.value(after: "user:") {
       condition = try id(of: name, "user", at: column, lookup.user).map { .user($0) } ?? .unknown
@@ -225,7 +225,7 @@ package struct PolicyParser {
     } else {
       throw Mistake(column, "\"\(text)\" does not say who: write user:NAME, group:NAME or unit:NAME")
     }
-    known[text] = condition
+    known[ExactText(text)] = condition
     return condition
   }
 
@@ -305,6 +305,6 @@ package struct PolicyParser {
 extension String {
   /// The rest of the text after a prefix; nil if it has another beginning.
   fileprivate func value(after prefix: String) -> String? {
-    hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
+    utf8.starts(with: prefix.utf8) ? String(Substring(utf8.dropFirst(prefix.utf8.count))) : nil
   }
 }
