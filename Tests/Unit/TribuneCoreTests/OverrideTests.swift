@@ -101,6 +101,7 @@ struct OverrideTests {
       // A pattern, what it requires, the labels of the delegates (in unit `test.service`), what is missing.
       ("x", [.label("guard")], [], ["label:guard"]), ("x", [.label("guard")], ["guard"], []),
       ("x", [.label("guard")], ["Guard", "guards"], ["label:guard"]),
+      ("x", [.label("\u{FC}")], ["u\u{308}"], ["label:\u{FC}"]),
       ("x", [.unit("test.service")], [], ["unit:test.service"]), ("x", [.unit("test.service")], ["any"], []),
       // Neither counts for the other, whatever it is called.
       ("x", [.label("test.service")], ["any"], ["label:test.service"]),

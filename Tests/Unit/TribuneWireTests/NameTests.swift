@@ -134,6 +134,17 @@ struct TextTests {
     #expect(Array(bytes) == Array(text.utf8))
   }
 
+  @Test(
+    "The unit of the system ends at the first slash, whatever follows",
+    arguments: [
+      ("a.service", "a.service", ""), ("a.service/b.service", "a.service", "b.service"),
+      ("a.service/\u{301}", "a.service", "\u{301}"), ("/b", "", "b"), ("", "", ""),
+    ])
+  func units(_ text: String, _ system: String, _ user: String) {
+    let units = PeerUnits(text: text)
+    #expect(units == PeerUnits(system: system, user: user) && units.text == text)
+  }
+
   @Test("Counts in sentences agree with what they count")
   func counted() {
     #expect([0, 1, 2].map { $0.counted("post") } == ["0 posts", "1 post", "2 posts"])

@@ -12,11 +12,12 @@ package enum RequiredDelegate: Equatable, Sendable {
 
   /// Parses `label:NAME` and `unit:NAME`; nil for other texts.
   package init?(_ text: String) {
-    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 2, !parts[1].isEmpty else { return nil }
-    switch parts[0] {
-    case "label": self = .label(parts[1])
-    case "unit": self = .unit(parts[1])
+    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+    let name = String(text[text.utf8.index(after: colon)...])
+    guard !name.isEmpty else { return nil }
+    switch text[..<colon] {
+    case "label": self = .label(name)
+    case "unit": self = .unit(name)
     default: return nil
     }
   }
@@ -30,8 +31,8 @@ package enum RequiredDelegate: Equatable, Sendable {
 
   func isMet(by delegate: DelegateIdentity) -> Bool {
     switch self {
-    case .label(let name): delegate.label == name
-    case .unit(let name): delegate.peer.units.system == name
+    case .label(let name): ExactText(delegate.label) == ExactText(name)
+    case .unit(let name): ExactText(delegate.peer.units.system) == ExactText(name)
     }
   }
 }

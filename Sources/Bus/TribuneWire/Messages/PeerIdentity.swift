@@ -15,8 +15,10 @@ package struct PeerUnits: Equatable, Sendable {
 
   /// Parses the text that frames have.
   package init(text: String) {
-    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    self.init(system: String(parts[0]), user: parts.count == 2 ? String(parts[1]) : "")
+    let slash = text.utf8.firstIndex(of: UInt8(ascii: "/"))
+    self.init(
+      system: String(text[..<(slash ?? text.endIndex)]),
+      user: slash.map { String(text[text.utf8.index(after: $0)...]) } ?? "")
   }
 
   /// The system's unit, or the user's if there is none; empty if there is neither.
