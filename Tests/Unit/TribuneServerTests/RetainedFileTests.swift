@@ -36,6 +36,14 @@ struct RetainedFileTests {
     #expect(!isStillKept)
   }
 
+  @Test("are those of their objects' bytes, whichever scalars combine")
+  func objects() {
+    var files = RetainedFiles()
+    files[RetainedFiles.key("a", "\u{FC}")] = 11
+    files[RetainedFiles.key("a", "u\u{308}")] = 12
+    #expect(files.inodes == [11, 12])
+  }
+
   @Test("go with the last name that needs them")
   func shared() {
     var files = RetainedFiles()

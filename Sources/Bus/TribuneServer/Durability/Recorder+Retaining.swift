@@ -54,12 +54,12 @@ struct RetainedFiles {
   /// Bytes before the fields in a retained entry: whether a notification is retained, and its file.
   static let headLength = 1 + FilesHandedOver.recordLength
 
-  private var files: [String: UInt64] = [:]
+  private var files: [ExactText: UInt64] = [:]
   private var forgotten: Set<UInt64> = []
 
   subscript(key: String) -> UInt64? {
-    get { files[key] }
-    set { files[key] = newValue }
+    get { files[ExactText(key)] }
+    set { files[ExactText(key)] = newValue }
   }
 
   /// The key of a retained file.
@@ -71,7 +71,7 @@ struct RetainedFiles {
 
   /// Ends the retention under a key. `takeForgotten` gives its file, unless another key has it by then.
   mutating func forget(_ key: String) {
-    guard !files.isEmpty, let file = files.removeValue(forKey: key), !files.values.contains(file)
+    guard !files.isEmpty, let file = files.removeValue(forKey: ExactText(key)), !files.values.contains(file)
     else { return }
     forgotten.insert(file)
   }
