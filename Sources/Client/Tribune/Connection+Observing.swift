@@ -48,7 +48,7 @@ extension Connection {
     let object = try Checked.object(object ?? "")
     let stream = DeliveryStream<Delivery>(limit: limit)
     var key = LinkState.ObservationKey(
-      pattern: "", object: object, suspension: suspension.wire, isAwaited: isAwaited,
+      pattern: "", object: ExactText(object), suspension: suspension.wire, isAwaited: isAwaited,
       snapshotStream: wantsRetained ? ObjectIdentifier(stream) : nil)
     var observations: [(LinkState.ObservationKey, Pattern?)] = patterns.isEmpty ? [(key, nil)] : []
     var seen: Set<String> = []

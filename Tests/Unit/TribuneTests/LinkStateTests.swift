@@ -370,7 +370,8 @@ import TribuneWire
   @Test(arguments: ["lost", "lost twice", "ended"])
   func joiningAnObservationWaitsUntilTheNextBusHasConfirmedIt(_ event: String) async throws {
     var state = openState()
-    let key = LinkState.ObservationKey(pattern: "", object: "", suspension: .coalesce, isAwaited: false)
+    let key = LinkState.ObservationKey(
+      pattern: "", object: ExactText(""), suspension: .coalesce, isAwaited: false)
     _ = await Reply<Void>.wait { reply throws(TribuneError) -> Void? in
       let observed = try state.observe(key, nil, into: DeliveryStream(limit: 1), reply)
       if let batch = observed.duty.batch { _ = state.wrote(batch, bytes: 0, .whole) }

@@ -102,6 +102,24 @@ struct ObservingTests {
     #expect(kinds == [.post, .cancel])
   }
 
+  @Test func objectsOfTheSameCharactersDifferByTheirBytes() async throws {
+    let (one, other) = ("\u{FC}", "u\u{308}")
+    let objects = try await conversation { peer in
+      [try peer.confirmObservation().object, try peer.confirmObservation().object]
+    } client: { connection in
+      let both = [try await connection.observe(object: one), try await connection.observe(object: other)]
+      await connection.close()
+      _ = both
+    }
+    #expect(objects.map(\.utf8.count) == [2, 3])
+    let matcher = LinkState.ObservationMatcher(pattern: nil, object: ExactText(one))
+    let attached = AttachedDelegate(Teller(), object: one, patterns: [try Pattern("a.didB")], renewal: [])
+    for (object, isTheirs) in [(one, true), (other, false)] {
+      #expect(matcher.matches(name: "a.didB", object: object) == isTheirs)
+      #expect(attached.receives(name: "a.didB", object: object) == isTheirs)
+    }
+  }
+
   @Test func anObservationWithoutAnyReferenceIsTakenBack() async throws {
     let isTakenBack = try await conversation { peer in
       let observe = try peer.confirmObservation()

@@ -72,7 +72,9 @@ final class AttachedDelegate: Sendable {
 
   /// Whether it receives a notification, whose name the caller knows to be a `will` or a `did`.
   func receives(name: String, object: String) -> Bool {
-    guard receivesNotifications, self.object.isEmpty || self.object == object else { return false }
+    guard receivesNotifications, self.object.isEmpty || ExactText(self.object) == ExactText(object) else {
+      return false
+    }
     return patterns.contains { $0.matches(name.utf8Bytes) }
   }
 

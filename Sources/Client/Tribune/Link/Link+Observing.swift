@@ -55,7 +55,7 @@ extension LinkState {
     /// Empty for any.
     var pattern: String
     /// Empty for any.
-    var object: String
+    var object: ExactText
     var suspension: TribuneWire.SuspensionBehavior
     var isAwaited: Bool
     /// The stream that wants retained notifications. They come under the observation's serial, so the stream shares
@@ -76,10 +76,11 @@ extension LinkState {
     /// nil for any.
     let pattern: Pattern?
     /// Empty for any.
-    let object: String
+    let object: ExactText
 
     func matches(name: String, object: String) -> Bool {
-      (self.object.isEmpty || self.object == object) && (pattern ?? .any).observes(name.utf8Bytes)
+      (self.object.text.isEmpty || self.object == ExactText(object))
+        && (pattern ?? .any).observes(name.utf8Bytes)
     }
   }
 
@@ -102,7 +103,7 @@ extension LinkState {
     var fields = Observe(suspension: key.suspension)
     if key.isAwaited { fields.options.insert(.awaited) }
     if key.snapshotStream != nil { fields.options.insert(.retained) }
-    let message = Link.Message(name: key.pattern, object: key.object)
+    let message = Link.Message(name: key.pattern, object: key.object.text)
     keep(fields, serial, message)
     return (false, outbox.append(fields, message, serial: serial))
   }
