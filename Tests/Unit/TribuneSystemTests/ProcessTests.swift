@@ -3,7 +3,7 @@
 import Testing
 import TribuneSystem
 
-@Suite("Time, libraries, standard error and wake-ups", .timeLimit(.minutes(15)))
+@Suite("Time, units, libraries, standard error and wake-ups", .timeLimit(.minutes(15)))
 struct ProcessTests {
   @Test("local time converts both ways", arguments: [0, 1_700_000_000, 1_772_366_445, 4_102_444_800])
   func localTime(seconds: UInt64) throws {
@@ -44,6 +44,21 @@ struct ProcessTests {
       })
     #expect(String(decoding: result.standardErrorContent, as: UTF8.self).hasSuffix("xend\n"))
     #expect(result.standardErrorContent.count >= 300_004)
+  }
+
+  @Test(
+    "a process is in the first unit of its path that is no slice",
+    arguments: [
+      ("0::/system.slice/a.service\n", "a.service"), ("0::/\n", nil), ("0::/system.slice\n", nil),
+      ("12:pids:/x\n1:name=systemd:/system.slice/_b.service/c\n", "b.service"),
+      ("0::/user.slice/user-7.slice/user@7.service/app.slice/c.scope\n", "user@7.service"),
+      // A user can call a part so, and the slash before it is still one.
+      ("0::/user.slice/user-7.slice/user@7.service/\u{301}\n", "user@7.service"),
+    ] as [(String, String?)])
+  func unit(_ cgroup: String, _ unit: String?) {
+    let status = "Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t9 10 \n"
+    let facts = ProcessFacts(status: status, cgroup: cgroup)
+    #expect(facts == ProcessFacts(user: 2, groups: [6, 9, 10], unit: unit))
   }
 
   @Test("an earlier signal ends a wait, and is cleared by it")

@@ -51,7 +51,9 @@ package struct ProcessFacts: Equatable, Sendable {
         ?? lines.first(where: { $0.contains("name=systemd") }),
       let path = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).last
     else { return nil }
-    let unit = path.split(separator: "/").first { !$0.hasSuffix(".slice") }
+    // By bytes, since users choose names below their units.
+    let parts = path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
+    let unit = parts.first { !$0.hasSuffix(".slice") }
     // systemd puts a _ before a name that the kernel uses itself.
     return unit.map { String($0.hasPrefix("_") ? $0.dropFirst() : $0) }.flatMap {
       $0.contains(".") ? $0 : nil
