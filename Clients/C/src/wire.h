@@ -811,7 +811,8 @@ struct wire_bus_entry {
   uint32_t observations;
   uint32_t delegates;
   uint32_t queries;
-  /* notifications taken from posters, put into observers' queues, dropped there */
+  /* notifications taken from posters, put into observers' queues, dropped there or by a daemon that died
+     before it reported them */
   uint64_t posted;
   uint64_t delivered;
   uint64_t lost;

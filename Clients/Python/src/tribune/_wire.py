@@ -1384,7 +1384,8 @@ class BusEntry:
     observations: int = 0
     delegates: int = 0
     queries: int = 0
-    # notifications taken from posters, put into observers' queues, dropped there
+    # notifications taken from posters, put into observers' queues, dropped there or by a daemon
+    # that died before it reported them
     posted: int = 0
     delivered: int = 0
     lost: int = 0

@@ -78,7 +78,8 @@ package struct BusEntry: Equatable, Sendable {
   package var observations: UInt32
   package var delegates: UInt32
   package var queries: UInt32
-  /// Notifications taken from posters, put into observers' queues, dropped there.
+  /// Notifications taken from posters, put into observers' queues, dropped there or by a daemon that died before it
+  /// reported them.
   package var posted: UInt64
   package var delivered: UInt64
   package var lost: UInt64
