@@ -62,8 +62,9 @@ nonisolated package struct LogindSettingsReader {
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
   package consuming func finish() -> (LogindSettings, [Diagnostic]) {
-    var settings = reader.settings.settings
-    for (rule, origin) in zip(settings.signals, reader.settings.origins) where rule.post == nil {
+    let draft = reader.settings
+    var settings = draft.settings
+    for (rule, origin) in zip(settings.signals, draft.origins) where rule.post == nil {
       reader.report(.error, origin, "Post= is missing: the name of the notification")
     }
     settings.signals.removeAll { $0.post == nil }

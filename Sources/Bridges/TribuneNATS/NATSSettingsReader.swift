@@ -103,8 +103,9 @@ nonisolated package struct NATSSettingsReader {
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
   package consuming func finish() -> (NATSSettings, [Diagnostic]) {
-    let (access, found) = reader.settings.access.finish()
-    var settings = reader.settings.settings
+    let draft = reader.settings
+    let (access, found) = draft.access.finish()
+    var settings = draft.settings
     settings.fleetLock.access = access
     return (settings, reader.diagnostics + found)
   }

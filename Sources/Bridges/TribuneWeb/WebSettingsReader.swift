@@ -34,8 +34,9 @@ nonisolated package struct WebSettingsReader {
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
   package consuming func finish() -> (WebSettings, [Diagnostic]) {
-    let (access, found) = reader.settings.access.finish()
-    var settings = reader.settings.settings
+    let draft = reader.settings
+    let (access, found) = draft.access.finish()
+    var settings = draft.settings
     settings.access = access
     return (settings, reader.diagnostics + found)
   }

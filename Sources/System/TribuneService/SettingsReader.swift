@@ -12,15 +12,13 @@ package struct SettingsReader<Settings: Sendable> {
     package let isValid: Bool
   }
 
+  /// What the lines say, without doubts.
+  package var stated: Settings
   /// With each doubt as its section's strictest word, whatever a later line says.
-  package var settings: Settings {
-    get { doubts.reduce(into: stated) { $1.mark(&$0, $1.place) } }
-    set { stated = newValue }
-  }
+  package var settings: Settings { doubts.reduce(into: stated) { $1.mark(&$0, $1.place) } }
   package private(set) var diagnostics: [Diagnostic] = []
   /// The lines that have set something, or should have.
   package private(set) var lines: [Line] = []
-  private var stated: Settings
   private var doubts: [(mark: SettingsSection<Settings>.Doubt, place: SettingPlace)] = []
   private let defaults: Settings
   private let sections: [SettingsSection<Settings>]

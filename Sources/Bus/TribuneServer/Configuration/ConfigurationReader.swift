@@ -53,7 +53,7 @@ nonisolated package struct ConfigurationReader {
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
   /// Adds a protocol file. All protocol files are linked together in the end.
-  package mutating func read(_ source: ProtocolSource) { reader.settings.protocolSources.append(source) }
+  package mutating func read(_ source: ProtocolSource) { reader.stated.protocolSources.append(source) }
 
   /// Adds a policy file.
   package mutating func read(policy contents: [UInt8], file: String) {
@@ -95,7 +95,7 @@ nonisolated package struct ConfigurationReader {
       return
     }
     let policy = Policy(self.policy.lines)
-    reader.settings.access = policy
+    reader.stated.access = policy
     if let line = policy.opensAll {
       report(.warning, line.origin.file, line.origin.number, "every user may do everything on this bus")
     }
