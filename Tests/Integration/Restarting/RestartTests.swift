@@ -127,17 +127,18 @@ struct RestartTests {
     let bus = try RestartedBus(isManaged: true)
     let hold = try bus.bus.staying("hold", "host.shouldReboot", "--why=backup")
     try bus.die()
-    bus.keeper.die()
-    // This client asks before any other is served.
+    // This client comes before the holder, whose connection the keeper still has.
     let asker = try RawClient(bus.bus)
     try asker.send { buffer in
       Hello().append(to: buffer)
       buffer.appendFrame(Ask(), serial: 1, name: "host.shouldReboot")
     }
+    bus.keeper.die()
     try bus.startKeeper()
     try bus.start()
     _ = try asker.readHello()
-    #expect(try asker.nextVerdict().outcomes.map(\.reason) == ["backup"])
+    // If the holder is already back but has not said so yet, its hold is there twice.
+    #expect(try Set(asker.nextVerdict().outcomes.map(\.reason)) == ["backup"])
     #expect(try hold.errors.line()?.contains("; the hold was in force all the time") == true)
     #expect(try asker.ask("host.shouldReboot", serial: 2).outcomes.map(\.reason) == ["backup"])
   }
