@@ -96,6 +96,18 @@ struct DaemonTests {
     #expect(try RawClient.welcomed(bus).welcome.queriesMax == 3)
   }
 
+  @Test("a reload while the folder is gone keeps the old settings, and says so")
+  func folderGone() throws {
+    let bus = try TestBus(configuration: "[Bus]\nQueriesMax=9\n")
+    let etc = "\(bus.folder.path)/etc"
+    try FileManager.default.moveItem(atPath: etc, toPath: "\(etc).gone")
+    bus.signal(SIGHUP)
+    try bus.notifySocket.wait(for: "READY=1")
+    #expect(try bus.log().contains("\(etc): error: does not exist"))
+    #expect(try bus.log().contains("the old one stays in force"))
+    #expect(try RawClient.welcomed(bus).welcome.queriesMax == 9)
+  }
+
   @Test("the status line counts connections, registrations, posts and queries")
   func status() throws {
     let bus = try TestBus()

@@ -82,6 +82,7 @@ struct PolicyTests {
   }
 
   private func busOfAnn() throws -> (bus: RunningProgram, address: String) {
+    try folder.write("", to: "etc/tribuned.conf")
     // The folder is root's, and the socket the daemon's.
     try folder.write("", to: "run/placeholder")
     _ = unsafe chown("\(folder.path)/run", Self.ann, Self.ann)

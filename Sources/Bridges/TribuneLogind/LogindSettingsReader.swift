@@ -53,7 +53,6 @@ nonisolated package struct LogindSettingsReader {
 
   package init() {}
 
-  /// A missing directory is a warning.
   mutating func readAll(in directory: String) {
     reader.read("logind.conf", "signals.conf", in: directory)
   }

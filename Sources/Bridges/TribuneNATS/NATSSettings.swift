@@ -151,7 +151,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
 
   private var rosterLack: String? { others.isEmpty ? "Roster= in [Cluster] has no other host to ask" : nil }
 
-  /// Reads nats.conf and nats.conf.d/*.conf in a directory. Later lines win. A missing directory is a warning, unless it
+  /// Reads nats.conf and nats.conf.d/*.conf in a directory. Later lines win. A missing directory is an error, unless it
   /// is the default one.
   ///
   /// - Returns: the settings without what is wrong, and all that is.

@@ -27,8 +27,7 @@ nonisolated package struct WebSettingsReader {
 
   package init() {}
 
-  /// A missing directory is an error: the token may have been in it.
-  mutating func readAll(in directory: String) { reader.read("web.conf", in: directory, missing: .error) }
+  mutating func readAll(in directory: String) { reader.read("web.conf", in: directory) }
 
   /// Reads a file's contents.
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }

@@ -293,7 +293,9 @@ package final class Daemon {
     notifier.reloading()
     // Looking up users and groups may take long, and the bus must not wait for it.
     DispatchQueue.global().async { [arguments] in
-      let (loaded, diagnostics) = Self.loadConfiguration(arguments)
+      let (loaded, diagnostics) = ConfigurationFiles.reload(arguments.configurationDirectory) {
+        Self.loadConfiguration(arguments)
+      }
       DispatchQueue.main.async { [weak self] in
         MainActor.assumeIsolated { self?.finishReload(loaded, diagnostics) }
       }

@@ -7,6 +7,18 @@ package enum ConfigurationFiles {
   /// Where the programs of the system read their configuration.
   package static let systemDirectory = "/etc/tribune"
 
+  package static func exists(_ directory: String) -> Bool { Folder.kind(of: Array(directory.utf8)) != nil }
+
+  /// Loads a directory's configuration again. A directory that is missing now, even the system's, is an error: what it
+  /// required would be dropped.
+  package static func reload<Settings>(
+    _ directory: String, _ load: () -> (Settings, [Diagnostic])
+  ) -> (Settings, [Diagnostic]) {
+    let isThere = exists(directory)
+    let (settings, diagnostics) = load()
+    return (settings, isThere ? diagnostics : [Diagnostic(.error, directory, nil, "does not exist")])
+  }
+
   /// The file's bytes; nil if it is longer than 1 MiB.
   package static func contents(of path: String) throws(Errno) -> [UInt8]? {
     // Does not wait for a writer, in case the path is a FIFO.

@@ -102,7 +102,7 @@ extension ServiceProgram {
       return ServiceLog.notice(
         "SIGHUP has no effect: \"systemctl restart \(Self.name)\" reads the configuration again")
     }
-    let (settings, diagnostics) = Self.load(from: directory)
+    let (settings, diagnostics) = ConfigurationFiles.reload(directory) { Self.load(from: directory) }
     if Self.report(diagnostics) {
       ServiceLog.error("the configuration has errors; the old one stays in force")
     } else {

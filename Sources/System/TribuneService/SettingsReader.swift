@@ -31,13 +31,10 @@ package struct SettingsReader<Settings: Sendable> {
 
   /// Reads NAME, and then NAME.d/*.conf, in a directory, for each name. A file that does not exist is none.
   ///
-  /// - Parameter missing: what it is if the directory does not exist, unless it is the one of the system.
-  package mutating func read(
-    _ names: String..., in directory: String, missing: Diagnostic.Severity = .warning
-  ) {
-    if directory != ConfigurationFiles.systemDirectory, Folder.kind(of: Array(directory.utf8)) == nil {
-      let consequence = missing == .warning ? "; the defaults apply" : ""
-      report(Diagnostic(missing, directory, nil, "does not exist\(consequence)"))
+  /// The system's directory may be missing. Any other was named by somebody who wants what is in it.
+  package mutating func read(_ names: String..., in directory: String) {
+    if directory != ConfigurationFiles.systemDirectory, !ConfigurationFiles.exists(directory) {
+      doubt(SettingPlace(file: directory), "does not exist")
     }
     for name in names {
       read("\(directory)/\(name)")

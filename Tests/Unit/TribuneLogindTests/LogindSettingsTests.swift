@@ -117,12 +117,12 @@ struct LogindSettingsTests {
     #expect(diagnostics.first?.description == "/dev/null/logind.conf: error: cannot be read: Not a directory")
   }
 
-  @Test("A folder that is missing is reported, and what it lacks is not")
+  @Test("A folder that is missing is an error, and masks; what it lacks is none")
   @MainActor func missingFolder() {
     let path = "/nonexistent/tribune"
     let (settings, diagnostics) = LogindProgram.load(from: path)
-    #expect(settings == LogindSettings())
-    #expect(diagnostics == [Diagnostic(.warning, path, nil, "does not exist; the defaults apply")])
+    #expect(settings.masksTargets)
+    #expect(diagnostics == [Diagnostic(.error, path, nil, "does not exist")])
     #expect(LogindProgram.load(from: "/").1 == [])
   }
 

@@ -31,14 +31,14 @@ struct ConfigurationFilesTests {
     #expect(diagnostics == [])
   }
 
-  @Test("may be missing; if their folder is, too, there is a warning", arguments: ["", "/nowhere"])
+  @Test("may be missing; if their folder is, too, it is an error", arguments: ["", "/nowhere"])
   func missing(subfolder: String) throws {
     let folder = try TemporaryFolder()
     let path = folder.path + subfolder
     let (configuration, diagnostics) = Configuration.load(from: path, defaults: .forUser)
     #expect(configuration == .forUser)
-    let warning = Diagnostic(.warning, path, nil, "does not exist; the defaults apply")
-    #expect(diagnostics == (subfolder.isEmpty ? [] : [warning]))
+    let error = Diagnostic(.error, path, nil, "does not exist")
+    #expect(diagnostics == (subfolder.isEmpty ? [] : [error]))
   }
 
   @Test("report all their mistakes at once")

@@ -94,6 +94,16 @@ struct SettingsReaderTests {
     #expect(read("[Main]\nStrict=no\n") == [] && reader.settings.isStrict)
   }
 
+  @Test("takes a missing folder for what is the strictest, but not that of the system, except on a reload")
+  mutating func missingFolder() {
+    reader.read("x", in: "/nowhere")
+    #expect(reader.diagnostics.map(\.description) == ["/nowhere: error: does not exist"])
+    #expect(reader.settings.isStrict)
+    for (folder, diagnostics) in [("/proc", []), ("/nowhere", ["/nowhere: error: does not exist"])] {
+      #expect(ConfigurationFiles.reload(folder) { ((), []) }.1.map(\.description) == diagnostics)
+    }
+  }
+
   @Test(
     "leaves out what decides about nothing, or says how to write it",
     arguments: [

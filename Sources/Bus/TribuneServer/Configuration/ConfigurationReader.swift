@@ -16,7 +16,7 @@ nonisolated package struct ConfigurationReader {
 
   package init(defaults: Configuration) { reader = SettingsReader(defaults, Configuration.sections) }
 
-  /// Reads all files of a directory. A missing directory is a warning, unless it is the default one.
+  /// Reads all files of a directory. A missing directory is an error, unless it is the default one.
   package mutating func readAll(in directory: String) {
     reader.read("tribuned.conf", in: directory)
     readAll(in: "\(directory)/protocols.d", endingIn: ".protocol", .mistake) { reader, contents, path in
@@ -154,7 +154,7 @@ nonisolated package struct ConfigurationReader {
 nonisolated extension Configuration {
   /// Reads `tribuned.conf` in `directory`, then `tribuned.conf.d/*.conf` in the order of their names,
   /// `protocols.d/*.protocol`, `policy.d/*.policy` and `policy.d/*.test`. Missing files leave the defaults, but a link to
-  /// a missing one is an error: what it should require would be missing unnoticed. A missing directory is a warning,
+  /// a missing one is an error: what it should require would be missing unnoticed. A missing directory is an error,
   /// unless it is the default one.
   ///
   /// - Returns: the configuration, to be used only if no diagnostic is an error; and the diagnostics, in the order of
