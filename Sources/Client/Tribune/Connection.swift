@@ -51,8 +51,9 @@ public final class Connection: Sendable {
   ///   - address: the address of the bus; by default ``Address/resolve()``, which says whose bus is accepted.
   ///   - limit: the time limit for the welcome of a bus that listens. While a bus restarts, or hangs and is about to be
   ///     replaced, new connections wait at its socket.
-  ///   - reconnectTimeout: how long to look for a bus at the same address when the connection is lost; zero for never.
-  ///     The first connection is tried again only if the bus closes it before its welcome.
+  ///   - reconnectTimeout: how long to look for a bus at the same address when the connection is lost; zero for never,
+  ///     nil for ever: then a bus that stops (`shuttingDown`) does not end the connection, either. The first
+  ///     connection is tried again only if the bus closes it before its welcome.
   ///   - identifiesPosters: whether the bus tells who posts (``Notification/poster``). It does so once for each
   ///     connection that posts, so it costs nothing for each notification.
   ///   - events: called when the connection is lost and when it is back; runs on the connection's own thread and must
@@ -62,7 +63,7 @@ public final class Connection: Sendable {
   ///   for the hello) or `connectionLost` (it was restarted meanwhile).
   public static func connect(
     to address: Address? = nil, within limit: Duration = .seconds(30),
-    reconnectingFor reconnectTimeout: Duration = .seconds(10),
+    reconnectingFor reconnectTimeout: Duration? = .seconds(10),
     identifyingPosters identifiesPosters: Bool = false,
     events: (@Sendable (ConnectionEvent) -> Void)? = nil
   ) async throws(TribuneError) -> Connection {

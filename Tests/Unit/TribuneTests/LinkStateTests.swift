@@ -133,6 +133,8 @@ import TribuneWire
     #expect(state.noteClosingError(.closed, code) == isFinalWhenOpen)
     var impatient = openState(reconnectTimeout: .zero)
     #expect(impatient.noteClosingError(.closed, code) == true)
+    var endless = openState(reconnectTimeout: nil)
+    #expect(endless.noteClosingError(.closed, code) == (isFinalWhenOpen && code != .shuttingDown))
     _ = state.endOfStream(received: 0)
     #expect(state.noteClosingError(broken, code) == isFinalWhenInterrupted)
     #expect((state.interruption?.failure == nil) == isFinalWhenInterrupted)
@@ -464,16 +466,16 @@ import TribuneWire
   }
 
   @Test func pausesBetweenAttemptsGrowAlsoOverConnectionsThatDoNotLast() {
-    var looking = Reconnection(until: now.advanced(by: .seconds(9)), after: nil, at: now)
+    var looking = Reconnection(within: .seconds(9), after: nil, at: now)
     #expect(looking.pause == .zero)
     for _ in 0..<3 { looking.waitForNext(at: now) }
     #expect(looking.pause == .milliseconds(40))
     for _ in 0..<9 { looking.waitForNext(at: now) }
     #expect(looking.pause == .seconds(1))
     let soon = Reconnection(
-      until: now, after: (now, .milliseconds(40)), at: now.advanced(by: .milliseconds(9)))
+      within: .zero, after: (now, .milliseconds(40)), at: now.advanced(by: .milliseconds(9)))
     #expect(soon.pause == .milliseconds(80))
-    let late = Reconnection(until: now, after: (now, .milliseconds(40)), at: now.advanced(by: .seconds(1)))
+    let late = Reconnection(within: .zero, after: (now, .milliseconds(40)), at: now.advanced(by: .seconds(1)))
     #expect(late.pause == .zero)
   }
 }
@@ -484,7 +486,7 @@ private func welcome(_ id: UInt64, payloadMax: UInt32 = 1 << 20) -> Welcome {
     queriesMax: 9, deadlineMax: 60_000, deadlineDefault: 30_000, busPID: 1, software: "test")
 }
 
-private func openState(reconnectTimeout: Duration = .seconds(1)) -> LinkState {
+private func openState(reconnectTimeout: Duration? = .seconds(1)) -> LinkState {
   var state = LinkState(reconnectTimeout: reconnectTimeout)
   _ = state.receive(welcome(7), acceptsFiles: true)
   return state

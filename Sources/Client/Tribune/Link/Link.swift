@@ -29,7 +29,7 @@ final class Link: Sendable {
   let capabilities: Hello.Capabilities
 
   private init(
-    _ reconnectTimeout: Duration, _ capabilities: Hello.Capabilities,
+    _ reconnectTimeout: Duration?, _ capabilities: Hello.Capabilities,
     _ events: (@Sendable (ConnectionEvent) -> Void)?
   ) throws(Errno) {
     state = Mutex(LinkState(reconnectTimeout: reconnectTimeout))
@@ -40,7 +40,7 @@ final class Link: Sendable {
   }
 
   static func connect(
-    to address: Address, within limit: Duration, reconnectingFor reconnectTimeout: Duration,
+    to address: Address, within limit: Duration, reconnectingFor reconnectTimeout: Duration?,
     identifyingPosters identifiesPosters: Bool, events: (@Sendable (ConnectionEvent) -> Void)?
   ) async throws(TribuneError) -> Connection {
     try address.validate()

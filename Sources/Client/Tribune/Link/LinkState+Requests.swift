@@ -164,7 +164,7 @@ extension LinkState {
 
   /// Keeps the frame of a registration, to send it again over the next connection.
   mutating func keep<F: FrameFields>(_ fields: F, _ serial: Serial, _ message: Link.Message) {
-    if F.kind.purpose == .registration, reconnectTimeout > .zero {
+    if F.kind.purpose == .registration, reconnects {
       registered[serial] = fields.renewal.frame(serial: serial, message)
     }
   }

@@ -24,6 +24,7 @@ struct LinkState {
 
   /// Why the stream from the bus is about to end.
   enum Departure {
+    /// The bus restarts, or stops.
     case restart(TribuneError)
     case failedWrite(TribuneError)
   }
@@ -41,8 +42,8 @@ struct LinkState {
     let acceptsFiles: Bool
   }
 
-  /// How long to look for a bus that is gone; zero for not at all.
-  let reconnectTimeout: Duration
+  /// How long to look for a bus that is gone; zero for not at all, nil for ever.
+  let reconnectTimeout: Duration?
   private(set) var phase = Phase.connecting(nil)
   /// The last welcome. It outlives the connection, because the public ids do.
   private(set) var session: Session?
@@ -68,10 +69,12 @@ struct LinkState {
   var registrations: [Serial: Registration] = [:]
   var questions: [QuestionKey: OpenQuestion] = [:]
 
-  init(reconnectTimeout: Duration) {
+  init(reconnectTimeout: Duration?) {
     self.reconnectTimeout = reconnectTimeout
-    outbox = Outbox(survives: reconnectTimeout > .zero)
+    outbox = Outbox(survives: reconnectTimeout.map { $0 > .zero } ?? true)
   }
+
+  var reconnects: Bool { outbox.survives }
 
   /// Serials are never used again, not even over another connection; 0 is none.
   mutating func nextSerial() -> Serial {
@@ -198,7 +201,8 @@ struct LinkState {
   /// - Returns: whether it is final. If not, reading ends now, and the thread looks for the bus.
   mutating func noteClosingError(_ error: TribuneError, _ code: ErrorCode?) -> Bool {
     switch phase {
-    case .open(let departure) where code == .restarted && reconnectTimeout > .zero:
+    case .open(let departure)
+    where code == .restarted && reconnects || code == .shuttingDown && reconnectTimeout == nil:
       phase = .open(departure ?? .restart(error))
       return false
     case .interrupted:
@@ -226,7 +230,7 @@ struct LinkState {
     switch phase {
     case .connecting: return .connectAgain
     case .open(.failedWrite(let error)?): return .end(error)
-    case .open(_) where reconnectTimeout == .zero: return .end(lost)
+    case .open(_) where !reconnects: return .end(lost)
     case .open(.restart(let error)?): cause = error
     case .open(nil): cause = lost
     case .interrupted: preconditionFailure("the stream of a lost connection ended twice")

@@ -13,6 +13,8 @@ struct Reconnection {
   private static let pauseMax = Duration.seconds(1)
   /// If a connection lasts for less than this, the pauses continue to grow.
   private static let settling = Duration.seconds(1)
+  /// Longer than any process lives.
+  private static let forEver = Duration.seconds(1 << 40)
 
   enum Stage {
     /// A caller may still use the last connection's socket, and its end has not been reported. → pausing
@@ -27,9 +29,11 @@ struct Reconnection {
   private(set) var pause = Duration.zero
   var stage: Stage
 
-  /// - Parameter last: when the link last reconnected, and the pause before that attempt.
-  init(until deadline: Instant, after last: (moment: Instant, pause: Duration)?, at now: Instant) {
-    self.deadline = deadline
+  /// - Parameters:
+  ///   - limit: how long to look for the bus; nil for ever.
+  ///   - last: when the link last reconnected, and the pause before that attempt.
+  init(within limit: Duration?, after last: (moment: Instant, pause: Duration)?, at now: Instant) {
+    deadline = now.advanced(by: limit ?? Self.forEver)
     // A connection that is lost as soon as it is made must not lead to a busy loop.
     if let last, last.moment.duration(to: now) < Self.settling { pause = Self.pause(after: last.pause) }
     stage = .settling(nextAttempt: now.advanced(by: pause))
@@ -54,8 +58,7 @@ extension LinkThread {
     var reconnection =
       reconnection
       ?? Reconnection(
-        until: now.advanced(by: link.state.withLock { $0.reconnectTimeout }), after: lastReconnection, at: now
-      )
+        within: link.state.withLock { $0.reconnectTimeout }, after: lastReconnection, at: now)
     let step = try advance(&reconnection, isWaiting: isWaiting)
     self.reconnection = step == .goesOn ? reconnection : nil
     guard step == .found else { return step == .goesOn }
@@ -182,7 +185,7 @@ extension LinkThread {
 
   /// The error that ends the connection when no bus was found in time.
   private func notFound(_ reconnection: Reconnection) -> TribuneError {
-    let (interruption, timeout) = link.state.withLock { ($0.interruption, $0.reconnectTimeout) }
+    let (interruption, timeout) = link.state.withLock { ($0.interruption, $0.reconnectTimeout ?? .zero) }
     guard let interruption else { return .closed }
     var failure = interruption.failure
     if case .renewing = reconnection.stage {

@@ -65,7 +65,7 @@ struct Outbox {
   private var writer = Writer.idle
   private var tick: Int64 = 0
   private var callerPosts = 0
-  private let survives: Bool
+  let survives: Bool
   /// Appended bytes that the kernel has not taken.
   private(set) var unwritten = 0
   private var capacityWaiters: [Serial: (reply: Reply<Void>, until: Instant?)] = [:]
