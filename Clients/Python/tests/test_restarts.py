@@ -7,6 +7,7 @@ import array
 import asyncio
 import contextlib
 import fcntl
+import math
 import signal
 import termios
 from collections.abc import Awaitable, Callable
@@ -368,6 +369,19 @@ async def test_a_stop_is_final(make_bus: MakeBus) -> None:
         with pytest.raises(TribuneError) as caught:
             await anext(observation)
         assert (caught.value.code, caught.value.message) == (error.code, error.message)
+
+
+async def test_a_connection_looks_for_ever_for_a_bus_that_has_stopped(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    events = Events()
+    async with bus.connect(on_event=events, reconnect_timeout=math.inf) as one:
+        await one.hold("a.shouldB", why="busy").take()
+        await in_thread(bus.end, signal.SIGTERM)
+        await events.disconnected()
+        await in_thread(bus.start)
+        await events.reconnected()
+        async with bus.connect() as other:
+            assert not (await other.ask("a.shouldB")).is_allowed
 
 
 async def test_a_refused_registration_ends_the_connection(make_bus: MakeBus) -> None:

@@ -37,7 +37,7 @@ def connect(
     - `timeout`: seconds until the bus must have introduced itself. While a bus restarts, or hangs
       and is about to be replaced, new connections wait at its socket.
     - `reconnect_timeout`: seconds in which to look for the bus when the connection is lost; 0 for
-      never.
+      never, `math.inf` for ever: then a bus that stops does not end the connection, either.
     - `identify_posters`: whether the bus tells who posts (`Notification.poster`). It does so once
       for each connection that posts, so it costs nothing for each notification.
     - `on_event`: called when the connection is lost and when it is back. It must not wait.

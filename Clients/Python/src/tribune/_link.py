@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import logging
+import math
 import os
 import weakref
 from collections import deque
@@ -518,7 +519,10 @@ class Link:
             if self.interruption.renewal is not None and number in _PASSING:
                 self.interruption.renewal.fail(error)
                 return
-        elif number == ErrorCode.RESTARTED and self.phase is Phase.OPEN and self.reconnect_timeout:
+        elif self.phase is Phase.OPEN and (
+            (number == ErrorCode.RESTARTED and self.reconnect_timeout)
+            or (number == ErrorCode.SHUTTING_DOWN and self.reconnect_timeout == math.inf)
+        ):
             self._restart = error
             self.stream_ended()
             return

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
@@ -278,7 +279,7 @@ async def reconnect(link: Link) -> None:
     while True:
         await asyncio.sleep(max(min(pause, deadline - link.loop.time()), 0))
         try:
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout_at(None if deadline == math.inf else deadline):
                 await interruption.attempt(link)
             break
         except TimeoutError:
