@@ -65,6 +65,8 @@ struct AskingCommandTests {
       (["guard", "a.b", "--if-unreachable=veto", "--", "echo", "ran"], 77),
       (["guard", "a.b", "--if-unreachable=allow", "--dry-run", "--", "echo", "ran"], 0),
       (["hold", "a.shouldB", "--why=c", "--", "echo", "ran"], 255),
+      (["hold", "a.shouldB", "--why=c", "--if-unreachable=run"], 2),
+      (["hold", "a.shouldB", "--why=c", "--if-unreachable=allow", "--", "echo", "ran"], 2),
     ] as [([String], Int32)])
   func unreachable(arguments: [String], status: Int32) throws {
     let result = try TestBus.tribunectl(arguments, address: "unix:/nonexistent/bus")

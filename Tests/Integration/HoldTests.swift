@@ -126,16 +126,108 @@ struct HoldTests {
     gone.expect(1, errors: "tribunectl: process \(other.pid): No such process\n")
   }
 
-  @Test("if the bus dies, the command goes on, and the lost hold is reported")
-  func busGoes() throws {
+  @Test(
+    "while a command or a process runs, its hold comes back with the bus, whatever --reconnect says, and it says so once",
+    arguments: [true, false], [SIGTERM, SIGKILL])
+  func busGoes(hasCommand: Bool, signal: CInt) throws {
+    let gate = try ShellGate()
+    let shell = ["sh", "-c", "\(gate.wait); exit 3"]
+    let other = hasCommand ? nil : try RunningProgram(["/usr/bin/env"] + shell)
     let program = try bus.start(
-      "--reconnect=0", "hold", "a.shouldB",
-      "--why=c", "--", "sh", "-c", "trap 'exit 4' TERM; echo started; while :; do sleep 0.01; done")
+      ["--reconnect=0", "hold", "a.shouldB", "--why=c"]
+        + (other.map { ["--pid=\($0.pid)"] } ?? ["--"] + shell))
     #expect(try program.errors.line()?.hasPrefix("holding a.shouldB") == true)
+    bus.end(signal)
+    #expect(try program.errors.line()?.hasSuffix("; looking for the bus") == true)
+    let next = try TestBus(folder: bus.folder)
+    #expect(
+      try program.errors.line()?.hasPrefix("tribunectl: reconnected to the bus; the hold is in ") == true)
+    #expect(try next.tribunectl("ask", "a.shouldB").status == 1)
+    try gate.open()
+    #expect(program.status() == (hasCommand ? 3 : 0))
+    #expect(
+      try program.errors.rest() == (hasCommand ? "" : "released a.shouldB: the process has ended\n"))
+    #expect(try next.tribunectl("ask", "a.shouldB").status == 0)
+  }
+
+  @Test(
+    "with --if-unreachable=run, the command runs without a bus, and the hold is taken as soon as there is one"
+  )
+  func runsAnyway() throws {
+    let (gate, folder) = (try ShellGate(), try TestFolder())
+    let program = try RunningProgram([
+      try Programs.path(of: "tribunectl"), "--address=unix:\(folder.path)/bus", "hold", "a.shouldB",
+      "--why=c",
+      "--if-unreachable=run", "--", "sh", "-c", "echo started; \(gate.wait); exit 3",
+    ])
+    let line = try program.errors.line() ?? ""
+    #expect(line.hasPrefix("tribunectl: no bus at unix:\(folder.path)/bus: "))
+    #expect(line.hasSuffix("; the command runs without the hold, as --if-unreachable says"))
     #expect(try program.output.line() == "started")
-    bus.signal(SIGKILL)
-    #expect(try program.errors.line()?.contains("the hold has ended; the command continues") == true)
-    #expect(program.end(SIGTERM) == 4)
+    let bus = try TestBus(folder: folder)
+    #expect(try program.errors.line() == "tribunectl: the hold is in force")
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
+    try gate.open()
+    #expect(program.status() == 3)
+    #expect(try program.errors.rest() == "")
+  }
+
+  @Test(
+    "a command runs all the same if the policy refuses its hold, which is taken once the policy allows it")
+  func refused() throws {
+    let (gate, folder) = (try ShellGate(), try TestFolder())
+    try folder.write("allow ask ** user:*\n", to: "etc/policy.d/a.policy")
+    let bus = try TestBus(folder: folder)
+    let user = try OtherUser(65_534, on: bus.address, in: folder)
+    let held = ["hold", "a.shouldB", "--why=c"]
+    let command = ["--", "sh", "-c", "echo started; \(gate.wait); exit 3"]
+    let refused = try FinishedProgram(user.command(held + command))
+    refused.expect(255, output: "")
+    #expect(
+      refused.errors.contains(" may not hold a.shouldB: ") && refused.errors.contains("--if-unreachable=run"))
+    let program = try RunningProgram(user.command(held + ["--if-unreachable=run"] + command))
+    #expect(try program.errors.line()?.contains(" may not hold a.shouldB: ") == true)
+    #expect(try program.output.line() == "started")
+    try folder.write("allow ask,hold ** user:*\n", to: "etc/policy.d/a.policy")
+    try bus.reload("")
+    #expect(try program.errors.line() == "tribunectl: the hold is in force")
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
+    // What the policy takes away comes back with it.
+    try folder.write("allow ask ** user:*\n", to: "etc/policy.d/a.policy")
+    try bus.reload("")
+    #expect(
+      try program.errors.line()?.hasPrefix(
+        "tribunectl: the hold has ended, and is taken again when it can be: ")
+        == true)
+    try folder.write("allow ask,hold ** user:*\n", to: "etc/policy.d/a.policy")
+    try bus.reload("")
+    #expect(try program.errors.line() == "tribunectl: the hold is in force again, but was interrupted")
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
+    try gate.open()
+    #expect(program.status() == 3)
+  }
+
+  @Test(
+    "with --wait-for-bus, a verb waits for a bus at the start",
+    arguments: [
+      ["ask", "a.shouldB"], ["ask", "a.shouldB", "--wait-until-allowed"], ["guard", "a.b", "--", "true"],
+      ["hold", "a.shouldB", "--why=c", "--", "true"],
+    ])
+  func waitsForBus(line: [String]) throws {
+    let folder = try TestFolder()
+    func command(_ span: String) throws -> [String] {
+      [
+        try Programs.path(of: "tribunectl"), "--address=unix:\(folder.path)/bus", "--wait-for-bus=\(span)",
+      ] + line
+    }
+    let waiting = try RunningProgram(command("infinity"))
+    #expect(try waiting.errors.line()?.hasSuffix("; waiting for a bus") == true)
+    let late = try FinishedProgram(command("20ms"))
+    late.expect(255, output: "")
+    #expect(late.errors.contains("; waiting for a bus\ntribunectl: no bus at "))
+    let bus = try TestBus(folder: folder)
+    #expect(waiting.status() == 0)
+    #expect(bus.stop() == 0)
   }
 
   @Test("an expired hold is reported, and vetoes nothing")

@@ -67,7 +67,8 @@ struct InheritedConnectionTests {
     try observer.expectSilence()
   }
 
-  @Test("a command that uses the connection of a hold ends it, and tribunectl reports that")
+  @Test(
+    "a command that uses the connection of a hold ends it, and tribunectl reports that, and takes it again")
   func reported() throws {
     let bus = try TestBus()
     let gate = try ShellGate()
@@ -75,9 +76,12 @@ struct InheritedConnectionTests {
       ["hold", "a.shouldB", "--why=c", "--", "sh", "-c", "\"$@\"; \(gate.wait); exit 3", "-"]
         + Self.abusing(bus.path) + ["blindly"])
     #expect(try program.errors.line()?.hasPrefix("holding a.shouldB") == true)
-    let report =
-      "the hold has ended; the command continues: bytes came behind a hold that said that it was the last frame"
-    #expect(try program.errors.line() == "tribunectl: \(report)")
+    let reason = "bytes came behind a hold that said that it was the last frame"
+    #expect(
+      try program.errors.line()
+        == "tribunectl: the hold has ended, and is taken again when it can be: \(reason)")
+    #expect(try program.errors.line() == "tribunectl: the hold is in force again, but was interrupted")
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 1)
     try gate.open()
     #expect(program.status() == 3)
   }

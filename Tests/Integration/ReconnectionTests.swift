@@ -53,6 +53,22 @@ struct ReconnectionTests {
     for program in [observer, monitor, delegate, hold, declaration] { #expect(program.end(SIGTERM) == 0) }
   }
 
+  @Test(
+    "with --reconnect=infinity, a verb that stays says that it looks for the bus, even for one that has stopped",
+    arguments: [
+      ["delegate", "a.shouldB", "--veto=no"], ["hold", "a.*", "--why=c"], ["observe", "a.*"],
+    ])
+  func lookingForEver(verb: [String]) throws {
+    let bus = try TestBus(folder: folder)
+    let program = try bus.staying(["--reconnect=infinity"] + verb)
+    #expect(bus.stop() == 0)
+    #expect(try program.errors.line() == "tribunectl: the bus is stopping; looking for the bus")
+    let next = try TestBus(folder: folder)
+    #expect(try program.errors.line()?.hasPrefix("tribunectl: reconnected to the bus; ") == true)
+    #expect(try next.tribunectl("ask", "a.shouldB").status == (verb[0] == "observe" ? 0 : 1))
+    #expect(program.end(SIGTERM) == 0)
+  }
+
   @Test("a hold stands again for its command, which goes on")
   func holdingForACommand() throws {
     let (bus, gate) = (try TestBus(folder: folder), try ShellGate())
@@ -61,6 +77,7 @@ struct ReconnectionTests {
     #expect(try program.output.line() == "started")
     #expect(try program.errors.line()?.hasPrefix("holding ") == true)
     let next = try replace(bus)
+    #expect(try program.errors.line()?.hasSuffix("; looking for the bus") == true)
     #expect(try program.errors.line()?.contains("; the hold is in force again, ") == true)
     #expect(try next.tribunectl("ask", "c.shouldD").status == 1)
     try gate.open()

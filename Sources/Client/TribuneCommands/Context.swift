@@ -17,8 +17,10 @@ struct Context: Sendable {
   let showsLegend: Bool
   let isQuiet: Bool
   let timeout: Duration
-  /// How long to look for a bus that is gone.
-  let reconnectTimeout: Duration
+  /// How long to look for a bus that is gone; nil for ever.
+  var reconnectTimeout: Duration?
+  /// How long to wait for a bus at the start; nil for ever.
+  private let busWait: Duration?
   /// The bus's address, or why there is none.
   let address: Result<Address, TribuneError>
   /// Whether an option chose the bus, which a tribunectl that a command runs would not know.
@@ -32,7 +34,8 @@ struct Context: Sendable {
     // For a delegate, --timeout is the time for an answer and does not concern the bus.
     let span = invocation.verb == .delegate ? nil : invocation.span(.timeout)
     timeout = min(span?.duration ?? .seconds(30), .seconds(365 * 86_400))
-    reconnectTimeout = min(invocation.span(.reconnect)?.duration ?? .seconds(10), .seconds(365 * 86_400))
+    reconnectTimeout = invocation.has(.reconnect) ? invocation.span(.reconnect)?.duration : .seconds(10)
+    busWait = invocation.has(.waitForBus) ? invocation.span(.waitForBus)?.duration : .zero
     json =
       invocation.text(.json).flatMap { JSON(rawValue: $0) }
       ?? (invocation.has(.shortJSON) ? (terminal.isTerminal ? .pretty : .short) : .off)
@@ -150,10 +153,29 @@ struct Context: Sendable {
       let bus = if usesBus, case .success(let address) = address { ", on \(address)" } else { "" }
       terminal.reportLine(line + bus.terminalSafe)
     }
+    notifyManager()
+  }
+
+  func notifyManager() {
     do {
       try ServiceNotification.send("READY=1")
     } catch {
       terminal.report("the service manager could not be notified: \(error)")
+    }
+  }
+
+  /// Connects, and makes the first request that a verb cannot go on without. While no bus answers, waits for one as
+  /// long as --wait-for-bus says.
+  func waitingForBus<Answer>(
+    _ work: () async throws(TribuneError) -> Answer
+  ) async throws(TribuneError) -> Answer {
+    let end = busWait.map { ContinuousClock.now.advanced(by: $0) }
+    var isSaid = isQuiet
+    return try await tryUntilDone(work) { error in
+      guard error.meansNoBus, end.map({ $0 > .now }) ?? true else { return false }
+      if !isSaid { terminal.report("\(error.message.terminalSafe); waiting for a bus") }
+      isSaid = true
+      return true
     }
   }
 
@@ -193,7 +215,8 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects for a verb that continues after a restart of the bus, and reports each reconnection.
+  /// Connects for a verb that continues after a restart of the bus, and reports each reconnection. If it looks for the
+  /// bus for ever, it also reports each loss: nothing else would say it.
   ///
   /// - Parameters:
   ///   - limit: how long to wait for it; nil means the global option.
@@ -210,16 +233,20 @@ struct Context: Sendable {
     saying consequence: @escaping @Sendable (_ lost: UInt64?) -> String = { _ in "" },
     onReturn: @escaping @Sendable () -> Void = {}
   ) async throws(TribuneError) -> Connection {
-    let (terminal, isQuiet) = (terminal, isQuiet)
+    let (terminal, isQuiet, looksForEver) = (terminal, isQuiet, reconnectTimeout == nil)
     return try await connect(
       within: limit, identifyingPosters: identifiesPosters,
       events: { event in
         presence?.note(event)
-        guard case .reconnected(let lost) = event else { return }
-        if !isQuiet || saysLoss && lost != 0 {
-          terminal.report("reconnected to the bus" + consequence(lost))
+        switch event {
+        case .disconnected(let error):
+          if looksForEver { terminal.report("\(error.message.terminalSafe); looking for the bus") }
+        case .reconnected(let lost):
+          if !isQuiet || looksForEver || saysLoss && lost != 0 {
+            terminal.report("reconnected to the bus" + consequence(lost))
+          }
+          onReturn()
         }
-        onReturn()
       })
   }
 

@@ -39,6 +39,29 @@ func bounded<Answer: Sendable>(
   return try (result ?? .failure(TribuneError(.cancelled, "interrupted"))).get()
 }
 
+/// The result of `work`, which is tried again, after pauses that grow from 10 ms to 1 s, or to 10 s if the bus refuses.
+///
+/// - Parameter mayPass: whether another try may end otherwise than with this error.
+func tryUntilDone<Answer>(
+  _ work: () async throws(TribuneError) -> Answer, while mayPass: (TribuneError) -> Bool
+) async throws(TribuneError) -> Answer {
+  var pause = Duration.milliseconds(10)
+  while true {
+    do throws(TribuneError) {
+      return try await work()
+    } catch {
+      guard !Task.isCancelled, mayPass(error) else { throw error }
+      await sleep(pause)
+      pause = min(pause * 2, error.meansNoBus ? .seconds(1) : .seconds(10))
+    }
+  }
+}
+
+extension TribuneError {
+  /// Whether no bus was reached, or the bus is just ending. Nothing was refused then.
+  var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
+}
+
 func sleep(_ duration: Duration) async {
   do {
     try await Task.sleep(for: duration)

@@ -49,16 +49,13 @@ actor SignalRouter {
 
   /// Runs the command to its end. If an option chose the bus, a tribunectl that the command runs talks to the same one.
   ///
-  /// - Parameters:
-  ///   - hold: the last one of its connection, which the command inherits: if this process is killed, all holds of the
-  ///     connection stand until the command has ended, as a lock of flock(1) does. Without one, it inherits none: it may
-  ///     have fewer privileges than this process.
-  ///   - watch: runs as long as the command does, and is cancelled then.
+  /// - Parameter hold: the last one of its connection, which the command inherits: if this process is killed, all holds
+  ///   of the connection stand until the command has ended, as a lock of flock(1) does. Without one, it inherits none:
+  ///   it may have fewer privileges than this process.
   /// - Returns: how the command ended. If a signal came before, it does not run and counts as killed by that signal. If
   ///   it cannot be started, that is reported, and it counts as exited with a shell's status for that.
   nonisolated func run(
-    _ command: [[UInt8]], keeping hold: Tribune.Hold? = nil, in context: Context,
-    while watch: @escaping @Sendable () async -> Void = {}
+    _ command: [[UInt8]], keeping hold: Tribune.Hold? = nil, in context: Context
   ) async -> ChildProcess.Termination {
     if let signal = await interrupted { return .killed(signal: signal) }
     let child: ChildProcess
@@ -75,8 +72,6 @@ actor SignalRouter {
       return .exited(ExitStatus.ofCommand(notStarted: error))
     }
     await relay(to: child)
-    let watching = Task { await watch() }
-    defer { watching.cancel() }
     return await child.ended().termination
   }
 

@@ -44,6 +44,9 @@ struct CommandLineParserTests {
     (["post", "--wait", "a"], run(.post, ["a"], [.wait: .flag])),
     (["post", "a", "5", "--wait"], run(.post, ["a", "5"], [.wait: .flag])),
     (["post", "a", "--wait=5s"], run(.post, ["a"], [.wait: fiveSeconds])),
+    // A choice may stand before its verb, which knows its words, and some spans have no end.
+    (["--if-unreachable=run", "hold", "a"], run(.hold, ["a"], [.ifUnreachable: .text("run")])),
+    (["--reconnect=infinity", "list"], run(.list, [], [.reconnect: .flag])),
     // Help and version may be requested anywhere on the line.
     (["--help"], .help(nil)), (["-h"], .help(nil)), (["ask", "--help"], .help(.ask)),
     (["--help", "observe"], .help(.observe)), (["--version"], .version), (["post", "--version"], .version),
@@ -78,6 +81,8 @@ struct CommandLineParserTests {
       (["observe", "a", "--retaned"], "unknown option --retaned (did you mean --retained?)"),
       (["list", "--retaned"], "unknown option --retaned (did you mean --retained?)"),
       (["list", "--retain"], "list has no option --retain (did you mean --retained?)"),
+      (["--if-unreachable=run", "ask", "a"], "one of fail, allow, veto, not \"run\""),
+      (["list", "--timeout=infinity"], "must be finite"),
       (["ask", "a", "--mode=ordr"], "not \"ordr\" (did you mean order?)"),
       (["post", "a", "--coalesce=name,objct"], "not \"objct\" (did you mean object?)"),
       (["ask", "a", "--objekt=o"], "unknown option --objekt (did you mean --object?)"),

@@ -24,7 +24,9 @@ struct HoldStandingTests {
   func notStanding(lost: UInt64?) {
     let standing = HoldStanding()
     #expect(standing.consequence(losing: lost) == "")
+    #expect(standing.left == nil && !standing.isOver)
     standing.begin(for: .zero)
     #expect(standing.consequence(losing: lost) == "")
+    #expect(standing.isOver)
   }
 }

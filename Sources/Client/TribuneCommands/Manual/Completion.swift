@@ -34,6 +34,7 @@ extension OptionSyntax {
   var completion: Completion {
     switch argument {
     case .none, .span, .optionalSpan, .number: .nothing
+    case .spanOrInfinity: .words(["infinity"])
     case .text(let placeholder): Completion(placeholder: placeholder[...])
     case .choice(let words): .words(words)
     case .list(let words): .list(words)
@@ -44,7 +45,7 @@ extension OptionSyntax {
   var takesWord: Bool {
     switch argument {
     case .none, .optionalSpan, .command: false
-    case .text, .span, .number, .choice, .list: true
+    case .text, .span, .spanOrInfinity, .number, .choice, .list: true
     }
   }
 }

@@ -155,14 +155,8 @@ struct CommandLineParser {
   private func value(_ text: String, of row: OptionSyntax) throws(UsageError) -> Invocation.Value {
     switch row.argument {
     case .none, .command: return .flag
-    case .text: return .text(text)
-    case .choice(let words):
-      guard words.contains(text) else {
-        throw error(
-          "\(row.spelling) is one of \(words.joined(separator: ", ")), not \"\(text.escaped)\""
-            + Spelling.hint(for: text, among: words) { $0 })
-      }
-      return .text(text)
+    // Until the verb is known, its words are not, either.
+    case .text, .choice: return .text(text)
     case .list(let known):
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
       for word in words where !known.contains(word) {
@@ -179,7 +173,8 @@ struct CommandLineParser {
         throw error("\(row.spelling) must be \(range.formatted), not \(number)")
       }
       return .number(number)
-    case .span, .optionalSpan:
+    case .spanOrInfinity where text == "infinity": return .flag
+    case .span, .optionalSpan, .spanOrInfinity:
       do {
         return .span(try TimeSpan(text))
       } catch {
@@ -218,12 +213,17 @@ struct CommandLineParser {
     var invocation = Invocation(verb: verb, operands: Array(words.dropFirst()), command: command ?? [])
     let allowed = syntax.allOptions
     for (row, value) in given {
-      guard allowed.contains(where: { $0.option == row.option }) else {
+      guard let own = allowed.first(where: { $0.option == row.option }) else {
         let hint = row.name.map { Self.hint(for: $0, among: allowed) } ?? ""
         throw error("\(verb.rawValue) has no option \(row.spelling)\(hint)")
       }
       guard invocation.values[row.option] == nil || row.argument == .none else {
         throw error("\(row.spelling) is given twice")
+      }
+      if case (.choice(let words), .text(let text)) = (own.argument, value), !words.contains(text) {
+        throw error(
+          "\(row.spelling) is one of \(words.joined(separator: ", ")), not \"\(text.escaped)\""
+            + Spelling.hint(for: text, among: words) { $0 })
       }
       invocation.values[row.option] = value
     }

@@ -21,7 +21,9 @@ extension CommandTable {
        --no-pager               accepted for compatibility; there is never a pager
     -q --quiet                  print no verdict and no ready line, only problems
        --timeout=SPAN           how long to wait for the bus (30s)
-       --reconnect=SPAN         how long to try to reconnect (10s); 0 for not at all
+       --reconnect=SPAN|infinity
+                                how long to look for a bus that is gone (10s); 0 for not at all;
+                                infinity also if it says that it stops
     -h --help                   print this help
        --version                print the version
     """
@@ -248,6 +250,7 @@ extension VerbName {
          --default=allow|veto         the verdict if no delegate decides (allow)
          --wait-until-allowed[=SPAN]  while it is vetoed, wait, and ask again when that may be over (for ever)
          --if-unreachable=fail|allow|veto  the verdict if there is no bus at the start (fail: exit with 255)
+         --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
          --scope=host|cluster         whom to ask: this host alone, or each host of the cluster
       """
     case .query:
@@ -358,6 +361,7 @@ extension VerbName {
          --default=allow|veto         the verdict if no delegate decides (allow)
          --wait-until-allowed[=SPAN]  while it is vetoed, wait, and ask again when that may be over (for ever)
          --if-unreachable=fail|allow|veto  the verdict if there is no bus at the start (fail: exit with 255)
+         --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
          --scope=host|cluster         whom to ask: this host alone, or each host of the cluster
          --veto-exit-code=STATUS      the exit status for a veto (77)
       """
@@ -384,9 +388,16 @@ extension VerbName {
       the hold expires. A NAME that does not end in * must be a question, such as host.shouldReboot.
 
       With a command, it runs the command, passes signals on to it, holds until it has ended, and exits with
-      its status. If the hold was not taken, it runs nothing and exits with 255. If the connection is lost
-      meanwhile, the command continues. The command inherits the connection: the hold stands while it runs,
-      even if tribunectl is killed. The command cannot use the connection: with anything that it writes to the
+      its status. If the hold is not taken, it runs nothing and exits with 255, unless
+      --if-unreachable=run says otherwise. Then it runs the command all the same, says why, and takes the
+      hold as soon as it can.
+
+      If the bus goes, stops, or ends the hold while the command or the process of --pid runs, tribunectl says
+      so, tries to take the hold again for as long as that runs, and says when it is in force again.
+      --reconnect does not limit that.
+
+      The command inherits the connection: the hold stands while it runs, even if tribunectl is killed, unless
+      it was taken again meanwhile. The command cannot use the connection: with anything that it writes to the
       descriptor, the bus ends the connection and the hold. So it may run with fewer privileges than
       tribunectl. It can end the hold, and read what the bus sends about it.
 
@@ -399,6 +410,9 @@ extension VerbName {
          --expires=SPAN   when the hold ends by itself (never)
          --label=TEXT     who holds, in verdicts and lists (the name of the command, or of the caller)
          --pid=PID        hold until that process has ended
+         --if-unreachable=fail|run     whether to run the command if the hold is not taken at the start (fail:
+                                       exit with 255)
+         --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
       """
     case .holds:
       """

@@ -26,6 +26,7 @@ enum Option: String, Sendable, CaseIterable {
   case onFailure = "on-failure"
   case vetoExitCode = "veto-exit-code"
   case waitUntilAllowed = "wait-until-allowed"
+  case waitForBus = "wait-for-bus"
 
   /// Without dashes; nil if it has only a letter.
   var name: String? { rawValue.utf8.count > 1 ? rawValue : nil }
@@ -53,6 +54,8 @@ enum OptionArgument: Equatable, Sendable {
   case text(String)
   /// A systemd.time(7) span.
   case span
+  /// A span, or `infinity`, which counts as a flag.
+  case spanOrInfinity
   /// An optional span; if given, it follows `=`.
   case optionalSpan
   case number(ClosedRange<Int64>)
@@ -96,6 +99,7 @@ struct OptionSyntax: Sendable {
       switch rest {
       case "": .none
       case "=SPAN": .span
+      case "=SPAN|infinity": .spanOrInfinity
       case "[=SPAN]": .optionalSpan
       case " CMD…": .command
       case _ where value.contains("|"): .choice(words("|"))

@@ -26,8 +26,9 @@ struct AskCommand: Command {
   func run(in context: Context) async throws(CommandError) -> Int32 {
     let connection: Connection
     do throws(TribuneError) {
-      connection =
+      connection = try await context.waitingForBus { () async throws(TribuneError) -> Connection in
         if let patient { try await patient.connect(in: context) } else { try await context.connect() }
+      }
     } catch {
       return try decideWithoutBus(error, in: context)
     }
@@ -183,11 +184,6 @@ extension BusInfo {
   func replyTimeout(for deadline: Duration?) -> Duration {
     min(deadline ?? deadlineDefault, deadlineMax) + .seconds(5)
   }
-}
-
-extension TribuneError {
-  /// Whether no bus was reached, or the bus is just ending. The query was not refused then.
-  fileprivate var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
 }
 
 extension Progress {

@@ -105,12 +105,13 @@ struct GuardCommand: Command {
   private func ask(in context: Context) async -> Consent {
     let connection: Connection
     do throws(TribuneError) {
-      connection =
+      connection = try await context.waitingForBus { () async throws(TribuneError) -> Connection in
         if let patient {
           try await patient.connect(in: context)
         } else {
           try await context.connectToStay(noting: presence)
         }
+      }
     } catch {
       guard let decision = withoutBus.decision(after: error, in: context) else {
         return .failed(CommandError(error, status: ExitStatus.noVerdict))

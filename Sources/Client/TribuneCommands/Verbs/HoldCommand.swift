@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import Tribune
 import TribuneSystem
 import TribuneWire
@@ -19,6 +18,8 @@ struct HoldCommand: Command {
   private let command: [[UInt8]]
   /// The process for whose life it holds; nil to hold until interrupted.
   private let process: WatchedProcess?
+  /// Whether the command runs even if the holds are not taken.
+  private let runsAnyway: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
     patterns = try Self.patterns(invocation)
@@ -35,6 +36,10 @@ struct HoldCommand: Command {
     command = invocation.command
     process = try invocation.number(.pid).map { (pid) throws(CommandError) in try Self.watch(pid) }
     guard process == nil || command.isEmpty else { throw .usage("--pid and a command exclude each other") }
+    guard !invocation.has(.ifUnreachable) || !command.isEmpty else {
+      throw .usage("--if-unreachable is about a command, which follows --")
+    }
+    runsAnyway = invocation.text(.ifUnreachable) == "run"
     label = try Self.label(invocation)
   }
 
@@ -76,61 +81,164 @@ struct HoldCommand: Command {
     return ": did you mean \(names.should)\(orAction)?"
   }
 
+  /// Whether a command or a process relies on the holds: then they are taken again whenever they are lost.
+  private var isReliedOn: Bool { !command.isEmpty || process != nil }
+
   func run(in context: Context) async throws(CommandError) -> Int32 {
-    let router = SignalRouter.routing(context.signals)
-    let taken = await first(
-      of: { () async -> Taken in await take(in: context) },
-      { () async -> Taken in .interrupted(await router.interruption.value) })
+    var context = context
+    if isReliedOn { context.reconnectTimeout = nil }
+    return try await hold(in: context)
+  }
+
+  private func hold(in context: Context) async throws(CommandError) -> Int32 {
+    let (standing, router) = (HoldStanding(), SignalRouter.routing(context.signals))
+    let attempt = await first(
+      of: { () async -> Result<Held, TribuneError>? in await start(standing, in: context) },
+      { () async -> Result<Held, TribuneError>? in
+        _ = await router.interruption.value
+        return nil
+      })
+    guard let attempt, let taken = attempt else { return 128 + (await router.interruption.value) }
+    var inherited: Tribune.Hold?
     switch taken {
-    case .held(let holds, let connection):
+    case .success(let held):
+      inherited = held.holds.last
       let end = span.map { ", for \($0.formatted)" } ?? ""
-      let ids = holds.map { "hold \($0.id)" }.joined(separator: ", ")
+      let ids = held.holds.map { "hold \($0.id)" }.joined(separator: ", ")
       context.reportReady("holding \(names) (\(objectText(object)), \(ids)\(end))")
-      if command.isEmpty {
-        return try await stay(holds, over: connection, until: router.interruption, in: context)
-      }
-      let termination = await router.run(command, keeping: holds.last, in: context) {
-        await reportEnd(of: holds, over: connection, in: context)
-      }
-      await connection.close()
-      return termination.shellStatus
-    case .interrupted(let signal): return 128 + signal
-    case .failed(let error):
-      throw CommandError(error, status: command.isEmpty ? ExitStatus.failure : ExitStatus.noVerdict)
-    case nil: return ExitStatus.noVerdict
+    case .failure(let error):
+      guard runsAnyway else { throw commandError(error) }
+      context.terminal.report(
+        "\(error.message.terminalSafe); the command runs without the hold, as --if-unreachable says")
+      context.notifyManager()
     }
+    standing.begin(for: span)
+    let keeping = Task { () async -> End in await keep(taken, standing, in: context) }
+    guard !command.isEmpty else { return try await stay(keeping, until: router.interruption, in: context) }
+    let termination = await router.run(command, keeping: inherited, in: context)
+    keeping.cancel()
+    // It releases the holds, before this process ends.
+    _ = await keeping.value
+    return termination.shellStatus
   }
 
-  private enum Taken: Sendable {
-    case held([Tribune.Hold], Connection)
-    case interrupted(Int32)
-    case failed(TribuneError)
-  }
-
-  private func take(in context: Context) async -> Taken {
-    do throws(TribuneError) {
-      let standing = HoldStanding()
-      let connection = try await context.connectToStay { lost in standing.consequence(losing: lost) }
-      let holds = try await bounded(by: context.timeout) {
-        [self, connection] () async throws(TribuneError) -> [Tribune.Hold] in
-        var holds: [Tribune.Hold] = []
-        for (index, pattern) in patterns.enumerated() {
-          // The command inherits the connection, and must not be able to send anything over it.
-          let isLast = !command.isEmpty && index == patterns.count - 1
-          holds.append(
-            try await connection.hold(
-              pattern, object: object, why: why, label: label, expiresIn: span, isLast: isLast))
-        }
-        return holds
-      }
-      standing.begin(for: span)
-      return .held(holds, connection)
-    } catch {
-      return .failed(error)
-    }
+  private func commandError(_ error: TribuneError) -> CommandError {
+    guard !command.isEmpty else { return CommandError(error) }
+    var failure = CommandError(error, status: ExitStatus.noVerdict)
+    failure.message += "\nNothing was run. With --if-unreachable=run, the command runs without the hold"
+    failure.message += error.meansNoBus ? "; with --wait-for-bus=SPAN, it waits for a bus." : "."
+    return failure
   }
 
   private var names: String { patterns.joined(separator: " ").terminalSafe }
+
+  // MARK: Taking
+
+  private struct Held: Sendable {
+    var holds: [Tribune.Hold]
+    var connection: Connection
+  }
+
+  private func start(_ standing: HoldStanding, in context: Context) async -> Result<Held, TribuneError> {
+    do throws(TribuneError) {
+      return .success(
+        try await context.waitingForBus { () async throws(TribuneError) -> Held in
+          // The command inherits the connection, and must not be able to send anything over it.
+          try await take(for: span, isInherited: !command.isEmpty, standing, in: context)
+        })
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func take(
+    for span: Duration?, isInherited: Bool, _ standing: HoldStanding, in context: Context
+  ) async throws(TribuneError) -> Held {
+    let connection = try await context.connectToStay { lost in standing.consequence(losing: lost) }
+    let holds = try await bounded(by: context.timeout) {
+      [self, connection] () async throws(TribuneError) -> [Tribune.Hold] in
+      var holds: [Tribune.Hold] = []
+      for (index, pattern) in patterns.enumerated() {
+        holds.append(
+          try await connection.hold(
+            pattern, object: object, why: why, label: label, expiresIn: span,
+            isLast: isInherited && index == patterns.count - 1))
+      }
+      return holds
+    }
+    return Held(holds: holds, connection: connection)
+  }
+
+  /// Tries until the holds are taken.
+  ///
+  /// - Parameters:
+  ///   - reason: why they are not in force, as was reported.
+  ///   - isFirst: whether they never were.
+  /// - Returns: nil if they have expired by then, or the task was cancelled.
+  private func takeLater(
+    because reason: String, isFirst: Bool, _ standing: HoldStanding, in context: Context
+  ) async -> Held? {
+    var reason = reason
+    do throws(TribuneError) {
+      let held = try await tryUntilDone { () async throws(TribuneError) -> Held in
+        try await take(for: standing.left, isInherited: false, standing, in: context)
+      } while: { error in
+        if !error.meansNoBus, !reason.hasSuffix(error.message) {
+          reason = error.message
+          context.terminal.report("the hold cannot be taken: \(reason.terminalSafe)")
+        }
+        return !standing.isOver
+      }
+      context.terminal.report("the hold is in force\(isFirst ? "" : " again, but was interrupted")")
+      return held
+    } catch {
+      return nil
+    }
+  }
+
+  // MARK: Keeping
+
+  private enum End: Sendable {
+    case expired, cancelled, processEnded
+    case lost(TribuneError?)
+  }
+
+  /// Holds until the holds have expired or the task is cancelled, and closes the connection then. If they end
+  /// otherwise, takes them again if they are relied on.
+  ///
+  /// - Parameter start: how taking them has ended.
+  private func keep(
+    _ start: Result<Held, TribuneError>, _ standing: HoldStanding, in context: Context
+  ) async -> End {
+    var held: Held?
+    var reason = ""
+    switch start {
+    case .success(let taken): held = taken
+    case .failure(let error): reason = error.message
+    }
+    let isFirst = held == nil
+    while true {
+      if held == nil {
+        held = await takeLater(because: reason, isFirst: isFirst, standing, in: context)
+      }
+      guard let current = held else { break }
+      let hasExpired = await expired(current.holds)
+      if hasExpired || Task.isCancelled {
+        await current.connection.close()
+        break
+      }
+      let error = await current.connection.closed()
+      guard isReliedOn, !Task.isCancelled else { return .lost(error) }
+      reason = error?.message ?? "the connection was closed"
+      context.terminal.report("the hold has ended, and is taken again when it can be: \(reason.terminalSafe)")
+      held = nil
+    }
+    if Task.isCancelled { return .cancelled }
+    if !command.isEmpty {
+      context.terminal.report("the hold has expired; the command continues without it")
+    }
+    return .expired
+  }
 
   /// Whether all have expired; returns false when one has ended otherwise.
   private func expired(_ holds: [Tribune.Hold]) async -> Bool {
@@ -140,84 +248,33 @@ struct HoldCommand: Command {
 
   // MARK: Without a command
 
-  private enum End: Sendable {
-    case interrupted, expired, processEnded
-    case lost(TribuneError?)
-  }
-
   private func stay(
-    _ holds: [Tribune.Hold], over connection: Connection, until interruption: Task<Int32, Never>,
-    in context: Context
+    _ keeping: Task<End, Never>, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) -> Int32 {
     let end = await first(
       of: { () async -> End in
-        _ = await interruption.value
-        return .interrupted
-      },
-      { () async -> End in
-        // This process never releases the hold, so if it has not expired, the connection has ended.
-        if await expired(holds) { return .expired }
-        return .lost(await connection.closed())
-      },
-      { () async -> End in
-        guard let process else {
-          _ = await interruption.value
-          return .interrupted
+        if let process {
+          await process.ended()
+          return .processEnded
         }
-        await process.ended()
-        return .processEnded
-      })
+        _ = await interruption.value
+        return .cancelled
+      },
+      { () async -> End in
+        _ = await interruption.value
+        return .cancelled
+      },
+      { () async -> End in await keeping.value })
+    keeping.cancel()
+    _ = await keeping.value
     switch end {
     case .lost(let error?): throw CommandError(error)
     case .expired:
       if !context.isQuiet { context.terminal.reportLine("expired \(names)") }
     case .processEnded:
       if !context.isQuiet { context.terminal.reportLine("released \(names): the process has ended") }
-    case .interrupted, .lost(nil), nil: break
+    case .cancelled, .lost(nil), nil: break
     }
-    await connection.close()
     return ExitStatus.success
-  }
-
-  // MARK: With a command
-
-  /// Reports when the hold ends before the command, which continues.
-  private func reportEnd(of holds: [Tribune.Hold], over connection: Connection, in context: Context) async {
-    let hasExpired = await expired(holds)
-    if Task.isCancelled { return }
-    if hasExpired {
-      context.terminal.report("the hold has expired; the command continues without it")
-    } else {
-      let reason = await connection.closed()?.message.terminalSafe ?? "the connection was closed"
-      if Task.isCancelled { return }
-      context.terminal.report("the hold has ended; the command continues: \(reason)")
-    }
-  }
-}
-
-/// Tracks how long a hold stands, for the report of a reconnection.
-final class HoldStanding: Sendable {
-  private enum Term {
-    case notStarted
-    /// Nil for no end.
-    case until(ContinuousClock.Instant?)
-  }
-
-  private let term = Mutex(Term.notStarted)
-
-  func begin(for span: Duration?) {
-    term.withLock { $0 = .until(span.map { ContinuousClock.now.advanced(by: $0) }) }
-  }
-
-  /// - Parameter lost: notifications missed; nil if the bus did not know the connection, and so not the hold.
-  func consequence(losing lost: UInt64?) -> String {
-    switch term.withLock({ $0 }) {
-    case .notStarted: ""
-    case .until(let end?) where end <= .now: ""
-    case .until:
-      lost == nil
-        ? "; the hold is in force again, but may have been interrupted"
-        : "; the hold was in force all the time"
-    }
   }
 }
