@@ -113,14 +113,20 @@ struct LeaseAttemptTests {
     #expect(attempt.hasRead(stored(7, db2), at: start) == .conclude(.absent(record(db2))))
   }
 
-  @Test("A release is of the acquisition that was found first")
-  func late() {
-    var attempt = attempt(.release(host: "db1", machine: "", id: nil))
+  @Test(
+    "A release is of the acquisition that was found first, and so is a break",
+    arguments: [.release(host: "db1", machine: "", id: nil), .remove(host: "db1", id: nil)]
+      as [LeaseRecord.Change])
+  func late(change: LeaseRecord.Change) {
+    var attempt = attempt(change)
     _ = attempt.hasRead(stored(7, db1), at: start)
     _ = attempt.hasWritten(error(.conflict), at: start)
     var next = db1
     next.id = db2.id
     #expect(attempt.hasRead(stored(9, next), at: start) == .conclude(.absent(record(next))))
+    _ = attempt.hasRead(stored(9, db1), at: start)
+    _ = attempt.hasWritten(error(.inFlight), at: start)
+    #expect(attempt.hasRead(stored(10, next), at: start) == .conclude(.made(db1, again: true)))
   }
 
   @Test("What cannot be read changes nothing")

@@ -100,10 +100,11 @@ struct LeaseRecordTests {
       ),
       // It is taken from the host that is named, and from no other.
       (
-        record(2, owner("db1"), owner("db2")), .remove(host: "db1"), true,
+        record(2, owner("db1"), owner("db2")), .remove(host: "db1", id: nil), true,
         .changed(owner("db1"), before: owner("db1")), record(2, owner("db2"))
       ),
-      (record(1, owner("db1")), .remove(host: "db2"), true, .absent, record(1, owner("db1"))),
+      (record(1, owner("db1")), .remove(host: "db2", id: nil), true, .absent, record(1, owner("db1"))),
+      (record(1, owner("db1")), .remove(host: "db1", id: id(2)), true, .absent, record(1, owner("db1"))),
     ]
 
   @Test("Each change has its effect, and no other", arguments: cases.indices)

@@ -77,6 +77,7 @@ nonisolated extension FleetLockError {
     case .absent: self.init(.failed, "the client does not have \(lease)")
     case .refused(let why): self.init(.otherSlots, "\(lease): \(why)")
     case .failed(let why): self.init(.failed, "\(why); nothing was changed")
+    case .undone: self.init(.failed, "nobody waits for it any more; nothing was changed")
     case .unknown(let why): self.init(.unknown, "\(why); it is not known whether that was done")
     }
   }

@@ -51,6 +51,8 @@ nonisolated struct LeaseAttempt {
     case failed(String)
     /// It may have been made, or may be made yet.
     case unknown(String)
+    /// It was made, and then undone: nobody waited for it any more.
+    case undone
   }
 
   static let failuresMax = 6
@@ -77,6 +79,9 @@ nonisolated struct LeaseAttempt {
   ) {
     (self.change, self.end, self.isRunning) = (change, end, isRunning)
   }
+
+  /// Whether nothing of it is in NATS, nor on its way there.
+  var isWithoutEffect: Bool { !wasInFlight && rejection == nil }
 
   mutating func hasRead(
     _ result: Result<StoredLease, LeaseStoreError>, at now: ContinuousClock.Instant
@@ -110,9 +115,7 @@ nonisolated struct LeaseAttempt {
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
       // What is acquired meanwhile, by whoever asked after this, is not released.
-      if case .release(let host, let machine, nil) = change {
-        change = .release(host: host, machine: machine, id: owner.id)
-      }
+      change = change.only(owner.id)
       return .write(next.bytes, expecting: expected)
     }
   }

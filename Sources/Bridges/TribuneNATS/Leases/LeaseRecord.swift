@@ -14,7 +14,25 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
     case acquire(LeaseOwner, slots: Int)
     /// - Parameter id: of the acquisition that has ended; nil for whichever it was.
     case release(host: String, machine: String, id: String?)
-    case remove(host: String)
+    /// The same of another host, whatever runs there.
+    case remove(host: String, id: String?)
+
+    /// The host, or the client of FleetLock, that it is about.
+    var owner: String {
+      switch self {
+      case .acquire(let owner, _): owner.host
+      case .release(let host, _, _), .remove(let host, _): host
+      }
+    }
+
+    /// The same, about that acquisition alone.
+    func only(_ id: String) -> Change {
+      switch self {
+      case .acquire: self
+      case .release(let host, let machine, _): .release(host: host, machine: machine, id: id)
+      case .remove(let host, _): .remove(host: host, id: id)
+      }
+    }
   }
 
   enum Effect: Equatable, Sendable {
@@ -36,7 +54,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)
     case .release(let host, let machine, let id): release(host, machine, id, isRunning)
-    case .remove(let host): remove(host)
+    case .remove(let host, let id): remove(host, id)
     }
   }
 
@@ -65,14 +83,14 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   private mutating func release(
     _ host: String, _ machine: String, _ id: String?, _ isRunning: (LeaseOwner) -> Bool
   ) -> Effect {
-    guard let own = owners.first(where: { $0.host == host }), id == nil || id == own.id else {
+    guard let own = owners.first(where: { $0.host == host && (id ?? $0.id) == $0.id }) else {
       return .absent
     }
     guard own.machine == machine else { return Self.isOfAnother(own) }
     if id == nil, isRunning(own) {
       return .refused("process \(own.pid) (\(own.label)) on this host still runs under it")
     }
-    return remove(host)
+    return remove(host, id)
   }
 
   private static func isOfAnother(_ owner: LeaseOwner) -> Effect {
@@ -80,8 +98,10 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
       "another machine has it that is called \(owner.host), too, or this one had another machine-id(5)")
   }
 
-  private mutating func remove(_ host: String) -> Effect {
-    guard let index = owners.firstIndex(where: { $0.host == host }) else { return .absent }
+  private mutating func remove(_ host: String, _ id: String?) -> Effect {
+    guard let index = owners.firstIndex(where: { $0.host == host && (id ?? $0.id) == $0.id }) else {
+      return .absent
+    }
     let owner = owners.remove(at: index)
     return .changed(owner, before: owner)
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Tribune
 import TribuneJSON
 import TribuneService
@@ -24,8 +23,8 @@ final class Leases: Delegate {
   private let double: DoubledHost
   private let machine = MachineID.current
   private let boot = BootID.current
-  private let queue = DispatchQueue(label: "tribune-nats.leases")
-  private let current: CurrentLeaseStore
+  private let storage: LeaseQueue
+  private let changes: LeaseChanges
   private var requests = 0
   private var posting = 0
   private var bus: Connection?
@@ -36,7 +35,8 @@ final class Leases: Delegate {
   ) {
     (self.settings, self.subjects, self.instance, self.publisher) = (settings, subjects, instance, publisher)
     (self.double, self.isPresent) = (double, isPresent)
-    current = CurrentLeaseStore(cluster: settings.cluster, replicas: settings.replicas)
+    storage = LeaseQueue(publisher, CurrentLeaseStore(cluster: settings.cluster, replicas: settings.replicas))
+    changes = LeaseChanges(in: storage, span: Self.span) { [boot] in Self.isRunning($0, boot) }
   }
 
   func serve(_ bus: Connection, _ tries: BusTries) async {
@@ -90,16 +90,14 @@ final class Leases: Delegate {
       start: ProcessFacts.startTicks(of: asker.pid),
       label: label, uid: Int(asker.uid), unit: asker.unit.prefix(utf8Length: LeaseOwner.textMax),
       since: Int(SystemClock.wallMicroseconds / 1_000_000))
-    let conclusion = await change(name, .acquire(owner, slots: slots))
-    guard case .made(let made, let isAgain) = conclusion else { return reply(conclusion, name) }
-    // Whoever has asked is gone, and has done nothing. What the host had before, it keeps.
-    if Task.isCancelled, !isAgain {
-      Task {
-        guard case .failed(let why) = await release(name, id) else { return }
+    let conclusion = await changes.make(.acquire(owner, slots: slots), of: name)
+    guard case .made(let made, let isAgain) = conclusion else {
+      if case .undone = conclusion { tell(.released(owner: nil), of: name) }
+      if case .unknown(let why) = conclusion, Task.isCancelled {
         ServiceLog.warning(
-          "\(settings.host) keeps the lease \(name), which nobody waits for any more: \(why)")
+          "\(settings.host) may keep the lease \(name), which nobody waits for any more: \(why)")
       }
-      return .abstain
+      return reply(conclusion, name)
     }
     let user = [made.label, "pid \(made.pid)"].filter { !$0.isEmpty }.joined(separator: ", ")
     ServiceLog.info("\(settings.host) has the lease \(name) (\(user))")
@@ -107,7 +105,8 @@ final class Leases: Delegate {
   }
 
   private func release(_ name: String, _ id: String?) async -> Tribune.Answer {
-    let conclusion = await change(name, .release(host: settings.host, machine: machine, id: id))
+    let conclusion = await changes.make(
+      .release(host: settings.host, machine: machine, id: id), of: name)
     guard case .made = conclusion else { return reply(conclusion, name) }
     ServiceLog.info("\(settings.host) has released the lease \(name)")
     tell(.released(owner: nil), of: name)
@@ -117,7 +116,7 @@ final class Leases: Delegate {
   private func remove(_ host: String, _ why: String, from name: String, for asker: Asker) async
     -> Tribune.Answer
   {
-    let conclusion = await change(name, .remove(host: host))
+    let conclusion = await changes.make(.remove(host: host, id: nil), of: name)
     guard case .made(let owner, _) = conclusion else { return reply(conclusion, name) }
     ServiceLog.notice(
       "the lease \(name) was taken from \(host) by \(asker.process) (pid \(asker.pid), uid \(asker.uid)): \(why)"
@@ -133,6 +132,7 @@ final class Leases: Delegate {
     case .absent(let record): value([("state", .string("absent"))] + members(record))
     case .refused(let why): value([("state", .string("refused")), ("why", .string(why))])
     case .failed(let why): .failed("\(why); nothing was changed")
+    case .undone: .abstain
     case .unknown(let why):
       .failed("\(why); it is not known whether that was done: \"tribunectl leases\" shows who has \(name)")
     }
@@ -141,14 +141,10 @@ final class Leases: Delegate {
   private func list() async -> Tribune.Answer {
     let end = ContinuousClock.now + Self.span
     do throws(LeaseStoreError) {
-      let (names, isComplete) = try await onQueue(until: end) { store throws(LeaseStoreError) in
-        try store.names()
-      }.get()
+      let (names, isComplete) = try await storage.names(until: end).get()
       var leases: [JSONValue] = []
       for name in names {
-        let stored = try await onQueue(until: end) { store throws(LeaseStoreError) in
-          try store.read(name)
-        }.get()
+        let stored = try await storage.read(name, after: .zero, until: end).get()
         if let bytes = stored.bytes { leases.append(listed(name, bytes)) }
       }
       return value([("leases", .array(leases)), ("complete", .bool(isComplete))])
@@ -201,59 +197,17 @@ final class Leases: Delegate {
     let owner = LeaseOwner(
       host: client, id: Instance().text, boot: "", label: "a reboot, through \(settings.host)",
       since: Int(SystemClock.wallMicroseconds / 1_000_000))
-    let conclusion = await change(name, .acquire(owner, slots: slots))
+    let conclusion = await changes.make(.acquire(owner, slots: slots), of: name)
     if case .made(_, again: false) = conclusion { ServiceLog.info("\(client) has the lease \(name)") }
     return conclusion
   }
 
   func release(_ name: String, of client: String) async -> LeaseAttempt.Conclusion {
-    let conclusion = await change(name, .release(host: client, machine: "", id: nil))
+    let conclusion = await changes.make(.release(host: client, machine: "", id: nil), of: name)
     guard case .made = conclusion else { return conclusion }
     ServiceLog.info("\(client) has released the lease \(name)")
     tell(.released(owner: client), of: name)
     return conclusion
-  }
-
-  // MARK: What the cluster has
-
-  private func change(_ name: String, _ change: LeaseRecord.Change) async -> LeaseAttempt.Conclusion {
-    let end = ContinuousClock.now + Self.span
-    var attempt = LeaseAttempt(change, until: end) { [boot] in Self.isRunning($0, boot) }
-    var action = LeaseAttempt.Action.read(after: .zero)
-    while true {
-      switch action {
-      case .read(let pause):
-        if pause > .zero { await rest(for: pause) }
-        let read = await onQueue(until: end) { store throws(LeaseStoreError) in
-          try store.read(name)
-        }
-        action = attempt.hasRead(read, at: .now)
-      case .write(let bytes, let revision):
-        let written = await onQueue(until: end) { store throws(LeaseStoreError) in
-          try store.write(name, bytes, expecting: revision)
-        }
-        action = attempt.hasWritten(written, at: .now)
-      case .conclude(let conclusion): return conclusion
-      }
-    }
-  }
-
-  /// - Parameter end: what has not had its turn by then is not done. So those who ask many times when NATS is slow keep
-  ///   nobody waiting for longer.
-  private func onQueue<Value: Sendable>(
-    until end: ContinuousClock.Instant,
-    _ work: @escaping @Sendable (LeaseStore) throws(LeaseStoreError) -> Value
-  ) async -> Result<Value, LeaseStoreError> {
-    guard let client = publisher.client else {
-      return .failure(
-        LeaseStoreError(.transient, "cluster unreachable: \(publisher.lack ?? "there is no connection")"))
-    }
-    return await queue.result { [current] () throws(LeaseStoreError) in
-      guard ContinuousClock.now < end else {
-        throw LeaseStoreError(.transient, "NATS is too slow for all that is asked about leases")
-      }
-      return try work(try current.store(at: client))
-    }
   }
 
   // MARK: What others learn
