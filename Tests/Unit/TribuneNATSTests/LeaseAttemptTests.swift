@@ -62,6 +62,25 @@ struct LeaseAttemptTests {
     #expect(attempt.hasRead(stored(8, db2), at: start) == .conclude(.busy(record(db2))))
   }
 
+  @Test(
+    "What JetStream refuses because of the revision is a lost race, also while it is not decided yet",
+    arguments: [(10_071, .conflict), (10_164, .conflict), (10_077, .rejected)]
+      as [(UInt32, LeaseStoreError.Kind)])
+  func codes(code: UInt32, kind: LeaseStoreError.Kind) {
+    #expect(LeaseStoreError.Kind(refusal: code) == kind)
+  }
+
+  @Test("Whoever loses often pauses, ever longer")
+  func races() {
+    var attempt = attempt()
+    var pauses: [Duration] = []
+    for _ in 0..<4 {
+      _ = attempt.hasRead(stored(7), at: start)
+      if case .read(let pause) = attempt.hasWritten(error(.conflict), at: start) { pauses.append(pause) }
+    }
+    #expect(pauses == [.zero, .milliseconds(1), .milliseconds(2), .milliseconds(3)])
+  }
+
   @Test("A write of which nobody knows whether it was made is made again, or was made")
   func inFlight() {
     var attempt = attempt()
@@ -151,10 +170,12 @@ struct LeaseAttemptTests {
     #expect(failures == LeaseAttempt.failuresMax)
     attempt = self.attempt()
     var conflicts = 0
-    repeat {
+    var action = LeaseAttempt.Action.read(after: .zero)
+    while case .read = action {
       _ = attempt.hasRead(stored(7), at: start)
+      action = attempt.hasWritten(error(.conflict), at: start)
       conflicts += 1
-    } while attempt.hasWritten(error(.conflict), at: start) == .read(after: .zero)
+    }
     #expect(conflicts == LeaseAttempt.conflictsMax)
     attempt = self.attempt()
     #expect(

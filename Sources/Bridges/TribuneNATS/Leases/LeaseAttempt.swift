@@ -21,6 +21,12 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
     case inFlight
     /// Of something written: the revision was not the expected one any more.
     case conflict
+
+    /// - Parameter code: JetStream's, of something written.
+    init(refusal code: UInt32) {
+      // With replicas it is 10164 while another write of the lease is not decided yet. libnats does not name that.
+      self = [10_071, 10_164].contains(code) ? .conflict : .rejected
+    }
   }
 
   var kind: Kind
@@ -133,7 +139,8 @@ nonisolated struct LeaseAttempt {
         guard conflicts < Self.conflictsMax, now < end else {
           return give("others changed it again and again meanwhile")
         }
-        return .read(after: .zero)
+        // The other write may not be decided yet, and what is read the same.
+        return .read(after: .milliseconds(conflicts - 1))
       case .rejected:
         // What it was refused for may be over, or somebody else may have written it: only a look at it tells.
         rejection = error

@@ -124,8 +124,7 @@ import TribuneWire
     }
     guard status != NATS_OK else { return }
     let error = NATSError(status, "the lease cannot be written")
-    if code == JSStreamWrongLastSequenceErr { throw LeaseStoreError(.conflict, "\(error)") }
-    if code.rawValue != 0 { throw LeaseStoreError(.rejected, "\(error)") }
+    if code.rawValue != 0 { throw LeaseStoreError(.init(refusal: code.rawValue), "\(error)") }
     throw LeaseStoreError(status == NATS_NO_RESPONDERS ? .transient : .inFlight, "\(error)")
   }
 
