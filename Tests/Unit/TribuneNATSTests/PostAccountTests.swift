@@ -28,6 +28,25 @@ struct PostAccountTests {
     #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
   }
 
+  @Test("What comes behind a later one of its host, of whatever name, is lost, and counted once")
+  func late() {
+    var counter = ExportCounter()
+    var account = ImportAccount()
+    let names = ["a", "a", "a", "b", "c"]
+    let numbers = names.map { counter.next($0) }
+    func note(_ index: Int) -> ImportAccount.Arrival {
+      account.note(numbers[index], of: names[index], from: "db1", instance)
+    }
+    #expect(note(0) == .new(lost: 0))
+    #expect(note(4) == .new(lost: 0))
+    #expect(note(2) == .late(lost: 2))
+    #expect(note(3) == .late(lost: 1))
+    for index in numbers.indices { #expect(note(index) == .stale) }
+    for name in names {
+      #expect(account.note(counter.next(name), of: name, from: "db1", instance) == .new(lost: 0))
+    }
+  }
+
   @Test("A gap is counted by name; what is not imported is none")
   func gaps() {
     var counter = ExportCounter()

@@ -9,6 +9,8 @@ nonisolated struct ImportAccount {
     case new(lost: UInt64)
     /// To be posted. The gateway there has started anew or has missed something, and nobody knows what.
     case newAfterGap
+    /// Not to be posted: what its host exported later has come before it. It counts among those lost.
+    case late(lost: UInt64)
     /// It has come before, or is of a process before the one that exports now.
     case stale
   }
@@ -16,7 +18,9 @@ nonisolated struct ImportAccount {
   private struct Origin {
     var instance: Instance
     var former: Instance?
-    var last: [String: ExportNumber] = [:]
+    /// Of the last one that was posted, whatever its name.
+    var sequence: UInt64
+    var last: [String: ExportNumber]
   }
 
   private var origins: [String: Origin] = [:]
@@ -27,23 +31,25 @@ nonisolated struct ImportAccount {
     _ number: ExportNumber, of name: String, from host: String, _ instance: Instance
   ) -> Arrival {
     guard var origin = origins[host] else {
-      add(host, Origin(instance: instance, last: [name: number]))
+      add(host, Origin(instance: instance, sequence: number.sequence, last: [name: number]))
       return .new(lost: 0)
     }
     defer { origins[host] = origin }
     guard origin.instance == instance else {
       guard origin.former != instance else { return .stale }
-      origin = Origin(instance: instance, former: origin.instance, last: [name: number])
+      origin = Origin(
+        instance: instance, former: origin.instance, sequence: number.sequence, last: [name: number])
       return .newAfterGap
     }
     if origin.last.count >= Self.namesMax, origin.last[name] == nil { origin.last = [:] }
-    guard let last = origin.last.updateValue(number, forKey: name) else { return .new(lost: 0) }
-    guard number.sequence > last.sequence else {
-      origin.last[name] = last
-      return .stale
-    }
+    let last = origin.last[name]
+    if let last, number.sequence <= last.sequence { return .stale }
+    origin.last[name] = number
     // Its counts have started again if this one is not greater.
-    return .new(lost: number.count > last.count ? number.count - last.count - 1 : 0)
+    let lost = last.map { number.count > $0.count ? number.count - $0.count - 1 : 0 } ?? 0
+    guard number.sequence > origin.sequence else { return .late(lost: lost + 1) }
+    origin.sequence = number.sequence
+    return .new(lost: lost)
   }
 
   private mutating func add(_ host: String, _ origin: Origin) {

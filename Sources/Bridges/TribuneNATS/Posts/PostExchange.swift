@@ -91,6 +91,7 @@ final class PostExchange {
     }
     switch account.note(envelope.number, of: name, from: host, envelope.instance) {
     case .stale: return
+    case .late(let lost): return lose(lost, from: host)
     case .new(let lost): if lost > 0 { lose(lost, from: host) }
     case .newAfterGap: lose(nil, from: host)
     }
