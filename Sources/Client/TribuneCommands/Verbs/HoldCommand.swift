@@ -216,12 +216,13 @@ struct HoldCommand: Command {
     case .success(let taken): held = taken
     case .failure(let error): reason = error.message
     }
-    let isFirst = held == nil
+    var isFirst = held == nil
     while true {
       if held == nil {
         held = await takeLater(because: reason, isFirst: isFirst, standing, in: context)
       }
       guard let current = held else { break }
+      isFirst = false
       let hasExpired = await expired(current.holds)
       if hasExpired || Task.isCancelled {
         await current.connection.close()
