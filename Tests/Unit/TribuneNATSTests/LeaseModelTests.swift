@@ -11,7 +11,7 @@ struct LeaseModelTests {
   @Test("Nobody loses what it was told that it has", arguments: Seeds.all, [1, 2])
   func faults(seed: UInt64, slots: Int) async throws {
     let world = LeaseWorld(seed, slots: slots, losesMessages: true)
-    for _ in 0..<1_000 {
+    for _ in 0..<2_000 {
       await world.step()
       try world.check()
     }
@@ -20,7 +20,7 @@ struct LeaseModelTests {
   @Test("Without a loss, nothing is left that nobody knows of", arguments: Seeds.all, [1, 2])
   func delays(seed: UInt64, slots: Int) async throws {
     let world = LeaseWorld(seed, slots: slots, losesMessages: false)
-    for _ in 0..<1_000 {
+    for _ in 0..<2_000 {
       await world.step()
       try world.check()
     }
@@ -79,17 +79,20 @@ private final class LeaseWorld {
   func step() async {
     let host = hosts[Int.random(in: hosts.indices, using: &random)]
     switch Int.random(in: 0..<10, using: &random) {
-    case 0..<3: act(commands[Int.random(in: commands.indices, using: &random)])
+    case 0..<3:
+      act(commands[Int.random(in: commands.indices, using: &random)])
+      await settle()
     case 3 where losesMessages && random.oneIn(20): await restart(host)
     default: if let link = gateways[host]?.link { await move(link) }
     }
-    await settle()
   }
 
   private func act(_ command: Command) {
     if random.oneIn(20) { return replace(command) }
     if command.asking != nil {
-      if random.oneIn(3) { giveUp(command) }
+      guard random.oneIn(3) else { return }
+      giveUp(command)
+      if !random.oneIn(3) { acquire(command) }
     } else if command.hasLease, random.oneIn(2) {
       release(command)
     } else {
