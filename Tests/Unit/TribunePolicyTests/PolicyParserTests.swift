@@ -80,19 +80,19 @@ struct PolicyParserTests {
   }
 
   @Test(
-    "A user or group that the host does not have is a warning, and the line matches nobody",
+    "A user or group that the host does not have is a warning in a line that allows, an error in one that denies",
     arguments: ["user:nobody-here", "group:nobody-here", "user:ann,group:nobody-here"])
   func unknown(_ who: String) {
-    let parser = Self.parsed("allow * ** \(who)\nallow * ** \(who)")
-    #expect(parser.lines.count == 2 && parser.diagnostics.allSatisfy(\.isWarning))
-    #expect(parser.diagnostics.first?.message.contains("matches nobody") == true)
+    let parser = Self.parsed("allow * ** \(who)\nallow * ** \(who)\ndeny * ** \(who)")
+    #expect(parser.lines.count == 2 && parser.diagnostics.map(\.isWarning) == [true, true, false])
+    #expect(parser.diagnostics.allSatisfy { $0.message.contains("matches nobody") })
     let policy = Policy(parser.lines)
     let request = Request(.post, .any, object: nil)
     #expect(policy.decision(on: request, by: Subject(user: 1001, groups: [2001])) == .notAllowed)
   }
 
   @Test(
-    "A line whose conditions nobody can meet is a warning",
+    "A line whose conditions nobody can meet is a warning if it allows, an error if it denies",
     arguments: [
       ("user:ann,user:bob", 10, "a process has one user"),
       ("user:ann,group:ops,user:root", 20, "a process has one user"),
@@ -105,12 +105,13 @@ struct PolicyParserTests {
       ("unit:ci-?-x", 1, "no unit matches \"ci-?-x\": write unit:ci-?-x.service"),
     ])
   func unsatisfiable(_ who: String, _ column: Int, _ message: String) throws {
-    for effect in ["allow", "deny"] {
+    for (effect, isWarning) in [("allow", true), ("deny", false)] {
       let parser = Self.parsed("allow * ** user:0\n\(effect) * a \(who)")
-      let warnings = parser.diagnostics.filter(\.isWarning)
-      #expect(parser.lines.count == 2 && warnings.map(\.line) == [2])
-      #expect(warnings.first?.message.contains(message) == true, "\(warnings)")
-      #expect(warnings.first?.column == effect.count + 5 + column)
+      let diagnostics = parser.diagnostics
+      #expect(parser.lines.count == (isWarning ? 2 : 1))
+      #expect(diagnostics.map(\.line) == [2] && diagnostics.map(\.isWarning) == [isWarning])
+      #expect(diagnostics.first?.message.contains(message) == true, "\(diagnostics)")
+      #expect(diagnostics.first?.column == effect.count + 5 + column)
     }
   }
 

@@ -182,6 +182,8 @@ package struct PolicyParser {
     }
   }
 
+  /// A line that denies must match somebody, or what it should prevent would be allowed.
+  ///
   /// - Parameter effect: that of the line; nil for an expectation, which is about one process that can exist.
   private mutating func who(
     _ word: Word, _ effect: PolicyLine.Effect?, _ reader: LineReader
@@ -193,11 +195,12 @@ package struct PolicyParser {
       let doubt: String?
       switch condition {
       case .unknown:
-        doubt = "this host has no \(text)" + (effect == nil ? "" : ", so the line matches nobody")
+        let lookup = effect == .deny ? "; an id needs no lookup" : ""
+        doubt = "this host has no \(text)" + (effect == nil ? "" : ", so the line matches nobody\(lookup)")
       default: doubt = condition.doubt(after: conditions)
       }
       if let doubt {
-        guard effect != nil else { throw Mistake(column, doubt) }
+        guard effect == .allow else { throw Mistake(column, doubt) }
         diagnostics.append(
           PolicyDiagnostic(
             isWarning: true, file: reader.file, line: reader.number, column: column, message: doubt.escaped))
