@@ -36,7 +36,7 @@ extension Bus {
   ) -> [HoldEntry] {
     connections.all(of: connection)
       .flatMap { $0.holds.values }
-      .filter { mayList($0.pattern, object: $0.object ?? "", of: $0.connection, for: slot) }
+      .filter { mayList($0.pattern, object: $0.object, of: $0.connection, for: slot) }
       .sorted { $0.identity.id < $1.identity.id }
       .map { $0.entry(at: now) }
   }
@@ -55,7 +55,7 @@ extension Bus {
       .sorted { $0.id < $1.id }
       .flatMap { connection in
         connection.observations.entries
-          .filter { mayList($1.pattern, object: $1.object ?? "", of: connection.id, for: slot) }
+          .filter { mayList($1.pattern, object: $1.object, of: connection.id, for: slot) }
           .sorted { $0.key < $1.key }
           .map { _, observation in
             ObservationEntry(

@@ -258,6 +258,23 @@ struct AccessTests {
     #expect(listed(for: ann)[4] == [1001])
   }
 
+  @Test("Of the messages of others, a line with an object lists those that have one that it names")
+  func messagesWithObjects() {
+    apply("allow list a object:mine/* user:ann")
+    let (ann, other) = (bus.connect(uid: Self.ann), bus.connect(uid: Self.owner))
+    bus.attach(["a"], by: other, serial: 1)
+    for (serial, object) in zip(Serial(2)..., ["", "mine/x", "yours/x"]) {
+      bus.post("a", object: object, text: "{}", by: other, .retain)
+      bus.ask("a", object: object, by: other, serial: serial)
+    }
+    for (slot, count) in [(other, 3), (ann, 1)] {
+      let retained = bus.bus.retainedEntries(of: 0, for: slot, at: bus.now)
+      let queries = bus.bus.queryEntries(of: ConnectionID(rawValue: 2), for: slot, at: bus.now)
+      #expect(retained.count == count && retained.contains { $0.object == "mine/x" })
+      #expect(queries.count == count && queries.contains { $0.object == "mine/x" })
+    }
+  }
+
   private static let delegateLines: [([String], [[String]])] = [
     (["allow list ** user:ann"], [["a.*", "b.c", "d.**"], ["b.c"]]),
     (["allow list a.x b.** user:ann"], [["a.*", "b.c"], ["b.c"]]),

@@ -93,28 +93,29 @@ extension Bus {
 
   /// Whether a connection may see a registration of another one, or a retained notification.
   ///
-  /// - Parameter object: empty for any, or none.
+  /// - Parameter object: nil for any; empty for a message without one.
   func mayList(
-    _ pattern: Pattern, object: String, of other: ConnectionID, for slot: ConnectionSlot?
+    _ pattern: Pattern, object: String?, of other: ConnectionID, for slot: ConnectionSlot?
   ) -> Bool {
     !listable([pattern], object: object, of: other, for: slot).isEmpty
   }
 
   /// The patterns of a registration that a connection may see.
   private func listable(
-    _ patterns: [Pattern], object: String, of other: ConnectionID, for slot: ConnectionSlot?
+    _ patterns: [Pattern], object: String?, of other: ConnectionID, for slot: ConnectionSlot?
   ) -> [Pattern] {
     guard let slot, let permissions = deciding(at: slot), other != connections[slot].id else {
       return patterns
     }
     return patterns.filter { pattern in
-      permissions.decision(on: Request(.list, pattern, object: object.isEmpty ? nil : object)).isAllowed
+      permissions.decision(on: Request(.list, pattern, object: object)).isAllowed
     }
   }
 
   /// The entry of a delegate, with the patterns that a connection may see; nil if it may see none.
   func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
-    let patterns = listable(delegate.patterns, object: delegate.object, of: delegate.connection, for: slot)
+    let object = delegate.object.isEmpty ? nil : delegate.object
+    let patterns = listable(delegate.patterns, object: object, of: delegate.connection, for: slot)
     guard !patterns.isEmpty else { return nil }
     var entry = delegate.entry
     if patterns.count < delegate.patterns.count { entry.patterns = patterns.map(\.text) }
