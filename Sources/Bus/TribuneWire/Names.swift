@@ -253,7 +253,7 @@ extension RawSpan {
 }
 
 extension String {
-  /// The text, with an escape for every character that could act on a terminal or break a line.
+  /// The text, with an escape for every character that could act on a terminal, break a line, or not be seen.
   package var escaped: String {
     var result = ""
     for scalar in unicodeScalars {
@@ -269,11 +269,13 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether it is a control character, a line separator, or an override of the writing direction.
+  /// Whether it is a control character or a line separator, or is invisible: overrides of the writing direction, what has
+  /// no width, tags. Variation selectors only choose how the character before looks.
   package var actsOnTerminals: Bool {
     switch value {
-    case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-    default: false
+    case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: true
+    case ..<0xAD: false
+    default: properties.isDefaultIgnorableCodePoint && !properties.isVariationSelector
     }
   }
 }

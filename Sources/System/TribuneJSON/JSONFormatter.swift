@@ -102,27 +102,26 @@ extension [UInt8] {
 
   /// Appends a character that is not plain, or its escape if it could act on a terminal (`actsOnTerminals`).
   mutating func appendOther(of bytes: [UInt8], at position: inout Int) {
-    func next(_ offset: Int) -> UInt8 { position + offset < bytes.count ? bytes[position + offset] : 0 }
-    let escaped: UInt16? =
-      switch (bytes[position], next(1), next(2)) {
-      case (..<0x80, _, _): UInt16(bytes[position])
-      case (0xC2, 0x80...0x9F, _): UInt16(next(1))
-      case (0xD8, 0x9C, _): 0x061C
-      case (0xE2, 0x80, 0x8E...0x8F), (0xE2, 0x80, 0xA8...0xAE): 0x2000 + UInt16(next(2) & 0x3F)
-      case (0xE2, 0x81, 0xA6...0xA9): 0x2040 + UInt16(next(2) & 0x3F)
-      default: nil
-      }
-    guard let escaped else {
+    var rest = bytes[position...].makeIterator()
+    var decoder = UTF8()
+    guard case .scalarValue(let scalar) = decoder.decode(&rest) else {
       append(bytes[position])
       position += 1
       return
     }
-    append(UInt8(ascii: "\\"), UInt8(ascii: "u"))
-    for shift in [12, 8, 4, 0] as [UInt16] {
-      let digit = UInt8(escaped >> shift & 15)
-      append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+    let end = position + UTF8.width(scalar)
+    defer { position = end }
+    guard scalar.actsOnTerminals else {
+      self += bytes[position..<end]
+      return
     }
-    position += escaped < 0x80 ? 1 : escaped < 0x800 ? 2 : 3
+    for unit in String(scalar).utf16 {
+      append(UInt8(ascii: "\\"), UInt8(ascii: "u"))
+      for shift in [12, 8, 4, 0] as [UInt16] {
+        let digit = UInt8(unit >> shift & 15)
+        append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+      }
+    }
   }
 }
 
@@ -130,7 +129,7 @@ extension UInt8 {
   /// Whether it can be copied into a string of JSON as it is, whatever follows.
   fileprivate var isPlainInJSON: Bool {
     switch self {
-    case ..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F, 0xC2, 0xD8, 0xE2: false
+    case ..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F...: false
     default: true
     }
   }

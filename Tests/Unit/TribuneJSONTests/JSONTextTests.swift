@@ -23,19 +23,30 @@ struct JSONTextTests {
   @Test(
     "of all characters, those are escaped that could act on a terminal, and those that JSON requires to be")
   func characters() throws {
-    for value in UInt32(0)...0x10FFFF {
-      guard let scalar = Unicode.Scalar(value) else { continue }
-      let required: [Unicode.Scalar: String] = [
-        "\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t",
-      ]
-      let digits = String(value, radix: 16)
-      let escape = "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-      let expected = required[scalar] ?? (scalar.actsOnTerminals ? escape : String(scalar))
-      #expect(JSONValue.string("a\(String(scalar))b").compact == "\"a\(expected)b\"")
-      if value >= 0x20, required[scalar] == nil {
-        #expect(try JSONText(Array("\"a\(String(scalar))b\"".utf8)).compact == "\"a\(expected)b\"")
+    let required: [Unicode.Scalar: String] = [
+      "\"": "\\\"", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t",
+    ]
+    for first in stride(from: UInt32(0), through: 0x10FFFF, by: 256) {
+      var (text, expected) = ("", "")
+      for scalar in (first..<first + 256).compactMap(Unicode.Scalar.init) {
+        text.unicodeScalars.append(scalar)
+        if let escape = required[scalar] {
+          expected += escape
+        } else if scalar.actsOnTerminals {
+          for unit in String(scalar).utf16 {
+            expected += "\\u" + String(UInt32(unit) + 0x10000, radix: 16).dropFirst()
+          }
+        } else {
+          expected.unicodeScalars.append(scalar)
+        }
+      }
+      #expect(Array(JSONValue.string(text).compact.utf8) == Array("\"\(expected)\"".utf8))
+      // What JSON forbids in a text is in the first 256.
+      if first > 0 {
+        #expect(try Array(JSONText(Array("\"\(text)\"".utf8)).compact.utf8) == Array("\"\(expected)\"".utf8))
       }
     }
+    #expect(try JSONText(Array("\"\u{7F}\u{9B}\u{AD}ü\"".utf8)).compact == "\"\\u007f\\u009b\\u00adü\"")
   }
 
   @Test(

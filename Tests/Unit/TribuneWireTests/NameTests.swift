@@ -92,19 +92,22 @@ struct TextTests {
       ("\u{85}", "\\u{85}"), ("\u{9B}", "\\u{9b}"), ("\u{A0}", "\u{A0}"), ("\u{2028}", "\\u{2028}"),
       ("\u{2029}", "\\u{2029}"), ("a\u{202E}b", "a\\u{202e}b"), ("\u{2066}", "\\u{2066}"),
       ("\u{2069}", "\\u{2069}"), ("\u{200E}\u{200F}\u{61C}", "\\u{200e}\\u{200f}\\u{61c}"), ("", ""),
-      ("e\u{301}", "e\u{301}"), ("\u{200D}", "\u{200D}"),
+      ("e\u{301}", "e\u{301}"), ("❤\u{FE0F}", "❤\u{FE0F}"), ("a\u{AD}", "a\\u{ad}"),
+      ("\u{200B}\u{200C}\u{200D}", "\\u{200b}\\u{200c}\\u{200d}"), ("\u{2060}\u{2064}", "\\u{2060}\\u{2064}"),
+      ("\u{FEFF}", "\\u{feff}"), ("\u{3164}", "\\u{3164}"), ("\u{E0001}\u{E007F}", "\\u{e0001}\\u{e007f}"),
     ])
   func escaping(_ text: String, _ escaped: String) {
     #expect(text.escaped.unicodeScalars.elementsEqual(escaped.unicodeScalars))
   }
 
-  @Test("Escaping leaves no control characters, line breaks or changes of direction")
+  @Test("Escaping leaves no control characters, line breaks, changes of direction or invisible characters")
   func escapingEverything() {
     for value in UInt32(0)...0x1_0000 {
       guard let scalar = Unicode.Scalar(value) else { continue }
       let isLeft = String(scalar).escaped.unicodeScalars.contains(scalar)
       let isHarmful =
-        scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
+        scalar.properties.generalCategory == .control
+        || scalar.properties.isDefaultIgnorableCodePoint && !scalar.properties.isVariationSelector
         || scalar.properties.generalCategory == .lineSeparator
         || scalar.properties.generalCategory == .paragraphSeparator
       #expect(isLeft != isHarmful, "\(String(value, radix: 16))")
