@@ -155,8 +155,8 @@ struct StatisticsTests {
       for serial in 1...2 { bus.ask("n\(number)", by: asker, serial: Serial(serial)) }
     }
     bus.bus.withStatistics { names in
-      let tally = names.tally(of: "late")
-      for number in 0..<1300 { names.tally(of: "m\(number)").update { $0.asked += 9 } }
+      let tally = names.tally(of: "late", for: 1000)
+      for number in 0..<1300 { names.tally(of: "m\(number)", for: 1000).update { $0.asked += 9 } }
       tally.update { $0.asked += 5 }
       #expect(names.all.others.asked >= 5)
       #expect(tally.counts.asked == 0)
@@ -225,13 +225,28 @@ struct StatisticsTests {
   @Test("keeps the counts of a delegate that nobody has asked yet, however many others come and go")
   func unasked() throws {
     bus.bus.withStatistics { names in
-      let rare = names.tally(of: "rare")
+      let rare = names.tally(of: "rare", for: 1)
       rare.userCount.value += 1
-      for number in 0..<5000 { names.tally(of: "m\(number)").update { $0.asked += 1 } }
+      for number in 0..<5000 { names.tally(of: "m\(number)", for: 1).update { $0.asked += 1 } }
       rare.update { $0.asked += 1 }
       #expect(rare.counts.asked == 1)
-      #expect(names.tally(of: "rare") === rare)
+      #expect(names.tally(of: "rare", for: 1) === rare)
     }
+  }
+
+  @Test("keeps what root and each other user asks most, however much one user asks")
+  func shares() {
+    // Root asks for a name that somebody else has taken.
+    bus.ask("host.shouldReboot", by: asker, serial: 1)
+    let root = bus.connect(uid: 0)
+    bus.ask("host.shouldReboot", by: root, serial: 1)
+    bus.ask("two.often", by: two, serial: 3)
+    for number in 0..<5000 {
+      for serial in 1...3 { bus.ask("n\(number)", by: asker, serial: Serial(serial)) }
+      _ = bus.take()
+    }
+    let names = bus.bus.nameEntries(for: nil).map(\.name)
+    #expect(names.count == 1001 && names.contains("host.shouldReboot") && names.contains("two.often"))
   }
 }
 

@@ -61,17 +61,20 @@ struct LoadTests {
     func peer(_ uid: UInt32, _ unit: String) -> PeerIdentity {
       PeerIdentity(pid: 1, uid: uid, gid: uid, process: "p", units: PeerUnits(system: unit))
     }
-    gone.tally(of: TrafficKey(peer(1, "a.service"))).update { $0.posted += 5 }
+    gone.tally(of: TrafficKey(peer(1, "a.service")), for: 1).update { $0.posted += 5 }
     var listed = UserTraffic(with: gone, visible: .all)
     listed.add(TrafficCounts(posted: 3), of: peer(1, "a.service"))
     listed.add(TrafficCounts(posted: 1), of: peer(1, "a.service"))
     listed.add(TrafficCounts(delivered: 90), of: peer(2, ""))
-    for number in 0..<1100 { listed.add(TrafficCounts(posted: 1), of: peer(3, "\(number).service")) }
+    for number in 0..<1100 { listed.add(TrafficCounts(posted: 2), of: peer(3, "\(number).service")) }
+    // Seldom seen, but the only one of its user.
+    listed.add(TrafficCounts(posted: 1), of: peer(4, "d.service"))
     let entries = listed.entries
     #expect(entries.count == 1001)
     #expect(entries[0].uid == 2 && entries[0].delivered == 90)
     #expect(entries[1].unit == "a.service" && entries[1].posted == 9 && entries[1].connections == 2)
-    #expect(entries[1000].uid == .max && entries[1000].connections == 102 && entries[1000].posted == 102)
+    #expect(entries[1000].uid == .max && entries[1000].connections == 103 && entries[1000].posted == 206)
+    #expect(entries.contains { $0.uid == 4 })
     // Who may see its own user alone sees neither the other users' connections that have gone, nor what is folded.
     let own = UserTraffic(with: gone, visible: .only(3)).entries
     #expect(own.isEmpty)

@@ -63,7 +63,8 @@ extension Bus {
         timeout: fields.timeout == 0 ? limits.delegateTimeout : fields.timeout, patterns: patterns,
         inbox: inbox(of: slot),
         tally: tallies.participants.tally(
-          of: ParticipantKey(.delegate, connections[slot].peer, label: fields.label)))
+          of: ParticipantKey(.delegate, connections[slot].peer, label: fields.label),
+          for: connections[slot].peer.uid))
       delegate.tally.userCount.value += 1
       chains.insert(delegate)
       center.add(delegate)

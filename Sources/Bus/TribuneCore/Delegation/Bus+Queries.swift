@@ -65,7 +65,9 @@ extension Bus {
     let place = queries.insert(
       consume query, tail: kept, nameLength: header.nameLength, objectLength: header.objectLength)
     queries[place].setParticipants(delegates)
-    if !fields.flags.contains(.isDryRun) { queries[place].tally = tally(ofChain: chain, frame.name) }
+    if !fields.flags.contains(.isDryRun) {
+      queries[place].tally = tally(ofChain: chain, frame.name, for: asker.peer.uid)
+    }
     if let method { queries[place].method = method }
     if !standing.isEmpty { queries[place].setStanding(standing, omittedHolds: omittedHolds) }
     queries[place].rememberedByteCount = rememberedBytes

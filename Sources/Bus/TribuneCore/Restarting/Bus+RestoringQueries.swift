@@ -126,7 +126,9 @@ extension Bus {
     let place = queries.insert(
       query, tail: tail.slice.bytes, nameLength: tail.nameLength, objectLength: tail.objectLength)
     queries[place].restore(participants, answerByteCount: Int(answerByteCount), nextExpiry: nextExpiry)
-    if !ask.flags.contains(.isDryRun) { queries[place].tally = tallies.names.tally(of: tail.nameText) }
+    if !ask.flags.contains(.isDryRun) {
+      queries[place].tally = tallies.names.tally(of: tail.nameText, for: connections[slot].peer.uid)
+    }
     queries.setDue(queries[place].nextExpiry, at: place, &deadlines)
     let account = connections[slot].account
     for participant in participants {
@@ -192,7 +194,7 @@ extension Bus {
       identity: identity, connection: id, slot: .nowhere, serial: serial, object: "", order: 0,
       failurePolicy: policy, timeout: 0, patterns: [], inbox: QuestionInbox(of: .nowhere),
       tally: tallies.participants.tally(
-        of: ParticipantKey(.delegate, identity.peer, label: identity.label)))
+        of: ParticipantKey(.delegate, identity.peer, label: identity.label), for: identity.peer.uid))
     gone.isAttached = false
     return gone
   }

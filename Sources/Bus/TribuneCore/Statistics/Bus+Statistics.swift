@@ -20,9 +20,9 @@ extension Bus {
   }
 
   /// The tally of a chain's name, which the chain remembers.
-  mutating func tally(ofChain chain: Int, _ name: RawSpan) -> Tally<NameCounts> {
-    if let tally = chains.tally(at: chain) { return tally }
-    let tally = tallies.names.tally(of: String(repairing: name))
+  mutating func tally(ofChain chain: Int, _ name: RawSpan, for uid: UInt32) -> Tally<NameCounts> {
+    if let tally = chains.tally(at: chain), uid != 0 || tally.uid.value == 0 { return tally }
+    let tally = tallies.names.tally(of: String(repairing: name), for: uid)
     chains.remember(tally, at: chain)
     return tally
   }
@@ -46,7 +46,8 @@ extension Bus {
     if let known = connections[slot].observerTally {
       tally = known
     } else {
-      tally = tallies.participants.tally(of: ParticipantKey(.observer, connections[slot].peer))
+      let peer = connections[slot].peer
+      tally = tallies.participants.tally(of: ParticipantKey(.observer, peer), for: peer.uid)
       connections[slot].observerTally = tally
     }
     tally.update { $0.note(OutcomeKind(failure), afterNanoseconds: now.nanoseconds(since: posted)) }
@@ -65,7 +66,7 @@ extension Bus {
   }
 
   private func mayList(_ name: String, for slot: ConnectionSlot?) -> Bool {
-    mayList(Pattern(accepted: name), object: "", of: .bus, for: slot)
+    mayList(Pattern(accepted: name), object: nil, of: .bus, for: slot)
   }
 
   /// The participants that a connection may see, the busiest first, and all others together.

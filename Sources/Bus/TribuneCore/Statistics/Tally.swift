@@ -17,8 +17,9 @@ package final class Tally<C: Counts> {
   private let successor = Cell<Tally?>(nil)
   /// Pin count: while it is not 0, the tally does not end.
   let userCount = Cell(0)
+  let uid: Cell<UInt32>
 
-  package init() {}
+  init(for uid: UInt32) { self.uid = Cell(uid) }
 
   package var counts: C {
     get { own.value }

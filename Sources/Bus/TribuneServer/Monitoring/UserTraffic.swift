@@ -36,13 +36,15 @@ nonisolated struct UserTraffic {
 
   /// The busiest first, and all others together.
   var entries: [UserEntry] {
-    let sorted = all.sorted { $0.value.traffic.activity > $1.value.traffic.activity }
+    let countMax = Busiest<TrafficKey, TrafficCounts>.countMax
+    let ranked = all.map { $0 }.inShares { ($0.key.uid, $0.value.traffic.activity) }
     var rest = rest
-    for (_, value) in sorted.dropFirst(Busiest<TrafficKey, TrafficCounts>.countMax) {
+    for (_, value) in ranked.dropFirst(countMax) {
       rest.traffic.add(value.traffic)
       rest.connections += value.connections
     }
-    var entries = sorted.prefix(Busiest<TrafficKey, TrafficCounts>.countMax).map { key, value in
+    let busiest = ranked.prefix(countMax).sorted { $0.value.traffic.activity > $1.value.traffic.activity }
+    var entries = busiest.map { key, value in
       UserEntry(uid: key.uid, unit: key.unit, connections: value.connections, value.traffic)
     }
     if case .all = visible, rest.traffic.activity > 0 || rest.connections > 0 {

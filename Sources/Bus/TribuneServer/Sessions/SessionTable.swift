@@ -116,7 +116,8 @@ final class SessionTable {
   }
 
   private func note(_ connection: DepartedConnection) {
-    goneTraffic.value.tally(of: TrafficKey(connection.peer)).update { $0.add(connection.traffic) }
+    goneTraffic.value.tally(of: TrafficKey(connection.peer), for: connection.peer.uid)
+      .update { $0.add(connection.traffic) }
     departed.value.note(connection)
   }
 
