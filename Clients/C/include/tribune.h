@@ -347,7 +347,7 @@ typedef struct tribune_ask_options {
   uint64_t reserved[2];
 } tribune_ask_options;
 
-/* Asks, and waits for the verdict. Returns 1 if it is allowed, or if there is a value; 0 if it is vetoed, or if there
+/* Asks, and waits for the verdict. With NULL for the object, it is about all objects. Returns 1 if it is allowed, or if there is a value; 0 if it is vetoed, or if there
    is none. So only a positive result allows anything. `ret`, which may be NULL, gets the TRIBUNE_VERDICT. */
 int tribune_ask(tribune *bus, const char *name, const char *object, const void *user_info, size_t size,
                 const tribune_ask_options *options, tribune_message **ret, tribune_error *error);
@@ -394,9 +394,9 @@ typedef struct tribune_hold_options {
 } tribune_hold_options;
 
 /* Vetoes every query whose name matches the pattern, NULL for any, about the object, NULL for any, at once and without
-   being asked, until the slot is dropped, the hold expires or the connection ends. It needs a reason. It vetoes from
-   TRIBUNE_READY or tribune_slot_wait() on, and not before. With neither a slot nor a callback, the connection ends if
-   the hold is refused. */
+   being asked, until the slot is dropped, the hold expires or the connection ends. A query without an object is about
+   all. It needs a reason. It vetoes from TRIBUNE_READY or tribune_slot_wait() on, and not before. With neither a slot
+   nor a callback, the connection ends if the hold is refused. */
 int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const char *object, const char *why,
                  const tribune_hold_options *options, tribune_callback callback, void *userdata);
 

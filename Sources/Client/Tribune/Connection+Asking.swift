@@ -10,7 +10,7 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - name: the name of the query, such as `window.shouldClose`.
-  ///   - object: the object whose delegates are asked; if it is empty, only delegates of any object are.
+  ///   - object: the object whose delegates are asked; if it is empty, those of all objects are.
   ///   - userInfo: the payload.
   ///   - deadline: the time limit for the verdict; nil for the bus's default, 30 s unless configured otherwise. It is
   ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.
@@ -48,7 +48,7 @@ extension Connection {
   ///
   /// - Parameters:
   ///   - name: the name of the query, such as `browser.numberOfRows`.
-  ///   - object: the object whose delegates are asked; if it is empty, only delegates of any object are.
+  ///   - object: the object whose delegates are asked; if it is empty, those of all objects are.
   ///   - userInfo: the payload.
   ///   - deadline: the time limit for the reply; nil for the bus's default, 30 s unless configured otherwise. It is
   ///     rounded up to a millisecond, and is one at least; one over ``BusInfo/deadlineMax`` is `refused`.

@@ -63,8 +63,10 @@ final class Registration {
   }
   var label: String { "r\(number)" }
 
+  /// For delegates and holds, a message without an object is about all objects.
   func isFor(_ name: String, _ object: String) -> Bool {
-    (self.object.isEmpty || self.object == object) && patterns.contains { Naming.matches($0, name) }
+    (self.object.isEmpty || self.object == object || object.isEmpty && (isDelegate || isHold))
+      && patterns.contains { Naming.matches($0, name) }
   }
 }
 

@@ -41,6 +41,24 @@ struct DelegateChainTests {
     #expect(bus.take() == [expected])
   }
 
+  @Test("A query without an object is about all objects: their delegates are one chain")
+  func everyObject() throws {
+    let (asker, delegate) = (bus.connect(), bus.connect())
+    for (serial, (object, order)) in [("o", 2), ("p", 1), ("", 3), ("q", 0)].enumerated() {
+      bus.attach(
+        [object == "q" ? "y" : "x"], to: object, by: delegate, serial: Serial(serial + 1), order: Int32(order)
+      )
+    }
+    #expect(try bus.chain("x", object: "").map(\.object) == ["p", "o", ""])
+    #expect(try bus.chain("x", object: "o").map(\.object) == ["o", ""])
+    _ = bus.take()
+    bus.ask("x", by: asker, serial: 5, mode: .order)
+    bus.expect("B question 2 q1 d2 5000ms x")
+    // Each is one delegate, even if it came after the first ask.
+    bus.attach(["x", "*"], to: "r", by: delegate, serial: 9)
+    #expect(try bus.chain("x", object: "").map(\.object) == ["r", "p", "o", ""])
+  }
+
   @Test("A second attach of the same delegate changes nothing, and returns the first registration")
   func duplicates() throws {
     let (one, other) = (bus.connect(), bus.connect())

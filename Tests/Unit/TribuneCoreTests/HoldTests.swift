@@ -10,11 +10,11 @@ struct HoldTests {
   private let bus = BusUnderTest()
 
   @Test(
-    "A hold is a veto for matching names, for one object or for any",
+    "A hold is a veto for matching names, for one object or for any; a query without an object is about all",
     arguments: [
       ("x", "", "x", "", true), ("x", "", "x", "o", true), ("x", "", "y", "", false),
-      ("x", "o", "x", "o", true), ("x", "o", "x", "p", false), ("x", "o", "x", "", false),
-      ("", "", "a.b", "o", true), ("", "o", "a.b", "o", true), ("", "o", "a.b", "", false),
+      ("x", "o", "x", "o", true), ("x", "o", "x", "p", false), ("x", "o", "x", "", true),
+      ("", "", "a.b", "o", true), ("", "o", "a.b", "o", true), ("", "o", "a.b", "", true),
       ("**", "", "a.b.c", "", true), ("**", "", "x", "o", true), ("a.*", "", "a.b", "", true),
       ("a.*", "", "a", "", false), ("a.*", "", "a.b.c", "", false), ("a.**", "o", "a.b.c", "o", true),
     ] as [(String, String, String, String, Bool)])

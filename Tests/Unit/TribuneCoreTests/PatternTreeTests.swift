@@ -37,13 +37,16 @@ struct PatternTreeTests {
         tree.remove(gone.key, pattern: gone.pattern, object: gone.object)
       default:
         let (name, object) = (random.longName(), random.pick(["", "o", "u\u{308}", "ü", "other"]))
+        let noneIsEvery = random.oneIn(2)
         var expected: Set<Int> = []
         for registration in all
         where registration.pattern.matches(name.utf8Bytes)
-          && registration.object.map({ Array($0.utf8) == Array(object.utf8) }) ?? true
+          && registration.object.map({
+            Array($0.utf8) == Array(object.utf8) || noneIsEvery && object.isEmpty
+          }) ?? true
         { expected.insert(registration.key) }
         var found: [Int] = []
-        tree.forEach(matching: name, object: object) { found.append($0) }
+        tree.forEach(matching: name, object: object, noneIsEvery: noneIsEvery) { found.append($0) }
         #expect(Set(found) == expected, "step \(step): \(name) \(object)")
       }
       #expect(tree.count == all.count)
@@ -172,7 +175,9 @@ extension SplitMix64 {
 
 extension PatternTree {
   @discardableResult
-  fileprivate func forEach(matching name: String, object: String, _ found: (Key) -> Void) -> Int {
-    forEach(matching: name.utf8Bytes, object: object.utf8Bytes, found)
+  fileprivate func forEach(
+    matching name: String, object: String, noneIsEvery: Bool = false, _ found: (Key) -> Void
+  ) -> Int {
+    forEach(matching: name.utf8Bytes, object: object.utf8Bytes, noneIsEvery: noneIsEvery, found)
   }
 }

@@ -9,10 +9,10 @@ struct WillDidTests {
   private let bus = BusUnderTest()
 
   @Test(
-    "A delegate receives those that it responds to, for its object or for any",
+    "A delegate receives those that it responds to, for its object, for any, or about all",
     arguments: [
       ("w.didClose", "o", "w.didClose", "o", true), ("w.willClose", "o", "w.willClose", "o", true),
-      ("w.didClose", "o", "w.didClose", "p", false), ("w.didClose", "o", "w.didClose", "", false),
+      ("w.didClose", "o", "w.didClose", "p", false), ("w.didClose", "o", "w.didClose", "", true),
       ("w.didClose", "", "w.didClose", "p", true), ("w.didClose", "", "w.didClose", "", true),
       ("w.*", "o", "w.didClose", "o", true), ("**", "o", "w.v.didClose", "o", true),
       ("*.didClose", "o", "w.didClose", "o", true), ("w.*", "o", "v.didClose", "o", false),
@@ -22,7 +22,10 @@ struct WillDidTests {
     ] as [(String, String, String, String, Bool)])
   func received(pattern: String, of object: String, name: String, about: String, isReceived: Bool) throws {
     bus.attach([pattern], to: object, by: bus.connect(), serial: 1)
-    #expect(try bus.receivers(name, object: about) == (isReceived ? "A" : ""))
+    // An observation of the object receives what is about the object alone.
+    if object == "o" { bus.observe(pattern, object: "o", by: bus.connect(), serial: 1) }
+    let isObserved = object == "o" && about == "o" && isReceived
+    #expect(try bus.receivers(name, object: about) == (isReceived ? isObserved ? "AB" : "A" : ""))
   }
 
   @Test(

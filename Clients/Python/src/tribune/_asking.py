@@ -56,7 +56,7 @@ class Asking(Posting):
         task cancels the query on the bus.
 
         - `name`: such as ``window.shouldClose``.
-        - `object`: whose delegates are asked; if it is empty, only those of any object.
+        - `object`: whose delegates are asked; if it is empty, those of all objects.
         - `deadline`: seconds until the verdict; by default the bus's (30 s unless configured
           otherwise), and at most `BusInfo.deadline_max`.
         - `mode`: how the query goes through the chain.

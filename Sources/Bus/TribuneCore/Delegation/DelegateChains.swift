@@ -6,7 +6,7 @@ import TribuneWire
 /// The delegates of each object, and the chains of those that respond to a query.
 ///
 /// The chain for a query has the delegates of its object, and those for any object, that respond to its name, by
-/// order and then by time of attaching. Chains are found and cached like the receivers of a notification, so the cost
+/// order and then by time of attaching. A query without an object is about all objects. Chains are found and cached like the receivers of a notification, so the cost
 /// of an ask does not grow with unrelated delegates.
 struct DelegateChains {
   /// By object. Delegates for any object are under the empty one.
@@ -72,7 +72,7 @@ struct DelegateChains {
     let lookup = lookup
     var delegates: [DelegateRegistration] = []
     let object = key.extracting(droppingFirst: nameLength)
-    tree.forEach(matching: key.extracting(first: nameLength), object: object) { delegate in
+    tree.forEach(matching: key.extracting(first: nameLength), object: object, noneIsEvery: true) { delegate in
       // Several patterns of one delegate can match.
       if delegate.isFound(by: lookup) { delegates.append(delegate) }
     }

@@ -78,7 +78,7 @@ struct Holds {
     hold.deadline = nil
   }
 
-  /// The holds against a name and object, the oldest first.
+  /// The holds against a name and object, the oldest first; without an object, those of every object.
   ///
   /// - Parameter key: a valid name and object, contiguous as in the frame.
   mutating func against(_ key: RawSpan, nameLength: Int) -> [HoldRegistration] {
@@ -89,7 +89,9 @@ struct Holds {
     }
     var found: [HoldRegistration] = []
     let object = key.extracting(droppingFirst: nameLength)
-    tree.forEach(matching: key.extracting(first: nameLength), object: object) { found.append($0) }
+    tree.forEach(matching: key.extracting(first: nameLength), object: object, noneIsEvery: true) {
+      found.append($0)
+    }
     found.sort { $0.identity.id < $1.identity.id }
     _ = routes.keep(found, at: place, of: key, nameLength: nameLength)
     return found

@@ -21,8 +21,6 @@ package struct NotificationCenter {
     var slot: ConnectionSlot
     var suspension = SuspensionBehavior.coalesce
     var isAwaited = false
-    /// Whether it is a delegate, which receives only notifications that announce or report an action.
-    var isDelegate = false
   }
 
   /// The position of a connection in the route that is being built.
@@ -36,6 +34,9 @@ package struct NotificationCenter {
   private var tree = PatternTree<Key>()
   /// Observations of names that are reserved for the bus, if these are kept apart.
   private var busTree = PatternTree<Key>()
+  /// Delegates, which receive the notifications that announce or report an action. Without an object, these are about all
+  /// objects, as the question was.
+  private var delegateTree = PatternTree<ConnectionSlot>()
   private var routes: RouteCache<Receiver>
   package private(set) var observationCount = 0
   /// By slot.
@@ -71,11 +72,11 @@ package struct NotificationCenter {
   }
 
   mutating func add(_ delegate: DelegateRegistration) {
-    change(delegate) { $0.insert($1, pattern: $2, object: $3) }
+    change(delegate) { delegateTree.insert(delegate.slot, pattern: $0, object: $1) }
   }
 
   mutating func remove(_ delegate: DelegateRegistration) {
-    change(delegate) { $0.remove($1, pattern: $2, object: $3) }
+    change(delegate) { delegateTree.remove(delegate.slot, pattern: $0, object: $1) }
   }
 
   mutating func setSuspended(_ isSuspended: Bool, _ slot: ConnectionSlot) {
@@ -103,15 +104,12 @@ package struct NotificationCenter {
     }
   }
 
-  private mutating func change(
-    _ delegate: DelegateRegistration, _ change: (inout PatternTree<Key>, Key, Pattern, String?) -> Void
-  ) {
+  private mutating func change(_ delegate: DelegateRegistration, _ change: (Pattern, String?) -> Void) {
     let patterns = delegate.patterns.filter(\.matchesWillOrDid)
     guard !patterns.isEmpty else { return }
     reservePlace(of: delegate.slot)
-    let key = Key(slot: delegate.slot, isDelegate: true)
     let object = delegate.object.isEmpty ? nil : delegate.object
-    for pattern in patterns { change(&tree, key, pattern, object) }
+    for pattern in patterns { change(pattern, object) }
     routes.invalidate()
   }
 
@@ -139,23 +137,33 @@ package struct NotificationCenter {
     round += 1
     let round = round
     var receivers = routes.takeReceivers(at: place)
-    let tree = keepsBusApart && NameSyntax.isReserved(name) ? busTree : tree
-    if !tree.isEmpty {
-      let concernsDelegates = NameSyntax.isWillOrDid(name)
+    let isOfBus = keepsBusApart && NameSyntax.isReserved(name)
+    let tree = isOfBus ? busTree : tree
+    let hasDelegates = !isOfBus && !delegateTree.isEmpty && NameSyntax.isWillOrDid(name)
+    if !tree.isEmpty || hasDelegates {
       var places = self.places
       self.places = []
-      tree.forEach(matching: name, object: object) { found in
-        guard !found.isDelegate || concernsDelegates else { return }
-        guard !access.filtersObservers || access.mayReceive(found.slot, name, object) else { return }
-        let slot = found.slot.index
-        let way =
-          places[slot].isSuspended && !found.isDelegate ? Receiver.Way(during: found.suspension) : .now
+      func add(_ receiver: Receiver) {
+        guard !access.filtersObservers || access.mayReceive(receiver.slot, name, object) else { return }
+        let slot = receiver.slot.index
         if places[slot].round == round {
-          receivers[places[slot].index].join(way, isAwaited: found.isAwaited)
+          receivers[places[slot].index].join(receiver.way, isAwaited: receiver.isAwaited)
         } else {
           places[slot].round = round
           places[slot].index = receivers.count
-          receivers.append(Receiver(slot: found.slot, way: way, isAwaited: found.isAwaited))
+          receivers.append(receiver)
+        }
+      }
+      tree.forEach(matching: name, object: object) { found in
+        let isSuspended = places[found.slot.index].isSuspended
+        add(
+          Receiver(
+            slot: found.slot, way: isSuspended ? Receiver.Way(during: found.suspension) : .now,
+            isAwaited: found.isAwaited))
+      }
+      if hasDelegates {
+        delegateTree.forEach(matching: name, object: object, noneIsEvery: true) {
+          add(Receiver(slot: $0, way: .now, isAwaited: false))
         }
       }
       self.places = places

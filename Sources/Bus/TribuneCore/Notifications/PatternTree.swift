@@ -209,12 +209,23 @@ package final class PatternTree<Key: Hashable> {
 
   /// Calls `found` for every key registered under a matching pattern, once for each such pattern and object filter.
   ///
-  /// - Parameter found: must not use the tree, which nothing checks (`Cell`).
+  /// - Parameters:
+  ///   - object: empty for none.
+  ///   - noneIsEvery: whether a message without an object is about all objects.
+  ///   - found: must not use the tree, which nothing checks (`Cell`).
   /// - Returns: the cost: nodes and tokens that were examined.
   @discardableResult
-  package func forEach(matching name: RawSpan, object: RawSpan, _ found: (Key) -> Void) -> Int {
-    let isAsked = object.byteCount > 0 && objects.value.count > 0
-    let object = isAsked ? objects.value.number(of: object) : nil
+  package func forEach(
+    matching name: RawSpan, object: RawSpan, noneIsEvery: Bool = false, _ found: (Key) -> Void
+  ) -> Int {
+    let object: Filter =
+      if object.byteCount == 0 {
+        noneIsEvery ? .every : .none
+      } else if objects.value.count > 0, let number = objects.value.number(of: object) {
+        .one(number)
+      } else {
+        .none
+      }
     var numbers: [TextNumber] = []
     swap(&numbers, &scratch.value)
     tokens.value.append(numbersOfTokensIn: name, to: &numbers)
@@ -225,7 +236,7 @@ package final class PatternTree<Key: Hashable> {
 
   /// Continues after the run of `node`, which matches `name` up to `position`.
   private func visit(
-    _ node: Node, _ name: [TextNumber], at position: Int, object: TextNumber?, _ found: (Key) -> Void
+    _ node: Node, _ name: [TextNumber], at position: Int, object: Filter, _ found: (Key) -> Void
   ) -> Int {
     guard position < name.count else {
       node.content.value.here.report(object, found)
@@ -237,7 +248,7 @@ package final class PatternTree<Key: Hashable> {
   }
 
   private func follow(
-    _ token: TextNumber, from node: Node, _ name: [TextNumber], at position: Int, object: TextNumber?,
+    _ token: TextNumber, from node: Node, _ name: [TextNumber], at position: Int, object: Filter,
     _ found: (Key) -> Void
   ) -> Int {
     guard let next = node[token] else { return 0 }
@@ -245,6 +256,12 @@ package final class PatternTree<Key: Hashable> {
     guard fitting == next.content.value.run.count else { return fitting }
     return fitting + visit(next, name, at: position + fitting, object: object, found)
   }
+}
+
+/// Whose object filters a lookup reports, beside those of any object.
+private enum Filter {
+  case none, every
+  case one(TextNumber)
 }
 
 /// Keys of the patterns that end at one node, by object filter.
@@ -267,10 +284,13 @@ private struct Leaf<Key: Hashable> {
     }
   }
 
-  /// - Parameter object: nil if no registration filters by it.
-  func report(_ object: TextNumber?, _ found: (Key) -> Void) {
+  func report(_ object: Filter, _ found: (Key) -> Void) {
     anyObject.visit { key, _ in found(key) }
-    if let object, let keys = byObject[object] { keys.visit { key, _ in found(key) } }
+    switch object {
+    case .none: break
+    case .one(let number): byObject[number]?.visit { key, _ in found(key) }
+    case .every: byObject.visit { _, keys in keys.visit { key, _ in found(key) } }
+    }
   }
 }
 

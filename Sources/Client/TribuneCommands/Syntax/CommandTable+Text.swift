@@ -216,8 +216,8 @@ extension VerbName {
       ask NAME [JSON]
       Ask the delegates, and print the verdict
 
-      Asks the delegates of the object, and those of any object, before an action. If JSON is -, the userInfo
-      is read from standard input.
+      Asks the delegates of the object, and those of any object, before an action; without --object=, those
+      of all objects. If JSON is -, the userInfo is read from standard input.
 
       Exits with 0 if the action is allowed, 1 if it is vetoed, 2 for wrong usage, and 255 if there is no
       verdict, as ExecCondition= expects.
@@ -259,7 +259,7 @@ extension VerbName {
       Ask the delegates for a value
 
       Asks the delegates of the object, and those of any object, one after the other, and prints the first
-      value. If JSON is -, the userInfo is read from standard input.
+      value; without --object=, those of all objects. If JSON is -, the userInfo is read from standard input.
 
       With --collect, it asks all of them at once, and prints every value. Of delegates that fail, go or do
       not answer in time, such as a host of the cluster that is away, it says so on standard error.

@@ -138,10 +138,10 @@ extension Delivery {
   ///
   /// - Parameters:
   ///   - name: the question's, which must be valid.
-  ///   - object: empty for none: then only holds and delegates of any object are asked.
+  ///   - object: empty for none: then the question is about all objects.
   func mayEndVeto(of name: String, object: String) -> Bool {
     guard case .notification(let news) = self else { return true }
-    guard news.object.isEmpty || news.object == object else { return false }
+    guard object.isEmpty || news.object.isEmpty || news.object == object else { return false }
     switch news.name {
     case "tribune.hold.didRelease": return news.isAbout(name, patternsIn: "pattern")
     case "tribune.delegate.didAttach", "tribune.delegate.didDetach":
