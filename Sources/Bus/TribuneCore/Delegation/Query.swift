@@ -274,7 +274,9 @@ struct Query {
       waitingCount -= 1
       delegate.endWaiting(id)
       if outcome.isAnswer { endTurn(index) } else { abandonTurn(index) }
-      delegate.tally.update { $0.note(outcome, afterNanoseconds: elapsed) }
+      if !ask.flags.contains(.isDryRun) {
+        delegate.tally.update { $0.note(outcome, afterNanoseconds: elapsed) }
+      }
     case .settled: preconditionFailure("the outcome of a participant is final")
     }
     participants[index].state = .settled(outcome, reason: reason)
