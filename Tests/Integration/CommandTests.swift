@@ -260,6 +260,19 @@ struct CommandTests {
   }
 
   @Test(
+    "without /proc, which libdispatch reads, programs say so",
+    arguments: ["tribunectl", "tribuned", "tribune-nats"])
+  func withoutProc(program: String) throws {
+    let result = try FinishedProgram([
+      "/usr/bin/env", "unshare", "--mount", "sh", "-c", #"umount --lazy /proc && exec "$0" --help"#,
+      try Programs.path(of: program),
+    ])
+    result.expect(
+      255, output: "", errors: "\(program): /proc is needed, and not mounted here: mount -t proc proc /proc\n"
+    )
+  }
+
+  @Test(
     "no arguments make tribunectl trap",
     arguments: [
       [""], ["-"], ["--"], ["---"], ["--="], ["-j="], ["--json"], ["--timeout=99999999y", "list"], ["\u{0}x"],

@@ -38,7 +38,7 @@ package final class Daemon {
   ///
   /// - Returns: the exit status: 0 after an orderly end, 1 when it could not start, 2 for wrong usage.
   package static func main(_ arguments: [String]) -> Int32 {
-    StandardDescriptors.fill()
+    ThisProcess.begin("tribuned")
     let parsed: DaemonArguments
     do throws(UsageError) {
       parsed = try DaemonArguments(parsing: arguments)

@@ -3,7 +3,7 @@
 import TribuneCommands
 import TribuneSystem
 
-StandardDescriptors.fill()
+ThisProcess.begin("tribunectl")
 let program = Tribunectl(Array(Environment.arguments.dropFirst()))
 Task.detached { ThisProcess.exit(await program.run()) }
 // Waiting here rather than in `await` keeps this thread from Dispatch, which would unblock the signals

@@ -37,7 +37,7 @@ extension ServiceProgram {
 
   /// Runs the program with the process's arguments.
   package static func main() -> Never {
-    StandardDescriptors.fill()
+    ThisProcess.begin(name)
     ThisProcess.exit(
       run(Environment.arguments.dropFirst().map { String(decoding: $0, as: UTF8.self) }))
   }

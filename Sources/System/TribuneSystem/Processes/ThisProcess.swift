@@ -10,6 +10,15 @@ package enum ThisProcess {
   package static var parent: Int32 { getppid() }
   package static var effectiveUser: UInt32 { geteuid() }
 
+  /// Gives a program what it needs before anything else: its standard descriptors, and words where it cannot run. Without
+  /// /proc, libdispatch crashes now and then.
+  package static func begin(_ program: String) {
+    StandardDescriptors.fill()
+    guard unsafe access("/proc/self/stat", R_OK) != 0 else { return }
+    StandardError.writeLine("\(program): /proc is needed, and not mounted here: mount -t proc proc /proc")
+    exit(255)
+  }
+
   /// Whether a user could control this process anyway: root, and the user that runs it.
   package static func isPrivileged(_ user: UInt32) -> Bool { user == 0 || user == geteuid() }
 
