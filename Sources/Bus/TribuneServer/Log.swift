@@ -78,8 +78,11 @@ package final class Log {
   }
 
   /// Writes a message at the given level, as the methods above do.
+  ///
+  /// - Parameter user: who caused it; nil for the bus itself.
   package func write(
-    _ level: Level, _ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [:]
+    _ level: Level, _ message: @autoclosure () -> String, _ fields: @autoclosure () -> Fields = [:],
+    for user: UInt32? = nil
   ) {
     guard level <= self.level else { return }
     guard let journal else {
@@ -88,7 +91,7 @@ package final class Log {
     }
     var entry = JournalEntry(level, message())
     for (name, value) in fields() { entry.append(name, value) }
-    journal.write(.entry(entry))
+    journal.write(.entry(entry), for: user)
   }
 
   /// Writes a line on standard error, unless that would have to wait for whoever reads it. The number of lines that were
@@ -120,7 +123,7 @@ package final class Log {
   package func write(_ verdict: VerdictEntry) {
     guard level(of: verdict.level) <= level else { return }
     if let journal {
-      journal.write(.verdict(verdict))
+      journal.write(.verdict(verdict), for: verdict.asker.uid)
     } else {
       writeLine(verdict.message)
     }

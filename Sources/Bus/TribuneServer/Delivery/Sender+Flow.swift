@@ -105,9 +105,10 @@ extension Sender {
     observer.pacing.lossyTimes.begin(at: context.now)
     releasePosters(of: observer)
     if context.mayLog(.losses, about: observer.peer.uid) {
-      context.log.warning(
+      context.log.write(
+        .warning,
         "\(observer.peer.summary) on connection \(observer.id) does not read: its oldest notifications are dropped",
-        observer.journalFields)
+        observer.journalFields, for: observer.peer.uid)
     }
     events.value.append(.becameLossy(observer, isAnnounced: isAnnounced))
   }
@@ -120,9 +121,10 @@ extension Sender {
     guard observer.isOpen, case .lossy(let lostBefore, let isAnnounced) = flow else { return }
     let lost = observer.output.queue.lostCount - lostBefore
     if context.mayLog(.losses, about: observer.peer.uid) {
-      context.log.notice(
+      context.log.write(
+        .notice,
         "\(observer.peer.summary) on connection \(observer.id) reads again, and has lost \(lost.counted("notification"))",
-        observer.journalFields("TRIBUNE_LOST", "\(lost)"))
+        observer.journalFields("TRIBUNE_LOST", "\(lost)"), for: observer.peer.uid)
     }
     if isAnnounced { events.value.append(.recovered(observer, lost: lost)) }
   }
@@ -291,9 +293,10 @@ extension Sender {
       left -= length
       sessions.closeLater(session)
       guard context.mayLog(.losses, about: session.peer.uid) else { continue }
-      context.log.warning(
+      context.log.write(
+        .warning,
         "connection \(session.id) of \(session.peer.summary) is closed: \(length) bytes are unread there, and its user has "
-          + "more than its share (MemoryMax=)", session.journalFields)
+          + "more than its share (MemoryMax=)", session.journalFields, for: session.peer.uid)
     }
     return use - left
   }

@@ -11,9 +11,12 @@ import TribuneWire
 /// that does nothing else sends them.
 ///
 /// The queue is bounded in entries and in bytes, including the entries that are being sent. An entry that does not
-/// fit is dropped and counted. The count is written next, ahead of waiting entries. Once full, the queue accepts
-/// nothing until it is half empty, and then reports what else was dropped, so that a slow journal does not get counts
-/// instead of entries. When the bus ends, the journal gets a bounded time to accept the rest.
+/// fit is dropped and counted. The count is written next, ahead of waiting entries; further ones after as many entries as
+/// the queue holds, or when it is empty, so that a slow journal does not get counts instead of entries. When the bus ends,
+/// the journal gets a bounded time to accept the rest.
+///
+/// What users cause has half of the queue, and each user no more of it than is left for the others: nobody can drown the
+/// bus's own entries, root's verdicts, or those of many others.
 ///
 /// Two threads share the queue, which is one of the few places with a lock. The lock is held only while an entry is
 /// added or removed, never while one is written.
@@ -35,7 +38,11 @@ nonisolated package final class JournalWriter: Sendable {
   deinit { queue.end() }
 
   /// Queues an entry, or drops it. Does not wait.
-  package func write(_ item: JournalItem) { queue.append(item) }
+  ///
+  /// - Parameter user: who caused it; nil for the bus itself.
+  package func write(_ item: JournalItem, for user: UInt32? = nil) {
+    queue.append(item, for: user.flatMap { ThisProcess.isPrivileged($0) ? nil : $0 })
+  }
 
   /// Waits until everything has been written, for `limit` at most.
   ///
@@ -67,50 +74,79 @@ nonisolated package enum JournalItem: Sendable {
 
 /// The state that the writer and its thread share.
 nonisolated private final class JournalQueue: Sendable {
+  private struct Waiting {
+    let item: JournalItem
+    let user: UInt32?
+    let byteCount: Int
+  }
+
+  /// Waiting entries and those that the thread has taken but not yet written, and their bytes.
+  private struct Use {
+    var entries = 0
+    var bytes = 0
+
+    static func += (one: inout Use, bytes: Int) {
+      one.entries += 1
+      one.bytes += bytes
+    }
+
+    static func -= (one: inout Use, bytes: Int) {
+      one.entries -= 1
+      one.bytes -= bytes
+    }
+  }
+
   private struct State {
-    var items: [JournalItem] = []
-    /// These count waiting entries and those that the thread has taken but not yet written.
-    var entryCount = 0
-    var byteCount = 0
+    var waiting: [Waiting] = []
+    var use = Use()
+    /// Of each user but the privileged ones, and of all these together.
+    var userUse: [UInt32: Use] = [:]
+    var usersUse = Use()
     /// Dropped entries that have not been reported yet.
     var droppedCount = 0
+    /// Entries that may be written before drops are reported again.
+    var untilReport = 0
     /// The thread waits for `work`.
     var threadIsIdle = false
     var isDraining = false
     var isEnded = false
 
-    /// The queue was full, and is not yet half empty.
-    var isFull = false
-    /// Drops have been reported once since the queue was full.
-    var hasReportedDropped = false
+    var isEmpty: Bool { use.entries == 0 && droppedCount == 0 }
 
-    var isEmpty: Bool { entryCount == 0 && droppedCount == 0 }
-
-    /// - Returns: whether the entry was added.
-    mutating func add(_ item: JournalItem, _ bytes: Int) -> Bool {
-      if isFull || entryCount == JournalWriter.entriesMax || byteCount + bytes > JournalWriter.bytesMax {
-        isFull = true
-        return false
+    /// Adds an entry, or counts it as dropped.
+    mutating func add(_ entry: Waiting) {
+      guard use.entries < JournalWriter.entriesMax, use.bytes + entry.byteCount <= JournalWriter.bytesMax,
+        entry.user.map({ hasShare($0, entry.byteCount) }) ?? true
+      else {
+        droppedCount += 1
+        return
       }
-      items.append(item)
-      entryCount += 1
-      byteCount += bytes
-      return true
+      waiting.append(entry)
+      use += entry.byteCount
+      guard let user = entry.user else { return }
+      userUse[user, default: Use()] += entry.byteCount
+      usersUse += entry.byteCount
     }
 
-    mutating func remove(_ bytes: Int) {
-      entryCount -= 1
-      byteCount -= bytes
+    private func hasShare(_ user: UInt32, _ bytes: Int) -> Bool {
+      let own = userUse[user] ?? Use()
+      return own.entries < JournalWriter.entriesMax / 2 - usersUse.entries
+        && own.bytes + bytes <= JournalWriter.bytesMax / 2 - usersUse.bytes
+    }
+
+    mutating func remove(_ entry: Waiting) {
+      use -= entry.byteCount
+      untilReport -= 1
+      guard let user = entry.user else { return }
+      usersUse -= entry.byteCount
+      userUse[user, default: Use()] -= entry.byteCount
+      if userUse[user]?.entries == 0 { userUse[user] = nil }
     }
 
     /// The number of dropped entries to report now.
     mutating func takeDropped() -> Int {
-      if entryCount <= JournalWriter.entriesMax / 2, byteCount <= JournalWriter.bytesMax / 2 {
-        isFull = false
-        hasReportedDropped = false
-      }
-      if isFull, hasReportedDropped { return 0 }
-      hasReportedDropped = isFull
+      guard droppedCount > 0, untilReport <= 0 || use.entries == 0 else { return 0 }
+      untilReport = JournalWriter.entriesMax
       defer { droppedCount = 0 }
       return droppedCount
     }
@@ -125,10 +161,10 @@ nonisolated private final class JournalQueue: Sendable {
     drained = try Wakeup()
   }
 
-  func append(_ item: JournalItem) {
-    let byteCount = item.byteCount
+  func append(_ item: JournalItem, for user: UInt32?) {
+    let entry = Waiting(item: item, user: user, byteCount: item.byteCount)
     let threadIsIdle = state.withLock { state in
-      if !state.add(item, byteCount) { state.droppedCount += 1 }
+      state.add(entry)
       defer { state.threadIsIdle = false }
       return state.threadIsIdle
     }
@@ -157,15 +193,14 @@ nonisolated private final class JournalQueue: Sendable {
   /// The thread's body. It ends when everything is written and no writer is left.
   func run(_ send: (JournalEntry) -> Void) {
     while true {
-      let items = state.withLock { state in
-        defer { state.items = [] }
-        return state.items
+      let waiting = state.withLock { state in
+        defer { state.waiting = [] }
+        return state.waiting
       }
       reportDropped(send)
-      for item in items {
-        send(item.entry)
-        let byteCount = item.byteCount
-        state.withLock { $0.remove(byteCount) }
+      for entry in waiting {
+        send(entry.item.entry)
+        state.withLock { $0.remove(entry) }
         reportDropped(send)
       }
       let (isIdle, isDraining, isEnded) = state.withLock { state in

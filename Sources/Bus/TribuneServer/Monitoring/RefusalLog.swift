@@ -20,6 +20,6 @@ final class RefusalLog {
     guard context.mayLog(.denials, about: session.peer.uid) else { return }
     context.log.write(
       .notice, "did not allow \(session.peer.summary) (connection \(session.id)): \(error.message)",
-      session.journalFields("TRIBUNE_ERROR", "\(error.code)"))
+      session.journalFields("TRIBUNE_ERROR", "\(error.code)"), for: session.peer.uid)
   }
 }
