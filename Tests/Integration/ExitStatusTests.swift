@@ -37,6 +37,17 @@ struct ExitStatusTests {
     #expect(full.status == verdict.status, "\(full.output)")
   }
 
+  @Test(
+    "help that cannot be written is a failure",
+    arguments: ["tribunectl", "tribuned", "tribune-logind", "tribune-nats", "tribune-web"])
+  func unwrittenHelp(program: String) throws {
+    let path = try Programs.path(of: program)
+    for option in ["--help", "--version"] {
+      let full = try FinishedProgram(["sh", "-c", #"exec "$0" \#(option) >/dev/full"#, path])
+      full.expect(1, errors: "\(program): standard output: No space left on device\n")
+    }
+  }
+
   @Test("a guarded command starts without blocked signals")
   func signalsOfTheCommand() async throws {
     let bus = try TestBus()

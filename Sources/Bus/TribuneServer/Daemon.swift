@@ -47,14 +47,12 @@ package final class Daemon {
       return 2
     }
     switch parsed.action {
-    case .help: print(DaemonArguments.help)
-    case .version: print("tribuned \(Version.current)")
-    case .checkConfiguration:
-      return checkConfiguration(parsed)
+    case .help: return StandardOutput.show(DaemonArguments.help, by: "tribuned")
+    case .version: return StandardOutput.show("tribuned \(Version.current)", by: "tribuned")
+    case .checkConfiguration: return checkConfiguration(parsed)
     case .serve: return serve(parsed)
     case .keep: return KeeperProcess.run(listeningAt: parsed.listenPath, Log())
     }
-    return 0
   }
 
   private static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {

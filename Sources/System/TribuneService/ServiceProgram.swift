@@ -47,12 +47,11 @@ extension ServiceProgram {
     do throws(UsageError) {
       let arguments = try ServiceArguments(parsing: arguments, flags: flags, options: options)
       switch arguments.action {
-      case .help: print(help)
-      case .version: print("\(name) \(Version.current)")
+      case .help: return StandardOutput.show(help, by: name)
+      case .version: return StandardOutput.show("\(name) \(Version.current)", by: name)
       case .checkConfiguration: return Diagnostic.reportAll(load(from: arguments.configurationDirectory).1)
       case .serve: return serve(arguments)
       }
-      return 0
     } catch {
       StandardError.writeLine("\(name): \(error)\nTry \"\(name) --help\".")
       return 2

@@ -24,6 +24,19 @@ package enum StandardOutput {
   ///
   /// - Throws: `Errno.brokenPipe` if no process reads any more. The process must ignore or block SIGPIPE.
   package static func write(_ bytes: [UInt8]) throws(Errno) { try writeAll(bytes, to: STDOUT_FILENO) }
+
+  /// Writes a text that is all that a program was started for.
+  ///
+  /// - Returns: the exit status.
+  package static func show(_ text: String, by program: String) -> Int32 {
+    do throws(Errno) {
+      try write(Array("\(text)\n".utf8))
+      return 0
+    } catch {
+      StandardError.writeLine("\(program): standard output: \(error)")
+      return 1
+    }
+  }
 }
 
 /// The standard error.
