@@ -47,11 +47,11 @@ struct PatienceTests {
           guard number <= asks.count else { throw TribuneError(.cancelled, "") }
           switch asks[number - 1] {
           case .allowed: return Self.verdict(.approved, query: number)
-          case .vetoed: return Self.verdict(.vetoed, query: number)
+          case .vetoed: return Self.verdict(.held, query: number)
           case .failed: return Self.verdict(.timedOut, query: number)
           case .changing(let times):
             for _ in 0..<times { changes.note() }
-            return Self.verdict(.vetoed, query: number)
+            return Self.verdict(.held, query: number)
           case .away:
             changes.note()
             return nil
@@ -124,11 +124,11 @@ struct PatienceTests {
   }
 
   @Test(
-    "What is in the way may end unannounced if only failures are",
+    "What is in the way may end unannounced if it is no hold",
     arguments: [
       ([.timedOut], false, true), ([.gone, .failed, .approved], false, true),
-      ([.vetoed, .timedOut], false, false),
-      ([.held, .failed], false, false), ([.vetoed], false, false), ([.abstained, .failed], true, true),
+      ([.vetoed, .timedOut], false, true), ([.vetoed, .held], false, false),
+      ([.held, .failed], false, false), ([.vetoed], false, true), ([.abstained, .failed], true, true),
       ([.abstained], true, false), ([], true, false),
     ] as [([Outcome.Kind], Bool, Bool)])
   func due(kinds: [Outcome.Kind], isUnanswered: Bool, mayEndUnannounced: Bool) {
@@ -142,11 +142,11 @@ struct PatienceTests {
   }
 
   @Test(
-    "What is in the way may end unannounced if only other hosts are, too",
+    "What another host holds may end unannounced, too",
     arguments: [
       ([("tribune-nats", .vetoed)], true),
       ([("tribune-nats", .vetoed), ("postgres", .failed), ("restore", .approved)], true),
-      ([("tribune-nats", .vetoed), ("restore", .vetoed)], false),
+      ([("tribune-nats", .vetoed), ("restore", .held)], false),
       ([("tribune-nats", .held)], true), ([], false),
     ] as [([(String, Outcome.Kind)], Bool)])
   func otherHosts(outcomes: [(String, Outcome.Kind)], mayEndUnannounced: Bool) {

@@ -42,12 +42,13 @@ extension Verdict {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// Whether only failures and other hosts are in the way. Nobody announces that a failure is over, and perhaps nobody here
-  /// that another host has changed its mind.
+  /// Whether only delegates and other hosts are in the way. Nobody announces that a failure is over, a script cannot
+  /// announce that it would answer otherwise, and perhaps nobody here that another host has changed its mind.
   var mayEndUnannounced: Bool {
     if isUnanswered { return outcomes.contains(where: \.isFailure) }
     let objections = outcomes.filter(\.isObjection)
-    return !isAllowed && !objections.isEmpty && objections.allSatisfy { $0.isFailure || $0.isOfOtherHost }
+    return !isAllowed && !objections.isEmpty
+      && objections.allSatisfy { $0.kind == .vetoed || $0.isFailure || $0.isOfOtherHost }
   }
 
   /// The failures, if at least one of them counts as a veto: there is a veto, and no other outcome is one. The bus does

@@ -224,10 +224,10 @@ extension VerbName {
 
       With --wait-until-allowed, it waits until the action is allowed. After SPAN, the last verdict counts.
       The first question has no longer deadline than that: delegates that have not answered by then have
-      failed. It does not ask at intervals, but again when a hold or a delegate has gone, when a delegate
-      attaches, when the bus reloads its configuration or comes back, and when a delegate announces that it
-      may answer otherwise now: for host.shouldReboot, by posting host.mayReboot. If only failures of
-      delegates, or other hosts of the cluster, are in the way, it also asks again after 30s. On standard
+      failed. It asks again when a hold or a delegate has gone, when a delegate attaches, when the bus reloads
+      its configuration or comes back, and when a delegate announces that it may answer otherwise now: for
+      host.shouldReboot, by posting host.mayReboot. A script cannot announce that. So if only delegates, or
+      other hosts of the cluster, are in the way, it also asks again after 30s. On standard
       error, it prints the vetoes, and later those that are new or have changed, but at most 20 a minute of
       each user but root and its own, and then how many more there were; with --json, it prints these verdicts
       on standard output. --mode=all is the default then. If the bus goes meanwhile and is not back within

@@ -8,7 +8,7 @@ struct Patience: Sendable {
   /// Nil for ever.
   let span: Duration?
   let end: ContinuousClock.Instant?
-  /// When to ask again if only failures and other hosts are in the way: nobody may announce it here when that is over.
+  /// When to ask again if only delegates and other hosts are in the way: nobody may announce it here when that is over.
   let pause: Duration
   /// From a verdict to the next question, at least: changes that follow the question itself must not make a loop.
   let pauseMin: Duration

@@ -6,9 +6,8 @@ import TribuneWire
 
 /// A query that is asked again while it is vetoed, whenever that may be over.
 ///
-/// It does not ask at intervals. The bus announces the ends of holds, delegates that come and go, and reloads, and delegates
-/// announce that they have changed their mind. It observes all of that before it asks for the first time, so that it misses
-/// nothing in between.
+/// The bus announces the ends of holds, delegates that come and go, and reloads, and delegates announce that they have
+/// changed their mind. It observes all of that before it asks for the first time, so that it misses nothing in between.
 struct PatientQuery: Sendable {
   let query: Query
   let patience: Patience
