@@ -8,7 +8,7 @@ import TribuneWire
 
 /// How often the daemon allocates on its heap for a kind of message that it has seen before: never for a post, at most
 /// twice for an ask.
-@Suite("Heap allocations", .timeLimit(.minutes(3)))
+@Suite("Heap allocations", .timeLimit(.minutes(15)))
 struct AllocationTests {
   /// Messages in one count: an allocation for one of them would show.
   private static let count = 500

@@ -4,7 +4,7 @@ import Testing
 import TribuneWire
 
 /// What the bus itself posts, member by member, as docs/ANNOUNCEMENTS.md lists it.
-@Suite("What the bus itself posts", .timeLimit(.minutes(1)))
+@Suite("What the bus itself posts", .timeLimit(.minutes(15)))
 struct AnnouncementTests {
   private let bus: TestBus
   private let observer: RawClient

@@ -9,7 +9,7 @@ import TribuneWire
 @testable import TribuneCommands
 
 /// What `tribunectl capture` writes, as Wireshark shows it.
-@Suite("Captures", .timeLimit(.minutes(3)))
+@Suite("Captures", .timeLimit(.minutes(15)))
 struct CaptureTests {
   private let bus: TestBus
   private let folder: TestFolder

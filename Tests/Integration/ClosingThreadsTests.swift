@@ -11,7 +11,7 @@ import TribuneWire
 @testable import TribuneServer
 
 /// A descriptor that takes long to close delays no other user.
-@Suite("Threads that close descriptors", .timeLimit(.minutes(1)))
+@Suite("Threads that close descriptors", .timeLimit(.minutes(15)))
 struct ClosingThreadsTests {
   /// These interrupt nothing, as if the peers of sockets were file systems that do not answer.
   private let threads = ClosingThreads(patienceMilliseconds: 0)

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 import TribuneWire
 
-@Suite("tribunectl asks and answers", .timeLimit(.minutes(2)))
+@Suite("tribunectl asks and answers", .timeLimit(.minutes(15)))
 struct AskingCommandTests {
   private let bus: TestBus
 

@@ -7,7 +7,7 @@ import Tribune
 import TribuneWire
 
 /// `tribunectl observe --exec`, against the real daemon.
-@Suite("An observer's commands", .timeLimit(.minutes(3)))
+@Suite("An observer's commands", .timeLimit(.minutes(15)))
 struct HandlingCommandTests {
   private let bus: TestBus
 

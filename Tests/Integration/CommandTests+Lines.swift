@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite("tribunectl posts and prints lines", .timeLimit(.minutes(3)))
+@Suite("tribunectl posts and prints lines", .timeLimit(.minutes(15)))
 struct LineCommandTests {
   private let bus: TestBus
 

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("tribunectl observes", .timeLimit(.minutes(3)))
+@Suite("tribunectl observes", .timeLimit(.minutes(15)))
 struct ObservingCommandTests {
   private let bus: TestBus
 

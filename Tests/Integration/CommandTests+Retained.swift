@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite("tribunectl shows what is retained", .timeLimit(.minutes(3)))
+@Suite("tribunectl shows what is retained", .timeLimit(.minutes(15)))
 struct RetainedCommandTests {
   private let folder: TestFolder
   private let bus: TestBus

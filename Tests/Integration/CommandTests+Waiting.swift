@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("tribunectl waits for awaited observers", .timeLimit(.minutes(3)))
+@Suite("tribunectl waits for awaited observers", .timeLimit(.minutes(15)))
 struct WaitingCommandTests {
   private let bus: TestBus
 

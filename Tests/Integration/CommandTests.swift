@@ -6,7 +6,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("tribunectl tells and lists", .timeLimit(.minutes(2)))
+@Suite("tribunectl tells and lists", .timeLimit(.minutes(15)))
 struct CommandTests {
   private let bus: TestBus
 

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-@Suite("Protocols in files", .timeLimit(.minutes(2)))
+@Suite("Protocols in files", .timeLimit(.minutes(15)))
 struct ConfiguredProtocolTests {
   private func bus(_ files: [String: String], objects: [String: String] = [:]) throws -> TestBus {
     let folder = try TestFolder()

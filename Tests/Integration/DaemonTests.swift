@@ -6,7 +6,7 @@ import TribuneTestSupport
 import TribuneWire
 
 /// What the service manager and clients see of a daemon between its start and its end.
-@Suite("The daemon", .timeLimit(.minutes(2)))
+@Suite("The daemon", .timeLimit(.minutes(15)))
 struct DaemonTests {
   @Test("the daemon contains nothing of the simulation, which replaces its system calls")
   func withoutSimulation() throws {

@@ -5,7 +5,7 @@ import Testing
 import Tribune
 import TribuneWire
 
-@Suite("tribunectl's delegates", .timeLimit(.minutes(2)))
+@Suite("tribunectl's delegates", .timeLimit(.minutes(15)))
 struct DelegateCommandTests {
   private let bus: TestBus
 

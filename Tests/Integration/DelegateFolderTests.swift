@@ -6,7 +6,7 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-@Suite("tribunectl's folder of delegates", .timeLimit(.minutes(2)))
+@Suite("tribunectl's folder of delegates", .timeLimit(.minutes(15)))
 struct DelegateFolderTests {
   private let bus: TestBus
   private let folder: TestFolder

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-@Suite("Delegation", .timeLimit(.minutes(2)))
+@Suite("Delegation", .timeLimit(.minutes(15)))
 struct DelegationTests {
   private let bus: TestBus
 

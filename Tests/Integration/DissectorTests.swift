@@ -7,7 +7,7 @@ import TribuneWire
 @testable import TribuneCommands
 
 /// The dissector with a frame of every kind, and with malformed ones.
-@Suite("The Wireshark dissector", .timeLimit(.minutes(3)))
+@Suite("The Wireshark dissector", .timeLimit(.minutes(15)))
 struct DissectorTests {
   private let folder: TestFolder
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Tribune
 
-@Suite("The examples", .timeLimit(.minutes(10)))
+@Suite("The examples", .timeLimit(.minutes(15)))
 struct ExamplesTests {
   @Test("the steward vetoes while a restore runs, and the observer prints what happened")
   func examples() async throws {

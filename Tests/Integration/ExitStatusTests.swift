@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@Suite("Exit statuses", .timeLimit(.minutes(3)))
+@Suite("Exit statuses", .timeLimit(.minutes(15)))
 struct ExitStatusTests {
   private static func tribunectlUnread(_ arguments: [String]) async throws -> Script {
     let script = "exec {unread}> >(:); wait $!; exec \"$@\" >&$unread"

@@ -6,7 +6,7 @@ import TribuneSystem
 import TribuneWire
 
 /// Under floods, memory is bounded, other clients are served, and every post is received or reported as lost.
-@Suite("Floods", .timeLimit(.minutes(1)))
+@Suite("Floods", .timeLimit(.minutes(15)))
 struct FloodTests {
   private static let configuration = "[Queue]\nLowMark=16K\nHighMark=64K\nHardLimit=1M\nPaceMaxSec=5ms\n"
   /// KiB that the daemon may grow by.

@@ -5,7 +5,7 @@ import Testing
 import TribuneWire
 
 /// What an observer that reads too slowly costs its posters and itself, and how the bus reports it.
-@Suite("Back-pressure", .timeLimit(.minutes(1)))
+@Suite("Back-pressure", .timeLimit(.minutes(15)))
 struct FlowTests {
   /// Low marks, and pauses that only reading ends.
   private static let patient = "[Queue]\nLowMark=16K\nHighMark=64K\nPaceMaxSec=10s\n"

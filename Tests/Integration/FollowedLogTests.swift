@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@Suite("tribunectl log --follow", .timeLimit(.minutes(2)))
+@Suite("tribunectl log --follow", .timeLimit(.minutes(15)))
 struct FollowedLogTests {
   /// 2026-01-02 03:04:05 UTC.
   private static let start: UInt64 = 1_767_323_045_000_000

@@ -7,7 +7,7 @@ import TribuneSystem
 import TribuneWire
 
 /// What `tribunectl guard` runs, prints and announces, and each way in which it ends.
-@Suite("tribunectl guards", .timeLimit(.minutes(3)))
+@Suite("tribunectl guards", .timeLimit(.minutes(15)))
 struct GuardEndingTests {
   struct Way: Sendable, CustomTestStringConvertible {
     var testDescription: String

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 import TribuneSystem
 
-@Suite("Holds", .timeLimit(.minutes(2)))
+@Suite("Holds", .timeLimit(.minutes(15)))
 struct HoldTests {
   private let bus: TestBus
 

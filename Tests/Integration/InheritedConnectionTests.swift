@@ -7,7 +7,7 @@ import TribuneTestSupport
 import TribuneWire
 
 /// A `hold` that is the last frame of its connection, which another process may inherit.
-@Suite("Inherited connections", .timeLimit(.minutes(3)))
+@Suite("Inherited connections", .timeLimit(.minutes(15)))
 struct InheritedConnectionTests {
   /// Finds the connections to the bus at a path that it has inherited, says how many there are, sends bytes over each,
   /// and says when the bus has ended it. With another argument, it does not read from them.

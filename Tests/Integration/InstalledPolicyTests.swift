@@ -5,7 +5,7 @@ import TribunePolicy
 import TribuneWire
 
 /// What Bob can do to Ann and to the host, with the policy as it is installed: a table for each action.
-@Suite("With the policy as installed", .timeLimit(.minutes(3)))
+@Suite("With the policy as installed", .timeLimit(.minutes(15)))
 final class InstalledPolicyTests {
   private static let (ann, bob): (UInt32, UInt32) = (65_533, 65_534)
   /// In everything of Ann's that Bob must not learn.

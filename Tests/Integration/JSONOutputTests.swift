@@ -8,7 +8,7 @@ import TribuneWire
 @testable import TribuneCommands
 
 /// Compares tribunectl's JSON output with the fields that tribunectl(1) lists.
-@Suite("The JSON output in tribunectl(1)", .timeLimit(.minutes(1)))
+@Suite("The JSON output in tribunectl(1)", .timeLimit(.minutes(15)))
 struct JSONOutputTests {
   private let bus: TestBus
 

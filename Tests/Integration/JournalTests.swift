@@ -6,7 +6,7 @@ import Tribune
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("tribunectl log", .timeLimit(.minutes(2)))
+@Suite("tribunectl log", .timeLimit(.minutes(15)))
 struct LogCommandTests {
   private static let id = "7410e8ab9fd04abe9eb6b38ea90ed596"
   private static let overriddenID = "e7932ba2c09d4f228b9e17f54e330131"
@@ -161,7 +161,7 @@ struct LogCommandTests {
 }
 
 /// From the daemon to `tribunectl log`. The test plays journald at its socket.
-@Suite("Verdicts in the journal", .timeLimit(.minutes(2)))
+@Suite("Verdicts in the journal", .timeLimit(.minutes(15)))
 struct JournalTests {
   private let folder: TestFolder
   private let journald: NotifySocket

@@ -5,7 +5,7 @@ import Testing
 import Tribune
 
 /// The programs in the README's section "In your language" do what it says, as they stand there.
-@Suite("The README's programs in each language", .timeLimit(.minutes(5)))
+@Suite("The README's programs in each language", .timeLimit(.minutes(15)))
 struct LanguagesTests {
   typealias Language = ReadmeProgram.Language
 

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-@Suite("Lists", .timeLimit(.minutes(2)))
+@Suite("Lists", .timeLimit(.minutes(15)))
 struct ListingTests {
   private let bus: TestBus
 

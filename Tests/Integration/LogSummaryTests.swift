@@ -2,7 +2,7 @@
 
 import Testing
 
-@Suite("tribunectl log, by who vetoed", .timeLimit(.minutes(2)))
+@Suite("tribunectl log, by who vetoed", .timeLimit(.minutes(15)))
 struct LogSummaryTests {
   /// 2026-01-02 03:04:05 UTC.
   private static let start: UInt64 = 1_767_323_045_000_000

@@ -4,7 +4,7 @@ import Testing
 import TribuneWire
 
 /// If the system denies memory, the bus refuses long frames, and still serves others.
-@Suite("Memory limits", .timeLimit(.minutes(2)))
+@Suite("Memory limits", .timeLimit(.minutes(15)))
 struct MemoryLimitTests {
   private static let prlimit = "/usr/bin/prlimit"
   private static let frameLength = 16 << 20

@@ -4,7 +4,7 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Monitoring", .timeLimit(.minutes(2)))
+@Suite("Monitoring", .timeLimit(.minutes(15)))
 struct MonitorTests {
   private let bus: TestBus
 

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-@Suite("Notifications", .timeLimit(.minutes(2)))
+@Suite("Notifications", .timeLimit(.minutes(15)))
 struct NotificationTests {
   private let bus: TestBus
 

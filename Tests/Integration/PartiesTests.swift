@@ -10,7 +10,7 @@ import Tribune
 /// with an odd number. It reads how many questions it is to ask, asks the others in turn, and then prints `asked`. Its
 /// other lines are the account: `answer ASKER NUMBER` before each answer, `verdict DELEGATE NUMBER [REASON]` for each
 /// verdict.
-@Suite("Programs in several languages", .timeLimit(.minutes(5)))
+@Suite("Programs in several languages", .timeLimit(.minutes(15)))
 struct PartiesTests {
   private static let names = ["python", "c", "varlink", "swift"]
   private static let questionsPerRound = 300

@@ -3,7 +3,7 @@
 import Glibc
 import Testing
 
-@Suite("The policy and those who wait", .timeLimit(.minutes(2)))
+@Suite("The policy and those who wait", .timeLimit(.minutes(15)))
 struct WaitingPolicyTests {
   private static let ann: UInt32 = 65_533
 

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 import TribuneWire
 
-@Suite("The policy of a bus", .timeLimit(.minutes(3)))
+@Suite("The policy of a bus", .timeLimit(.minutes(15)))
 struct PolicyTests {
   /// The lines that the package installs.
   private static let usual = """
@@ -327,7 +327,7 @@ struct PolicyTests {
   }
 }
 
-@Suite("The policy of a restarted bus", .timeLimit(.minutes(2)))
+@Suite("The policy of a restarted bus", .timeLimit(.minutes(15)))
 struct RestartedPolicyTests {
   private let folder: TestFolder
 

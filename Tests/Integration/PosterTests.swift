@@ -5,7 +5,7 @@ import Testing
 import TribuneWire
 
 /// How the bus tells observers who posts: once for each poster, before its first notification.
-@Suite("Who posts", .timeLimit(.minutes(2)))
+@Suite("Who posts", .timeLimit(.minutes(15)))
 struct PosterTests {
   /// A connection that wants to know who posts, and observes.
   private static func curious(

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-@Suite("Protocols", .timeLimit(.minutes(2)))
+@Suite("Protocols", .timeLimit(.minutes(15)))
 struct ProtocolTests {
   private static let viewer = """
     protocol ScrollViewDelegate {

@@ -3,7 +3,7 @@
 import Testing
 import TribuneWire
 
-@Suite("Users take turns to ask a delegate", .timeLimit(.minutes(1)))
+@Suite("Users take turns to ask a delegate", .timeLimit(.minutes(15)))
 struct QuestionTurnsTests {
   private static let (greedy, other): (UInt32, UInt32) = (65_534, 65_533)
 

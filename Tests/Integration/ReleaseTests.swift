@@ -5,7 +5,7 @@ import Testing
 import TribuneTestSupport
 
 /// What only optimised programs show.
-@Suite("The release programs", .timeLimit(.minutes(1)))
+@Suite("The release programs", .timeLimit(.minutes(15)))
 struct ReleaseTests {
   @Test("an idle daemon is at most 8 MiB resident")
   func memory() throws {

@@ -6,7 +6,7 @@ import TribuneSystem
 import TribuneWire
 
 /// The limits of what the bus retains, and of snapshots that are not read.
-@Suite("Retained notifications on the bus", .timeLimit(.minutes(1)))
+@Suite("Retained notifications on the bus", .timeLimit(.minutes(15)))
 struct RetainedTests {
   private func retain(_ count: Int, by client: RawClient) throws {
     let text = String(repeating: "x", count: 50_000)

@@ -9,7 +9,7 @@ import TribuneSystem
 import TribuneWire
 
 /// userInfo that travels as a sealed memfd.
-@Suite("userInfo in files", .timeLimit(.minutes(3)))
+@Suite("userInfo in files", .timeLimit(.minutes(15)))
 struct SharedFileTests {
   private static let floor = WireLimits.descriptorPayloadLength
 

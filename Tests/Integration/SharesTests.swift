@@ -4,7 +4,7 @@ import Glibc
 import Testing
 import TribuneWire
 
-@Suite("What users share", .timeLimit(.minutes(2)))
+@Suite("What users share", .timeLimit(.minutes(15)))
 struct SharesTests {
   private let folder: TestFolder
 

@@ -8,7 +8,7 @@ import TribuneSystem
 import TribuneWire
 
 /// Descriptors whose `close` blocks.
-@Suite("Descriptors that take long to close", .timeLimit(.minutes(3)))
+@Suite("Descriptors that take long to close", .timeLimit(.minutes(15)))
 struct SlowDescriptorTests {
   private static let floor = WireLimits.descriptorPayloadLength
 

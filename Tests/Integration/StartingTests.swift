@@ -6,7 +6,7 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-@Suite("Starting", .timeLimit(.minutes(2)))
+@Suite("Starting", .timeLimit(.minutes(15)))
 struct StartingTests {
   private func expectService(_ bus: TestBus) throws { try RawClient.greeted(bus).settle() }
 

@@ -5,7 +5,7 @@ import Glibc
 import Testing
 import Tribune
 
-@Suite("tribunectl at a terminal", .timeLimit(.minutes(2)))
+@Suite("tribunectl at a terminal", .timeLimit(.minutes(15)))
 struct TerminalTests {
   private static let prompt = "Allow it? [y, n, n REASON, ?] "
 

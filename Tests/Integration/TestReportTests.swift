@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The report with which tools/run-tests and .ci/run end, for made-up tests and steps.
-@Suite("The report at the end of the tests", .timeLimit(.minutes(2)))
+@Suite("The report at the end of the tests", .timeLimit(.minutes(15)))
 struct TestReportTests {
   private let folder: TestFolder
 

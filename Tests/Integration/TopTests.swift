@@ -5,7 +5,7 @@ import Glibc
 import Testing
 import Tribune
 
-@Suite("top", .timeLimit(.minutes(3)))
+@Suite("top", .timeLimit(.minutes(15)))
 struct TopTests {
   private let bus: TestBus
 

@@ -6,7 +6,7 @@ import TribuneSystem
 import TribuneWire
 
 /// What one user takes of what all users share leaves enough to everyone else.
-@Suite("Two users", .timeLimit(.minutes(3)))
+@Suite("Two users", .timeLimit(.minutes(15)))
 final class TwoUsersTests {
   private static let (greedy, other): (UInt32, UInt32) = (65_534, 65_533)
 

@@ -6,7 +6,7 @@ import TribuneSystem
 import TribuneWire
 
 /// Files that were sent to clients that do not read. The kernel counts them for the user of the bus.
-@Suite("Unread files", .timeLimit(.minutes(2)))
+@Suite("Unread files", .timeLimit(.minutes(15)))
 final class UnreadFileTests {
   private static let (greedy, other, busUser): (UInt32, UInt32, UInt32) = (65_534, 65_533, 65_532)
   private static let length = WireLimits.descriptorPayloadLength

@@ -6,7 +6,7 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-@Suite("Varlink", .timeLimit(.minutes(3)))
+@Suite("Varlink", .timeLimit(.minutes(15)))
 struct VarlinkTests {
   private static let ann: UInt32 = 65_534
 

@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-@Suite("tribunectl verify", .timeLimit(.minutes(1)))
+@Suite("tribunectl verify", .timeLimit(.minutes(15)))
 struct VerifyTests {
   private let folder: TestFolder
 

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("tribunectl waits until it is allowed", .timeLimit(.minutes(3)))
+@Suite("tribunectl waits until it is allowed", .timeLimit(.minutes(15)))
 struct WaitUntilAllowedTests {
   private let folder: TestFolder
   private let bus: TestBus

@@ -5,7 +5,7 @@ import Testing
 import Tribune
 
 /// A colour picker whose presenter is its delegate.
-@Suite("The colour picker", .timeLimit(.minutes(5)))
+@Suite("The colour picker", .timeLimit(.minutes(15)))
 struct ColourPickerTests {
   private let bus: TestBus
   private let connection: Connection

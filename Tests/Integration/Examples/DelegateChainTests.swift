@@ -5,7 +5,7 @@ import Testing
 import Tribune
 
 /// A window with several delegates, a plain observer beside it, and a browser with a data source.
-@Suite("The delegate chain", .timeLimit(.minutes(5)))
+@Suite("The delegate chain", .timeLimit(.minutes(15)))
 struct DelegateChainTests {
   private let bus: TestBus
   private let connection: Connection

@@ -6,7 +6,7 @@ import Testing
 import Tribune
 
 /// A delegate that answers some names and forwards all others to a delegate of its own.
-@Suite("The forwarding delegate", .timeLimit(.minutes(5)))
+@Suite("The forwarding delegate", .timeLimit(.minutes(15)))
 struct ForwardingDelegateTests {
   private let bus: TestBus
   private let connection: Connection

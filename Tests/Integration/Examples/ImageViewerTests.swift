@@ -4,7 +4,7 @@ import Testing
 import Tribune
 
 /// A scroll view whose delegate's protocol inherits from that of all scroll views.
-@Suite("The image viewer", .timeLimit(.minutes(5)))
+@Suite("The image viewer", .timeLimit(.minutes(15)))
 struct ImageViewerTests {
   private static let names = ["scrollView.didScroll", "scrollView.didTap", "scrollView.shouldScrollToTop"]
 

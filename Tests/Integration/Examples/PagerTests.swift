@@ -5,7 +5,7 @@ import Testing
 import Tribune
 
 /// A timeline of 1,000 items that is shown a page at a time.
-@Suite("The pager", .timeLimit(.minutes(5)))
+@Suite("The pager", .timeLimit(.minutes(15)))
 struct PagerTests {
   private struct Status: Decodable {
     var scrolls: Int

@@ -8,7 +8,7 @@ import TribuneSystem
 import TribuneWire
 
 /// A daemon that finds a log that it cannot use, or wrong descriptors, starts, logs what it dropped, and serves.
-@Suite("Bad logs", .timeLimit(.minutes(3)))
+@Suite("Bad logs", .timeLimit(.minutes(15)))
 struct BadLogTests {
   private let bus: RestartedBus
   private let clients: [RawClient]

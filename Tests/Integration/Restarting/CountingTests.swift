@@ -4,7 +4,7 @@ import Testing
 import TribuneWire
 
 /// What the bus counts, and what begins anew with each of its daemons.
-@Suite("Counters", .timeLimit(.minutes(3)))
+@Suite("Counters", .timeLimit(.minutes(15)))
 struct CountingTests {
   private let restarted: RestartedBus
 

@@ -5,7 +5,7 @@ import Testing
 import TribuneWire
 
 /// A full log refuses what can take part in decisions, and nothing else. What was accepted before goes on.
-@Suite("A full log", .timeLimit(.minutes(3)))
+@Suite("A full log", .timeLimit(.minutes(15)))
 struct FullLogTests {
   private let bus: RestartedBus
   private let client: RawClient

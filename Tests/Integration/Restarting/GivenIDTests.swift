@@ -5,7 +5,7 @@ import Testing
 import TribuneWire
 
 /// The bus gives no id twice, even if the log is damaged: an answer to one question is never taken for another's.
-@Suite("Ids", .timeLimit(.minutes(2)))
+@Suite("Ids", .timeLimit(.minutes(15)))
 struct GivenIDTests {
   private let bus: RestartedBus
   private let client: RawClient

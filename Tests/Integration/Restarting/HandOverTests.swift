@@ -7,7 +7,7 @@ import TribuneSystem
 import TribuneWire
 
 /// A planned restart loses nothing that is under way.
-@Suite("Handing over", .timeLimit(.minutes(2)))
+@Suite("Handing over", .timeLimit(.minutes(15)))
 struct HandOverTests {
   private let bus: RestartedBus
 

@@ -7,7 +7,7 @@ import TribuneWire
 @testable import TribuneServer
 
 /// A connection to which the bus can send nothing more: its client reads whole frames up to where the stream ends.
-@Suite("Interrupted frames", .timeLimit(.minutes(2)))
+@Suite("Interrupted frames", .timeLimit(.minutes(15)))
 struct InterruptedFrameTests {
   /// More than a socket buffers.
   private static let payload = String(repeating: "x", count: 1_500_000)

@@ -7,7 +7,7 @@ import TribuneServer
 import TribuneWire
 
 /// A bus ends, or its keeper hangs or is full.
-@Suite("Keepers", .timeLimit(.minutes(3)))
+@Suite("Keepers", .timeLimit(.minutes(15)))
 struct KeeperTests {
   private let bus: RestartedBus
 

@@ -5,7 +5,7 @@ import Testing
 import TribuneWire
 
 /// The log may grow to the current `LogMax=`, whichever daemon made it.
-@Suite("LogMax=", .timeLimit(.minutes(2)))
+@Suite("LogMax=", .timeLimit(.minutes(15)))
 struct LogLengthTests {
   private let bus: RestartedBus
   private let poster: RawClient

@@ -7,7 +7,7 @@ import TribuneSystem
 import TribuneWire
 
 /// Without systemd, a daemon ends at SIGTERM, and a fresh one takes everything over from the keeper.
-@Suite("Planned restarts", .timeLimit(.minutes(3)))
+@Suite("Planned restarts", .timeLimit(.minutes(15)))
 struct PlannedRestartTests {
   private let restarted: RestartedBus
 

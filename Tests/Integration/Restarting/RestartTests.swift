@@ -7,7 +7,7 @@ import TribuneSystem
 import TribuneWire
 
 /// A bus that is restarted goes on with all its connections, whether it handed them over or died.
-@Suite("Restarts", .timeLimit(.minutes(2)))
+@Suite("Restarts", .timeLimit(.minutes(15)))
 struct RestartTests {
   private let bus: RestartedBus
 

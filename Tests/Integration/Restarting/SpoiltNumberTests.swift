@@ -8,7 +8,7 @@ import TribuneWire
 @testable import TribuneServer
 
 /// A log with right checksums, in which a number is higher than any bus counts.
-@Suite("Spoilt numbers in a log", .timeLimit(.minutes(2)))
+@Suite("Spoilt numbers in a log", .timeLimit(.minutes(15)))
 struct SpoiltNumberTests {
   enum Place: CaseIterable {
     case counters, facts, ids, slots, frames, moments

@@ -7,7 +7,7 @@ import TribuneWire
 @testable import TribuneServer
 
 /// Which connection may succeed one that had to reconnect.
-@Suite("Succession", .timeLimit(.minutes(2)))
+@Suite("Succession", .timeLimit(.minutes(15)))
 struct SuccessionTests {
   private let bus: RestartedBus
 

@@ -7,7 +7,7 @@ import TribuneWire
 
 /// Files in memory whose frames are half received when the bus ends. One file may belong to several frames, and be
 /// retained at the same time.
-@Suite("Files that wait for their frames", .timeLimit(.minutes(2)))
+@Suite("Files that wait for their frames", .timeLimit(.minutes(15)))
 struct WaitingFileTests {
   private static let contents = SharedFile.bytes(100_000)
   private static let cut = 20

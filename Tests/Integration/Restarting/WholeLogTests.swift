@@ -4,7 +4,7 @@ import Testing
 
 @testable import TribuneServer
 
-@Suite("A log with all that a bus can have", .timeLimit(.minutes(3)))
+@Suite("A log with all that a bus can have", .timeLimit(.minutes(15)))
 struct WholeLogTests {
   /// The other tests of restarts see to these.
   private static let absent: Set<EntryKind> = [.registrationEnd, .questionTurns, .questionsRead]

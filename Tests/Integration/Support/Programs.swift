@@ -25,5 +25,5 @@ enum Programs {
   }
 
   /// After this time, a test that still waits for something counts as hung.
-  static let patienceSeconds = 60
+  static let patienceSeconds = 180
 }

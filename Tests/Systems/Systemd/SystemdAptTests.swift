@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// With the files of Examples/apt in their places, apt, dpkg, unattended-upgrades and needrestart ask the bus.
-@Suite("Packages under systemd", .timeLimit(.minutes(5)))
+@Suite("Packages under systemd", .timeLimit(.minutes(15)))
 struct SystemdAptTests {
   private let machine: Container
 

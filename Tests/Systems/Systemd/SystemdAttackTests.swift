@@ -7,7 +7,7 @@ import TribuneSystem
 import TribuneWire
 
 /// One user connects as often as it can, and the bus is killed meanwhile: what that costs the service manager.
-@Suite("Many connections of one user under systemd", .timeLimit(.minutes(10)))
+@Suite("Many connections of one user under systemd", .timeLimit(.minutes(15)))
 final class SystemdAttackTests {
   private static let attacker: UInt32 = 65_534
   private static let most = 16_000

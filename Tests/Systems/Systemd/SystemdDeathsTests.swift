@@ -5,7 +5,7 @@ import Testing
 import TribuneTestSupport
 
 /// Whoever dies, what is held is locked, and nothing else.
-@Suite("Deaths between the bus and logind", .timeLimit(.minutes(10)))
+@Suite("Deaths between the bus and logind", .timeLimit(.minutes(15)))
 struct SystemdDeathsTests {
   @Test("each service is restarted, and the locks outlast it", arguments: Container.Release.allCases)
   func restarts(on release: Container.Release) throws {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// tribune-nats under its own unit, with the policy that is installed.
-@Suite("The gateway under systemd", .timeLimit(.minutes(5)))
+@Suite("The gateway under systemd", .timeLimit(.minutes(15)))
 struct SystemdGatewayTests {
   private static let unit = Container.gatewayUnit
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The units of systemd/examples, which ask the bus and post to it.
-@Suite("Units that use the bus", .timeLimit(.minutes(5)))
+@Suite("Units that use the bus", .timeLimit(.minutes(15)))
 struct SystemdGuardTests {
   private let machine: Container
 

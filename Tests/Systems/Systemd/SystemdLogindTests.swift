@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Vetoes on the bus are locks of logind, and locks of logind are holds on the bus.
-@Suite("Locks of logind and holds", .timeLimit(.minutes(5)))
+@Suite("Locks of logind and holds", .timeLimit(.minutes(15)))
 struct SystemdLogindTests {
   @Test(
     "a hold refuses a reboot by root, and systemctl says who holds and why",

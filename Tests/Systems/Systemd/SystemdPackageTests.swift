@@ -5,7 +5,7 @@ import Testing
 import TribuneWire
 
 /// The Debian package on a machine without Tribune: installed, upgraded under its clients, and removed.
-@Suite("The package under systemd", .timeLimit(.minutes(5)))
+@Suite("The package under systemd", .timeLimit(.minutes(15)))
 struct SystemdPackageTests {
   private let machine: Container
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// With the file from Examples in its run.d, molly-guard asks the bus before a reboot.
-@Suite("Reboots under systemd", .timeLimit(.minutes(5)))
+@Suite("Reboots under systemd", .timeLimit(.minutes(15)))
 struct SystemdRebootTests {
   private let machine: Container
 

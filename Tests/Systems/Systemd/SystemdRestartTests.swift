@@ -6,7 +6,7 @@ import TribuneTestSupport
 import TribuneWire
 
 /// Restarts of the bus under load: each client's account must come out even.
-@Suite("Restarts under systemd", .timeLimit(.minutes(10)))
+@Suite("Restarts under systemd", .timeLimit(.minutes(15)))
 struct SystemdRestartTests {
   private static let service = "tribuned.service"
   private static let keeper = "tribuned-keeper.service"

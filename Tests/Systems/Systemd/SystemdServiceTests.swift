@@ -5,7 +5,7 @@ import Testing
 import TribuneWire
 
 /// The system's units under a real systemd.
-@Suite("The service under systemd", .timeLimit(.minutes(5)))
+@Suite("The service under systemd", .timeLimit(.minutes(15)))
 struct SystemdServiceTests {
   private static let service = "tribuned.service"
   private static let keeper = "tribuned-keeper.service"

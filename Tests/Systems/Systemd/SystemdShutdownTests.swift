@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import TribuneWire
 
-@Suite("Shutdown under systemd", .timeLimit(.minutes(5)))
+@Suite("Shutdown under systemd", .timeLimit(.minutes(15)))
 struct SystemdShutdownTests {
   /// Services that ask while they stop. None names the bus's units: they stop in systemd's default order.
   private static let askers = (1...8).map { "asker\($0).service" }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What the bus is told and asked before the host goes down.
-@Suite("Shutdowns and the bus", .timeLimit(.minutes(5)))
+@Suite("Shutdowns and the bus", .timeLimit(.minutes(15)))
 struct SystemdTransitionTests {
   /// Observes in a unit: a machine that goes down stops all of its processes, also those that were started from outside,
   /// and then waits for them.

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Users' own buses, and dynamic users of the system's bus.
-@Suite("Users under systemd", .timeLimit(.minutes(5)))
+@Suite("Users under systemd", .timeLimit(.minutes(15)))
 struct SystemdUserTests {
   @Test("a service with a dynamic user is a client like any other, listed with its unit")
   func dynamicUser() throws {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The bus's Varlink socket with varlinkctl(1), which systemd has from version 255 on.
-@Suite("varlinkctl of a newer systemd", .timeLimit(.minutes(3)))
+@Suite("varlinkctl of a newer systemd", .timeLimit(.minutes(15)))
 struct SystemdVarlinkctlTests {
   private let bus: TestBus
   private let varlinkctl: [String]

@@ -7,7 +7,7 @@ import TribuneWire
 
 @testable import TribuneCore
 
-@Suite("What the bus counts", .timeLimit(.minutes(5)))
+@Suite("What the bus counts", .timeLimit(.minutes(15)))
 struct StatisticsTests {
   let bus = BusUnderTest()
   let (asker, one, two): (ConnectionSlot, ConnectionSlot, ConnectionSlot)

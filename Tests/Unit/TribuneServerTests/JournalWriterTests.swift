@@ -102,7 +102,7 @@ struct JournalWriterTests {
     let writer = try JournalWriter { journal.send($0) }
     for _ in 0..<3 * JournalWriter.entriesMax { writer.write(entry("flood"), for: 1001) }
     for _ in 0..<JournalWriter.entriesMax / 8 { writer.write(entry("other"), for: 1002) }
-    for user in [nil, 0] {
+    for user in [nil, 0] as [UInt32?] {
       for _ in 0..<JournalWriter.entriesMax / 4 { writer.write(entry("bus"), for: user) }
     }
     var counts: [String: Int] = [:]

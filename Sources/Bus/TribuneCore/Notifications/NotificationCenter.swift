@@ -72,11 +72,11 @@ package struct NotificationCenter {
   }
 
   mutating func add(_ delegate: DelegateRegistration) {
-    change(delegate) { delegateTree.insert(delegate.slot, pattern: $0, object: $1) }
+    change(delegate) { $0.insert($1, pattern: $2, object: $3) }
   }
 
   mutating func remove(_ delegate: DelegateRegistration) {
-    change(delegate) { delegateTree.remove(delegate.slot, pattern: $0, object: $1) }
+    change(delegate) { $0.remove($1, pattern: $2, object: $3) }
   }
 
   mutating func setSuspended(_ isSuspended: Bool, _ slot: ConnectionSlot) {
@@ -104,12 +104,15 @@ package struct NotificationCenter {
     }
   }
 
-  private mutating func change(_ delegate: DelegateRegistration, _ change: (Pattern, String?) -> Void) {
+  private mutating func change(
+    _ delegate: DelegateRegistration,
+    _ change: (PatternTree<ConnectionSlot>, ConnectionSlot, Pattern, String?) -> Void
+  ) {
     let patterns = delegate.patterns.filter(\.matchesWillOrDid)
     guard !patterns.isEmpty else { return }
     reservePlace(of: delegate.slot)
     let object = delegate.object.isEmpty ? nil : delegate.object
-    for pattern in patterns { change(pattern, object) }
+    for pattern in patterns { change(delegateTree, delegate.slot, pattern, object) }
     routes.invalidate()
   }
 
