@@ -68,7 +68,7 @@ struct DelegateFolderTests {
       try asked("host.shouldReboot", "--object=o", "{}") == [
         "10-a abstained ", "15-x vetoed host.shouldReboot|o\n{}", "20-b vetoed b",
       ])
-    #expect(try asked("host.shouldReboot").isEmpty)
+    #expect(try asked("host.shouldReboot", "--object=p").isEmpty)
     #expect(try program.output.line()?.contains("→ ") == true)
     #expect(program.end(SIGTERM) == 0)
   }
