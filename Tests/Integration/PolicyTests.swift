@@ -237,10 +237,10 @@ struct PolicyTests {
       try Programs.path(of: "tribuned"), "--check-config", "--live", "--listen=\(bus.path)",
       "--config=\(folder.path)/etc",
     ]
-    try write("allow * ** user:root\ndeny hold ** user:bin,user:65534\nallow observe,ask ** user:65534\n")
+    try write("allow * ** user:root\nallow hold ** user:bin,user:65534\nallow observe,ask ** user:65534\n")
     let asked = try FinishedProgram(command)
     let warning = """
-      \(folder.path)/etc/policy.d/10.policy:2:23: warning: a process has one user, so the line matches nobody; \
+      \(folder.path)/etc/policy.d/10.policy:2:24: warning: a process has one user, so the line matches nobody; \
       for a choice between several, write several lines
 
       """

@@ -175,17 +175,6 @@ struct StartingTests {
     #expect(daemon.output.isEmpty)
   }
 
-  /// tribunectl has them from the same place, but starts libdispatch's threads at once, which end it where there is no
-  /// /proc.
-  @Test("a program has its arguments where there is no /proc, too")
-  func withoutProc() throws {
-    let bare = try FinishedProgram([
-      "/usr/bin/unshare", "--mount", "/bin/sh", "-c", "umount -l /proc && exec \"$0\" --no-such-option",
-      try Programs.path(of: "tribuned"),
-    ])
-    #expect(bare.status != 0 && bare.errors.contains("--no-such-option"), "\(bare.errors)")
-  }
-
   @Test("--check-config needs no bus, and prints nothing if all is right")
   func checksConfiguration() throws {
     let folder = try TestFolder()

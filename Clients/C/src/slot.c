@@ -150,8 +150,12 @@ void slot_deliver(tribune_slot *slot, tribune_message *message)
 
 bool slot_matches(const tribune_slot *slot, const char *name, const char *object)
 {
-  if (slot->kind == SLOT_HOLD || (slot->kind == SLOT_DELEGATE && !name_is_will_or_did(name))
-      || (slot->object[0] != '\0' && strcmp(slot->object, object) != 0)) {
+  if (slot->kind == SLOT_HOLD || (slot->kind == SLOT_DELEGATE && !name_is_will_or_did(name))) {
+    return false;
+  }
+  /* For delegates, a notification without an object is about all objects. */
+  bool is_every = slot->kind == SLOT_DELEGATE && object[0] == '\0';
+  if (slot->object[0] != '\0' && !is_every && strcmp(slot->object, object) != 0) {
     return false;
   }
   const char *pattern = slot->terms;

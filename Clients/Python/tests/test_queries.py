@@ -340,9 +340,11 @@ async def test_a_delegate_receives_wills_and_dids_in_order(bus: RunningBus) -> N
         await other.post("window.didClose", object="window/2")
         await other.post("window.moved", object="window/1")
         await other.post("window.didClose", object="window/1")
-        found = [await recorder.events.get() for _ in range(4)]
+        # About all objects.
+        await other.post("window.willClose")
+        found = [await recorder.events.get() for _ in range(5)]
         names = [one.name for one in found if isinstance(one, Question | Notification)]
-        assert names == ["window.shouldClose", "window.willClose", "window.didClose"]
+        assert names == ["window.shouldClose", "window.willClose", "window.didClose", "window.willClose"]
 
 
 async def test_a_delegate_that_fails_to_receive_gets_the_next_one(bus: RunningBus) -> None:

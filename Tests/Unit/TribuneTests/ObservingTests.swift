@@ -118,6 +118,8 @@ struct ObservingTests {
       #expect(matcher.matches(name: "a.didB", object: object) == isTheirs)
       #expect(attached.receives(name: "a.didB", object: object) == isTheirs)
     }
+    // About all objects.
+    #expect(attached.receives(name: "a.didB", object: "") && !matcher.matches(name: "a.didB", object: ""))
   }
 
   @Test func anObservationWithoutAnyReferenceIsTakenBack() async throws {

@@ -100,10 +100,13 @@ class Matcher:
             else ".+"
         )
 
-    def matches(self, name: str, object: str) -> bool:
-        """Whether the bus sends a notification for this registration."""
+    def matches(self, name: str, object: str, *, none_is_every: bool = False) -> bool:
+        """Whether the bus sends a notification for this registration.
+
+        For delegates, one without an object is about all objects (`none_is_every`).
+        """
         return (
-            (not self._object or self._object == object)
+            (not self._object or self._object == object or (none_is_every and not object))
             and (self._is_of_bus or not name.startswith(_RESERVED))
             and self._regex.fullmatch(name) is not None
         )

@@ -78,7 +78,7 @@ class _Route:
                     (awaited if registration.is_awaited else streams)[registration.stream] = None
             elif goes_to_delegates and isinstance(registration, AttachedDelegate):
                 matchers = registration.matchers if registration.is_live else []
-                if any(matcher.matches(name, object) for matcher in matchers):
+                if any(matcher.matches(name, object, none_is_every=True) for matcher in matchers):
                     streams.update(dict.fromkeys(registration.streams()))
         self.streams = list(streams)
         self.awaited = list(awaited)

@@ -70,11 +70,12 @@ final class AttachedDelegate: Sendable {
     receivesNotifications = patterns.contains(where: \.matchesWillOrDid)
   }
 
-  /// Whether it receives a notification, whose name the caller knows to be a `will` or a `did`.
+  /// Whether it receives a notification, whose name the caller knows to be a `will` or a `did`. One without an object is
+  /// about all objects.
   func receives(name: String, object: String) -> Bool {
-    guard receivesNotifications, self.object.isEmpty || ExactText(self.object) == ExactText(object) else {
-      return false
-    }
+    guard receivesNotifications,
+      object.isEmpty || self.object.isEmpty || ExactText(self.object) == ExactText(object)
+    else { return false }
     return patterns.contains { $0.matches(name.utf8Bytes) }
   }
 
