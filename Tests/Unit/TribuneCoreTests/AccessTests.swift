@@ -478,8 +478,10 @@ extension Policy {
     var parser = PolicyParser(
       NameLookup(user: { ["root": 0, "ann": 1001, "bob": 1002][$0] }, group: { ["ops": 2001][$0] }))
     parser.read(Array(lines.joined(separator: "\n").utf8), file: "test.policy")
+    // Lines at random may deny to nobody: they are left out.
     precondition(
-      parser.diagnostics.allSatisfy(\.isWarning), "a test wrote an invalid policy: \(parser.diagnostics)")
+      parser.diagnostics.allSatisfy { $0.isWarning || $0.message.contains("the line matches nobody") },
+      "a test wrote an invalid policy: \(parser.diagnostics)")
     self.init(parser.lines)
   }
 }
