@@ -82,6 +82,38 @@ struct GuardEndingTests {
     let observer = try bus.staying("-j", "observe", "**")
     if let script = way.delegate { try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", script) }
     let result = try TestBus.tribunectl(
+  @Test(
+    "a command that goes while the delegates are asked has failed",
+    arguments: [("rm", 127), ("chmod -x", 126)])
+  func lateLoss(change: String, status: Int32) throws {
+    let command = "\(bus.folder.path)/command"
+    try bus.folder.write("#!/bin/sh\n", to: "command", mode: 0o755)
+    let observer = try bus.staying("-j", "observe", "**")
+    try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", "\(change) \(command)")
+    let result = try bus.tribunectl("guard", "a.b", "--", command)
+    #expect(result.status == status)
+    #expect(result.errors.hasPrefix("tribunectl: \(command) cannot be run: "))
+    #expect(try announced(to: observer) == ["a.willB null", "a.didFailToB {\"status\":\(status)}"])
+  }
+
+  @Test("the example in the help tells a veto from the command's own failure, also from its 77")
+  func example() throws {
+    let help = try bus.tribunectl("help", "guard").output
+    let lines = help.split(separator: "\n").drop { !$0.hasPrefix("    tribunectl guard ") }
+    let script = lines.prefix { $0.hasPrefix("    ") }.joined(separator: "\n")
+    func says(_ command: String) throws -> String {
+      let text = script.replacing("restic backup /srv", with: command)
+      let path = "\(try Programs.folder()):/usr/bin:/bin"
+      return try FinishedProgram(
+        ["/bin/sh", "-c", text], environment: ["TRIBUNE_ADDRESS": bus.address, "PATH": path]
+      ).output
+    }
+    #expect(try says("true") == "done\n")
+    #expect(try says("sh -c 'exit 77'") == "restic has failed\n")
+    try bus.staying("hold", "backup.shouldRun", "--why=no")
+    #expect(try says("true") == "vetoed: nothing has run\n")
+  }
+
       ["guard", "a.b"] + way.options + ["--"] + way.command, address: bus.address)
     #expect(result.status == way.status)
     #expect(way.errors.isEmpty ? result.errors == "" : result.errors.contains(way.errors))

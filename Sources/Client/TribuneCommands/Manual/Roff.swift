@@ -17,9 +17,15 @@ package enum Roff {
     guard let first = terms.first else { return [] }
     var lines = [".TP", first] + terms.dropFirst().flatMap { [".TQ", $0] }
     for (index, paragraph) in paragraphs.enumerated() {
-      lines += (index == 0 ? [] : [".IP"]) + [text(paragraph)]
+      lines += (index == 0 ? [] : [".IP"]) + self.paragraph(paragraph)
     }
     return lines
+  }
+
+  /// A paragraph, or an example, which keeps its lines.
+  static func paragraph(_ text: String) -> [String] {
+    let lines = text.split(separator: "\n")
+    return lines.count > 1 ? [".EX"] + lines.map { literal(String($0)) } + [".EE"] : [self.text(text)]
   }
 
   private static func word(_ word: String) -> String {

@@ -2,8 +2,8 @@
 
 // The table of verbs and options, as the parser, the help, tribunectl(1) and the completions read it.
 //
-// A text has a verb with its operands, its summary, paragraphs, and options. Paragraphs may be wrapped anywhere. Two
-// spaces end an option's argument: capitals are for any value, `a|b` for one of these words, `a,b` for a list of them,
+// A text has a verb with its operands, its summary, paragraphs, and options. Paragraphs may be wrapped anywhere, but those
+// that four spaces begin are examples, whose lines stay. Two spaces end an option's argument: capitals are for any value, `a|b` for one of these words, `a,b` for a list of them,
 // SPAN for a time span. `Option` knows the ranges of numbers.
 
 extension CommandTable {
@@ -339,6 +339,17 @@ extension VerbName {
 
       Where the bus has a policy, it must allow ask for the question, and post for the other three, also
       didFailTo. Else guard exits with 255 before it asks. --dry-run only asks: it can say allowed where the
+      The command may exit with 77 or 255, too. A script that has to know chooses a status that its command
+      never has:
+
+          tribunectl guard backup.run --veto-exit-code=199 -- restic backup /srv
+          case $? in
+            0) echo "done" ;;
+            199) echo "vetoed: nothing has run" ;;
+            255) echo "no verdict: nothing has run" ;;
+            *) echo "restic has failed" ;;
+          esac
+
       policy does not let the others be posted.
 
       If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or for as long

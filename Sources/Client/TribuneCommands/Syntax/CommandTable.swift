@@ -22,6 +22,7 @@ enum CommandTable {
 /// The parts of a text of the table. Each start of tribunectl reads two of them, so they are split by bytes.
 struct HelpParts {
   private(set) var head: [Substring] = []
+  /// Those with line breaks are examples, whose lines stay.
   private(set) var paragraphs: [String] = []
   private(set) var options: [OptionSyntax] = []
 
@@ -31,6 +32,8 @@ struct HelpParts {
       let lines = part.map { Substring($0.drop { $0 == UInt8(ascii: " ") }) }
       if head.isEmpty {
         head = lines
+      } else if part.first?.starts(with: "    ".utf8) == true {
+        paragraphs.append(part.map { String(Substring($0)) }.joined(separator: "\n"))
       } else if lines[0].utf8.first == UInt8(ascii: "-") {
         for line in lines {
           if line.utf8.first == UInt8(ascii: "-") {

@@ -54,7 +54,9 @@ struct HelpText {
       "tribunectl", syntax.verb.rawValue, syntax.options.isEmpty ? "" : "[OPTION…]", syntax.usage,
     ]
     var lines = [usage.filter { !$0.isEmpty }.joined(separator: " "), ""]
-    for paragraph in syntax.paragraphs { lines += Self.wrapped(paragraph, to: Self.width) + [""] }
+    for paragraph in syntax.paragraphs {
+      lines += (paragraph.contains("\n") ? [paragraph] : Self.wrapped(paragraph, to: Self.width)) + [""]
+    }
     if !syntax.options.isEmpty {
       lines.append("Options:")
       lines += syntax.options.flatMap { row($0.usageInHelp, $0.summary) }
