@@ -159,13 +159,39 @@ struct AskingCommandTests {
     #expect(reason == "{\"x\": [1]}\na.b|o/1|\(query)|\(getuid())|tribunectl")
   }
 
-  @Test("with --on-failure=abstain, a command that fails does not veto")
+  @Test("with --on-failure=abstain, a command that is not there any more does not veto")
   func failurePolicy() throws {
-    let delegate = try bus.staying("delegate", "a", "--on-failure=abstain", "--exec", "/nonexistent/command")
+    try bus.folder.write("#!/bin/sh\n", to: "command", mode: 0o755)
+    let command = "\(bus.folder.path)/command"
+    let delegate = try bus.staying("delegate", "a", "--on-failure=abstain", "--exec", command)
+    try FileManager.default.removeItem(atPath: command)
     let result = try bus.tribunectl("-j", "ask", "a")
     #expect(result.status == 0)
     #expect(try result.outcomes().first?["outcome"] as? String == "failed")
     #expect(try delegate.errors.line()?.contains("cannot be run: No such file") == true)
+  }
+
+  @Test(
+    "a verb whose command is not there begins nothing, and says what it looked for",
+    arguments: [
+      ["delegate", "a", "--exec"], ["observe", "a", "--exec"], ["guard", "a.b", "--"],
+      ["hold", "a.shouldB", "--why=c", "--"], ["lease", "a", "--"],
+    ])
+  func withoutCommand(verb: [String]) throws {
+    let monitor = try bus.staying("-j", "monitor", "a", "a.*", "cluster.**", "end")
+    try bus.folder.write("#!/nonexistent\n", to: "script", mode: 0o755)
+    for (command, status, reason) in [
+      ("/nonexistent", 127, "No such file or directory"), ("nonexistent", 127, " in PATH, "),
+      ("/etc/passwd", 126, "Permission denied"), ("/", 126, "Permission denied"),
+      ("\(bus.folder.path)/script", 127, "its interpreter does not exist"),
+    ] as [(String, Int32, String)] {
+      let result = try TestBus.tribunectl(verb + [command], address: bus.address)
+      result.expect(status, output: "")
+      #expect(result.errors.hasPrefix("tribunectl: \(command) cannot be run: "))
+      #expect(result.errors.contains(reason))
+    }
+    #expect(try bus.tribunectl("post", "end").status == 0)
+    #expect(try monitor.output.object()["name"] as? String == "end")
   }
 
   @Test(

@@ -111,10 +111,17 @@ struct HandlingCommandTests {
   }
 
   @Test(
-    "a command that cannot be started ends the observer with a shell's status, and is no acknowledgement",
-    arguments: [("/nonexistent", 127), ("/etc/passwd", 126)] as [(String, Int32)])
-  func cannotStart(path: String, status: Int32) throws {
+    "a command that cannot be started any more ends the observer with a shell's status, and is no acknowledgement",
+    arguments: [(nil, 127), (0o644, 126)] as [(Int?, Int32)])
+  func cannotStart(mode: Int?, status: Int32) throws {
+    try bus.folder.write("#!/bin/sh\n", to: "command", mode: 0o755)
+    let path = "\(bus.folder.path)/command"
     let observer = try bus.staying("observe", "a", "--awaited", "--exec", path)
+    if let mode {
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    } else {
+      try FileManager.default.removeItem(atPath: path)
+    }
     let post = try bus.tribunectl("post", "a", "--wait=1min")
     #expect(post.status == 1)
     #expect(post.errors.hasPrefix("tribunectl: 1 of 1 did not acknowledge a:\n  failed    tribunectl (:"))

@@ -94,7 +94,7 @@ struct CommandTests {
     let observer = try bus.staying("observe", "**")
     // The delegate writes about each question to standard output and to standard error.
     let script = """
-      "$0" delegate a --exec /nonexistent <&- >&- 2>&- & delegate=$!
+      "$0" delegate a --exec sh -c 'echo failing >&2; exit 3' <&- >&- 2>&- & delegate=$!
       until "$0" -j explain a | grep -q delegate; do :; done
       "$0" -q ask a; first=$?
       "$0" -q ask a <&- >&- 2>&-; second=$?

@@ -16,7 +16,7 @@ struct DelegateCommandTests {
     arguments: [
       (["--exec", "sh", "-c", "echo \"[$TRIBUNE_DELEGATE]\""], "[1]\n", ""),
       (["--exec", "echo", "no json"], nil, "the value is not JSON: "),
-      (["--exec", "sh", "-c", "echo 1; exit 3"], nil, "exited with 3: 1"),
+      (["--exec", "sh", "-c", "echo 1; echo 2 >&2; exit 3"], nil, "exited with 3: 2"),
       (
         ["--exec", "sh", "-c", "head -c 20000000 /dev/zero"], nil,
         "the value is longer than the limit of 16777216 bytes"

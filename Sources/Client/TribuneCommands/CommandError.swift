@@ -16,6 +16,12 @@ struct CommandError: Error, Equatable, Sendable {
     CommandError(message: message, status: ExitStatus.failure)
   }
 
+  /// The command that this one was to run cannot be started.
+  static func cannotStart(_ command: [[UInt8]], _ error: Errno) -> CommandError {
+    CommandError(
+      message: error.message(starting: command).terminalSafe, status: ExitStatus.ofCommand(notStarted: error))
+  }
+
   /// The command ends without a message.
   static func ended(_ status: Int32) -> CommandError { CommandError(message: "", status: status) }
 }
@@ -43,9 +49,14 @@ extension Errno {
   func message(starting command: [[UInt8]]) -> String {
     let path = command.first ?? []
     // The kernel gives the same error for a script without its interpreter as for no script.
-    let lacksInterpreter =
-      self == .noSuchFile && path.contains(UInt8(ascii: "/")) && Folder.kind(of: path) != nil
-    let reason = lacksInterpreter ? "its interpreter does not exist" : "\(self)"
+    let reason =
+      if self != .noSuchFile {
+        "\(self)"
+      } else if !path.contains(UInt8(ascii: "/")) {
+        "\(self) in PATH, \(ProgramFile.searchPath)"
+      } else {
+        Folder.kind(of: path) == nil ? "\(self)" : "its interpreter does not exist"
+      }
     return "\(String(decoding: path, as: UTF8.self)) cannot be run: \(reason)"
   }
 }

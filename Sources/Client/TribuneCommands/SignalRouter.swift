@@ -68,8 +68,9 @@ actor SignalRouter {
         child = try Self.start(command, inheriting: nil, in: context)
       }
     } catch {
-      context.terminal.report(error.message(starting: command).terminalSafe)
-      return .exited(ExitStatus.ofCommand(notStarted: error))
+      let failure = CommandError.cannotStart(command, error)
+      context.terminal.report(failure.message)
+      return .exited(failure.status)
     }
     await relay(to: child)
     return await child.ended().termination

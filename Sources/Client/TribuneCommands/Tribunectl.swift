@@ -38,6 +38,7 @@ package struct Tribunectl: Sendable {
   private static func prepare(_ arguments: [[UInt8]], terminal: Terminal) throws(CommandError) -> Prepared {
     let invocation = try read(arguments)
     let command = try invocation.verb.command.init(invocation)
+    try check(invocation.command)
     let signals: SignalWatch
     do throws(Errno) {
       signals = try SignalWatch(command.signals)
@@ -45,6 +46,16 @@ package struct Tribunectl: Sendable {
       throw .failure("signals cannot be waited for: \(error)")
     }
     return Prepared(command: command, context: try Context(invocation, terminal: terminal, signals: signals))
+  }
+
+  /// Whoever relies on a delegate, a lease or an announcement relies on the command, so without it nothing begins.
+  private static func check(_ command: [[UInt8]]) throws(CommandError) {
+    guard let program = command.first else { return }
+    do throws(Errno) {
+      try ProgramFile.check(program)
+    } catch {
+      throw .cannotStart(command, error)
+    }
   }
 
   private static func read(_ arguments: [[UInt8]]) throws(CommandError) -> Invocation {

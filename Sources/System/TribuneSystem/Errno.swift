@@ -19,6 +19,7 @@ package struct Errno: Error, Equatable, Sendable, CustomStringConvertible {
   package static let brokenPipe = Errno(rawValue: EPIPE)
   package static let addressInUse = Errno(rawValue: EADDRINUSE)
   package static let connectionRefused = Errno(rawValue: ECONNREFUSED)
+  package static let accessDenied = Errno(rawValue: EACCES)
   package static let noSuchFile = Errno(rawValue: ENOENT)
   package static let fileExists = Errno(rawValue: EEXIST)
   package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)

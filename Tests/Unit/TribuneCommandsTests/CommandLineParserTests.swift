@@ -38,8 +38,9 @@ struct CommandLineParserTests {
     (["delegate", "a", "--veto=a=b"], run(.delegate, ["a"], [.veto: .text("a=b")])),
     // Words behind -- may start with a dash.
     (["post", "a.b", "--", "-5"], run(.post, ["a.b", "-5"])),
-    // --exec takes the rest of the line.
+    // --exec takes the rest of the line, which may follow --.
     (["delegate", "a.b", "--exec", "sh", "-c", "exit 1", "--veto=x"], .run(delegate)),
+    (["delegate", "a.b", "--exec", "--", "sh", "-c", "exit 1", "--veto=x"], .run(delegate)),
     // An optional span stands behind an equals sign, and nowhere else.
     (["post", "--wait", "a"], run(.post, ["a"], [.wait: .flag])),
     (["post", "a", "5", "--wait"], run(.post, ["a", "5"], [.wait: .flag])),
@@ -113,6 +114,15 @@ struct CommandLineParserTests {
       (["post", "a", "--style=later"], "one of now, asap, idle"), (["post", "a", "--retain=x"], "no value"),
       (["observe", "a", "--suspension=never"], "one of coalesce, drop, hold, immediately"),
       (["observe", "a", "--exec"], "--exec needs a command"),
+      (["observe", "a", "--exec", "--"], "--exec needs a command"),
+      (
+        ["observe", "a", "--exec", "-N", "1", "true"],
+        "-N stands behind --exec, where the command begins. "
+          + "Options come first: tribunectl observe [OPTION…] PATTERN… --exec CMD…"
+      ),
+      (["delegate", "a", "--exec", "--label=x", "--", "true"], "delegate [OPTION…] NAME… --exec CMD…"),
+      (["guard", "a.b", "--", "--dry-run", "true"], "guard [OPTION…] ACTION [JSON] -- CMD…"),
+      (["hold", "--", "--", "true"], "hold [OPTION…] [NAME…] -- CMD…"),
       (["observe", "a", "--wait"], "observe has no option --wait"),
       (["status", "--retained"], "status has no option --retained"),
       (["\u{1B}[2J"], "\\u{1b}[2J"), (["ask", "a", "--\u{1B}"], "--\\u{1b}"),

@@ -58,9 +58,8 @@ actor NotificationHandler {
         notification.acknowledgement?.failed(ending.termination.formatted)
       }
     case .cannotStart(let error):
-      let message = error.message(starting: command)
-      notification.acknowledgement?.failed(message)
-      throw CommandError(message: message.terminalSafe, status: ExitStatus.ofCommand(notStarted: error))
+      notification.acknowledgement?.failed(error.message(starting: command))
+      throw .cannotStart(command, error)
     case .ending, .withdrawn, .tooMany, .tooLong:
       // None has to wait, so there are never too many.
       notification.acknowledgement?.failed("the observer is shutting down")

@@ -4,8 +4,8 @@ import TribuneWire
 
 /// Parses a command line by the table.
 ///
-/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option with a
-/// value may be given once, so that no value is silently ignored.
+/// Options may stand anywhere before `--` or `--exec`, even before the verb, and nowhere behind. An option with a value
+/// may be given once, so that no value is silently ignored.
 struct CommandLineParser {
   enum Request: Equatable, Sendable {
     case run(Invocation)
@@ -71,7 +71,7 @@ struct CommandLineParser {
   /// Takes a command, if the verb takes one; else words that may start with a dash.
   private mutating func scanBehindDashes() throws(UsageError) {
     if syntax?.takesCommand == true {
-      takeCommand()
+      try takeCommand(behind: "--")
     } else {
       while position < arguments.count { add(try takeWord()) }
     }
@@ -119,7 +119,8 @@ struct CommandLineParser {
     case .command:
       if attached != nil { throw error("\(row.spelling) takes the rest of the line: write it without =") }
       given.append((row, .flag))
-      takeCommand()
+      if position < arguments.count, arguments[position] == Array("--".utf8) { position += 1 }
+      try takeCommand(behind: row.spelling)
     case .optionalSpan where attached == nil:
       try refuseSpan(behind: row)
       given.append((row, .flag))
@@ -183,9 +184,15 @@ struct CommandLineParser {
     }
   }
 
-  private mutating func takeCommand() {
+  /// Takes the rest of the line. If it begins with a dash, an option has come too late: no program is called so.
+  private mutating func takeCommand(behind mark: String) throws(UsageError) {
     command = Array(arguments[position...])
     position = arguments.count
+    guard let word = command?.first, word.first == UInt8(ascii: "-") else { return }
+    let order = ["tribunectl", verb?.rawValue ?? "VERB", "[OPTION…]", syntax?.operands ?? "", mark, "CMD…"]
+    throw error(
+      "\(String(decoding: word, as: UTF8.self).escaped) stands behind \(mark), where the command begins. "
+        + "Options come first: \(order.filter { !$0.isEmpty }.joined(separator: " "))")
   }
 
   private mutating func takeWord() throws(UsageError) -> String {

@@ -187,8 +187,8 @@ extension VerbName {
 
       While a command runs, up to 4096 notifications with 64 MiB wait. Beyond that, the oldest are dropped,
       and the number is reported on standard error. A signal that ends tribunectl, or the time limit of -N,
-      ends the running command and starts none for the waiting notifications. If a command cannot be started,
-      tribunectl exits with 127 if there is no such program, else with 126.
+      ends the running command and starts none for the waiting notifications. If a command cannot be started
+      any more, tribunectl ends.
 
       With --awaited, post --wait waits until the line is written or the command has ended. A command that
       does not exit with 0 has failed.
