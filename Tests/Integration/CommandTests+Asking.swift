@@ -159,6 +159,46 @@ struct AskingCommandTests {
     #expect(reason == "{\"x\": [1]}\na.b|o/1|\(query)|\(getuid())|tribunectl")
   }
 
+  @Test(
+    "a broken command does not approve, and the verdict says how it failed",
+    arguments: [
+      (
+        "set -e; grep -q idle /nonexistent/file",
+        "exited with 2: grep: /nonexistent/file: No such file or directory"
+      ),
+      ("echo starting >&2; if then", "exited with 2: sh: 1: Syntax error: "),
+      ("tribunectl ask", "exited with 2: Try \"tribunectl help ask\"."),
+      (
+        "exec python3 -c 'import argparse; argparse.ArgumentParser().parse_args([\"--no\"])'",
+        "exited with 2: -c: error: unrecognized arguments: --no"
+      ),
+      ("/nonexistent/tool", "exited with 127: sh: 1: /nonexistent/tool: not found"),
+      ("exit 77", "exited with 77"), ("exit 255", "exited with 255"),
+      ("echo why >&2; kill -SEGV $$", "was killed by signal 11: why"),
+    ])
+  func broken(script: String, reason: String) throws {
+    let found = script.replacing("tribunectl", with: try Programs.path(of: "tribunectl"))
+    let delegate = try bus.staying("delegate", "a", "--exec", "sh", "-c", found)
+    let result = try bus.tribunectl("-j", "ask", "a")
+    #expect(result.status == 1)
+    let outcome = try #require(try result.outcomes().first)
+    #expect(outcome["outcome"] as? String == "failed")
+    #expect((outcome["reason"] as? String)?.hasPrefix(reason) == true)
+    #expect(delegate.end(SIGTERM) == 0)
+    // What the command wrote is passed on.
+    let end = reason.split(separator: ": ", maxSplits: 1).dropFirst().joined()
+    let passed = try delegate.errors.rest()
+    #expect(end.isEmpty || passed.contains(end))
+  }
+
+  @Test("a command with the status for that abstains")
+  func abstention() throws {
+    try bus.staying("delegate", "a", "--exec", "sh", "-c", "echo why; exit 198")
+    let result = try bus.tribunectl("-j", "ask", "a")
+    #expect(result.status == 0)
+    #expect(try result.outcomes().first?["outcome"] as? String == "abstained")
+  }
+
   @Test("with --on-failure=abstain, a command that is not there any more does not veto")
   func failurePolicy() throws {
     try bus.folder.write("#!/bin/sh\n", to: "command", mode: 0o755)
@@ -192,6 +232,18 @@ struct AskingCommandTests {
     }
     #expect(try bus.tribunectl("post", "end").status == 0)
     #expect(try monitor.output.object()["name"] as? String == "end")
+  }
+
+  @Test("a command's answer does not wait for a reader of its standard error")
+  func unreadErrors() throws {
+    let delegate = try bus.staying(
+      "delegate", "a", "--timeout=1min", "--exec", "sh", "-c",
+      "head -c 3000000 /dev/zero >&2; echo no; exit 1")
+    for _ in 1...2 {
+      let result = try bus.tribunectl("-j", "ask", "a")
+      #expect(try result.outcomes().first?["reason"] as? String == "no")
+    }
+    #expect(delegate.end(SIGTERM) == 0)
   }
 
   @Test(

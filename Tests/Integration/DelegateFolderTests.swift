@@ -58,7 +58,7 @@ struct DelegateFolderTests {
   @Test("each executable is a delegate for its folder's name, and file names give the order")
   func scan() throws {
     try add("host.*/20-b", "echo b; exit 1")
-    try add("host.*/10-a", "exit 2")
+    try add("host.*/10-a", "exit 198")
     try add("host.shouldReboot/15-x", "echo \"$TRIBUNE_NAME|$TRIBUNE_OBJECT\"; cat; exit 1")
     try add("host.shouldReboot/x.dpkg-new", "exit 1")
     try add("host.shouldReboot/plain", "exit 1", mode: 0o644)
@@ -152,8 +152,8 @@ struct DelegateFolderTests {
 
   @Test("if two delegates have no order between them left, all get new orders, and each is asked once")
   func renumbering() throws {
-    try add("a/a", "exit 2")
-    try add("a/z", "exit 2")
+    try add("a/a", "exit 198")
+    try add("a/z", "exit 198")
     let departures = try Departures(ofBusAt: bus.path)
     let program = try started()
     _ = try program.errors.line()
@@ -161,7 +161,7 @@ struct DelegateFolderTests {
     // Each new file halves the distance to the last one.
     for _ in 0..<20 {
       names.append((names.last ?? "") + "a")
-      try add("a/\(names.last ?? "")", "exit 2")
+      try add("a/\(names.last ?? "")", "exit 198")
       #expect(try lines(1, of: program) == ["attached a/\(names.last ?? "")"])
     }
     let expected = (names + ["z"]).map { "\($0) abstained " }
@@ -174,7 +174,7 @@ struct DelegateFolderTests {
   @Test("files beyond the number of questions at a time answer when others have")
   func bound() throws {
     let gate = try ShellGate()
-    for number in 0..<70 { try add("a/\(number)", "echo asked >&2; \(gate.wait); exit 2") }
+    for number in 0..<70 { try add("a/\(number)", "echo asked >&2; \(gate.wait); exit 198") }
     let program = try started("--timeout=1min")
     #expect(try program.errors.line()?.contains("70 delegates)") == true)
     let asker = try bus.start("ask", "a", "--mode=all", "--default=allow")

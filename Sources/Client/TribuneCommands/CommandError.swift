@@ -65,8 +65,10 @@ enum ExitStatus {
   static let success: Int32 = 0
   static let failure: Int32 = 1
   static let usage: Int32 = 2
-  /// `ask`: the query was vetoed.
+  /// `ask`: the query was vetoed. The command of `delegate` vetoes.
   static let vetoed: Int32 = 1
+  /// The command of `delegate` has no opinion. No tool means that by accident: see SEMANTICS.
+  static let abstained: Int32 = 198
   /// `post --wait`: at least one awaited observer has not acknowledged.
   static let notAcknowledged: Int32 = 1
   /// `post --wait`, `get`: there is no reply, so the acknowledgements, or what is retained, are unknown.

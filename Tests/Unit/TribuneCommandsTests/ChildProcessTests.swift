@@ -2,8 +2,11 @@
 
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 import TribuneSystem
+
+@testable import TribuneCommands
 
 @Suite("Child processes", .timeLimit(.minutes(15)))
 struct ChildProcessTests {
@@ -43,6 +46,22 @@ struct ChildProcessTests {
     let text = String(decoding: ending.output, as: UTF8.self)
     let pid = try #require(pid_t(text.split(separator: "\n").first ?? ""))
     kill(pid, SIGKILL)
+  }
+
+  @Test(
+    "all of standard error is passed on, its end is kept, and a grandchild that has it open delays nothing")
+  func errors() async throws {
+    let passed = Mutex<[UInt8]>([])
+    let script = "head -c 300000 /dev/zero >&2; sleep 1000 & echo $!; echo end >&2"
+    let child = try ChildProcess(
+      ["sh", "-c", script].map { Array($0.utf8) }, output: .captured(limit: 10),
+      errors: .relayed(limit: 5) { part in passed.withLock { $0 += part } }, leadsGroup: true,
+      signalMask: SignalMask([]))
+    let ending = await child.ended()
+    #expect(ending.termination == .exited(0))
+    #expect(ending.errors == Array("\0end\n".utf8))
+    #expect(passed.withLock { $0 } == [UInt8](repeating: 0, count: 300_000) + Array("end\n".utf8))
+    kill(try #require(pid_t(String(decoding: ending.output, as: UTF8.self).trimmed)), SIGKILL)
   }
 
   @Test("a signal reaches the whole group, and the end names the signal")

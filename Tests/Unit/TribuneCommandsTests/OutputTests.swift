@@ -211,15 +211,29 @@ struct OutputTests {
   @Test(
     "the end of a command is an answer",
     arguments: [
-      (ChildProcess.Termination.exited(0), " yes ", Answer.approve),
-      (.exited(1), "\n because\tof it \n", .veto("because\tof it")), (.exited(1), "", .veto("")),
-      (.exited(2), "x", .abstain), (.exited(3), "", .failed("exited with 3")),
-      (.exited(127), "no\n", .failed("exited with 127: no")),
-      (.killed(signal: 9), "", .failed("was killed by signal 9")),
+      (ChildProcess.Termination.exited(0), " yes ", "", Answer.approve),
+      (.exited(1), "\n because\tof it \n", "x", .veto("because\tof it")), (.exited(1), "", "", .veto("")),
+      (.exited(198), "x", "y", .abstain), (.exited(3), "no", "", .failed("exited with 3")),
+      (.exited(127), "", "why\r\n  that \n\n", .failed("exited with 127: that")),
+      (.killed(signal: 9), "", "1", .failed("was killed by signal 9: 1")),
     ])
-  func commandAnswers(termination: ChildProcess.Termination, output: String, answer: Answer) {
-    let ending = ChildProcess.Ending(termination: termination, output: Array(output.utf8))
+  func commandAnswers(
+    termination: ChildProcess.Termination, output: String, errors: String, answer: Answer
+  ) {
+    let ending = ChildProcess.Ending(
+      termination: termination, output: Array(output.utf8), errors: Array(errors.utf8))
     #expect(CommandRunner.answer(for: ending) == answer)
+  }
+
+  @Test(
+    "every status but three, and every signal, is a failure of the command",
+    arguments: 2...255 as ClosedRange<Int32>)
+  func failures(status: Int32) {
+    for termination: ChildProcess.Termination in [.exited(status), .killed(signal: status)] {
+      let answer = CommandRunner.answer(for: ChildProcess.Ending(termination: termination, output: []))
+      let expected = termination == .exited(198) ? Answer.abstain : .failed(termination.formatted)
+      #expect(answer == expected)
+    }
   }
 
   @Test(

@@ -39,7 +39,7 @@ struct ProcessTests {
   func standardError() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-        StandardError.write(String(repeating: "x", count: 300_000))
+        StandardError.write([UInt8](repeating: 0x78, count: 300_000))
         StandardError.writeLine("end")
       })
     #expect(String(decoding: result.standardErrorContent, as: UTF8.self).hasSuffix("xend\n"))

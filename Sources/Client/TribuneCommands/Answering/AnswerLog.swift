@@ -30,9 +30,9 @@ final class AnswerLog: Sendable {
     (self.ends, self.end) = (ends, end)
     let hasReported = Mutex(false)
     do throws(Errno) {
-      output = try OutputThread { text in
+      output = try OutputThread { bytes in
         do throws(CommandError) {
-          try context.write(text)
+          try context.write(bytes: bytes)
         } catch {
           // Neither a full disk nor a reader that has gone must lift a veto.
           let isFirst = hasReported.withLock { hasReported in
@@ -90,7 +90,7 @@ final class AnswerLog: Sendable {
 
   private func print(_ text: String) {
     printOmitted()
-    if !output.write(text) { state.withLock { $0.omittedCount += 1 } }
+    if !output.write(Array(text.utf8)) { state.withLock { $0.omittedCount += 1 } }
   }
 
   private func printOmitted() {
@@ -100,7 +100,7 @@ final class AnswerLog: Sendable {
     }
     guard count > 0 else { return }
     let text = context.text("(left out: \(count))\n", or: .object([("omitted", .unsigned(UInt64(count)))]))
-    if !output.write(text) { state.withLock { $0.omittedCount += count } }
+    if !output.write(Array(text.utf8)) { state.withLock { $0.omittedCount += count } }
   }
 
   /// Waits until everything is written, but not for long.

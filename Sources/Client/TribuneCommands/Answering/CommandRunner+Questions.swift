@@ -5,9 +5,6 @@ import TribuneJSON
 import TribuneSystem
 
 extension CommandRunner {
-  /// Bytes of output that are kept as a reason. The bus keeps no more.
-  private static let reasonLength = 4_096
-
   /// Runs a command to its end and turns the result into an answer.
   ///
   /// The bus, not this function, limits the time: a process under the command can defer over its own connection. If
@@ -39,15 +36,20 @@ extension CommandRunner {
   }
 
   static func answer(for ending: ChildProcess.Ending) -> Answer {
-    // A command that was asked for a value may have written a long output before it failed.
-    let output = String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed
     switch ending.termination {
-    case .exited(0): return .approve
-    case .exited(1): return .veto(output)
-    case .exited(2): return .abstain
+    case .exited(ExitStatus.success): return .approve
+    case .exited(ExitStatus.vetoed):
+      // A command that was asked for a value may have written a long output before.
+      return .veto(String(decoding: ending.output.prefix(Self.reasonLength), as: UTF8.self).trimmed)
+    case .exited(ExitStatus.abstained): return .abstain
     case .exited, .killed:
-      return .failed(ending.termination.formatted + output.afterColon)
+      return .failed(ending.termination.formatted + lastLine(of: ending.errors).afterColon)
     }
+  }
+
+  private static func lastLine(of bytes: [UInt8]) -> String {
+    let lines = String(decoding: bytes, as: UTF8.self).trimmed.split(whereSeparator: \.isNewline)
+    return lines.last.map { String($0).trimmed } ?? ""
   }
 
   static func value(in output: [UInt8], upTo length: Int) -> Answer {

@@ -28,6 +28,11 @@ actor CommandRunner {
   private var lastTicket = 0
   private var hasEnded = false
   private var reported: Set<String> = []
+  /// Passes on what commands write to standard error, none of which waits for its reader.
+  private var errors: OutputThread?
+
+  /// Bytes of output that are kept as a reason. The bus keeps no more.
+  static let reasonLength = 4_096
 
   private static let commandsMax = 64
   private static let reportedMax = 64
@@ -60,6 +65,7 @@ actor CommandRunner {
   ///   - variables: set in the command's environment on top of this program's own. A variable with the value nil is
   ///     unset.
   ///   - input: the command's standard input, which it need not read.
+  ///   - output: if it is captured, so is the end of standard error, which is also passed on.
   func run(
     _ command: [[UInt8]], for user: UInt32, setting variables: [(name: String, value: String?)],
     input: UserInfo, output: ChildProcess.Output
@@ -121,7 +127,8 @@ actor CommandRunner {
     do {
       child = try ChildProcess(
         command, environment: environment(setting: variables), input: .bytes(input.bytes), output: output,
-        leadsGroup: true, signalMask: context.signals.maskBefore)
+        errors: try destinationOfErrors(beside: output), leadsGroup: true,
+        signalMask: context.signals.maskBefore)
     } catch {
       return .cannotStart(error)
     }
@@ -135,6 +142,15 @@ actor CommandRunner {
     return .ended(ending)
   }
 
+  private func destinationOfErrors(
+    beside output: ChildProcess.Output
+  ) throws(Errno) -> ChildProcess.Errors {
+    guard case .captured = output else { return .inherited }
+    let thread = if let errors { errors } else { try OutputThread { StandardError.write($0) } }
+    errors = thread
+    return .relayed(limit: Self.reasonLength) { _ = thread.write($0) }
+  }
+
   /// Ends the running commands and returns when they have ended. No further command is started.
   func end() async {
     hasEnded = true
@@ -143,6 +159,7 @@ actor CommandRunner {
     let left = running.values
     for child in left { child.terminate() }
     for child in left { _ = await child.ended() }
+    errors?.flush(atMost: .seconds(1))
   }
 
   private func environment(setting variables: [(name: String, value: String?)]) -> [[UInt8]] {

@@ -3,50 +3,49 @@
 import Synchronization
 import TribuneSystem
 
-/// Writes texts in their order on a thread of its own, so that others go on while nobody reads the output.
+/// Writes in the given order on a thread of its own, so that others go on while nobody reads the output.
 final class OutputThread: Sendable {
   private struct State {
-    var waiting: [String] = []
+    var waiting: [[UInt8]] = []
     var byteCount = 0
   }
 
-  /// Bytes that wait to be written. One text may be longer, if it waits alone.
+  /// Bytes that wait to be written. One part may be longer, if it waits alone.
   private static let byteCountMax = 1 << 20
 
   private let state = Mutex(State())
   private let hasMore: Wakeup
   private let isDone: Wakeup
 
-  init(_ write: @escaping @Sendable (String) -> Void) throws(Errno) {
+  init(_ write: @escaping @Sendable ([UInt8]) -> Void) throws(Errno) {
     hasMore = try Wakeup()
     isDone = try Wakeup()
     try Thread.start { [self] in run(write) }
   }
 
   /// - Returns: false if too much waits already.
-  func write(_ text: String) -> Bool {
+  func write(_ bytes: [UInt8]) -> Bool {
     let isTaken = state.withLock { state in
-      let length = text.utf8.count
-      guard state.byteCount == 0 || state.byteCount + length <= Self.byteCountMax else { return false }
-      state.waiting.append(text)
-      state.byteCount += length
+      guard state.byteCount == 0 || state.byteCount + bytes.count <= Self.byteCountMax else { return false }
+      state.waiting.append(bytes)
+      state.byteCount += bytes.count
       return true
     }
     if isTaken { hasMore.signal() }
     return isTaken
   }
 
-  private func run(_ write: (String) -> Void) {
+  private func run(_ write: ([UInt8]) -> Void) {
     while true {
-      let texts = state.withLock { state in
+      let parts = state.withLock { state in
         defer { state.waiting = [] }
         return state.waiting
       }
-      for text in texts {
-        write(text)
-        state.withLock { $0.byteCount -= text.utf8.count }
+      for part in parts {
+        write(part)
+        state.withLock { $0.byteCount -= part.count }
       }
-      guard texts.isEmpty else { continue }
+      guard parts.isEmpty else { continue }
       isDone.signal()
       hasMore.wait(atMost: .seconds(3600))
     }

@@ -44,7 +44,7 @@ struct Terminal: Sendable {
   func reportLine(_ line: String) { prompt(line + "\n") }
 
   /// Writes to standard error and leaves the cursor behind the text.
-  func prompt(_ text: String) { StandardError.write(text) }
+  func prompt(_ text: String) { StandardError.write(Array(text.utf8)) }
 }
 
 enum Style: String, Sendable {

@@ -288,9 +288,11 @@ extension VerbName {
       The command of --exec gets the userInfo on standard input. Its environment has TRIBUNE_NAME,
       TRIBUNE_OBJECT, TRIBUNE_QUERY, TRIBUNE_DELEGATE, and TRIBUNE_ASKER_PID, _UID, _PROCESS, _UNIT,
       _USER_UNIT and _CONNECTION; also TRIBUNE_DRY_RUN=1 if no action will follow. It exits with 0 to approve,
-      with 1 to veto with its output as the reason, and with 2 to abstain. Any other exit is a failure. If it
-      is asked for a value, it writes the value as JSON and exits with 0. It is ended when the query is over.
-      In the command, "tribunectl defer" asks for more time than --timeout.
+      with 1 to veto with its output as the reason, and with 198 to abstain. Any other status, and a signal,
+      is a failure, with the last line of its standard error as the reason, and counts as --on-failure says:
+      most tools exit with 2 for a mistake. If it is asked for a value, it writes the value as JSON and exits
+      with 0. It is ended when the query is over. In the command, "tribunectl defer" asks for more time than
+      --timeout.
 
       At most 64 commands run at a time. A user who asks much leaves some to others, and root and the user
       that runs the delegate may have all that is left. Beyond that, questions wait, and users take turns. Of
@@ -337,8 +339,6 @@ extension VerbName {
       the verdict of a veto on standard output. Vetoes that --override goes past are printed on standard error
       before the command runs.
 
-      Where the bus has a policy, it must allow ask for the question, and post for the other three, also
-      didFailTo. Else guard exits with 255 before it asks. --dry-run only asks: it can say allowed where the
       The command may exit with 77 or 255, too. A script that has to know chooses a status that its command
       never has:
 
@@ -350,6 +350,8 @@ extension VerbName {
             *) echo "restic has failed" ;;
           esac
 
+      Where the bus has a policy, it must allow ask for the question, and post for the other three, also
+      didFailTo. Else guard exits with 255 before it asks. --dry-run only asks: it can say allowed where the
       policy does not let the others be posted.
 
       If the connection is lost while the command runs, tribunectl tries to reconnect for 10s, or for as long

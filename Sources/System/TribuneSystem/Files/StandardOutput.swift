@@ -48,11 +48,11 @@ package enum StandardError {
   /// The columns of the terminal; nil if there is none, or if its width is unknown.
   package static var columns: Int? { sizeOfTerminal(STDERR_FILENO)?.columns }
 
-  /// Writes all of the text, and blocks the caller's thread until the reader has taken it. A failure is ignored: there
-  /// is nowhere else to report it.
-  package static func write(_ text: String) {
+  /// Writes all of the bytes, and blocks the caller's thread until the reader has taken them. A failure is ignored:
+  /// there is nowhere else to report it.
+  package static func write(_ bytes: [UInt8]) {
     do throws(Errno) {
-      try writeAll(Array(text.utf8), to: STDERR_FILENO)
+      try writeAll(bytes, to: STDERR_FILENO)
     } catch {
       return
     }

@@ -24,6 +24,13 @@ package final class ChildProcess: Sendable {
     case captured(limit: Int)
   }
 
+  /// The destination of the child's standard error.
+  package enum Errors: Sendable {
+    case inherited
+    /// The last `limit` bytes are kept, and each part is handed to `take`, on the thread that waits for the child.
+    case relayed(limit: Int, to: @Sendable ([UInt8]) -> Void)
+  }
+
   package enum Termination: Equatable, Sendable {
     case exited(Int32)
     case killed(signal: Int32)
@@ -40,10 +47,13 @@ package final class ChildProcess: Sendable {
   package struct Ending: Equatable, Sendable {
     package var termination: Termination
     package var output: [UInt8]
+    /// The end of what the child wrote to standard error, if that was relayed.
+    package var errors: [UInt8]
 
-    package init(termination: Termination, output: [UInt8]) {
+    package init(termination: Termination, output: [UInt8], errors: [UInt8] = []) {
       self.termination = termination
       self.output = output
+      self.errors = errors
     }
   }
 
@@ -60,8 +70,8 @@ package final class ChildProcess: Sendable {
   /// - Throws: the error if it cannot be started: ENOENT, EACCES and so on.
   package init(
     _ arguments: [[UInt8]], environment: [[UInt8]]? = nil, input: Input = .inherited,
-    output: Output = .inherited, inheriting inherited: CInt? = nil, leadsGroup: Bool = false,
-    signalMask: SignalMask
+    output: Output = .inherited, errors: Errors = .inherited, inheriting inherited: CInt? = nil,
+    leadsGroup: Bool = false, signalMask: SignalMask
   ) throws(Errno) {
     precondition(!arguments.isEmpty)
     let signals = try SignalRelay()
@@ -74,15 +84,9 @@ package final class ChildProcess: Sendable {
       try request.give(MemoryFile.make(holding: bytes.rawBytes), as: STDIN_FILENO)
     }
     var captured: FileDescriptor?
-    let limit: Int
-    switch output {
-    case .inherited: limit = 0
-    case .captured(let most):
-      limit = most
-      let pipe = try Pipe()
-      try request.give(pipe.writeEnd, as: STDOUT_FILENO)
-      captured = .some(pipe.readEnd)
-    }
+    if case .captured = output { captured = try request.givePipe(as: STDOUT_FILENO) }
+    var relayed: FileDescriptor?
+    if case .relayed = errors { relayed = try request.givePipe(as: STDERR_FILENO) }
 
     let pid = try request.start(arguments, environment: environment ?? Environment.entries)
     self.pid = pid
@@ -95,11 +99,11 @@ package final class ChildProcess: Sendable {
       waitpid(pid, nil, 0)
       throw error
     }
-    let capturedNumber = captured.take()?.release()
+    let (capturedNumber, relayedNumber) = (captured.take()?.release(), relayed.take()?.release())
     let wait = { @Sendable () -> Ending in
       var wait = ChildWait(
         pid: pid, target: leadsGroup ? -pid : pid, ended: FileDescriptor(owning: watched),
-        captured: capturedNumber.map { FileDescriptor(owning: $0) }, limit: limit)
+        output: ChildPipe(capturedNumber, output), errors: ChildPipe(relayedNumber, errors))
       return wait.run(signals)
     }
     // The child is reaped even if no thread can be started.

@@ -39,20 +39,19 @@ struct ChildWait: ~Copyable {
   private let target: pid_t
   /// Readable once the child has ended.
   private let ended: FileDescriptor
-  private var captured: FileDescriptor?
-  private let limit: Int
-  private var output: [UInt8] = []
+  private var output: ChildPipe
+  private var errors: ChildPipe
   private var lastSignal: Int32?
 
   init(
-    pid: pid_t, target: pid_t, ended: consuming FileDescriptor, captured: consuming FileDescriptor?,
-    limit: Int
+    pid: pid_t, target: pid_t, ended: consuming FileDescriptor, output: consuming ChildPipe,
+    errors: consuming ChildPipe
   ) {
     self.pid = pid
     self.target = target
     self.ended = ended
-    self.captured = captured
-    self.limit = limit
+    self.output = output
+    self.errors = errors
   }
 
   mutating func run(_ signals: SignalRelay) -> ChildProcess.Ending {
@@ -60,8 +59,7 @@ struct ChildWait: ~Copyable {
       var watched = [
         pollfd(fd: ended.rawValue, events: Int16(POLLIN), revents: 0),
         pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
-        // poll(2) skips negative descriptors.
-        pollfd(fd: captured?.rawValue ?? -1, events: Int16(POLLIN), revents: 0),
+        output.watched, errors.watched,
       ]
       let count = unsafe poll(&watched, nfds_t(watched.count), -1)
       // It fails only for EINTR and a temporary lack of memory.
@@ -72,32 +70,15 @@ struct ChildWait: ~Copyable {
           lastSignal = signal
         }
       }
-      if watched[2].revents != 0 { readOutput() }
+      if watched[2].revents != 0 { output.read() }
+      if watched[3].revents != 0 { errors.read() }
       if watched[0].revents != 0 {
-        readRemainingOutput()
+        while output.hasSpace, output.readPresent() {}
         endGroup(signals)
-        return ChildProcess.Ending(termination: reap(), output: output)
+        // One read takes all that a pipe holds. Others may write for ever.
+        _ = errors.readPresent()
+        return ChildProcess.Ending(termination: reap(), output: output.kept, errors: errors.kept)
       }
-    }
-  }
-
-  /// Reads once. The pipe has data or is at its end.
-  private mutating func readOutput() {
-    guard let descriptor = captured?.rawValue else { return }
-    let length = 65_536
-    var part = [UInt8](repeating: 0, count: length)
-    part.removeLast(length - max(0, unsafe read(descriptor, &part, length)))
-    output += part.prefix(limit - output.count)
-    if part.isEmpty { captured = nil }
-  }
-
-  /// Reads the child's last output. Does not wait for other processes that have the pipe, such as a child of the child
-  /// that continues in the background.
-  private mutating func readRemainingOutput() {
-    while let descriptor = captured?.rawValue, output.count < limit {
-      var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      guard unsafe poll(&watched, 1, 0) > 0 else { return }
-      readOutput()
     }
   }
 
@@ -109,16 +90,15 @@ struct ChildWait: ~Copyable {
     guard target < 0, let lastSignal else { return }
     kill(target, lastSignal)
     let end = SystemClock.monotonicNanoseconds + 1_000_000_000
-    while lastSignal != SIGKILL, captured != nil {
+    while lastSignal != SIGKILL, output.isOpen {
       let now = SystemClock.monotonicNanoseconds
       guard now < end else { break }
       var watched = [
-        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: captured?.rawValue ?? -1, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0), output.watched,
       ]
       _ = unsafe poll(&watched, nfds_t(watched.count), CInt((end - now) / 1_000_000 + 1))
       if watched[0].revents != 0, signals.take().contains(SIGKILL) { break }
-      if watched[1].revents != 0 { readOutput() }
+      if watched[1].revents != 0 { output.read() }
     }
     kill(target, SIGKILL)
   }
@@ -129,6 +109,71 @@ struct ChildWait: ~Copyable {
     // The macros of <sys/wait.h>, which Swift cannot import.
     let signal = status & 0x7F
     return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
+  }
+}
+
+/// What is kept of a child's output, and the pipe that it comes from.
+struct ChildPipe: ~Copyable, Sendable {
+  /// Nil when the pipe is at its end, or if there is none.
+  private var descriptor: FileDescriptor?
+  private let limit: Int
+  /// Gets each part. Then the last bytes are kept, else the first.
+  private let relay: (@Sendable ([UInt8]) -> Void)?
+  private(set) var kept: [UInt8] = []
+
+  /// - Parameter number: the pipe's read end, which this owns.
+  init(_ number: CInt?, _ output: ChildProcess.Output) {
+    descriptor = number.map { FileDescriptor(owning: $0) }
+    limit = if case .captured(let limit) = output { limit } else { 0 }
+    relay = nil
+  }
+
+  /// - Parameter number: the pipe's read end, which this owns.
+  init(_ number: CInt?, _ errors: ChildProcess.Errors) {
+    descriptor = number.map { FileDescriptor(owning: $0) }
+    switch errors {
+    case .inherited: (limit, relay) = (0, nil)
+    case .relayed(let limit, let relay): (self.limit, self.relay) = (limit, relay)
+    }
+  }
+
+  private var number: CInt {
+    switch descriptor {
+    case .some(let descriptor): descriptor.rawValue
+    // poll(2) skips negative descriptors.
+    case .none: -1
+    }
+  }
+
+  var isOpen: Bool { number >= 0 }
+  var hasSpace: Bool { kept.count < limit }
+
+  var watched: pollfd { pollfd(fd: number, events: Int16(POLLIN), revents: 0) }
+
+  /// Reads once. The pipe has data or is at its end.
+  mutating func read() {
+    let length = 65_536
+    var part = [UInt8](repeating: 0, count: length)
+    part.removeLast(length - max(0, unsafe Glibc.read(number, &part, length)))
+    if part.isEmpty {
+      descriptor = nil
+    } else if let relay {
+      relay(part)
+      kept = Array((kept + part).suffix(limit))
+    } else {
+      kept += part.prefix(limit - kept.count)
+    }
+  }
+
+  /// Reads once, unless that would wait for another process that has the pipe, such as a child of the child that
+  /// continues in the background.
+  ///
+  /// - Returns: whether it has read.
+  mutating func readPresent() -> Bool {
+    var watched = watched
+    guard unsafe poll(&watched, 1, 0) > 0 else { return false }
+    read()
+    return true
   }
 }
 

@@ -45,6 +45,15 @@ import Glibc
     try check(unsafe posix_spawn_file_actions_adddup2(&actions, rawValue, number))
   }
 
+  /// Gives the child the write end of a pipe as its `number`.
+  ///
+  /// - Returns: the read end.
+  mutating func givePipe(as number: CInt) throws(Errno) -> FileDescriptor {
+    let pipe = try Pipe()
+    try give(pipe.writeEnd, as: number)
+    return pipe.readEnd
+  }
+
   /// Has the child inherit `descriptor`, under its number.
   mutating func inherit(_ descriptor: CInt) throws(Errno) {
     // Between equal numbers, it removes the flag close-on-exec from the child's descriptor.
