@@ -226,7 +226,8 @@ struct HoldTests {
     #expect(try waiting.errors.line()?.hasSuffix("; waiting for a bus") == true)
     let late = try FinishedProgram(command("20ms"))
     late.expect(255, output: "")
-    #expect(late.errors.contains("; waiting for a bus\ntribunectl: no bus at "))
+    // The time may be over before it could say that it waits.
+    #expect(late.errors.contains("tribunectl: no bus at "))
     let bus = try TestBus(folder: folder)
     #expect(waiting.status() == 0)
     #expect(bus.stop() == 0)
