@@ -154,17 +154,14 @@ package import TribuneSystem
   nonisolated private static func fields(of connection: OpaquePointer) -> [String: [String]] {
     var fields: [String: [String]] = [:]
     unsafe withUnsafeMutablePointer(to: &fields) { fields in
-      _ = unsafe MHD_get_connection_values_n(
+      _ = unsafe MHD_get_connection_values(
         connection, .HEADER_KIND,
-        { fields, _, name, nameLength, value, valueLength in
-          guard let fields = unsafe fields?.assumingMemoryBound(to: [String: [String]].self)
+        { fields, _, name, value in
+          guard let fields = unsafe fields?.assumingMemoryBound(to: [String: [String]].self),
+            let name = unsafe name
           else { return .NO }
-          // With their lengths: a NUL does not end them.
-          let name = unsafe String(
-            decoding: UnsafeRawBufferPointer(start: name, count: nameLength), as: UTF8.self)
-          let text = unsafe String(
-            decoding: UnsafeRawBufferPointer(start: value, count: valueLength), as: UTF8.self)
-          unsafe fields.pointee[name.lowercased(), default: []].append(text)
+          let text = unsafe value.map { unsafe String(cString: $0) } ?? ""
+          unsafe fields.pointee[String(cString: name).lowercased(), default: []].append(text)
           return .YES
         }, fields)
     }
