@@ -143,8 +143,8 @@ class Answering:
         """A standing veto: ``async with bus.hold("host.shouldReboot", why="a restore"): ...``.
 
         It vetoes at once every query for permission whose name matches `pattern` (any if it is
-        empty) and whose object is `object` (any if it is empty) or empty, until it is released, until it
-        expires, or until the connection ends.
+        empty) and whose object is `object` (any if it is empty) or empty, until it is released,
+        until it expires, or until the connection ends.
 
         It holds from when it is entered, or taken (`Hold.take`), and not before.
 
