@@ -25,7 +25,7 @@ async def test_closing_writes_what_was_posted(bus: RunningBus) -> None:
     async with bus.connect() as other, other.observe("closing.*", limit=20_000) as observation:
         one = await bus.connect()
         for number in range(10_000):
-            await one.post("closing.post", str(number))
+            await one.post("closing.post", number)
         await one.close()
         assert one.has_ended
         for number in range(10_000):

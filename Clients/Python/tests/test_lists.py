@@ -98,7 +98,7 @@ async def test_definitions_with_mistakes_say_where(bus: RunningBus) -> None:
 async def test_a_monitor_sees_what_passes(bus: RunningBus) -> None:
     async with bus.connect() as one, bus.connect() as other:
         async with one.monitor("seen.**") as monitor:
-            await other.post("seen.post", "text", object="x")
+            await other.post("seen.post", b"text", object="x")
             await other.ask("seen.shouldAct")
             found = [await anext(monitor) for _ in range(3)]
         shown = [

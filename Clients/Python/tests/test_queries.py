@@ -299,6 +299,7 @@ async def test_values_are_queried_and_collected(bus: RunningBus) -> None:
         ("a", Abstain),
         ("b", Value({"rows": 3})),
         ("c", Value(b"\xff")),
+        ("d", Value("text")),
     ]
     async with bus.connect() as one:
         for label, answer in answers:
@@ -306,7 +307,7 @@ async def test_values_are_queried_and_collected(bus: RunningBus) -> None:
         reply = await one.query("rows.count")
         assert reply.value == b'{"rows": 3}'
         assert reply.outcomes[-1].json() == {"rows": 3}
-        assert (await one.collect("rows.count")).values == [b'{"rows": 3}', b"\xff"]
+        assert (await one.collect("rows.count")).values == [b'{"rows": 3}', b"\xff", b'"text"']
         assert (await one.query("rows.none")).value is None
 
 
@@ -376,9 +377,9 @@ async def test_questions_reach_a_delegate_before_later_notifications(bus: Runnin
         await one.attach(recorder, "pair.*", "pair.didAct")
         asking = []
         for number in range(50):
-            asking.append(asyncio.create_task(other.ask("pair.shouldAct", str(number))))
+            asking.append(asyncio.create_task(other.ask("pair.shouldAct", number)))
             await asyncio.sleep(0)
-            await other.post("pair.didAct", str(number))
+            await other.post("pair.didAct", number)
         await asyncio.gather(*asking)
         order: list[tuple[str, str]] = []
         while len(order) < 100:

@@ -91,7 +91,7 @@ async def test_a_planned_restart_is_not_noticed(make_bus: MakeBus) -> None:
             number = hold.id
             await settle(bus)
             await in_thread(bus.restart, signal.SIGTERM)
-            await one.post("a.b", "1")
+            await one.post("a.b", b"1")
             assert await texts(observation, "1") == ["1"]
             assert not await one.ask("a.shouldStop")
             assert (one.id, hold.id) == (identity, number)
@@ -128,7 +128,7 @@ async def test_everything_is_registered_again(make_bus: MakeBus, has_keeper: boo
             assert one.is_suspended
             assert (await one.own()).is_suspended
             async with bus.connect() as other:
-                await other.post_acknowledged("a.b", "buffered")
+                await other.post_acknowledged("a.b", b"buffered")
                 held = await other.ask("c.shouldAct")
                 assert held.outcomes[0].kind is OutcomeKind.HELD
                 assert (await other.ask("d.shouldAct")).outcomes[0].reason == "still here"
@@ -166,7 +166,7 @@ async def test_a_keeper_lets_losses_be_counted(make_bus: MakeBus) -> None:
         observation = one.observe("count.*")
         async with bus.connect() as other:
             async with other.observe("keep.*"):
-                await other.post_acknowledged("count.a", "before")
+                await other.post_acknowledged("count.a", b"before")
                 assert await texts(observation, "before") == ["before"]
                 await settle(bus)
                 transport = await end_amid_frame(bus, one)
@@ -174,11 +174,11 @@ async def test_a_keeper_lets_losses_be_counted(make_bus: MakeBus) -> None:
                 transport._loop.remove_reader(transport._socket.fileno())
                 await in_thread(bus.start)
                 for _ in range(5):
-                    await other.post_acknowledged("count.a", "missed")
+                    await other.post_acknowledged("count.a", b"missed")
                 transport._loop.add_reader(transport._socket.fileno(), transport._read)
                 await events.disconnected()
                 assert await events.reconnected() == Reconnected(5)
-                await other.post("count.a", "after")
+                await other.post("count.a", b"after")
                 assert await texts(observation, "after") == [Lost(5), "after"]
 
 
@@ -200,7 +200,7 @@ async def test_many_kills_lose_nothing_without_a_report(
             number = 0
             while not is_over:
                 with contextlib.suppress(TribuneError):
-                    await poster.post_acknowledged("count.a", str(number))
+                    await poster.post_acknowledged("count.a", number)
                     acknowledged.append(number)
                 number += 1
 
@@ -213,7 +213,7 @@ async def test_many_kills_lose_nothing_without_a_report(
             await in_thread(bus.restart)
         is_over = True
         await posting
-        await poster.post_acknowledged("count.a", "last")
+        await poster.post_acknowledged("count.a", b"last")
         received: list[int] = []
         lost, is_unknown = 0, False
         async for delivery in observation:
@@ -299,7 +299,7 @@ async def test_posts_that_wait_are_delivered(make_bus: MakeBus) -> None:
         await in_thread(bus.end)
         await events.disconnected()
         observation = one.observe("wait.*")
-        await one.post("wait.short", "1")
+        await one.post("wait.short", b"1")
         await one.post("wait.long", payload)
         await in_thread(bus.start)
         found = [await anext(observation) for _ in range(2)]
@@ -444,7 +444,7 @@ async def test_closing_while_the_bus_is_gone_still_posts(make_bus: MakeBus) -> N
     one = await bus.connect(on_event=events)
     await in_thread(bus.end)
     await events.disconnected()
-    await one.post("late.post", "kept", retain=True)
+    await one.post("late.post", b"kept", retain=True)
     closing = asyncio.create_task(one.close())
     await asyncio.sleep(0)
     await in_thread(bus.start)
@@ -466,5 +466,5 @@ async def test_reconnecting_goes_on_when_a_bus_dies_early(make_bus: MakeBus) -> 
             await in_thread(lambda: bus.start(is_ready=False))
         await in_thread(bus.restart)
         assert len(await one.holds()) == len(holds)
-        await one.post("a.last", "last")
+        await one.post("a.last", b"last")
         assert (await texts(observation, "last"))[-1] == "last"

@@ -39,7 +39,7 @@ class Posts:
         number = self.count[ledger.name]
         self.count[ledger.name] += 1
         self._last[ledger.name, topic] = number
-        await ledger.bus.post(topic, f"{ledger.name} {number}")
+        await ledger.bus.post(topic, f"{ledger.name} {number}".encode())
 
     async def keep_posting(self, ledger: Ledger) -> None:
         pause = BATCH * len(self.ledgers) / POSTS_PER_SECOND

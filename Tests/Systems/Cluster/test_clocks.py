@@ -51,7 +51,7 @@ async def test_clocks_that_are_an_hour_apart_change_nothing(cluster: Cluster) ->
     # Retained values: the last one wins, and not that of the clock that is ahead.
     for text in ("first", "second"):
         for host, bus in zip(hosts, buses, strict=True):
-            await bus.post(VALUE, f"{text} of {host.name}", retain=True)
+            await bus.post(VALUE, f"{text} of {host.name}".encode(), retain=True)
             for other in buses:
                 watching = await Watch(other, VALUE, retained=True).start()
                 await watching.until(f"{text} of {host.name}")
@@ -60,7 +60,7 @@ async def test_clocks_that_are_an_hour_apart_change_nothing(cluster: Cluster) ->
     texts = [f"{host.name} {number}" for number in range(3) for host in hosts]
     for number in range(3):
         for host, bus in zip(hosts, buses, strict=True):
-            await bus.post("t.a", f"{host.name} {number}")
+            await bus.post("t.a", f"{host.name} {number}".encode())
     for each in watches:
         assert sorted(await each.until(*texts)) == sorted(texts)
 

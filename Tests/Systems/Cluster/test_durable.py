@@ -42,7 +42,7 @@ async def pair(cluster: Cluster, *ports: int, options: str = "") -> tuple[Host, 
 async def post(bus: tribune.Bus, texts: list[str], name: str = "t.a") -> None:
     """Posts, and waits until JetStream has it."""
     for text in texts:
-        reply = await bus.post_awaited(name, text)
+        reply = await bus.post_awaited(name, text.encode())
         assert (reply.acknowledged, reply.missing) == (1, ()), reply
 
 
@@ -98,11 +98,11 @@ async def test_three_hosts_have_each_notification_once_and_in_order(cluster: Clu
     watches = [await watch(bus) for bus in buses]
     for index in range(200):
         for number, bus in enumerate(buses):
-            await bus.post(f"t.n{index % 3}", f"{number} {index}")
+            await bus.post(f"t.n{index % 3}", f"{number} {index}".encode())
     # A copy that came another way would come before the marker of its host, or behind a second one.
     for turn in ("first", "second"):
         for number, bus in enumerate(buses):
-            await bus.post("t.end", f"{turn} {number}")
+            await bus.post("t.end", f"{turn} {number}".encode())
         for each in watches:
             await each.until(*(f"{turn} {number}" for number in range(len(buses))))
     for each in watches:
@@ -153,7 +153,7 @@ async def test_what_is_posted_while_the_server_is_away_arrives(cluster: Cluster)
     await server.end()
     await one.wait_for_status("cluster unreachable")
     for text in numbered("away", 50):
-        await db1.post("t.a", text)
+        await db1.post("t.a", text.encode())
     await server.start()
     await post(db1, ["after"])
     assert await watching.until("after") == [*numbered("before", 20), *numbered("away", 50), "after"]
@@ -174,13 +174,13 @@ async def test_what_is_posted_while_a_link_is_cut_arrives(cluster: Cluster, side
         else:
             relay.silence()
         for text in numbered("cut", 50):
-            await db1.post("t.a", text)
+            await db1.post("t.a", text.encode())
         await hosts[side].wait_for_status("cluster unreachable")
         await relay.mend()
         await post(db1, ["after"])
         assert await watching.until("after") == [*numbered("before", 20), *numbered("cut", 50), "after"]
         # It was no loss: this is the first that is announced.
-        await db1.post("t.a", "x" * 2_000_000)
+        await db1.post("t.a", b"x" * 2_000_000)
         await post(db1, ["end"])
         assert await next_loss(losses) == {"host": "db1", "lost": 1}
 
@@ -205,10 +205,10 @@ async def test_a_poster_that_waits_learns_that_jetstream_has_it_not(cluster: Clu
     one, _ = await pair(cluster, server.port, server.port)
     db1 = await cluster.connect(one)
     await server.end()
-    reply = await db1.post_awaited("t.a", "x", deadline=1)
+    reply = await db1.post_awaited("t.a", b"x", deadline=1)
     missing = [(each.failure, each.peer.process) for each in reply.missing]
     assert missing == [(tribune.Failure.TIMED_OUT, "tribune-nats")]
-    reply = await db1.post_awaited("t.other", "x" * 100, object="o", deadline=1)
+    reply = await db1.post_awaited("t.other", b"x" * 100, object="o", deadline=1)
     assert reply.acknowledged == 0
 
 
@@ -221,7 +221,7 @@ async def test_a_gateway_that_was_killed_says_that_something_may_be_missing(clus
         await post(db1, ["before"])
         await watching.until("before")
         await one.gateway.end()
-        await db1.post_acknowledged("t.a", "away")
+        await db1.post_acknowledged("t.a", b"away")
         await one.start_gateway()
         await post(db1, ["after"])
         assert await watching.until("after") == ["before", "after"]
@@ -237,7 +237,7 @@ async def test_a_full_stream_refuses_and_nothing_is_lost(cluster: Cluster) -> No
     await two.gateway.end()
     texts = [f"{index} {'x' * 5_000}" for index in range(50)]
     for text in texts:
-        await db1.post("t.a", text)
+        await db1.post("t.a", text.encode())
     await one.wait_for_status("durable notifications wait: JetStream refuses them: maximum bytes exceeded")
     await one.wait_for_status("db2 has read least of the stream")
     await two.start_gateway()
@@ -257,7 +257,7 @@ async def test_what_waits_too_long_is_lost_and_counted_on_both_sides(cluster: Cl
         await relay.sever()
         await one.wait_for_status("cluster unreachable")
         for text in numbered("cut" + "x" * 250_000, 300):
-            await db1.post_acknowledged("t.a", text)
+            await db1.post_acknowledged("t.a", text.encode())
         # As they come: unread, they are more than an observer may keep waiting.
         reading = asyncio.create_task(watching.until("after"))
         await relay.mend()
@@ -277,7 +277,7 @@ async def test_what_the_bus_refuses_is_counted_and_keeps_nothing_waiting(cluster
     watching = await watch(db2)
     protocol = "protocol P { optional did t.didOther () }"
     async with db2.declare("o", "P", protocol), db2.observe("cluster.link.didInterrupt") as losses:
-        await db1.post_awaited("t.a", "{}", object="o")
+        await db1.post_awaited("t.a", b"{}", object="o")
         await post(db1, ["after"])
         assert await watching.until("after") == ["after"]
         assert await next_loss(losses) == {"host": "db1", "lost": 1}
@@ -362,7 +362,7 @@ async def away(cluster: Cluster, texts: list[str]) -> tuple[NatsServer, Host, tr
 
 async def first_loss(db1: tribune.Bus, losses: tribune.Observation) -> dict:
     """The first that is announced from now on, at the latest because of one that is too long."""
-    await db1.post("t.a", "x" * 2_000_000)
+    await db1.post("t.a", b"x" * 2_000_000)
     await post(db1, ["end"])
     return await next_loss(losses)
 
@@ -416,7 +416,7 @@ async def test_a_stream_that_cannot_be_used_is_said(cluster: Cluster, change: di
     await one.start()
     await one.gateway.wait_for_line(message)
     db1 = await cluster.connect(one)
-    reply = await db1.post_awaited("t.a", "x", deadline=1)
+    reply = await db1.post_awaited("t.a", b"x", deadline=1)
     assert reply.acknowledged == 0
 
 
@@ -433,7 +433,7 @@ async def test_what_another_host_exports_without_durable_comes_in_and_is_said(cl
     await cluster.add(*hosts)
     db1, db2 = [await cluster.connect(each) for each in hosts]
     watching = await watch(db2)
-    await db1.post("t.a", "x")
+    await db1.post("t.a", b"x")
     assert await watching.until("x") == ["x"]
     await hosts[1].gateway.wait_for_line("t.a of db1 is not durable")
 
@@ -504,7 +504,7 @@ async def test_what_is_longer_than_half_of_the_stream_keeps_nothing_waiting(clus
     one, two = await pair(cluster, port, port, options="DurableMaxBytes=64K")
     db1, db2 = [await cluster.connect(each) for each in (one, two)]
     watching = await watch(db2)
-    reply = await db1.post_awaited("t.a", "x" * 40_000)
+    reply = await db1.post_awaited("t.a", b"x" * 40_000)
     assert [each.reason for each in reply.missing] == [f"it is longer than the stream {STREAM} takes"]
     await post(db1, ["after"])
     assert await watching.until("after") == ["after"]
@@ -591,7 +591,7 @@ async def test_what_is_shared_instead_is_not_acknowledged(cluster: Cluster) -> N
     await one.start()
     await one.gateway.wait_for_line('[Retain "t.kept.*"]')
     db1 = await cluster.connect(one)
-    reply = await db1.post_awaited("t.kept.a", "x")
+    reply = await db1.post_awaited("t.kept.a", b"x")
     assert [each.reason for each in reply.missing] == ["it is under [Retain], and so it is not durable"]
 
 
@@ -660,14 +660,14 @@ async def test_one_connection_to_the_bus_waits_for_jetstream_at_a_time(cluster: 
     async with one.connect() as db1:
         await server.end()
         await one.wait_for_status("cluster unreachable")
-        await db1.post_acknowledged("t.a", "kept")
+        await db1.post_acknowledged("t.a", b"kept")
     await one.bus.end()
     await one.gateway.wait_for_line("not connected to the bus")
     lines = len(one.gateway.lines)
     await one.start_bus()
     await one.gateway.wait_for_line("connected to the bus", after=lines)
     db1 = await cluster.connect(one)
-    reply = await db1.post_awaited("t.a", "not observed")
+    reply = await db1.post_awaited("t.a", b"not observed")
     assert (reply.acknowledged, reply.missing) == (0, ())
     async with db1.observe("cluster.link.didInterrupt") as losses:
         await server.start()
@@ -707,7 +707,7 @@ async def test_what_was_confirmed_arrives_in_order_and_only_a_killed_gateway_rep
             if cutting.done():
                 return
             text = f"{name} {number}"
-            reply = await bus.post_awaited(f"t.n{number % 3}", text, deadline=2)
+            reply = await bus.post_awaited(f"t.n{number % 3}", text.encode(), deadline=2)
             if reply.acknowledged == 1:
                 confirmed[name].append(text)
             # Without a gateway, the answer comes at once.

@@ -31,7 +31,7 @@ async def beside(*works: object) -> AsyncIterator[None]:
 
 async def keep_posting(bus: tribune.Bus, name: str) -> None:
     while True:
-        await bus.post("t.a", f"of {name}")
+        await bus.post("t.a", f"of {name}".encode())
         await asyncio.sleep(0.05)
 
 
@@ -67,7 +67,7 @@ async def test_a_gateway_that_is_restarted(cluster: Cluster) -> None:
     hosts = await cluster.trio(ALL)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     watching = await watch(db2)
-    await db1.post("t.a", "before")
+    await db1.post("t.a", b"before")
     await watching.until("before")
     async with db2.observe("cluster.link.didInterrupt") as losses:
         for turn in range(3):
@@ -75,7 +75,7 @@ async def test_a_gateway_that_is_restarted(cluster: Cluster) -> None:
             await hosts[0].start_gateway()
             for host in hosts[:2]:
                 await until_allowed(host)
-            await db1.post("t.a", f"after {turn}")
+            await db1.post("t.a", f"after {turn}".encode())
             await watching.until(f"after {turn}")
             # What was posted meanwhile, nobody has counted.
             assert (await anext(losses)).json() == {"host": "db1"}
@@ -97,13 +97,13 @@ async def test_a_service_manager_that_hangs_holds_nothing_up(cluster: Cluster) -
 
 async def post_all(bus: tribune.Bus, numbers: range, size: int) -> None:
     for number in numbers:
-        await bus.post("t.a", f"db1 {number} {'x' * size}")
+        await bus.post("t.a", f"db1 {number} {'x' * size}".encode())
 
 
 async def until_last(bus: tribune.Bus, ledgers: list[Ledger], number: int) -> int:
     """Posts until one has arrived everywhere; returns how many have been posted then."""
     while True:
-        await bus.post("t.a", f"db1 {number}")
+        await bus.post("t.a", f"db1 {number}".encode())
         number += 1
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1):
@@ -168,7 +168,7 @@ async def test_a_gateway_that_does_not_take_out_says_what_was_not_sent(cluster: 
         hosts[0].gateway.send(signal.SIGSTOP)
         await post_all(buses[0], range(first, first + count), 20_000)
         # The other hosts are not held up.
-        await buses[1].post("t.b", "db2 0")
+        await buses[1].post("t.b", b"db2 0")
         while not others[1].arrived["db2"]:
             await others[1].changes()
         hosts[0].gateway.send(signal.SIGCONT)

@@ -36,14 +36,14 @@ async def test_nothing_crosses_that_is_not_exported_and_imported(cluster: Cluste
     await cluster.add(*hosts)
     db1, db2, db3 = [await cluster.connect(host) for host in hosts]
     async with db2.observe("t.**") as two, db3.observe("t.**", "end") as three:
-        await db1.post("t.secret", "secret")
-        await db1.post("t.out.a", "a")
-        await db1.post("t.out.b", "b")
+        await db1.post("t.secret", b"secret")
+        await db1.post("t.out.a", b"a")
+        await db1.post("t.out.b", b"b")
         assert [(await anext(two)).text for _ in "ab"] == ["a", "b"]
         # The other one takes from db2 alone, but for what comes behind that.
-        await db1.post("end", "end")
+        await db1.post("end", b"end")
         assert (await anext(three)).text == "end"
-        await db2.post("t.out.c", "c")
+        await db2.post("t.out.c", b"c")
         assert (await anext(three)).text == "c"
 
 
@@ -60,14 +60,14 @@ async def test_four_hosts_that_share_everything_get_each_notification_once(clust
     began = time.monotonic()
     while time.monotonic() - began < 60:
         for name, bus in zip(names, buses, strict=True):
-            await bus.post(f"t.{name}.did", f"{name} {rounds}", object=f"o{rounds % 3}")
+            await bus.post(f"t.{name}.did", f"{name} {rounds}".encode(), object=f"o{rounds % 3}")
         rounds += 1
         # As many as the gateways can take.
         await asyncio.sleep(0.01)
     # A notification that went round would come before the marker of the host that passed it on, or behind a second one.
     for turn in ("first", "second"):
         for name, bus in zip(names, buses, strict=True):
-            await bus.post("t.marker", f"{turn} {name}")
+            await bus.post("t.marker", f"{turn} {name}".encode())
         await asyncio.gather(*(each.until(*(f"{turn} {name}" for name in names)) for each in watches))
     print(rounds, "rounds")
     for each in watches:
@@ -100,14 +100,14 @@ async def test_a_bus_with_gateways_into_two_clusters_passes_nothing_on(cluster: 
             await host.wait_for_status("all hosts are there")
         buses = [await cluster.connect(host) for host in hosts]
         watches = [await watch(bus) for bus in buses]
-        await buses[0].post("t.a", "from h1")
+        await buses[0].post("t.a", b"from h1")
         await watches[1].until("from h1")
         # Whatever is passed on goes out before what comes later.
-        await buses[1].post("t.a", "from h2")
+        await buses[1].post("t.a", b"from h2")
         await watches[2].until("from h2")
-        await buses[2].post("t.a", "from h3")
+        await buses[2].post("t.a", b"from h3")
         await watches[1].until("from h3")
-        await buses[1].post("t.a", "end")
+        await buses[1].post("t.a", b"end")
         assert [await each.until("end") for each in watches] == [
             ["from h1", "from h2", "end"],
             ["from h1", "from h2", "from h3", "end"],
@@ -124,8 +124,8 @@ async def test_a_payload_that_nats_does_not_take_is_said_and_counted(cluster: Cl
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     watching = await watch(db2)
     async with db1.observe("cluster.link.didInterrupt") as losses:
-        await db1.post("t.a", "x" * 5_000)
-        await db1.post("t.a", "end")
+        await db1.post("t.a", b"x" * 5_000)
+        await db1.post("t.a", b"end")
         await watching.until("end")
         assert (await anext(losses)).json() == {"host": "db1", "lost": 1}
     await hosts[0].gateway.wait_for_line("t.a is too long for NATS")
@@ -135,17 +135,17 @@ async def test_what_is_posted_during_a_cut_is_counted_by_both_sides(cluster: Clu
     relay, *hosts = await cluster.relayed(ALL)
     db1, db2 = [await cluster.connect(host) for host in hosts]
     watching = await watch(db2)
-    await db1.post("t.a", "before")
+    await db1.post("t.a", b"before")
     await watching.until("before")
     async with db1.observe("cluster.link.*") as here, db2.observe("cluster.link.didInterrupt") as there:
         await relay.sever()
         await next_named(here, "cluster.link.didDisconnect")
         for index in range(7):
-            await db1.post("t.a", f"lost {index}")
+            await db1.post("t.a", f"lost {index}".encode())
         assert await next_lost(here, "db1") == 7
         await relay.mend()
         await next_named(here, "cluster.link.didConnect")
-        await db1.post("t.a", "after")
+        await db1.post("t.a", b"after")
         assert await watching.until("after") == ["before", "after"]
         assert await next_lost(there, "db1") == 7
 
@@ -154,14 +154,14 @@ async def test_a_gateway_that_was_killed_comes_back_and_says_that_something_may_
     hosts = await cluster.trio(ALL)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     watching = await watch(db2)
-    await db1.post("t.a", "before")
+    await db1.post("t.a", b"before")
     await watching.until("before")
     async with db2.observe("cluster.link.didInterrupt") as losses:
         await hosts[0].gateway.end()
-        await db1.post("t.a", "away")
+        await db1.post("t.a", b"away")
         await hosts[0].start_gateway()
         await hosts[0].wait_for_status("all hosts are there")
-        await db1.post("t.a", "after")
+        await db1.post("t.a", b"after")
         assert await watching.until("after") == ["before", "after"]
         assert (await anext(losses)).json() == {"host": "db1"}
 
@@ -175,5 +175,5 @@ async def test_the_bus_can_be_killed_and_started_again(cluster: Cluster) -> None
     await hosts[1].wait_for_status("all hosts are there")
     db2 = await cluster.connect(hosts[1])
     watching = await watch(db2)
-    await db1.post("t.a", "again")
+    await db1.post("t.a", b"again")
     await watching.until("again")

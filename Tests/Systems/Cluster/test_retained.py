@@ -35,13 +35,13 @@ async def test_a_value_is_retained_everywhere_and_cleared_everywhere(cluster: Cl
     hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, db3 = [await cluster.connect(host) for host in hosts]
     async with db2.observe(NAME) as two, db3.observe(NAME) as three, db1.observe(NAME) as one:
-        await db1.post(NAME, '{"by":1}', object="disk/usb \u00e4", retain=True)
+        await db1.post(NAME, b'{"by":1}', object="disk/usb \u00e4", retain=True)
         assert [await next_text(each) for each in (one, two, three)] == ['{"by":1}'] * 3
         for bus in (db1, db2, db3):
             assert [(entry.name, entry.object) for entry in await bus.retained()] == [(NAME, "disk/usb \u00e4")]
-        await db3.post(NAME, '{"by":3}', object="disk/usb \u00e4", retain=True)
+        await db3.post(NAME, b'{"by":3}', object="disk/usb \u00e4", retain=True)
         assert [await next_text(each) for each in (one, two, three)] == ['{"by":3}'] * 3
-        await db2.post(NAME, "", object="disk/usb \u00e4", retain=True)
+        await db2.post(NAME, b"", object="disk/usb \u00e4", retain=True)
         assert [await next_text(each) for each in (one, two, three)] == [""] * 3
         for bus in (db1, db2, db3):
             assert await bus.retained() == []
@@ -54,7 +54,7 @@ async def test_a_host_that_comes_gets_what_there_is(cluster: Cluster) -> None:
     await hosts[0].start()
     db1 = await cluster.connect(hosts[0])
     for index in range(100):
-        await db1.post(f"disk.n{index}", str(index), retain=True)
+        await db1.post(f"disk.n{index}", index, retain=True)
     await hosts[1].start()
     db2 = await cluster.connect(hosts[1])
     received = {}
@@ -69,7 +69,7 @@ async def test_a_host_that_comes_gets_what_there_is(cluster: Cluster) -> None:
 async def test_a_bus_that_has_lost_everything_gets_it_back(cluster: Cluster) -> None:
     hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
-    await db1.post(NAME, "1", retain=True)
+    await db1.post(NAME, b"1", retain=True)
     await until_text(db2, "1")
     await hosts[0].bus.end()
     await hosts[0].wait_for_status("no bus")
@@ -80,10 +80,10 @@ async def test_a_bus_that_has_lost_everything_gets_it_back(cluster: Cluster) -> 
 async def test_what_was_posted_while_the_gateway_was_away_is_newer_than_what_it_had_sent(cluster: Cluster) -> None:
     hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
-    await db1.post(NAME, "old", retain=True)
+    await db1.post(NAME, b"old", retain=True)
     await until_text(db2, "old")
     await hosts[0].gateway.end()
-    await db1.post(NAME, "new", retain=True)
+    await db1.post(NAME, b"new", retain=True)
     await hosts[0].start_gateway()
     await until_text(db2, "new")
     await until_text(db1, "new")
@@ -93,18 +93,18 @@ async def test_what_the_bus_drops_before_the_gateway_reads_it_is_shared_neverthe
     hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     # The value of another host, and one of its own, are older.
-    await db2.post("disk.theirs", "old", retain=True)
-    await db1.post("disk.ours", "old", retain=True)
+    await db2.post("disk.theirs", b"old", retain=True)
+    await db1.post("disk.ours", b"old", retain=True)
     await until_text(db1, "old", "disk.theirs")
     await until_text(db2, "old", "disk.ours")
     hosts[0].gateway.send(signal.SIGSTOP)
     # Behind more than the socket takes, and before more than the bus keeps for an observer that does not read.
     for number in range(8_000):
-        await db1.post("disk.flood", "x" * 20_000, retain=True)
+        await db1.post("disk.flood", b"x" * 20_000, retain=True)
         if number == 200:
             for name in ("disk.theirs", "disk.ours"):
-                await db1.post(name, "new", retain=True)
-    await db1.post("disk.last", "new", retain=True)
+                await db1.post(name, b"new", retain=True)
+    await db1.post("disk.last", b"new", retain=True)
     hosts[0].gateway.send(signal.SIGCONT)
     for name in ("disk.last", "disk.theirs", "disk.ours"):
         await until_text(db2, "new", name)
@@ -118,9 +118,9 @@ async def test_what_the_cluster_has_wins_over_what_a_host_had_before_it_joined(c
     db1 = await cluster.connect(hosts[0])
     await hosts[1].start_bus()
     db2 = await cluster.connect(hosts[1])
-    await db1.post(NAME, "of the cluster", retain=True)
-    await db2.post(NAME, "of a host", retain=True)
-    await db2.post("disk.other", "of a host alone", retain=True)
+    await db1.post(NAME, b"of the cluster", retain=True)
+    await db2.post(NAME, b"of a host", retain=True)
+    await db2.post("disk.other", b"of a host alone", retain=True)
     await hosts[1].start_gateway()
     await until_text(db2, "of the cluster")
     await until_text(db1, "of a host alone", "disk.other")
@@ -131,10 +131,12 @@ async def test_two_that_post_at_once_agree_in_the_end(cluster: Cluster) -> None:
     hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     buses = [await cluster.connect(host) for host in hosts]
     for index in range(100):
-        await asyncio.gather(*(bus.post(NAME, f"{index} of {number}", retain=True) for number, bus in enumerate(buses)))
+        await asyncio.gather(
+            *(bus.post(NAME, f"{index} of {number}".encode(), retain=True) for number, bus in enumerate(buses))
+        )
     # Who was last, the bucket says; all that was under way has come back before a value that is posted now does.
     for number, bus in enumerate(buses):
-        await bus.post("disk.marker", str(number), retain=True)
+        await bus.post("disk.marker", number, retain=True)
         for other in buses:
             await until_text(other, str(number), "disk.marker")
     texts = set()
@@ -147,11 +149,11 @@ async def test_two_that_post_at_once_agree_in_the_end(cluster: Cluster) -> None:
 async def test_values_wait_for_a_server_that_was_away(cluster: Cluster) -> None:
     hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
-    await db1.post(NAME, "before", retain=True)
+    await db1.post(NAME, b"before", retain=True)
     await until_text(db2, "before")
     await cluster.servers[0].end()
     await hosts[0].wait_for_status("cluster unreachable")
-    await db1.post(NAME, "meanwhile", retain=True)
+    await db1.post(NAME, b"meanwhile", retain=True)
     await cluster.servers[0].start()
     await until_text(db2, "meanwhile")
 
@@ -174,7 +176,7 @@ async def test_values_wait_for_room_in_a_bucket_that_is_full(cluster: Cluster) -
     hosts = await cluster.trio(RETAIN, port=port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     for index in range(10):
-        await db1.post(f"disk.n{index}", f"{index} {'x' * 5_000}", retain=True)
+        await db1.post(f"disk.n{index}", f"{index} {'x' * 5_000}".encode(), retain=True)
     await hosts[0].gateway.wait_for_line("JetStream refuses it")
     # What others have is not disturbed, and each host has what it posts.
     assert len(await db1.retained()) == 10
@@ -196,10 +198,10 @@ async def test_with_three_replicas_their_leader_may_be_killed(cluster: Cluster) 
     for turn in ("first", "second"):
         leader = await cluster.leader("KV_tribune_test")
         for name in names[:10]:
-            await buses[0].post(name, turn, retain=True)
+            await buses[0].post(name, turn.encode(), retain=True)
         await leader.end()
         for name in names[10:]:
-            await buses[0].post(name, turn, retain=True)
+            await buses[0].post(name, turn.encode(), retain=True)
         for bus in buses:
             for name in names:
                 await until_text(bus, turn, name)

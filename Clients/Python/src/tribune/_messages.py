@@ -14,8 +14,8 @@ from typing import Any, Final
 from . import _wire
 from ._errors import Code, TribuneError
 
-#: What can be sent as userInfo: bytes as they are, text as UTF-8, None for nothing, and anything
-#: else that `json.dumps` takes as JSON.
+#: What can be sent as userInfo: bytes as they are, None for nothing, and anything else that
+#: `json.dumps` takes as JSON, text too.
 UserInfo = Any
 
 _UNKNOWN_USER: Final = 0xFFFFFFFF
@@ -29,9 +29,7 @@ def encoded_user_info(value: UserInfo) -> bytes:
         return value
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    is_text = isinstance(value, str)
-    text: str = value if is_text else json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return text.encode(errors="replace")
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode(errors="replace")
 
 
 def milliseconds(seconds: float | None) -> int:

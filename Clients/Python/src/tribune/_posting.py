@@ -49,7 +49,7 @@ class Posting:
         written. Nothing reports that the bus refuses it, as it does if its policy does not allow
         it: `post_acknowledged` would.
 
-        - `user_info`: bytes as they are, text as UTF-8, None for nothing, all else as JSON.
+        - `user_info`: bytes as they are, None for nothing, all else as JSON.
         - `object`: what it is about, such as ``window/42``; empty for nothing.
         - `style`: when the bus delivers it.
         - `coalesce_name`, `coalesce_object`: it replaces those of this user that wait on the bus
