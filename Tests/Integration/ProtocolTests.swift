@@ -60,9 +60,14 @@ struct ProtocolTests {
     #expect(refused.status != 0)
     #expect(refused.errors.contains("page is missing"))
     let delegate = try bus.tribunectl(
-      "delegate", "scrollView.didScroll", "--object=view/1", "--conforms=ScrollViewDelegate", "--approve")
+      "delegate", "scrollView.*", "--object=view/1", "--conforms=ScrollViewDelegate", "--approve")
     #expect(delegate.status != 0)
-    #expect(delegate.errors.contains("TapScrollViewDelegate"))
+    #expect(delegate.errors.contains("\"TapScrollViewDelegate\", the protocol of \"view/1\""))
+    #expect(delegate.errors.contains("--conforms="))
+    // It would be a delegate of view/1, too.
+    let any = try bus.tribunectl("delegate", "scrollView.*", "--veto=no")
+    #expect(any.status == 1 && any.errors.contains("view/1") && any.errors.contains("--conforms="))
+    try bus.staying("delegate", "scrollView.*", "--veto=no", "--conforms=TapScrollViewDelegate")
     try bus.folder.write("protocol A { optional a }\nprotocol B { b }", to: "wrong.protocol")
     let file = "\(bus.folder.path)/wrong.protocol"
     let wrong = try bus.tribunectl("declare", "view/2", "A", "--definitions=\(file)")

@@ -19,10 +19,14 @@ package struct NonConformance: Error, Equatable, Sendable {
   }
 
   /// The error for the `error` frame. The message is at most as long as a reason.
-  package var refusal: WireError {
+  ///
+  /// - Parameter object: the object that has the protocol.
+  package func refusal(by object: String) -> WireError {
     var parts: [String] = []
     if lacksProtocol {
-      parts.append("it conforms neither to \"\(protocolName)\" nor to a protocol that inherits from it")
+      parts.append(
+        "it conforms neither to \"\(protocolName)\", the protocol of \"\(object.escaped)\", nor to one that "
+          + "inherits from it")
     }
     if !unknownProtocols.isEmpty { parts.append("there is no protocol \(list(unknownProtocols))") }
     if !missing.isEmpty { parts.append("it does not respond to \(list(missing)), which is required") }
@@ -49,8 +53,10 @@ extension ProtocolLibrary {
   /// - Parameters:
   ///   - names: the protocols that the delegate claims to conform to.
   ///   - patterns: the names that it responds to.
+  ///   - allowsOthers: whether it may also respond to what its protocols lack.
   package func conform(
-    to required: DelegateProtocol, stating names: [String], patterns: [Pattern]
+    to required: DelegateProtocol, stating names: [String], patterns: [Pattern],
+    allowingOthers allowsOthers: Bool = false
   ) throws(NonConformance) {
     var findings = NonConformance(protocolName: required.name)
     var others: [DelegateProtocol] = []
@@ -76,7 +82,7 @@ extension ProtocolLibrary {
       }
       if !isMatched, method.isRequired { findings.missing.append(method.name) }
     }
-    findings.surplus = zip(patterns, isUsed).compactMap { $1 ? nil : $0.text }
+    if !allowsOthers { findings.surplus = zip(patterns, isUsed).compactMap { $1 ? nil : $0.text } }
     if !findings.isNone { throw findings }
   }
 

@@ -149,7 +149,12 @@ struct DeclarationTests {
       ("tap", ["scroll.didTap", "scroll.didScroll"], ["Scroll"], .notConforming),
       ("tap", ["scroll.didScroll"], ["Tap"], .notConforming),
       ("tap", ["scroll.didTap"], ["Scroll", "Tap"], nil), ("free", ["what.ever"], ["None"], nil),
-      ("", ["scroll.didTap"], [], nil),
+      // Of any object, and so of these.
+      ("", ["scroll.didTap"], [], .notConforming), ("", ["own.shouldGo", "scroll.*"], [], .notConforming),
+      ("", ["scroll.didScroll"], ["Scroll"], .notConforming),
+      ("", ["own.shouldGo", "scroll.*"], ["Tap"], nil), ("", ["own.shouldGo"], [], nil),
+      ("", ["**"], [], nil),
+      ("", ["*.didTap"], [], nil),
     ] as [(String, [String], [String], ErrorCode?)])
   func attaching(object: String, patterns: [String], protocols: [String], code: ErrorCode?) {
     for isSet in [false, true] {

@@ -208,18 +208,29 @@ extension Bus {
     }
   }
 
-  /// Checks a delegate against the protocol of the object that it wants to attach to, if the object has one.
+  /// Checks a delegate against the protocol of the object that it wants to attach to, if the object has one; a delegate of
+  /// any object against those of which it responds to a method.
   ///
   /// - Throws: `notConforming`, `unknownProtocol`.
   mutating func requireConforming(
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
     // During a replay, a delegate that was attached stays attached, even if the declarations differ now.
-    guard !restoring.isReplaying, let linked = declarations.linked(for: object) else { return }
-    do throws(NonConformance) {
-      try declarations.library.conform(to: linked, stating: protocols, patterns: patterns)
-    } catch {
-      throw error.refusal
+    guard !restoring.isReplaying else { return }
+    let isOfAny = object.byteCount == 0
+    var meant: [(object: String, linked: DelegateProtocol)] = []
+    if isOfAny {
+      meant = declarations.protocols(meantBy: patterns)
+    } else if let linked = declarations.linked(for: object) {
+      meant = [(String(repairing: object), linked)]
+    }
+    for (object, linked) in meant {
+      do throws(NonConformance) {
+        try declarations.library.conform(
+          to: linked, stating: protocols, patterns: patterns, allowingOthers: isOfAny)
+      } catch {
+        throw error.refusal(by: object)
+      }
     }
   }
 

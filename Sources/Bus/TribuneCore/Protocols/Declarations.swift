@@ -131,6 +131,20 @@ struct Declarations {
     return found
   }
 
+  /// The protocols that have a method under one of these patterns, each with the first object that has it. A pattern that
+  /// begins with a wildcard is about everything, and not about a protocol.
+  func protocols(meantBy patterns: [Pattern]) -> [(object: String, linked: DelegateProtocol)] {
+    let patterns = isEmpty ? [] : patterns.filter { $0.text.utf8.first != UInt8(ascii: "*") }
+    guard !patterns.isEmpty else { return [] }
+    var known: Set<ObjectIdentifier> = []
+    return objects(of: 0).sorted { $0.object.utf8.lexicographicallyPrecedes($1.object.utf8) }
+      .filter { _, linked, _ in
+        known.insert(ObjectIdentifier(linked)).inserted
+          && linked.methods.contains { method in patterns.contains { $0.matches(method.name.utf8Bytes) } }
+      }
+      .map { ($0.object, $0.linked) }
+  }
+
   // MARK: Definitions
 
   /// Defines the protocols of a source, until `undefine`.

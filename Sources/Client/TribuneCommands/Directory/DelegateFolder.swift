@@ -187,7 +187,7 @@ actor DelegateFolder {
         if !isFirst { reportChange("attached \(file.description) (delegate \(member.attachment.id))") }
       } catch {
         places.remove(file)
-        wrong.append("\(file.description) cannot be attached: \(error.message.terminalSafe)")
+        wrong.append("\(file.description) cannot be attached: \(error.attachmentMessage)")
       }
     }
     return wrong
@@ -227,7 +227,7 @@ actor DelegateFolder {
     } catch {
       places = oldPlaces
       for file in oldPlaces.keys where oldMembers[file] == nil { places.remove(file) }
-      return ["\(files.count.counted("delegate")) cannot be attached again: \(error.message.terminalSafe)"]
+      return ["\(files.count.counted("delegate")) cannot be attached again: \(error.attachmentMessage)"]
     }
     follow(connection)
     members = new

@@ -107,8 +107,9 @@ struct DelegateCommand: Command {
   private func attach(
     _ delegate: some Delegate, timeout: Duration?, over connection: Connection, in context: Context
   ) async throws(CommandError) {
-    let attachment = try await orEnd { () async throws(TribuneError) -> Attachment in
-      try await bounded(by: context.timeout) {
+    let attachment: Attachment
+    do throws(TribuneError) {
+      attachment = try await bounded(by: context.timeout) {
         [self] () async throws(TribuneError) -> Attachment in
         if isSet {
           try await connection.set(
@@ -120,6 +121,8 @@ struct DelegateCommand: Command {
             timeout: timeout, label: label, conformingTo: protocols)
         }
       }
+    } catch {
+      throw .failure(error.attachmentMessage)
     }
     context.reportReady(
       "attached \(patterns.joined(separator: " ").terminalSafe) "
@@ -139,6 +142,14 @@ struct DelegateCommand: Command {
       }, { await log.ended() }, other)
     withExtendedLifetime(delegate) {}
     return end ?? .ended(ExitStatus.success)
+  }
+}
+
+extension TribuneError {
+  /// Why a delegate could not be attached, for people.
+  var attachmentMessage: String {
+    let remedy = "; --conforms=PROTOCOL,… says to which protocols it conforms"
+    return message.terminalSafe + (code == .notConforming ? remedy : "")
   }
 }
 
