@@ -320,7 +320,7 @@ struct PolicyTests {
     try bob.tribunectl("status", id).expect(1, errors: "tribunectl: there is no connection \(id)\n")
     try bus.tribunectl("policy", "explain", "hold", "host.*", "--as=nobody").expect(1)
     try bus.tribunectl("policy", "explain", "fly", "host.*").expect(
-      1,
+      2,
       errors:
         "tribunectl: there is no action \"fly\"; there are post, retain, observe, ask, delegate, set, hold, "
         + "override, declare, monitor, list\n")

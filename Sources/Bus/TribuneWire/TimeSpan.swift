@@ -6,6 +6,8 @@
 package struct TimeSpan: Hashable, Comparable, Sendable {
   /// From 0 to `Int64.max`.
   package let microseconds: Int64
+  /// As it was typed; nil if it was not.
+  private var typed: String?
 
   package init(microseconds: Int64) {
     precondition(microseconds >= 0)
@@ -20,12 +22,19 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
   /// Rounded up, so that only zero becomes zero.
   package var milliseconds: Int64 { microseconds / 1000 + (microseconds % 1000 == 0 ? 0 : 1) }
 
+  package var text: String { typed ?? description }
+
+  package static func == (one: TimeSpan, other: TimeSpan) -> Bool { one.microseconds == other.microseconds }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(microseconds) }
+
   package static func < (one: TimeSpan, other: TimeSpan) -> Bool { one.microseconds < other.microseconds }
 
   /// - Throws: a description of the mistake in the text, for people.
   package init(_ text: String) throws(SyntaxError) {
     var scanner = Scanner(text: text)
     microseconds = try scanner.span()
+    typed = text
   }
 
   /// The reason why a text is not a time span.

@@ -71,18 +71,36 @@ extension Invocation {
     return name.prefix(utf8Length: WireLimits.labelLength)
   }
 
-  /// The operand at `index` as JSON, if there is one. For `-`, the JSON is read from standard input.
+  /// The operand at `index` as JSON, if there is one; with --text, the JSON of a text. For `-`, it is read from standard
+  /// input.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
-    guard operands.indices.contains(index) else { return .none }
+    guard operands.indices.contains(index) else {
+      guard !has(.text) || has(.eachLine) else { throw .usage("--text needs a text in the place of JSON") }
+      return .none
+    }
     let text = operands[index]
     let bytes = text == "-" ? try Self.standardInput() : Array(text.utf8)
+    let source =
+      text == "-" ? "standard input" : "\"\(text.count > 60 ? text.prefix(60) + "…" : text)\"".terminalSafe
+    if has(.text) {
+      guard let json = Self.json(ofText: bytes) else { throw .usage("\(source) is not UTF-8") }
+      return json
+    }
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
-      let shown = text.count > 60 ? text.prefix(60) + "…" : text[...]
-      throw .usage(
-        "\(text == "-" ? "standard input" : "\"\(String(shown).terminalSafe)\"") is not JSON: \(error)")
+      // What begins as JSON does has a mistake somewhere else.
+      let isText = bytes.first.map { !"{[\"".utf8.contains($0) } ?? false
+      let remedy =
+        text == "-"
+        ? "--text takes a text" : "for a text, write '\(JSONValue.string(text).compact)' or add --text"
+      throw .usage("\(source) is not JSON: \(isText ? remedy : "\(error)")")
     }
+  }
+
+  /// The JSON string that has this text; nil if the text is not UTF-8.
+  static func json(ofText bytes: [UInt8]) -> UserInfo? {
+    String(validating: bytes, as: UTF8.self).map { UserInfo(JSONValue.string($0).compactBytes) }
   }
 
   private static func standardInput() throws(CommandError) -> [UInt8] {
@@ -148,7 +166,8 @@ extension Invocation {
     let milliseconds = Int64(UInt32.max)
     guard span.milliseconds > 0, span.milliseconds <= milliseconds else {
       throw .usage(
-        "\(what) must be more than 0, and at most \(Duration.milliseconds(milliseconds).formatted)")
+        "\(what) must be more than 0, and at most \(Duration.milliseconds(milliseconds).formatted), not "
+          + span.text.terminalSafe)
     }
     return span.duration
   }

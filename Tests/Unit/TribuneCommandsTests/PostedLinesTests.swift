@@ -14,6 +14,14 @@ struct PostedLinesTests {
     #expect(userInfos.map(\.bytes) == lines && flaw == nil)
   }
 
+  @Test("a text is made JSON")
+  func texts() {
+    let lines = ["ac", "", "say \"hi\"\t"].map { Array($0.utf8) } + [[0xFF]]
+    let (userInfos, flaw) = PostedLines.userInfos(of: lines, asTexts: true, behind: 0, upTo: 11)
+    #expect(userInfos.map(\.text) == [#""ac""#, #""""#, #""say \"hi\"\t""#])
+    #expect(flaw == .usage("line 4 is not UTF-8"))
+  }
+
   @Test(
     "the first wrong line is named, and those before it remain",
     arguments: [

@@ -90,7 +90,8 @@ extension Bus {
     guard milliseconds <= limits.deadlineMax else {
       throw WireError(
         .invalidValue,
-        "a deadline of \(milliseconds) ms is over the limit of \(limits.deadlineMax) ms (DeadlineMaxSec=)")
+        "a deadline of \(TimeSpan(microseconds: Int64(milliseconds) * 1000)) is over the limit of "
+          + "\(TimeSpan(microseconds: Int64(limits.deadlineMax) * 1000)) (DeadlineMaxSec=)")
     }
   }
 

@@ -125,8 +125,8 @@ extension VerbName {
       post NAME [JSON]
       Post a notification
 
-      Posts a notification, and returns when the bus has it. JSON is its userInfo. If JSON is -, the userInfo
-      is read from standard input, as it must be from 128 KiB on.
+      Posts a notification, and returns when the bus has it. JSON is its userInfo; a text is '"text"' there, or
+      text with --text. If JSON is -, the userInfo is read from standard input, as it must be from 128 KiB on.
 
       With --retain, the bus keeps it as the last of its name and object, for observers that want retained
       notifications. Without JSON, --retain clears the kept one, and the notification is delivered like any
@@ -141,8 +141,8 @@ extension VerbName {
       if the bus gives no answer.
 
       With --lines, it posts a notification for each line of standard input as soon as the line is there. Each
-      line is JSON; "jq -R ." makes JSON of plain lines. It ends with the input, or at a line that is no JSON
-      or too long, which it names. The lines before have been posted then.
+      line is JSON, or with --text a text. It ends with the input, or at a line that is no JSON or too long,
+      which it names. The lines before have been posted then.
 
          --object=OBJECT         the object it is about, such as unit/nginx.service
          --retain                keep it for later observers; without JSON, clear the kept one
@@ -151,6 +151,7 @@ extension VerbName {
          --wait[=SPAN]           wait for the awaited observers (the bus's default, 30s)
          --immediately           deliver it to suspended observers, too
          --lines                 post a notification for each line of standard input
+         --text                  take a text in the place of JSON, and make JSON of it
       """
     case .get:
       """
@@ -252,6 +253,7 @@ extension VerbName {
          --if-unreachable=fail|allow|veto  the verdict if there is no bus at the start (fail: exit with 255)
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
          --scope=host|cluster         whom to ask: this host alone, or each host of the cluster
+         --text                       take a text in the place of JSON, and make JSON of it
       """
     case .query:
       """
@@ -271,6 +273,7 @@ extension VerbName {
          --collect             ask all of them, and print every value, one a line
          --timeout=SPAN        the deadline for an answer (the bus's default, 30s)
          --scope=host|cluster  whom to ask: this host alone, or each host of the cluster
+         --text                take a text in the place of JSON, and make JSON of it
       """
     case .delegate:
       """
@@ -377,6 +380,7 @@ extension VerbName {
          --wait-for-bus=SPAN|infinity  how long to wait for a bus at the start (0)
          --scope=host|cluster         whom to ask: this host alone, or each host of the cluster
          --veto-exit-code=STATUS      the exit status for a veto (77)
+         --text                       take a text in the place of JSON, and make JSON of it
       """
     case .explain:
       """
@@ -545,7 +549,7 @@ extension VerbName {
 
       Without an option, it is about tribunectl's own connection.
 
-      Exits with 0 if the action is allowed, else with 1.
+      Exits with 0 if the action is allowed, 1 if not, and 2 for wrong usage, such as an unknown ACTION.
 
          --object=OBJECT  only about this object
          --as=USER        decide about this user, by its name or its id

@@ -26,6 +26,11 @@ struct PolicyCommand: Command {
         "\"\(invocation.operands[0].terminalSafe)\" is unknown: the one use is policy explain ACTION NAME")
     }
     action = invocation.operands[1]
+    guard Action(name: action) != nil else {
+      throw .usage(
+        "there is no action \"\(action.terminalSafe)\"\(Spelling.hint(for: action, among: Action.names) { $0 }); "
+          + "there are \(Action.names.joined(separator: ", "))")
+    }
     pattern = invocation.operands[2]
     object = try invocation.object()
     _ = try Invocation.checkedPattern(pattern)

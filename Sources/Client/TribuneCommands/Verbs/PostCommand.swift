@@ -10,6 +10,8 @@ struct PostCommand: Command {
   let options: PostOptions
   private let waiting: Waiting?
   private let readsLines: Bool
+  /// Whether its lines are texts, and not JSON.
+  private let areTexts: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
     name = try invocation.name(at: 0)
@@ -25,6 +27,7 @@ struct PostCommand: Command {
       throw .usage("--wait cannot be combined with --coalesce, or with a --style other than now")
     }
     readsLines = invocation.has(.eachLine)
+    areTexts = invocation.has(.text)
     if readsLines {
       try invocation.refuse([.wait], beside: .eachLine)
       guard invocation.operands.count == 1 else {
@@ -35,7 +38,7 @@ struct PostCommand: Command {
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
     if readsLines {
-      try await PostedLines(name: name, object: object, options: options).run(in: context)
+      try await PostedLines(name: name, object: object, options: options, areTexts: areTexts).run(in: context)
       return ExitStatus.success
     }
     guard let waiting else {

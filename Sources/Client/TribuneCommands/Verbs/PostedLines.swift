@@ -13,6 +13,7 @@ struct PostedLines: Sendable {
   let name: String
   let object: String
   let options: Tribune.PostOptions
+  let areTexts: Bool
 
   private static let readLength = 65_536
 
@@ -32,7 +33,7 @@ struct PostedLines: Sendable {
         throw .failure("standard input cannot be read: \(error)")
       }
       let lines = bytes.isEmpty ? buffer.finish().map { [$0] } ?? [] : buffer.append(bytes)
-      let (userInfos, flaw) = Self.userInfos(of: lines, behind: count, upTo: limit)
+      let (userInfos, flaw) = Self.userInfos(of: lines, asTexts: areTexts, behind: count, upTo: limit)
       try await post(userInfos, behind: count, over: connection)
       if let flaw { throw flaw }
       if bytes.isEmpty { return }
@@ -44,13 +45,20 @@ struct PostedLines: Sendable {
   ///
   /// - Parameter count: lines before these.
   static func userInfos(
-    of lines: [[UInt8]], behind count: Int, upTo limit: Int
+    of lines: [[UInt8]], asTexts areTexts: Bool = false, behind count: Int, upTo limit: Int
   ) -> ([UserInfo], flaw: CommandError?) {
     var userInfos: [UserInfo] = []
     for line in lines {
       let number = count + userInfos.count + 1
       guard line.count <= limit else {
         return (userInfos, .usage("line \(number) is longer than the bus's limit of \(limit) bytes"))
+      }
+      if areTexts {
+        guard let json = Invocation.json(ofText: line) else {
+          return (userInfos, .usage("line \(number) is not UTF-8"))
+        }
+        userInfos.append(json)
+        continue
       }
       do {
         userInfos.append(UserInfo(try JSONText(line).bytes))
