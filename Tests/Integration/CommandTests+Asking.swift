@@ -44,10 +44,10 @@ struct AskingCommandTests {
   @Test("with --mode=all, the verdict has every reason")
   func allReasons() throws {
     for way in [["--veto=one"], ["--approve"], ["--veto=two", "--order=-1"]] {
-      try bus.staying(["delegate", "a"] + way)
+      try bus.staying(["delegate", "a.shouldB"] + way)
     }
     for (mode, reasons) in [("all", ["two", "one", ""]), ("order", ["two"])] {
-      let outcomes = try bus.tribunectl("-j", "ask", "a", "--mode=\(mode)").outcomes()
+      let outcomes = try bus.tribunectl("-j", "ask", "a.shouldB", "--mode=\(mode)").outcomes()
       #expect(outcomes.compactMap { $0["reason"] as? String } == reasons)
     }
   }
@@ -55,11 +55,12 @@ struct AskingCommandTests {
   @Test(
     "without a bus nothing is allowed, posted or run, unless --if-unreachable says so",
     arguments: [
-      (["ask", "a"], 255), (["ask", "a", "--if-unreachable=fail"], 255),
-      (["ask", "a", "--if-unreachable=allow"], 0), (["ask", "a", "--if-unreachable=veto"], 1),
-      (["ask", "a", "--wait-until-allowed", "--if-unreachable=fail"], 255),
-      (["ask", "a", "--wait-until-allowed", "--if-unreachable=allow"], 0),
-      (["ask", "a", "--wait-until-allowed", "--if-unreachable=veto"], 1),
+      (["ask", "a.shouldB"], 255), (["ask", "a.shouldB", "--if-unreachable=fail"], 255),
+      (["ask", "a.shouldB", "--if-unreachable=allow"], 0),
+      (["ask", "a.shouldB", "--if-unreachable=veto"], 1),
+      (["ask", "a.shouldB", "--wait-until-allowed", "--if-unreachable=fail"], 255),
+      (["ask", "a.shouldB", "--wait-until-allowed", "--if-unreachable=allow"], 0),
+      (["ask", "a.shouldB", "--wait-until-allowed", "--if-unreachable=veto"], 1),
       (["ask", "a..b", "--if-unreachable=allow"], 2), (["query", "a"], 255), (["post", "a", "--wait"], 255),
       (["guard", "a.b", "--", "echo", "ran"], 255),
       (["guard", "a.b", "--if-unreachable=veto", "--", "echo", "ran"], 77),
@@ -106,7 +107,7 @@ struct AskingCommandTests {
     ])
   func unreachableGuard(options: [String], verdict: String) throws {
     let nowhere = "unix:/nonexistent/bus"
-    let asked = try TestBus.tribunectl(["-j", "ask", "a"] + options, address: nowhere)
+    let asked = try TestBus.tribunectl(["-j", "ask", "a.shouldB"] + options, address: nowhere)
     let (isDryRun, object) = (options.contains("--dry-run"), try asked.object())
     #expect(object["verdict"] as? String == verdict && object["unreachable"] as? Bool == true)
     let flags = ["unanswered", "overridden", "dryRun"].map { object[$0] as? Bool }
@@ -120,8 +121,8 @@ struct AskingCommandTests {
   @Test(
     "a bus that dies while it is asked gives no verdict, and nobody waits for another one or runs anything",
     arguments: [
-      ["--reconnect=1h", "ask", "a"], ["ask", "a", "--if-unreachable=allow"],
-      ["ask", "a", "--if-unreachable=veto"], ["guard", "a.b", "--", "echo", "ran"],
+      ["--reconnect=1h", "ask", "a.shouldB"], ["ask", "a.shouldB", "--if-unreachable=allow"],
+      ["ask", "a.shouldB", "--if-unreachable=veto"], ["guard", "a.b", "--", "echo", "ran"],
     ])
   func busBreaks(arguments: [String]) throws {
     let delegate = try bus.staying(
@@ -136,12 +137,12 @@ struct AskingCommandTests {
 
   @Test("what a delegate's command asks has the delegate's question as its parent")
   func parent() throws {
-    let monitor = try bus.staying("-j", "monitor", "inner")
+    let monitor = try bus.staying("-j", "monitor", "a.shouldBegin")
     let program = try Programs.path(of: "tribunectl")
-    try bus.staying("delegate", "outer", "--exec", program, "ask", "inner")
-    let outer = try #require(try bus.tribunectl("-j", "ask", "outer").object()["query"] as? Int)
+    try bus.staying("delegate", "a.shouldEnd", "--exec", program, "ask", "a.shouldBegin")
+    let outer = try #require(try bus.tribunectl("-j", "ask", "a.shouldEnd").object()["query"] as? Int)
     #expect(try monitor.output.object()["parent"] as? Int == outer)
-    let junk = try bus.tribunectl("ask", "x", environment: ["TRIBUNE_QUERY": "junk\u{1B}"])
+    let junk = try bus.tribunectl("ask", "shouldX", environment: ["TRIBUNE_QUERY": "junk\u{1B}"])
     #expect(junk.status == 0)
     #expect(junk.errors.contains("$TRIBUNE_QUERY"))
   }
@@ -153,10 +154,10 @@ struct AskingCommandTests {
       test -n "$TRIBUNE_ASKER_PID$TRIBUNE_ASKER_CONNECTION"; test "${TRIBUNE_ASKER_UNIT-unset}" != unset; exit 1
       """
     try bus.staying("delegate", "a.*", "--exec", "sh", "-c", script)
-    let asked = try bus.tribunectl("-j", "ask", "a.b", "{\"x\": [1]}", "--object=o/1")
+    let asked = try bus.tribunectl("-j", "ask", "a.shouldB", "{\"x\": [1]}", "--object=o/1")
     let reason = try #require(try asked.outcomes().first?["reason"] as? String)
     let query = try #require(try asked.object()["query"] as? Int)
-    #expect(reason == "{\"x\": [1]}\na.b|o/1|\(query)|\(getuid())|tribunectl")
+    #expect(reason == "{\"x\": [1]}\na.shouldB|o/1|\(query)|\(getuid())|tribunectl")
   }
 
   @Test(
@@ -178,8 +179,8 @@ struct AskingCommandTests {
     ])
   func broken(script: String, reason: String) throws {
     let found = script.replacing("tribunectl", with: try Programs.path(of: "tribunectl"))
-    let delegate = try bus.staying("delegate", "a", "--exec", "sh", "-c", found)
-    let result = try bus.tribunectl("-j", "ask", "a")
+    let delegate = try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", found)
+    let result = try bus.tribunectl("-j", "ask", "a.shouldB")
     #expect(result.status == 1)
     let outcome = try #require(try result.outcomes().first)
     #expect(outcome["outcome"] as? String == "failed")
@@ -193,8 +194,8 @@ struct AskingCommandTests {
 
   @Test("a command with the status for that abstains")
   func abstention() throws {
-    try bus.staying("delegate", "a", "--exec", "sh", "-c", "echo why; exit 198")
-    let result = try bus.tribunectl("-j", "ask", "a")
+    try bus.staying("delegate", "a.shouldB", "--exec", "sh", "-c", "echo why; exit 198")
+    let result = try bus.tribunectl("-j", "ask", "a.shouldB")
     #expect(result.status == 0)
     #expect(try result.outcomes().first?["outcome"] as? String == "abstained")
   }
@@ -203,9 +204,9 @@ struct AskingCommandTests {
   func failurePolicy() throws {
     try bus.folder.write("#!/bin/sh\n", to: "command", mode: 0o755)
     let command = "\(bus.folder.path)/command"
-    let delegate = try bus.staying("delegate", "a", "--on-failure=abstain", "--exec", command)
+    let delegate = try bus.staying("delegate", "a.shouldB", "--on-failure=abstain", "--exec", command)
     try FileManager.default.removeItem(atPath: command)
-    let result = try bus.tribunectl("-j", "ask", "a")
+    let result = try bus.tribunectl("-j", "ask", "a.shouldB")
     #expect(result.status == 0)
     #expect(try result.outcomes().first?["outcome"] as? String == "failed")
     #expect(try delegate.errors.line()?.contains("cannot be run: No such file") == true)
@@ -214,7 +215,7 @@ struct AskingCommandTests {
   @Test(
     "a verb whose command is not there begins nothing, and says what it looked for",
     arguments: [
-      ["delegate", "a", "--exec"], ["observe", "a", "--exec"], ["guard", "a.b", "--"],
+      ["delegate", "a.shouldB", "--exec"], ["observe", "a", "--exec"], ["guard", "a.b", "--"],
       ["hold", "a.shouldB", "--why=c", "--"], ["lease", "a", "--"],
     ])
   func withoutCommand(verb: [String]) throws {
@@ -237,10 +238,10 @@ struct AskingCommandTests {
   @Test("a command's answer does not wait for a reader of its standard error")
   func unreadErrors() throws {
     let delegate = try bus.staying(
-      "delegate", "a", "--timeout=1min", "--exec", "sh", "-c",
+      "delegate", "a.shouldB", "--timeout=1min", "--exec", "sh", "-c",
       "head -c 3000000 /dev/zero >&2; echo no; exit 1")
     for _ in 1...2 {
-      let result = try bus.tribunectl("-j", "ask", "a")
+      let result = try bus.tribunectl("-j", "ask", "a.shouldB")
       #expect(try result.outcomes().first?["reason"] as? String == "no")
     }
     #expect(delegate.end(SIGTERM) == 0)
@@ -252,8 +253,8 @@ struct AskingCommandTests {
       "trap '' TERM; exec sleep 1000", "exec sleep 1000", "trap 'exit 0' TERM; sleep 1000 & wait",
     ])
   func slowCommand(script: String) throws {
-    let delegate = try bus.staying("delegate", "a", "--timeout=100ms", "--exec", "sh", "-c", script)
-    let result = try bus.tribunectl("-j", "ask", "a")
+    let delegate = try bus.staying("delegate", "a.shouldB", "--timeout=100ms", "--exec", "sh", "-c", script)
+    let result = try bus.tribunectl("-j", "ask", "a.shouldB")
     #expect(result.status == 1)
     #expect(try result.outcomes().first?["outcome"] as? String == "timedOut")
     // The line comes when the command has ended.
@@ -281,12 +282,12 @@ struct AskingCommandTests {
   func deferringCommand() throws {
     let gate = try ShellGate()
     try bus.staying(
-      "delegate", "a", "--timeout=1s", "--exec", "sh", "-c",
+      "delegate", "a.shouldB", "--timeout=1s", "--exec", "sh", "-c",
       "\(try Programs.path(of: "tribunectl")) defer $TRIBUNE_QUERY 50s --status='half done'; \(gate.wait)")
     let silent = try bus.staying(
-      "delegate", "a", "--timeout=2s", "--on-failure=abstain", "--exec", "sleep", "1000")
+      "delegate", "a.shouldB", "--timeout=2s", "--on-failure=abstain", "--exec", "sleep", "1000")
     let asker = try RawClient.greeted(bus)
-    try asker.send(Ask(deadline: 55_000, flags: .wantsProgress), serial: 1, name: "a")
+    try asker.send(Ask(deadline: 55_000, flags: .wantsProgress), serial: 1, name: "a.shouldB")
     // The second delegate has more time than the first: when it times out, the first is past its own timeout.
     var statuses: [String] = []
     while case let frame = try asker.next(.progress), try frame.decode(Progress.self).stage != .settled {
@@ -303,8 +304,9 @@ struct AskingCommandTests {
   @Test("a command is ended when its question is withdrawn")
   func withdrawn() throws {
     let delegate = try bus.staying(
-      "-j", "delegate", "a", "--timeout=1h", "--exec", "sh", "-c", "echo started >&2; exec sleep 1000")
-    let asker = try bus.start("ask", "a")
+      "-j", "delegate", "a.shouldB", "--timeout=1h", "--exec", "sh", "-c", "echo started >&2; exec sleep 1000"
+    )
+    let asker = try bus.start("ask", "a.shouldB")
     #expect(try delegate.errors.line() == "started")
     asker.signal(SIGKILL)
     #expect(try delegate.output.line()?.contains("\"answer\":\"withdrawn\"") == true)
@@ -313,8 +315,8 @@ struct AskingCommandTests {
   @Test("a delegate that ends takes its commands with it", arguments: [SIGTERM, SIGHUP])
   func endsWithCommands(signal: CInt) throws {
     let delegate = try bus.staying(
-      "delegate", "a", "--exec", "sh", "-c", "echo started >&2; sleep 1000; echo late >&2")
-    let asker = try bus.start("ask", "a")
+      "delegate", "a.shouldB", "--exec", "sh", "-c", "echo started >&2; sleep 1000; echo late >&2")
+    let asker = try bus.start("ask", "a.shouldB")
     #expect(try delegate.errors.line() == "started")
     #expect(delegate.end(signal) == 0)
     // Every process that could write to it has ended.
@@ -326,10 +328,10 @@ struct AskingCommandTests {
   func fullDisk() throws {
     let delegate = try RunningProgram([
       "/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh", try Programs.path(of: "tribunectl"),
-      "--address=\(bus.address)", "delegate", "a", "--veto=no",
+      "--address=\(bus.address)", "delegate", "a.shouldB", "--veto=no",
     ])
     #expect(try delegate.errors.line()?.hasPrefix("attached ") == true)
-    for _ in 1...2 { #expect(try bus.tribunectl("ask", "a").status == 1) }
+    for _ in 1...2 { #expect(try bus.tribunectl("ask", "a.shouldB").status == 1) }
     #expect(delegate.end(SIGTERM) == 0)
     #expect(
       try delegate.errors.rest()

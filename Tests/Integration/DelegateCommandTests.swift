@@ -24,9 +24,9 @@ struct DelegateCommandTests {
       (["--approve"], nil, ""), (["--veto=no"], nil, ""),
     ] as [([String], String?, String)])
   func values(way: [String], value: String?, reason: String) async throws {
-    try bus.staying(["delegate", "a", "--timeout=1min"] + way)
+    try bus.staying(["delegate", "a.*", "--timeout=1min"] + way)
     let connection = try await bus.connect()
-    let reply = try await connection.query("a")
+    let reply = try await connection.query("a.b")
     #expect(reply.value?.text == value)
     #expect(reply.outcomes.count == 1)
     #expect(reply.outcomes.first?.reason.hasPrefix(reason) == true)
@@ -49,18 +49,27 @@ struct DelegateCommandTests {
 
   @Test("a delegate that is replaced says by whom, and ends")
   func replaced() throws {
-    let first = try bus.staying("delegate", "a", "--object=o", "--approve")
-    let second = try bus.staying("delegate", "a", "--object=o", "--veto=no", "--set", "--label=other")
+    let first = try bus.staying("delegate", "a.shouldB", "--object=o", "--approve")
+    let second = try bus.staying("delegate", "a.shouldB", "--object=o", "--veto=no", "--set", "--label=other")
     #expect(first.status() == 1)
     #expect(
       try first.errors.rest().hasPrefix("tribunectl: replaced by other (tribunectl, pid \(second.pid), uid "))
-    #expect(try bus.tribunectl("ask", "a", "--object=o").status == 1)
+    #expect(try bus.tribunectl("ask", "a.shouldB", "--object=o").status == 1)
+  }
+
+  @Test("the line of a delegate says which of its names are no questions")
+  func onlyForValues() throws {
+    let delegate = try bus.start(
+      "delegate", "browser.row", "browser.shouldOpen", "browser.didOpen", "--exec", "true")
+    let line = try delegate.errors.line() ?? ""
+    #expect(line.contains("; only for values: browser.row), on "), "\(line)")
+    #expect(delegate.end(SIGTERM) == 0)
   }
 
   @Test("a value query returns the first value of the chain; collecting returns all")
   func chain() throws {
     for way in [["--approve"], ["--exec", "printf", "2"], ["--exec", "printf", "3"]] {
-      try bus.staying(["delegate", "browser.rows", "--object=browser/1"] + way)
+      try bus.staying(["delegate", "browser.*", "--object=browser/1"] + way)
     }
     try bus.tribunectl("query", "browser.rows", "--object=browser/1").expect(0, output: "2\n")
     #expect(try bus.tribunectl("query", "browser.rows", "--object=browser/1", "--collect").output == "2\n3\n")
@@ -72,7 +81,7 @@ struct DelegateCommandTests {
     #expect(some.status == 0 && some.output == "2\n3\n")
     #expect(some.errors.hasPrefix("tribunectl: browser.rows browser/1 lacks values\n  failed by "))
     try bus.tribunectl("-q", "query", "browser.rows", "--object=browser/1", "--collect").expect(0, errors: "")
-    let none = try bus.tribunectl("query", "browser.columns", "--object=browser/1")
+    let none = try bus.tribunectl("query", "table.columns", "--object=browser/1")
     none.expect(1, output: "")
     #expect(none.errors.contains("has no value: no delegate answered"))
   }
@@ -84,9 +93,9 @@ struct DelegateCommandTests {
     let bus = try TestBus.allowingAll()
     let gate = try ShellGate()
     let script = "test $TRIBUNE_ASKER_UID = \(getuid()) && echo no && exit 1; echo asked >&2; \(gate.wait)"
-    var way = ["a", "--exec", "sh", "-c", script]
+    var way = ["shouldA", "--exec", "sh", "-c", script]
     if isFolder {
-      for name in ["a", "b"] {
+      for name in ["shouldA", "shouldB"] {
         try bus.folder.write("#!/bin/sh\n\(script)\n", to: "d/\(name)/1")
         let path = "\(bus.folder.path)/d/\(name)/1"
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
@@ -95,9 +104,9 @@ struct DelegateCommandTests {
     }
     let delegate = try bus.staying(["delegate", "--timeout=1min", "--on-failure=abstain"] + way)
     let flood = try RawClient.greeted(bus, as: 65_534)
-    for serial in 1...Serial(100) { try flood.send(Ask(deadline: 60_000), serial: serial, name: "a") }
+    for serial in 1...Serial(100) { try flood.send(Ask(deadline: 60_000), serial: serial, name: "shouldA") }
     for _ in 0..<30 { #expect(try delegate.errors.line() == "asked") }
-    let vetoed = try bus.tribunectl("ask", isFolder ? "b" : "a")
+    let vetoed = try bus.tribunectl("ask", isFolder ? "shouldB" : "shouldA")
     #expect(vetoed.status == 1)
     #expect(vetoed.output.contains("vetoed") && vetoed.output.contains(": no"))
     try gate.open()
@@ -114,20 +123,20 @@ struct DelegateCommandTests {
     let bus = try TestBus.allowingAll()
     let delegate = try bus.staying(
       (format.isEmpty ? [] : [format]) + [
-        "delegate", "a", "--veto=no", "--on-failure=abstain", "--timeout=1min",
+        "delegate", "shouldA", "--veto=no", "--on-failure=abstain", "--timeout=1min",
       ])
     let flood = try RawClient.greeted(bus, as: 65_534)
     let count = 200 as Serial
     for serial in 1...count {
       try flood.send(
-        Ask(), serial: serial, name: "a", text: "\"" + String(repeating: "x", count: 50_000) + "\"")
+        Ask(), serial: serial, name: "shouldA", text: "\"" + String(repeating: "x", count: 50_000) + "\"")
       #expect(try flood.nextVerdict().verdict == .vetoed)
     }
     // More than a pipe holds, and the limit for one user does not count for root.
     let root = try RawClient.greeted(bus)
     let userInfo = "\"" + String(repeating: "y", count: 1_000) + "\""
     for serial in 1...count {
-      try root.send(Ask(), serial: serial, name: "a", text: userInfo)
+      try root.send(Ask(), serial: serial, name: "shouldA", text: userInfo)
       #expect(try root.nextVerdict().verdict == .vetoed)
     }
     var (of, length, omissions) = (0 as Serial, 0, 0)
@@ -169,11 +178,11 @@ struct DelegateCommandTests {
 
   @Test("it vetoes also when the reader of its output has gone")
   func closedPipe() throws {
-    let delegate = try bus.staying("delegate", "a", "--veto=no")
+    let delegate = try bus.staying("delegate", "shouldA", "--veto=no")
     try delegate.output.pipe.fileHandleForReading.close()
-    for _ in 0..<2 { #expect(try bus.tribunectl("ask", "a").status == 1) }
+    for _ in 0..<2 { #expect(try bus.tribunectl("ask", "shouldA").status == 1) }
     #expect(try delegate.errors.line()?.contains("answers are no longer shown") == true)
-    #expect(try bus.tribunectl("ask", "a").status == 1)
+    #expect(try bus.tribunectl("ask", "shouldA").status == 1)
     #expect(delegate.end(SIGTERM) == 0)
   }
 }

@@ -73,39 +73,63 @@ struct DelegateFolderTests {
     #expect(program.end(SIGTERM) == 0)
   }
 
+  @Test("a folder of an action's name is reported, and answers nothing; one of a value's name answers values")
+  func names() throws {
+    for name in ["host.reboot", "host.willReboot", "a.mayB", "browser.row"] { try add("\(name)/1", "echo 7") }
+    let program = try started()
+    let ignored = try lines(3, of: program)
+    for ((name, question), line) in zip(
+      [
+        ("a.mayB", "a.shouldB"), ("host.reboot", "host.shouldReboot"),
+        ("host.willReboot", "host.shouldReboot"),
+      ],
+      ignored)
+    {
+      #expect(
+        line.hasPrefix("tribunectl: \(root)/\(name) is ignored: ")
+          && line.hasSuffix("did you mean \(question)?"), "\(line)")
+    }
+    #expect(
+      try program.errors.line()
+        == "attached \(root) (any object, 1 delegate; only for values: browser.row), on \(bus.address)")
+    try bus.tribunectl("query", "browser.row").expect(0, output: "7\n")
+    #expect(program.end(SIGTERM) == 0)
+  }
+
   @Test("files that come, go, are renamed or change permissions are noticed, and a lasting problem once")
   func changes() throws {
-    try add("a/50", "echo 50; exit 1")
+    try add("shouldA/50", "echo 50; exit 1")
     try add("no name/1")
     let program = try started()
     #expect(try program.errors.line()?.hasPrefix("tribunectl: \(root)/no name is ignored: ") == true)
     #expect(try program.errors.line() == "attached \(root) (any object, 1 delegate), on \(bus.address)")
-    try add("a/60", "echo 60; exit 1")
-    #expect(try lines(1, of: program) == ["attached a/60"])
-    try add("a/40", "echo 40; exit 1")
-    #expect(try lines(1, of: program) == ["attached a/40"])
-    try add("a/55", "echo 55; exit 1")
-    #expect(try lines(1, of: program) == ["attached a/55"])
-    #expect(try asked("a") == ["40 vetoed 40", "50 vetoed 50", "55 vetoed 55", "60 vetoed 60"])
-    try setMode("\(root)/a/40", 0o644)
-    #expect(try lines(1, of: program) == ["detached a/40"])
-    try move("\(root)/a/50", "\(root)/a/70")
-    #expect(try lines(2, of: program) == ["attached a/70", "detached a/50"])
-    try remove("a/55")
-    #expect(try lines(1, of: program) == ["detached a/55"])
-    try setMode("\(root)/a/40", 0o755)
-    #expect(try lines(1, of: program) == ["attached a/40"])
-    #expect(try asked("a") == ["40 vetoed 40", "60 vetoed 60", "70 vetoed 50"])
+    try add("shouldA/60", "echo 60; exit 1")
+    #expect(try lines(1, of: program) == ["attached shouldA/60"])
+    try add("shouldA/40", "echo 40; exit 1")
+    #expect(try lines(1, of: program) == ["attached shouldA/40"])
+    try add("shouldA/55", "echo 55; exit 1")
+    #expect(try lines(1, of: program) == ["attached shouldA/55"])
+    #expect(try asked("shouldA") == ["40 vetoed 40", "50 vetoed 50", "55 vetoed 55", "60 vetoed 60"])
+    try setMode("\(root)/shouldA/40", 0o644)
+    #expect(try lines(1, of: program) == ["detached shouldA/40"])
+    try move("\(root)/shouldA/50", "\(root)/shouldA/70")
+    #expect(try lines(2, of: program) == ["attached shouldA/70", "detached shouldA/50"])
+    try remove("shouldA/55")
+    #expect(try lines(1, of: program) == ["detached shouldA/55"])
+    try setMode("\(root)/shouldA/40", 0o755)
+    #expect(try lines(1, of: program) == ["attached shouldA/40"])
+    #expect(try asked("shouldA") == ["40 vetoed 40", "60 vetoed 60", "70 vetoed 50"])
     // The same with folders.
-    try add("b/1", "exit 1")
-    #expect(try lines(1, of: program) == ["attached b/1"])
-    try move("\(root)/b", "\(root)/c")
-    #expect(try lines(2, of: program) == ["attached c/1", "detached b/1"])
-    #expect(try asked("b").isEmpty)
-    #expect(try asked("c") == ["1 vetoed "])
-    try remove("a")
-    #expect(try lines(3, of: program) == ["detached a/40", "detached a/60", "detached a/70"])
-    #expect(try asked("a").isEmpty)
+    try add("shouldB/1", "exit 1")
+    #expect(try lines(1, of: program) == ["attached shouldB/1"])
+    try move("\(root)/shouldB", "\(root)/shouldC")
+    #expect(try lines(2, of: program) == ["attached shouldC/1", "detached shouldB/1"])
+    #expect(try asked("shouldB").isEmpty)
+    #expect(try asked("shouldC") == ["1 vetoed "])
+    try remove("shouldA")
+    #expect(
+      try lines(3, of: program) == ["detached shouldA/40", "detached shouldA/60", "detached shouldA/70"])
+    #expect(try asked("shouldA").isEmpty)
   }
 
   @Test("a missing folder is waited for, and so are the folders above it")
@@ -114,46 +138,46 @@ struct DelegateFolderTests {
     let problem = "tribunectl: \(root) does not exist: No such file or directory"
     #expect(try program.errors.line() == problem)
     #expect(try program.errors.line() == "attached \(root) (any object, 0 delegates), on \(bus.address)")
-    try add("a/1", "exit 1")
-    #expect(try lines(1, of: program) == ["attached a/1"])
+    try add("shouldA/1", "exit 1")
+    #expect(try lines(1, of: program) == ["attached shouldA/1"])
     let (here, away) = (folder.path, "\(folder.path)-away")
     try move(here, away)
-    #expect(try lines(2, of: program) == ["detached a/1", problem])
-    #expect(try asked("a").isEmpty)
+    #expect(try lines(2, of: program) == ["detached shouldA/1", problem])
+    #expect(try asked("shouldA").isEmpty)
     try move(away, here)
-    #expect(try lines(1, of: program) == ["attached a/1"])
-    #expect(try asked("a") == ["1 vetoed "])
+    #expect(try lines(1, of: program) == ["attached shouldA/1"])
+    #expect(try asked("shouldA") == ["1 vetoed "])
   }
 
   @Test("a removed file is not asked any more, but its running command may finish")
   func runningCommand() throws {
     let gate = try ShellGate()
-    try add("a/1", "echo started >&2; \(gate.wait); echo late; exit 1")
+    try add("shouldA/1", "echo started >&2; \(gate.wait); echo late; exit 1")
     let observer = try RawClient.observing("tribune.delegate.didDetach", on: bus)
     let program = try started("--timeout=1min")
     _ = try program.errors.line()
-    let asker = try bus.start("ask", "a")
+    let asker = try bus.start("ask", "shouldA")
     #expect(try program.errors.line() == "started")
-    try remove("a/1")
-    #expect(try lines(1, of: program) == ["detached a/1"])
-    #expect(try asked("a") == ["1 abstained "])
+    try remove("shouldA/1")
+    #expect(try lines(1, of: program) == ["detached shouldA/1"])
+    #expect(try asked("shouldA") == ["1 abstained "])
     // The file may come back meanwhile.
-    try add("a/1", "echo new; exit 1")
-    #expect(try lines(1, of: program) == ["attached a/1"])
-    #expect(try asked("a") == ["1 vetoed new"])
-    try remove("a/1")
-    #expect(try lines(1, of: program) == ["detached a/1"])
+    try add("shouldA/1", "echo new; exit 1")
+    #expect(try lines(1, of: program) == ["attached shouldA/1"])
+    #expect(try asked("shouldA") == ["1 vetoed new"])
+    try remove("shouldA/1")
+    #expect(try lines(1, of: program) == ["detached shouldA/1"])
     try gate.open()
     #expect(asker.status() == 1)
     #expect(try asker.output.rest().contains(": late"))
     _ = try observer.next(.post)
-    #expect(try asked("a").isEmpty)
+    #expect(try asked("shouldA").isEmpty)
   }
 
   @Test("if two delegates have no order between them left, all get new orders, and each is asked once")
   func renumbering() throws {
-    try add("a/a", "exit 198")
-    try add("a/z", "exit 198")
+    try add("shouldA/a", "exit 198")
+    try add("shouldA/z", "exit 198")
     let departures = try Departures(ofBusAt: bus.path)
     let program = try started()
     _ = try program.errors.line()
@@ -161,23 +185,23 @@ struct DelegateFolderTests {
     // Each new file halves the distance to the last one.
     for _ in 0..<20 {
       names.append((names.last ?? "") + "a")
-      try add("a/\(names.last ?? "")", "exit 198")
-      #expect(try lines(1, of: program) == ["attached a/\(names.last ?? "")"])
+      try add("shouldA/\(names.last ?? "")", "exit 198")
+      #expect(try lines(1, of: program) == ["attached shouldA/\(names.last ?? "")"])
     }
     let expected = (names + ["z"]).map { "\($0) abstained " }
     // The delegates with the old orders go with their connection, once the new ones are there.
     try departures.wait(count: 1)
-    #expect(try asked("a") == expected)
+    #expect(try asked("shouldA") == expected)
     #expect(try bus.tribunectl("list", "--no-legend").lines.count == 3)
   }
 
   @Test("files beyond the number of questions at a time answer when others have")
   func bound() throws {
     let gate = try ShellGate()
-    for number in 0..<70 { try add("a/\(number)", "echo asked >&2; \(gate.wait); exit 198") }
+    for number in 0..<70 { try add("shouldA/\(number)", "echo asked >&2; \(gate.wait); exit 198") }
     let program = try started("--timeout=1min")
     #expect(try program.errors.line()?.contains("70 delegates)") == true)
-    let asker = try bus.start("ask", "a", "--mode=all", "--default=allow")
+    let asker = try bus.start("ask", "shouldA", "--mode=all", "--default=allow")
     for _ in 0..<60 { #expect(try program.errors.line() == "asked") }
     try gate.open()
     for _ in 60..<70 { #expect(try program.errors.line() == "asked") }
@@ -188,20 +212,20 @@ struct DelegateFolderTests {
 
   @Test("one that is replaced makes it fail and say by whom, and when it is started again all are asked")
   func replaced() throws {
-    try add("a/1", "echo no; exit 1")
-    try add("b/1", "echo never; exit 1")
+    try add("shouldA/1", "echo no; exit 1")
+    try add("shouldB/1", "echo never; exit 1")
     let program = try started()
     #expect(try program.errors.line()?.hasPrefix("attached ") == true)
-    let other = try bus.staying("delegate", "c", "--approve", "--set", "--label=other")
+    let other = try bus.staying("delegate", "shouldC", "--approve", "--set", "--label=other")
     #expect(program.status() == 1)
     #expect(
       try program.errors.rest().contains("tribunectl: replaced by other (tribunectl, pid \(other.pid), uid "))
-    #expect(try asked("a").isEmpty && asked("b").isEmpty)
+    #expect(try asked("shouldA").isEmpty && asked("shouldB").isEmpty)
     let again = try started()
     #expect(try again.errors.line() == "attached \(root) (any object, 2 delegates), on \(bus.address)")
-    #expect(try asked("a") == ["1 vetoed no"])
-    #expect(try asked("b") == ["1 vetoed never"])
-    #expect(try asked("c") == ["other approved "])
+    #expect(try asked("shouldA") == ["1 vetoed no"])
+    #expect(try asked("shouldB") == ["1 vetoed never"])
+    #expect(try asked("shouldC") == ["other approved "])
     #expect(again.end(SIGTERM) == 0)
   }
 

@@ -57,7 +57,24 @@ struct HoldTests {
     #expect(ready.hasPrefix("holding a.shouldB c.* host.shouldReboot (any object, hold "))
     #expect(ready.hasSuffix("), on \(bus.address)"))
     #expect(try bus.tribunectl("guard", "host.reboot", "--", "echo", "ran").output == "")
-    for name in ["a.shouldB", "c.anything"] { #expect(try bus.tribunectl("ask", name).status == 1) }
+    for name in ["a.shouldB", "c.shouldAct"] { #expect(try bus.tribunectl("ask", name).status == 1) }
+    #expect(program.end(SIGTERM) == 0)
+  }
+
+  @Test("each name, and each action, can have an object of its own")
+  func objects() throws {
+    let program = try bus.start(
+      "hold", "a.shouldB@repo/main", "c.shouldD", "--action=e.f@x", "--action=g.h", "--why=i")
+    #expect(
+      try program.errors.line()?.hasPrefix(
+        "holding a.shouldB@repo/main c.shouldD e.shouldF@x g.shouldH (hold ")
+        == true)
+    for (name, object, status): (String, String, Int32) in [
+      ("a.shouldB", "repo/main", 1), ("a.shouldB", "repo/other", 0), ("c.shouldD", "repo/main", 1),
+      ("e.shouldF", "x", 1), ("e.shouldF", "y", 0), ("g.shouldH", "y", 1),
+    ] {
+      #expect(try bus.tribunectl("ask", name, "--object=\(object)").status == status, "\(name) \(object)")
+    }
     #expect(program.end(SIGTERM) == 0)
   }
 

@@ -36,7 +36,7 @@ struct TerminalTests {
     try delegate.type("yet\n")
     #expect(first.status() == 1)
     #expect(try first.output.rest().contains("): not yet"))
-    let second = try bus.start("ask", "a")
+    let second = try bus.start("ask", "a.shouldB")
     try delegate.read(to: Self.prompt)
     try delegate.type("y\n")
     #expect(second.status() == 0)
@@ -45,8 +45,8 @@ struct TerminalTests {
   @Test("a question that has timed out is taken back, even if the query goes on")
   func timesOut() throws {
     let delegate = try delegate("--timeout=100ms", "--on-failure=abstain")
-    let other = try bus.staying("delegate", "a", "--timeout=1h", "--exec", "sleep", "1000")
-    let asker = try bus.start("ask", "a")
+    let other = try bus.staying("delegate", "a.shouldB", "--timeout=1h", "--exec", "sleep", "1000")
+    let asker = try bus.start("ask", "a.shouldB")
     #expect(try delegate.read(to: "timed out").contains(Self.prompt))
     try delegate.type("y\n")
     try delegate.read(to: "no question is open")
@@ -60,7 +60,7 @@ struct TerminalTests {
     arguments: [("veto", nil, 1), ("abstain", nil, 0), ("veto", SIGINT, 1)] as [(String, CInt?, Int32)])
   func ends(policy: String, signal: CInt?, status: Int32) throws {
     let delegate = try delegate("--on-failure=\(policy)")
-    let asker = try bus.start("ask", "a")
+    let asker = try bus.start("ask", "a.shouldB")
     try delegate.read(to: Self.prompt)
     if let signal {
       delegate.signal(signal)
@@ -91,7 +91,7 @@ struct TerminalTests {
   func tables(arguments: [String]) throws {
     let long = Self.long
     let object = "--object=\(long)/\(long)"
-    try bus.staying("delegate", "a.shouldB", long, "--veto=no", "--label=\(long)", object)
+    try bus.staying("delegate", "a.shouldB", "\(long).*", "--veto=no", "--label=\(long)", object)
     try bus.staying("hold", "a.**", "--why=\(long) \(long)", object)
     #expect(try bus.tribunectl("post", long, "\"\(long)\"", "--retain", object).status == 0)
     let lines = try bus.terminal(arguments).rest().split(separator: "\r\n")
@@ -138,10 +138,10 @@ struct TerminalTests {
     let connection = try await bus.connect()
     let (releases, release) = AsyncStream<Void>.makeStream()
     let slow = Self.slow(until: releases)
-    try await connection.attach(slow, respondingTo: ["a"], label: "slow")
+    try await connection.attach(slow, respondingTo: ["a.shouldB"], label: "slow")
     release.finish()
     let terminal = options == ["--json=off"] ? "dumb" : "xterm"
-    let written = try bus.terminal(["ask", "a"] + options, environment: ["TERM": terminal]).rest()
+    let written = try bus.terminal(["ask", "a.shouldB"] + options, environment: ["TERM": terminal]).rest()
     #expect(!written.contains("\u{1B}"))
     for text in ["waiting for slow (pid", ": at 40 %\\u{1b}[2J"] {
       #expect(written.contains(text) == (options != ["-q"]))

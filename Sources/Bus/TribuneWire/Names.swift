@@ -62,8 +62,14 @@ package enum NameSyntax {
   /// `window.shouldClose`; nil for a name, which must be valid, that is not a question.
   package static func may(forQuestion name: String) -> String? {
     guard hasVerb(behind: "should", in: name.utf8Bytes) else { return nil }
+    let (space, last) = split(name)
+    return "\(space)may\(last.dropFirst("should".utf8.count))"
+  }
+
+  /// The last token, and what precedes it.
+  package static func split(_ name: String) -> (space: Substring, last: Substring) {
     let start = name.lastIndex(of: ".").map { name.index(after: $0) } ?? name.startIndex
-    return "\(name[..<start])may\(name[start...].dropFirst("should".utf8.count))"
+    return (name[..<start], name[start...])
   }
 
   @_lifetime(copy name)

@@ -13,7 +13,7 @@ package enum Spelling {
   }
 
   /// How many bytes have to be inserted, removed, replaced or swapped with the next one, ignoring case.
-  private static func distance(from one: String, to other: String) -> Int {
+  package static func distance(from one: String, to other: String) -> Int {
     let (one, other) = (Array(one.lowercased().utf8), Array(other.lowercased().utf8))
     var beforeLast: [Int] = []
     var last = Array(0...other.count)

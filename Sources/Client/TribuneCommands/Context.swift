@@ -70,6 +70,18 @@ struct Context: Sendable {
     return [("TRIBUNE_ADDRESS", address.description)]
   }
 
+  /// Why nobody asks under one of these names on this bus; nil if somebody may.
+  func lackOfAskers(of patterns: [String]) -> String? {
+    guard case .success(let address) = address, address == .user,
+      let pattern = patterns.first(where: { $0.hasPrefix("host.") })
+    else { return nil }
+    return "\(pattern) is asked on the system's bus, and this is a user's, \(address)".terminalSafe
+  }
+
+  func requireAskers(of patterns: [String]) throws(CommandError) {
+    if let lack = lackOfAskers(of: patterns) { throw .usage("\(lack): add --system") }
+  }
+
   var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && json == .off }
 
   func print(_ line: String) throws(CommandError) { try write(line + "\n") }

@@ -9,6 +9,13 @@ import TribuneWire
 extension Invocation {
   func name(at index: Int) throws(CommandError) -> String { try Self.checkedName(operands[index]) }
 
+  /// - Parameter takesValues: whether it may be a query's for a value.
+  func question(at index: Int, orValue takesValues: Bool = false) throws(CommandError) -> String {
+    let name = try name(at: index)
+    try ActionNames.requireQuestion(name, orValue: takesValues)
+    return name
+  }
+
   static func checkedName(_ text: String) throws(CommandError) -> String {
     guard NameSyntax.isName(text.utf8Bytes) else {
       throw .usage(
@@ -33,10 +40,12 @@ extension Invocation {
   }
 
   /// The object that was given; empty if none.
-  func object() throws(CommandError) -> String {
-    let object = try Self.checkedObject(text(.object) ?? "", of: "--object: ")
-    guard !Self.hasWildcard(object) else {
-      throw .usage("--object: \"\(object.terminalSafe)\" has a wildcard: name one object, or none for any")
+  func object() throws(CommandError) -> String { try Self.oneObject(text(.object) ?? "", of: "--object: ") }
+
+  static func oneObject(_ text: String, of option: String) throws(CommandError) -> String {
+    let object = try checkedObject(text, of: option)
+    guard !hasWildcard(object) else {
+      throw .usage("\(option)\"\(object.terminalSafe)\" has a wildcard: name one object, or none for any")
     }
     return object
   }

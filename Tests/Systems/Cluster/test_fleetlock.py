@@ -20,7 +20,7 @@ from test_leases import NAMES, ROSTER, Lease, fault_kinds
 PRE_REBOOT = "/v1/pre-reboot"
 STEADY_STATE = "/v1/steady-state"
 WORKERS = '[FleetLock "workers"]\nSlots=1\n'
-VETO = "cluster.fleetlock.mayReboot"
+VETO = "cluster.fleetlock.shouldReboot"
 COUNT = int(os.environ.get("TRIBUNE_CLUSTER_CALLS", "300"))
 
 

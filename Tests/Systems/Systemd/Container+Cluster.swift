@@ -29,7 +29,7 @@ extension Container {
       [Import "backup.**"]
       Durable=yes
       [FleetLock "default"]
-      Ask=cluster.fleetlock.mayReboot
+      Ask=cluster.fleetlock.shouldReboot
 
       """
     }

@@ -96,7 +96,7 @@ struct DelegationOutputTests {
       failurePolicy: .veto, timeout: .seconds(5), patterns: ["a"])
     let explanation = Explanation(holds: [Self.hold], missing: ["backup"], delegates: [delegate])
     #expect(
-      explanation.legend
+      explanation.legend(of: "a.shouldB")
         == "1 hold would veto it, unless it asks for a value. 1 missing delegate that is required "
         + "would veto it, unless it asks for a value. 1 delegate would be asked.")
     let lines = explanation.json.map(\.compact)

@@ -18,15 +18,17 @@ struct OperandTests {
     (["post", "a.*"], "is not a valid name"), (["post", "a\u{1B}"], "a\\u{1b}"),
     (["ask", String(repeating: "a", count: 256)], "255 bytes"), (["post", "a", "{"], "line 1, column 1"),
     (["post", "a", "{\"x\":1,}"], "not JSON"), (["post", "a", ""], "not JSON"),
-    (["ask", "a", "nul"], "not JSON"), (["post", "a", "{} {}"], "not JSON"),
+    (["ask", "shouldA", "nul"], "not JSON"), (["post", "a", "{} {}"], "not JSON"),
     (["post", "a", "[1e999]"], "not JSON"), (["observe", "a.**.b"], "not a valid name pattern"),
     (["monitor", "a*"], "not a valid name pattern"),
-    (["delegate", "a", "**.b", "--approve"], "not a valid name pattern"),
+    (["delegate", "a.*", "**.b", "--approve"], "not a valid name pattern"),
     (["post", "a", "--object=\u{7}"], "is not a valid object"),
     (["post", "a", "--object=\(String(repeating: "x", count: 256))"], "255 bytes"),
     (["status", "x"], "not the id of a connection"), (["status", ":"], "not the id of a connection"),
-    (["status", "-1"], "unknown option"), (["delegate", "a", "--approve", "--veto=x"], "one of --approve"),
-    (["delegate", "a", "--veto="], "needs a reason"), (["delegate", "a", "--veto= "], "needs a reason"),
+    (["status", "-1"], "unknown option"),
+    (["delegate", "shouldA", "--approve", "--veto=x"], "one of --approve"),
+    (["delegate", "shouldA", "--veto="], "needs a reason"),
+    (["delegate", "shouldA", "--veto= "], "needs a reason"),
     (["delegate"], "needs NAME…, or --directory"),
     (["delegate", "--approve"], "needs NAME…"),
     (["delegate", "--directory=d", "--approve"], "one of --approve"),
@@ -35,15 +37,17 @@ struct OperandTests {
     (["delegate", "--directory=d", "--label=x"], "cannot be combined with NAME, --order, --label or --set"),
     (["delegate", "--directory="], "path of a folder"),
     (["delegate", "--directory=d", "--set"], "cannot be combined with NAME, --order, --label or --set"),
-    (["delegate", "a", "--conforms=,"], "names of protocols"), (["ask", "a", "--timeout=0"], "more than 0"),
-    (["delegate", "a", "--approve", "--timeout=1y"], "at most"), (["help", "frob"], "unknown verb \"frob\""),
+    (["delegate", "a", "--conforms=,"], "names of protocols"),
+    (["ask", "shouldA", "--timeout=0"], "more than 0"),
+    (["delegate", "shouldA", "--approve", "--timeout=1y"], "at most"),
+    (["help", "frob"], "unknown verb \"frob\""),
     (["help", "psot"], "unknown verb \"psot\" (did you mean post?)"),
-    (["delegate", "a", "--approve", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
+    (["delegate", "shouldA", "--approve", "--label=\(String(repeating: "x", count: 256))"], "255 bytes"),
     (
       ["guard", String(repeating: "a", count: 247), "--", "true"],
       "\"\(String(repeating: "a", count: 247))\" is too long: the name of an action has at most 246 bytes"
     ),
-    (["delegate", "a", "--approve", "--label="], "--label needs a text"),
+    (["delegate", "shouldA", "--approve", "--label="], "--label needs a text"),
     (["guard", "a.", "--", "x"], "is not a valid name"),
     (["log", "--since=1h", "--until=2h"], "--since= must be before --until="),
     (["log", "--until=1970-01-02", "--since=1970-01-03"], "--since= must be before --until="),
@@ -57,14 +61,15 @@ struct OperandTests {
 
   private static let delegationMistakes: [(line: [String], reason: String)] = [
     (["query", "a..b"], "is not a valid name"), (["query", "a", "{"], "not JSON"),
-    (["ask", "a", "--override="], "needs a reason"), (["ask", "a", "--override= \t"], "needs a reason"),
+    (["ask", "shouldA", "--override="], "needs a reason"),
+    (["ask", "shouldA", "--override= \t"], "needs a reason"),
     (
-      ["ask", "a", "--wait-until-allowed", "--dry-run"],
+      ["ask", "shouldA", "--wait-until-allowed", "--dry-run"],
       "--wait-until-allowed and --dry-run exclude each other"
     ),
-    (["ask", "a", "--wait-until-allowed=1h", "--override=x"], "and --override exclude each other"),
+    (["ask", "shouldA", "--wait-until-allowed=1h", "--override=x"], "and --override exclude each other"),
     (["guard", "a.b", "--wait-until-allowed", "--dry-run", "--", "x"], "exclude each other"),
-    (["ask", "a", "--wait-until-allowed=0"], "--wait-until-allowed must be more than 0"),
+    (["ask", "shouldA", "--wait-until-allowed=0"], "--wait-until-allowed must be more than 0"),
     (["guard", "a.mayB", "--", "x"], "is a message about an action: did you mean a.b?"),
     (["hold", "shouldA"], "needs --why"),
     (["hold", "shouldA", "--why="], "needs --why"), (["hold", "shouldA", "--why= "], "needs --why"),
@@ -96,16 +101,32 @@ struct OperandTests {
       "did you mean window.shouldClose, or --action=window.close?"
     ),
     (["hold", "a.didFailTo_x", "--why=b"], "did you mean a.should_x, or --action=a._x?"),
-    (["hold", "a.shoulder", "--why=b"], "did you mean a.shouldShoulder, or --action=a.shoulder?"),
+    (["hold", "a.shoulder", "--why=b"], "did you mean a.shouldEr, or --action=a.er?"),
+    (["hold", "host.shouldreboot", "--why=b"], "did you mean host.shouldReboot, or --action=host.reboot?"),
+    (["hold", "host.shouldPoweroff", "--why=b"], "is misspelt: did you mean host.shouldPowerOff, or"),
+    (
+      ["hold", "--action=host.poweroff", "--why=b"],
+      "\"host.poweroff\" is misspelt: did you mean host.powerOff?"
+    ),
+    (["hold", "--action=host.rebot", "--why=b"], "did you mean host.reboot?"),
+    (["hold", "--action=a.b", "--action=host.poweroff", "--why=b"], "did you mean host.powerOff?"),
+    (["hold", "*.shouldreboot", "--why=b"], "did you mean *.shouldReboot?"),
+    (["hold", "shouldA", "shouldB", "--object=o", "--why=b"], "write NAME@OBJECT for each"),
+    (["hold", "shouldA@o", "--object=o", "--why=b"], "write NAME@OBJECT for each"),
+    (["hold", "shouldA@", "--why=b"], "lacks the object behind the @"),
+    (["hold", "shouldA@o/*", "--why=b"], "NAME@OBJECT: \"o/*\" has a wildcard"),
+    (["hold", "a.b@o", "--why=b"], "did you mean a.shouldB, or --action=a.b?"),
     (["hold", "*.reboot", "--why=b"], "which ends in should and a verb: did you mean *.shouldReboot?"),
     (["hold", "a.*.willReboot", "--why=b"], "did you mean a.*.shouldReboot?"),
     (["hold", "*.should", "--why=b"], "which ends in should and a verb"),
     (["hold", "--action=system.shouldReboot", "--why=b"], "did you mean system.reboot?"),
     (["hold", "shouldA", "--object=unit/*", "--why=b"], "has a wildcard"),
-    (["observe", "a", "--object=unit/*"], "has a wildcard"), (["ask", "a", "--object=**"], "has a wildcard"),
+    (["observe", "a", "--object=unit/*"], "has a wildcard"),
+    (["ask", "shouldA", "--object=**"], "has a wildcard"),
     // Nobody would be asked about these, so the command would always run.
     (["guard", "system.shouldReboot", "--", "true"], "did you mean system.reboot?"),
     (["guard", "willReboot", "--", "true"], "did you mean reboot?"),
+    (["guard", "host.poweroff", "--", "true"], "did you mean host.powerOff?"),
     (["guard", "a.didFailToURL", "--", "true"], "did you mean a.URL?"),
     (["guard", "host.should2fa", "--", "true"], "did you mean host.2fa?"),
     (["guard", "a", "--override=", "--", "true"], "needs a reason"),
@@ -117,6 +138,37 @@ struct OperandTests {
     (["declare", "\u{7}", "P"], "is not a valid object"), (["declare", "view/*", "P"], "has a wildcard"),
     (["declare", "view/**", "P"], "[Object \"view/**\"] in tribuned.conf"),
     (["introspect", ""], "needs an object"),
+  ]
+
+  private static let notJSON: [(line: [String], reason: String)] = [
+    (["post", "power.source", "ac"], #""ac" is not JSON: for a text, write '"ac"' or add --text"#),
+    (["ask", "shouldA", "two words"], #"write '"two words"' or add --text"#),
+    (["post", "a", "{x}"], "line 1, column"), (["post", "a", "--text"], "--text needs a text"),
+    (["guard", "a.b", "--text", "--", "true"], "--text needs a text"),
+    (["policy", "explain", "fly", "a.b"], "there is no action \"fly\"; there are post, retain"),
+    (["policy", "explain", "aks", "a.b"], "there is no action \"aks\" (did you mean ask?)"),
+    (["post", "a", "--wait=9999h 0min"], "at most 49d 17h, not 9999h 0min"),
+    (["defer", "1", "100d"], "at most 49d 17h, not 100d"),
+  ]
+
+  /// What nobody asks: a veto of it would do nothing, and a question about it would meet none.
+  private static let notAsked: [(line: [String], reason: String)] = [
+    (["ask", "host.reboot"], "which ends in should and a verb: did you mean host.shouldReboot?"),
+    (["ask", "a.b"], "did you mean a.shouldB?"), (["ask", "a.mayB"], "did you mean a.shouldB?"),
+    (["ask", "host.shouldPoweroff"], "is misspelt: did you mean host.shouldPowerOff?"),
+    (["explain", "host.reboot"], "did you mean host.shouldReboot?"),
+    (["explain", "host.Reboot"], "did you mean host.shouldReboot?"),
+    (["explain", "host.willReboot"], "did you mean host.shouldReboot?"),
+    (["explain", "a.didFailToB"], "did you mean a.shouldB?"),
+    (["delegate", "host.reboot", "--veto=x"], "did you mean host.shouldReboot?"),
+    (["delegate", "a.b", "--veto=x"], "did you mean a.shouldB?"),
+    (["delegate", "a.*", "a.b", "--approve"], "did you mean a.shouldB?"),
+    (["delegate", "host.reboot", "--exec", "true"], "did you mean host.shouldReboot?"),
+    (["delegate", "*.reboot", "--exec", "true"], "did you mean *.shouldReboot?"),
+    (["delegate", "backup.prune"], "did you mean backup.shouldPrune?"),
+    (["delegate", "a.mayB", "--exec", "true"], "did you mean a.shouldB?"),
+    (["delegate", "host.willReboot", "--veto=x"], "did you mean host.shouldReboot?"),
+    (["delegate", "a.willB", "a.didB", "--exec", "true"], "did you mean a.shouldB?"),
   ]
 
   private static let notificationMistakes: [(line: [String], reason: String)] = [
@@ -140,7 +192,7 @@ struct OperandTests {
 
   @Test(
     "a wrong operand is a usage error that says what is wrong",
-    arguments: mistakes + delegationMistakes + notificationMistakes)
+    arguments: mistakes + delegationMistakes + notAsked + notJSON + notificationMistakes)
   func wrong(line: [String], reason: String) {
     let error = #expect(throws: (any Error).self) { _ = try Self.prepare(line) }
     let mistake = error as? CommandError
@@ -169,11 +221,17 @@ struct OperandTests {
       ["get", "a", "file/a*b"],
       ["get", "a", "--object=o", "-j"], ["observe", "a", "--format=", "-q"], ["list", "--complete=objects"],
       ["list", "--retained"], ["observe", "**", "a.*", "b.**"], ["monitor"], ["status"], ["status", ":12"],
-      ["status", "12"], ["delegate", "a", "--veto=x"], ["delegate", "a"],
+      ["status", "12"], ["delegate", "shouldA", "--veto=x"], ["delegate", "a"],
       ["delegate", "a", "--set", "--conforms=A,B"], ["delegate", "--directory=d", "--conforms=A"],
       ["delegate", "--directory=d", "--object=o", "--on-failure=abstain", "--timeout=1"],
       ["guard", "prune", "--", "true"], ["guard", String(repeating: "a", count: 246), "--", "true"],
-      ["explain", "a.b", "--object=ä/1"], ["help", "guard"],
+      ["explain", "a.b", "--object=ä/1"], ["explain", "browser.row"], ["help", "guard"],
+      ["delegate", "browser.row", "browser.shouldOpen", "browser.didOpen", "--exec", "true"],
+      ["delegate", "a.shouldB", "a.willB", "a.didFailToB", "b.*", "--veto=x"],
+      ["hold", "a.shouldB@repo/main@1", "c.shouldD", "--action=a.b@ä", "--action=a.c", "--why=b"],
+      ["hold", "a.*", "--object=o", "--why=b"], ["post", "a", "ac", "--text"],
+      ["post", "a", "--text", "--lines"],
+      ["guard", "a.b", "{", "--text", "--", "true"], ["hold", "--action=a.b", "--object=o", "--why=b"],
       ["declare", "file/a*b", "P"], ["hold", "host.should2fa", "a.should_x", "a.should-x", "--why=b"],
       ["hold", "*.shouldReboot", "a.*", "**", "*.*", "--why=b"],
     ])

@@ -69,14 +69,14 @@ struct NATSSettingsTests {
       [FleetLock "a"]
       [FleetLock "b.c"]
       Slots=2
-      Ask=cluster.fleetlock.mayReboot
+      Ask=cluster.fleetlock.shouldReboot
       [FleetLock "a"]
       Slots=3
       """)
     #expect(diagnostics.isEmpty && settings.isUsed)
     #expect(settings.fleetLock.access.hosts == ["lock.example.org"])
     #expect(settings.fleetLock.groups.mapValues(\.slots) == ["a": 3, "b.c": 2])
-    #expect(settings.fleetLock.groups.mapValues(\.question)["b.c"] == "cluster.fleetlock.mayReboot")
+    #expect(settings.fleetLock.groups.mapValues(\.question)["b.c"] == "cluster.fleetlock.shouldReboot")
   }
 
   @Test("An empty value is the default")
@@ -206,6 +206,15 @@ struct NATSSettingsTests {
       ("[FleetLock \"a\"]\nSlots=0", "f:2: error: Slots=: \"0\" is out of range (1 to 64)"),
       ("[FleetLock \"a\"]\nAsk=**", "f:2: error: Ask=: \"**\" is no name that programs may ask"),
       (
+        "[FleetLock \"a\"]\nAsk=fleet.ok",
+        "f:2: error: Ask=: \"fleet.ok\" is not the name of a question, which ends in should and a verb"
+      ),
+      (
+        "[FleetLock \"a\"]\nAsk=cluster.reboot",
+        "f:2: error: Ask=: \"cluster.reboot\" is not the name of a question, which ends in should and a verb: "
+          + "did you mean cluster.shouldReboot?"
+      ),
+      (
         "[FleetLock \"a\"]\nAsc=x",
         "f:2: error: there is no Asc= in [FleetLock \"a\"]; nobody of the group may reboot (did you mean Ask=?)"
       ),
@@ -325,7 +334,7 @@ struct NATSSettingsTests {
       #expect(read("[FleetLock]\n\(line)\nTokenFile=").0.fleetLock.access.lack != nil)
     }
     for line in ["Ask", "Asc=b"] {
-      #expect(read("[FleetLock \"a\"]\n\(line)\nAsk=b").0.fleetLock.groups["a"]?.lack != nil)
+      #expect(read("[FleetLock \"a\"]\n\(line)\nAsk=shouldB").0.fleetLock.groups["a"]?.lack != nil)
     }
     for line in ["Scope", "Scop=cluster"] {
       #expect(read("[Query \"a\"]\n\(line)\nScope=host").0.clusterPatterns == ["a"])
@@ -341,8 +350,8 @@ struct NATSSettingsTests {
     #expect(read("[Import \"a\"]\nFrom=a.b").0.imports.map(\.hosts) == [[""]])
     #expect(read("[Query \"a\"]\nScope=cluster\nScope=host").0.clusterPatterns.isEmpty)
     #expect(read("[FleetLock \"a\"]\nSlots=5\nSlots=x").0.fleetLock.groups["a"]?.slots == 1)
-    #expect(read("[FleetLock \"a\"]\nAsk=b\nAsk=b c").0.fleetLock.groups["a"]?.lack != nil)
-    #expect(read("[FleetLock \"a\"]\nAsk=b c\nAsk=b").0.fleetLock.groups["a"]?.lack == nil)
+    #expect(read("[FleetLock \"a\"]\nAsk=shouldB\nAsk=b c").0.fleetLock.groups["a"]?.lack != nil)
+    #expect(read("[FleetLock \"a\"]\nAsk=b c\nAsk=shouldB").0.fleetLock.groups["a"]?.lack == nil)
     #expect(read("[Export \"a\"]\nDurable=perhaps").0.hasDurableExports)
   }
 

@@ -211,6 +211,9 @@ struct ConfigurationTests {
     ),
     Bad(
       "[Query \"\"]\nRequireDelegate=a", "1: error: [Query]: needs a query, as in [Query \"backup.*\"]"),
+    Bad(
+      "[Query \"host.reboot\"]\nRequireDelegate=label:a",
+      "1: error: [Query]: \"host.reboot\" is not the name of a question: did you mean host.shouldReboot?"),
     Bad("[Query \"a\"]\nMode=1", "2: error: there is no Mode= in [Query \"a\"]; it may be what vetoes"),
     Bad(
       "[Bus \"a\"]\nQueriesMax=x",

@@ -56,6 +56,11 @@ nonisolated extension FleetLockSettings {
     guard NameSyntax.isName(text.utf8Bytes), !NameSyntax.isReserved(text.utf8Bytes) else {
       throw SettingError(text, "is no name that programs may ask")
     }
+    let known = WellKnownQuestions.meant(by: text)
+    guard known == nil, NameSyntax.hasVerb(behind: "should", in: text.utf8Bytes) else {
+      let hint = known.map { ": did you mean \($0)?" } ?? ""
+      throw SettingError(text, "is not the name of a question, which ends in should and a verb\(hint)")
+    }
     return text
   }
 }

@@ -106,11 +106,16 @@ nonisolated extension Configuration {
 
   private static func pattern(_ text: String) throws(SettingError) -> Pattern {
     if text.isEmpty { throw SettingError(message: "needs a query, as in [Query \"backup.*\"]") }
+    let pattern: Pattern
     do throws(WireError) {
-      return try Pattern(text)
+      pattern = try Pattern(text)
     } catch {
       throw SettingError(text, "is not a pattern: a name, with * for a token and a last ** for one or more")
     }
+    if let question = WellKnownQuestions.meant(by: text) {
+      throw SettingError(text, "is not the name of a question: did you mean \(question)?")
+    }
+    return pattern
   }
 
   private static func objects(_ text: String) throws(SettingError) -> ObjectPattern {

@@ -50,8 +50,8 @@ extension DelegateFolderContents {
       let path = root + [UInt8(ascii: "/")] + name
       guard Folder.kind(of: path) == .folder else { continue }
       let text = String(decoding: name, as: UTF8.self)
-      do throws(WireError) {
-        _ = try Pattern(text)
+      do throws(CommandError) {
+        try ActionNames.requireQuestion(try Invocation.checkedPattern(text).text, orValue: true)
       } catch {
         contents.problems.append("\(shown(path)) is ignored: \(error.message)")
         continue

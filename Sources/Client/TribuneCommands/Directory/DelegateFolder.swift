@@ -60,7 +60,8 @@ actor DelegateFolder {
     report(await rescan(isFirst: true))
     context.reportReady(
       "attached \(String(decoding: root, as: UTF8.self).terminalSafe) "
-        + "(\(objectText(terms.object)), \(members.count.counted("delegate")))")
+        + "(\(objectText(terms.object)), \(members.count.counted("delegate"))"
+        + "\(DelegateCommand.valuesText(Set(members.keys.map(\.pattern)).sorted())))")
     let changes = Task {
       for await news in watch.news where matters(news) { report(await rescan()) }
     }
@@ -94,8 +95,13 @@ actor DelegateFolder {
     let before = interests
     interests = [:]
     watchAncestors()
-    let contents = DelegateFolderContents.read(root) { folder throws(Errno) in
+    var contents = DelegateFolderContents.read(root) { folder throws(Errno) in
       interests[try watch.watch(folder)] = .all
+    }
+    for file in contents.files {
+      guard let lack = context.lackOfAskers(of: [file.pattern]) else { continue }
+      contents.files.remove(file)
+      contents.problems.append("\(file.description) cannot be attached: \(lack)")
     }
     for watched in before.keys where interests[watched] == nil { watch.unwatch(watched) }
     await retire(members.keys.filter { !contents.files.contains($0) }.sorted())

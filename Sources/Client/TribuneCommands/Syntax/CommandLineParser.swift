@@ -5,7 +5,7 @@ import TribuneWire
 /// Parses a command line by the table.
 ///
 /// Options may stand anywhere before `--` or `--exec`, even before the verb, and nowhere behind. An option with a value
-/// may be given once, so that no value is silently ignored.
+/// may be given once, unless it takes several, so that no value is silently ignored.
 struct CommandLineParser {
   enum Request: Equatable, Sendable {
     case run(Invocation)
@@ -157,7 +157,7 @@ struct CommandLineParser {
     switch row.argument {
     case .none, .command: return .flag
     // Until the verb is known, its words are not, either.
-    case .text, .choice: return .text(text)
+    case .text, .choice: return row.isRepeatable ? .words([text]) : .text(text)
     case .list(let known):
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
       for word in words where !known.contains(word) {
@@ -223,6 +223,10 @@ struct CommandLineParser {
       guard let own = allowed.first(where: { $0.option == row.option }) else {
         let hint = row.name.map { Self.hint(for: $0, among: allowed) } ?? ""
         throw error("\(verb.rawValue) has no option \(row.spelling)\(hint)")
+      }
+      if row.isRepeatable, case .words(let words) = value {
+        invocation.values[row.option] = .words(invocation.words(row.option) + words)
+        continue
       }
       guard invocation.values[row.option] == nil || row.argument == .none else {
         throw error("\(row.spelling) is given twice")

@@ -218,7 +218,8 @@ extension VerbName {
       Ask the delegates, and print the verdict
 
       Asks the delegates of the object, and those of any object, before an action; without --object=, those
-      of all objects. If JSON is -, the userInfo is read from standard input.
+      of all objects. NAME is a question's, and ends in should and a verb: host.shouldReboot. If JSON is -,
+      the userInfo is read from standard input.
 
       Exits with 0 if the action is allowed, 1 if it is vetoed, 2 for wrong usage, and 255 if there is no
       verdict, as ExecCondition= expects.
@@ -283,6 +284,10 @@ extension VerbName {
       Joins the object's delegate chain and answers the questions under names that match any NAME, which may
       be a pattern, until it is interrupted. --approve, --veto or --exec gives the answers. Without them, it
       asks on the terminal.
+
+      For the action host.reboot, NAME is host.shouldReboot. With --approve and --veto, each NAME that does not
+      end in * must be such a question, or the will or did of an action beside one. Otherwise, it can also be
+      that of a query for a value.
 
       On the terminal, it shows the asker and the subject of one question at a time, and reads y, n, or n and
       a reason. A question that is withdrawn or not answered in time disappears. The delegate ends with its
@@ -388,7 +393,8 @@ extension VerbName {
       Show the delegates that would be asked
 
       Shows the holds that a query would meet, the required delegates that are missing, and the delegates that
-      it would be put to, in order, with their policies. No delegate is asked.
+      it would be put to, in order, with their policies. No delegate is asked. NAME is that of a question or of
+      a value, and not that of an action.
 
       With --scope=cluster, shows those of each host of the cluster. If one does not answer, or does not let
       other hosts ask NAME, says so and exits with 1.
@@ -402,7 +408,8 @@ extension VerbName {
       Veto for as long as it or a command runs
 
       Vetoes all queries under names that match any NAME, which may be a pattern, until it is interrupted or
-      the hold expires. A NAME that does not end in * must be a question, such as host.shouldReboot.
+      the hold expires. A NAME that does not end in * must be a question, such as host.shouldReboot. With
+      NAME@OBJECT, and ACTION@OBJECT, it is only about that object. Give --action once for each ACTION.
 
       With a command, it runs the command, passes signals on to it, holds until it has ended, and exits with
       its status. If the hold is not taken, it runs nothing and exits with 255, unless
@@ -421,9 +428,10 @@ extension VerbName {
       Prints "holding …" on standard error once the bus has confirmed. After a lost connection is restored, it
       reports whether the hold was in force all the time.
 
-         --object=OBJECT  only about this object
+         --object=OBJECT  only about this object; for one NAME or ACTION
          --why=REASON     the reason in verdicts; required
-         --action=ACTION  veto what guard ACTION asks: for host.reboot, host.shouldReboot
+         --action=ACTION…
+                          veto what guard ACTION asks: for host.reboot, host.shouldReboot
          --expires=SPAN   when the hold ends by itself (never)
          --label=TEXT     who holds, in verdicts and lists (the name of the command, or of the caller)
          --pid=PID        hold until that process has ended

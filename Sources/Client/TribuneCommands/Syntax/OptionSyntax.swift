@@ -114,6 +114,11 @@ struct OptionSyntax: Sendable {
 
   var spelling: String { option.spelling }
 
+  /// Whether it may be given several times, with a value each.
+  var isRepeatable: Bool {
+    usageOfArgument.hasSuffix("…") && !usageOfArgument.contains(",") && argument != .command
+  }
+
   /// The spelling with the argument, as the help shows it: `--mode=parallel|all|order`.
   var usage: String { spelling + usageOfArgument }
 }

@@ -15,7 +15,7 @@ struct AskCommand: Command {
     let patience = try invocation.patience()
     // Whoever waits wants to know every veto.
     let query = try Query(
-      invocation, name: try invocation.name(at: 0), mode: patience == nil ? .parallel : .all)
+      invocation, name: try invocation.question(at: 0), mode: patience == nil ? .parallel : .all)
     self.query = query
     withoutBus = VerdictWithoutBus(invocation)
     patient = patience.map {
@@ -24,6 +24,7 @@ struct AskCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
+    try context.requireAskers(of: [query.name])
     let connection: Connection
     do throws(TribuneError) {
       connection = try await context.waitingForBus { () async throws(TribuneError) -> Connection in

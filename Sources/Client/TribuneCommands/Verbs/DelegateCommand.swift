@@ -45,6 +45,7 @@ struct DelegateCommand: Command {
     ].compactMap { $0 }
     guard sources.count <= 1 else { throw .usage("delegate takes only one of \(Self.sourcesText)") }
     source = sources.first ?? .terminal
+    try ActionNames.requireQuestions(patterns, orValues: !invocation.has(.approve) && !invocation.has(.veto))
     if case .folder(let path) = source {
       guard !path.isEmpty else { throw .usage("--directory needs the path of a folder") }
       guard patterns.isEmpty, !invocation.has(.order), !invocation.has(.label), !isSet else {
@@ -58,6 +59,7 @@ struct DelegateCommand: Command {
   private static let sourcesText = "--approve, --veto=REASON, --exec CMD… and --directory=DIR"
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
+    try context.requireAskers(of: patterns)
     if case .terminal = source, !StandardInput.isTerminal {
       throw .usage("standard input is not a terminal: delegate needs one of \(Self.sourcesText)")
     }
@@ -126,7 +128,13 @@ struct DelegateCommand: Command {
     }
     context.reportReady(
       "attached \(patterns.joined(separator: " ").terminalSafe) "
-        + "(\(objectText(object)), delegate \(attachment.id))")
+        + "(\(objectText(object)), delegate \(attachment.id)\(Self.valuesText(patterns)))")
+  }
+
+  /// Says which names are no questions, as an action's would be.
+  static func valuesText(_ patterns: some Sequence<String>) -> String {
+    let values = patterns.filter(ActionNames.isValue)
+    return values.isEmpty ? "" : "; only for values: \(values.joined(separator: " ").terminalSafe)"
   }
 
   /// Waits for a signal, for the end of the log, or for another end. The connection does not keep the delegate alive,

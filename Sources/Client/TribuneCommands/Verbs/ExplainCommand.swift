@@ -11,19 +11,21 @@ struct ExplainCommand: Command {
   private let scope: Scope?
 
   init(_ invocation: Invocation) throws(CommandError) {
-    name = try invocation.name(at: 0)
+    name = try invocation.question(at: 0, orValue: true)
     object = try invocation.object()
     scope = invocation.scope()
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
+    try context.requireAskers(of: [name])
     if scope == .cluster { return try await explainForTheCluster(in: context) }
     var explanation = try await context.request { [self] connection throws(TribuneError) in
       try await connection.explain(name, object: object)
     }
     // These stand for other hosts.
     if scope == .host { explanation.delegates.removeAll { $0.process == "tribune-nats" } }
-    try context.list(explanation.json, text: text(of: explanation, in: context), legend: explanation.legend)
+    try context.list(
+      explanation.json, text: text(of: explanation, in: context), legend: explanation.legend(of: name))
     return ExitStatus.success
   }
 
@@ -67,7 +69,7 @@ extension Explanation {
     holds.map(\.json) + missing.map { .object([("missing", .string($0))]) } + delegates.map(\.json)
   }
 
-  var legend: String {
+  func legend(of name: String) -> String {
     var sentences: [String] = []
     if !holds.isEmpty {
       sentences.append("\(holds.count.counted("hold")) would veto it, unless it asks for a value.")
@@ -83,6 +85,9 @@ extension Explanation {
           ? "No delegate would be asked: the asker's own default decides." : "No delegate would be asked.")
     } else {
       sentences.append("\(delegates.count.counted("delegate")) would be asked.")
+    }
+    if ActionNames.isValue(name) {
+      sentences.append("It is no question, and can only be queried for a value.")
     }
     if let protocolName { sentences.append("The object's protocol is \(protocolName.terminalSafe).") }
     return sentences.joined(separator: " ")

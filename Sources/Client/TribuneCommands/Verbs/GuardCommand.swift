@@ -41,6 +41,7 @@ struct GuardCommand: Command {
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
+    try context.requireAskers(of: [names.should])
     let router = SignalRouter.routing(context.signals)
     let asking = Task { () async -> Consent in await ask(in: context) }
     let consent = await first(

@@ -8,12 +8,29 @@ import TribuneWire
 struct HoldCommand: Command {
   var signals: [Int32] { SignalWatch.relayed }
 
-  private let patterns: [String]
-  /// Empty for any.
-  private let object: String
+  /// A question, or a pattern of questions, and an object; empty for any.
+  private struct Target: Sendable {
+    var pattern: String
+    var object = ""
+
+    /// - Parameter text: `NAME`, or `NAME@OBJECT`.
+    init(_ text: String) throws(CommandError) {
+      let at = text.firstIndex(of: "@") ?? text.endIndex
+      pattern = String(text[..<at])
+      guard at < text.endIndex else { return }
+      object = try Invocation.oneObject(String(text[text.index(after: at)...]), of: "NAME@OBJECT: ")
+      guard !object.isEmpty else { throw .usage("\"\(text.terminalSafe)\" lacks the object behind the @") }
+    }
+
+    var description: String { object.isEmpty ? pattern : "\(pattern)@\(object)" }
+  }
+
+  private let targets: [Target]
   private let why: String
   private let label: String
   private let span: Duration?
+  /// As it was typed; empty if there is none.
+  private let spanText: String
   /// Empty if there is none.
   private let command: [[UInt8]]
   /// The process for whose life it holds; nil to hold until interrupted.
@@ -22,8 +39,7 @@ struct HoldCommand: Command {
   private let runsAnyway: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
-    patterns = try Self.patterns(invocation)
-    object = try invocation.object()
+    targets = try Self.targets(invocation)
     guard let why = invocation.text(.why), !invocation.isBlank(.why) else {
       throw .usage("hold needs --why=REASON")
     }
@@ -32,6 +48,7 @@ struct HoldCommand: Command {
     }
     self.why = why
     span = invocation.span(.expires)?.duration
+    spanText = invocation.span(.expires)?.text ?? ""
     if let span, span <= .zero { throw .usage("--expires must be more than 0") }
     command = invocation.command
     process = try invocation.number(.pid).map { (pid) throws(CommandError) in try Self.watch(pid) }
@@ -59,26 +76,28 @@ struct HoldCommand: Command {
       orOf: invocation.number(.pid).map { Int32(clamping: $0) } ?? ThisProcess.parent)
   }
 
-  /// The names to veto: those that were given, and the question about the action.
-  private static func patterns(_ invocation: Invocation) throws(CommandError) -> [String] {
-    var patterns = try invocation.patterns()
-    for name in patterns where !name.hasSuffix("*") && !ActionNames.isQuestion(name) {
-      throw .usage(
-        "\"\(name)\" is not the name of a question, which ends in should and a verb\(try hint(for: name))")
+  /// What to veto: the names that were given, each with its object, and the questions about the actions.
+  private static func targets(_ invocation: Invocation) throws(CommandError) -> [Target] {
+    var targets: [Target] = []
+    for text in invocation.operands {
+      let target = try Target(text)
+      _ = try Invocation.checkedPattern(target.pattern)
+      try ActionNames.requireQuestion(target.pattern, offeringAction: true)
+      targets.append(target)
     }
-    if let action = invocation.text(.action) {
-      patterns.append(try ActionNames(try Invocation.checkedName(action)).should)
+    for text in invocation.words(.action) {
+      var target = try Target(text)
+      target.pattern = try ActionNames(try Invocation.checkedName(target.pattern)).should
+      targets.append(target)
     }
-    guard !patterns.isEmpty else { throw .usage("hold needs a NAME, or --action=ACTION") }
-    return patterns
-  }
-
-  private static func hint(for name: String) throws(CommandError) -> String {
-    if ActionNames.lacksVerb(name) { return "" }
-    let names = try ActionNames(meantBy: name)
-    // An action is one name.
-    let orAction = name.contains("*") ? "" : ", or --action=\(names.action)"
-    return ": did you mean \(names.should)\(orAction)?"
+    guard !targets.isEmpty else { throw .usage("hold needs a NAME, or --action=ACTION") }
+    let object = try invocation.object()
+    guard !object.isEmpty else { return targets }
+    guard targets.count == 1, targets[0].object.isEmpty else {
+      throw .usage("--object is for one name: write NAME@OBJECT for each that has an object")
+    }
+    targets[0].object = object
+    return targets
   }
 
   /// Whether a command or a process relies on the holds: then they are taken again whenever they are lost.
@@ -87,6 +106,7 @@ struct HoldCommand: Command {
   func run(in context: Context) async throws(CommandError) -> Int32 {
     var context = context
     if isReliedOn { context.reconnectTimeout = nil }
+    try context.requireAskers(of: targets.map(\.pattern))
     return try await hold(in: context)
   }
 
@@ -103,9 +123,9 @@ struct HoldCommand: Command {
     switch taken {
     case .success(let held):
       inherited = held.holds.last
-      let end = span.map { ", for \($0.formatted)" } ?? ""
+      let end = spanText.isEmpty ? "" : ", for \(spanText.terminalSafe)"
       let ids = held.holds.map { "hold \($0.id)" }.joined(separator: ", ")
-      context.reportReady("holding \(names) (\(objectText(object)), \(ids)\(end))")
+      context.reportReady("holding \(names) (\(objects)\(ids)\(end))")
     case .failure(let error):
       guard runsAnyway else { throw commandError(error) }
       context.terminal.report(
@@ -130,7 +150,13 @@ struct HoldCommand: Command {
     return failure
   }
 
-  private var names: String { patterns.joined(separator: " ").terminalSafe }
+  private var names: String {
+    targets.map { isAboutOneObject ? $0.pattern : $0.description }.joined(separator: " ").terminalSafe
+  }
+
+  private var objects: String { isAboutOneObject ? "\(objectText(targets[0].object)), " : "" }
+
+  private var isAboutOneObject: Bool { targets.allSatisfy { $0.object == targets[0].object } }
 
   // MARK: Taking
 
@@ -158,11 +184,11 @@ struct HoldCommand: Command {
     let holds = try await bounded(by: context.timeout) {
       [self, connection] () async throws(TribuneError) -> [Tribune.Hold] in
       var holds: [Tribune.Hold] = []
-      for (index, pattern) in patterns.enumerated() {
+      for (index, target) in targets.enumerated() {
         holds.append(
           try await connection.hold(
-            pattern, object: object, why: why, label: label, expiresIn: span,
-            isLast: isInherited && index == patterns.count - 1))
+            target.pattern, object: target.object, why: why, label: label, expiresIn: span,
+            isLast: isInherited && index == targets.count - 1))
       }
       return holds
     }

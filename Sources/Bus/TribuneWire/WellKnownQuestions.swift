@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The questions before an action that docs/NAMES.md lists.
+package enum WellKnownQuestions {
+  package static let names = [
+    "host.shouldReboot", "host.shouldKexec", "host.shouldSoftReboot", "host.shouldPowerOff",
+    "host.shouldHalt", "host.shouldSuspend", "host.shouldHibernate", "host.shouldHybridSleep",
+    "host.shouldSuspendThenHibernate", "unit.shouldStart", "unit.shouldRestart", "packages.shouldChange",
+    "backup.shouldPrune", "archive.shouldPrune", "disk.shouldUnmount", "cluster.shouldReboot",
+    "cluster.fleetlock.shouldReboot", "window.shouldClose", "window.shouldMove", "window.shouldZoom",
+    "application.shouldOpenURL", "scrollView.shouldScrollToTop",
+  ]
+
+  /// The question that a name or pattern, which must be valid, means and is not: with other capitals, without its
+  /// *should*, or, of the host's, with one slip. Nil if it means none, or if it is one.
+  package static func meant(by pattern: String) -> String? {
+    guard !pattern.hasSuffix("*"), !names.contains(where: { isMatch(pattern, $0) }) else { return nil }
+    let lower = pattern.lowercased()
+    let isQuestion = NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
+    for name in names {
+      let (space, last) = NameSyntax.split(name.lowercased())
+      let isMeant =
+        isMatch(lower, "\(space)\(last)") || isMatch(lower, "\(space)\(last.dropFirst("should".count))")
+        || isQuestion && space == "host." && Spelling.distance(from: lower, to: "\(space)\(last)") == 1
+      if isMeant {
+        return pattern.contains("*")
+          ? "\(NameSyntax.split(pattern).space)\(NameSyntax.split(name).last)" : name
+      }
+    }
+    return nil
+  }
+
+  private static func isMatch(_ pattern: String, _ name: String) -> Bool {
+    do throws(WireError) {
+      return try Pattern(pattern).matches(name.utf8Bytes)
+    } catch {
+      return false
+    }
+  }
+}
