@@ -194,7 +194,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TribuneLogindTests",
-      dependencies: ["TribuneJSON", "TribuneLogind", "TribuneService", "TribuneTestSupport"],
+      dependencies: ["TribuneJSON", "TribuneLogind", "TribuneService", "TribuneTestSupport", "TribuneWire"],
       path: "Tests/Unit/TribuneLogindTests",
       swiftSettings: strict),
     .testTarget(

@@ -2,16 +2,20 @@
 
 /// A question about the whole host that logind's machinery can be kept from acting on.
 nonisolated package enum HostQuestion: CaseIterable, Sendable {
-  case reboot, powerOff, halt, suspend, hibernate
+  case reboot, kexec, softReboot, powerOff, halt, suspend, hibernate, hybridSleep, suspendThenHibernate
 
   /// The name of the query.
   package var name: String {
     switch self {
     case .reboot: "host.shouldReboot"
+    case .kexec: "host.shouldKexec"
+    case .softReboot: "host.shouldSoftReboot"
     case .powerOff: "host.shouldPowerOff"
     case .halt: "host.shouldHalt"
     case .suspend: "host.shouldSuspend"
     case .hibernate: "host.shouldHibernate"
+    case .hybridSleep: "host.shouldHybridSleep"
+    case .suspendThenHibernate: "host.shouldSuspendThenHibernate"
     }
   }
 
@@ -21,19 +25,23 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
   /// What logind can block for it. It knows no difference between a reboot and a power off.
   package var lock: Lock {
     switch self {
-    case .reboot, .powerOff, .halt: .shutdown
-    case .suspend, .hibernate: .sleep
+    case .reboot, .kexec, .softReboot, .powerOff, .halt: .shutdown
+    case .suspend, .hibernate, .hybridSleep, .suspendThenHibernate: .sleep
     }
   }
 
-  /// The targets that systemd starts for it.
+  /// The targets that systemd starts for it, and for what it includes.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
+    case .kexec: ["kexec.target"]
+    case .softReboot: ["soft-reboot.target"]
     case .powerOff: ["poweroff.target"]
     case .halt: ["halt.target"]
     case .suspend: ["suspend.target"]
     case .hibernate: ["hibernate.target", "hybrid-sleep.target", "suspend-then-hibernate.target"]
+    case .hybridSleep: ["hybrid-sleep.target"]
+    case .suspendThenHibernate: ["suspend-then-hibernate.target"]
     }
   }
 
@@ -41,7 +49,9 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
   /// action that is only rehearsed. A halted host is as unreachable as one without power, so both are asked.
   package static func before(action: String) -> [HostQuestion] {
     switch action {
-    case "reboot", "kexec", "soft-reboot": [.reboot]
+    case "reboot": [.reboot]
+    case "kexec": [.kexec, .reboot]
+    case "soft-reboot": [.softReboot, .reboot]
     case "poweroff": [.powerOff]
     case "halt": [.halt, .powerOff]
     default: []

@@ -85,7 +85,7 @@ struct SystemdLogindTests {
       """, to: "/etc/polkit-1/rules.d/10-ann.rules")
     try machine.does("useradd", "ann")
     let uid = try machine.does("id", "--user", "ann")
-    let taken = try machine.staying("observe", "tribune.hold.didTake", "-N", "3")
+    let taken = try machine.staying("observe", "tribune.hold.didTake", "-N", "5")
     let lock = try machine.start(
       as: "ann", uid, "systemd-inhibit", "--what=shutdown", "--who=packager", "--why=an upgrade runs",
       "sleep",
@@ -96,7 +96,8 @@ struct SystemdLogindTests {
     }
     #expect(
       Set(holds.map { $0["name"] as? String }) == [
-        "host.shouldReboot", "host.shouldPowerOff", "host.shouldHalt",
+        "host.shouldReboot", "host.shouldKexec", "host.shouldSoftReboot", "host.shouldPowerOff",
+        "host.shouldHalt",
       ])
     let pid = try machine.does("pgrep", "-x", "systemd-inhibit")
     for hold in holds {
@@ -108,7 +109,7 @@ struct SystemdLogindTests {
     #expect(verdict.status == 1)
     #expect(verdict.output.contains("logind:packager") && verdict.output.contains("an upgrade runs"))
     #expect(try machine.does("tribunectl", "explain", "host.shouldHalt").contains("logind:packager"))
-    let released = try machine.staying("observe", "tribune.hold.didRelease", "-N", "3")
+    let released = try machine.staying("observe", "tribune.hold.didRelease", "-N", "5")
     lock.signal(SIGKILL)
     try #require(released.status() == 0)
     #expect(try machine.run("tribunectl", "ask", "host.shouldReboot").status == 0)

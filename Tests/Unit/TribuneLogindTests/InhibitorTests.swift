@@ -2,14 +2,16 @@
 
 import Testing
 import TribuneLogind
+import TribuneWire
 
 @Suite("Locks of logind", .timeLimit(.minutes(15)))
 struct InhibitorTests {
   @Test(
     "A lock that blocks is a veto of what it is about, and a lock that delays of nothing",
     arguments: [
-      ("shutdown", "block", [.reboot, .powerOff, .halt]), ("sleep", "block", [.suspend, .hibernate]),
-      ("sleep:shutdown:idle", "block-weak", [.reboot, .powerOff, .halt, .suspend, .hibernate]),
+      ("shutdown", "block", [.reboot, .kexec, .softReboot, .powerOff, .halt]),
+      ("sleep", "block", [.suspend, .hibernate, .hybridSleep, .suspendThenHibernate]),
+      ("sleep:shutdown:idle", "block-weak", HostQuestion.allCases),
       ("idle:handle-lid-switch", "block", []), ("shutdown", "delay", []), ("", "block", []),
     ] as [(String, String, [HostQuestion])])
   func questions(what: String, mode: String, questions: [HostQuestion]) {
@@ -49,16 +51,31 @@ struct InhibitorTests {
   @Test(
     "The questions before an action of logind's",
     arguments: [
-      ("reboot", [.reboot]), ("kexec", [.reboot]), ("soft-reboot", [.reboot]), ("poweroff", [.powerOff]),
-      ("halt", [.halt, .powerOff]), ("dry-reboot", []), ("", []),
+      ("reboot", [.reboot]), ("kexec", [.kexec, .reboot]), ("soft-reboot", [.softReboot, .reboot]),
+      ("poweroff", [.powerOff]), ("halt", [.halt, .powerOff]), ("dry-reboot", []), ("", []),
     ] as [(String, [HostQuestion])])
   func actions(action: String, questions: [HostQuestion]) {
     #expect(HostQuestion.before(action: action) == questions)
   }
 
-  @Test("Every target belongs to one question")
+  @Test("A veto of a name masks the targets of what that does, and not those of its like")
   func targets() {
-    let targets = HostQuestion.allCases.flatMap(\.targets)
-    #expect(Set(targets).count == targets.count)
+    let byName = Dictionary(uniqueKeysWithValues: HostQuestion.allCases.map { ($0.name, $0.targets) })
+    #expect(
+      byName == [
+        "host.shouldReboot": ["reboot.target", "kexec.target", "soft-reboot.target"],
+        "host.shouldKexec": ["kexec.target"], "host.shouldSoftReboot": ["soft-reboot.target"],
+        "host.shouldPowerOff": ["poweroff.target"], "host.shouldHalt": ["halt.target"],
+        "host.shouldSuspend": ["suspend.target"],
+        "host.shouldHibernate": ["hibernate.target", "hybrid-sleep.target", "suspend-then-hibernate.target"],
+        "host.shouldHybridSleep": ["hybrid-sleep.target"],
+        "host.shouldSuspendThenHibernate": ["suspend-then-hibernate.target"],
+      ])
+  }
+
+  @Test("Every question about the host that a hold can be about has an effect on logind")
+  func known() {
+    let known = WellKnownQuestions.names.filter { $0.hasPrefix("host.") }
+    #expect(Set(known) == Set(HostQuestion.allCases.map(\.name)))
   }
 }

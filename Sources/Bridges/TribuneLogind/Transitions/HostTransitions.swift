@@ -56,7 +56,7 @@ final class HostTransitions {
   /// logind says by ScheduledShutdown what it is about to do, also if nobody has scheduled it (tried with 252 and 257).
   private static func event(at logind: LogindProxy) async throws(DBusError) -> String {
     let action = try await logind.scheduledShutdown()?.action ?? ""
-    return HostQuestion.before(action: action) == [.reboot] ? "Reboot" : "PowerOff"
+    return HostQuestion.before(action: action).contains(.reboot) ? "Reboot" : "PowerOff"
   }
 }
 
