@@ -34,6 +34,61 @@ struct DelegateCommandTests {
     await connection.close()
   }
 
+  /// A program that prints what it learns of the end of a query on standard error.
+  private func concludingProgram(then end: String = "exit 0") throws -> String {
+    try bus.folder.write(
+      "#!/bin/sh\necho \"$TRIBUNE_QUERY $TRIBUNE_ENDING $TRIBUNE_NAME|$TRIBUNE_OBJECT|$(cat)\" >&2\n\(end)\n",
+      to: "concluded", mode: 0o755)
+    return "\(bus.folder.path)/concluded"
+  }
+
+  @Test("a program learns how each query has ended, once the command has, and its own failure is said once")
+  func conclusions() throws {
+    let program = try concludingProgram(then: "echo hidden; exit 3")
+    let delegate = try bus.staying(
+      "delegate", "a.*", "--concluded=\(program)", "--exec", "sh", "-c",
+      "trap 'echo ended >&2; exit' TERM; echo asked >&2; test $TRIBUNE_NAME != a.shouldHang || while :; do :; done"
+    )
+    for (name, ending, status) in [("shouldB", "allowed", 0), ("shouldC", "vetoed", 1)]
+      as [(String, String, Int32)]
+    {
+      let other = status == 1 ? try bus.staying("delegate", "a.shouldC", "--veto=no") : nil
+      let result = try bus.tribunectl("-j", "ask", "a.\(name)", "1", "--object=o", "--mode=all")
+      #expect(result.status == status)
+      let query = try #require(try result.object()["query"] as? Int)
+      #expect(try delegate.errors.line() == "asked")
+      #expect(try delegate.errors.line() == "\(query) \(ending) a.\(name)|o|")
+      if status == 0 { #expect(try delegate.errors.line() == "tribunectl: \(program) exited with 3") }
+      if let other { #expect(other.end(SIGTERM) == 0) }
+    }
+    let asker = try bus.start("ask", "a.shouldHang")
+    #expect(try delegate.errors.line() == "asked")
+    asker.signal(SIGKILL)
+    #expect(try delegate.errors.line() == "ended")
+    #expect(try delegate.errors.line()?.hasSuffix(" cancelled a.shouldHang||") == true)
+    #expect(delegate.end(SIGTERM) == 0)
+    #expect(try delegate.errors.rest() == "")
+  }
+
+  @Test("a delegate that is told to end has its open queries concluded first", arguments: [false, true])
+  func lastConclusions(isFolder: Bool) throws {
+    let program = try concludingProgram()
+    let script = "echo asked >&2; exec sleep 1000"
+    var way = ["a.shouldB", "--concluded=\(program)", "--exec", "sh", "-c", script]
+    if isFolder {
+      try bus.folder.write("#!/bin/sh\n\(script)\n", to: "d/a.shouldB/1", mode: 0o755)
+      try FileManager.default.moveItem(atPath: program, toPath: "\(bus.folder.path)/d/a.shouldB/1.concluded")
+      way = ["--directory=\(bus.folder.path)/d"]
+    }
+    let delegate = try bus.staying(["delegate", "--timeout=1min"] + way)
+    let asker = try bus.start("ask", "a.shouldB")
+    #expect(try delegate.errors.line() == "asked")
+    #expect(delegate.end(SIGTERM) == 0)
+    // The bus has the failure before or after the connection ends.
+    #expect(try delegate.errors.rest().contains(#/ (vetoed|cancelled) a\.shouldB\|\|\n$/#))
+    #expect(asker.status() == 1)
+  }
+
   @Test("a delegate prints will and did, and runs nothing for them")
   func told() throws {
     let delegate = try bus.staying("-j", "delegate", "a.*", "--exec", "sh", "-c", "echo ran >&2; exit 1")

@@ -38,7 +38,8 @@ package struct Tribunectl: Sendable {
   private static func prepare(_ arguments: [[UInt8]], terminal: Terminal) throws(CommandError) -> Prepared {
     let invocation = try read(arguments)
     let command = try invocation.verb.command.init(invocation)
-    try check(invocation.command)
+    if let program = invocation.command.first { try check(program) }
+    if let program = invocation.text(.concluded) { try check(Array(program.utf8)) }
     let signals: SignalWatch
     do throws(Errno) {
       signals = try SignalWatch(command.signals)
@@ -49,12 +50,11 @@ package struct Tribunectl: Sendable {
   }
 
   /// Whoever relies on a delegate, a lease or an announcement relies on the command, so without it nothing begins.
-  private static func check(_ command: [[UInt8]]) throws(CommandError) {
-    guard let program = command.first else { return }
+  private static func check(_ program: [UInt8]) throws(CommandError) {
     do throws(Errno) {
       try ProgramFile.check(program)
     } catch {
-      throw .cannotStart(command, error)
+      throw .cannotStart([program], error)
     }
   }
 

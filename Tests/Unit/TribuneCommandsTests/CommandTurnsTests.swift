@@ -49,6 +49,16 @@ struct CommandTurnsTests {
     #expect(turns.end(of: 7, byteCount: 0) == [65])
   }
 
+  @Test("what is owed waits behind others of its user, and is not refused")
+  func owed() {
+    var turns = Self.turns(total: 1, waitingMax: 1)
+    #expect(turns.ask(1, of: 1, byteCount: 200) == .start)
+    #expect(turns.ask(2, of: 1, byteCount: 0, isOwed: true) == .wait)
+    #expect(turns.ask(3, of: 1, byteCount: 0, isOwed: true) == .wait)
+    #expect(turns.ask(4, of: 1, byteCount: 0) == .refuse(waiting: 2))
+    #expect(turns.end(of: 1, byteCount: 200) == [2])
+  }
+
   @Test("a user starts no more while it has more than its share of what is left since")
   func shrunk() {
     var turns = Self.turns(total: 8)
@@ -132,7 +142,7 @@ struct CommandRunnerTests {
       #expect(
         await group.next() == .failed("256 questions of user 1001 wait for commands, which is the limit"))
       for _ in 0..<3 { #expect(await answer(Self.other, by: Self.refusing) == .veto("not 1002")) }
-      await runner.end()
+      await runner.stop()
       var answers: [Answer] = []
       for await answer in group { answers.append(answer) }
       #expect(answers.count { $0 == .failed("the delegate is shutting down") } == 256)
@@ -172,7 +182,7 @@ struct CommandRunnerTests {
     running[0].cancel()
     #expect(await running[0].value.isKilled)
     #expect(await answer(Self.greedy, by: Self.refusing) == .veto("not 1001"))
-    await runner.end()
+    await runner.stop()
     for task in running { #expect(await task.value.isKilled) }
   }
 }

@@ -66,7 +66,8 @@ struct DelegateFileTests {
     arguments: [
       ("a", false), ("10-backup", false), ("a.sh", false), ("a.rpmx.sh", false), ("dpkg-a", false),
       (".a", true), (".", true), ("a~", true), ("~", true), ("a.dpkg-new", true), ("a.dpkg-old", true),
-      ("a.sh.dpkg-dist", true), ("a.rpmnew", true), ("a.rpmsave", true), ("a.dpkg", false), ("a~b", false),
+      ("a.sh.dpkg-dist", true), ("a.rpmnew", true), ("a.rpmsave", true), ("a.concluded", true),
+      ("concluded", false), ("a.dpkg", false), ("a~b", false),
     ])
   func names(name: String, isIgnored: Bool) { #expect(DelegateFile.isIgnored(Array(name.utf8)) == isIgnored) }
 

@@ -266,7 +266,7 @@ struct OutputTests {
     let runner = CommandRunner(in: try makeContext(["list", "--quiet"]), valueLength: 100)
     let command = ["sh", "-c", "exit 0"].map { Array($0.utf8) }
     #expect(await runner.answer(Question("a.b"), by: command) == .approve)
-    await runner.end()
+    await runner.stop()
     #expect(await runner.answer(Question("a.b"), by: command) == .failed("the delegate is shutting down"))
   }
 

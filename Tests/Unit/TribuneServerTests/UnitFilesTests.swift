@@ -208,7 +208,7 @@ struct UnitFilesTests {
         "tribune-delegates.service",
         [
           "Type=notify", "Requires=tribuned.socket", "After=tribuned.socket tribuned.service",
-          "ProtectSystem=full", "NoNewPrivileges=yes", "Restart=on-failure",
+          "ProtectSystem=full", "NoNewPrivileges=yes", "Restart=on-failure", "KillMode=mixed",
           "ExecStart=@bindir@/tribunectl delegate --directory=@confdir@/delegates.d",
         ], ["PrivateNetwork=", "PrivateTmp=", "ProtectProc=", "PrivateUsers=", "DynamicUser="]
       ),

@@ -35,6 +35,23 @@ extension CommandRunner {
     }
   }
 
+  /// Runs a program that learns how a query ended, with the variables that the command for the question had.
+  func conclude(
+    _ ending: Conclusion.Ending, of user: UInt32, setting variables: [(name: String, value: String?)],
+    by program: [UInt8]
+  ) async {
+    let run = await run(
+      [program], for: user, setting: variables + [("TRIBUNE_ENDING", ending.rawValue)], input: .none,
+      output: .captured(limit: 0), isOwed: true)
+    switch run {
+    case .ended(let ending) where ending.termination == .exited(ExitStatus.success): break
+    case .ended(let ending):
+      reportOnce("\(String(decoding: program, as: UTF8.self).terminalSafe) \(ending.termination.formatted)")
+    case .cannotStart(let error): reportOnce(error.message(starting: [program]).terminalSafe)
+    case .ending, .tooMany, .tooLong, .withdrawn: preconditionFailure("a program that is owed was refused")
+    }
+  }
+
   static func answer(for ending: ChildProcess.Ending) -> Answer {
     switch ending.termination {
     case .exited(ExitStatus.success): return .approve
@@ -63,7 +80,7 @@ extension CommandRunner {
     }
   }
 
-  private static func variables(of question: Question) -> [(name: String, value: String?)] {
+  static func variables(of question: Question) -> [(name: String, value: String?)] {
     [
       ("TRIBUNE_NAME", question.name), ("TRIBUNE_OBJECT", question.object),
       ("TRIBUNE_QUERY", String(question.query)), ("TRIBUNE_DELEGATE", String(question.delegate)),

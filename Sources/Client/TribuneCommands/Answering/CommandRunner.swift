@@ -15,18 +15,25 @@ actor CommandRunner {
     case tooLong
     /// Not started: the task was cancelled while the question waited.
     case withdrawn
-    /// Not started: the runner has ended.
+    /// Not started: the runner has stopped.
     case ending
+  }
+
+  private struct Waiting {
+    var user: UInt32
+    var isOwed: Bool
+    /// Continued with true when the command may start, and with false when the question does not wait any more.
+    var turn: CheckedContinuation<Bool, Never>
   }
 
   let context: Context
   let valueLength: Int
+  /// The commands that end when the runner stops.
   private var running: [Int32: ChildProcess] = [:]
   private var turns: CommandTurns
-  /// Continued with true when the command may start, and with false when the question does not wait any more.
-  private var waiting: [CommandTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]
+  private var waiting: [CommandTurns.Ticket: Waiting] = [:]
   private var lastTicket = 0
-  private var hasEnded = false
+  private var hasStopped = false
   private var reported: Set<String> = []
   /// Passes on what commands write to standard error, none of which waits for its reader.
   private var errors: OutputThread?
@@ -66,28 +73,30 @@ actor CommandRunner {
   ///     unset.
   ///   - input: the command's standard input, which it need not read.
   ///   - output: if it is captured, so is the end of standard error, which is also passed on.
+  ///   - isOwed: whether it runs in any case, also after the runner has stopped.
   func run(
     _ command: [[UInt8]], for user: UInt32, setting variables: [(name: String, value: String?)],
-    input: UserInfo, output: ChildProcess.Output
+    input: UserInfo, output: ChildProcess.Output, isOwed: Bool = false
   ) async -> Run {
     // Nothing would wait for the command.
-    if hasEnded { return .ending }
+    if hasStopped, !isOwed { return .ending }
     lastTicket += 1
     let ticket = lastTicket
-    switch turns.ask(ticket, of: user, byteCount: input.count) {
+    switch turns.ask(ticket, of: user, byteCount: input.count, isOwed: isOwed) {
     case .refuse(let count): return .tooMany(count)
     case .refuseLong: return .tooLong
-    case .wait where await !turn(of: ticket, of: user): return hasEnded ? .ending : .withdrawn
+    case .wait where await !turn(of: ticket, of: user, isOwed: isOwed):
+      return hasStopped ? .ending : .withdrawn
     case .start, .wait: break
     }
-    let run = await start(command, setting: variables, input: input, output: output)
+    let run = await start(command, setting: variables, input: input, output: output, isOwed: isOwed)
     for next in turns.end(of: user, byteCount: input.count) {
-      waiting.removeValue(forKey: next)?.resume(returning: true)
+      waiting.removeValue(forKey: next)?.turn.resume(returning: true)
     }
     return run
   }
 
-  private func turn(of ticket: CommandTurns.Ticket, of user: UInt32) async -> Bool {
+  private func turn(of ticket: CommandTurns.Ticket, of user: UInt32, isOwed: Bool) async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         // A cancellation from here on finds the question waiting.
@@ -95,33 +104,32 @@ actor CommandRunner {
           turns.leave(ticket, of: user)
           continuation.resume(returning: false)
         } else {
-          waiting[ticket] = continuation
+          waiting[ticket] = Waiting(user: user, isOwed: isOwed, turn: continuation)
         }
       }
     } onCancel: {
-      Task { await self.withdraw(ticket, of: user) }
+      Task { await self.withdraw(ticket) }
     }
   }
 
-  private func withdraw(_ ticket: CommandTurns.Ticket, of user: UInt32) {
-    guard let continuation = waiting.removeValue(forKey: ticket) else { return }
-    turns.leave(ticket, of: user)
-    continuation.resume(returning: false)
+  private func withdraw(_ ticket: CommandTurns.Ticket) {
+    guard let one = waiting.removeValue(forKey: ticket) else { return }
+    turns.leave(ticket, of: one.user)
+    one.turn.resume(returning: false)
   }
 
-  /// Says something on standard error that each question could cause. It is said once, and no more than a pipe holds, so
-  /// that nobody waits for its reader.
+  /// Says something on standard error that each question could cause. It is said once, behind what commands have written.
   func reportOnce(_ message: String) {
     guard reported.count < Self.reportedMax, reported.insert(message).inserted else { return }
-    context.terminal.report(message)
+    if errors?.write(Array("tribunectl: \(message)\n".utf8)) != true { context.terminal.report(message) }
   }
 
   private func start(
     _ command: [[UInt8]], setting variables: [(name: String, value: String?)], input: UserInfo,
-    output: ChildProcess.Output
+    output: ChildProcess.Output, isOwed: Bool
   ) async -> Run {
     // What has happened since its turn came.
-    if hasEnded { return .ending }
+    if hasStopped, !isOwed { return .ending }
     if Task.isCancelled { return .withdrawn }
     let child: ChildProcess
     do {
@@ -132,7 +140,7 @@ actor CommandRunner {
     } catch {
       return .cannotStart(error)
     }
-    running[child.pid] = child
+    if !isOwed { running[child.pid] = child }
     let ending = await withTaskCancellationHandler {
       await child.ended()
     } onCancel: {
@@ -151,16 +159,18 @@ actor CommandRunner {
     return .relayed(limit: Self.reasonLength) { _ = thread.write($0) }
   }
 
-  /// Ends the running commands and returns when they have ended. No further command is started.
-  func end() async {
-    hasEnded = true
-    for continuation in waiting.values { continuation.resume(returning: false) }
-    waiting = [:]
+  /// Ends the running commands and returns when they have ended. No further command is started. All but those that are
+  /// owed.
+  func stop() async {
+    hasStopped = true
+    for (ticket, one) in waiting where !one.isOwed { withdraw(ticket) }
     let left = running.values
     for child in left { child.terminate() }
     for child in left { _ = await child.ended() }
-    errors?.flush(atMost: .seconds(1))
   }
+
+  /// Waits until what commands wrote to standard error is passed on, but not for long.
+  func flush() { errors?.flush(atMost: .seconds(1)) }
 
   private func environment(setting variables: [(name: String, value: String?)]) -> [[UInt8]] {
     let set = variables.compactMap { variable in variable.value.map { (name: variable.name, value: $0) } }

@@ -57,12 +57,18 @@ struct CommandTurns: Sendable {
 
   /// Takes a question.
   ///
-  /// - Parameter byteCount: bytes of its userInfo.
-  mutating func ask(_ ticket: Ticket, of uid: UInt32, byteCount: Int) -> Decision {
+  /// - Parameters:
+  ///   - byteCount: bytes of its userInfo.
+  ///   - isOwed: whether its command runs in any case, so that it may have to wait, but is not refused.
+  mutating func ask(_ ticket: Ticket, of uid: UInt32, byteCount: Int, isOwed: Bool = false) -> Decision {
     var user = users[uid] ?? User(isPrivileged: isPrivileged(uid))
     let starts = user.waiting.isEmpty && mayStart(user)
-    guard starts || user.waiting.count < waitingMax else { return .refuse(waiting: user.waiting.count) }
-    guard user.byteCount == 0 || user.byteCount + byteCount <= byteCountMax else { return .refuseLong }
+    guard starts || isOwed || user.waiting.count < waitingMax else {
+      return .refuse(waiting: user.waiting.count)
+    }
+    guard isOwed || user.byteCount == 0 || user.byteCount + byteCount <= byteCountMax else {
+      return .refuseLong
+    }
     user.byteCount += byteCount
     if starts {
       start(uid, &user)

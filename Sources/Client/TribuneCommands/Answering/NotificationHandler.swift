@@ -68,7 +68,7 @@ actor NotificationHandler {
   }
 
   /// Ends the running command and returns when it has ended. No further command is started.
-  func end() async { await runner.end() }
+  func end() async { await runner.stop() }
 
   static func variables(
     of notification: Notification, behind lost: Int, isInterrupted: Bool

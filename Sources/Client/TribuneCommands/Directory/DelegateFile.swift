@@ -22,9 +22,13 @@ struct DelegateFile: Hashable, Comparable, Sendable {
   /// The path relative to DIR, safe for a terminal.
   var description: String { "\(pattern)/\(label)".terminalSafe }
 
-  /// Whether a file is ignored: hidden files, editors' backups, and files that package tools keep beside the real one
-  /// or have not put in place yet.
+  /// The end of the name of a file's companion, which learns how each query has ended.
+  static let concludedSuffix = Array(".concluded".utf8)
+
+  /// Whether a file is no delegate: companions, hidden files, editors' backups, and files that package tools keep beside
+  /// the real one or have not put in place yet.
   static func isIgnored(_ name: [UInt8]) -> Bool {
+    if name.suffix(concludedSuffix.count).elementsEqual(concludedSuffix) { return true }
     if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
     let text = String(decoding: name, as: UTF8.self)
     guard let suffix = text.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }

@@ -17,7 +17,7 @@ actor DelegateFolder {
   }
 
   private struct Member {
-    let delegate: FileDelegate
+    let delegate: CommandDelegate
     let attachment: Attachment
   }
 
@@ -37,6 +37,8 @@ actor DelegateFolder {
   private var connection: Connection
   private var members: [DelegateFile: Member] = [:]
   private var places = ChainPlaces<DelegateFile>()
+  /// What new connections have replaced, until its queries have ended.
+  private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   /// Problems that have been reported and persist.
   private var problems: Set<String> = []
   private let (ends, ended) = AsyncStream<CommandError>.makeStream()
@@ -202,8 +204,8 @@ actor DelegateFolder {
   private func attach(_ file: DelegateFile, over connection: Connection) async throws(TribuneError) -> Member
   {
     let slash = UInt8(ascii: "/")
-    let delegate = FileDelegate(
-      path: root + [slash] + Array(file.pattern.utf8) + [slash] + file.name, label: file.label, by: runner,
+    let delegate = CommandDelegate(
+      file: root + [slash] + Array(file.pattern.utf8) + [slash] + file.name, label: file.label, by: runner,
       log: log)
     guard let order = places.order(of: file) else {
       preconditionFailure("a file that is attached has no position in the chain")
@@ -240,12 +242,25 @@ actor DelegateFolder {
     for (file, member) in new.sorted(by: { $0.key < $1.key }) where oldMembers[file] == nil {
       reportChange("attached \(file.description) (delegate \(member.attachment.id))")
     }
+    let oldDelegates = oldMembers.values.map(\.delegate)
+    for delegate in oldDelegates { delegate.retire() }
+    former.append((oldConnection, oldDelegates))
     Task {
-      for member in oldMembers.values { _ = member.delegate.retire() }
-      for member in oldMembers.values { _ = await member.delegate.idle() }
+      for delegate in oldDelegates { await delegate.idle() }
       await oldConnection.close()
+      former.removeAll { $0.connection === oldConnection }
     }
     return []
+  }
+
+  /// Ends the queries that are open here, and waits until that is concluded.
+  func end() async {
+    let all = former + [(connection, members.values.map(\.delegate))]
+    for (connection, _) in all { await connection.close() }
+    for delegate in all.flatMap(\.delegates) {
+      delegate.retire()
+      await delegate.idle()
+    }
   }
 
   private func reportChange(_ line: String) {

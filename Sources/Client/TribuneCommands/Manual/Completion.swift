@@ -17,7 +17,7 @@ enum Completion: Equatable, Sendable {
 
   fileprivate init(placeholder: Substring) {
     switch placeholder {
-    case "FILE": self = .files
+    case "FILE", "PROGRAM": self = .files
     case "DIR": self = .folders
     case "VERB": self = .verbs
     case "NAME", "PATTERN": self = .live(.names)

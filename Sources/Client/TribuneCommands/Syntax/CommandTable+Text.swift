@@ -302,6 +302,11 @@ extension VerbName {
       with 0. It is ended when the query is over. In the command, "tribunectl defer" asks for more time than
       --timeout.
 
+      With --concluded, a program learns how each query ended for which the command was to answer, to undo
+      what that has prepared. It runs when the command has ended, with the same variables, and TRIBUNE_ENDING,
+      which is allowed, vetoed or cancelled: the asker took the question back, or the end cannot be known any
+      more. It runs also when tribunectl is told to end, which waits for it. Nothing limits its time.
+
       At most 64 commands run at a time. A user who asks much leaves some to others, and root and the user
       that runs the delegate may have all that is left. Beyond that, questions wait, and users take turns. Of
       a user, 256 questions may wait, and all may have 64 MiB of userInfo together, which running commands
@@ -315,9 +320,9 @@ extension VerbName {
       host.mayReboot". Then those ask again that wait with --wait-until-allowed. They also notice its end.
 
       With --directory=DIR and no NAME, each executable DIR/NAME/FILE is a delegate called FILE that responds
-      to NAME, and is run like the command of --exec. The files are asked in the order of their names. New
-      files, removed files and changed permissions take effect at once. Names that begin with . or end with ~,
-      .dpkg-* or .rpm* are ignored.
+      to NAME, and is run like the command of --exec. The files are asked in the order of their names.
+      FILE.concluded is run like the program of --concluded. New files, removed files and changed permissions
+      take effect at once. Names that begin with . or end with ~, .dpkg-* or .rpm* are ignored.
 
       Prints "attached …" on standard error once the bus has confirmed.
 
@@ -325,6 +330,7 @@ extension VerbName {
          --approve                  approve everything
          --veto=REASON              veto everything
          --exec CMD…                let a command answer; takes the rest of the line
+         --concluded=PROGRAM        with --exec: tell PROGRAM how each query has ended
          --directory=DIR            let the executables in DIR/NAME/ answer
          --order=N                  place in the chain: lower is asked earlier (0)
          --on-failure=veto|abstain  what a timeout or a failure counts as (veto)

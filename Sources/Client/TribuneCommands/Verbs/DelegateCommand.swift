@@ -7,7 +7,7 @@ import TribuneSystem
 struct DelegateCommand: Command {
   private enum AnswerSource {
     case answer(Answer)
-    case command([[UInt8]])
+    case command([[UInt8]], concluding: [UInt8]?)
     case terminal
     case folder([UInt8])
   }
@@ -40,12 +40,16 @@ struct DelegateCommand: Command {
     let sources: [AnswerSource] = [
       invocation.has(.approve) ? .answer(.approve) : nil,
       invocation.text(.veto).map { .answer(.veto($0)) },
-      invocation.has(.exec) ? .command(invocation.command) : nil,
+      invocation.has(.exec)
+        ? .command(invocation.command, concluding: invocation.text(.concluded).map { Array($0.utf8) }) : nil,
       invocation.text(.directory).map { .folder(Array($0.utf8)) },
     ].compactMap { $0 }
     guard sources.count <= 1 else { throw .usage("delegate takes only one of \(Self.sourcesText)") }
     source = sources.first ?? .terminal
     try ActionNames.requireQuestions(patterns, orValues: !invocation.has(.approve) && !invocation.has(.veto))
+    guard invocation.has(.exec) || !invocation.has(.concluded) else {
+      throw .usage("--concluded is for --exec; a file FILE has FILE.concluded")
+    }
     if case .folder(let path) = source {
       guard !path.isEmpty else { throw .usage("--directory needs the path of a folder") }
       guard patterns.isEmpty, !invocation.has(.order), !invocation.has(.label), !isSet else {
@@ -77,10 +81,14 @@ struct DelegateCommand: Command {
       let delegate = AnsweringDelegate(answering: answer, log: log)
       try await attach(delegate, timeout: timeout, over: connection, in: context)
       end = await Self.end(of: delegate, log, in: context, or: closed)
-    case .command(let command):
-      let delegate = AnsweringDelegate(running: command, by: runner, log: log)
+    case .command(let command, let concluding):
+      let delegate = CommandDelegate(running: command, concluding: concluding, by: runner, log: log)
       try await attach(delegate, timeout: timeout, over: connection, in: context)
       end = await Self.end(of: delegate, log, in: context, or: closed)
+      await runner.stop()
+      await connection.close()
+      delegate.retire()
+      await delegate.idle()
     case .terminal:
       let delegate = TerminalDelegate(in: context, log: log)
       try await attach(delegate, timeout: timeout ?? TerminalDelegate.timeout, over: connection, in: context)
@@ -98,10 +106,12 @@ struct DelegateCommand: Command {
         throw .failure("folders cannot be watched: \(error)")
       }
       end = await Self.end(of: folder, log, in: context, or: { await folder.run() })
+      await runner.stop()
+      await folder.end()
     }
-    await runner.end()
     // Nobody's question waits for the output.
     await connection.close()
+    await runner.flush()
     log.flush()
     throw end
   }
@@ -161,27 +171,21 @@ extension TribuneError {
   }
 }
 
-/// A delegate that gives one fixed answer, or lets a command answer.
+/// A delegate that gives one fixed answer.
 final class AnsweringDelegate: Delegate {
-  private let decide: @Sendable (Question) async -> Answer
+  private let answer: Answer
   private let log: AnswerLog
 
   init(answering answer: Answer, log: AnswerLog) {
-    // An approval or a veto is not a value.
-    decide = { $0.wantsValue ? .abstain : answer }
-    self.log = log
-  }
-
-  init(running command: [[UInt8]], by runner: CommandRunner, log: AnswerLog) {
-    decide = { await runner.answer($0, by: command) }
+    self.answer = answer
     self.log = log
   }
 
   func answer(_ question: Question) async -> Answer {
-    let asked = ContinuousClock.now
-    let answer = await decide(question)
+    // An approval or a veto is not a value.
+    let answer = question.wantsValue ? Answer.abstain : answer
     // The task is cancelled when the question is withdrawn. The answer is discarded then.
-    log.show(Task.isCancelled ? nil : answer, to: question, since: asked)
+    log.show(Task.isCancelled ? nil : answer, to: question)
     return answer
   }
 

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import Tribune
+import TribuneSystem
+
+/// A delegate that lets a command answer. After its retirement it runs none for further questions, but a running command
+/// may finish.
+final class CommandDelegate: Delegate {
+  /// A query in which it was asked and that has not ended. It counts until it ends, not until the answer, because the
+  /// answer may still be on its way.
+  private struct OpenQuery {
+    var user: UInt32
+    var variables: [(name: String, value: String?)]
+  }
+
+  private struct State {
+    var isRetired = false
+    var open: [UInt64: OpenQuery] = [:]
+    var waiting: [CheckedContinuation<Bool, Never>] = []
+
+    mutating func takeWaiting() -> [CheckedContinuation<Bool, Never>] {
+      defer { waiting = [] }
+      return waiting
+    }
+  }
+
+  private let command: [[UInt8]]
+  /// Learns how each query has ended; nil if nothing is to.
+  private let concluding: [UInt8]?
+  /// Its name among several delegates; nil if it is alone.
+  private let label: String?
+  private let runner: CommandRunner
+  private let log: AnswerLog
+  private let state = Mutex(State())
+
+  init(running command: [[UInt8]], concluding: [UInt8]?, by runner: CommandRunner, log: AnswerLog) {
+    (self.command, self.concluding) = (command, concluding)
+    (label, self.runner, self.log) = (nil, runner, log)
+  }
+
+  /// A file of a folder, which may go, and its companion, which may come and go.
+  init(file: [UInt8], label: String, by runner: CommandRunner, log: AnswerLog) {
+    (command, concluding) = ([file], file + DelegateFile.concludedSuffix)
+    (self.label, self.runner, self.log) = (label, runner, log)
+  }
+
+  func answer(_ question: Question) async -> Answer {
+    // The file may just have gone, before the folder was read again.
+    guard label == nil || Folder.kind(of: command[0]) == .program else { return .abstain }
+    let query = OpenQuery(user: question.asker.uid, variables: CommandRunner.variables(of: question))
+    let isAsked = state.withLock { state in
+      if !state.isRetired { state.open[question.query] = query }
+      return !state.isRetired
+    }
+    guard isAsked else { return .abstain }
+    let asked = ContinuousClock.now
+    let answer = await runner.answer(question, by: command)
+    // The task is cancelled when the question is withdrawn. The answer is discarded then.
+    log.show(Task.isCancelled ? nil : answer, to: question, by: label, since: asked)
+    return answer
+  }
+
+  func concluded(_ conclusion: Conclusion) async {
+    guard let query = state.withLock({ $0.open[conclusion.query] }) else { return }
+    if let concluding, label == nil || Folder.kind(of: concluding) == .program {
+      await runner.conclude(conclusion.ending, of: query.user, setting: query.variables, by: concluding)
+    }
+    let waiting = state.withLock { state in
+      state.open[conclusion.query] = nil
+      return state.open.isEmpty ? state.takeWaiting() : []
+    }
+    for one in waiting { one.resume(returning: true) }
+  }
+
+  func received(_ delivery: Delivery) async {
+    // Of several, each would say the same.
+    if label == nil { log.show(delivery) }
+  }
+
+  func replaced(by delegate: DelegateInfo) async { log.replaced(by: delegate) }
+
+  var isRetired: Bool { state.withLock { $0.isRetired } }
+
+  /// Makes it abstain from all further questions.
+  ///
+  /// - Returns: whether no question is open.
+  @discardableResult
+  func retire() -> Bool {
+    state.withLock { state in
+      state.isRetired = true
+      return state.open.isEmpty
+    }
+  }
+
+  /// Waits until a retired delegate has no open question.
+  ///
+  /// - Returns: false if it was revived first.
+  @discardableResult
+  func idle() async -> Bool {
+    await withCheckedContinuation { continuation in
+      let result = state.withLock { state -> Bool? in
+        if !state.isRetired { return false }
+        if state.open.isEmpty { return true }
+        state.waiting.append(continuation)
+        return nil
+      }
+      if let result { continuation.resume(returning: result) }
+    }
+  }
+
+  func revive() {
+    let waiting = state.withLock { state in
+      state.isRetired = false
+      return state.takeWaiting()
+    }
+    for one in waiting { one.resume(returning: false) }
+  }
+}
