@@ -149,6 +149,35 @@ struct DelegateFolderTests {
     #expect(try asked("shouldA") == ["1 vetoed "])
   }
 
+  @Test("what cannot be read or looked at stays attached, and its failures are vetoes")
+  func unreadable() throws {
+    try add("shouldA/1", "echo no; exit 1")
+    let program = try started()
+    #expect(try program.errors.line()?.hasPrefix("attached ") == true)
+    func allow(descriptors: Int) throws {
+      let limit = ["/usr/bin/env", "prlimit", "--pid=\(program.pid)", "--nofile=\(descriptors):"]
+      try #require(try FinishedProgram(limit).status == 0)
+    }
+    try allow(descriptors: 4)
+    try add("shouldA/2", "echo never; exit 1")
+    #expect(try program.errors.line() == "tribunectl: \(root) cannot be read: Too many open files")
+    let failed = "tribunectl: \(root)/shouldA/1 cannot be run: Too many open files"
+    #expect(try asked("shouldA") == ["1 failed \(root)/shouldA/1 cannot be run: Too many open files"])
+    #expect(try program.errors.line() == failed)
+    try allow(descriptors: 1_000)
+    // A link to itself.
+    try FileManager.default.createSymbolicLink(atPath: "\(root)/shouldA/.new", withDestinationPath: "1")
+    try move("\(root)/shouldA/.new", "\(root)/shouldA/1")
+    #expect(
+      try lines(2, of: program) == [
+        "attached shouldA/2", "tribunectl: \(root)/shouldA/1 cannot be looked at",
+      ])
+    #expect(
+      try asked("shouldA") == [
+        "1 failed \(root)/shouldA/1 cannot be run: Too many levels of symbolic links", "2 vetoed never",
+      ])
+  }
+
   @Test("a removed file is not asked any more, but its running command may finish")
   func runningCommand() throws {
     let gate = try ShellGate()

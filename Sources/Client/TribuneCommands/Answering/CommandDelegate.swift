@@ -46,8 +46,11 @@ final class CommandDelegate: Delegate {
   }
 
   func answer(_ question: Question) async -> Answer {
-    // The file may just have gone, before the folder was read again.
-    guard label == nil || Folder.kind(of: command[0]) == .program else { return .abstain }
+    // The file may just have gone, before the folder was read again. One that cannot be seen fails when it is run.
+    let kind = Folder.kind(of: command[0])
+    guard label == nil || kind == .program || kind == nil && !Folder.lacks(command[0]) else {
+      return .abstain
+    }
     let query = OpenQuery(user: question.asker.uid, variables: CommandRunner.variables(of: question))
     let isAsked = state.withLock { state in
       if !state.isRetired { state.open[question.query] = query }

@@ -16,6 +16,11 @@ struct DelegateFile: Hashable, Comparable, Sendable {
     return one.pattern.utf8.lexicographicallyPrecedes(other.pattern.utf8)
   }
 
+  func path(in root: [UInt8]) -> [UInt8] {
+    let slash = UInt8(ascii: "/")
+    return root + [slash] + Array(pattern.utf8) + [slash] + name
+  }
+
   /// The delegate's name in verdicts.
   var label: String { String(decoding: name, as: UTF8.self) }
 
@@ -40,6 +45,14 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
+  /// Paths of what is there and could not be looked at.
+  fileprivate(set) var unseen: [[UInt8]] = []
+
+  /// Whether a file may be there that was not seen.
+  func mayHave(_ file: DelegateFile, in root: [UInt8]) -> Bool {
+    let path = file.path(in: root)
+    return unseen.contains { path == $0 || path.starts(with: $0 + [UInt8(ascii: "/")]) }
+  }
 }
 
 extension DelegateFolderContents {
@@ -52,7 +65,7 @@ extension DelegateFolderContents {
     var contents = DelegateFolderContents()
     for name in contents.names(in: root, watch: watch) where !DelegateFile.isIgnored(name) {
       let path = root + [UInt8(ascii: "/")] + name
-      guard Folder.kind(of: path) == .folder else { continue }
+      guard contents.kind(of: path) == .folder else { continue }
       let text = String(decoding: name, as: UTF8.self)
       do throws(CommandError) {
         try ActionNames.requireQuestion(try Invocation.checkedPattern(text).text, orValue: true)
@@ -61,11 +74,20 @@ extension DelegateFolderContents {
         continue
       }
       for name in contents.names(in: path, watch: watch) where !DelegateFile.isIgnored(name) {
-        guard Folder.kind(of: path + [UInt8(ascii: "/")] + name) == .program else { continue }
-        contents.files.insert(DelegateFile(pattern: text, name: name))
+        let file = DelegateFile(pattern: text, name: name)
+        if contents.kind(of: file.path(in: root)) == .program { contents.files.insert(file) }
       }
     }
     return contents
+  }
+
+  private mutating func kind(of path: [UInt8]) -> Folder.Kind? {
+    let kind = Folder.kind(of: path)
+    if kind == nil, !Folder.lacks(path) {
+      unseen.append(path)
+      problems.append("\(Self.shown(path)) cannot be looked at")
+    }
+    return kind
   }
 
   private mutating func names(
@@ -76,8 +98,9 @@ extension DelegateFolderContents {
       try watch(folder)
     } catch {
       let path = Self.shown(folder)
-      switch Folder.kind(of: folder) {
+      switch kind(of: folder) {
       case .folder: problems.append("\(path) cannot be watched: \(error)")
+      case nil where unseen.last == folder: return []
       case nil:
         problems.append("\(path) does not exist: \(error)")
         return []
@@ -89,6 +112,7 @@ extension DelegateFolderContents {
     do throws(Errno) {
       return try Folder.names(in: folder)
     } catch {
+      unseen.append(folder)
       problems.append("\(Self.shown(folder)) cannot be read: \(error)")
       return []
     }

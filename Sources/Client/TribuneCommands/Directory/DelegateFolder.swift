@@ -105,9 +105,16 @@ actor DelegateFolder {
       contents.files.remove(file)
       contents.problems.append("\(file.description) cannot be attached: \(lack)")
     }
-    for watched in before.keys where interests[watched] == nil { watch.unwatch(watched) }
-    await retire(members.keys.filter { !contents.files.contains($0) }.sorted())
-    return contents.problems + (await attach(contents.files, isFirst: isFirst))
+    if contents.unseen.isEmpty {
+      for watched in before.keys where interests[watched] == nil { watch.unwatch(watched) }
+    } else {
+      // What is below was not visited.
+      interests.merge(before) { new, _ in new }
+    }
+    // What cannot be read or looked at may still veto.
+    let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
+    await retire(members.keys.filter { !files.contains($0) }.sorted())
+    return contents.problems + (await attach(files, isFirst: isFirst))
   }
 
   private func report(_ wrong: [String]) {
@@ -203,10 +210,7 @@ actor DelegateFolder {
 
   private func attach(_ file: DelegateFile, over connection: Connection) async throws(TribuneError) -> Member
   {
-    let slash = UInt8(ascii: "/")
-    let delegate = CommandDelegate(
-      file: root + [slash] + Array(file.pattern.utf8) + [slash] + file.name, label: file.label, by: runner,
-      log: log)
+    let delegate = CommandDelegate(file: file.path(in: root), label: file.label, by: runner, log: log)
     guard let order = places.order(of: file) else {
       preconditionFailure("a file that is attached has no position in the chain")
     }

@@ -46,6 +46,12 @@ package enum Folder {
     }
   }
 
+  /// Whether it is certain that nothing is at the path, and not only that it cannot be looked at.
+  package static func lacks(_ path: [UInt8]) -> Bool {
+    var status = stat()
+    return unsafe stat(cString(path), &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
+  }
+
   /// Whether the path is that of a symbolic link, to whatever or nothing.
   package static func isLink(_ path: String) -> Bool {
     var status = stat()
