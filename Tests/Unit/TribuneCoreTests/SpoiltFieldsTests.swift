@@ -21,10 +21,11 @@ struct SpoiltFieldsTests {
   private func base() -> BusUnderTest {
     let bus = BusUnderTest()
     for _ in 0..<3 { bus.connect() }
-    bus.declare(
-      "o", as: "P", defining: "protocol P { optional value p.q () -> (v: int) }", by: asker, serial: 90)
     bus.attach(["a", "p.q"], by: one, serial: 1, policy: .abstain, timeout: 900)
     bus.attach(["a", "p.q"], by: two, serial: 1, timeout: 900)
+    // Delegates that were attached before stay, whether they conform or not.
+    bus.declare(
+      "o", as: "P", defining: "protocol P { optional value p.q () -> (v: int) }", by: asker, serial: 90)
     bus.observe("n", by: one, serial: 2, .awaited)
     bus.observe("n", by: two, serial: 2, .awaited)
     bus.observe("h", by: two, serial: 3, suspension: .hold)
