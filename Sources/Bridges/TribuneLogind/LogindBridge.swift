@@ -132,7 +132,7 @@ final class LogindBridge {
   /// The questions that a delegate may answer otherwise now; all of them if the announcement may have been lost.
   private static func questions(announcedBy delivery: Delivery) -> Set<HostQuestion> {
     guard case .notification(let news) = delivery else { return Set(HostQuestion.allCases) }
-    return Set(HostQuestion.allCases.filter { $0.announcement == news.name && news.object.isEmpty })
+    return Set(HostQuestion.allCases.filter { $0.announcement == news.name })
   }
 
   /// The bus is gone, with all holds and delegates.
