@@ -146,33 +146,35 @@ package struct NotificationCenter {
     if !tree.isEmpty || hasDelegates {
       var places = self.places
       self.places = []
-      func add(_ receiver: Receiver) {
-        guard !access.filtersObservers || access.mayReceive(receiver.slot, name, object) else { return }
-        let slot = receiver.slot.index
-        if places[slot].round == round {
-          receivers[places[slot].index].join(receiver.way, isAwaited: receiver.isAwaited)
-        } else {
-          places[slot].round = round
-          places[slot].index = receivers.count
-          receivers.append(receiver)
-        }
-      }
       tree.forEach(matching: name, object: object) { found in
-        let isSuspended = places[found.slot.index].isSuspended
-        add(
-          Receiver(
-            slot: found.slot, way: isSuspended ? Receiver.Way(during: found.suspension) : .now,
-            isAwaited: found.isAwaited))
+        guard !access.filtersObservers || access.mayReceive(found.slot, name, object) else { return }
+        let way = places[found.slot.index].isSuspended ? Receiver.Way(during: found.suspension) : .now
+        Self.add(
+          Receiver(slot: found.slot, way: way, isAwaited: found.isAwaited), to: &receivers, &places, round)
       }
       if hasDelegates {
-        delegateTree.forEach(matching: name, object: object, noneIsEvery: true) {
-          add(Receiver(slot: $0, way: .now, isAwaited: false))
+        delegateTree.forEach(matching: name, object: object, noneIsEvery: true) { slot in
+          guard !access.filtersObservers || access.mayReceive(slot, name, object) else { return }
+          Self.add(Receiver(slot: slot, way: .now, isAwaited: false), to: &receivers, &places, round)
         }
       }
       self.places = places
       receivers.sort { $0.slot.index < $1.slot.index }
     }
     return routes.keep(receivers, at: place, of: key, nameLength: nameLength)
+  }
+
+  private static func add(
+    _ receiver: Receiver, to receivers: inout [Receiver], _ places: inout [Place], _ round: UInt64
+  ) {
+    let slot = receiver.slot.index
+    if places[slot].round == round {
+      receivers[places[slot].index].join(receiver.way, isAwaited: receiver.isAwaited)
+    } else {
+      places[slot].round = round
+      places[slot].index = receivers.count
+      receivers.append(receiver)
+    }
   }
 
   /// The connections that receive the notifications of a route, in the order of their slots.
