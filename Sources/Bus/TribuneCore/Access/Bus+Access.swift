@@ -84,8 +84,7 @@ extension Bus {
       connections[delegate.slot].peer.uid != connections[slot].peer.uid
     else { return true }
     return delegate.patterns.allSatisfy { pattern in
-      let object = delegate.object.isEmpty ? nil : delegate.object
-      return permissions.decision(on: Request(.set, pattern, object: object)).isAllowed
+      permissions.decision(on: Request(.set, pattern, object: delegate.objectFilter)).isAllowed
     }
   }
 
@@ -114,8 +113,8 @@ extension Bus {
 
   /// The entry of a delegate, with the patterns that a connection may see; nil if it may see none.
   func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
-    let object = delegate.object.isEmpty ? nil : delegate.object
-    let patterns = listable(delegate.patterns, object: object, of: delegate.connection, for: slot)
+    let patterns = listable(
+      delegate.patterns, object: delegate.objectFilter, of: delegate.connection, for: slot)
     guard !patterns.isEmpty else { return nil }
     var entry = delegate.entry
     if patterns.count < delegate.patterns.count { entry.patterns = patterns.map(\.text) }

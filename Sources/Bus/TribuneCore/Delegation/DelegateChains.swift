@@ -6,8 +6,8 @@ import TribuneWire
 /// The delegates of each object, and the chains of those that respond to a query.
 ///
 /// The chain for a query has the delegates of its object, and those for any object, that respond to its name, by
-/// order and then by time of attaching. A query without an object is about all objects. Chains are found and cached like the receivers of a notification, so the cost
-/// of an ask does not grow with unrelated delegates.
+/// order and then by time of attaching. A query without an object is about all objects. Chains are found and cached like
+/// the receivers of a notification, so the cost of an ask does not grow with unrelated delegates.
 struct DelegateChains {
   /// By object. Delegates for any object are under the empty one.
   private var byObject: [ExactText: [DelegateRegistration]] = [:]
@@ -31,8 +31,9 @@ struct DelegateChains {
   mutating func insert(_ delegate: DelegateRegistration) {
     count += 1
     byObject[ExactText(delegate.object), default: []].insertSorted(delegate)
-    let object = delegate.object.isEmpty ? nil : delegate.object
-    for pattern in delegate.patterns { tree.insert(delegate, pattern: pattern, object: object) }
+    for pattern in delegate.patterns {
+      tree.insert(delegate, pattern: pattern, object: delegate.objectFilter)
+    }
     routes.invalidate()
   }
 
@@ -41,8 +42,9 @@ struct DelegateChains {
     let key = ExactText(delegate.object)
     byObject[key]?.removeSorted(delegate)
     if byObject[key]?.isEmpty == true { byObject[key] = nil }
-    let object = delegate.object.isEmpty ? nil : delegate.object
-    for pattern in delegate.patterns { tree.remove(delegate, pattern: pattern, object: object) }
+    for pattern in delegate.patterns {
+      tree.remove(delegate, pattern: pattern, object: delegate.objectFilter)
+    }
     routes.invalidate()
   }
 

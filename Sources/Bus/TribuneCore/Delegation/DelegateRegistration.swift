@@ -11,6 +11,8 @@ package final class DelegateRegistration {
   package let serial: Serial
   /// Empty for any object.
   package let object: String
+  /// Nil for any.
+  var objectFilter: String? { object.isEmpty ? nil : object }
   package let order: Int32
   package let failurePolicy: FailurePolicy
   /// Milliseconds.

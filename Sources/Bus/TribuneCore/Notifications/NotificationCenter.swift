@@ -111,8 +111,7 @@ package struct NotificationCenter {
     let patterns = delegate.patterns.filter(\.matchesWillOrDid)
     guard !patterns.isEmpty else { return }
     reservePlace(of: delegate.slot)
-    let object = delegate.object.isEmpty ? nil : delegate.object
-    for pattern in patterns { change(delegateTree, delegate.slot, pattern, object) }
+    for pattern in patterns { change(delegateTree, delegate.slot, pattern, delegate.objectFilter) }
     routes.invalidate()
   }
 

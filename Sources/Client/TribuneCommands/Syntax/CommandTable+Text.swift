@@ -2,8 +2,9 @@
 
 // The table of verbs and options, as the parser, the help, tribunectl(1) and the completions read it.
 //
-// A text has a verb with its operands, its summary, paragraphs, and options. Paragraphs may be wrapped anywhere, but those
-// that four spaces begin are examples, whose lines stay. Two spaces end an option's argument: capitals are for any value, `a|b` for one of these words, `a,b` for a list of them,
+// A text has a verb with its operands, its summary, paragraphs, and options. Paragraphs may be wrapped anywhere, but
+// those that four spaces begin are examples, whose lines stay. Two spaces end an option's argument: capitals are for
+// any value, `a|b` for one of these words, `a,b` for a list of them,
 // SPAN for a time span. `Option` knows the ranges of numbers.
 
 extension CommandTable {
