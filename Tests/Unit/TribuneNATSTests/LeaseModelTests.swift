@@ -10,22 +10,22 @@ import TribuneTestSupport
 struct LeaseModelTests {
   @Test("Nobody loses what it was told that it has", arguments: Seeds.all, [1, 2])
   func faults(seed: UInt64, slots: Int) async throws {
-    let world = LeaseWorld(seed, slots: slots, losesMessages: true)
-    for _ in 0..<2_000 {
-      await world.step()
-      try world.check()
-    }
+    try await live(LeaseWorld(seed, slots: slots, losesMessages: true))
   }
 
   @Test("Without a loss, nothing is left that nobody knows of", arguments: Seeds.all, [1, 2])
   func delays(seed: UInt64, slots: Int) async throws {
     let world = LeaseWorld(seed, slots: slots, losesMessages: false)
+    try await live(world)
+    await world.end()
+    try world.checkThatNothingIsLeft()
+  }
+
+  private func live(_ world: LeaseWorld) async throws {
     for _ in 0..<2_000 {
       await world.step()
       try world.check()
     }
-    await world.end()
-    try world.checkThatNothingIsLeft()
   }
 }
 

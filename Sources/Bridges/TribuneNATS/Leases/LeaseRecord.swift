@@ -83,9 +83,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   private mutating func release(
     _ host: String, _ machine: String, _ id: String?, _ isRunning: (LeaseOwner) -> Bool
   ) -> Effect {
-    guard let own = owners.first(where: { $0.host == host && (id ?? $0.id) == $0.id }) else {
-      return .absent
-    }
+    guard let own = place(of: host, id).map({ owners[$0] }) else { return .absent }
     guard own.machine == machine else { return Self.isOfAnother(own) }
     if id == nil, isRunning(own) {
       return .refused("process \(own.pid) (\(own.label)) on this host still runs under it")
@@ -99,11 +97,13 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   }
 
   private mutating func remove(_ host: String, _ id: String?) -> Effect {
-    guard let index = owners.firstIndex(where: { $0.host == host && (id ?? $0.id) == $0.id }) else {
-      return .absent
-    }
+    guard let index = place(of: host, id) else { return .absent }
     let owner = owners.remove(at: index)
     return .changed(owner, before: owner)
+  }
+
+  private func place(of host: String, _ id: String?) -> Int? {
+    owners.firstIndex { $0.host == host && (id ?? $0.id) == $0.id }
   }
 }
 
