@@ -198,7 +198,8 @@ package struct Bus: ~Copyable {
 
   // MARK: Frames
 
-  /// Handles a frame for the core. An error that does not close the connection becomes a refusal.
+  /// Handles a frame for the core. An error that does not close the connection becomes a refusal. An answer counts
+  /// until `advance` has ended its time.
   ///
   /// - Parameter slice: the frame's bytes, to which effects refer without a copy.
   /// - Returns: false if clients send no frames of this kind to the core.
@@ -206,8 +207,6 @@ package struct Bus: ~Copyable {
   package mutating func receive(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) -> Bool {
-    // Deadlines come first, so that a late answer is late even if its frame is handled before the timer.
-    if let due = nextDeadline, due <= now { advance(to: now) }
     do throws(WireError) {
       switch frame.header.kind {
       case .observe, .monitor, .attach, .hold, .declare: try register(frame, from: slot, at: now)

@@ -34,6 +34,20 @@ package struct Deadlines<Item> {
     return items[first.handle].item
   }
 
+  /// The items of all deadlines that have passed at `now`.
+  func allDue(at now: Instant) -> [Item] {
+    var items: [Item] = []
+    var positions = [0]
+    while let position = positions.popLast() {
+      guard position < heap.count, heap[position].due <= now,
+        let item = self.items[heap[position].handle].item
+      else { continue }
+      items.append(item)
+      positions += [2 * position + 1, 2 * position + 2]
+    }
+    return items
+  }
+
   package mutating func insert(_ item: Item, due: Instant) -> Handle {
     let index = free.popLast() ?? items.count
     if index == items.count { items.append((item, heap.count)) } else { items[index] = (item, heap.count) }

@@ -19,7 +19,7 @@ package final class BusInstance {
   /// - Parameters:
   ///   - passed: the descriptors that the service manager has passed.
   ///   - keeperPath: the path of the keeper's socket. Without a keeper, nothing outlives this process.
-  ///   - isStepped: the caller's thread calls `checkDeadlines`, in place of the main queue, and closes all descriptors.
+  ///   - isStepped: the main queue is another's, and the caller's thread closes all descriptors.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     log: Log, isStepped: Bool = false
@@ -167,10 +167,10 @@ package final class BusInstance {
   // MARK: Stepped
 
   /// When `checkDeadlines` is due if nothing happens before; nil if there are no deadlines.
-  package var nextDeadline: Instant? { server.timer?.due }
+  package var nextDeadline: Instant? { server.timer.due }
 
   /// Acts on deadlines, when `nextDeadline` has come.
-  package func checkDeadlines() { server.timer?.fire() }
+  package func checkDeadlines() { server.handleDue() }
 
   /// Whether a keeper is connected, and whether it has everything that it is to keep.
   package var hasKeeper: Bool { keeper.isUp }

@@ -24,7 +24,10 @@ extension Life {
         link.epoch = epoch
         link.acceptedTime = iterationBegan
       case .received(let cookie, let count): received(cookie, count)
-      case .tried(let cookie): if let link = link(cookie) { triedInIteration.append(link) }
+      case .tried(let cookie):
+        guard let link = link(cookie) else { continue }
+        triedInIteration.append(link)
+        for operation in link.untaken where operation.sentTime != .max { operation.wasHidden = true }
       case .sent(let cookie, let bytes):
         guard let link = link(cookie) else { continue }
         link.boundary.feed(bytes)
@@ -320,6 +323,7 @@ extension Life {
 
   /// The bus has checked its deadlines.
   func pastDeadlines() {
+    checks.append(Kernel.now)
     deliverIdle(olderThan: 1_000_000_000)
     doubtThoseWhoStopped()
     for link in known {

@@ -144,7 +144,11 @@ extension Life {
     }
     let dones = post.dones.filter { !$0.isRefused }
     let missing = Set(awaited.missing.map(\.connection.rawValue))
-    for done in dones where done.certainty == .certain && done.link.id != 0 && done.takenBy < post.due {
+    for done in dones
+    where done.certainty == .certain && done.link.id != 0
+      && (done.takenBy < post.due
+        || !isSlow && !done.wasHidden && done.link.detachedUntil == nil && done.sentTime < post.due)
+    {
       guard case .done(_, let hasFailed) = done.what else { continue }
       check(
         hasFailed || !missing.contains(done.link.id),
@@ -182,6 +186,21 @@ extension Life {
   func isWaited(for question: AskedQuestion) -> Bool {
     question.conclusion == nil && question.registration.certainty == .certain
       && Kernel.now < question.query.due(of: question.registration)
+  }
+
+  /// What the bus waits for delegates that it had not heard.
+  private static let patienceNanoseconds: UInt64 = 1_100_000_000
+
+  /// Whether the answer of a delegate lay in its socket in time, and could be read.
+  private func lies(_ delegate: Registration, in query: Query, before end: UInt64) -> Bool {
+    let link = delegate.link
+    guard !isSlow, delegate.certainty == .certain, link.detachedUntil == nil else { return false }
+    return link.operations.contains { operation in
+      guard case .answer(let question, _) = operation.what, question.query === query,
+        question.registration === delegate
+      else { return false }
+      return operation.certainty == .certain && operation.sentTime < end && !operation.wasHidden
+    }
   }
 
   func judge(_ query: Query, _ verdict: Verdict) {
@@ -239,8 +258,11 @@ extension Life {
           "\(title): r\(registration.number) has not said \"\(text)\"")
       }
       if [.approved, .vetoed, .abstained, .answered].contains(outcome.outcome) {
+        let ended =
+          checks[((checks.lastIndex { $0 < query.dueLatest } ?? -1) + 1)...].first ?? .max
+          - Self.patienceNanoseconds
         check(
-          answers.contains { $0.operation.takenTime < query.dueLatest },
+          answers.contains { $0.operation.sentTime < ended + Self.patienceNanoseconds },
           "\(title): the answer of r\(registration.number) came after the deadline, and counts")
       }
       switch outcome.outcome {
@@ -260,7 +282,8 @@ extension Life {
         check(
           !answers.contains {
             $0.operation.certainty == .certain && !$0.operation.isRefused && $0.operation.takenBy < end
-          }, "\(title): r\(registration.number) has answered in time")
+          } && !lies(registration, in: query, before: end),
+          "\(title): r\(registration.number) has answered in time")
         // In a sequential mode, delegates are asked later.
         if !query.mode.isSequential {
           check(

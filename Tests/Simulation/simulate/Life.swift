@@ -80,6 +80,8 @@ final class Life {
   /// The count of operations and ends of connections that the bus has ever taken: their order is the order of
   /// everything.
   var taken = 0
+  /// When the bus has acted on deadlines.
+  var checks: [UInt64] = []
 
   // The state of the bus.
   var queries: [Query] = []

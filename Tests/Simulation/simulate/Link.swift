@@ -210,6 +210,9 @@ final class Link {
       if file != nil { files.removeAll { $0.offset == start } }
       outbound.removeFirst(taken)
       left -= taken
+      for operation in untaken where operation.end <= sentCount && operation.sentTime == .max {
+        operation.sentTime = Kernel.now
+      }
     }
   }
 

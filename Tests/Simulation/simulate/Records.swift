@@ -274,6 +274,10 @@ final class Operation {
   let serial: Serial
   /// The offset of its end in the client's output.
   let end: Int
+  /// When the kernel had all of it.
+  var sentTime: UInt64 = .max
+  /// The bus tried to read it, and the kernel had nothing for it.
+  var wasHidden = false
   /// It waits for a reply.
   var awaitsReply: Bool
   var isTaken = false

@@ -17,20 +17,48 @@ struct DeadlineTests {
     return (bus, asker, delegates)
   }
 
-  @Test("A late answer is refused, even before the clock has been advanced", arguments: [1000, 1001])
-  func lateUnnoticed(milliseconds: UInt32) {
-    let (bus, asker, delegates) = bus(timeouts: [1000, 0])
+  @Test(
+    "A late answer counts until the clock has been advanced, and is then refused", arguments: [1000, 1001])
+  func late(milliseconds: UInt32) {
+    let (bus, asker, delegates) = bus(timeouts: [1000, 1000, 0])
     bus.ask("x", by: asker, serial: 5, mode: .all)
     _ = bus.take()
     bus.elapse(milliseconds: milliseconds)
     bus.answer(.approve, delegate: 1, from: delegates[0])
-    bus.expect("B refused 900 notAsked")
+    bus.advance(milliseconds: 0)
     bus.answer(.approve, delegate: 2, from: delegates[1])
-    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut, d2 approved")
+    bus.expect("C refused 900 notAsked")
+    bus.answer(.approve, delegate: 3, from: delegates[2])
+    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 approved, d2 timedOut, d3 approved")
+  }
+
+  @Test("Whoever was not heard in time is waited for longer, and nobody else", arguments: Restart.allCases)
+  func prolonged(_ restart: Restart) {
+    let bus = BusUnderTest()
+    bus.log = []
+    let asker = bus.connect()
+    let (one, other) = (
+      bus.connectDelegate("x", policy: .abstain), bus.connectDelegate("x", policy: .abstain)
+    )
+    for serial in 5...6 as ClosedRange<Serial> {
+      bus.ask("x", by: asker, serial: serial, mode: .all, deadline: 1000)
+    }
+    bus.elapse(milliseconds: 1000)
+    let (now, end) = (bus.now, bus.now.advanced(byMilliseconds: 10))
+    #expect(bus.bus.overdueSlots(at: now) == [one, other])
+    bus.happen { $0.advance(to: now, waitingFor: [one], until: end) }
+    bus.advance(milliseconds: 9)
+    _ = bus.take()
+    bus.restart(restart)
+    bus.answer(.veto, query: 1, delegate: 1, from: one)
+    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 vetoed, d2 timedOut")
+    bus.advance(milliseconds: 1)
+    #expect(bus.take().first == "A verdict 6 q2 allowed?: d1 timedOut, d2 timedOut")
+    #expect(bus.bus.nextDeadline == nil)
   }
 
   @Test("In order, nobody is asked after the asker's deadline, even before the clock has been advanced")
-  func deadlineUnnoticed() {
+  func notAsked() {
     let bus = BusUnderTest()
     let (asker, one) = (bus.connect(), bus.connectDelegate("x", policy: .abstain))
     bus.connectDelegate("x")
@@ -38,7 +66,9 @@ struct DeadlineTests {
     _ = bus.take()
     bus.elapse(milliseconds: 1000)
     bus.answer(.approve, delegate: 1, from: one)
-    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 timedOut, d2 timedOut (it was not asked in time)")
+    #expect(bus.take() == [])
+    bus.advance(milliseconds: 0)
+    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 approved, d2 timedOut (it was not asked in time)")
   }
 
   @Test("The bus has defaults for deadlines and timeouts")

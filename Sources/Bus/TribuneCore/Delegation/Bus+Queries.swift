@@ -320,8 +320,26 @@ extension Bus {
 
   // MARK: Time
 
+  /// The connections that have had all of their time at `now`, as delegates or as awaited observers.
+  package func overdueSlots(at now: Instant) -> [ConnectionSlot] {
+    var slots: Set<ConnectionSlot> = []
+    for due in deadlines.allDue(at: now) {
+      switch due {
+      case .hold: break
+      case .awaitedPost(let number): slots.formUnion(awaitedPosts[number].waiting)
+      case .query(let place): slots.formUnion(queries[place].overdueSlots(at: now))
+      }
+    }
+    return slots.sorted { $0.index < $1.index }
+  }
+
   /// Handles what is due at `now`: holds, awaited posts and queries.
-  package mutating func advance(to now: Instant) {
+  ///
+  /// - Parameter unheard: the connections that get time until `end`, because not all that they have sent was taken.
+  package mutating func advance(
+    to now: Instant, waitingFor unheard: Set<ConnectionSlot> = [], until end: Instant? = nil
+  ) {
+    if let end, !unheard.isEmpty { prolong(unheard, at: now, until: end) }
     while let due = deadlines.firstDue(at: now) {
       switch due {
       case .hold(let hold): expire(hold, at: now)
@@ -330,6 +348,20 @@ extension Bus {
         let unread = queries[place].expire(at: now)
         for inbox in unread { report(inbox) }
         proceed(place, tail: nil, at: now)
+      }
+    }
+  }
+
+  private mutating func prolong(_ slots: Set<ConnectionSlot>, at now: Instant, until end: Instant) {
+    for due in deadlines.allDue(at: now) {
+      switch due {
+      case .hold: break
+      case .awaitedPost(let number):
+        let post = awaitedPosts[number]
+        if let deadline = post.deadline, !post.waiting.isDisjoint(with: slots) {
+          deadlines.set(deadline, due: end)
+        }
+      case .query(let place): queries[place].prolong(slots, at: now, until: end)
       }
     }
   }

@@ -47,6 +47,12 @@ struct Query {
       return !wasAsked && number == 0
     }
 
+    /// Whether its time is over at `now`, and an answer may be on its way.
+    fileprivate func isOverdue(at now: Instant) -> Bool {
+      guard case .waiting(let until) = state else { return false }
+      return until <= now && wasAsked && delegate.isAttached
+    }
+
     /// Whether it has vetoed, or its failure counts as a veto.
     fileprivate var isVeto: Bool {
       guard case .settled(let outcome, _) = state else { return false }
@@ -69,7 +75,7 @@ struct Query {
   var tally: Tally<NameCounts>?
   let started: Instant
   /// The asker's deadline, which bounds everything.
-  let deadline: Instant
+  private(set) var deadline: Instant
   /// Outcomes against it before any delegate is asked: holds, and required delegates that are missing.
   private(set) var standing: [Outcome] = []
   /// Holds against it beyond those.
@@ -194,7 +200,8 @@ struct Query {
   /// The next participant whose question can be sent, if the mode permits one now. Settles those that have gone since the
   /// query began. `takeTurn` must follow.
   mutating func takeNext(at now: Instant) -> Int? {
-    while next < participants.count, !isDecided(), !ask.mode.isSequential || waitingCount == 0 {
+    while next < participants.count, now < deadline, !isDecided(), !ask.mode.isSequential || waitingCount == 0
+    {
       let index = next
       next += 1
       participants[index].asked = now
@@ -323,6 +330,20 @@ struct Query {
     let until = max(granted, min(wanted, deadline))
     participants[index].state = .waiting(until: until)
     return until
+  }
+
+  /// The connections of the delegates that were asked, and whose time is over at `now`.
+  func overdueSlots(at now: Instant) -> [ConnectionSlot] {
+    participants.lazy.filter { $0.isOverdue(at: now) }.map(\.delegate.slot)
+  }
+
+  /// Gives the delegates of these connections time until `end` that have had all of theirs at `now`.
+  mutating func prolong(_ slots: Set<ConnectionSlot>, at now: Instant, until end: Instant) {
+    for index in participants.indices
+    where participants[index].isOverdue(at: now) && slots.contains(participants[index].delegate.slot) {
+      if deadline <= now { deadline = end }
+      participants[index].state = .waiting(until: min(end, deadline))
+    }
   }
 
   /// Why somebody who never got the question has timed out.

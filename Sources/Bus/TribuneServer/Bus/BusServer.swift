@@ -47,7 +47,7 @@ final class BusServer: EventLoopTarget {
   private let loop: EventLoop
   private let keeper: KeeperLink
   private let heapUse = Cell(HeapUse())
-  private(set) var timer: DeadlineTimer?
+  let timer = DeadlineTimer()
   private var phase = Phase.serving
   /// Whether an iteration begins with what the last one had no time to send. Every second one does, so that a user's clients
   /// are read, too, while there is always something to send to them.
@@ -96,7 +96,6 @@ final class BusServer: EventLoopTarget {
       lister, context)
     handover = Handover(core, sessions, recorder, gatekeeper, keeper, context)
     dueTimeouts = DueTimeouts(sessions, sender, interpreter, acceptor, gatekeeper, reader, context)
-    timer = DeadlineTimer { [weak self] in self?.checkDeadlines() }
   }
 
   // MARK: From the first to the last
@@ -174,9 +173,19 @@ final class BusServer: EventLoopTarget {
   // MARK: Iterations
 
   func beginIteration() {
+    handleDue()
+    if hasWork { goOn() }
+  }
+
+  /// Acts on all deadlines that have passed. Nothing else becomes due in an iteration: its time stands still.
+  func handleDue() {
     context.readClock()
     timeShares.begin(at: context.now)
-    if hasWork { goOn() }
+    guard let due = timer.due, due <= context.now else { return }
+    timer.clear()
+    timeShares.noteMuchWork()
+    keeper.tick(at: context.now)
+    dueTimeouts.check()
   }
 
   /// Goes on with what the last iteration has left.
@@ -238,17 +247,15 @@ final class BusServer: EventLoopTarget {
     recorder.commitAndCompact()
     if case .ending(let limit) = phase {
       if sessions.count == 0 || limit <= context.now { return false }
-      timer?.schedule(limit)
+      timer.schedule(limit)
     }
     // Memory that clients use: queues, buffers, partial frames, and an amount for each connection.
     heapUse.value.note(
       sender.queuedByteCount + bus.value.suspendedByteCount + reader.partialByteCount
         + sessions.count * PartialFrames.shortLength)
-    if let timer {
-      timer.schedule(bus.value.nextDeadline)
-      timer.schedule(context.timeouts.value.nextDue)
-      if keeper.hasChanged.value { timer.schedule(keeper.endIteration()) }
-    }
+    timer.schedule(bus.value.nextDeadline)
+    timer.schedule(context.timeouts.value.nextDue)
+    if keeper.hasChanged.value { timer.schedule(keeper.endIteration()) }
     timeShares.end()
     iterationEnded?()
     return true
@@ -277,19 +284,5 @@ final class BusServer: EventLoopTarget {
         sender.postpone(session)
       }
     }
-  }
-
-  // MARK: Deadlines
-
-  /// Acts on all deadlines that have passed. Runs on the main queue, inside an iteration.
-  private func checkDeadlines() {
-    // The main queue runs all of its work, even if an earlier part of it handed the bus over.
-    guard phase != .sealed else { return }
-    context.readClock()
-    timeShares.noteMuchWork()
-    keeper.tick(at: context.now)
-    interpreter.advance()
-    interpreter.deliverDue()
-    dueTimeouts.check()
   }
 }

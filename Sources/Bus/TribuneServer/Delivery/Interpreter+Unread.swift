@@ -32,8 +32,6 @@ extension Interpreter {
       let period = UnixSocket.examinationPeriod(count: sessions.count)
       return context.schedule(.unread, session.token, afterNanoseconds: period)
     }
-    advance()
-    guard bus.value.isWaitingToBeRead(session.slot) else { return }
     recorder.recordRead(by: session.id)
     perform { bus.value.noteRead(by: session.slot, at: context.now) }
   }

@@ -53,10 +53,12 @@ final class Interpreter {
     return due <= context.now
   }
 
-  /// Lets the core do the work that is due.
-  func advance() {
-    if isAnythingDue { recorder.recordAdvance() }
-    perform { bus.value.advance(to: context.now) }
+  /// Lets the core do the work that is due, except what waits for `unheard` connections until `end`.
+  func advance(waitingFor unheard: [Session], until end: Instant) {
+    guard isAnythingDue else { return }
+    recorder.recordAdvance(waitingFor: unheard, until: end)
+    let slots = Set(unheard.map(\.slot))
+    perform { bus.value.advance(to: context.now, waitingFor: slots, until: end) }
   }
 
   func deliverSoon() {

@@ -13,7 +13,7 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   /// A client's frame, as it was sent.
   case frame = 3
   case disconnect = 4
-  /// The core's time was advanced.
+  /// The core's time was advanced, and waits for some connections longer.
   case advance = 5
   case retained = 6
   /// The whole of a query under way.

@@ -277,8 +277,14 @@ final class Recorder {
   /// The client of a connection has read the questions for which others wait.
   func recordRead(by id: ConnectionID) { record(.questionsRead, of: id) }
 
-  /// The core is about to do the work that is due.
-  func recordAdvance() { record(.advance) }
+  /// The core is about to do the work that is due, except what waits for `unheard` connections until `end`.
+  func recordAdvance(waitingFor unheard: [Session], until end: Instant) {
+    guard survivesDeath else { return }
+    let buffer = emptyBuffer()
+    buffer.append(end.nanoseconds)
+    for session in unheard { buffer.append(session.id.rawValue) }
+    record(.advance, buffer.bytes)
+  }
 
   /// Logs the observers for which a poster waits, which is shorter than the post.
   private func recordAwaitedPost(_ serial: Serial, of session: Session) {

@@ -79,7 +79,14 @@ extension Recovery {
       guard let gone = replayed.found.removeValue(forKey: id) else { return true }
       replayed.takenSlots.remove(gone.facts.slot)
       if gone.facts.isOpen { bus.value.disconnect(ConnectionSlot(index: gone.facts.slot), at: entry.moment) }
-    case .advance: bus.value.advance(to: entry.moment)
+    case .advance:
+      let end = Instant(nanoseconds: try reader.integer())
+      var unheard: Set<ConnectionSlot> = []
+      while !reader.isAtEnd {
+        guard let found = replayed.found[try reader.integer()], found.facts.isOpen else { continue }
+        unheard.insert(ConnectionSlot(index: found.facts.slot))
+      }
+      bus.value.advance(to: entry.moment, waitingFor: unheard, until: end)
     case .retained: try replayRetained(entry.body)
     case .query: try bus.value.restoreQuery(entry.body, at: entry.moment)
     case .questionTurns: try bus.value.restoreTurns(entry.body, of: entry.connection)

@@ -89,8 +89,6 @@ final class Recovery {
     for slot in missing { bus.value.disconnect(slot, at: context.now) }
     bus.value.finishRestoring(at: context.now)
     applyEffectsToPresent()
-    bus.value.advance(to: context.now)
-    interpreter.applyEffects()
     wal.setLast(.connection, sessions.lastID.rawValue)
     recorder.noteGivenIDs()
     // One store commits all effects before any is sent. The log has what caused them only in the queries and posts that

@@ -56,11 +56,6 @@ final class FrameDispatcher {
     case .observe: lacksSpace = !hasSpace(forSnapshotOf: frame, session)
     default: break
     }
-    // The core first does what is due, and that can end the connection.
-    if interpreter.isAnythingDue {
-      interpreter.advance()
-      guard session.isServed else { return }
-    }
     let refusal = try recorder.perform(
       frame, kind, of: session, isLogged: !lacksSpace,
       { () throws(WireError) in

@@ -69,6 +69,20 @@ final class FrameReader {
     }
   }
 
+  /// Takes what a connection has sent until now, as far as its user has time.
+  ///
+  /// - Returns: whether that is all.
+  func hear(_ session: Session) -> Bool {
+    // Its posts must wait for observers, and so must what is behind them.
+    guard !session.pacing.isPaused else { return false }
+    for _ in 0..<Self.readsUntilEmpty where session.isServed {
+      guard read(session) else { return true }
+      guard session.input.deferred == nil, !session.input.isWaiting, session.varlink?.waitsForTime != true
+      else { return false }
+    }
+    return true
+  }
+
   /// Reads once from a connection, and handles the frames that are whole then.
   ///
   /// - Parameter canWait: whether that is left for the next iteration if there is no time for it.

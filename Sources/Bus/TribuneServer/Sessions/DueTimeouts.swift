@@ -3,8 +3,16 @@
 import TribuneCore
 import TribuneWire
 
-/// Handles the sessions' timeouts when they are due.
+/// Handles what is due, when an iteration begins: the deadlines of the core, and the sessions' timeouts.
+///
+/// What a connection had sent before its time was over counts, however late the bus comes to it. So the bus first hears
+/// those whose time is over. If a user's frames are more than there is time for, they have to wait, and the deadlines wait
+/// for them: a round after the other, but not for ever.
 final class DueTimeouts {
+  /// The rounds that a deadline waits for one connection, and how long each is at least.
+  static let roundsMax = 100
+  private static let roundNanoseconds: UInt64 = 10_000_000
+
   private let context: ServerContext
   private let sessions: SessionTable
   private let sender: Sender
@@ -22,11 +30,32 @@ final class DueTimeouts {
   }
 
   func check() {
+    advance()
+    interpreter.deliverDue()
     while let (kind, token) = context.timeouts.value.popDue(at: context.now) { check(kind, token) }
     // Most of these connections have said hello long ago. Their timeouts must not wake the bus, once each.
     context.timeouts.value.drop { kind, token in
       kind == .hello && sessions[token]?.isAwaitingHello != true
     }
+  }
+
+  private func advance() {
+    guard interpreter.isAnythingDue else { return }
+    let end = context.now.advanced(byNanoseconds: Self.roundNanoseconds)
+    var unheard: [Session] = []
+    for slot in interpreter.bus.value.overdueSlots(at: context.now) {
+      guard let session = sessions[slot], session.isServed else { continue }
+      guard !reader.hear(session) else {
+        session.input.roundCount = 0
+        continue
+      }
+      if session.input.roundEnd <= context.now {
+        session.input.roundCount += 1
+        session.input.roundEnd = end
+      }
+      if session.input.roundCount <= Self.roundsMax { unheard.append(session) }
+    }
+    interpreter.advance(waitingFor: unheard, until: end)
   }
 
   /// Handles a timeout, unless it has been settled before.

@@ -20,6 +20,9 @@ struct Input: ~Copyable {
   var partialSince = Instant(nanoseconds: 0)
   /// Whether a timeout is scheduled that checks `partialSince`.
   var isWatchedForProgress = false
+  /// For how many rounds, one after the other, deadlines have waited until all of it is taken, and the end of the last.
+  var roundCount = 0
+  var roundEnd = Instant(nanoseconds: 0)
   /// Descriptors that came before the rest of their frames.
   var descriptors = PassedDescriptors()
   /// How many of these descriptors `DescriptorQuota` has counted.

@@ -117,16 +117,37 @@ final class SteppedBus {
 
     /// The kinds and serials of the frames that have come since the last call.
     func frames(isGreeting: Bool = false) throws -> [(kind: FrameKind?, serial: Serial)] {
+      try received(isGreeting: isGreeting).map { ($0.header.kind, $0.header.serial) }
+    }
+
+    /// The fields of the frames of one kind that have come since the last call.
+    func frames<F: FrameFields>(of kind: FrameKind, _ type: F.Type) throws -> [F] {
       let buffer = socket.received
-      while case .bytes = try UnixSocket.receive(from: socket.descriptor, into: buffer) {}
+      var fields: [F] = []
+      for (header, start) in try received() where header.kind == kind {
+        let frame = FrameView(header, buffer.bytes(in: start..<start + header.frameLength))
+        fields.append(try frame.decode(type))
+      }
+      return fields
+    }
+
+    /// The frames that have come since the last call, and where they are in the buffer until the next one.
+    private func received(isGreeting: Bool = false) throws -> [(header: FrameHeader, start: Int)] {
+      let buffer = socket.received
+      buffer.truncate(to: 0)
+      do throws(Errno) {
+        while case .bytes = try UnixSocket.receive(from: socket.descriptor, into: buffer) {}
+      } catch {
+        // The bus has closed it, and has not read everything.
+        try #require(error.isDisconnection)
+      }
       if isGreeting { try #require(try Hello(buffer.bytes) != nil) }
-      var frames: [(kind: FrameKind?, serial: Serial)] = []
+      var frames: [(header: FrameHeader, start: Int)] = []
       var position = isGreeting ? Hello.length : 0
       while let header = try FrameHeader(buffer.bytes, at: position, limits: .fromBus) {
-        frames.append((header.kind, header.serial))
+        frames.append((header, position))
         position += header.frameLength
       }
-      buffer.truncate(to: 0)
       return frames
     }
   }
