@@ -73,7 +73,7 @@ endef
 define make_manual
 @mkdir -p $(1)/manual.d
 $(foreach page,$(PAGES),$(1)/manual page docs/man/$(page).in config/tribuned.conf >$(1)/manual.d/$(page) &&) true
-$(foreach shell,$(SHELLS),$(1)/manual completion $(shell) >$(1)/manual.d/tribunectl.$(shell) &&) true
+$(foreach shell,$(SHELLS),$(1)/tribunectl completion $(shell) >$(1)/manual.d/tribunectl.$(shell) &&) true
 endef
 # Newer than all that the programs are made of, and gone when they are. A folder is newer than what was taken out of it.
 BUILT := $(RELEASE)/programs.built

@@ -20,7 +20,8 @@ import Testing
     ("--json p", ["--json", "pretty"]),
     ("ask --mode=", ["ask", "--mode=all", "--mode=order", "--mode=parallel"]),
     ("ask a.b --default ", ["ask", "a.b", "--default", "allow", "veto"]),
-    ("ask --d", ["ask", "--default=", "--dry-run"]),
+    ("ask --d", ["ask", "--dry-run", "--default="]),
+    ("completion z", ["completion", "zsh"]),
     ("--timeout 5 obs", ["--timeout", "5", "observe"]),
     ("--address=unix:/a tre", ["--address=unix:/a", "tree"]),
     ("--object", ["--object"]),
@@ -55,6 +56,14 @@ import Testing
     ("post power.source 1", ["post", "power.source", "1"]),
     ("policy explain post power.s", ["policy", "explain", "post", "power.source"]),
     ("introspect bat", ["introspect", "battery/1"]),
+    ("ask host.shouldRe", ["ask", "host.shouldReboot"]),
+    ("hold backup.", ["hold", "backup.shouldPrune"]),
+    ("guard host.ke", ["guard", "host.kexec"]),
+    ("hold --action=host.ke", ["hold", "--action=host.kexec"]),
+    (
+      "--address=unix:/nonexistent ask host.shouldRe",
+      ["--address=unix:/nonexistent", "ask", "host.shouldReboot"]
+    ),
     ("--address=unix:/nonexistent get pow", ["--address=unix:/nonexistent", "get", "pow"]),
   ]
 

@@ -91,7 +91,7 @@ struct ActionNames: Equatable, Sendable {
   }
 
   /// The action that a message is about: `window.close` for `window.shouldClose`; nil if it is about none.
-  private static func action(of message: String) -> String? {
+  static func action(of message: String) -> String? {
     guard let prefix = prefixes.first(where: { NameSyntax.hasVerb(behind: $0, in: message.utf8Bytes) })
     else { return nil }
     let (space, last) = NameSyntax.split(message)

@@ -44,6 +44,7 @@ extension VerbName {
     case .verify: VerifyCommand.self
     case .log: LogCommand.self
     case .policy: PolicyCommand.self
+    case .completion: CompletionCommand.self
     case .help: HelpCommand.self
     case .version: VersionCommand.self
     }

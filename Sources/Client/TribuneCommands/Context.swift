@@ -7,13 +7,20 @@ import TribuneWire
 
 /// The input of every verb besides its own operands: the global options and the output.
 struct Context: Sendable {
-  enum JSON: String, Sendable {
-    case off, short, pretty
+  /// How a verb writes what it has to say.
+  enum Output: Sendable {
+    /// For people.
+    case table
+    case json(isPretty: Bool)
+    case yaml
+    case template(Template)
   }
 
   let terminal: Terminal
   let signals: SignalWatch
-  let json: JSON
+  private let output: Output
+  /// The columns of tables, and by which to sort them.
+  private let arrangement: Table.Arrangement
   let showsLegend: Bool
   let isQuiet: Bool
   let timeout: Duration
@@ -36,9 +43,8 @@ struct Context: Sendable {
     timeout = min(span?.duration ?? .seconds(30), .seconds(365 * 86_400))
     reconnectTimeout = invocation.has(.reconnect) ? invocation.span(.reconnect)?.duration : .seconds(10)
     busWait = invocation.has(.waitForBus) ? invocation.span(.waitForBus)?.duration : .zero
-    json =
-      invocation.text(.json).flatMap { JSON(rawValue: $0) }
-      ?? (invocation.has(.shortJSON) ? (terminal.isTerminal ? .pretty : .short) : .off)
+    output = try Output(invocation, isTerminal: terminal.isTerminal)
+    arrangement = try Table.Arrangement(invocation)
     address = try Self.address(invocation)
     isAddressGiven = [.address, .system, .user].contains(where: invocation.has)
   }
@@ -82,38 +88,51 @@ struct Context: Sendable {
     if let lack = lackOfAskers(of: patterns) { throw .usage("\(lack): add --system") }
   }
 
-  var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && json == .off }
+  /// Whether values are written, for programs, in the place of a text for people.
+  var writesValues: Bool { if case .table = output { false } else { true } }
+
+  var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && !writesValues }
 
   func print(_ line: String) throws(CommandError) { try write(line + "\n") }
 
   func print(_ value: JSONValue) throws(CommandError) { try write(text(of: value)) }
 
-  /// The value as --json wants it, and a line feed.
-  func text(of value: JSONValue) -> String { (json == .pretty ? value.pretty : value.compact) + "\n" }
+  /// The value as --output wants it, and a line feed.
+  func text(of value: JSONValue) -> String {
+    switch output {
+    case .table, .json(isPretty: false): value.compact + "\n"
+    case .json(isPretty: true): value.pretty + "\n"
+    case .yaml: "---\n\(value.yaml)\n"
+    case .template(let template): template.line(of: value) + "\n"
+    }
+  }
 
-  /// Writes the text, or with --json the value.
+  /// Writes the text, or with --output the value.
   func write(_ text: @autoclosure () -> String, or value: @autoclosure () -> JSONValue) throws(CommandError) {
     try write(self.text(text(), or: value()))
   }
 
-  /// The text, or with --json the value.
+  /// The text, or with --output the value.
   func text(_ text: @autoclosure () -> String, or value: @autoclosure () -> JSONValue) -> String {
-    json == .off ? text() : self.text(of: value())
+    !writesValues ? text() : self.text(of: value())
   }
 
-  /// Writes the text and, unless --no-legend was given, a legend below it; or with --json the values.
-  func list(_ values: [JSONValue], text: @autoclosure () -> String, legend: String) throws(CommandError) {
-    guard json == .off else {
+  /// Writes the text and, unless --no-legend was given, a legend below it; or with --output the values.
+  func list(
+    _ values: [JSONValue], text: @autoclosure () throws(CommandError) -> String, legend: String
+  ) throws(CommandError) {
+    guard !writesValues else {
       for value in values { try print(value) }
       return
     }
-    let shown = text()
+    let shown = try text()
     try write(shown)
     if showsLegend { try print((shown.isEmpty ? "" : "\n") + legend) }
   }
 
-  func text(of table: Table) -> String {
-    table.text(hasHeader: showsLegend, isColoured: terminal.isColoured, limit: terminal.columns)
+  func text(of table: Table) throws(CommandError) -> String {
+    try table.arranged(by: arrangement).text(
+      hasHeader: showsLegend, isColoured: terminal.isColoured, limit: terminal.columns)
   }
 
   /// Writes at once, so that the reader of a pipe gets each notification as it arrives.
@@ -272,6 +291,27 @@ struct Context: Sendable {
       }
     } catch {
       throw CommandError(error)
+    }
+  }
+}
+
+extension Context.Output {
+  fileprivate init(_ invocation: Invocation, isTerminal: Bool) throws(CommandError) {
+    switch (invocation.text(.output), invocation.text(.json)) {
+    case (_?, _?): throw .usage("--output and --json exclude each other")
+    case (nil, "short"): self = .json(isPretty: false)
+    case (nil, "pretty"): self = .json(isPretty: true)
+    case ("json", nil): self = .json(isPretty: isTerminal)
+    case ("yaml", nil): self = .yaml
+    case ("table", nil): self = .table
+    case (let text?, nil):
+      guard text.contains("{") else {
+        throw .usage(
+          "--output is table, json, yaml, or a text with {FIELD}, not \"\(text.terminalSafe)\""
+            + Spelling.hint(for: text, among: ["table", "json", "yaml"]) { $0 })
+      }
+      self = .template(try Template(text, of: .output))
+    case (nil, _): self = invocation.has(.shortJSON) ? .json(isPretty: isTerminal) : .table
     }
   }
 }

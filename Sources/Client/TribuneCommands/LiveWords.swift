@@ -5,9 +5,18 @@ import TribuneWire
 
 /// What the bus has of one kind, for the completion of a command line: `list --complete`.
 enum LiveWords: String, CaseIterable, Sendable {
-  case names, objects, connections
+  case names, questions, actions, objects, connections
 
   private static let countMax = 10_000
+
+  /// Those that need no bus.
+  var wellKnown: [String] {
+    switch self {
+    case .names, .objects, .connections: []
+    case .questions: WellKnownQuestions.names
+    case .actions: WellKnownQuestions.names.compactMap(ActionNames.action)
+    }
+  }
 
   /// The words, sorted. All of them are plain.
   func read(from bus: Connection) async throws(TribuneError) -> [String] {
@@ -15,13 +24,20 @@ enum LiveWords: String, CaseIterable, Sendable {
       switch self {
       case .connections: try await bus.connections().map(\.id)
       case .names:
-        try await bus.observations().map(\.pattern) + bus.delegates().flatMap(\.patterns)
-          + bus.holds().map(\.pattern) + bus.retained().map(\.name)
+        try await bus.observations().map(\.pattern) + Self.asked(on: bus) + bus.retained().map(\.name)
+      case .questions:
+        try await wellKnown + Self.asked(on: bus).filter { !ActionNames.isValue($0) }
+      case .actions:
+        try await wellKnown + Self.asked(on: bus).compactMap(ActionNames.action)
       case .objects:
         try await bus.observations().map(\.object) + bus.delegates().map(\.object)
           + bus.holds().map(\.object) + bus.retained().map(\.object) + Self.declaredObjects(of: bus)
       }
     return Array(Set(words.filter(Self.isPlain)).sorted().prefix(Self.countMax))
+  }
+
+  private static func asked(on bus: Connection) async throws(TribuneError) -> [String] {
+    try await bus.delegates().flatMap(\.patterns) + bus.holds().map(\.pattern)
   }
 
   /// None if this user may not list them.

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Generates the man pages and the shell completions when the programs are built.
+// Generates the man pages when the programs are built.
 //
-//   manual page TEMPLATE CONFIGURATION    a page of docs/man, filled in
-//   manual completion SHELL               the completion of tribunectl's command lines
-//
-// Both commands write to standard output.
+//   manual page TEMPLATE CONFIGURATION    a page of docs/man, filled in, on standard output
 
 import TribuneCommands
 import TribuneSystem
@@ -30,18 +27,11 @@ func write(_ text: String) throws(PageError) {
 }
 
 func output(for arguments: [String]) throws(PageError) -> String {
-  switch (arguments.first, arguments.count) {
-  case ("page", 3):
-    let settings = SettingsText(configuration: try contents(of: arguments[2]))
-    return try Page(template: try contents(of: arguments[1]), settings: settings).text
-  case ("completion", 2):
-    guard let text = Manual.completion(for: arguments[1]) else {
-      throw PageError("there is no completion for \(arguments[1])")
-    }
-    return text
-  default:
-    throw PageError("usage: manual page TEMPLATE CONFIGURATION | manual completion SHELL")
+  guard arguments.first == "page", arguments.count == 3 else {
+    throw PageError("usage: manual page TEMPLATE CONFIGURATION")
   }
+  let settings = SettingsText(configuration: try contents(of: arguments[2]))
+  return try Page(template: try contents(of: arguments[1]), settings: settings).text
 }
 
 do throws(PageError) {

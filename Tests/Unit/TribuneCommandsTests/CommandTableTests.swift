@@ -30,7 +30,7 @@ struct CommandTableTests {
 
   /// The options in the help of a verb, as a command line has them: `--json=short`, `-N1`.
   private func options(inHelpOf verb: VerbName) -> Set<String> {
-    let help = HelpText().text(of: VerbSyntax(verb))
+    let help = HelpText().text(of: VerbSyntax(verb), isFull: true)
     var words: Set<String> = []
     for line in help.split(separator: "\n") {
       let row = line.drop { $0 == " " }
@@ -100,10 +100,66 @@ struct CommandTableTests {
     arguments: VerbName.allCases)
   func help(verb: VerbName) {
     let syntax = VerbSyntax(verb)
-    let help = HelpText().text(of: syntax)
-    #expect(help.hasPrefix("tribunectl \(verb.rawValue)"))
-    #expect(help.contains(syntax.operands))
-    for row in syntax.allOptions { #expect(help.contains(row.usage)) }
-    for line in help.split(separator: "\n") { #expect(line.count <= 80) }
+    let full = HelpText().text(of: syntax, isFull: true)
+    for row in syntax.allOptions { #expect(full.contains(row.usage)) }
+    let short = HelpText().text(of: syntax, isFull: false)
+    for row in syntax.options { #expect(short.contains(row.usage)) }
+    #expect(short.count { $0 == "\n" } <= 40)
+    for help in [short, full] {
+      #expect(help.hasPrefix("tribunectl \(verb.rawValue)"))
+      #expect(help.contains(syntax.operands))
+      for line in help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+    }
+  }
+
+  /// The words of a command line, up to what is the shell's. Quotes join words.
+  private func words(of line: String) -> [String] {
+    var words = [""]
+    var quote: Character?
+    for character in line {
+      switch character {
+      case quote: quote = nil
+      case "'" where quote == nil, "\"" where quote == nil: quote = character
+      case " " where quote == nil: words.append("")
+      case "|" where quote == nil, ">" where quote == nil, "&" where quote == nil, "#" where quote == nil:
+        return words.filter { !$0.isEmpty }
+      default: words[words.count - 1].append(character)
+      }
+    }
+    return words.filter { !$0.isEmpty }
+  }
+
+  @Test("the examples in the help are command lines of the verb", arguments: VerbName.allCases)
+  func examples(verb: VerbName) throws {
+    let lines = VerbSyntax(verb).examples.split(separator: "\n").map { String($0) }.filter {
+      $0.contains("tribunectl")
+    }
+    #expect(verb == .version || verb == .completion || !lines.isEmpty)
+    for line in lines where verb != .completion {
+      let arguments = words(of: line.replacing("$TRIBUNE_QUERY", with: "7")).dropFirst().map {
+        Array($0.utf8)
+      }
+      guard case .run(let invocation) = try CommandLineParser.parse(Array(arguments)) else {
+        Issue.record("\(line) is not run")
+        continue
+      }
+      #expect(invocation.verb == verb)
+      do {
+        _ = try verb.command.init(invocation)
+      } catch {
+        Issue.record("\(line): \(error.message)")
+      }
+    }
+  }
+
+  @Test(
+    "words of other tools lead to a verb",
+    arguments: [
+      ("sub", "observe"), ("watch", "observe"), ("pub", "post"), ("inhibit", "hold"), ("call", "query"),
+      ("hlod", "hold"),
+    ])
+  func neighbours(word: String, verb: String) {
+    #expect(VerbName.hint(for: word) == " (did you mean \(verb)?)")
+    #expect(VerbName(rawValue: word) == nil)
   }
 }

@@ -25,7 +25,9 @@ struct ManualTests {
       return depth > 0 || line != ".TP"
     }
     #expect(verbs[start].hasSuffix(Roff.plain(syntax.usage)))
-    for line in syntax.paragraphs.flatMap(Roff.paragraph) { #expect(rest.contains(line)) }
+    for line in ([syntax.examples].filter { !$0.isEmpty } + syntax.paragraphs).flatMap(Roff.paragraph) {
+      #expect(rest.contains(line))
+    }
     for row in syntax.options {
       let place = try #require(rest.firstIndex { $0.hasPrefix(term(row.spellings)) })
       #expect(rest[place].hasSuffix(Roff.plain(row.usageOfArgument)))

@@ -154,9 +154,9 @@ struct NotificationOutputTests {
   @Test(
     "a format with a wrong placeholder or a single brace is refused",
     arguments: [
-      ("{nam}", "{nam} (did you mean {name}?); there are {time}, {name}"), ("{}", "unknown placeholder {}"),
-      ("{object.x}", "unknown placeholder {object.x}"), ("{userInfo..x}", "unknown"),
-      ("{userInfo.}", "unknown"),
+      ("{nam}", "{nam} (did you mean {name}?); there are {time}, {name}"), ("{}", "{} lacks a name"),
+      ("{object.x}", "unknown placeholder {object.x}"), ("{userInfo..x}", "lacks a name"),
+      ("{userInfo.}", "lacks a name"),
       ("{\u{1B}}", "{\\u{1b}}"), ("{name", "a brace is written {{ or }}"), ("name}", "a brace is written"),
     ])
   func wrongFormat(text: String, message: String) {

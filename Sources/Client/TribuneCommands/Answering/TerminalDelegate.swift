@@ -83,7 +83,7 @@ actor TerminalDelegate: Delegate {
   func end() { perform(questions.end()) }
 
   /// Whether answers are logged: not on a terminal, which shows them already, unless the output is JSON.
-  private var logsAnswers: Bool { !context.terminal.isTerminal || context.json != .off }
+  private var logsAnswers: Bool { !context.terminal.isTerminal || context.writesValues }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
 

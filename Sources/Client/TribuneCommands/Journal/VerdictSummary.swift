@@ -43,7 +43,7 @@ struct VerdictSummary {
 
   func show(in context: Context) throws(CommandError) {
     let legend = asked == 0 ? "No verdicts." : asked.counted("verdict") + "."
-    try context.list(json, text: context.text(of: table), legend: legend)
+    try context.list(json, text: try context.text(of: table), legend: legend)
     if counts.keys.contains(where: { $0.name == nil }) {
       context.terminal.report(
         "verdicts under more than \(Self.namesMax) names: later names are counted together; give a NAME or a time for "

@@ -190,7 +190,9 @@ struct BashCompletion {
         word=${current%%=*}
         [[ ! ${values[$word]+known} ]] || _tribunectl_offer "${values[$word]}" "${current#*=}" "$word="
       elif [[ ! $dashes && $current == -* ]]; then
-        _tribunectl_offer "$globals ${verb:+${options[$verb]-}}" "$current" ''
+        # The verb's own options come first.
+        compopt -o nosort 2>/dev/null
+        _tribunectl_offer "${verb:+${options[$verb]-}} $globals" "$current" ''
       elif [[ ! $verb ]]; then
         _tribunectl_offer @verbs "$current" ''
       else

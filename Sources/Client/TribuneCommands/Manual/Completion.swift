@@ -21,6 +21,7 @@ enum Completion: Equatable, Sendable {
     case "DIR": self = .folders
     case "VERB": self = .verbs
     case "NAME", "PATTERN": self = .live(.names)
+    case "ACTION": self = .live(.actions)
     case "OBJECT": self = .live(.objects)
     case "CONNECTION", ":N": self = .live(.connections)
     default: self = .nothing
@@ -35,7 +36,7 @@ extension OptionSyntax {
     switch argument {
     case .none, .span, .optionalSpan, .number: .nothing
     case .spanOrInfinity: .words(["infinity"])
-    case .text(let placeholder): Completion(placeholder: placeholder[...])
+    case .text(let placeholder): Completion(placeholder: placeholder.prefix { $0 != "…" })
     case .choice(let words): .words(words)
     case .list(let words): .list(words)
     case .command: .command
@@ -57,6 +58,8 @@ extension VerbSyntax {
       switch (verb, placeholder) {
       case (.policy, "explain"): .words(["explain"])
       case (.policy, "ACTION"): .words(Action.names)
+      case (.ask, "NAME"), (.hold, "NAME"), (.delegate, "NAME"), (.explain, "NAME"): .live(.questions)
+      case (.completion, _): .words(CompletionCommand.shells)
       default: Completion(placeholder: placeholder)
       }
     }

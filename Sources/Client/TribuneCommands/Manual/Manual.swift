@@ -10,7 +10,7 @@ package enum Manual {
   package static var options: [String] { CommandTable.globals.flatMap(item) }
 
   /// The completion script of tribunectl for a shell; nil if there is none for that shell.
-  package static func completion(for shell: String) -> String? {
+  static func completion(for shell: String) -> String? {
     switch shell {
     case "bash": BashCompletion().text
     case "fish": FishCompletion().text
@@ -23,7 +23,9 @@ package enum Manual {
     let head = [
       Roff.bold(syntax.verb.rawValue), syntax.options.isEmpty ? "" : "[OPTION…]", Roff.plain(syntax.usage),
     ]
-    var lines = Roff.item([head.filter { !$0.isEmpty }.joined(separator: " ")], syntax.paragraphs)
+    var lines = Roff.item(
+      [head.filter { !$0.isEmpty }.joined(separator: " ")],
+      (syntax.examples.isEmpty ? [] : [syntax.examples]) + syntax.paragraphs)
     if !syntax.options.isEmpty { lines += [".RS"] + syntax.options.flatMap(item) + [".RE"] }
     return lines
   }

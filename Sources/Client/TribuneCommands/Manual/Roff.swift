@@ -25,7 +25,8 @@ package enum Roff {
   /// A paragraph, or an example, which keeps its lines.
   static func paragraph(_ text: String) -> [String] {
     let lines = text.split(separator: "\n")
-    return lines.count > 1 ? [".EX"] + lines.map { literal(String($0)) } + [".EE"] : [self.text(text)]
+    return lines.count > 1 || text.hasPrefix("    ")
+      ? [".EX"] + lines.map { literal(String($0)) } + [".EE"] : [self.text(text)]
   }
 
   private static func word(_ word: String) -> String {

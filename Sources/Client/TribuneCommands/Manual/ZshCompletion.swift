@@ -24,6 +24,8 @@ struct ZshCompletion {
       compadd -a live
     }
 
+    zstyle -m ":completion:${curcontext}:options" sort '*' || zstyle ':completion:*:*:tribunectl*:*:options' sort false
+
     verbs=(
     \(table.verbs.map { "  \(Self.quoted("\($0.verb.rawValue):\($0.summary)"))" }.joined(separator: "\n"))
     )
@@ -55,7 +57,8 @@ struct ZshCompletion {
     let added = [specifications(of: verb.options), operands(of: verb)].filter { !$0.isEmpty }
     var lines = ["      \(verb.verb.rawValue))"]
     lines += replaced.map { "        options=(${options:#(*\\)|)\($0)[=+\\[]*})" }
-    if !added.isEmpty { lines += ["        options+=("] + added + ["        )"] }
+    // Its own come first.
+    if !added.isEmpty { lines += ["        options=("] + added + ["        $options )"] }
     return (lines + ["        ;;"]).joined(separator: "\n")
   }
 

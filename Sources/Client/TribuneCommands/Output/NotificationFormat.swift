@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// `observe --format`: a text with placeholders for the parts of a notification.
+/// `observe --format` and `get --format`: a text with placeholders for the parts of a notification.
 struct NotificationFormat: Sendable {
   private enum Field: String, CaseIterable {
     case time, name, object, userInfo, sender, pid, uid, process, unit, systemUnit, userUnit
@@ -19,39 +19,27 @@ struct NotificationFormat: Sendable {
   private let parts: [Part]
   private let readsMembers: Bool
 
-  /// - Throws: for an unknown placeholder, and for a brace that is neither doubled nor one of a pair.
+  /// - Throws: as `Template` does, and for an unknown placeholder.
   init(_ text: String) throws(CommandError) {
     var parts: [Part] = []
-    var literal = ""
-    var rest = text[...]
-    while let character = rest.popFirst() {
-      if character != "{" && character != "}" {
-        literal.append(character)
-      } else if rest.first == character {
-        rest.removeFirst()
-        literal.append(character)
-      } else if character == "{", let end = rest.firstIndex(of: "}") {
-        parts += [.text(literal), try Self.placeholder(rest[..<end])]
-        literal = ""
-        rest = rest[rest.index(after: end)...]
-      } else {
-        throw .usage("--format: a brace is written {{ or }}, if it belongs to no placeholder")
+    for part in try Template(text, of: .format).parts {
+      switch part {
+      case .text(let text): parts.append(.text(text))
+      case .path(let path): parts.append(try Self.placeholder(path))
       }
     }
-    self.parts = parts + [.text(literal)]
+    self.parts = parts
     readsMembers = parts.contains { if case .member = $0 { true } else { false } }
   }
 
-  private static func placeholder(_ text: Substring) throws(CommandError) -> Part {
-    if let field = Field(rawValue: String(text)) { return .field(field) }
-    let names = text.split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
-    if names.count > 1, names[0] == Field.userInfo.rawValue, !names.contains("") {
-      return .member(Array(names.dropFirst()))
-    }
+  private static func placeholder(_ path: [String]) throws(CommandError) -> Part {
+    if path.count == 1, let field = Field(rawValue: path[0]) { return .field(field) }
+    if path.count > 1, path[0] == Field.userInfo.rawValue { return .member(Array(path.dropFirst())) }
     let known = Field.allCases.map(\.rawValue)
-    let hint = Spelling.hint(for: String(text), among: known) { "{\($0)}" }
+    let text = path.joined(separator: ".")
+    let hint = Spelling.hint(for: text, among: known) { "{\($0)}" }
     throw .usage(
-      "--format: unknown placeholder {\(String(text).terminalSafe)}\(hint); there are "
+      "--format: unknown placeholder {\(text.terminalSafe)}\(hint); there are "
         + known.map { "{\($0)}" }.joined(separator: ", ") + " and, for a member of JSON, {userInfo.KEY}")
   }
 

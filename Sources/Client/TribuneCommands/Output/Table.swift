@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TribuneWire
+
 /// A table whose columns are as wide as their widest cells, or narrower if the terminal is.
 struct Table: Sendable {
   struct Column: Sendable {
@@ -45,6 +47,74 @@ struct Table: Sendable {
       zip(columns, texts).map { column, text in
         Cell(text: text.isEmpty ? "-" : text.terminalSafe, style: styles[column.title] ?? column.style)
       })
+  }
+
+  /// The columns to show, and by which to sort; nil for the table's own.
+  struct Arrangement: Sendable {
+    fileprivate var columns: [String]?
+    fileprivate var order: String?
+
+    init(_ invocation: Invocation) throws(CommandError) {
+      columns = invocation.text(.columns)?.split(separator: ",", omittingEmptySubsequences: false).map {
+        String($0)
+      }
+      order = invocation.text(.sort)
+      if invocation.writesValues { try invocation.refuse([.columns, .sort], beside: .output) }
+    }
+  }
+
+  /// - Throws: for a column that the table does not have.
+  func arranged(by arrangement: Arrangement) throws(CommandError) -> Table {
+    var table = self
+    if let order = arrangement.order {
+      let column = try index(of: order.trimmingPrefix("-"), for: .sort)
+      let isNumeric = columns[column].isNumeric
+      let keys = rows.map { SortKey($0[column].text, isNumeric: isNumeric) }
+      let places = rows.indices.sorted { keys[$0] < keys[$1] }
+      table.rows = (order.hasPrefix("-") ? places.reversed() : places).map { rows[$0] }
+    }
+    if let titles = arrangement.columns {
+      var places: [Int] = []
+      for title in titles { places.append(try index(of: title[...], for: .columns)) }
+      let arranged = table.rows.map { row in places.map { row[$0] } }
+      table = Table(places.map { columns[$0] })
+      table.rows = arranged
+    }
+    return table
+  }
+
+  private func index(of title: Substring, for option: Option) throws(CommandError) -> Int {
+    if let index = columns.firstIndex(where: { $0.title == title.uppercased() }) { return index }
+    let titles = columns.map(\.title)
+    throw .usage(
+      "\(option.spelling): there is no column \"\(String(title).terminalSafe)\""
+        + Spelling.hint(for: String(title), among: titles) { $0 }
+        + "; there are \(titles.joined(separator: ", "))")
+  }
+
+  /// How a cell is sorted: numbers and spans by their size, before texts.
+  private enum SortKey: Comparable {
+    case number(Double)
+    case text(String)
+
+    private static func microseconds(_ text: String) -> Int64? {
+      do throws(TimeSpan.SyntaxError) {
+        return try TimeSpan(text).microseconds
+      } catch {
+        return nil
+      }
+    }
+
+    init(_ text: String, isNumeric: Bool) {
+      let digits = text.trimmingPrefix(":")
+      if isNumeric, let number = Double(digits) {
+        self = .number(number)
+      } else if isNumeric, let microseconds = Self.microseconds(text) {
+        self = .number(Double(microseconds))
+      } else {
+        self = .text(text)
+      }
+    }
   }
 
   /// The table's lines, each with its line feed; none without a row.

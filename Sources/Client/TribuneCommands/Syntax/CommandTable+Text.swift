@@ -2,8 +2,8 @@
 
 // The table of verbs and options, as the parser, the help, tribunectl(1) and the completions read it.
 //
-// A text has a verb with its operands, its summary, paragraphs, and options. Paragraphs may be wrapped anywhere, but
-// those that four spaces begin are examples, whose lines stay. Two spaces end an option's argument: capitals are for
+// A text has a verb with its operands, its summary, examples, paragraphs, and options. Four spaces begin the lines of
+// examples, which stay. Paragraphs may be wrapped anywhere. Two spaces end an option's argument: capitals are for
 // any value, `a|b` for one of these words, `a,b` for a list of them,
 // SPAN for a time span. `Option` knows the ranges of numbers.
 
@@ -18,6 +18,8 @@ extension CommandTable {
        --user                   talk to the bus of this user's service manager
        --json=short|pretty|off  print JSON, one object a line, or indented
     -j                          like --json=pretty on a terminal, --json=short elsewhere
+    -o --output=FORMAT          table, json, yaml, or a text with {FIELD} in it for each entry, such as
+                                '{name}: {why}', with the members of the JSON
        --no-legend              print no headers and no totals
        --no-pager               accepted for compatibility; there is never a pager
     -q --quiet                  print no verdict and no ready line, only problems
@@ -38,6 +40,10 @@ extension VerbName {
       list
       List the connections
 
+          tribunectl list --columns=pid,unit,queued --sort=-queued
+          tribunectl list --retained
+          tribunectl list -o '{pid} {unit}'
+
       Lists the connections to the bus, with the registrations and the queue of each. QUEUED is the number of
       bytes that wait for the connection, LOST the number of notifications that it lost. STATE is paused while
       the bus does not read from the connection, because an observer of its posts is slow. It is lossy while
@@ -56,13 +62,18 @@ extension VerbName {
       whole.
 
          --retained  list the retained notifications
-         --complete=names|objects|connections
+         --complete=names|questions|actions|objects|connections
                      print the words of that kind that are in use, for the completions of shells
+         --columns=COLUMN,…  only these columns, in this order
+         --sort=COLUMN       sort by this column; with - before it, the largest first
       """
     case .status:
       """
       status [CONNECTION]
       Show the bus, or one connection
+
+          tribunectl status
+          tribunectl status :12 -o json
 
       Shows the figures of the bus; or one connection, :N or N, with its observations and delegates.
 
@@ -72,6 +83,9 @@ extension VerbName {
       #"""
       top
       Watch who waits for whom, and how busy it is
+
+          tribunectl top
+          tribunectl top --view=queries --once
 
       Shows the bus on the terminal, and refreshes it: its delegates with the questions that they have not
       answered and the times that they take, the queries under way and whom they wait for, the connections,
@@ -98,6 +112,9 @@ extension VerbName {
       monitor [PATTERN…]
       Show all traffic
 
+          tribunectl monitor
+          tribunectl monitor 'host.*' -o json
+
       Shows each message under names that match, with its sender, its receivers and its outcome, until it is
       interrupted. Without a pattern, it shows every frame, also those without a name.
       """
@@ -105,6 +122,9 @@ extension VerbName {
       """
       capture [PATTERN…]
       Record all traffic, for Wireshark
+
+          tribunectl capture >tribune.pcapng
+          tribunectl capture 'host.*' | wireshark -X lua_script:tribune.lua -k -i -
 
       Writes the frames that monitor would show to standard output, as a pcapng file with a packet for each,
       until it is interrupted. Send it to a file, or into a program. Longer frames are cut to 256 KiB, which
@@ -125,6 +145,9 @@ extension VerbName {
       """
       post NAME [JSON]
       Post a notification
+
+          tribunectl post power.source '{"ac": true}' --retain
+          tribunectl post deploy.didEnd 'version 12' --text --wait
 
       Posts a notification, and returns when the bus has it. JSON is its userInfo; a text is '"text"' there, or
       text with --text. If JSON is -, the userInfo is read from standard input, as it must be from 128 KiB on.
@@ -159,6 +182,9 @@ extension VerbName {
       get NAME [OBJECT]
       Print what is retained under a name
 
+          tribunectl get power.source
+          tribunectl get power.level battery/1 --format='{userInfo.percent}'
+
       Prints the userInfo of the notification that the bus has retained under NAME for OBJECT, or for no
       object, as it was posted. It is on one line on a terminal.
 
@@ -166,11 +192,16 @@ extension VerbName {
       and 255 if the bus gives no answer.
 
          --object=OBJECT  the object, like the operand
+         --format=TEXT    print TEXT, with {name}, {userInfo.KEY} and so on, as observe does
       """
     case .observe:
       """
       observe PATTERN…
       Print notifications as they come
+
+          tribunectl observe 'power.*' --retained
+          tribunectl observe '**' --format='{time} {name} {userInfo.level}'
+          tribunectl observe disk.didFill --exec clean-up
 
       Prints one line for each notification under names that match any of the patterns, until it is
       interrupted. In a pattern, * stands for one token, and a last ** for one or more.
@@ -218,6 +249,10 @@ extension VerbName {
       ask NAME [JSON]
       Ask the delegates, and print the verdict
 
+          tribunectl ask host.shouldReboot && echo allowed
+          tribunectl ask unit.shouldStart --object=unit/backup.service
+          tribunectl ask backup.shouldPrune --wait-until-allowed=1h
+
       Asks the delegates of the object, and those of any object, before an action; without --object=, those
       of all objects. NAME is a question's, and ends in should and a verb: host.shouldReboot. If JSON is -,
       the userInfo is read from standard input.
@@ -245,7 +280,7 @@ extension VerbName {
       Under a delegate's command, $TRIBUNE_QUERY is the parent of the query.
 
          --object=OBJECT              the object it is about, such as unit/nginx.service
-         --timeout=SPAN               the deadline for an answer (the bus's default, 30s)
+         --timeout=SPAN               the deadline (the bus's default, 30s)
          --mode=parallel|all|order    ask all until the first veto, all for every veto, or one at a time
                                       (parallel)
          --override=WHY               go past vetoes, and say why
@@ -262,6 +297,9 @@ extension VerbName {
       query NAME [JSON]
       Ask the delegates for a value
 
+          tribunectl query window.frame --object=window/42
+          tribunectl query host.load --collect --scope=cluster
+
       Asks the delegates of the object, and those of any object, one after the other, and prints the first
       value; without --object=, those of all objects. If JSON is -, the userInfo is read from standard input.
 
@@ -273,7 +311,7 @@ extension VerbName {
 
          --object=OBJECT       the object it is about, such as unit/nginx.service
          --collect             ask all of them, and print every value, one a line
-         --timeout=SPAN        the deadline for an answer (the bus's default, 30s)
+         --timeout=SPAN        the deadline (the bus's default, 30s)
          --scope=host|cluster  whom to ask: this host alone, or each host of the cluster
          --text                take a text in the place of JSON, and make JSON of it
       """
@@ -281,6 +319,10 @@ extension VerbName {
       """
       delegate NAME…
       Answer questions for as long as it runs
+
+          tribunectl delegate host.shouldReboot --veto="a demo runs"
+          tribunectl delegate backup.shouldPrune --exec /usr/local/bin/may-prune
+          tribunectl delegate window.shouldClose            # asks on the terminal
 
       Joins the object's delegate chain and answers the questions under names that match any NAME, which may
       be a pattern, until it is interrupted. --approve, --veto or --exec gives the answers. Without them, it
@@ -345,18 +387,6 @@ extension VerbName {
       guard ACTION [JSON] -- CMD…
       Run a command unless it is vetoed
 
-      For the action window.close, asks window.shouldClose. If that is allowed, posts window.willClose, runs
-      the command, and posts window.didClose, or window.didFailToClose with the failure. JSON is the userInfo
-      of all but the last.
-
-      On a veto, prints every reason, runs nothing and exits with 77. Exits with 255 if there is no verdict,
-      or if the will cannot be posted, and runs nothing; else with the command's status. With --json, prints
-      the verdict of a veto on standard output. Vetoes that --override goes past are printed on standard error
-      before the command runs.
-
-      The command may exit with 77 or 255, too. A script that has to know chooses a status that its command
-      never has:
-
           tribunectl guard backup.run --veto-exit-code=199 -- restic backup /srv
           case $? in
             0) echo "done" ;;
@@ -364,6 +394,19 @@ extension VerbName {
             255) echo "no verdict: nothing has run" ;;
             *) echo "restic has failed" ;;
           esac
+
+      For the action window.close, asks window.shouldClose. If that is allowed, posts window.willClose, runs
+      the command, and posts window.didClose, or window.didFailToClose with the failure. JSON is the userInfo
+      of all but the last.
+
+      Exits with 77 on a veto, and with 255 if there is no verdict, or if the will cannot be posted: then it
+      has run nothing. Else exits with the command's status.
+
+      It prints every reason of a veto; with --json, the verdict on standard output. Vetoes that --override
+      goes past are printed on standard error before the command runs.
+
+      The command may exit with 77 or 255, too: a script that has to know chooses a status that its command
+      never has, as the example does.
 
       Where the bus has a policy, it must allow ask for the question, and post for the other three, also
       didFailTo. Else guard exits with 255 before it asks. --dry-run only asks: it can say allowed where the
@@ -382,10 +425,10 @@ extension VerbName {
 
          --object=OBJECT              the object it is about, such as unit/nginx.service
          --wait[=SPAN]                wait for the awaited observers (the bus's default, 30s)
-         --timeout=SPAN               the deadline for an answer (the bus's default, 30s)
+         --timeout=SPAN               the deadline (the bus's default, 30s)
          --mode=parallel|all|order    ask all until the first veto, all for every veto, or one at a time (all)
          --override=WHY               go past vetoes, and say why
-         --dry-run                    print the verdict, and run nothing; the delegates are told
+         --dry-run                    print the verdict, and run nothing
          --default=allow|veto         the verdict if no delegate decides (allow)
          --wait-until-allowed[=SPAN]  while it is vetoed, wait, and ask again when that may be over (for ever)
          --if-unreachable=fail|allow|veto  the verdict if there is no bus at the start (fail: exit with 255)
@@ -398,6 +441,9 @@ extension VerbName {
       """
       explain NAME
       Show the delegates that would be asked
+
+          tribunectl explain host.shouldReboot
+          tribunectl explain unit.shouldStart --object=unit/backup.service
 
       Shows the holds that a query would meet, the required delegates that are missing, and the delegates that
       it would be put to, in order, with their policies. No delegate is asked. NAME is that of a question or of
@@ -413,6 +459,10 @@ extension VerbName {
       """
       hold [NAME…] [-- CMD…]
       Veto for as long as it or a command runs
+
+          tribunectl hold --action=host.reboot --why=backup -- restic backup /srv
+          tribunectl hold backup.shouldPrune@repo/main --why="a restore runs"
+          tribunectl hold 'host.*' --why=maintenance --expires=2h
 
       Vetoes all queries under names that match any NAME, which may be a pattern, until it is interrupted or
       the hold expires. A NAME that does not end in * must be a question, such as host.shouldReboot. With
@@ -451,16 +501,26 @@ extension VerbName {
       holds
       List the holds
 
+          tribunectl holds --sort=-age
+          tribunectl holds -o '{name}: {why}'
+          tribunectl holds --scope=cluster
+
       Lists the holds, with their owners and reasons. With --scope=cluster, those of each host of the cluster,
       as far as they are about names that other hosts may ask. If one does not answer, says so and exits with
       1.
 
          --scope=host|cluster  whose: of this host, or of each host of the cluster (host)
+         --columns=COLUMN,…  only these columns, in this order
+         --sort=COLUMN       sort by this column; with - before it, the largest first
       """
     case .lease:
       """
       lease LEASE [-- CMD…]
       Run a command on one host at a time
+
+          tribunectl lease upgrade -- apt-get --yes upgrade
+          tribunectl lease reboot --keep && systemctl reboot
+          tribunectl lease reboot --release
 
       Waits until this host has the LEASE, which one host of the cluster can have at a time (or as many as
       --slots says), runs the command, and exits with its status. LEASE is a name, such as reboot. It needs
@@ -493,14 +553,22 @@ extension VerbName {
       leases
       List the leases of the cluster
 
+          tribunectl leases
+          tribunectl leases -o '{lease} {owners.0.host}'
+
       Lists the leases of the cluster, with the hosts that have them. STATE is gone if the host is not there:
       it may be rebooting, or be gone for good. It is kept if this host has the lease, and no command runs
       under it any more; so it is of a client of FleetLock, whose HOST is fleetlock:ID.
+
+         --columns=COLUMN,…  only these columns, in this order
+         --sort=COLUMN       sort by this column; with - before it, the largest first
       """
     case .accounts:
       """
       accounts
       Show what each user has, and may have
+
+          tribunectl accounts --sort=-used
 
       Lists what users have of what all users of the bus share: connections, descriptors under way, bytes of
       frames that are not whole (partial-frames), of the log and of retained notifications, registrations,
@@ -509,11 +577,16 @@ extension VerbName {
       With -j, also what a user has nothing of.
 
       Everybody may see the account of their own user. Others' are shown to those who may list everything.
+
+         --columns=COLUMN,…  only these columns, in this order
+         --sort=COLUMN       sort by this column; with - before it, the largest first
       """
     case .defer:
       """
       defer QUERY SPAN
       Ask for more time to answer a query
+
+          tribunectl defer "$TRIBUNE_QUERY" 2min --status="flushing"
 
       Gives a delegate of this user SPAN from now for its answer. It is meant for programs under the delegate.
       The asker gets a report, and its own deadline still holds.
@@ -529,6 +602,8 @@ extension VerbName {
       declare OBJECT PROTOCOL
       Declare an object for as long as it runs
 
+          tribunectl declare window/42 WindowDelegate --definitions=window.protocol
+
       Declares the protocol of an object's delegates, until it is interrupted. OBJECT cannot have a wildcard;
       patterns of objects are for tribuned.conf.
 
@@ -541,6 +616,8 @@ extension VerbName {
       tree
       Show the objects as a tree
 
+          tribunectl tree
+
       Shows the objects that are declared or have delegates, by the / in their names, with their protocols.
       """
     case .introspect:
@@ -548,13 +625,22 @@ extension VerbName {
       introspect OBJECT|PROTOCOL
       Show the messages of a protocol
 
+          tribunectl introspect window/42
+          tribunectl introspect WindowDelegate
+
       Shows the messages of an object's protocol, or of the protocol with that name, and the origin of
       inherited ones.
+
+         --columns=COLUMN,…  only these columns, in this order
+         --sort=COLUMN       sort by this column; with - before it, the largest first
       """
     case .policy:
       """
       policy explain ACTION NAME
       Show what the policy decides, and why
+
+          tribunectl policy explain ask host.shouldReboot --as=backup
+          tribunectl policy explain hold 'host.*' --pid=1234
 
       Shows whether the policy of the bus allows ACTION with NAME, which may be a pattern, and which line
       decides. If no line allows it, also shows the lines that would allow it if one thing were different.
@@ -576,6 +662,9 @@ extension VerbName {
       verify FILE…
       Check protocol and policy files
 
+          tribunectl verify /etc/tribune/policy.d/*.policy
+          tribunectl verify window.protocol
+
       Reads the .protocol files together, as the bus reads protocols.d, and prints every mistake as
       FILE:LINE:COLUMN: MESSAGE. A file called - is the standard input, with protocols. No bus is needed.
 
@@ -589,6 +678,9 @@ extension VerbName {
       """
       log [NAME]
       Show the verdicts of the past
+
+          tribunectl log host.shouldReboot --vetoed --since=today
+          tribunectl log --summary --since=7d
 
       Shows the queries under names that match NAME, which may be a pattern, with their verdicts, vetoes and
       reasons, as the journal has kept them, the newest last. No bus is needed.
@@ -621,10 +713,31 @@ extension VerbName {
          --summary        print how often each name was asked, allowed and vetoed, and by whom
          --directory=DIR  read the journal's files in DIR
       """
+    case .completion:
+      """
+      completion SHELL
+      Print the completion script of a shell
+
+          source <(tribunectl completion bash)
+          tribunectl completion zsh >"${fpath[1]}/_tribunectl"
+          tribunectl completion fish >~/.config/fish/completions/tribunectl.fish
+
+      Prints the script with which bash, zsh or fish completes command lines of tribunectl. Packages install
+      it already.
+      """
     case .help:
       """
       help [VERB]
       Explain tribunectl, or one verb
+
+          tribunectl help hold
+          tribunectl help --full hold   # all that there is to say
+          tribunectl help names         # which name of an action each verb takes
+
+      Prints examples and options of a verb; with --full, also what it does in every case, and the options of
+      every verb.
+
+         --full  print all that there is to say, as tribunectl(1) has it
       """
     case .version:
       """

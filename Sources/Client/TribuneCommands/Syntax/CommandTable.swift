@@ -22,7 +22,8 @@ enum CommandTable {
 /// The parts of a text of the table. Each start of tribunectl reads two of them, so they are split by bytes.
 struct HelpParts {
   private(set) var head: [Substring] = []
-  /// Those with line breaks are examples, whose lines stay.
+  /// Lines that four spaces begin; empty for none.
+  private(set) var examples = ""
   private(set) var paragraphs: [String] = []
   private(set) var options: [OptionSyntax] = []
 
@@ -33,7 +34,7 @@ struct HelpParts {
       if head.isEmpty {
         head = lines
       } else if part.first?.starts(with: "    ".utf8) == true {
-        paragraphs.append(part.map { String(Substring($0)) }.joined(separator: "\n"))
+        examples = part.map { String(Substring($0)) }.joined(separator: "\n")
       } else if lines[0].utf8.first == UInt8(ascii: "-") {
         for line in lines {
           if line.utf8.first == UInt8(ascii: "-") {

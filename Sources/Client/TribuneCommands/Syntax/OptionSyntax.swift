@@ -5,7 +5,7 @@ import TribuneWire
 /// An option. The raw value is its name, or the letter of one that has only a letter.
 enum Option: String, Sendable, CaseIterable {
   // Options of every verb.
-  case address, system, user, json, quiet, timeout, reconnect, help, version
+  case address, system, user, json, output, quiet, timeout, reconnect, help, version
   case shortJSON = "j"
   case noLegend = "no-legend"
   case noPager = "no-pager"
@@ -16,7 +16,7 @@ enum Option: String, Sendable, CaseIterable {
     summary
   case view, delay, once, `as`, connection, set, conforms, retain, coalesce, style, wait, immediately,
     retained
-  case suspension, awaited, format, complete, concluded, text
+  case suspension, awaited, format, complete, concluded, text, columns, sort, full
   case count = "N"
   case lines = "n"
   case eachLine = "lines"
@@ -125,15 +125,43 @@ struct OptionSyntax: Sendable {
 
 /// The verbs, in the order of the help. The raw value is the word on the command line.
 enum VerbName: String, Sendable, CaseIterable {
-  case list, status, top, monitor, capture, post, get, observe, ask, query, delegate
+  case ask
   case `guard`
-  case explain, hold, holds, lease, leases, accounts
+  case hold, lease, query, delegate
   case `defer`
-  case declare, tree, introspect, policy, verify, log, help, version
+  case post, declare
+  case observe, monitor, capture, top
+  case list, status, get, holds, leases, explain, tree, introspect, log
+  case accounts, policy, verify, completion, help, version
+
+  /// What it is for: the heading above it in the help.
+  var group: String {
+    switch self {
+    case .ask, .guard, .hold, .lease, .query, .delegate, .defer, .post, .declare: "Ask and act"
+    case .observe, .monitor, .capture, .top: "Watch"
+    case .list, .status, .get, .holds, .leases, .explain, .tree, .introspect, .log: "Look up"
+    case .accounts, .policy, .verify, .completion, .help, .version: "Administer"
+    }
+  }
+
+  /// The words of other tools for what a verb does.
+  private static let synonyms: [VerbName: [String]] = [
+    .ask: ["check", "can", "may"], .guard: ["run", "exec", "do"],
+    .hold: ["inhibit", "lock", "block", "veto"],
+    .lease: ["acquire", "elect"], .query: ["call", "request"], .delegate: ["reply", "answer", "respond"],
+    .post: ["pub", "publish", "emit", "send", "signal", "notify"],
+    .observe: ["sub", "subscribe", "watch", "listen", "tail", "wait"], .monitor: ["events", "trace", "dump"],
+    .list: ["ls", "ps", "clients", "peers"], .status: ["info", "stats", "show"],
+    .explain: ["describe", "why"], .log: ["logs", "history", "journal"], .verify: ["lint"],
+    .accounts: ["quota", "users"], .completion: ["completions"],
+  ]
 
   /// For the error about an unknown verb: ` (did you mean VERB?)`, or nothing.
   static func hint(for word: String) -> String {
-    Spelling.hint(for: word, among: allCases.map(\.rawValue)) { $0 }
+    if let verb = synonyms.first(where: { $0.value.contains(word.lowercased()) })?.key {
+      return " (did you mean \(verb.rawValue)?)"
+    }
+    return Spelling.hint(for: word, among: allCases.map(\.rawValue)) { $0 }
   }
 }
 
@@ -149,6 +177,8 @@ struct VerbSyntax: Sendable {
   let needsCommand: Bool
   /// One line for the list of verbs: a capital, no full stop.
   let summary: String
+  /// Command lines, with four spaces before each.
+  let examples: String
   let paragraphs: [String]
   /// Its own; they replace global ones.
   let options: [OptionSyntax]
@@ -157,6 +187,7 @@ struct VerbSyntax: Sendable {
     self.verb = verb
     let parts = HelpParts(verb.text)
     summary = parts.head.dropFirst().joined()
+    examples = parts.examples
     paragraphs = parts.paragraphs.isEmpty ? [summary + "."] : parts.paragraphs
     options = parts.options
     let words = parts.head[0].split(separator: " ").dropFirst()

@@ -24,7 +24,7 @@ struct AccountsCommand: Command {
     }
     let count = Set(accounts.map(\.uid)).count
     try context.list(
-      accounts.map(\.json), text: context.text(of: table), legend: "\(count.counted("account")) listed.")
+      accounts.map(\.json), text: try context.text(of: table), legend: "\(count.counted("account")) listed.")
     return ExitStatus.success
   }
 }

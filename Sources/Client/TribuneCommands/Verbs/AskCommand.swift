@@ -100,7 +100,7 @@ struct Query: Sendable {
   /// With --json, writes the verdict of --if-unreachable.
   func show(_ decision: Verdict.Decision, in context: Context) {
     context.show { () throws(CommandError) in
-      guard context.json != .off else { return }
+      guard context.writesValues else { return }
       try context.print(
         .object([
           ("verdict", .string(decision.rawValue)), ("query", .null), ("outcomes", .array([])),

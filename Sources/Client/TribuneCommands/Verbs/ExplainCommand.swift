@@ -25,7 +25,7 @@ struct ExplainCommand: Command {
     // These stand for other hosts.
     if scope == .host { explanation.delegates.removeAll { $0.process == "tribune-nats" } }
     try context.list(
-      explanation.json, text: text(of: explanation, in: context), legend: explanation.legend(of: name))
+      explanation.json, text: try text(of: explanation, in: context), legend: explanation.legend(of: name))
     return ExitStatus.success
   }
 
@@ -34,7 +34,9 @@ struct ExplainCommand: Command {
       "cluster.explain", object: object,
       userInfo: UserInfo(JSONValue.object([("name", .string(name))]).compactBytes), in: context)
     let (holds, missing, delegates) = (report.rows("holds"), report.rows("missing"), report.rows("delegates"))
-    let tables = [context.text(of: Table(holds: holds)), context.text(of: Table(delegates: delegates))]
+    let tables = [
+      try context.text(of: Table(holds: holds)), try context.text(of: Table(delegates: delegates)),
+    ]
     let lacks = missing.map { host, node in
       "\(host.terminalSafe): \(Explanation.lack(node.string ?? ""))\n"
     }
@@ -48,11 +50,11 @@ struct ExplainCommand: Command {
     return report.status(in: context)
   }
 
-  private func text(of explanation: Explanation, in context: Context) -> String {
-    var text = context.text(of: Table(holds: explanation.holds))
+  private func text(of explanation: Explanation, in context: Context) throws(CommandError) -> String {
+    var text = try context.text(of: Table(holds: explanation.holds))
     for name in explanation.missing { text += Explanation.lack(name) + "\n" }
     if !text.isEmpty, !explanation.delegates.isEmpty { text += "\n" }
-    return text + context.text(of: Table(delegates: explanation.delegates))
+    return try text + context.text(of: Table(delegates: explanation.delegates))
   }
 }
 

@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneJSON
+import TribuneSystem
 import TribuneWire
 
 /// `get NAME [OBJECT]`.
@@ -9,6 +10,8 @@ struct GetCommand: Command {
   private let name: String
   /// Empty for none.
   private let object: String
+  /// How to print it; nil for its userInfo.
+  private let format: NotificationFormat?
 
   init(_ invocation: Invocation) throws(CommandError) {
     guard !invocation.operands[0].contains("*"), !invocation.operands.contains(where: Invocation.hasWildcard)
@@ -16,6 +19,12 @@ struct GetCommand: Command {
       throw .usage("get takes one name and no pattern; list --retained shows all that is retained")
     }
     name = try invocation.name(at: 0)
+    if let text = invocation.text(.format) {
+      try invocation.refuse([.json, .shortJSON, .output], beside: .format)
+      format = try NotificationFormat(text)
+    } else {
+      format = nil
+    }
     guard invocation.operands.count == 2 else {
       object = try invocation.object()
       return
@@ -30,7 +39,7 @@ struct GetCommand: Command {
     var list: [RetainedInfo] = []
     do throws(TribuneError) {
       let connection = try await context.connect(identifyingPosters: true)
-      let needsAge = context.json != .off
+      let needsAge = context.writesValues
       (snapshot, list) = try await bounded(by: context.timeout) {
         [name, object] () async throws(TribuneError) -> (RetainedSnapshot, [RetainedInfo]) in
         (
@@ -63,9 +72,12 @@ struct GetCommand: Command {
   }
 
   private func show(_ notification: Notification, age: Duration?, in context: Context) throws(CommandError) {
-    if context.json != .off {
+    if context.writesValues {
       guard case .object(let members) = notification.json() else { return }
       return try context.print(.object(members + [("age", age.map { .seconds($0) } ?? .null)]))
+    }
+    if let format {
+      return try context.print(format.line(of: notification, at: SystemClock.wallMicroseconds))
     }
     if context.terminal.isTerminal { return try context.print(notification.userInfo.line) }
     // A program gets the bytes as they were posted.

@@ -58,7 +58,7 @@ struct GuardCommand: Command {
     case .vetoed(let verdict):
       report(verdict, "was vetoed", in: context)
       context.show { () throws(CommandError) in
-        if context.json != .off { try context.print(verdict.json) }
+        if context.writesValues { try context.print(verdict.json) }
       }
       return vetoStatus
     case .dryRun(let verdict):

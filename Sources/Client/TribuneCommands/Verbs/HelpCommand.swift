@@ -10,11 +10,15 @@ struct HelpCommand: Command {
       text = help.overview
       return
     }
+    guard word != "names" else {
+      text = HelpText.names
+      return
+    }
     guard let verb = VerbName(rawValue: word) else {
       throw .usage(
         "unknown verb \"\(word.terminalSafe)\"\(VerbName.hint(for: word))\nTry \"tribunectl help\".")
     }
-    text = help.text(of: VerbSyntax(verb))
+    text = help.text(of: VerbSyntax(verb), isFull: invocation.has(.full))
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -36,31 +40,42 @@ struct HelpText {
       "tribunectl [OPTION…] VERB [ARGUMENT…]",
       "",
       table.summary,
-      "",
-      "Verbs:",
     ]
+    var group = ""
     for verb in table.verbs {
+      if verb.verb.group != group {
+        group = verb.verb.group
+        lines += ["", "\(group):"]
+      }
       lines += row(
         ([verb.verb.rawValue, verb.usage].filter { !$0.isEmpty }).joined(separator: " "), verb.summary)
     }
     lines += ["", "Options:"]
     lines += table.globals.flatMap { row($0.usageInHelp, $0.summary) }
-    lines += ["", "tribunectl help VERB explains one verb."]
+    lines += ["", "tribunectl help VERB explains one verb, and help names the names of an action."]
     return lines.joined(separator: "\n") + "\n"
   }
 
-  func text(of syntax: VerbSyntax) -> String {
+  /// The examples of a verb and its own options; and if `isFull`, all about it.
+  func text(of syntax: VerbSyntax, isFull: Bool) -> String {
     let usage = [
       "tribunectl", syntax.verb.rawValue, syntax.options.isEmpty ? "" : "[OPTION…]", syntax.usage,
     ]
     var lines = [usage.filter { !$0.isEmpty }.joined(separator: " "), ""]
-    for paragraph in syntax.paragraphs {
-      lines += (paragraph.contains("\n") ? [paragraph] : Self.wrapped(paragraph, to: Self.width)) + [""]
+    if !isFull { lines += [syntax.summary + ".", ""] }
+    if !syntax.examples.isEmpty { lines += [syntax.examples, ""] }
+    for paragraph in syntax.paragraphs where isFull || paragraph.hasPrefix("Exits with ") {
+      lines += Self.wrapped(paragraph, to: Self.width) + [""]
     }
     if !syntax.options.isEmpty {
       lines.append("Options:")
       lines += syntax.options.flatMap { row($0.usageInHelp, $0.summary) }
       lines.append("")
+    }
+    guard isFull else {
+      let verb = syntax.verb.rawValue
+      lines.append("More: tribunectl help --full \(verb). Options of every verb: tribunectl help.")
+      return lines.joined(separator: "\n") + "\n"
     }
     lines.append("Options of every verb:")
     let others = syntax.allOptions.dropFirst(syntax.options.count)
@@ -100,4 +115,24 @@ extension OptionSyntax {
     guard name != nil else { return usage }
     return letter.map { "-\($0) \(usage)" } ?? "   \(usage)"
   }
+}
+
+extension HelpText {
+  /// What `help names` prints.
+  static let names = """
+    The names of one action, here host.reboot, and the verbs that take each:
+
+      host.reboot        the action           guard ACTION, hold --action=ACTION
+      host.shouldReboot  may it begin?        ask, hold, delegate, explain, log
+      host.willReboot    it begins            posted by guard; observe, delegate
+      host.didReboot     it has been done     posted by guard; observe, delegate
+                         (or host.didFailToReboot)
+      host.mayReboot     ask me again         posted by a delegate that vetoed before
+
+    hold or delegate?  A hold says no for as long as it stands, and runs nothing. A
+                       delegate is asked each time, and can say yes or no.
+    ask or query?      ask is about an action, and its answer is allowed or vetoed.
+                       query is for a value, under any name, such as window.frame.
+
+    """
 }

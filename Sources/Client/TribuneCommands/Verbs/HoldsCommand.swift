@@ -13,7 +13,7 @@ struct HoldsCommand: Command {
     if scope == .cluster { return try await listThoseOfTheCluster(in: context) }
     let holds = try await context.request { connection throws(TribuneError) in try await connection.holds() }
     try context.list(
-      holds.map(\.json), text: context.text(of: Table(holds: holds)),
+      holds.map(\.json), text: try context.text(of: Table(holds: holds)),
       legend: "\(holds.count.counted("hold")) listed.")
     return ExitStatus.success
   }
@@ -24,7 +24,7 @@ struct HoldsCommand: Command {
     let omitted = report.omittedCount("holds")
     let more = omitted > 0 ? " \(omitted) more are not listed." : ""
     try context.list(
-      holds.map(ClusterReport.json), text: context.text(of: Table(holds: holds)),
+      holds.map(ClusterReport.json), text: try context.text(of: Table(holds: holds)),
       legend: "\(holds.count.counted("hold")) of \(report.hostCount.counted("host")) listed.\(more)")
     return report.status(in: context)
   }

@@ -23,7 +23,7 @@ struct IntrospectCommand: Command {
     }
     let own = Self.protocolName(of: subject, members, protocols, objects)
     try context.list(
-      members.map(\.json), text: context.text(of: Table(members: members, of: own)),
+      members.map(\.json), text: try context.text(of: Table(members: members, of: own)),
       legend: "\(members.count.counted("message")) of \(own.terminalSafe).")
     return ExitStatus.success
   }

@@ -29,7 +29,7 @@ struct LeasesCommand: Command {
         name: node["lease"]?.string ?? "", slots: node["slots"]?.integer ?? 0, owners: node.leaseOwners,
         error: node["error"]?.string ?? "")
     }
-    try context.list(leases.map(json), text: context.text(of: table(leases)), legend: legend(leases))
+    try context.list(leases.map(json), text: try context.text(of: table(leases)), legend: legend(leases))
     let unreadable = leases.filter { !$0.error.isEmpty }
     for lease in unreadable {
       context.terminal.report("\(lease.name.terminalSafe): \(lease.error.terminalSafe)")

@@ -14,7 +14,7 @@ struct ListCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {
     listsRetained = invocation.has(.retained)
     words = invocation.text(.complete).flatMap { LiveWords(rawValue: $0) }
-    if words != nil { try invocation.refuse([.retained, .json, .shortJSON], beside: .complete) }
+    if words != nil { try invocation.refuse([.retained, .json, .shortJSON, .output], beside: .complete) }
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -29,7 +29,13 @@ struct ListCommand: Command {
   }
 
   private func list(_ words: LiveWords, in context: Context) async throws(CommandError) {
-    let found = try await context.request { bus throws(TribuneError) in try await words.read(from: bus) }
+    let found: [String]
+    do throws(CommandError) {
+      found = try await context.request { bus throws(TribuneError) in try await words.read(from: bus) }
+    } catch {
+      guard !words.wellKnown.isEmpty else { throw error }
+      found = words.wellKnown.sorted()
+    }
     try context.write(found.map { $0 + "\n" }.joined())
   }
 
@@ -55,7 +61,7 @@ struct ListCommand: Command {
       json.append(entry.json(userInfo ?? .none))
     }
     try context.list(
-      json, text: context.text(of: table), legend: "\(entries.count.counted("notification")) retained.")
+      json, text: try context.text(of: table), legend: "\(entries.count.counted("notification")) retained.")
   }
 
   private struct Subject: Hashable {
@@ -108,7 +114,7 @@ struct ListCommand: Command {
     }
     try context.list(
       connections.map { $0.json(holds: .integer(holdCounts[$0.id, default: 0])) },
-      text: context.text(of: table),
+      text: try context.text(of: table),
       legend: "\(connections.count.counted("connection")) listed.")
   }
 }

@@ -70,7 +70,7 @@ struct LogCommand: Command {
     }
     if summarizes { try summary.show(in: context) }
     // An empty summary says so itself.
-    guard shown == 0, count != 0, context.json == .off, context.showsLegend else { return }
+    guard shown == 0, count != 0, !context.writesValues, context.showsLegend else { return }
     if !summarizes { try context.print("No verdicts.") }
     if filter.unit != nil { try showUnits(in: journal, context) }
   }

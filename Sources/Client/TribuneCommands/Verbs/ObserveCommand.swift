@@ -33,7 +33,7 @@ struct ObserveCommand: Command {
     isAwaited = invocation.has(.awaited)
     command = invocation.has(.exec) ? invocation.command : nil
     if let text = invocation.text(.format) {
-      try invocation.refuse([.exec, .json, .shortJSON], beside: .format)
+      try invocation.refuse([.exec, .json, .shortJSON, .output], beside: .format)
       format = try NotificationFormat(text)
     } else {
       format = nil

@@ -59,7 +59,7 @@ struct PostCommand: Command {
     } catch {
       throw CommandError(error, status: ExitStatus.noReply)
     }
-    if context.json == .off {
+    if !context.writesValues {
       context.reportMissing(in: reply, of: name, object: object)
     } else {
       try context.print(reply.json)

@@ -24,7 +24,7 @@ struct QueryCommand: Command {
     } catch {
       throw CommandError(error, status: ExitStatus.noVerdict)
     }
-    if context.json != .off {
+    if context.writesValues {
       try context.print(reply.json)
     } else {
       for value in collects ? reply.values : Array(reply.values.prefix(1)) { try context.print(value.line) }

@@ -70,7 +70,7 @@ struct StatusCommand: Command {
     let observations = allObservations.filter { $0.connection == id }
     let delegates = allDelegates.filter { $0.connection == id }
     let holds = allHolds.filter { $0.connection == id }
-    if context.json != .off {
+    if context.writesValues {
       guard case .object(var members) = connection.json(holds: .array(holds.map(\.json))) else { return }
       members.removeAll { $0.name == "observations" || $0.name == "delegates" }
       members += [
@@ -104,7 +104,7 @@ struct StatusCommand: Command {
       ])
     }
     for table in [observationTable, Table(delegates: delegates), Table(holds: holds)] {
-      let text = context.text(of: table)
+      let text = try context.text(of: table)
       if !text.isEmpty { try context.write("\n" + text) }
     }
   }

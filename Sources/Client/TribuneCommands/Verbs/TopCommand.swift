@@ -26,8 +26,9 @@ struct TopCommand: Command {
       throw .usage(
         "--delay must be from \(Self.delays.lowerBound.formatted) to \(Self.delays.upperBound.formatted)")
     }
-    let isJSON = invocation.has(.shortJSON) || invocation.text(.json) ?? "off" != "off"
-    if isJSON || invocation.has(.once) || !StandardInput.isTerminal || !StandardOutput.isTerminal {
+    if invocation.writesValues || invocation.has(.once) || !StandardInput.isTerminal
+      || !StandardOutput.isTerminal
+    {
       library = nil
     } else {
       let library = try NcursesLibrary()
@@ -66,7 +67,7 @@ struct TopCommand: Command {
       table.append(texts, styles: row.isMarked ? [view.columns[view.sortColumn].title: .red] : [:])
     }
     try context.list(
-      sample.json, text: context.text(of: table),
+      sample.json, text: try context.text(of: table),
       legend: "\(model.rows.count.counted("row")) of \(view.rawValue) listed.")
   }
 }

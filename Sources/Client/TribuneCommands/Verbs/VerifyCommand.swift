@@ -48,7 +48,7 @@ struct VerifyCommand: Command {
       if !diagnostic.isWarning { status = ExitStatus.failure }
       try print(diagnostic.description, diagnostic.json, in: context)
     }
-    guard status == ExitStatus.success, context.json == .off, !context.isQuiet else { return status }
+    guard status == ExitStatus.success, !context.writesValues, !context.isQuiet else { return status }
     if !protocols.isEmpty {
       let count = library.protocols.count
       try context.print(
@@ -74,7 +74,7 @@ struct VerifyCommand: Command {
   }
 
   private func print(_ text: String, _ json: JSONValue, in context: Context) throws(CommandError) {
-    if context.json == .off {
+    if !context.writesValues {
       context.terminal.reportLine(text)
     } else {
       try context.print(json)

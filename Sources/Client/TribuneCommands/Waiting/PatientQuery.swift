@@ -124,7 +124,7 @@ struct PatientQuery: Sendable {
   private func show(
     _ verdict: Tribune.Verdict, _ vetoes: StandingVetoes, _ changed: [String], in context: Context
   ) {
-    if writesJSON, context.json != .off {
+    if writesJSON, context.writesValues {
       context.show { () throws(CommandError) in try context.print(vetoes.json(of: verdict, at: .now)) }
     } else {
       for line in changed { context.terminal.reportLine(line) }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneJSON
+import TribuneWire
+
+/// A text with placeholders, as --format and --output take it: `{name} {userInfo.level}`. {{ and }} are braces.
+struct Template: Sendable {
+  enum Part: Equatable, Sendable {
+    case text(String)
+    /// The names between the dots of a placeholder.
+    case path([String])
+  }
+
+  let parts: [Part]
+
+  /// - Throws: for a brace that is neither doubled nor one of a pair, and for an empty name in a placeholder.
+  init(_ text: String, of option: Option) throws(CommandError) {
+    var parts: [Part] = []
+    var literal = ""
+    var rest = text[...]
+    while let character = rest.popFirst() {
+      if character != "{" && character != "}" {
+        literal.append(character)
+      } else if rest.first == character {
+        rest.removeFirst()
+        literal.append(character)
+      } else if character == "{", let end = rest.firstIndex(of: "}") {
+        let path = rest[..<end].split(separator: ".", omittingEmptySubsequences: false).map { String($0) }
+        if path.contains("") {
+          throw .usage("\(option.spelling): {\(String(rest[..<end]).terminalSafe)} lacks a name")
+        }
+        parts += [.text(literal), .path(path)]
+        literal = ""
+        rest = rest[rest.index(after: end)...]
+      } else {
+        throw .usage("\(option.spelling): a brace is written {{ or }}, if it belongs to no placeholder")
+      }
+    }
+    self.parts = parts + [.text(literal)]
+  }
+
+  /// The template with the members of a value filled in, without a line feed. A member that is missing is empty.
+  func line(of value: JSONValue) -> String {
+    parts.map { part in
+      switch part {
+      case .text(let text): text
+      case .path(let path): path.reduce(value) { value, name in value?.member(name) }?.shown ?? ""
+      }
+    }.joined()
+  }
+}
+
+extension JSONValue {
+  /// A member of an object, or the element of an array with this index; nil if there is none.
+  fileprivate func member(_ name: String) -> JSONValue? {
+    switch whole {
+    case .object(let members): members.first { $0.name == name }?.value
+    case .array(let values): Int(name).flatMap { values.indices.contains($0) ? values[$0] : nil }
+    default: nil
+    }
+  }
+
+  /// A text as it is, but escaped for the terminal; anything else as JSON.
+  fileprivate var shown: String {
+    switch whole {
+    case .null: ""
+    case .string(let text): text.terminalSafe
+    case let value: value.compact
+    }
+  }
+
+  /// The value with JSON from another source read; JSON beyond the reader's limits stays as it is.
+  fileprivate var whole: JSONValue {
+    guard case .text(let text) = self else { return self }
+    do throws(JSONText.SyntaxError) {
+      return try JSONDocument(text.bytes.rawBytes).root.copy
+    } catch {
+      return self
+    }
+  }
+
+  /// The value as block YAML, without a final line feed. Texts are quoted as in JSON, which YAML reads in the same way.
+  var yaml: String { yamlLines.joined(separator: "\n") }
+
+  private var yamlLines: [String] {
+    switch whole {
+    case .object(let members) where !members.isEmpty:
+      members.flatMap { name, value in
+        let key = (Self.isPlainKey(name) ? name : JSONValue.string(name).compact) + ":"
+        let lines = value.yamlLines
+        return value.isBlock ? [key] + lines.map { "  " + $0 } : ["\(key) \(lines[0])"]
+      }
+    case .array(let values) where !values.isEmpty:
+      values.flatMap { value in
+        value.yamlLines.enumerated().map { ($0.offset == 0 ? "- " : "  ") + $0.element }
+      }
+    case let value: [value.compact]
+    }
+  }
+
+  /// Whether every reader of YAML takes the name for a text without quotes.
+  private static func isPlainKey(_ name: String) -> Bool {
+    !["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(name.lowercased())
+      && name.first?.isLetter == true && name.utf8.allSatisfy { $0 < 0x80 }
+      && name.allSatisfy { $0.isLetter || $0.isNumber }
+  }
+
+  private var isBlock: Bool {
+    switch whole {
+    case .object(let members): !members.isEmpty
+    case .array(let values): !values.isEmpty
+    default: false
+    }
+  }
+}
