@@ -178,6 +178,35 @@ struct FloodTests {
     #expect(try root.busEntry().posted - before == 2 * greedy.count)
   }
 
+  @Test("lists of many users are made behind a question, its answer and its verdict")
+  func listsOfManyUsers() throws {
+    let folder = try TestFolder()
+    try folder.write("allow * ** user:*\n", to: "etc/policy.d/all.policy")
+    let bus = try TestBus(folder: folder)
+    let (asker, delegate) = (try RawClient.greeted(bus), try RawClient.greeted(bus))
+    for number in 0..<4000 {
+      try asker.send(Post(options: .retain), serial: 0, name: "kept.number.n\(number)", text: "x")
+    }
+    try delegate.attach(Attach(failurePolicy: .abstain, patterns: ["a.shouldB"]), serial: 1)
+    let users = try (0..<100).map { try RawClient.greeted(bus, as: 60_000 + $0) }
+    let before = try asker.busEntry().posted
+    try bus.freeze()
+    for user in users {
+      try user.send { buffer in
+        buffer.appendFrame(List(.retained), serial: 1)
+        buffer.appendFrame(Post(), serial: 2, name: "a.didList")
+      }
+    }
+    try asker.send(Ask(), serial: 1, name: "a.shouldB")
+    bus.signal(SIGCONT)
+    try delegate.answer(delegate.nextQuestion().question, .veto)
+    #expect(try asker.nextVerdict().verdict == .vetoed)
+    let during = try asker.busEntry().posted - before
+    #expect(during < users.count / 2, "\(during)")
+    for user in users { try user.settle() }
+    #expect(try asker.busEntry().posted - before == 2 * users.count)
+  }
+
   @Test("the bus frees a flood's memory when the observers that did not read have gone")
   func givingBack() throws {
     let bus = try TestBus()

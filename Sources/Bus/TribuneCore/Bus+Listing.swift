@@ -6,13 +6,13 @@ package import TribuneWire
 /// Listings of registrations, retained notifications and queries. Each is for a connection, and has what the policy
 /// allows that one to see; without a connection, it has all.
 extension Bus {
-  /// The entries that a query would meet now: the object if it has a protocol, then holds, then missing required
-  /// delegates, then the delegates that it would be put to, in order.
+  /// What a query would meet now: the object if it has a protocol, holds and missing required delegates, as entries; and
+  /// the delegates that it would be put to, in order, of which there can be many.
   ///
   /// - Throws: `invalidName`, `invalidObject`, `notPermitted`.
   package mutating func explain(
     _ frame: FrameView, for slot: ConnectionSlot?, at now: Instant
-  ) throws(WireError) -> [Entry] {
+  ) throws(WireError) -> (entries: [Entry], delegates: [DelegateRegistration]) {
     try frame.name.requireName()
     try frame.object.requireObject()
     try requireAnswerable(frame.name, of: frame.object)
@@ -26,8 +26,7 @@ extension Bus {
     var missing = policy.missing(for: frame.name, among: delegates).map(\.text)
     if delegates.isEmpty, policy.vetoesByDefault(frame.name) { missing.append(MissingEntry.anyDelegate) }
     entries += missing.map { .missing(MissingEntry(name: $0)) }
-    entries += delegates.compactMap { listableEntry(of: $0, for: slot).map { .delegate($0) } }
-    return entries
+    return (entries, delegates)
   }
 
   /// All holds, or those of one connection, that a connection may see, the oldest first.
@@ -79,17 +78,19 @@ extension Bus {
   /// Bytes buffered for a connection; nil if it is not suspended.
   package func bufferedByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].buffered?.byteCount }
 
-  /// All retained notifications, or those that one connection posted, that a connection may see, by name and then by
-  /// object.
-  package func retainedEntries(
-    of connection: UInt64, for slot: ConnectionSlot?, at now: Instant
-  ) -> [RetainedEntry] {
+  /// All retained notifications, or those that one connection posted, in no order.
+  package func retainedNotifications(of connection: UInt64) -> [RetainedNotification] {
     retained.all(of: connection == 0 ? nil : ConnectionID(rawValue: connection))
-      .filter {
-        mayList(Pattern(accepted: $0.tail.nameText), object: $0.tail.objectText, of: $0.sender, for: slot)
-      }
-      .map { $0.entry(at: now) }
-      .sorted { ($0.name, $0.object) < ($1.name, $1.object) }
+  }
+
+  /// The entry of a retained notification; nil if a connection may not see it.
+  package func listableEntry(
+    of notification: RetainedNotification, for slot: ConnectionSlot?, at now: Instant
+  ) -> RetainedEntry? {
+    let entry = notification.entry(at: now)
+    let mayList = mayList(
+      Pattern(accepted: entry.name), object: entry.object, of: notification.sender, for: slot)
+    return mayList ? entry : nil
   }
 
   /// Name and object of a query under way, for a monitor.

@@ -300,7 +300,8 @@ final class BusUnderTest {
     guard let header = try FrameHeader(frame.bytes, at: 0, limits: .fromBus) else {
       preconditionFailure("a test made a partial frame")
     }
-    return try bus.explain(FrameView(header, frame.bytes), for: slot, at: now)
+    let (entries, delegates) = try bus.explain(FrameView(header, frame.bytes), for: slot, at: now)
+    return entries + delegates.compactMap { bus.listableEntry(of: $0, for: slot).map { .delegate($0) } }
   }
 
   func popUnreadInbox() -> ConnectionSlot? { bus.popUnreadInbox() }
@@ -483,6 +484,16 @@ extension Progress {
     case .settled: "\(outcome)"
     }
   }
+}
+
+extension Bus {
+  /// Retained notifications that a connection may see, by name and then by object.
+  func retainedEntries(of connection: UInt64, for slot: ConnectionSlot?, at now: Instant) -> [RetainedEntry] {
+    retainedNotifications(of: connection).compactMap { listableEntry(of: $0, for: slot, at: now) }
+      .sorted { ($0.name, $0.object) < ($1.name, $1.object) }
+  }
+
+  func nameEntries(for slot: ConnectionSlot?) -> [NameEntry] { nameEntries.filter { mayList($0, for: slot) } }
 }
 
 extension Verdict {

@@ -11,26 +11,12 @@ import TribuneWire
 @MainActor
 @Suite("Long lists")
 struct LongListTests {
-  @MainActor private final class Clock {
-    weak var server: BusServer?
-    var passed: UInt64 = 0
-    /// How much time seems to pass between two looks.
-    var step: UInt64 = 0
-
-    func look() -> UInt64 {
-      passed += step
-      return (server?.context.now.nanoseconds ?? 0) + passed
-    }
-  }
-
-  private let clock = Clock()
+  private let clock = SteppingClock()
   private let bus: SteppedBus
   private let observers: [SteppedBus.Client]
 
   init() throws {
-    bus = try SteppedBus(
-      timeShares: TimeShares { [clock] in MainActor.assumeIsolated { clock.look() } })
-    clock.server = bus.server
+    bus = try SteppedBus(clock)
     var observers: [SteppedBus.Client] = []
     for _ in 0..<5 {
       let client = try bus.client()
@@ -88,5 +74,23 @@ struct LongListTests {
       frames += try two.frames()
     }
     #expect(frames.count == 16 && frames.last?.kind == .ok)
+  }
+
+  @Test("have a share of an iteration together, however many ask")
+  func shared() throws {
+    for client in observers { try client.send(List(.connections), serial: 9) }
+    clock.step = TimeShares.listNanosecondsMax
+    bus.beginIteration()
+    for client in observers { try bus.read(client) }
+    bus.endIteration()
+    var kinds: [FrameKind?] = []
+    repeat {
+      let part = try observers.flatMap { try $0.frames().map(\.kind) }
+      #expect(part.count { $0 == .entry } <= 1)
+      kinds += part
+      try bus.pass()
+    } while bus.server.hasWork
+    kinds += try observers.flatMap { try $0.frames().map(\.kind) }
+    #expect(kinds.count { $0 == .entry } == 25 && kinds.count { $0 == .ok } == 5)
   }
 }

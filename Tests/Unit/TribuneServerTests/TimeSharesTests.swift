@@ -53,7 +53,7 @@ struct TimeSharesTests {
     timeShares.end()
     #expect(longest() == 0)
     let works: [() -> Void] = [
-      { timeShares.noteMuchWork() }, { _ = timeShares.isEarly }, { timeShares.count(for: greedy) },
+      { timeShares.noteMuchWork() }, { timeShares.count(for: greedy) },
       {
         _ =
           timeShares.hasTime(for: greedy, isMuchWork: false)
@@ -67,7 +67,7 @@ struct TimeSharesTests {
       timeShares.end()
       #expect(longest() == UInt64(number + 1) * 10_000_000)
     }
-    #expect(timeShares.iterationCount == 5)
+    #expect(timeShares.iterationCount == 4)
   }
 
   @Test("One long frame delays every other user, and no second one follows", arguments: [false, true])
@@ -111,6 +111,23 @@ struct TimeSharesTests {
     clock.now += TimeShares.iterationNanosecondsMax
     #expect(timeShares.hasTime(for: other, isMuchWork: false))
     #expect(!timeShares.hasTime(for: greedy, isMuchWork: false))
+  }
+
+  @Test("All lists together have a tenth of it")
+  func lists() {
+    #expect(handleAll(of: greedy, nanoseconds: TimeShares.iterationNanosecondsMax) == 1)
+    var count = 0
+    while count < 100, timeShares.hasTimeToList() {
+      let began = clock.now
+      for _ in 0..<3 where timeShares.hasTimeToList(since: began) {
+        clock.now += TimeShares.iterationNanosecondsMax / 100
+        count += 1
+      }
+      timeShares.noteListing(since: began)
+    }
+    #expect(count == 10)
+    begin()
+    #expect(timeShares.hasTimeToList())
   }
 
   @Test("All have their time again in the next one")

@@ -112,7 +112,7 @@ extension Bus {
   }
 
   /// The entry of a delegate, with the patterns that a connection may see; nil if it may see none.
-  func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
+  package func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
     let patterns = listable(
       delegate.patterns, object: delegate.objectFilter, of: delegate.connection, for: slot)
     guard !patterns.isEmpty else { return nil }

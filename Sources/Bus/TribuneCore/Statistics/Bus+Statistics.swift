@@ -55,18 +55,21 @@ extension Bus {
 
   // MARK: Lists
 
-  /// The names that a connection may see, the busiest first, and all others together.
-  package func nameEntries(for slot: ConnectionSlot?) -> [NameEntry] {
+  /// The busiest names, the busiest first, and all others together, which have no name.
+  package var nameEntries: [NameEntry] {
     let (busiest, others) = tallies.names.all
-    let visible = slot.map { visibleUsers(for: $0) } ?? .all
-    var entries: [NameEntry] = []
-    for (name, counts) in busiest where mayList(name, for: slot) { entries.append(counts.entry(named: name)) }
-    if case .all = visible, others.activity > 0 { entries.append(others.entry(named: "")) }
+    var entries = busiest.map { $1.entry(named: $0) }
+    if others.activity > 0 { entries.append(others.entry(named: "")) }
     return entries
   }
 
-  private func mayList(_ name: String, for slot: ConnectionSlot?) -> Bool {
-    mayList(Pattern(accepted: name), object: nil, of: .bus, for: slot)
+  /// Whether a connection may see a name, or what all others have together.
+  package func mayList(_ entry: NameEntry, for slot: ConnectionSlot?) -> Bool {
+    guard entry.name.isEmpty else {
+      return mayList(Pattern(accepted: entry.name), object: nil, of: .bus, for: slot)
+    }
+    if let slot, case .only = visibleUsers(for: slot) { return false }
+    return true
   }
 
   /// The participants that a connection may see, the busiest first, and all others together.

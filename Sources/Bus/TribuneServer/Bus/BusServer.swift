@@ -86,7 +86,7 @@ final class BusServer: EventLoopTarget {
       loop: loop, keeper: keeper, context: context)
     lister = Lister(core, sessions, interpreter, replier, keeper, wal, timeShares, context)
     let dispatcher = FrameDispatcher(
-      core, sessions, recorder, sender, monitor, replier, interpreter, lister, gatekeeper, files, quota,
+      core, sessions, recorder, sender, monitor, replier, interpreter, gatekeeper, files, quota,
       context)
     let router = Router(
       core, sessions, recorder, sender, monitor, replier, introducer, interpreter, timeShares, context)
@@ -130,12 +130,13 @@ final class BusServer: EventLoopTarget {
   /// read what was queued for them, or after `graceNanoseconds`.
   func stop(graceNanoseconds: UInt64) {
     guard phase == .serving else { return }
-    gatekeeper.admitArrivals(all: true)
+    let end = timeShares.nanoseconds + Self.takingNanosecondsMax
+    takeInput(until: end)
     acceptor.stop()
     keeper.end()
     phase = .ending(by: context.now.advanced(byNanoseconds: graceNanoseconds))
-    // All frames that clients have sent are taken before any client is dismissed, because they may be for that client.
-    for session in sessions.all { reader.readRest(of: session) }
+    // The frames that clients have sent are taken before any client is dismissed, because they may be for that client.
+    takeInput(until: end, of: sessions.all)
     interpreter.deliverPostponed()
     // Queries end before delegates are dismissed, so that no client takes the end of the bus for the end of a delegate.
     interpreter.perform { bus.value.stop(at: context.now) }
@@ -147,12 +148,28 @@ final class BusServer: EventLoopTarget {
     }
   }
 
-  /// Takes the frames that were read, and logs all that the next daemon needs.
+  /// What a bus that ends spends on the input of its clients.
+  private static let takingNanosecondsMax: UInt64 = 500_000_000
+
+  /// Takes what was read and not handled, and all that some connections have sent, in rounds that give each user its share
+  /// of the time. What is left at the end is not taken, whoever sent it.
+  private func takeInput(until end: UInt64, of unheard: [Session] = []) {
+    var unheard = unheard
+    repeat {
+      timeShares.begin(at: Instant(nanoseconds: timeShares.nanoseconds))
+      gatekeeper.admitArrivals()
+      reader.beginIteration()
+      unheard.removeAll { reader.hear($0, evenIfPaused: true) }
+      recorder.commitAndCompact()
+    } while (!unheard.isEmpty || reader.hasDeferred || gatekeeper.hasArrivals) && timeShares.nanoseconds < end
+  }
+
+  /// Takes the frames that were read, as far as there is time, and logs all that the next daemon needs.
   func handOver() throws(Errno) {
     // A daemon that gets as far as a hand-over was not killed by the log that it took over.
     wal.endRecovery()
-    gatekeeper.admitArrivals(all: true)
-    for session in sessions.all { reader.handleAllDeferred(of: session) }
+    takeInput(until: timeShares.nanoseconds + Self.takingNanosecondsMax)
+    reader.endLists()
     interpreter.deliverPostponed()
     sender.flushDeferred()
     _ = endIteration()
@@ -264,9 +281,9 @@ final class BusServer: EventLoopTarget {
   /// Sends what is queued. If that is for many clients, those of users who have had their time are left for the next
   /// iteration.
   @inline(__always) private func flushScheduled() {
-    if sender.scheduled.value.count > Self.fewClients, phase == .serving { return flushSharingTime() }
+    if sender.scheduled.value.count > Self.fewClients { return flushSharingTime() }
     while let session = sender.takeScheduled() {
-      if session.speaksVarlink, phase == .serving,
+      if session.speaksVarlink,
         !timeShares.hasTime(for: session.account, isMuchWork: true)
       {
         sender.postpone(session)

@@ -6,7 +6,7 @@ import TribuneWire
 
 /// The in-flight I/O of a connection that was handed over.
 struct InFlightIO {
-  /// The partial frame that was read, descriptors that wait for their frames, and the unsent frames.
+  /// The input that was read and not handled, descriptors that wait for their frames, and the unsent frames.
   var bytes: ByteBuffer?
   /// The notifications buffered while the connection was suspended.
   var buffered: ByteBuffer?

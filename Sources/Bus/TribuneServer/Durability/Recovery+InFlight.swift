@@ -77,14 +77,14 @@ extension Recovery {
     do throws(WireError) {
       if let bytes = inFlight.bytes {
         var fields = FieldReader(bytes.bytes)
-        let partial = try fields.byteArray()
+        let input = try fields.byteArray()
         var waiting: [UInt64] = []
         for _ in 0..<(try fields.integer(UInt32.self)) { waiting.append(try fields.integer()) }
         if let varlink = session.varlink { try restoreReply(from: &fields, of: varlink) }
         // Output comes first: an error in the rest is reported behind it, and not in the middle of a frame.
         while !fields.isAtEnd { try restorePart(from: &fields, of: session) }
         recorder.noteRestoredFrames(of: session)
-        try reader.restorePartial(partial, of: session)
+        try reader.restore(input, of: session)
         for inode in waiting { try restorePassedDescriptor(inode, of: session) }
       }
       if let buffered = inFlight.buffered { try restoreBuffered(buffered, of: session) }

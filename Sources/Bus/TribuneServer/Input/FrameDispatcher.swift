@@ -14,21 +14,20 @@ final class FrameDispatcher {
   private let interpreter: Interpreter
   private let monitor: TrafficMonitor
   private let replier: Replier
-  private let lister: Lister
   private let gatekeeper: Gatekeeper
   private let files: UserInfoFiles
   private let quota: DescriptorQuota
 
   init(
     _ bus: Cell<Bus>.Reference, _ sessions: SessionTable, _ recorder: Recorder, _ sender: Sender,
-    _ monitor: TrafficMonitor, _ replier: Replier, _ interpreter: Interpreter, _ lister: Lister,
+    _ monitor: TrafficMonitor, _ replier: Replier, _ interpreter: Interpreter,
     _ gatekeeper: Gatekeeper, _ files: UserInfoFiles, _ quota: DescriptorQuota,
     _ context: ServerContext
   ) {
     (self.bus, self.sessions, self.recorder, self.sender) = (bus, sessions, recorder, sender)
     (self.monitor, self.replier, self.interpreter) = (monitor, replier, interpreter)
     (self.quota, self.context) = (quota, context)
-    (self.lister, self.gatekeeper, self.files) = (lister, gatekeeper, files)
+    (self.gatekeeper, self.files) = (gatekeeper, files)
   }
 
   /// Dispatches a frame whose header names its sender.
@@ -51,8 +50,11 @@ final class FrameDispatcher {
       if let error = refusalToAnswer(session) {
         return replier.refuse(session, serial: header.serial, error)
       }
-      // The reply can be too long for one send, and listing changes nothing.
-      if case .list = kind { return try lister.list(frame, for: session) }
+      // Listing changes nothing, and can take long.
+      if case .list = kind {
+        session.listing = Listing(frame)
+        return
+      }
     case .observe: lacksSpace = !hasSpace(forSnapshotOf: frame, session)
     default: break
     }

@@ -12,7 +12,7 @@ import TribuneWire
 extension FrameReader {
   /// Takes the whole messages from `start` on, and keeps the rest.
   func handleCalls(
-    of session: Session, _ varlink: VarlinkState, in buffer: ByteBuffer, from start: Int, canWait: Bool
+    of session: Session, _ varlink: VarlinkState, in buffer: ByteBuffer, from start: Int
   ) {
     let couldRead = session.interest.contains(.readable)
     var position = start
@@ -21,9 +21,8 @@ extension FrameReader {
       while session.isServed, !session.isInCall,
         let end = buffer.bytes.firstZero(from: position + varlink.scannedCount)
       {
-        if canWait,
-          timeShares.waitsForCompaction(session.account)
-            || !timeShares.hasTime(for: session.account, isMuchWork: true)
+        if timeShares.waitsForCompaction(session.account)
+          || !timeShares.hasTime(for: session.account, isMuchWork: true)
         {
           varlink.waitsForTime = true
           sender.answered.value.append(session)
@@ -58,11 +57,11 @@ extension FrameReader {
     for session in answered { handleKeptCalls(of: session) }
   }
 
-  func handleKeptCalls(of session: Session, canWait: Bool = true) {
+  private func handleKeptCalls(of session: Session) {
     guard session.isServed, let varlink = session.varlink, let kept = session.input.partial else { return }
     let buffer = ByteBuffer(holding: kept.bytes)
     partials.release(session)
-    handleCalls(of: session, varlink, in: buffer, from: 0, canWait: canWait)
+    handleCalls(of: session, varlink, in: buffer, from: 0)
     recorder.noteReceived(from: session)
   }
 

@@ -39,8 +39,7 @@ final class FrameReader {
   /// first.
   private let waiting = Cell<[Session]>([])
   private let unfinished = Cell<[Session]>([])
-  /// Connections that get a list, in the order of their turns.
-  private let listing = Cell<[Session]>([])
+  private let listing = Cell(ListTurns())
 
   init(
     _ router: Router, _ dispatcher: FrameDispatcher, _ gatekeeper: Gatekeeper, _ sessions: SessionTable,
@@ -59,22 +58,12 @@ final class FrameReader {
 
   // MARK: Reading
 
-  /// Reads everything that a connection has sent until now.
-  func readRest(of session: Session) {
-    for _ in 0..<Self.readsUntilEmpty {
-      guard session.isServed else { return }
-      // These frames cannot wait for a next iteration.
-      handleAllDeferred(of: session)
-      guard session.isServed, read(session, canWait: false) else { return }
-    }
-  }
-
   /// Takes what a connection has sent until now, as far as its user has time.
   ///
+  /// - Parameter evenIfPaused: whether its posts need not wait for observers, and neither what is behind them.
   /// - Returns: whether that is all.
-  func hear(_ session: Session) -> Bool {
-    // Its posts must wait for observers, and so must what is behind them.
-    guard !session.pacing.isPaused else { return false }
+  func hear(_ session: Session, evenIfPaused: Bool = false) -> Bool {
+    guard evenIfPaused || !session.pacing.isPaused else { return false }
     for _ in 0..<Self.readsUntilEmpty where session.isServed {
       guard read(session) else { return true }
       guard session.input.deferred == nil, !session.input.isWaiting, session.varlink?.waitsForTime != true
@@ -83,19 +72,19 @@ final class FrameReader {
     return true
   }
 
-  /// Reads once from a connection, and handles the frames that are whole then.
+  /// Reads once from a connection, and handles the frames that are whole then. That is left for the next iteration if
+  /// there is no time for it.
   ///
-  /// - Parameter canWait: whether that is left for the next iteration if there is no time for it.
   /// - Returns: whether there was anything to read.
   @discardableResult
-  func read(_ session: Session, canWait: Bool = true) -> Bool {
+  func read(_ session: Session) -> Bool {
     // Frames that were sent before are taken first.
     guard session.input.deferred == nil else { return true }
     if session.speaksVarlink, let varlink = session.varlink {
       guard !varlink.waitsForTime else { return true }
       guard session.takesCalls else { return false }
     }
-    if canWait, timeShares.isTight, !timeShares.hasTime(for: session.account, isMuchWork: false) {
+    if timeShares.isTight, !timeShares.hasTime(for: session.account, isMuchWork: false) {
       if !session.input.isWaiting {
         session.input.isWaiting = true
         waiting.value.append(session)
@@ -136,9 +125,9 @@ final class FrameReader {
       if long == nil { partials.release(session) }
       let start = long == nil ? buffer.count - count - partialCount : 0
       if session.speaksVarlink, let varlink = session.varlink {
-        handleCalls(of: session, varlink, in: buffer, from: start, canWait: canWait)
+        handleCalls(of: session, varlink, in: buffer, from: start)
       } else {
-        handleFrames(of: session, in: buffer, from: start, canWait: canWait)
+        handleFrames(of: session, in: buffer, from: start)
       }
     }
     recorder.noteReceived(from: session)
@@ -165,12 +154,9 @@ final class FrameReader {
 
   // MARK: Frames
 
-  /// Handles the whole frames from `start` on, and keeps the rest.
-  ///
-  /// - Parameter canWait: whether frames for which the iteration has no time are left for the next one.
-  private func handleFrames(
-    of session: Session, in buffer: ByteBuffer, from start: Int, canWait: Bool = true
-  ) {
+  /// Handles the whole frames from `start` on, and keeps the rest. Those for which the iteration has no time are left for
+  /// the next one.
+  private func handleFrames(of session: Session, in buffer: ByteBuffer, from start: Int) {
     do throws(WireError) {
       var position = start
       var isDone = true
@@ -187,9 +173,8 @@ final class FrameReader {
         let header = try FrameHeader(buffer.bytes, at: position, limits: session.limits),
         buffer.count - position >= header.frameLength
       {
-        if canWait,
-          timeShares.waitsForCompaction(session.account)
-            || !timeShares.hasTime(for: session.account, isMuchWork: header.canBeMuchWork)
+        if timeShares.waitsForCompaction(session.account)
+          || !timeShares.hasTime(for: session.account, isMuchWork: header.canBeMuchWork)
         {
           isDone = false
           break
@@ -208,11 +193,10 @@ final class FrameReader {
             try dispatcher.dispatch(frame, in: slice, of: session)
           }
           position = slice.range.upperBound
-          if session.listing != nil,
-            canWait && !timeShares.isEarly || !goOnListing(for: session, canWait: canWait)
-          {
-            isDone = false
-            break
+          if session.listing != nil {
+            isDone =
+              listing.value.isEmpty && timeShares.hasTimeToList() ? try goOnListing(for: session) : false
+            if !isDone { break }
           }
           if session.input.hasLast, position < buffer.count, session.isServed { throw Self.afterLast }
         }
@@ -271,45 +255,53 @@ final class FrameReader {
     if !listing.value.isEmpty { goOnListing() }
   }
 
-  private func handleDeferred(of session: Session, canWait: Bool = true) {
+  private func handleDeferred(of session: Session) {
     guard session.isServed, let rest = session.input.deferred else { return }
     session.input.deferred = nil
-    handleFrames(of: session, in: rest, from: session.input.deferredStart, canWait: canWait)
+    handleFrames(of: session, in: rest, from: session.input.deferredStart)
     recorder.noteReceived(from: session)
-  }
-
-  /// Handles all deferred frames of a connection, however long that takes.
-  func handleAllDeferred(of session: Session) {
-    if session.varlink?.waitsForTime == true { handleKeptCalls(of: session, canWait: false) }
-    while session.isServed, session.input.deferred != nil {
-      _ = goOnListing(for: session, canWait: false)
-      handleDeferred(of: session, canWait: false)
-    }
   }
 
   // MARK: Lists
 
-  /// Goes on with the lists whose turn it is: with a part of one, and with more while others wait only briefly for that.
+  /// Goes on with the lists whose turn it is: with a part of one at least, and with more until all lists have had their
+  /// share of the iteration.
   private func goOnListing() {
     repeat {
-      let session = listing.value.removeFirst()
+      let session = listing.value.removeNext()
       guard session.isServed, session.listing != nil else { continue }
-      guard goOnListing(for: session, canWait: true) else {
-        listing.value.append(session)
-        continue
+      do throws(WireError) {
+        guard try goOnListing(for: session) else {
+          listing.value.append(session)
+          continue
+        }
+        handleDeferred(of: session)
+      } catch {
+        gatekeeper.dismiss(session, error)
       }
-      handleDeferred(of: session)
-    } while !listing.value.isEmpty && timeShares.isEarly
+    } while !listing.value.isEmpty && timeShares.hasTimeToList()
   }
 
   /// - Returns: whether the list is sent. If not, it goes on in another iteration.
-  private func goOnListing(for session: Session, canWait: Bool) -> Bool {
+  private func goOnListing(for session: Session) throws(WireError) -> Bool {
     guard let list = session.listing else { return true }
-    let hasEnded = lister.goOn(list, for: session) { [timeShares] in
-      !canWait || timeShares.hasTime(for: session.account, isMuchWork: true)
+    timeShares.count(for: session.account)
+    let began = timeShares.nanoseconds
+    defer { timeShares.noteListing(since: began) }
+    let hasEnded = try lister.goOn(list, for: session) { [timeShares] in
+      timeShares.hasTimeToList(since: began)
     }
     if hasEnded { session.listing = nil }
     return hasEnded
+  }
+
+  /// Refuses the lists that clients have received in part: no other daemon can go on with them.
+  func endLists() {
+    for session in sessions.all {
+      guard let list = session.listing, list.hasBegun else { continue }
+      lister.end(list, for: session)
+      session.listing = nil
+    }
   }
 
   // MARK: Partial frames
@@ -329,12 +321,18 @@ final class FrameReader {
     context.schedule(.frame, session.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
   }
 
-  /// Restores a partial frame whose start another daemon has read.
-  func restorePartial(_ bytes: [UInt8], of session: Session) throws(WireError) {
+  /// Restores what another daemon has read and not handled: the start of a frame, or whole frames.
+  func restore(_ bytes: [UInt8], of session: Session) throws(WireError) {
     guard !bytes.isEmpty else { return }
     let buffer = ByteBuffer(holding: bytes.rawBytes)
     session.input.partialSince = context.now
     recorder.noteReceiving(from: session)
+    if session.isOpen, !session.speaksVarlink,
+      let header = try FrameHeader(buffer.bytes, at: 0, limits: session.limits),
+      header.frameLength <= buffer.count
+    {
+      return deferInput(buffer, from: 0, of: session)
+    }
     try keepPartial(buffer, from: 0, of: session)
     if session.speaksVarlink { sender.answered.value.append(session) }
   }

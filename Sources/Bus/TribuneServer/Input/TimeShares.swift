@@ -13,6 +13,8 @@ import TribuneWire
 /// much work.
 final class TimeShares {
   static let iterationNanosecondsMax: UInt64 = 4_000_000
+  /// For all lists of all users together.
+  static let listNanosecondsMax = iterationNanosecondsMax / 10
   static let framesPerLook = 8
 
   private let clock: (() -> UInt64)?
@@ -20,6 +22,8 @@ final class TimeShares {
   private(set) var iterationCount: UInt64 = 0
   private var began: UInt64 = 0
   private var lastLook: UInt64 = 0
+  /// What lists have taken of this iteration.
+  private var listNanoseconds: UInt64 = 0
   /// The user whose frames are handled.
   private var current: UserAccount?
   private var framesSinceLook = 0
@@ -38,6 +42,7 @@ final class TimeShares {
     iterationCount &+= 1
     (began, lastLook) = (now.nanoseconds, now.nanoseconds)
     current = nil
+    listNanoseconds = 0
     isTight = false
     mayBeLong = false
   }
@@ -48,7 +53,7 @@ final class TimeShares {
   }
 
   @inline(never) private func noteDuration() {
-    let now = Instant(nanoseconds: clock?() ?? lastLook)
+    let now = Instant(nanoseconds: nanoseconds)
     longest.note(from: Instant(nanoseconds: began), to: now)
   }
 
@@ -73,11 +78,16 @@ final class TimeShares {
     account.waitsForCompaction.value && heedsLog
   }
 
-  /// Whether not even half of the iteration's time is over.
-  var isEarly: Bool {
-    mayBeLong = true
-    return (clock?() ?? lastLook) - began < Self.iterationNanosecondsMax / 2
+  var nanoseconds: UInt64 { clock?() ?? lastLook }
+
+  /// Whether lists have not had their share of the iteration's time.
+  ///
+  /// - Parameter began: since when one is made; nil if none is.
+  func hasTimeToList(since began: UInt64? = nil) -> Bool {
+    listNanoseconds + (began.map { nanoseconds - $0 } ?? 0) < Self.listNanosecondsMax
   }
+
+  func noteListing(since began: UInt64) { listNanoseconds += nanoseconds - began }
 
   /// Counts the time from now on for a user.
   func count(for account: UserAccount) {
@@ -96,7 +106,7 @@ final class TimeShares {
   private func look(_ account: UserAccount, _ isMuchWork: Bool) -> Bool {
     // The iteration has just begun.
     if current != nil { mayBeLong = true }
-    let now = current == nil ? began : clock?() ?? lastLook
+    let now = current == nil ? began : nanoseconds
     current?.iterationTime.value.nanoseconds += now - lastLook
     lastLook = now
     current = account

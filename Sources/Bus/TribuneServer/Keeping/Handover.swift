@@ -90,14 +90,15 @@ final class Handover {
 
   /// The input and output that are under way on a connection; nil if there are none.
   private func inFlightBytes(of session: Session, _ files: inout FilesHandedOver) -> ByteBuffer? {
-    let partial = session.input.partial
-    guard partial != nil || !session.output.queue.isEmpty || !session.input.descriptors.isEmpty
+    let request = session.listing?.request
+    let inputCount = (request?.count ?? 0) + session.input.count
+    guard inputCount > 0 || !session.output.queue.isEmpty || !session.input.descriptors.isEmpty
     else { return nil }
     let buffer = ByteBuffer(
-      capacity: 256 + (partial?.count ?? 0) + session.output.queue.byteCount
-        + (session.varlink?.unsentCount ?? 0))
-    buffer.append(UInt32(partial?.count ?? 0))
-    if let partial { buffer.append(partial.bytes) }
+      capacity: 256 + inputCount + session.output.queue.byteCount + (session.varlink?.unsentCount ?? 0))
+    buffer.append(UInt32(inputCount))
+    if let request { buffer.append(request.bytes) }
+    session.input.append(to: buffer)
     let waiting = session.input.descriptors.rawValues
     buffer.append(UInt32(waiting.count))
     for descriptor in waiting { buffer.append(files.insert(waiting: descriptor)) }

@@ -24,7 +24,7 @@ final class KeeperLink {
     case ended
   }
 
-  private struct Entry {
+  struct Entry {
     enum Progress {
       /// → sent
       case waiting
@@ -65,7 +65,7 @@ final class KeeperLink {
   private let manager: ManagerStore?
   private let clock: () -> Instant
   var state: State
-  private var entries: [KeptItem: Entry] = [:]
+  private(set) var entries: [KeptItem: Entry] = [:]
   /// Items to send, in order, from `waitingHead` on. Some may have been forgotten since.
   private var waiting: [KeptItem] = []
   private var waitingHead = 0

@@ -48,67 +48,102 @@ final class Lister {
 
   // MARK: Lists
 
-  /// Answers a `list`, or begins a `Listing`.
-  ///
-  /// - Throws: an error that ends the connection.
-  func list(_ frame: FrameView, for session: Session) throws(WireError) {
-    // One read can hold more than a thousand of these, from a peer that did not wait for the first answer.
-    guard session.output.accepts else { return }
-    timeShares.noteMuchWork()
-    let serial = frame.header.serial
-    func send(_ entries: some Sequence<Entry>) { self.send(entries, serial, to: session) }
-    do throws(WireError) {
-      let list = try frame.decode(List.self)
-      let visible = bus.value.visibleUsers(for: session.slot)
-      switch list.subject {
-      case .bus: replier.send(Entry.bus(busEntry), to: session, serial: serial)
-      case .connections, .observations, .delegates, .holds, .queries, .users:
-        let listing = Listing(list.subject, serial: serial, connections: connections(list.connection))
-        if case .users = list.subject {
-          listing.users = UserTraffic(
-            with: sessions.goneTraffic.value, visible: bus.value.visibleUsers(for: session.slot))
-        }
-        session.listing = listing
-        return
-      case .departed:
-        let departed = sessions.departed.value.all(at: context.now)
-          .filter { list.connection == 0 || $0.id.rawValue == list.connection }
-          .filter { visible.contains($0.peer.uid) }
-        send(departed.map { .departed(entry(of: $0)) })
-      case .names: send(bus.value.nameEntries(for: session.slot).lazy.map { .name($0) })
-      case .participants:
-        send(bus.value.participantEntries(for: session.slot).lazy.map { .participant($0) })
-      case .chain:
-        send(try bus.value.explain(frame, for: session.slot, at: context.now))
-      case .endings:
-        let rules = AccessRules.ofBus(try PolicyFields(frame.payload).policy())
-        send(try bus.value.endings(by: rules, for: session.slot).lazy.map { .ending($0) })
-      case .access:
-        guard let question = list.question else { preconditionFailure("a list of access has no question") }
-        send(try bus.value.explainAccess(frame, question, of: list.connection, for: session.slot))
-      case .objects:
-        try bus.value.requireListing(from: session.slot)
-        send(bus.value.objectEntries(of: list.connection).lazy.map { .object($0) })
-      case .protocols:
-        try bus.value.requireListing(from: session.slot)
-        send(bus.value.protocolEntries(of: list.connection).lazy.map { .protocol($0) })
-      case .members:
-        try bus.value.requireListing(from: session.slot)
-        send(try bus.value.memberEntries(of: frame.object).lazy.map { .member($0) })
-      case .accounts:
-        interpreter.sender.unreadFiles.examineIfDue()
-        send(bus.value.accountEntries(for: session.slot).lazy.map { .account($0) })
-      case .retained:
-        send(
-          bus.value.retainedEntries(of: list.connection, for: session.slot, at: context.now).lazy.map {
-            .retained($0)
-          })
+  /// Begins a list.
+  private func begin(_ listing: Listing, for session: Session) throws(WireError) {
+    let (request, slot, now) = (listing.request, session.slot, context.now)
+    let frame = FrameView(listing.header, request.bytes)
+    let list = try frame.decode(List.self)
+    let visible = bus.value.visibleUsers(for: slot)
+    switch list.subject {
+    case .bus: listing.parts = parts(of: CollectionOfOne(busEntry)) { .bus($0) }
+    case .connections:
+      listing.parts = parts(of: connections(list.connection)) { [self] id in
+        visible.contains(peer(of: id)?.uid) ? entry(of: id) : nil
       }
-      replier.send(Okay(), to: session, serial: serial)
-    } catch {
-      guard !error.code.closesConnection else { throw error }
-      replier.refuse(session, serial: serial, error)
+    case .observations:
+      listing.parts = parts(of: connections(list.connection)) { [bus] id in
+        bus.value.observationEntries(of: id.rawValue, for: slot).map { .observation($0) }
+      }
+    case .delegates:
+      listing.parts = parts(of: connections(list.connection)) { [bus] id in
+        bus.value.delegateEntries(of: id.rawValue, for: slot).map { .delegate($0) }
+      }
+      listing.arrange = Self.byNumber
+    case .holds:
+      listing.parts = parts(of: connections(list.connection)) { [bus] id in
+        bus.value.holdEntries(of: id.rawValue, for: slot, at: now).map { .hold($0) }
+      }
+      listing.arrange = Self.byNumber
+    case .queries:
+      listing.parts = parts(of: connections(list.connection)) { [bus] id in
+        bus.value.queryEntries(of: id, for: slot, at: now).map { .query($0) }
+      }
+      listing.arrange = Self.byNumber
+    case .users:
+      let users = Cell(UserTraffic(with: sessions.goneTraffic.value, visible: visible))
+      listing.parts = parts(of: connections(list.connection)) { [self] id in
+        add(id, to: &users.value, visible)
+        return []
+      }
+      listing.arrange = { _ in users.value.entries.map { .user($0) } }
+    case .departed:
+      let departed = sessions.departed.value.all(at: now)
+      listing.parts = parts(of: departed) { [self] connection in
+        let isListed = list.connection == 0 || connection.id.rawValue == list.connection
+        return isListed && visible.contains(connection.peer.uid) ? .departed(entry(of: connection)) : nil
+      }
+    case .names:
+      listing.parts = parts(of: bus.value.nameEntries) { [bus] entry in
+        bus.value.mayList(entry, for: slot) ? .name(entry) : nil
+      }
+    case .participants:
+      listing.parts = parts(of: bus.value.participantEntries(for: slot)) { .participant($0) }
+    case .chain:
+      let (entries, delegates) = try bus.value.explain(frame, for: slot, at: now)
+      let rest = parts(of: delegates) { [bus] delegate in
+        delegate.isAttached ? bus.value.listableEntry(of: delegate, for: slot).map { .delegate($0) } : nil
+      }
+      listing.parts = AnyIterator([parts(of: entries) { $0 }, rest].joined().makeIterator())
+    case .endings:
+      let rules = AccessRules.ofBus(try PolicyFields(frame.payload).policy())
+      listing.parts = parts(of: try bus.value.endings(by: rules, for: slot)) { .ending($0) }
+    case .access:
+      guard let question = list.question else { preconditionFailure("a list of access has no question") }
+      listing.parts = parts(
+        of: try bus.value.explainAccess(frame, question, of: list.connection, for: slot)
+      ) { $0 }
+    case .objects:
+      try bus.value.requireListing(from: slot)
+      listing.parts = parts(of: bus.value.objectEntries(of: list.connection)) { .object($0) }
+    case .protocols:
+      try bus.value.requireListing(from: slot)
+      listing.parts = parts(of: bus.value.protocolEntries(of: list.connection)) { .protocol($0) }
+    case .members:
+      try bus.value.requireListing(from: slot)
+      listing.parts = parts(of: try bus.value.memberEntries(of: frame.object)) { .member($0) }
+    case .accounts:
+      interpreter.sender.unreadFiles.examineIfDue()
+      listing.parts = parts(of: bus.value.accountEntries(for: slot)) { .account($0) }
+    case .retained:
+      listing.parts = parts(of: bus.value.retainedNotifications(of: list.connection)) { [bus] notification in
+        bus.value.listableEntry(of: notification, for: slot, at: now).map { .retained($0) }
+      }
+      listing.arrange = Self.byName
     }
+  }
+
+  /// A part for each item.
+  private func parts<Items: Sequence>(
+    of items: Items, _ entries: @escaping (Items.Element) -> [Entry]
+  ) -> AnyIterator<[Entry]> {
+    AnyIterator(items.lazy.map(entries).makeIterator())
+  }
+
+  /// A part for each item, with an entry or none.
+  private func parts<Items: Sequence>(
+    of items: Items, _ entry: @escaping (Items.Element) -> Entry?
+  ) -> AnyIterator<[Entry]> {
+    AnyIterator(items.lazy.map { entry($0).map { [$0] } ?? [] }.makeIterator())
   }
 
   /// Sends entries, until one gets the connection closed.
@@ -122,77 +157,59 @@ final class Lister {
 
   // MARK: Lists under way
 
-  /// All connections, or the one with that number, the oldest last.
+  /// All connections, or the one with that number, the oldest first.
   private func connections(_ number: UInt64) -> [ConnectionID] {
     // Slots are reused, so their order means nothing.
     (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
       .filter { number == 0 || $0.rawValue == number }
-      .sorted { $0 > $1 }
+      .sorted()
   }
 
   /// Goes on with a connection's list.
   ///
-  /// - Parameter hasTime: asked after each part, which takes some milliseconds at most.
+  /// - Parameter hasTime: asked after each part.
   /// - Returns: whether it is sent.
-  func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) -> Bool {
-    while let id = listing.connections.popLast() {
-      look(at: id, for: listing, of: session)
-      guard session.isServed else { return true }
-      if !hasTime() { return false }
-    }
-    if !listing.isComplete {
-      listing.isComplete = true
-      if let users = listing.users {
-        listing.entries = users.entries.map { .user($0) }
-      } else {
-        listing.entries.sort { $0.number < $1.number }
+  /// - Throws: an error that ends the connection.
+  func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) throws(WireError) -> Bool {
+    // One read can hold more than a thousand lists, from a peer that did not wait for the first answer.
+    guard session.output.accepts else { return true }
+    if !listing.hasBegun {
+      do throws(WireError) {
+        try begin(listing, for: session)
+      } catch {
+        guard !error.code.closesConnection else { throw error }
+        replier.refuse(session, serial: listing.header.serial, error)
+        return true
       }
-    }
-    while listing.sentCount < listing.entries.count {
-      let part = listing.entries[listing.sentCount...].prefix(Self.partCount)
-      send(part, listing.serial, to: session)
-      guard session.isServed else { return true }
-      listing.sentCount += part.count
       if !hasTime() { return false }
     }
-    replier.send(Okay(), to: session, serial: listing.serial)
+    while let part = listing.next() {
+      send(part, listing.header.serial, to: session)
+      guard session.isServed else { return true }
+      if !hasTime() { return false }
+    }
+    replier.send(Okay(), to: session, serial: listing.header.serial)
     return true
   }
 
-  /// Entries that are sent at once.
-  private static let partCount = 512
+  /// Ends a list before it is sent.
+  func end(_ listing: Listing, for session: Session) {
+    let error = WireError(.cancelled, "the bus is restarted, and has no time for the rest of the list")
+    replier.refuse(session, serial: listing.header.serial, error)
+  }
 
-  private func look(at id: ConnectionID, for listing: Listing, of session: Session) {
-    switch listing.subject {
-    case .observations:
-      let entries = bus.value.observationEntries(of: id.rawValue, for: session.slot)
-      send(entries.lazy.map { .observation($0) }, listing.serial, to: session)
-    case .delegates:
-      listing.entries += bus.value.delegateEntries(of: id.rawValue, for: session.slot).lazy.map {
-        .delegate($0)
-      }
-    case .holds:
-      listing.entries += bus.value.holdEntries(of: id.rawValue, for: session.slot, at: context.now).lazy.map {
-        .hold($0)
-      }
-    case .users:
-      // One that has gone since the list was begun still counts, or its user's counters would fall for this list.
-      let gone = peer(of: id) == nil ? sessions.departed.value.connection(id, at: context.now) : nil
-      guard let peer = peer(of: id) ?? gone?.peer,
-        bus.value.visibleUsers(for: session.slot).contains(peer.uid),
-        let traffic = sessions[id]?.countedTraffic() ?? sessions.detached(id)?.countedTraffic()
-          ?? gone?.traffic
-      else { return }
-      listing.users?.add(traffic, of: peer)
-    case .queries:
-      listing.entries += bus.value.queryEntries(of: id, for: session.slot, at: context.now).lazy.map {
-        .query($0)
-      }
-    default:
-      guard bus.value.visibleUsers(for: session.slot).contains(peer(of: id)?.uid), let entry = entry(of: id)
-      else { return }
-      send([entry], listing.serial, to: session)
-    }
+  private static func byNumber(_ entries: [Entry]) -> [Entry] { entries.sorted { $0.number < $1.number } }
+
+  private static func byName(_ entries: [Entry]) -> [Entry] { entries.sorted { $0.key < $1.key } }
+
+  /// Counts the traffic of a connection for a list of users.
+  private func add(_ id: ConnectionID, to users: inout UserTraffic, _ visible: VisibleUsers) {
+    // One that has gone since the list was begun still counts, or its user's counters would fall for this list.
+    let gone = peer(of: id) == nil ? sessions.departed.value.connection(id, at: context.now) : nil
+    guard let peer = peer(of: id) ?? gone?.peer, visible.contains(peer.uid),
+      let traffic = sessions[id]?.countedTraffic() ?? sessions.detached(id)?.countedTraffic() ?? gone?.traffic
+    else { return }
+    users.add(traffic, of: peer)
   }
 
   private func peer(of id: ConnectionID) -> PeerIdentity? {
@@ -299,5 +316,10 @@ extension Entry {
     case .query(let entry): entry.id.rawValue
     default: 0
     }
+  }
+
+  /// Of a retained notification: its name and object.
+  fileprivate nonisolated var key: (String, String) {
+    if case .retained(let entry) = self { (entry.name, entry.object) } else { ("", "") }
   }
 }

@@ -45,11 +45,10 @@ final class Arrivals {
     waiting.value.append(Arrival(socket, credentials, account, isVarlink: isVarlink))
   }
 
-  /// Calls `admit` with the connections whose users have time left in this iteration, or with all.
+  /// Calls `admit` with the connections whose users have time left in this iteration.
   ///
   /// - Throws: what `admit` throws. The connections after that one still wait.
   func admit(
-    all: Bool = false,
     _ admit: (consuming FileDescriptor, PeerCredentials, UserAccount, _ isVarlink: Bool) throws(Errno) -> Void
   ) throws(Errno) {
     guard !isEmpty else { return }
@@ -60,9 +59,8 @@ final class Arrivals {
       let arrival = waiting.value[next]
       next += 1
       guard
-        all
-          || left.last?.account !== arrival.account
-            && timeShares.hasTime(for: arrival.account, isMuchWork: true)
+        left.last?.account !== arrival.account
+          && timeShares.hasTime(for: arrival.account, isMuchWork: true)
       else {
         left.append(arrival)
         continue

@@ -55,10 +55,8 @@ final class Gatekeeper {
   var hasArrivals: Bool { !arrivals.isEmpty && !acceptor.isPaused }
 
   /// Admits the connections that wait, as far as there is time and descriptors.
-  ///
-  /// - Parameter all: whether also those are admitted for which the iteration has no time.
-  func admitArrivals(all: Bool = false) {
-    do throws(Errno) { try arrivals.admit(all: all, admit) } catch { acceptor.noteFailure(error) }
+  func admitArrivals() {
+    do throws(Errno) { try arrivals.admit(admit) } catch { acceptor.noteFailure(error) }
   }
 
   /// Handles a connection that was just accepted.

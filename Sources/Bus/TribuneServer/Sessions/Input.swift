@@ -30,5 +30,16 @@ struct Input: ~Copyable {
   /// Whether the client has sent its last frame (`Hold.isLast`), and the bus has taken it.
   var hasLast = false
 
+  /// The bytes that were read and not handled.
+  var count: Int { partial?.count ?? deferred.map { $0.count - deferredStart } ?? 0 }
+
+  func append(to buffer: ByteBuffer) {
+    if let partial {
+      buffer.append(partial.bytes)
+    } else if let deferred {
+      buffer.append(deferred.bytes(in: deferredStart..<deferred.count))
+    }
+  }
+
   var isEmpty: Bool { partial == nil && deferred == nil && descriptors.isEmpty }
 }

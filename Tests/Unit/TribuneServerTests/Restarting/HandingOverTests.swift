@@ -20,6 +20,51 @@ struct HandingOverTests {
     #expect(bus.server.sessions.count == 1)
   }
 
+  @Test("leaves to the next bus what it has no time for")
+  func unhandled() throws {
+    let clock = SteppingClock()
+    let bus = try SteppedBus(clock)
+    let client = try bus.client()
+    let frames = ByteBuffer(capacity: 4096)
+    for serial in 1...30 as ClosedRange<Serial> {
+      frames.appendFrame(Observe(options: .awaited), serial: serial, name: "load.n\(serial)")
+    }
+    // A partial frame behind whole ones.
+    frames.append(UInt32(64))
+    try client.send(frames)
+    clock.step = 100_000_000
+    try bus.pass(client)
+    try bus.server.handOver()
+    let before = try client.frames().map(\.serial)
+    #expect(before.count < 15)
+    let next = try bus.successor()
+    while next.server.hasWork { try next.pass() }
+    let after = try client.frames().map(\.serial)
+    #expect(before + after == Array(1...30))
+    #expect(try next.session(of: client).input.count == 4)
+  }
+
+  @Test("refuses the lists that were received in part, and leaves the others to the next bus")
+  func lists() throws {
+    let clock = SteppingClock()
+    let bus = try SteppedBus(clock)
+    let clients = try (0..<4).map { _ in try bus.client() }
+    for client in clients { try client.send(List(.connections), serial: 1) }
+    clock.step = 1_000_000_000
+    bus.beginIteration()
+    for client in clients { try bus.read(client) }
+    bus.endIteration()
+    try bus.server.handOver()
+    let before = try clients.map { try $0.frames().map(\.kind) }
+    #expect(before[0].contains(.error) && before.dropFirst().allSatisfy(\.isEmpty))
+    let next = try bus.successor()
+    for client in clients { try next.pass(client) }
+    while next.server.hasWork { try next.pass() }
+    let after = try clients.map { try $0.frames().map(\.kind) }
+    let whole: [FrameKind?] = [.entry, .entry, .entry, .entry, .ok]
+    #expect(after == [[], whole, whole, whole])
+  }
+
   @Test("has the keeper keep a retained file that it lacks")
   func retainedFile() throws {
     let bus = try SteppedBus()

@@ -66,6 +66,10 @@ final class SteppedBus {
       items.append(.connection(session.cookie))
       copies.append(owning: try session.descriptor.duplicate().release())
     }
+    for (item, entry) in keeper.entries where item.kind == .file {
+      items.append(item)
+      copies.append(owning: try FileDescriptor.duplicate(of: entry.descriptor).release())
+    }
     let passed = PassedAtStart()
     passed.take(items, copies)
     return passed

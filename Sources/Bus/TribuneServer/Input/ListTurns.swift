@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TribuneCore
+
+/// The connections that get lists: privileged users come first, the others take turns, and so do the connections of each.
+struct ListTurns {
+  private var accounts: [UserAccount] = []
+  /// By the user's id.
+  private var sessions: [UInt32: [Session]] = [:]
+
+  var isEmpty: Bool { accounts.isEmpty }
+
+  mutating func append(_ session: Session) {
+    if sessions[session.account.uid] == nil { append(session.account) }
+    sessions[session.account.uid, default: []].append(session)
+  }
+
+  /// Removes the one whose turn it is. There must be one.
+  mutating func removeNext() -> Session {
+    let account = accounts.removeFirst()
+    guard var rest = sessions.removeValue(forKey: account.uid) else {
+      preconditionFailure("user \(account.uid) has a turn, and no list")
+    }
+    let session = rest.removeFirst()
+    if !rest.isEmpty {
+      sessions[account.uid] = rest
+      append(account)
+    }
+    return session
+  }
+
+  private mutating func append(_ account: UserAccount) {
+    let unprivileged = account.isPrivileged ? accounts.firstIndex { !$0.isPrivileged } : nil
+    accounts.insert(account, at: unprivileged ?? accounts.count)
+  }
+}
