@@ -47,10 +47,10 @@ final class Gateway {
     self?.reportStatus()
   }
   private var storing: Task<Void, Never>?
-  private lazy var retained = RetainedExchange(subjects, settings, instance, publisher: publisher) {
-    [weak self] in
-    self?.exchange.complain($0, $1)
-  }
+  private lazy var retained = RetainedExchange(
+    subjects, settings, instance, publisher: publisher,
+    complain: { [weak self] in self?.exchange.complain($0, $1) },
+    hearAgain: { [weak self] in self?.link.watchValues() })
   private lazy var own: OwnBus = OwnBus(host: settings.host) { [weak self] in
     .init(posters: self?.exchange.posters.all ?? [], questions: self?.remotes.underWay ?? [])
   }
@@ -103,7 +103,6 @@ final class Gateway {
         // Before anything else that could fail.
         try await hosts.join(bus)
         (self.bus, exchange.bus, durable.incoming.bus) = (bus, bus, bus)
-        retained.bus = bus
         retries.reset()
         ServiceLog.info("connected to the bus")
         if link.isUp { announceLink() }
@@ -123,7 +122,7 @@ final class Gateway {
         if bus != nil || retries.isFirst { ServiceLog.warning("not connected to the bus: \(error)") }
       }
       (bus, exchange.bus, durable.incoming.bus) = (nil, nil, nil)
-      retained.bus = nil
+      retained.use(nil)
       hosts.leave()
       leases.leave()
       reportStatus()
@@ -137,11 +136,10 @@ final class Gateway {
     case .disconnected(let error):
       ServiceLog.warning("the connection to the bus is lost: \(error)")
       isInterrupted = true
+      retained.use(nil)
     case .reconnected:
       ServiceLog.info("connected to the bus again")
-      // The bus may have nothing retained any more.
-      retained.bus = bus
-      link.watchValues()
+      retained.use(bus)
       isInterrupted = false
     }
     reportStatus()
@@ -185,14 +183,14 @@ final class Gateway {
   private func share(with bus: Connection, _ tries: BusTries) async {
     defer { tries.finish(.retained) }
     guard settings.lack == nil, !settings.retained.isEmpty else { return }
-    link.watchValues()
     await bus.persist(.retained, tries, lack: "nothing retained is shared") { () async throws(TribuneError) in
-      var hasGap = false
-      repeat {
+      var hasGap = true
+      while hasGap {
         let notifications = try await bus.observe(anyOf: settings.retained.map(\.text), retained: true)
         tries.finish(.retained)
-        hasGap = try await retained.export(notifications, afterGap: hasGap)
-      } while hasGap
+        retained.use(bus)
+        hasGap = try await retained.export(notifications)
+      }
     }
   }
 

@@ -2,13 +2,14 @@
 """Retained notifications of the whole cluster."""
 
 import asyncio
+import base64
 import json
 import signal
 
 import pytest
 import tribune
 
-from support import Cluster, Host, jetstream, lasting, request
+from support import DEADLINE, Cluster, Host, jetstream, lasting, request
 from test_leases import NAMES, ROSTER
 
 pytestmark = pytest.mark.any_server
@@ -127,23 +128,51 @@ async def test_what_the_cluster_has_wins_over_what_a_host_had_before_it_joined(c
     await until_text(db1, "of the cluster")
 
 
+async def until_all_have_what_the_bucket_has(port: int, buses: list[tribune.Bus], names: list[str]) -> None:
+    async with asyncio.timeout(DEADLINE):
+        for name in names:
+            texts: set[str] = set()
+            while len(texts) != 1:
+                query = {"last_by_subj": f"$KV.tribune_test.{name}./"}
+                reply = json.loads(
+                    await request(port, "$JS.API.STREAM.MSG.GET.KV_tribune_test", json.dumps(query).encode())
+                )
+                texts = {base64.b64decode(reply["message"].get("data", "")).decode()}
+                for bus in buses:
+                    async with bus.observe(name, retained=True) as observation:
+                        texts.add(await next_text(observation))
+
+
 async def test_two_that_post_at_once_agree_in_the_end(cluster: Cluster) -> None:
-    hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
-    buses = [await cluster.connect(host) for host in hosts]
-    for index in range(100):
+    port = (await jetstream(cluster)).port
+    buses = [await cluster.connect(host) for host in await cluster.trio(RETAIN, port=port)]
+    names = [f"disk.n{index}" for index in range(100)]
+    for name in names:
         await asyncio.gather(
-            *(bus.post(NAME, f"{index} of {number}".encode(), retain=True) for number, bus in enumerate(buses))
+            *(bus.post(name, f"{name} of {number}".encode(), retain=True) for number, bus in enumerate(buses))
         )
-    # Who was last, the bucket says; all that was under way has come back before a value that is posted now does.
+    # What was posted before has been read by now.
     for number, bus in enumerate(buses):
         await bus.post("disk.marker", number, retain=True)
         for other in buses:
             await until_text(other, str(number), "disk.marker")
-    texts = set()
-    for bus in buses:
-        async with bus.observe(NAME, retained=True) as observation:
-            texts.add(await next_text(observation))
-    assert len(texts) == 1
+    await until_all_have_what_the_bucket_has(port, buses, names)
+
+
+async def test_hosts_agree_after_a_gateway_stood_still(cluster: Cluster) -> None:
+    port = (await jetstream(cluster)).port
+    hosts = await cluster.trio(RETAIN, port=port)
+    buses = [await cluster.connect(host) for host in hosts]
+    names = [f"disk.n{index}" for index in range(20)]
+    hosts[0].gateway.send(signal.SIGSTOP)
+    for name in names:
+        for number in (0, 1):
+            await buses[number].post(name, f"{name} of {number}".encode(), retain=True)
+        await until_text(buses[2], f"{name} of 1", name)
+    hosts[0].gateway.send(signal.SIGCONT)
+    await buses[0].post("disk.marker", b"0", retain=True)
+    await until_text(buses[1], "0", "disk.marker")
+    await until_all_have_what_the_bucket_has(port, buses, names)
 
 
 async def test_values_wait_for_a_server_that_was_away(cluster: Cluster) -> None:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
-import TribuneTestSupport
 import TribuneWire
 
 @testable import TribuneNATS
@@ -42,94 +41,111 @@ struct RetainedTests {
     #expect(bucket.subjects(matching: try Pattern(pattern)) == subjects)
   }
 
+  private func stored(_ ledger: inout RetainedLedger, _ payload: [UInt8]) -> RetainedLedger.Step {
+    ledger.read(key, payload, isPosted: false, isOld: false)
+  }
+
   @Test("What others store is posted, once, and nothing older")
   func others() {
     var ledger = RetainedLedger()
-    #expect(ledger.arrive(key, revision: 5, holder: "db2", isOwn: false) == true)
-    #expect(ledger.arrive(key, revision: 5, holder: "db2", isOwn: false) == false)
-    #expect(ledger.arrive(key, revision: 4, holder: "db3", isOwn: false) == false)
-    #expect(ledger.arrive(key, revision: 6, holder: "db3", isOwn: false) == true)
-    #expect(ledger.holder(of: key) == "db3")
+    #expect(ledger.arrive(key, revision: 5, [1], isOwn: false) == .post)
+    #expect(ledger.arrive(key, revision: 5, [1], isOwn: false) == .none)
+    #expect(ledger.arrive(key, revision: 4, [2], isOwn: false) == .none)
+    #expect(ledger.arrive(key, revision: 6, [2], isOwn: false) == .post)
   }
 
-  @Test("This host's own value is not posted again")
+  @Test("This host's own value is stored against the last revision that has come, and is not posted again")
   func own() {
     var ledger = RetainedLedger()
-    ledger.send(key)
-    #expect(ledger.arrive(key, revision: 1, holder: "db1", isOwn: true) == false)
-    ledger.send(key)
-    ledger.send(key)
-    #expect(ledger.arrive(key, revision: 2, holder: "db1", isOwn: true) == false)
-    #expect(ledger.arrive(key, revision: 3, holder: "db1", isOwn: true) == false)
+    #expect(stored(&ledger, [1]) == .store)
+    #expect(ledger.write(of: key) == .init(payload: [1], expected: 0))
+    #expect(ledger.arrive(key, revision: 1, [1], isOwn: true) == .none)
+    #expect(ledger.write(of: key) == nil)
+    #expect(stored(&ledger, [2]) == .store)
+    #expect(stored(&ledger, [3]) == .store)
+    // The last one was refused for this one.
+    #expect(ledger.arrive(key, revision: 2, [2], isOwn: true) == .store)
+    #expect(ledger.write(of: key) == .init(payload: [3], expected: 2))
+    #expect(ledger.arrive(key, revision: 3, [3], isOwn: true) == .none)
   }
 
-  @Test("Of two that store at once, the last in the bucket wins on both", arguments: [true, false])
-  func race(isOwnLast: Bool) {
+  @Test("Of two that store at once, the first in the bucket wins on both")
+  func race() {
     var ledger = RetainedLedger()
-    ledger.send(key)
-    if isOwnLast {
-      #expect(ledger.arrive(key, revision: 1, holder: "db2", isOwn: false) == true)
-      // The bus has the other's value by now, and has to get back its own.
-      #expect(ledger.arrive(key, revision: 2, holder: "db1", isOwn: true) == true)
-    } else {
-      #expect(ledger.arrive(key, revision: 1, holder: "db1", isOwn: true) == false)
-      #expect(ledger.arrive(key, revision: 2, holder: "db2", isOwn: false) == true)
+    #expect(stored(&ledger, [1]) == .store)
+    #expect(ledger.arrive(key, revision: 1, [2], isOwn: false) == .post)
+    #expect(ledger.write(of: key) == nil)
+  }
+
+  @Test(
+    "A value that is read before the gateway's own post is posted again once it is stored",
+    arguments: [true, false])
+  func unread(isReadBack: Bool) {
+    var ledger = RetainedLedger()
+    #expect(ledger.arrive(key, revision: 1, [2], isOwn: false) == .post)
+    ledger.posted(key, isRefused: false)
+    if isReadBack { #expect(ledger.read(key, [2], isPosted: true, isOld: false) == .none) }
+    #expect(stored(&ledger, [1]) == .store)
+    #expect(ledger.arrive(key, revision: 2, [1], isOwn: true) == (isReadBack ? .none : .post))
+  }
+
+  @Test(
+    "Of what a host had before, the cluster's wins if another host has stored it, and gives way if this one has"
+  )
+  func before() {
+    for (isOwn, step) in [(false, RetainedLedger.Step.post), (true, .store)] {
+      var ledger = RetainedLedger()
+      #expect(ledger.read(key, [1], isPosted: false, isOld: true) == .store)
+      #expect(ledger.arrive(key, revision: 7, [2], isOwn: isOwn) == step)
     }
-  }
-
-  @Test("A bus that has lost everything gets this host's own values, too")
-  func restored() {
     var ledger = RetainedLedger()
-    #expect(ledger.arrive(key, revision: 7, holder: "db1", isOwn: true) == true)
+    #expect(ledger.arrive(key, revision: 7, [2], isOwn: false) == .post)
+    #expect(ledger.read(key, [1], isPosted: false, isOld: true) == .none)
   }
 
-  @Test("More keys than are remembered are posted all the same")
+  @Test(
+    "A bus that has lost everything gets all values, and one that has them does not",
+    arguments: [true, false])
+  func restored(isKept: Bool) {
+    var ledger = RetainedLedger()
+    #expect(ledger.arrive(key, revision: 7, [1], isOwn: true) == .post)
+    ledger.posted(key, isRefused: false)
+    ledger.restart()
+    if isKept { #expect(ledger.read(key, [1], isPosted: true, isOld: true) == .none) }
+    #expect(ledger.arrive(key, revision: 7, [1], isOwn: true) == (isKept ? .none : .post))
+  }
+
+  @Test("What the bus has refused is posted when the values come again")
+  func refused() {
+    var ledger = RetainedLedger()
+    #expect(ledger.arrive(key, revision: 7, [1], isOwn: false) == .post)
+    ledger.posted(key, isRefused: true)
+    #expect(ledger.arrive(key, revision: 7, [1], isOwn: false) == .post)
+  }
+
+  @Test("More keys than are remembered are posted all the same, and not shared")
   func manyKeys() {
     var ledger = RetainedLedger()
     for index in 0...RetainedLedger.keysMax {
       let key = RetainedKey(name: "n\(index)", object: "")
-      #expect(ledger.arrive(key, revision: UInt64(index + 1), holder: "db2", isOwn: false) == true)
+      #expect(ledger.arrive(key, revision: UInt64(index + 1), [1], isOwn: false) == .post)
     }
+    #expect(stored(&ledger, [1]) == .full)
   }
 
-  @Test("Two ledgers agree about the last value, whatever is stored in which order")
-  func agreement() {
-    var generator = SplitMix64(seed: 19)
-    for _ in 0..<2_000 {
-      var ledgers = [RetainedLedger(), RetainedLedger()]
-      // What each bus has, and what the bucket has and each host has yet to see.
-      var buses = [-1, -1]
-      var log: [(host: Int, value: Int)] = []
-      var sent: [[Int]] = [[], []]
-      var seen = [0, 0]
-      for step in 0..<12 {
-        let host = Int.random(in: 0..<2, using: &generator)
-        switch Int.random(in: 0..<3, using: &generator) {
-        case 0:
-          buses[host] = step
-          ledgers[host].send(key)
-          sent[host].append(step)
-        case 1: if !sent[host].isEmpty { log.append((host, sent[host].removeFirst())) }
-        default: see(host, &ledgers, &buses, log, &seen)
-        }
-      }
-      for host in 0..<2 { while !sent[host].isEmpty { log.append((host, sent[host].removeFirst())) } }
-      for host in 0..<2 { while seen[host] < log.count { see(host, &ledgers, &buses, log, &seen) } }
-      guard let last = log.last else { continue }
-      #expect(buses == [last.value, last.value])
+  @Test("So many values wait at most, with so many bytes, and room comes back")
+  func room() {
+    var ledger = RetainedLedger()
+    let keys = (0...RetainedLedger.localMax).map { RetainedKey(name: "n\($0)", object: "") }
+    for key in keys {
+      let isLast = key == keys.last
+      #expect(ledger.read(key, [1], isPosted: false, isOld: false) == (isLast ? .full : .store))
     }
-  }
-
-  /// A host takes the next value from the bucket.
-  private func see(
-    _ host: Int, _ ledgers: inout [RetainedLedger], _ buses: inout [Int], _ log: [(host: Int, value: Int)],
-    _ seen: inout [Int]
-  ) {
-    guard seen[host] < log.count else { return }
-    let next = log[seen[host]]
-    seen[host] += 1
-    let isNews = ledgers[host].arrive(
-      key, revision: UInt64(seen[host]), holder: "db\(next.host)", isOwn: next.host == host)
-    if isNews { buses[host] = next.value }
+    ledger.giveUp(keys[0])
+    let large = [UInt8](repeating: 1, count: RetainedLedger.weightMax - RetainedLedger.localMax + 1)
+    #expect(stored(&ledger, large + [1]) == .full)
+    #expect(stored(&ledger, large) == .store)
+    #expect(ledger.arrive(key, revision: 1, large, isOwn: true) == .none)
+    #expect(stored(&ledger, large) == .store)
   }
 }

@@ -8,6 +8,9 @@ nonisolated enum StoreReply: Equatable, Sendable {
   case stored
   case refused(code: Int, why: String)
 
+  /// JetStream's codes if the last revision is not the expected one. With replicas it is 10164 while another write is not
+  /// decided yet; libnats does not name that.
+  static let conflicts: Set = [10_071, 10_164]
   private static let whyMax = 256
 
   init(_ payload: [UInt8]) throws(EnvelopeError) {

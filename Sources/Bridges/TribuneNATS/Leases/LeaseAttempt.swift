@@ -24,8 +24,7 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
 
     /// - Parameter code: JetStream's, of something written.
     init(refusal code: UInt32) {
-      // With replicas it is 10164 while another write of the lease is not decided yet. libnats does not name that.
-      self = [10_071, 10_164].contains(code) ? .conflict : .rejected
+      self = StoreReply.conflicts.contains(Int(code)) ? .conflict : .rejected
     }
   }
 

@@ -15,8 +15,11 @@ nonisolated enum LoopRule {
   /// is not known may be such a notification.
   static func allows(poster: Poster?) -> Bool {
     guard let poster else { return false }
-    let isOwn = poster.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
-    return !isOwn && !poster.process.isEmpty && poster.process != process
+    return !isOwn(poster) && !poster.process.isEmpty && poster.process != process
+  }
+
+  static func isOwn(_ poster: Poster?) -> Bool {
+    poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
   }
 
   /// Whether a question may be asked of other hosts: not if a gateway asks it for another host.

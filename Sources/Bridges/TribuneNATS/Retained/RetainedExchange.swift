@@ -6,17 +6,12 @@ import TribuneWire
 
 /// Shares retained notifications with the cluster through a bucket of JetStream: one value for each name and object.
 ///
-/// What is to be stored is sent until JetStream has said that it has it.
+/// What is to be stored is sent until it comes back from the bucket, or something newer does.
 final class RetainedExchange {
-  private static let countMax = 1_024
-  private static let weightMax = 64 << 20
-  /// JetStream's answer if there is a value already, and none was expected.
-  private static let wrongSequence = 10_071
-
-  private struct Unstored {
-    var message: ClusterMessage
+  private struct Sent {
     var token: UInt64
-    var sentAt: ContinuousClock.Instant?
+    var at: ContinuousClock.Instant
+    var isAgain: Bool
   }
 
   private let subjects: Subjects
@@ -25,41 +20,46 @@ final class RetainedExchange {
   private let instance: Instance
   private let publisher: Publisher
   private let complain: (_ name: String, _ what: String) -> Void
+  private let hearAgain: () -> Void
   private var ledger = RetainedLedger()
-  private var unstored: [RetainedKey: Unstored] = [:]
-  private var tokens: [UInt64: RetainedKey] = [:]
+  /// The last try of each key that was to be stored.
+  private var sent: [RetainedKey: Sent] = [:]
   private let storeTokens = StoreTokens(.retained)
-  private var weight = 0
   private var lastToken: UInt64 = 0
-  /// The values that this host had before, where the bucket has one, too, which has not come yet.
-  private var contested: [RetainedKey: ClusterMessage] = [:]
-  /// What the bus has retained of this host's own processes since before this process began.
-  private var local: Set<RetainedKey> = []
-  /// Nil while there is no bus. Whenever it is set, the bus may be another one, which has to get everything again.
-  var bus: Connection? {
-    didSet { (ledger, local) = (RetainedLedger(), []) }
-  }
+  /// Nil while the gateway does not read what its bus has.
+  private var bus: Connection?
 
+  /// - Parameter hearAgain: has all values of the bucket come once more.
   init(
     _ subjects: Subjects, _ settings: NATSSettings, _ instance: Instance, publisher: Publisher,
-    complain: @escaping (_ name: String, _ what: String) -> Void
+    complain: @escaping (_ name: String, _ what: String) -> Void, hearAgain: @escaping () -> Void
   ) {
     (self.subjects, self.settings, self.instance, self.publisher) = (subjects, settings, instance, publisher)
-    self.complain = complain
+    (self.complain, self.hearAgain) = (complain, hearAgain)
     bucket = Bucket(cluster: settings.cluster)
+  }
+
+  /// The gateway has begun to read what a bus has, maybe another one than before; nil if it does not read any more. So
+  /// what it posts is behind that.
+  func use(_ bus: Connection?) {
+    self.bus = bus
+    guard bus != nil else { return }
+    ledger.restart()
+    hearAgain()
   }
 
   // MARK: Out
 
   /// Exports what an observation with retained notifications brings.
   ///
-  /// - Parameter afterGap: whether something was lost in the one before, which this one's snapshot has.
-  /// - Returns: when something is lost, so that the caller observes again; else at the end.
-  func export(_ notifications: Notifications, afterGap: Bool) async throws(TribuneError) -> Bool {
+  /// - Returns: true when something is lost, so that the caller observes again; false at the end.
+  func export(_ notifications: Notifications) async throws(TribuneError) -> Bool {
     for try await delivery in notifications {
       switch delivery {
-      case .notification(let notification): export(notification, isNew: afterGap || !notification.isRetained)
-      case .lost: return true
+      case .notification(let notification): export(notification)
+      case .lost:
+        use(nil)
+        return true
       // The snapshot comes again.
       case .interrupted: continue
       }
@@ -67,96 +67,67 @@ final class RetainedExchange {
     return false
   }
 
-  /// - Parameter isNew: whether it was posted since this program observes.
-  private func export(_ notification: Notification, isNew: Bool) {
+  private func export(_ notification: Notification) {
     guard LoopRule.isKnown(notification.poster) else {
       return complain(notification.name, LoopRule.unknownPoster)
     }
-    guard LoopRule.allows(poster: notification.poster) else { return }
+    let isPosted = LoopRule.isOwn(notification.poster)
+    guard isPosted || LoopRule.allows(poster: notification.poster) else { return }
     let key = RetainedKey(name: notification.name, object: notification.object)
-    var headers: [ClusterMessage.Header: String] = [.instance: instance.text, .host: settings.host]
-    if notification.userInfo.isEmpty { headers[.operation] = "DEL" }
-    if !isNew {
-      // Nobody knows whether it is older than what the cluster has. A value of this host's own is older.
-      local.insert(key)
-      if ledger.holder(of: key) != settings.host { headers[.expectedRevision] = "0" }
+    switch ledger.read(
+      key, notification.userInfo.bytes, isPosted: isPosted, isOld: notification.isRetained)
+    {
+    case .store: send(key)
+    case .full: complain(key.name, "is not shared: there are too many values, or too many wait for JetStream")
+    case .none, .post: return
     }
-    store(
-      key,
-      ClusterMessage(bucket.subject(key), headers: headers, payload: notification.userInfo.bytes))
   }
 
-  private func store(_ key: RetainedKey, _ message: ClusterMessage) {
-    forget(key)
-    guard unstored.count < Self.countMax, weight + message.weight <= Self.weightMax else {
-      return complain(key.name, "was not shared: too many values wait for JetStream")
+  private func send(_ key: RetainedKey, again: Bool = false) {
+    guard let write = ledger.write(of: key) else {
+      sent[key] = nil
+      return
     }
-    weight += message.weight
+    var headers: [ClusterMessage.Header: String] = [
+      .instance: instance.text, .host: settings.host, .expectedRevision: "\(write.expected)",
+    ]
+    if write.payload.isEmpty { headers[.operation] = "DEL" }
     lastToken += 1
-    unstored[key] = Unstored(message: message, token: lastToken)
-    tokens[lastToken] = key
-    ledger.send(key)
-    send(key)
-  }
-
-  private func forget(_ key: RetainedKey) {
-    guard let old = unstored.removeValue(forKey: key) else { return }
-    weight -= old.message.weight
-    tokens[old.token] = nil
-  }
-
-  private func send(_ key: RetainedKey) {
-    guard var one = unstored[key] else { return }
-    guard !publisher.isUp || one.message.weight <= publisher.payloadMax else {
-      forget(key)
+    var message = ClusterMessage(bucket.subject(key), headers: headers, payload: write.payload)
+    message.reply = subjects.stored(token: storeTokens.token(lastToken))
+    guard !publisher.isUp || message.weight <= publisher.payloadMax else {
+      ledger.giveUp(key)
       return complain(
         key.name, "is too long for NATS, which takes \(publisher.payloadMax) bytes, and was not shared")
     }
-    one.message.reply = subjects.stored(token: storeTokens.token(one.token))
-    // What is dropped here is sent again like what JetStream does not acknowledge.
-    _ = publisher.publish(one.message)
-    one.sentAt = .now
-    unstored[key] = one
+    // What is dropped here is sent again like what JetStream does not answer.
+    _ = publisher.publish(message)
+    sent[key] = Sent(token: lastToken, at: .now, isAgain: again)
   }
 
-  /// Sends what JetStream has not acknowledged for some seconds.
+  /// Sends what has not come back from the bucket for some seconds.
   func sendAgain() {
     let now = ContinuousClock.now
-    for (key, one) in unstored where one.sentAt.map({ now - $0 > .seconds(5) }) ?? true { send(key) }
+    for (key, one) in sent where now - one.at > .seconds(5) { send(key, again: true) }
   }
 
   func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) {
-    guard let number = storeTokens.number(of: token), let key = tokens[number], let one = unstored[key] else {
-      return
-    }
+    guard let number = storeTokens.number(of: token),
+      let (key, one) = sent.first(where: { $0.value.token == number }), ledger.write(of: key) != nil
+    else { return }
     if message.isNoResponders {
       return complain(key.name, "is not shared: NATS has no JetStream, or no stream KV_\(bucket.name)")
     }
     switch try StoreReply(message.payload) {
-    case .stored: forget(key)
-    case .refused(Self.wrongSequence, _):
-      forget(key)
-      contest(key, one.message)
+    case .stored: return
+    case .refused(let code, _) where StoreReply.conflicts.contains(code):
+      // The value that is there comes by itself, unless somebody has removed it, or the bucket.
+      guard one.isAgain else { return }
+      ledger.doubt(key)
+      hearAgain()
     case .refused(let code, let why):
       complain(key.name, "is not shared yet: JetStream refuses it: \(why) (\(code))")
     }
-  }
-
-  /// The bucket has a value where this host had one before.
-  private func contest(_ key: RetainedKey, _ message: ClusterMessage) {
-    switch ledger.holder(of: key) {
-    case settings.host: storeAnyway(key, message)
-    case nil:
-      let weight = contested.values.reduce(message.weight) { $0 + $1.weight }
-      if contested.count < Self.countMax, weight <= Self.weightMax { contested[key] = message }
-    default: return
-    }
-  }
-
-  private func storeAnyway(_ key: RetainedKey, _ message: ClusterMessage) {
-    var message = message
-    message.headers[.expectedRevision] = nil
-    store(key, message)
   }
 
   // MARK: In
@@ -164,26 +135,21 @@ final class RetainedExchange {
   func isValue(_ message: ClusterMessage) -> Bool { bucket.key(of: message.subject) != nil }
 
   func receive(_ message: ClusterMessage) async throws(EnvelopeError) {
-    guard let key = bucket.key(of: message.subject), message.revision > 0 else { return }
-    guard settings.retained.contains(where: { $0.matches(key.name.utf8Bytes) }) else { return }
-    let sender = try message.instance()
+    guard let bus, let key = bucket.key(of: message.subject), message.revision > 0 else { return }
+    guard settings.isShared(key.name) else { return }
     let holder = message.headers[.host] ?? ""
     guard Subjects.isToken(holder) else { throw EnvelopeError(message: "has no valid Tribune-Host") }
-    let isNews = ledger.arrive(
-      key, revision: message.revision, holder: holder, isOwn: sender == instance)
-    let former = contested.removeValue(forKey: key)
-    if holder == settings.host, sender != instance {
-      // What this host has now is newer than what it has sent before.
-      if let former { return storeAnyway(key, former) }
-      if local.contains(key) { return }
-    }
-    guard isNews, let bus else { return }
-    let isDeleted = message.headers[.operation] != nil
+    let payload = message.headers[.operation] == nil ? message.payload : []
+    let step = ledger.arrive(
+      key, revision: message.revision, payload, isOwn: holder == settings.host)
+    if step == .store { send(key) }
+    guard step == .post else { return }
     do throws(TribuneError) {
       try await bus.postAcknowledged(
-        key.name, object: key.object, userInfo: isDeleted ? .none : UserInfo(message.payload),
-        options: PostOptions(isRetained: true))
+        key.name, object: key.object, userInfo: UserInfo(payload), options: PostOptions(isRetained: true))
+      ledger.posted(key, isRefused: false)
     } catch {
+      ledger.posted(key, isRefused: true)
       complain(key.name, "of \(holder) was not posted: \(error)")
     }
   }
