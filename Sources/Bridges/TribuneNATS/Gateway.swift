@@ -203,13 +203,13 @@ final class Gateway {
       double.linkChanged(isUp: true)
       _ = publisher.publish(presence)
       durable.linkChanged(isUp: true)
+      // What others have posted meanwhile, or before this gateway, has not arrived; if it was nothing, nobody knows that either.
+      if settings.imports.contains(where: { !$0.isDurable }) { exchange.lose(nil, from: nil) }
       announceLink()
     case .down:
       double.linkChanged(isUp: false)
       inquiries.cutOff("the connection to NATS was lost")
       durable.linkChanged(isUp: false)
-      // What others post meanwhile does not arrive; if it was nothing, nobody knows that either.
-      if settings.imports.contains(where: { !$0.isDurable }) { exchange.lose(nil, from: nil) }
       announce("cluster.link.didDisconnect")
     case .overrun(let lost):
       if lost != .others { exchange.lose(nil, from: nil) }

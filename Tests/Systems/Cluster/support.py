@@ -162,6 +162,20 @@ async def request(port: int, subject: str, payload: bytes) -> bytes:
         writer.close()
 
 
+async def publish(port: int, subject: str, headers: dict[str, str]) -> None:
+    """Publishes something by hand, as anybody can whom NATS lets in, and waits until the server has it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    head = ("NATS/1.0\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n").encode()
+    writer.write(b'CONNECT {"verbose":false,"headers":true}\r\n')
+    writer.write(f"HPUB {subject} {len(head)} {len(head)}\r\n".encode() + head + b"\r\nPING\r\n")
+    try:
+        async with asyncio.timeout(DEADLINE):
+            while await reader.readline() != b"PONG\r\n":
+                continue
+    finally:
+        writer.close()
+
+
 class Relay:
     """Passes TCP connections on to a port, until it is told not to."""
 

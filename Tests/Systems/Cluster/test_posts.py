@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from observers import next_lost, next_named, watch
-from support import PROGRAMS, Cluster, Host, Program, lasting, url
+from observers import INTERRUPTED, next_lost, next_named, watch
+from support import PROGRAMS, Cluster, Host, Program, lasting, publish, url
 
 ALL = '[Export "**"]\n[Import "**"]\n'
 
@@ -177,3 +177,27 @@ async def test_the_bus_can_be_killed_and_started_again(cluster: Cluster) -> None
     watching = await watch(db2)
     await db1.post("t.a", b"again")
     await watching.until("again")
+
+
+async def test_a_gateway_that_is_started_anew_says_that_it_may_have_missed_something(cluster: Cluster) -> None:
+    hosts = await cluster.trio(ALL)
+    db1, db2, _ = [await cluster.connect(host) for host in hosts]
+    async with db2.observe(INTERRUPTED, limit=1 << 20) as observation:
+        await hosts[1].gateway.end()
+        await db1.post("t.missed", b"1")
+        await hosts[1].start_gateway()
+        await next_named(observation, INTERRUPTED)
+
+
+async def test_a_forged_notification_silences_nobody(cluster: Cluster) -> None:
+    server = await cluster.server()
+    db1, db2, _ = [await cluster.connect(host) for host in await cluster.trio(ALL, port=server.port)]
+    async with db2.observe("t.*") as observation:
+        await db1.post("t.a", b"0")
+        assert (await anext(observation)).text == "0"
+        headers = {"Tribune-Instance": f"{1:032}", "Tribune-Number": "1000/1000"}
+        await publish(server.port, "tribune.v1.test.post.db1.t.a", headers)
+        assert (await anext(observation)).text == ""
+        for number in range(20):
+            await db1.post("t.a", str(number).encode())
+            assert (await anext(observation)).text == str(number)

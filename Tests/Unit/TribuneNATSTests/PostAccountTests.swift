@@ -65,17 +65,32 @@ struct PostAccountTests {
     #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
   }
 
-  @Test("A gateway that was started anew begins again, and the one before is over")
+  @Test("A gateway that was started anew begins again")
   func restart() {
     var account = ImportAccount()
     let number = ExportNumber(sequence: 1, count: 1)
     let next = Instance()
     #expect(account.note(number, of: "a", from: "db1", instance) == .new(lost: 0))
     #expect(account.note(number, of: "a", from: "db1", next) == .newAfterGap)
-    #expect(account.note(number, of: "a", from: "db1", next) == .stale)
-    let late = ExportNumber(sequence: 2, count: 2)
-    #expect(account.note(late, of: "a", from: "db1", instance) == .stale)
+    for one in [instance, next] { #expect(account.note(number, of: "a", from: "db1", one) == .stale) }
     #expect(account.note(number, of: "a", from: "db2", Instance()) == .new(lost: 0))
+  }
+
+  @Test("Another gateway of the same name, or whoever says so, silences nobody")
+  func doubled() {
+    var counter = ExportCounter()
+    var account = ImportAccount()
+    #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
+    for count in 1...3 {
+      for _ in 0..<count {
+        let forged = ExportNumber(sequence: 1_000, count: 1_000)
+        #expect(account.note(forged, of: "a", from: "db1", Instance()) == .newAfterGap)
+      }
+      #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .newAfterGap)
+      for _ in 0..<20 {
+        #expect(account.note(counter.next("a"), of: "a", from: "db1", instance) == .new(lost: 0))
+      }
+    }
   }
 
   @Test("More names than are counted count as no loss")

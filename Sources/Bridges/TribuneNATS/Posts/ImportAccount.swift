@@ -11,50 +11,61 @@ nonisolated struct ImportAccount {
     case newAfterGap
     /// Not to be posted: what its host exported later has come before it. It counts among those lost.
     case late(lost: UInt64)
-    /// It has come before, or is of a process before the one that exports now.
+    /// It has come before.
     case stale
   }
 
-  private struct Origin {
+  fileprivate struct Origin {
     var instance: Instance
-    var former: Instance?
     /// Of the last one that was posted, whatever its name.
     var sequence: UInt64
     var last: [String: ExportNumber]
   }
 
-  private var origins: [String: Origin] = [:]
+  /// Of each host, the one that was heard last, and the one before: a process of which late ones come, or another gateway of
+  /// the same name, as nobody can tell whether one is forged.
+  private var origins: [String: [Origin]] = [:]
   /// The hosts in the order of their coming, so that one can be forgotten for another.
   private var order: [String] = []
 
   mutating func note(
     _ number: ExportNumber, of name: String, from host: String, _ instance: Instance
   ) -> Arrival {
-    guard var origin = origins[host] else {
+    guard var known = origins[host] else {
       add(host, Origin(instance: instance, sequence: number.sequence, last: [name: number]))
       return .new(lost: 0)
     }
-    defer { origins[host] = origin }
-    guard origin.instance == instance else {
-      guard origin.former != instance else { return .stale }
-      origin = Origin(
-        instance: instance, former: origin.instance, sequence: number.sequence, last: [name: number])
+    defer { origins[host] = known }
+    guard let index = known.firstIndex(where: { $0.instance == instance }) else {
+      known = [Origin(instance: instance, sequence: number.sequence, last: [name: number]), known[0]]
       return .newAfterGap
     }
-    if origin.last.count >= Self.namesMax, origin.last[name] == nil { origin.last = [:] }
-    let last = origin.last[name]
-    if let last, number.sequence <= last.sequence { return .stale }
-    origin.last[name] = number
-    // Its counts have started again if this one is not greater.
-    let lost = last.map { number.count > $0.count ? number.count - $0.count - 1 : 0 } ?? 0
-    guard number.sequence > origin.sequence else { return .late(lost: lost + 1) }
-    origin.sequence = number.sequence
-    return .new(lost: lost)
+    var origin = known[index]
+    let arrival = origin.note(number, of: name)
+    if arrival != .stale {
+      known.remove(at: index)
+      known.insert(origin, at: 0)
+    }
+    return index > 0 && arrival != .stale ? .newAfterGap : arrival
   }
 
   private mutating func add(_ host: String, _ origin: Origin) {
     if order.count >= Self.hostsMax { origins[order.removeFirst()] = nil }
     order.append(host)
-    origins[host] = origin
+    origins[host] = [origin]
+  }
+}
+
+nonisolated extension ImportAccount.Origin {
+  fileprivate mutating func note(_ number: ExportNumber, of name: String) -> ImportAccount.Arrival {
+    if last.count >= ImportAccount.namesMax, last[name] == nil { last = [:] }
+    let former = last[name]
+    if let former, number.sequence <= former.sequence { return .stale }
+    last[name] = number
+    // Its counts have started again if this one is not greater.
+    let lost = former.map { number.count > $0.count ? number.count - $0.count - 1 : 0 } ?? 0
+    guard number.sequence > sequence else { return .late(lost: lost + 1) }
+    sequence = number.sequence
+    return .new(lost: lost)
   }
 }
