@@ -31,6 +31,8 @@ final class Gateway {
   private var malformed = 0
   private let publisher = Publisher()
   private let double: DoubledHost
+  private let rosters: RosterCheck
+  private var speaksForOthers: Bool?
 
   private lazy var link = NATSLink(
     settings, publisher, posts: settings.imports.map { subjects.posts(matching: $0.pattern) },
@@ -54,10 +56,12 @@ final class Gateway {
   private lazy var own: OwnBus = OwnBus(host: settings.host) { [weak self] in
     .init(posters: self?.exchange.posters.all ?? [], questions: self?.remotes.underWay ?? [])
   }
-  private lazy var inquiries = Inquiries(subjects, instance, publisher: publisher)
-  private lazy var hosts = ClusterHosts(settings, inquiries, own: own, mark: mark, double: double)
+  private lazy var inquiries = Inquiries(
+    subjects, instance, rosterMark: rosters.mark, publisher: publisher)
+  private lazy var hosts = ClusterHosts(
+    settings, inquiries, own: own, mark: mark, double: double, rosters: rosters)
   private lazy var remotes = RemoteQuestions(
-    subjects, settings, own: own, publisher: publisher, double: double)
+    subjects, settings, own: own, publisher: publisher, double: double, rosters: rosters)
   private lazy var leases = Leases(settings, subjects, instance, publisher: publisher, double: double) {
     [weak self] in
     self?.neighbours.isPresent($0) ?? false
@@ -72,6 +76,7 @@ final class Gateway {
     self.status = status
     subjects = Subjects(cluster: settings.cluster, host: settings.host)
     double = DoubledHost(settings.host)
+    rosters = RosterCheck(settings)
   }
 
   func serve(_ sockets: [(descriptor: CInt, name: String)]) { fleetLock.serve(sockets) }
@@ -206,6 +211,7 @@ final class Gateway {
       // What others have posted meanwhile, or before this gateway, has not arrived; if it was nothing, nobody knows that either.
       if settings.imports.contains(where: { !$0.isDurable }) { exchange.lose(nil, from: nil) }
       announceLink()
+      Task { await findOutWhoMaySpeak() }
     case .down:
       double.linkChanged(isUp: false)
       inquiries.cutOff("the connection to NATS was lost")
@@ -215,10 +221,31 @@ final class Gateway {
       if lost != .others { exchange.lose(nil, from: nil) }
       if lost != .posts { inquiries.cutOff("messages of NATS were dropped") }
     case .refused(let why):
+      if let other = settings.others.first, why.contains("\"\(subjects.reply(as: other))\"") {
+        speaksForOthers = false
+        break
+      }
+      ServiceLog.error("NATS: \(why)")
       if subjects.isAboutAllReplies(why) { inquiries.refuse("NATS refuses it: \(why)") }
       if subjects.isAboutQuestions(why) { inquiries.cutOff("NATS refuses it: \(why)") }
     }
     reportStatus()
+  }
+
+  /// Tries to publish as another host what no host takes.
+  private func findOutWhoMaySpeak() async {
+    guard speaksForOthers != true else { return }
+    speaksForOthers = nil
+    guard !settings.questions.isEmpty, let other = settings.others.first,
+      publisher.publish(ClusterMessage(subjects.reply(as: other))), await publisher.isThere()
+    else { return }
+    // A refusal comes before the answer, and by another thread.
+    await rest(for: .seconds(1))
+    guard speaksForOthers == nil else { return }
+    speaksForOthers = true
+    ServiceLog.warning(
+      "NATS lets this host speak for \(other): without permissions, anybody can approve in the name of a host that vetoes"
+    )
   }
 
   /// Both sides are there. Nobody knows what was posted while one was not.
@@ -292,7 +319,10 @@ final class Gateway {
       case .presence(let host):
         let sender = try message.instance()
         let isNew = !neighbours.isPresent(host, sender)
-        neighbours.note(host, sender, isRostered: settings.roster.contains(host), at: .now)
+        neighbours.note(
+          host, sender, rosterMark: message.headers[.roster] ?? "",
+          isRostered: settings.roster.contains(host), at: .now)
+        rosters.note(neighbours.others(than: rosters.mark))
         hosts.note(host)
         if isNew, neighbours.isPresent(host) { welcome() }
       case .stored(let token):
@@ -332,7 +362,7 @@ final class Gateway {
   }
 
   private var presence: ClusterMessage {
-    ClusterMessage(subjects.presence, headers: [.instance: instance.text])
+    ClusterMessage(subjects.presence, headers: [.instance: instance.text, .roster: rosters.mark])
   }
 
   private func keepPresence() async {
@@ -349,6 +379,7 @@ final class Gateway {
     retained.sendAgain()
     durable.tick()
     neighbours.forgetSilent(at: .now)
+    rosters.note(neighbours.others(than: rosters.mark))
     hosts.forget(unless: neighbours.isPresent)
     remotes.endAll(unless: neighbours.isPresent, olderThan: Neighbours.silenceMax)
     reportStatus()
@@ -368,7 +399,7 @@ final class Gateway {
     let unasked =
       refused.isEmpty ? [] : ["not asked of the cluster, by the policy: \(refused.joined(separator: " "))"]
     let vetoed = inquiries.refusal.map { ["questions to the cluster are vetoed: \($0)"] } ?? []
-    let doubt = double.doubt.map { [$0] } ?? []
+    let doubt = [double.doubt, rosters.doubt].compactMap(\.self)
     let waiting = durable.lack.map { ["durable notifications wait: \($0)"] } ?? []
     let text = ((sides.isEmpty ? [hosts] : sides) + doubt + unasked + vetoed + waiting).joined(
       separator: "; ")

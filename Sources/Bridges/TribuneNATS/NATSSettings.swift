@@ -43,6 +43,11 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     package var certificateFile = ""
     package var keyFile = ""
 
+    /// Whether NATS cannot tell who this host is, and so cannot keep it from speaking for others.
+    package var isNameless: Bool {
+      [user, credentialsFile, publicKey, certificateFile].allSatisfy(\.isEmpty)
+    }
+
     package var hasCertificates: Bool { !authorityFile.isEmpty || !certificateFile.isEmpty }
 
     /// What keeps this host from logging in.
@@ -70,7 +75,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
   package var host: String
   package var servers: [String] = []
   package var login = Login()
-  /// All hosts of the cluster, with or without this one.
+  /// All hosts of the cluster, the same on each of them.
   package var roster: [String] = []
   package var missing = MissingHost.veto
   package var hostTimeout = Duration.seconds(10)
@@ -97,6 +102,17 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
 
   /// The hosts that are asked, besides this one.
   package var others: [String] { roster.filter { $0 != host } }
+
+  /// Tells this roster from those of other hosts, in whichever order it is written. Empty if there is none.
+  package var rosterMark: String {
+    guard !roster.isEmpty else { return "" }
+    let hosts = roster.sorted()
+    // FNV-1a.
+    let hash = hosts.joined(separator: " ").utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
+      ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+    }
+    return "\(hosts.count)-\(String(hash, radix: 16))"
+  }
 
   /// The names that are asked of the whole cluster.
   package var clusterPatterns: [String] { questions.filter(\.isClusterWide).map(\.pattern.text) }
@@ -171,6 +187,13 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
         Diagnostic(
           .warning, "\(directory)/nats.conf", nil,
           "Roster= in [Cluster] does not have this host, \(settings.host): if it is the same on all hosts, none asks this one"
+        ))
+    }
+    if !settings.questions.isEmpty, settings.login.isNameless {
+      diagnostics.append(
+        Diagnostic(
+          .warning, "\(directory)/nats.conf", nil,
+          "without a login in [Cluster], NATS cannot keep anybody from approving in the name of a host that vetoes"
         ))
     }
     if let (shared, durable) = settings.sharedAndDurable {

@@ -60,7 +60,7 @@ struct EnvelopeTests {
   func ask(wantsValue: Bool, isDryRun: Bool) throws {
     let envelope = AskEnvelope(
       instance: Self.instance, query: .max, object: "o", wantsValue: wantsValue, isDryRun: isDryRun,
-      timeout: .milliseconds(1_500))
+      timeout: .milliseconds(1_500), rosterMark: "3-a")
     #expect(try AskEnvelope(ClusterMessage("s", headers: envelope.headers)) == envelope)
   }
 

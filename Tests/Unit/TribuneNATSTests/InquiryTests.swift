@@ -104,7 +104,19 @@ struct InquiryTests {
     #expect(reason.hasPrefix("cluster unreachable"))
   }
 
-  @Test("A host without a gateway is asked again before it is missing", arguments: MissingHost.allCases)
+  @Test("A host that the roster does not have is not asked again, and is mute if it has not said a word")
+  func mute() {
+    var unheard = inquiry(.unlisted)
+    #expect(unheard.isUnheard() == .conclude(.abstain))
+    #expect(unheard.isMute)
+    var failing = inquiry(.unlisted)
+    _ = failing.reply(.failed("why"), payload: [], at: start)
+    #expect(!failing.isMute)
+    #expect(!inquiry(.abstain).isMute)
+  }
+
+  @Test(
+    "A host without a gateway is asked again before it is missing", arguments: [MissingHost.veto, .abstain])
   func unheard(missing: MissingHost) {
     var inquiry = inquiry(missing)
     for _ in 1..<Inquiry.triesMax { #expect(inquiry.isUnheard() == .askAgain(after: Inquiry.retryPause)) }

@@ -280,6 +280,16 @@ struct NATSSettingsTests {
     #expect(wrong.roster == ["db1", "db2", "db3"] && wrong.scopeLack == "f:4 cannot be read")
   }
 
+  @Test("Rosters of the same hosts have the same mark, in whichever order, and no others have")
+  func rosterMarks() {
+    func mark(_ lines: String) -> String { read("[Cluster]\n\(lines)").0.rosterMark }
+    let whole = mark("Roster=db1 db2 db3")
+    #expect(mark("Roster=db3\nRoster=db2 db1") == whole && mark("") == "")
+    for other in ["db1 db2", "db2 db3", "db1 db2 db4", "db1 db2db3"] {
+      #expect(mark("Roster=\(other)") != whole)
+    }
+  }
+
   @Test("A roster of any length is read whole")
   func longRoster() {
     let hosts = (0..<64).map { "\(String(repeating: "h", count: 60))\($0)" }

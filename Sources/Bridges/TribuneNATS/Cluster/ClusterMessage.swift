@@ -13,6 +13,7 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case timeout = "Tribune-Timeout"
     case peer = "Tribune-Peer"
     case host = "Tribune-Host"
+    case roster = "Tribune-Roster"
     /// Of a bucket: that there is no value any more.
     case operation = "KV-Operation"
     /// Of JetStream: stores only if the last value of the subject is this one; 0 for none.

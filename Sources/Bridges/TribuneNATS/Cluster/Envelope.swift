@@ -76,6 +76,8 @@ nonisolated struct AskEnvelope: Equatable, Sendable {
   /// The time for the answer, or for progress.
   var timeout: Duration
   var peer = RemotePeer()
+  /// Of the asker's roster; empty if it has none.
+  var rosterMark = ""
 }
 
 nonisolated extension AskEnvelope {
@@ -85,6 +87,7 @@ nonisolated extension AskEnvelope {
     query = try message.query()
     timeout = try message.timeout()
     peer = message.peer
+    rosterMark = message.headers[.roster] ?? ""
     switch message.headers[.kind] {
     case "permission": wantsValue = false
     case "value": wantsValue = true
@@ -101,6 +104,7 @@ nonisolated extension AskEnvelope {
     ]
     if !object.isEmpty { headers[.object] = ByteEscape.header.escape(object) }
     if isDryRun { headers[.dryRun] = "yes" }
+    if !rosterMark.isEmpty { headers[.roster] = rosterMark }
     return headers
   }
 }

@@ -10,6 +10,8 @@ nonisolated struct Neighbours {
 
   private struct Neighbour {
     var instance: Instance
+    /// Of its roster; empty if it has none.
+    var rosterMark: String
     var heardAt: ContinuousClock.Instant
   }
 
@@ -17,11 +19,18 @@ nonisolated struct Neighbours {
 
   /// There is always room for the hosts of the roster.
   mutating func note(
-    _ host: String, _ instance: Instance, isRostered: Bool, at now: ContinuousClock.Instant
+    _ host: String, _ instance: Instance, rosterMark: String, isRostered: Bool,
+    at now: ContinuousClock.Instant
   ) {
     if all[host] == nil, all.count >= Self.hostsMax { forgetSilent(at: now) }
     guard isRostered || all[host] != nil || all.count < Self.hostsMax else { return }
-    all[host] = Neighbour(instance: instance, heardAt: now)
+    all[host] = Neighbour(instance: instance, rosterMark: rosterMark, heardAt: now)
+  }
+
+  /// The hosts that have another roster.
+  func others(than rosterMark: String) -> [String] {
+    guard !rosterMark.isEmpty else { return [] }
+    return all.filter { !["", rosterMark].contains($0.value.rosterMark) }.keys.sorted()
   }
 
   mutating func forgetSilent(at now: ContinuousClock.Instant) {

@@ -48,6 +48,9 @@ nonisolated struct Subjects: Equatable, Sendable {
     "\(prefix).reply.\(other).\(host).\(token)"
   }
 
+  /// What another host would publish to itself, and does not take.
+  func reply(as other: String) -> String { "\(prefix).reply.\(other).\(other).nobody" }
+
   /// Whether this host may reply to a question of another one at that subject: the asker chooses it, and must not be able
   /// to make this host publish anything else.
   func isReply(_ subject: String, to other: String) -> Bool {

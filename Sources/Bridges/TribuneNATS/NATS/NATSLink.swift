@@ -134,9 +134,7 @@ final class NATSLink {
   private func note(_ event: NATSReceiver.Event, of connection: UInt) {
     switch event {
     case .overrun: return changed(.overrun(.any))
-    case .refused(let why):
-      ServiceLog.error("NATS: \(why)")
-      return changed(.refused(why))
+    case .refused(let why): return changed(.refused(why))
     case .disconnected, .reconnected, .closed: break
     }
     // An attempt that failed after it had connected ends like a connection.

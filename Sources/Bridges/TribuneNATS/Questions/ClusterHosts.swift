@@ -29,6 +29,7 @@ final class ClusterHosts {
   private let own: OwnBus
   private let mark: Instance
   private let double: DoubledHost
+  private let rosters: RosterCheck
   /// The bus does not retain delegates.
   private var listed: [Place] = []
   /// The names that the configuration has asked of the cluster, as far as the policy lets them be.
@@ -36,11 +37,15 @@ final class ClusterHosts {
   /// The others, which are tried again.
   private(set) var refused: [String] = []
   private var unlisted: [String: Unlisted] = [:]
+  private var isOverfull = false
   private var bus: Connection?
 
-  init(_ settings: NATSSettings, _ inquiries: Inquiries, own: OwnBus, mark: Instance, double: DoubledHost) {
+  init(
+    _ settings: NATSSettings, _ inquiries: Inquiries, own: OwnBus, mark: Instance, double: DoubledHost,
+    rosters: RosterCheck
+  ) {
     (self.settings, self.inquiries, self.own) = (settings, inquiries, own)
-    (self.mark, self.double) = (mark, double)
+    (self.mark, self.double, self.rosters) = (mark, double, rosters)
   }
 
   func join(_ bus: Connection) async throws(TribuneError) {
@@ -137,8 +142,9 @@ final class ClusterHosts {
 
   private func other(_ host: String, _ role: HostDelegate.Role) -> HostDelegate {
     let missing = settings.roster.contains(host) ? settings.missing : .unlisted
-    return HostDelegate(role, mark) { [inquiries, double] question, name, userInfo in
+    return HostDelegate(role, mark) { [inquiries, double, rosters] question, name, userInfo in
       let answer = await inquiries.ask(host, missing: missing, question, as: name, userInfo)
+      if !answer.isObjection, !question.wantsValue, let doubt = rosters.doubt { return .veto(doubt) }
       // The other one of this name, whose bus may have a veto, is not asked.
       return answer.isObjection ? answer : await double.knownDoubt().map { .failed($0) } ?? answer
     }
@@ -161,9 +167,17 @@ final class ClusterHosts {
   // MARK: Hosts that the roster does not have
 
   func note(_ host: String) {
-    guard let bus, settings.scopeLack == nil, !settings.roster.contains(host), unlisted[host] == nil,
-      unlisted.count < Self.unlistedMax
-    else { return }
+    guard let bus, settings.scopeLack == nil, !settings.roster.contains(host), unlisted[host] == nil else {
+      return
+    }
+    guard unlisted.count < Self.unlistedMax else {
+      if !isOverfull {
+        ServiceLog.error(
+          "\(host) is not asked: there are \(Self.unlistedMax) hosts that Roster= does not have")
+      }
+      isOverfull = true
+      return
+    }
     let all: [(HostDelegate.Role, [String])] = [
       (.configured, asked), (.scoped, GatewayName.clusterPatterns),
     ]
@@ -188,6 +202,8 @@ final class ClusterHosts {
   }
 
   func forget(unless isPresent: (String) -> Bool) {
+    // It is said again a while after there was room.
+    if unlisted.count < Self.unlistedMax / 2 { isOverfull = false }
     for (host, one) in unlisted where !isPresent(host) {
       one.isGone = true
       unlisted[host] = nil

@@ -11,6 +11,9 @@ import TribuneWire
 /// is held briefly, and nothing is resumed or published under it.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
+  /// For so long, a host is not asked that is not in the roster and did not answer. Whoever says that it is there could
+  /// otherwise delay each question.
+  private static let muteSpan = Duration.seconds(60)
 
   private struct Open {
     let host: String
@@ -26,6 +29,8 @@ nonisolated final class Inquiries: Sendable {
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
+    /// The hosts that are not asked, until then.
+    var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
     /// Wakes when the first question may be due. Most have their answers long before, so that a timer for each would cost
     /// more than all else here.
@@ -34,12 +39,14 @@ nonisolated final class Inquiries: Sendable {
 
   private let subjects: Subjects
   private let instance: Instance
+  private let rosterMark: String
   private let publisher: Publisher
   private let lastQuery = Atomic<UInt64>(0)
   private let state = Mutex(State())
 
-  init(_ subjects: Subjects, _ instance: Instance, publisher: Publisher) {
+  init(_ subjects: Subjects, _ instance: Instance, rosterMark: String, publisher: Publisher) {
     (self.subjects, self.instance, self.publisher) = (subjects, instance, publisher)
+    self.rosterMark = rosterMark
   }
 
   /// Why no host can be asked, although there is a connection; nil if they can.
@@ -57,11 +64,12 @@ nonisolated final class Inquiries: Sendable {
       state.withLock { $0.unheard.note(name) }
       return .veto("cluster unreachable: \(lack)")
     }
+    if missing == .unlisted, state.withLock({ $0.mute[host].map { .now < $0 } ?? false }) { return .abstain }
     let token = Instance().text
     let envelope = AskEnvelope(
       instance: instance, query: lastQuery.add(1, ordering: .relaxed).newValue, object: question.object,
       wantsValue: question.wantsValue, isDryRun: question.isDryRun, timeout: question.timeout,
-      peer: RemotePeer(question.asker))
+      peer: RemotePeer(question.asker), rosterMark: rosterMark)
     var message = ClusterMessage(
       subjects.ask(host, name), headers: envelope.headers, payload: userInfo.bytes)
     message.reply = subjects.reply(of: host, token: token)
@@ -160,11 +168,25 @@ nonisolated final class Inquiries: Sendable {
     case .conclude(let answer):
       if let absence = one.inquiry.absence {
         sendCancel(one)
-        if answer == .abstain {
-          ServiceLog.notice("\(one.name): \(absence), which counts as if it abstained")
-        }
+        if answer == .abstain { noteAbsence(absence, one) }
       }
       one.continuation.resume(returning: answer)
+    }
+  }
+
+  private func noteAbsence(_ absence: String, _ one: Open) {
+    guard one.inquiry.isMute else {
+      return ServiceLog.notice("\(one.name): \(absence), which counts as if it abstained")
+    }
+    let isFirst = state.withLock { state in
+      state.mute = state.mute.filter { $0.value > .now }
+      defer { state.mute[one.host] = .now + Self.muteSpan }
+      return state.mute.isEmpty
+    }
+    // There may be many of them.
+    if isFirst {
+      ServiceLog.notice(
+        "\(absence): what Roster= does not have, and does not answer, is not asked for a minute")
     }
   }
 

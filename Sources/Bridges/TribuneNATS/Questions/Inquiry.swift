@@ -39,6 +39,7 @@ nonisolated struct Inquiry {
   private var extensions = 0
   private var isConcluded = false
   private var isProving = false
+  private var hasReplied = false
   /// Why it was not heard; nil if it was.
   private(set) var absence: String?
   /// The time at which the host counts as missing.
@@ -56,6 +57,7 @@ nonisolated struct Inquiry {
     _ reply: ReplyEnvelope, payload: [UInt8], at now: ContinuousClock.Instant
   ) -> Action {
     guard !isConcluded else { return .none }
+    hasReplied = true
     switch reply {
     case .progress(let timeout, let status):
       guard extensions < Self.extensionsMax else { return .none }
@@ -70,7 +72,7 @@ nonisolated struct Inquiry {
   /// The server of NATS says that the host has no gateway.
   mutating func isUnheard() -> Action {
     guard !isConcluded else { return .none }
-    guard tries >= Self.triesMax else {
+    if missing != .unlisted, tries < Self.triesMax {
       tries += 1
       return .askAgain(after: Self.retryPause)
     }
@@ -97,6 +99,9 @@ nonisolated struct Inquiry {
 
   /// Something is lost, or was never sent, that may be about this question.
   mutating func isCutOff(_ why: String) -> Action { isConcluded ? .none : cutOff(why) }
+
+  /// Whether it is one that nobody relies on, and has not said a word.
+  var isMute: Bool { missing == .unlisted && !hasReplied }
 
   private mutating func cutOff(_ why: String) -> Action {
     absence = why

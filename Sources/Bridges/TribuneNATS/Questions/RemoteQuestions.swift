@@ -37,10 +37,12 @@ nonisolated final class RemoteQuestions: Sendable {
   private let publisher: Publisher
   private let own: OwnBus
   private let double: DoubledHost
+  private let rosters: RosterCheck
   private let running = Mutex<[Key: Running]>([:])
 
   init(
-    _ subjects: Subjects, _ settings: NATSSettings, own: OwnBus, publisher: Publisher, double: DoubledHost
+    _ subjects: Subjects, _ settings: NATSSettings, own: OwnBus, publisher: Publisher, double: DoubledHost,
+    rosters: RosterCheck
   ) {
     self.subjects = subjects
     host = settings.host
@@ -48,6 +50,7 @@ nonisolated final class RemoteQuestions: Sendable {
     self.own = own
     self.publisher = publisher
     self.double = double
+    self.rosters = rosters
   }
 
   func receive(_ message: ClusterMessage, from other: String, name: String) throws(EnvelopeError) {
@@ -58,6 +61,9 @@ nonisolated final class RemoteQuestions: Sendable {
     let key = Key(host: other, instance: envelope.instance, query: envelope.query)
     guard isAnswered(name, wantsValue: envelope.wantsValue) else {
       return reply(.failed("\(host) does not answer \(name) to other hosts"), to: message)
+    }
+    if !envelope.wantsValue, let doubt = rosters.doubt(about: other, with: envelope.rosterMark) {
+      return reply(.veto(doubt), to: message)
     }
     let question = UnderWay(
       host: other, name: name, object: envelope.object, asker: envelope.peer, began: .now)
