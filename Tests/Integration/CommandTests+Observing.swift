@@ -91,6 +91,21 @@ struct ObservingCommandTests {
     #expect((left["connection"] as? String)?.hasPrefix(":") == true)
   }
 
+  @Test("a monitor leaves out what an excluded connection sends, and what goes to it alone")
+  func excluded() throws {
+    let delegate = try bus.staying("delegate", "a.shouldB", "--approve")
+    let id = try #require(try bus.connection(of: delegate)?["connection"] as? String)
+    let monitor = try bus.staying("monitor", "a.**", "--exclude=\(id)", "-o", "{kind}")
+    #expect(try bus.tribunectl("ask", "a.shouldB").status == 0)
+    var kinds: [String] = []
+    while kinds.last != "verdict", let kind = try monitor.output.line() { kinds.append(kind) }
+    #expect(kinds.first == "ask" && kinds.last == "verdict")
+    #expect(!kinds.contains("question") && !kinds.contains("answer"))
+    for wrong in ["", ":x", "tribune-web"] {
+      #expect(try bus.tribunectl("monitor", "--exclude=\(wrong)").status == 2)
+    }
+  }
+
   private static func awaitResumption(in monitor: RunningProgram) throws {
     while let line = try monitor.output.line(), !line.contains("\"says\":\"resumes\"") {}
   }

@@ -190,7 +190,11 @@ package import TribuneSystem
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {
-    if let response = reading.response { return unsafe perform(.response(response), on: connection) }
+    if let response = reading.response {
+      // libmicrohttpd has a copy of its own.
+      reading.response = nil
+      return unsafe perform(.response(response), on: connection)
+    }
     guard part.isEmpty else {
       guard reading.body.count + part.count <= Self.bodyMax else { return .NO }
       reading.body += part

@@ -4,10 +4,10 @@ import TribuneHTTP
 package import TribuneService
 import TribuneSystem
 
-/// tribune-web: the page and the metrics on the sockets that systemd passes.
+/// tribune-web: the page and the metrics on the sockets that systemd passes, or on one of its own.
 package final class WebProgram: ServiceProgram {
   package static let name = "tribune-web"
-  package static let options: Set = ["--page"]
+  package static let options: Set = ["--page", "--listen"]
   package static let needsFaultlessSettings = true
 
   /// What comes at once goes to the pages together.
@@ -30,16 +30,25 @@ package final class WebProgram: ServiceProgram {
   package init(_ settings: WebSettings, _ arguments: ServiceArguments) throws {
     try ThisProcess.raiseDescriptorLimit()
     self.settings = settings
-    site = WebSite(try PageFiles(in: arguments["--page"] ?? "/usr/share/tribune/web"), settings)
-    try listen()
+    let page = try arguments["--page"].map { try PageFiles(in: $0) } ?? PageFiles(besideProgram: ())
+    site = WebSite(page, settings)
+    try listen(at: arguments["--listen"])
   }
 
-  /// Takes the sockets that systemd passes.
-  private func listen() throws {
-    let passed = try PassedToService.take()
+  /// Takes the sockets that systemd passes, and opens the one that --listen names.
+  private func listen(at address: String?) throws {
+    var passed = try PassedToService.take()
+    if let address {
+      do throws(Errno) {
+        passed.append((try InternetSocket.listening(at: address).release(), address))
+      } catch {
+        throw HTTPListener.Unservable(description: "--listen=\(address): \(error)")
+      }
+    }
     guard !passed.isEmpty else {
       throw HTTPListener.Unservable(
-        description: "no socket was passed; \"systemctl start tribune-web.socket\" passes one")
+        description: "no socket was passed; \"systemctl start tribune-web.socket\" passes one, and "
+          + "--listen=127.0.0.1:9790 opens one")
     }
     let limits = HTTPListener.Limits(connections: settings.connectionsMax, streams: settings.pagesMax)
     for (descriptor, name) in passed {
@@ -61,17 +70,20 @@ package final class WebProgram: ServiceProgram {
     case .failure(let refusal): return .response(refusal)
     case .success(.file(let file)): return .response(file)
     case .success(.events):
+      follower.noteLook()
       var cursor = Feed.Cursor()
       return .events { [unowned self] in follower.feed.next(&cursor) }
     case .success(.health):
       let absence = follower.picture.absence
       return .response(HTTPResponse(absence == nil ? 200 : 503, absence ?? "ok"))
     case .success(.metrics(let format)):
-      var own = follower.own
-      own.pages = listeners.reduce(0) { $0 + $1.streamCount }
-      return .response(
-        HTTPResponse(
-          type: format.contentType, BusMetrics.text(of: follower.picture, follower.counters, own, format)))
+      return .body { [unowned self] _ in
+        await follower.look()
+        var own = follower.own
+        own.pages = listeners.reduce(0) { $0 + $1.streamCount }
+        return HTTPResponse(
+          type: format.contentType, BusMetrics.text(of: follower.picture, follower.counters, own, format))
+      }
     }
   }
 
@@ -88,15 +100,18 @@ package final class WebProgram: ServiceProgram {
     Usage: tribune-web [OPTION]...
 
     Shows the Tribune bus as a web page, and its counters to Prometheus. Serves the
-    sockets that systemd passes.
+    sockets that systemd passes, and the one that --listen names.
 
+      --listen=ADDRESS:PORT
+                       Listen there, or on a PORT of 127.0.0.1
       --config=DIR     Read web.conf and its drop-ins in DIR (default: /etc/tribune)
       --page=DIR       Serve the files of the page from DIR
-                       (default: /usr/share/tribune/web)
+                       (default: those that were installed or built with it)
       --check-config   Say what is wrong with the configuration, and exit
       --help, -h       Show this and exit
       --version        Show the version and exit
 
-    The bus is the one that $TRIBUNE_ADDRESS names, or the system's.
+    The bus is the one that $TRIBUNE_ADDRESS names, or the system's. To look at your
+    own: tribune-web --listen=9790, then http://127.0.0.1:9790/.
     """
 }

@@ -4,15 +4,19 @@
 import asyncio
 import base64
 import contextlib
+import os
+import re
 import socket
+import subprocess
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from clients import ask_awkward_delegates, ask_with_reasons
-from support import DEADLINE, Bus, Events, Web
+from support import DEADLINE, PROGRAMS, Bus, Events, Web, wait_for_line
 
 TOKEN = "correct-horse-battery-staple"
 
@@ -138,6 +142,38 @@ def test_other_hosts_need_a_line_and_a_token(tmp_path: Path) -> None:
         status, errors = Web.refusing(folder, configuration, hosts="0.0.0.0")
         assert status == 1
         assert message in errors
+
+
+def test_by_hand_it_opens_a_port_and_finds_the_page(bus: Bus, tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [PROGRAMS / "tribune-web", "--listen=0", f"--config={tmp_path}"],
+        env=os.environ | {"TRIBUNE_ADDRESS": bus.address},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        port = re.search(r"port (\d+) of this host alone", wait_for_line(process.stderr, "listening on"))[1]
+        assert "<title>" in urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=DEADLINE).read().decode()
+        process.terminate()
+
+
+@pytest.mark.parametrize("address", ["localhost:1", "1.2.3.4:99999", ":1", "nonsense", "127.0.0.1"])
+def test_by_hand_a_wrong_address_is_said(tmp_path: Path, address: str) -> None:
+    web = subprocess.run(
+        [PROGRAMS / "tribune-web", f"--listen={address}", f"--config={tmp_path}"], capture_output=True, text=True
+    )
+    assert (web.returncode, f"--listen={address}: " in web.stderr) == (1, True)
+
+
+def test_it_lists_only_while_somebody_looks(bus: Bus, web: Web) -> None:
+    with bus.staying("monitor", "-o", "{kind} {says}") as monitor:
+        lists = (line.split()[1] for line in monitor.stdout if line.startswith("list "))
+        # What it asked at the start is over by then.
+        while next(lists) != "bus":
+            pass
+        with bus.staying("hold", "a.shouldB", "--why=no"):
+            assert next(lists) == "bus"
+            web.get("/metrics")
+            assert "holds" in {next(lists) for _ in range(8)}
 
 
 def test_the_unix_socket_is_served_too(web: Web) -> None:

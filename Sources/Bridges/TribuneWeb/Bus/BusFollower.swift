@@ -11,8 +11,12 @@ final class BusFollower {
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
-  /// How old lists are at most while a page is open, and else.
+  /// How old lists are at most while a page is open, and while only the metrics are read.
   private static let listSeconds = (watched: 5, else: 30)
+  /// How long after a request somebody is taken to look. Who reads metrics comes again.
+  private static let lookSeconds = 300
+  /// How long a request waits for a list.
+  private static let listWait = Duration.seconds(1)
   /// A bus that does not say its status for so long hangs.
   private static let silenceMax = Duration.seconds(10)
   private static let leaveMax = Duration.seconds(5)
@@ -34,6 +38,7 @@ final class BusFollower {
   private var overdue = 0
   private var bus: Connection?
   private var secondsSinceList = 0
+  private var secondsSinceLook = lookSeconds
   private var statusRequest: ContinuousClock.Instant?
   private lazy var polling = Refresh { [weak self] in await self?.poll() ?? true }
   private lazy var listing = Refresh { [weak self] in await self?.list() ?? true }
@@ -44,6 +49,26 @@ final class BusFollower {
   init(_ settings: WebSettings, isWatched: @escaping () -> Bool, changed: @escaping () -> Void) {
     (self.settings, self.isWatched, self.changed) = (settings, isWatched, changed)
     publish()
+  }
+
+  private var isLookedAt: Bool { isWatched() || secondsSinceLook < Self.lookSeconds }
+
+  /// Somebody begins to look.
+  func noteLook() {
+    let isNew = !isLookedAt
+    secondsSinceLook = 0
+    guard isNew, bus != nil else { return }
+    polling.request()
+    listing.request()
+  }
+
+  /// Somebody reads the metrics: if nobody did before, waits for a list.
+  func look() async {
+    let isNew = !isLookedAt
+    noteLook()
+    guard isNew else { return }
+    let end = ContinuousClock.now.advanced(by: Self.listWait)
+    while bus != nil, secondsSinceList > 0, ContinuousClock.now < end { await rest(for: .milliseconds(10)) }
   }
 
   private static var seconds: Int { Int(SystemClock.wallMicroseconds / 1_000_000) }
@@ -181,7 +206,7 @@ final class BusFollower {
           peers.set(who, for: who.connection)
           showNamed()
         }
-        listing.request()
+        if isLookedAt { listing.request() }
       }
     } catch {
       // The end of the connection, which `run` sees as well.
@@ -204,9 +229,12 @@ final class BusFollower {
       }
       guard bus != nil else { continue }
       if let statusRequest, statusRequest.duration(to: .now) > Self.silenceMax { noteSilence() }
-      polling.request()
+      secondsSinceLook = min(secondsSinceLook + 1, Self.lookSeconds)
       secondsSinceList += 1
-      if secondsSinceList >= (isWatched() ? Self.listSeconds.watched : Self.listSeconds.else) {
+      let isLookedAt = isLookedAt
+      // The plot has an hour of intervals, also for those who begin to look.
+      if isLookedAt || Self.seconds % History.secondsPerInterval == 0 { polling.request() }
+      if isLookedAt, secondsSinceList >= (isWatched() ? Self.listSeconds.watched : Self.listSeconds.else) {
         listing.request()
       }
     }
@@ -251,7 +279,7 @@ final class BusFollower {
   private func note(_ status: BusStatus) {
     picture.absence = nil
     picture.status = status
-    if counters.note(status, at: SystemClock.wallMicroseconds) { listing.request() }
+    if counters.note(status, at: SystemClock.wallMicroseconds), isLookedAt { listing.request() }
     history.note(status, at: Self.seconds)
     if feed.set(.history, history.json(at: Self.seconds).compactBytes) { changed() }
     publishBus()

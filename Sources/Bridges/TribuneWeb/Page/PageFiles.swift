@@ -33,5 +33,21 @@ nonisolated package struct PageFiles: Sendable {
     }
   }
 
+  /// Reads those that were installed with the program, or that belong to the sources that it was built from.
+  init(besideProgram: Void) throws(Missing) {
+    let folder = ThisProcess.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
+    var missing = Missing(description: "the page is missing")
+    // As "make install" and SwiftPM lay them out, the last for tests.
+    for (levels, place) in [(1, "share/tribune/web"), (3, "web"), (4, "web")] where folder.count > levels {
+      do throws(Missing) {
+        self = try PageFiles(in: (folder.dropLast(levels) + [place[...]]).joined(separator: "/"))
+        return
+      } catch {
+        missing = error
+      }
+    }
+    throw Missing(description: "\(missing); --page= says where the files are")
+  }
+
   func response(at path: String) -> HTTPResponse? { responses[path] }
 }

@@ -112,11 +112,13 @@ extension VerbName {
       monitor [PATTERN…]
       Show all traffic
 
-          tribunectl monitor
+          tribunectl monitor --exclude=:7
           tribunectl monitor 'host.*' -o json
 
       Shows each message under names that match, with its sender, its receivers and its outcome, until it is
       interrupted. Without a pattern, it shows every frame, also those without a name.
+
+         --exclude=:N…  leave out what this connection sends, and what goes to it alone
       """
     case .capture:
       """
@@ -139,7 +141,8 @@ extension VerbName {
 
       Prints "capturing …" on standard error once the bus has confirmed.
 
-      -N COUNT  end after COUNT frames
+      -N COUNT          end after COUNT frames
+         --exclude=:N…  leave out what this connection sends, and what goes to it alone
       """
     case .post:
       """

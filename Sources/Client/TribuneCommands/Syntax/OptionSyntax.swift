@@ -16,7 +16,7 @@ enum Option: String, Sendable, CaseIterable {
     summary
   case view, delay, once, `as`, connection, set, conforms, retain, coalesce, style, wait, immediately,
     retained
-  case suspension, awaited, format, complete, concluded, text, columns, sort, full
+  case suspension, awaited, format, complete, concluded, text, columns, sort, full, exclude
   case count = "N"
   case lines = "n"
   case eachLine = "lines"

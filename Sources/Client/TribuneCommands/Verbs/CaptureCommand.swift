@@ -11,10 +11,12 @@ struct CaptureCommand: Command {
 
   private let patterns: [String]
   private let count: Int64?
+  private let excluded: ExcludedConnections
 
   init(_ invocation: Invocation) throws(CommandError) {
     patterns = try invocation.patterns()
     count = invocation.number(.count)
+    excluded = try ExcludedConnections(invocation)
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -39,7 +41,9 @@ struct CaptureCommand: Command {
     return try await stay(
       reading: traffic, until: { await context.signals.interruption() }, upTo: count,
       cancel: { await traffic.cancel() },
-      show: { delivery throws(CommandError) in try file.write(delivery, in: context) })
+      show: { delivery throws(CommandError) in
+        try excluded.contains(delivery) ? false : file.write(delivery, in: context)
+      })
   }
 }
 

@@ -2,6 +2,7 @@
 
 import Tribune
 import TribuneSystem
+import struct TribuneWire.ConnectionID
 
 /// Connects, and monitors traffic under names that match any of the patterns; everything if there are none.
 ///
@@ -17,13 +18,39 @@ func monitor(
   }
 }
 
+/// `--exclude`: the connections whose frames are not shown.
+struct ExcludedConnections: Sendable {
+  private let ids: Set<String>
+
+  init(_ invocation: Invocation) throws(CommandError) {
+    var ids: Set<String> = []
+    for word in invocation.words(.exclude) {
+      guard let id = ConnectionID(word) else {
+        throw .usage("--exclude takes a connection, such as :7, not \"\(word.terminalSafe)\"")
+      }
+      ids.insert(id.description)
+    }
+    self.ids = ids
+  }
+
+  /// Whether the frame is from one of them, or to one alone.
+  func contains(_ delivery: TrafficDelivery) -> Bool {
+    guard case .item(let item) = delivery else { return false }
+    return [item.from, item.to].contains { $0.map(ids.contains) == true }
+  }
+}
+
 /// `monitor [PATTERN…]`.
 struct MonitorCommand: Command {
   var signals: [Int32] { SignalWatch.interrupting }
 
   private let patterns: [String]
+  private let excluded: ExcludedConnections
 
-  init(_ invocation: Invocation) throws(CommandError) { patterns = try invocation.patterns() }
+  init(_ invocation: Invocation) throws(CommandError) {
+    patterns = try invocation.patterns()
+    excluded = try ExcludedConnections(invocation)
+  }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
     let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in
@@ -33,7 +60,7 @@ struct MonitorCommand: Command {
     return try await stay(
       reading: traffic, until: { await context.signals.interruption() }, cancel: { await traffic.cancel() },
       show: { delivery throws(CommandError) in
-        try show(delivery, in: context)
+        if !excluded.contains(delivery) { try show(delivery, in: context) }
         return true
       })
   }

@@ -10,6 +10,17 @@ package enum ThisProcess {
   package static var parent: Int32 { getppid() }
   package static var effectiveUser: UInt32 { geteuid() }
 
+  /// The file of the program.
+  package static var path: String {
+    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe bytes.withUnsafeMutableBytes { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { text in
+        unsafe text.baseAddress.map { unsafe readlink("/proc/self/exe", $0, text.count) } ?? 0
+      }
+    }
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+
   /// Gives a program what it needs before anything else: its standard descriptors, and words where it cannot run. Without
   /// /proc, libdispatch crashes now and then.
   package static func begin(_ program: String) {
