@@ -519,6 +519,7 @@ local kinds = {
   [25] = "done",
   [26] = "awaited",
   [27] = "succeed",
+  [28] = "amend",
   [29] = "poster",
 }
 
@@ -724,6 +725,10 @@ local frames = {
     of = "succeed",
     { "predecessor", "id" },
     { "received", "u64" },
+  },
+  [28] = {
+    of = "amend",
+    { "target", "u64" },
   },
   [29] = {
     of = "poster",

@@ -334,7 +334,7 @@ local function summary(kind, values, payload)
       values.is_dry_run and "dry run")
   end
   if word == "attach" then return with(values.patterns, values.label) end
-  if word == "cancel" then return with("serial", values.target) end
+  if word == "cancel" or word == "amend" then return with("serial", values.target, said) end
   if word == "awaited" then return with(values.acknowledged, "done,", values.missing, "missing") end
   if word == "done" then return with(values.has_failed and "failed", values.poster, values.post, said) end
   if word == "suspend" then return values.is_suspended and "suspends" or "resumes" end

@@ -62,8 +62,11 @@ struct AnnouncementTests {
   func holdsAndQueries() throws {
     try client.send(Hold(label: "archive"), serial: 1, name: "a.*", object: "o", text: "not \"now\"")
     let id = try client.next(.ok).decode(Okay.self).delegate
-    let hold = #""hold":\#(id),"label":"archive","pattern":"a.*","why":"not \"now\"",\#(who)"#
-    try expect("hold.didTake", object: "o", "\(hold)}")
+    let before = #""hold":\#(id),"label":"archive","pattern":"a.*","why":"not \"now\"",\#(who)"#
+    try expect("hold.didTake", object: "o", "\(before)}")
+    try client.sendConfirmed(Amend(target: 1), serial: 4, text: "soon")
+    let hold = before.replacing(#"not \"now\""#, with: "soon")
+    try expect("hold.didChange", object: "o", "\(hold)}")
     let query = try client.ask("a.shouldB", object: "o", serial: 2).query.rawValue
     try expect(
       "query.didConclude", object: "o",

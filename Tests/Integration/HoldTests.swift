@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Glibc
 import Testing
 import TribuneSystem
+import TribuneWire
 
 @Suite("Holds", .timeLimit(.minutes(15)))
 struct HoldTests {
@@ -248,6 +250,71 @@ struct HoldTests {
     let bus = try TestBus(folder: folder)
     #expect(waiting.status() == 0)
     #expect(bus.stop() == 0)
+  }
+
+  @Test("each line of a pipe becomes the reason, which observers learn, and which wakes nobody who waits")
+  func newReason() throws {
+    let (folder, gate, end) = (try TestFolder(), try ShellGate(), try ShellGate())
+    let pipe = "\(folder.path)/reasons"
+    _ = try retrying { unsafe mkfifo(pipe, 0o600) }
+    let observer = try bus.staying("-j", "observe", "tribune.hold.*")
+    let program = try bus.start(
+      "hold", "a.shouldB", "c.shouldD", "--why=begins", "--why-from=\(pipe)", "--", "sh", "-c",
+      "\(gate.wait); printf 'at 20 %%\\nat 40 %%\\n' >\(pipe); printf 'at 80 %%\\n\\n' >\(pipe); \(end.wait)"
+    )
+    #expect(try program.errors.line()?.hasPrefix("holding a.shouldB c.shouldD") == true)
+    let waiting = try bus.start("ask", "a.shouldB", "--wait-until-allowed")
+    for text in ["waiting until ", ": begins"] {
+      #expect(try waiting.errors.line()?.contains(text) == true)
+    }
+    try gate.open()
+    var seen: [String] = []
+    while seen.count < 2 || seen.suffix(2).contains(where: { !$0.contains("at 80 %") }) {
+      seen.append(try #require(try observer.output.line()))
+    }
+    #expect(seen.last?.contains("\"name\":\"tribune.hold.didChange\"") == true)
+    #expect(try bus.tribunectl("ask", "c.shouldD").output.contains(": at 80 %"))
+    #expect(program.end(SIGTERM) == 128 + SIGTERM)
+    #expect(waiting.status() == 0)
+    #expect(try waiting.errors.rest() == "")
+  }
+
+  @Test("standard input can change the reason, also of holds that are taken again")
+  func reasonsFromInput() throws {
+    let input = Pipe()
+    let program = try RunningProgram(
+      [
+        try Programs.path(of: "tribunectl"), "--address=\(bus.address)", "hold", "a.shouldB", "--why=begins",
+        "--why-from=-",
+      ], input: input)
+    #expect(try program.errors.line()?.hasPrefix("holding ") == true)
+    let observer = try bus.staying("-j", "observe", "tribune.hold.didChange")
+    try input.fileHandleForWriting.write(contentsOf: Data("at 40 %\n".utf8))
+    #expect(try observer.output.line()?.contains("\"why\":\"at 40 %\"") == true)
+    bus.end(SIGKILL)
+    let next = try TestBus(folder: bus.folder)
+    #expect(try program.errors.line()?.contains("; the hold is in force again, ") == true)
+    #expect(try next.tribunectl("ask", "a.shouldB").output.contains(": at 40 %"))
+    #expect(program.end(SIGTERM) == 0)
+    #expect(
+      try bus.tribunectl("hold", "a.shouldB", "--why=c", "--why-from=-", "--", "echo", "ran").status == 2)
+    try bus.tribunectl("hold", "a.shouldB", "--why=c", "--why-from=/nowhere", "--", "echo", "ran").expect(
+      1, output: "", errors: "tribunectl: /nowhere: No such file or directory\n")
+  }
+
+  @Test("a new reason outlives a restart", arguments: RestartedBus.Way.allCases)
+  func newReasonOverRestarts(way: RestartedBus.Way) throws {
+    let bus = try RestartedBus()
+    let holder = try RawClient.greeted(bus)
+    try holder.sendConfirmed(Hold(), serial: 1, name: "a.shouldB", text: "begins")
+    for serial in 2...4 as ClosedRange<Serial> {
+      try holder.sendConfirmed(Amend(target: 1), serial: serial, text: "at \(serial)0 %")
+    }
+    let before = try bus.bus.tribunectl("-j", "holds").object()
+    try bus.restart(way)
+    let after = try bus.bus.tribunectl("-j", "holds").object()
+    #expect(after["why"] as? String == "at 40 %" && after["hold"] as? Int == before["hold"] as? Int)
+    #expect(try bus.bus.tribunectl("ask", "a.shouldB").output.contains(": at 40 %"))
   }
 
   @Test("an expired hold is reported, and vetoes nothing")

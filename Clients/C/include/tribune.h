@@ -399,6 +399,9 @@ typedef struct tribune_hold_options {
    nor a callback, the connection ends if the hold is refused. */
 int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const char *object, const char *why,
                  const tribune_hold_options *options, tribune_callback callback, void *userdata);
+/* Changes the reason of a hold. Does not wait for the bus, which may refuse it: then the hold keeps its reason. -ENOTCONN
+   once the hold is over. */
+int tribune_hold_update(tribune_slot *hold, const char *why);
 
 #pragma GCC visibility pop
 

@@ -209,3 +209,19 @@ int tribune_hold(tribune *bus, tribune_slot **ret, const char *pattern, const ch
   frame_end(&writer, pattern, object, why, reason_length(why));
   return slot_send(slot, bus, &writer, ret);
 }
+
+int tribune_hold_update(tribune_slot *hold, const char *why)
+{
+  if (hold == NULL || hold->kind != SLOT_HOLD || why == NULL || why[0] == '\0') {
+    return -EINVAL;
+  }
+  int result = tribune_slot_is_in_force(hold);
+  if (result < 0 || (result = bus_require_capacity(hold->bus)) < 0) {
+    return result;
+  }
+  struct wire_writer writer = {0};
+  frame_begin(&writer, WIRE_KIND_AMEND, 0, bus_next_serial(hold->bus));
+  wire_write_amend(&writer, &(struct wire_amend){.target = hold->serial});
+  frame_end(&writer, NULL, NULL, why, reason_length(why));
+  return bus_send(hold->bus, &writer, -1, 0);
+}

@@ -353,6 +353,17 @@ void wire_write_hold(struct wire_writer *writer, const struct wire_hold *value)
   }
 }
 
+void wire_read_amend(struct wire_reader *reader, struct wire_amend *value)
+{
+  *value = (struct wire_amend){0};
+  value->target = wire_read_u64(reader);
+}
+
+void wire_write_amend(struct wire_writer *writer, const struct wire_amend *value)
+{
+  wire_write_u64(writer, value->target);
+}
+
 void wire_read_declare(struct wire_reader *reader, struct wire_declare *value)
 {
   *value = (struct wire_declare){0};

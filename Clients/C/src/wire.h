@@ -94,6 +94,8 @@ enum wire_kind {
   WIRE_KIND_AWAITED = 26,
   /* This connection replaces one that ended. */
   WIRE_KIND_SUCCEED = 27,
+  /* Changes the reason of a hold. */
+  WIRE_KIND_AMEND = 28,
   /* Who posts. */
   WIRE_KIND_POSTER = 29,
 };
@@ -490,6 +492,14 @@ struct wire_hold {
 };
 void wire_read_hold(struct wire_reader *reader, struct wire_hold *value);
 void wire_write_hold(struct wire_writer *writer, const struct wire_hold *value);
+
+/* Changes the reason of a hold. */
+struct wire_amend {
+  /* the serial of a `hold` of the same connection */
+  uint64_t target;
+};
+void wire_read_amend(struct wire_reader *reader, struct wire_amend *value);
+void wire_write_amend(struct wire_writer *writer, const struct wire_amend *value);
 
 /* Names the protocol of an object's delegates, and defines protocols. */
 struct wire_declare {

@@ -486,6 +486,37 @@ static void test_a_hold_is_known_to_be_in_force_before_a_callback(void)
   tribune_unref(bus);
 }
 
+static void test_a_hold_has_its_new_reason(void)
+{
+  tribune *bus = connected();
+  tribune_slot *hold, *observation;
+  tribune_message *verdict;
+  tribune_error error;
+  SUCCEED(tribune_hold(bus, &hold, "host.shouldReboot", NULL, "begins", NULL, NULL, NULL), NULL);
+  SUCCEED(tribune_hold_update(hold, "backup at 40 %"), NULL);
+  CHECK_EQUAL(tribune_ask(bus, "host.shouldReboot", NULL, NULL, 0, NULL, &verdict, &error), 0);
+  CHECK_TEXT(tribune_message_get_outcome(verdict, 0)->reason, "backup at 40 %");
+  tribune_message_unref(verdict);
+  CHECK_EQUAL(tribune_hold_update(hold, NULL), -EINVAL);
+  CHECK_EQUAL(tribune_hold_update(hold, ""), -EINVAL);
+  CHECK_EQUAL(tribune_hold_update(NULL, "why"), -EINVAL);
+  struct record record = {0};
+  SUCCEED(tribune_observe(bus, &observation, "a.*", NULL, 0, record_message, &record), NULL);
+  CHECK_EQUAL(tribune_hold_update(observation, "why"), -EINVAL);
+  tribune_slot_unref(observation);
+  record_end(&record);
+  tribune_hold_options options = {.lifetime_ms = 1};
+  tribune_slot *short_hold;
+  SUCCEED(tribune_hold(bus, &short_hold, "a.shouldB", NULL, "for a moment", &options, NULL, NULL), NULL);
+  while (tribune_slot_is_in_force(short_hold) >= 0) {
+    SUCCEED(tribune_wait(bus, UINT64_MAX), NULL);
+  }
+  CHECK_EQUAL(tribune_hold_update(short_hold, "too late"), -ENOTCONN);
+  tribune_slot_unref(short_hold);
+  tribune_slot_unref(hold);
+  tribune_unref(bus);
+}
+
 static void test_a_hold_expires(void)
 {
   tribune *bus = connected();
@@ -654,6 +685,7 @@ static const struct test tests[] = {
     {"a delegate receives will and did", test_a_delegate_receives_will_and_did},
     {"what is no delegate is refused", test_what_is_no_delegate_is_refused},
     {"a hold vetoes until it is released", test_a_hold_vetoes_until_it_is_released},
+    {"a hold has its new reason", test_a_hold_has_its_new_reason},
     {"a hold is known to be in force before a callback", test_a_hold_is_known_to_be_in_force_before_a_callback},
     {"a hold expires", test_a_hold_expires},
     {"a hold that has expired is not in force", test_a_hold_that_has_expired_is_not_in_force},

@@ -419,6 +419,17 @@ static void print_hold(FILE *out, const struct wire_hold *value)
   fputc('}', out);
 }
 
+static void print_amend(FILE *out, const struct wire_amend *value)
+{
+  const char *comma = "";
+  fputc('{', out);
+  fprintf(out, "%s\"target\":", comma);
+  comma = ",";
+  fprintf(out, "%" PRIu64, (uint64_t)value->target);
+  (void)comma;
+  fputc('}', out);
+}
+
 static void print_declare(FILE *out, const struct wire_declare *value)
 {
   const char *comma = "";
@@ -1768,6 +1779,8 @@ const char *vector_kind_word(uint8_t kind)
     return "awaited";
   case WIRE_KIND_SUCCEED:
     return "succeed";
+  case WIRE_KIND_AMEND:
+    return "amend";
   case WIRE_KIND_POSTER:
     return "poster";
   default:
@@ -2019,6 +2032,15 @@ bool vector_print_fields(FILE *out, uint8_t kind, struct wire_reader *reader)
       return false;
     }
     print_succeed(out, &value);
+    return true;
+  }
+  case WIRE_KIND_AMEND: {
+    struct wire_amend value;
+    wire_read_amend(reader, &value);
+    if (reader->failed) {
+      return false;
+    }
+    print_amend(out, &value);
     return true;
   }
   case WIRE_KIND_POSTER: {
@@ -2279,6 +2301,15 @@ bool vector_copy_fields(uint8_t kind, struct wire_reader *reader, struct wire_wr
       return false;
     }
     wire_write_succeed(writer, &value);
+    return true;
+  }
+  case WIRE_KIND_AMEND: {
+    struct wire_amend value;
+    wire_read_amend(reader, &value);
+    if (reader->failed) {
+      return false;
+    }
+    wire_write_amend(writer, &value);
     return true;
   }
   case WIRE_KIND_POSTER: {

@@ -357,6 +357,33 @@ async def test_no_bus_in_time_ends_the_connection(make_bus: MakeBus) -> None:
             await one.post("a.b")
 
 
+async def test_the_new_reason_of_a_hold_is_its_reason_after_a_kill(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    events = Events()
+    async with (
+        bus.connect(on_event=events) as one,
+        one.hold("a.shouldB", why="begins") as hold,
+        bus.connect() as other,
+    ):
+        changes = other.observe("tribune.hold.didChange")
+        await changes.ready()
+        await hold.update("at 40 %")
+        change = await anext(changes)
+        assert isinstance(change, Notification)
+        assert '"why":"at 40 %"' in change.text
+        assert [one.reason for one in (await other.ask("a.shouldB")).outcomes] == ["at 40 %"]
+        with pytest.raises(TribuneError) as caught:
+            await hold.update("")
+        assert caught.value.code is Code.REFUSED
+        await in_thread(bus.restart)
+        await events.disconnected()
+        await events.reconnected()
+        async with bus.connect() as third:
+            assert [one.reason for one in (await third.ask("a.shouldB")).outcomes] == ["at 40 %"]
+    with pytest.raises(TribuneError):
+        await hold.update("too late")
+
+
 async def test_a_stop_is_final(make_bus: MakeBus) -> None:
     bus = make_bus()
     async with bus.connect() as one:

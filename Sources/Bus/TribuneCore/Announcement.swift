@@ -10,6 +10,8 @@ package enum Announcement {
   case didAttach(DelegateRegistration)
   case didDetach(DelegateRegistration)
   case didTake(HoldEntry)
+  /// Its reason has changed.
+  case didChange(HoldEntry)
   case didRelease(HoldEntry, isExpired: Bool)
   case didConclude(QueryEnding)
   /// The configuration was read, by a reload or by a bus that continues where another one ended.

@@ -209,7 +209,7 @@ package struct Bus: ~Copyable {
   ) throws(WireError) -> Bool {
     do throws(WireError) {
       switch frame.header.kind {
-      case .observe, .monitor, .attach, .hold, .declare: try register(frame, from: slot, at: now)
+      case .observe, .monitor, .attach, .hold, .amend, .declare: try register(frame, from: slot, at: now)
       case .post: try post(frame, in: slice, from: slot, at: now)
       case .suspend: try suspend(frame, from: slot)
       case .done: try acknowledge(frame, from: slot, at: now)

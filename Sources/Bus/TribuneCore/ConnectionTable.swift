@@ -25,6 +25,8 @@ struct Connection {
   /// nil until it has had a delegate.
   var inbox: QuestionInbox?
   var holds: [Serial: HoldRegistration] = [:]
+  /// Holds by the serial of what changed their reasons last.
+  var amendedHolds: [Serial: HoldRegistration] = [:]
   var declarations: [Serial: DeclarationRegistration] = [:]
   /// Queries that it asked, by the serial of the `ask`.
   var queries = SmallDictionary<Serial, QueryID>()
@@ -62,7 +64,7 @@ struct Connection {
 
   @inline(__always) func hasRegistered(_ serial: Serial) -> Bool {
     observations[serial] != nil || monitors[serial] != nil || delegates[serial] != nil
-      || holds[serial] != nil || declarations[serial] != nil
+      || holds[serial] != nil || amendedHolds[serial] != nil || declarations[serial] != nil
   }
 }
 

@@ -229,7 +229,7 @@ extension Life {
       detach(link)
       revive(link, since: operation.takenAt)
       doubtRegistrations(of: link)
-    case .hello, .ask, .cancel, .answer, .defer, .done, .list, .impersonate, .stray: break
+    case .hello, .ask, .cancel, .amend, .answer, .defer, .done, .list, .impersonate, .stray: break
     }
   }
 

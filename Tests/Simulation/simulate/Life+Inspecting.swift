@@ -153,7 +153,7 @@ extension Life {
     var listed: Set<Int> = []
     let all = registrations(\.isHold)
     for case .hold(let entry) in inspected {
-      guard let registration = all.first(where: { $0.label == entry.why }),
+      guard let registration = all.first(where: { $0.mayHave(entry.why) }),
         case .hold(let expiry) = registration.what
       else { throw fail("\(entry.why) is listed, and is no hold") }
       try require(listed.insert(registration.number).inserted, "r\(registration.number) is listed twice")

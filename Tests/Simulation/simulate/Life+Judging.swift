@@ -142,6 +142,7 @@ extension Life {
     case .post(let post): take(post)
     case .register(let registration): take(registration, operation)
     case .cancel(let target): cancel(target, of: link, operation)
+    case .amend(let hold, let number): hold.takenReason = number
     case .ask(let query): take(query)
     case .answer(let question, let answer):
       question.query.answers.append((question, answer, operation))

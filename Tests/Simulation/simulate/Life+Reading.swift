@@ -263,6 +263,7 @@ extension Life {
       violate("link \(link.number) was let in for link \(other.number), of another process")
     case .list(ofConnections: true):
       check(operation.listsItself, "link \(link.number) is not in its list of connections")
+    case .amend(let hold, let number): hold.knownReason = number
     case .ask, .stray: violate("link \(link.number) was told that \(serial) is done, which nobody can do")
     case .post(let post):
       check(
@@ -288,6 +289,12 @@ extension Life {
     }
   }
 
+  /// Whether it is a hold that has expired.
+  private func isOver(_ registration: Registration) -> Bool {
+    guard case .hold(let expiry) = registration.what else { return false }
+    return expiry != 0 && expiry <= Kernel.now
+  }
+
   private func error(_ refusal: Refusal, _ frame: FrameView, _ link: Link) {
     let message = String(decoding: frame.payload.array, as: UTF8.self)
     guard frame.header.serial != 0 else { return dismissed(link, refusal.code, message) }
@@ -304,6 +311,12 @@ extension Life {
         "link \(link.number) may not answer: \(message)")
     case .done: check(refusal.code == .notAsked, "link \(link.number) may not be done: \(message)")
     case .cancel, .impersonate: reply(frame.header.serial, link)
+    case .amend(let hold, _):
+      reply(frame.header.serial, link)
+      check(
+        refusal.code == .notFound && (!hold.isKnown || hold.mayBeEndedByPolicy || isOver(hold))
+          || refusal.code == .limitExceeded && setting.isTight,
+        "link \(link.number) may not change the reason of r\(hold.number): \(message)")
     case .stray(let code):
       reply(frame.header.serial, link)
       check(
@@ -338,10 +351,8 @@ extension Life {
         "link \(link.number) may not post: \(message)")
     case .register(let registration):
       reply(frame.header.serial, link)
-      var isOver = false
-      if case .hold(let expiry) = registration.what { isOver = expiry != 0 && expiry <= Kernel.now }
       check(
-        isOver || registration.isForbidden && refusal.code == .notPermitted
+        isOver(registration) || registration.isForbidden && refusal.code == .notPermitted
           || setting.isTight && refusal.code == .limitExceeded
           || registration.wantsSnapshot && refusal.code == .limitExceeded,
         "link \(link.number) may not register: \(message)")

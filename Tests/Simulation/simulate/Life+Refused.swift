@@ -8,7 +8,7 @@ import TribuneWire
 extension Life {
   /// Kinds of frames that nobody has defined, and those that only the bus sends.
   private static let foreignKinds: [UInt8] =
-    [0, 28, 29, 100, 255]
+    [0, 29, 30, 100, 255]
     + [
       FrameKind.welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic,
       .ended, .retained, .awaited,

@@ -62,6 +62,16 @@ final class Registration {
     if case .delegate(_, _, _, let order) = what { (order, takenAt) } else { (0, takenAt) }
   }
   var label: String { "r\(number)" }
+  /// The number of the last reason that was given to a hold, of the last that the bus took, and of the last that the
+  /// client knows to be taken. The first is 0.
+  var (sentReason, takenReason, knownReason) = (0, 0, 0)
+
+  /// The reason of that number, as verdicts and lists have it.
+  func why(_ number: Int) -> String { number == 0 ? label : "\(label) \(number)" }
+
+  /// Whether a verdict may have it as the reason of this hold: verdicts may be older than what is known by now.
+  func mayHaveHad(_ why: String) -> Bool { (0...takenReason).contains { self.why($0) == why } }
+  func mayHave(_ why: String) -> Bool { (knownReason...takenReason).contains { self.why($0) == why } }
 
   /// For delegates and holds, a message without an object is about all objects.
   func isFor(_ name: String, _ object: String) -> Bool {
@@ -253,6 +263,8 @@ final class Operation {
     case post(Posting)
     case register(Registration)
     case cancel(Serial)
+    /// The hold's reason becomes that of this number.
+    case amend(Registration, Int)
     case ask(Query)
     case answer(AskedQuestion, AnswerKind)
     /// By that many milliseconds.
@@ -306,6 +318,7 @@ final class Operation {
     case .register(let registration):
       "r\(registration.number) \(registration.what) \(registration.patterns) \"\(registration.object)\""
     case .cancel(let serial): "cancel \(serial)"
+    case .amend(let hold, let number): "amend r\(hold.number) for the reason \(number)"
     case .ask(let query):
       "query \(query.number) \(query.name) \"\(query.object)\" \(query.mode) flags \(query.flags.rawValue) deadline \(query.deadline)\(query.parent.map { " under query \($0.number)" } ?? "")"
     case .answer(let question, let answer):

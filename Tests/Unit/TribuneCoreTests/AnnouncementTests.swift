@@ -92,6 +92,35 @@ struct AnnouncementTests {
     #expect(bus.take() == [])
   }
 
+  @Test(
+    "The bus announces a hold's new reason, which verdicts have from then on, and nothing else of it changes")
+  func amendedHold() {
+    let (observer, holder) = (bus.connect(), bus.connect())
+    bus.observe("tribune.hold.*", by: observer, serial: 1)
+    bus.hold("x", object: "o", by: holder, serial: 1)
+    _ = bus.take()
+    for (serial, why) in [(2, "at 40 %"), (3, "at 80 %")] as [(Serial, String)] {
+      bus.amend(1, why: why, by: holder, serial: serial)
+      bus.expect("B ok \(serial) as 1 d1", "didChange d1 of :2 on o: x (\(why))")
+    }
+    bus.ask("x", object: "o", by: observer, serial: 5)
+    #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 held (at 80 %)")
+    #expect(bus.bus.holdCount == 1)
+    // Its serial is in use as long as it counts.
+    bus.amend(1, why: "again", by: holder, serial: 3)
+    bus.expect("B refused 3 duplicateSerial")
+    bus.amend(1, why: "", by: holder, serial: 4)
+    bus.expect("B refused 4 invalidValue")
+    bus.amend(2, why: "which?", by: holder, serial: 4)
+    bus.expect("B refused 4 notFound")
+    bus.amend(1, why: "not mine", by: observer, serial: 6)
+    bus.expect("A refused 6 notFound")
+    bus.cancel(1, by: holder)
+    bus.expect("didRelease d1 of :2 on o: x (at 80 %)", "B ok 902")
+    bus.amend(1, why: "too late", by: holder, serial: 3)
+    bus.expect("B refused 3 notFound")
+  }
+
   @Test("The bus announces that a hold is taken, cancelled or expired")
   func holds() {
     let (observer, holder) = (bus.connect(), bus.connect())

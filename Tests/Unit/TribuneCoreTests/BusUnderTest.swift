@@ -166,6 +166,10 @@ final class BusUnderTest {
     send(fields, from: slot, serial: serial, name: pattern, object: object, text: why)
   }
 
+  func amend(_ hold: Serial, why: String, by slot: ConnectionSlot, serial: Serial) {
+    send(Amend(target: hold), from: slot, serial: serial, text: why)
+  }
+
   func declare(
     _ object: String = "", as protocolName: String = "", defining source: String = "",
     by slot: ConnectionSlot, serial: Serial
@@ -450,6 +454,7 @@ extension Announcement {
     case .didAttach(let delegate): "didAttach \(delegate.entry.summary)"
     case .didDetach(let delegate): "didDetach \(delegate.entry.summary)"
     case .didTake(let entry): "didTake \(entry.summary)"
+    case .didChange(let entry): "didChange \(entry.summary)"
     case .didRelease(let entry, let isExpired): "didRelease \(entry.summary)" + (isExpired ? " expired" : "")
     case .didConclude(let ending):
       "didConclude q\(ending.query.rawValue) \(ending.name) on \(ending.object): \(ending.conclusion) "

@@ -43,7 +43,7 @@ struct FollowingTests {
     }
     return try announcements.map { announcement throws(WireError) in
       switch announcement {
-      case .didTake(let hold), .didRelease(let hold, _):
+      case .didTake(let hold), .didChange(let hold), .didRelease(let hold, _):
         return bus.bus.followers(of: hold, among: try receivers("tribune.hold.didTake", hold.object))
           .map { "\($0.slot.letter): \(hold.pattern)" }
       case .didAttach(let delegate), .didDetach(let delegate):

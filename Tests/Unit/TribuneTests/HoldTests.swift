@@ -60,6 +60,28 @@ struct HoldTests {
     }
   }
 
+  @Test func theNewReasonOfAHoldIsTheReasonOverAnInterruption() async throws {
+    try await conversationOverRestarts { peer in
+      let hold = try peer.takeHold()
+      let amend = try peer.next(.amend)
+      #expect(try amend.decode(Amend.self).target == hold.serial)
+      #expect(amend.payload == "at 40 %")
+      try peer.send(Okay(registration: hold.serial, delegate: 1), serial: amend.serial)
+      let refused = try peer.next(.amend)
+      try peer.send(Refusal(.limitExceeded), serial: refused.serial)
+      let next = try peer.restart()
+      let renewed = try next.takeHold()
+      #expect(renewed.serial == hold.serial && renewed.payload == "at 40 %")
+      try next.confirmSuccession(of: 7, received: 0)
+    } client: { connection, events in
+      let hold = try await connection.hold("a.shouldB", why: "begins")
+      try await hold.update(why: "at 40 %")
+      #expect(await failure { try await hold.update(why: "at 50 %") }?.code == .limitExceeded)
+      #expect(await failure { try await hold.update(why: "") }?.code == .refused)
+      await events.expectReconnection()
+    }
+  }
+
   @Test func aHoldEndsWithItsConnection() async throws {
     try await conversation(reconnectingFor: .zero, busEndsFirst: true) { peer in
       _ = try peer.takeHold()

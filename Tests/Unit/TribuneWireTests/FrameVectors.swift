@@ -163,6 +163,7 @@ extension FrameVector {
     FrameVector(
       "hold-last", Hold(label: "backup", isLast: true), serial: 42, name: "unit.shouldRestart", text: "backup"
     ),
+    FrameVector("amend", Amend(target: 38), serial: 57, text: "backup at 40 %"),
     FrameVector(
       "ended-replaced",
       Ended.replaced(

@@ -155,6 +155,7 @@ enum Conversation {
       Verdict(
         query: QueryID(rawValue: 13), verdict: .vetoed, isUnanswered: false,
         outcomes: [Outcome(delegate: backup, outcome: .held, reason: "backing up", elapsed: 0)]), serial: 2),
+    FrameVector("amend", Amend(target: 1), serial: 2, text: "at 40 %"),
     FrameVector("ended", Ended.expired, serial: 1),
   ]
 

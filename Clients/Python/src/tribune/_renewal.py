@@ -35,7 +35,7 @@ _REGISTERING: Final = (
     FrameKind.DECLARE,
     FrameKind.MONITOR,
 )
-_ASKING: Final = (FrameKind.POST, FrameKind.ASK, FrameKind.LIST)
+_ASKING: Final = (FrameKind.POST, FrameKind.ASK, FrameKind.LIST, FrameKind.AMEND)
 
 
 class Renewal:

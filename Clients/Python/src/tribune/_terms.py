@@ -7,7 +7,10 @@ import asyncio
 import warnings
 from typing import Generic, Self, TypeVar
 
+from . import _wire
+from ._errors import Code, TribuneError
 from ._link import Link
+from ._messages import shortened
 from ._registrations import DeclarationTerm, HoldTerm, Registration
 
 _Term = TypeVar("_Term", bound=Registration)
@@ -69,6 +72,20 @@ class Hold(_Scope[HoldTerm]):
         """Takes the hold, and waits until the bus has it. Raises `TribuneError`."""
         await self._begin()
         return self
+
+    async def update(self, why: str) -> None:
+        """Changes the reason in verdicts and lists, such as *backup at 40 %*.
+
+        Observers of ``tribune.hold.didChange`` learn of it; whoever waits for the end of the
+        hold is not woken. Raises `TribuneError`: `REFUSED` when the reason is empty, `NOT_FOUND`
+        when the hold has ended, `LIMIT_EXCEEDED`, and `CONNECTION_LOST`, after which it may have
+        either reason.
+        """
+        if not why:
+            raise TribuneError(Code.REFUSED, "a hold needs a reason")
+        payload = shortened(why)
+        await self._link.request(_wire.Amend(target=self._term.serial), payload=payload)
+        self._term.payload = payload
 
     async def release(self) -> None:
         """Ends the hold. Releasing twice, or after it has expired, changes nothing.

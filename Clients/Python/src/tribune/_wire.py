@@ -98,6 +98,8 @@ class FrameKind(enum.IntEnum):
     AWAITED = 26
     # This connection replaces one that ended.
     SUCCEED = 27
+    # Changes the reason of a hold.
+    AMEND = 28
     # Who posts.
     POSTER = 29
 
@@ -808,6 +810,24 @@ class Hold:
         writer.flag(self.holder is not None)
         if self.holder is not None:
             self.holder.write(writer)
+
+
+@dataclass(slots=True, kw_only=True)
+class Amend:
+    """Changes the reason of a hold."""
+
+    KIND: ClassVar[FrameKind] = FrameKind.AMEND
+
+    # the serial of a `hold` of the same connection
+    target: int
+
+    @classmethod
+    def read(cls, reader: Reader) -> Amend:
+        target = reader.u64()
+        return cls(target=target)
+
+    def write(self, writer: Writer) -> None:
+        writer.u64(self.target)
 
 
 @dataclass(slots=True, kw_only=True)

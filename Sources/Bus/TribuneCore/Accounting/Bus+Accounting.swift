@@ -53,6 +53,7 @@ extension Bus {
     // The log has the ids of those that a delegate replaces.
     case .attach: length += try attach(frame, from: slot, at: now) * MemoryLayout<UInt64>.size
     case .hold: try hold(frame, from: slot, at: now)
+    case .amend: try amend(frame, from: slot, at: now)
     case .declare: try declare(frame, from: slot)
     default: preconditionFailure("a frame of kind \(frame.header.rawKind) does not register anything")
     }

@@ -136,8 +136,7 @@ extension Bus {
     let serial = frame.header.serial
     let pattern = try frame.pattern()
     try frame.object.requireObject()
-    let why = frame.text()
-    guard !why.isEmpty else { throw WireError(.invalidValue, "a hold needs a reason") }
+    let why = try reason(in: frame)
     try requireLabel(fields.label)
     // Daemons from before this rule accepted later times.
     guard fields.expiry <= WireLimits.expiry || restoring.isReplaying else {
@@ -159,6 +158,33 @@ extension Bus {
     connections[slot].holds[serial] = hold
     emit(.okay(slot, serial, Okay(registration: serial, delegate: hold.identity.id.rawValue)))
     announce(.didTake(hold.entry(at: now)))
+  }
+
+  private func reason(in frame: FrameView) throws(WireError) -> String {
+    let why = frame.text()
+    guard !why.isEmpty else { throw WireError(.invalidValue, "a hold needs a reason") }
+    return why
+  }
+
+  /// Changes the reason of a hold. Nothing that it vetoes changes, so nobody who waits is told.
+  mutating func amend(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
+    let (target, serial) = (try frame.decode(Amend.self).target, frame.header.serial)
+    let why = try reason(in: frame)
+    try requireFresh(serial, from: slot)
+    guard let hold = connections[slot].holds[target] else {
+      throw WireError(.notFound, "there is no hold with serial \(target)")
+    }
+    forgetAmendment(of: hold)
+    (hold.why, hold.amendment) = (why, serial)
+    connections[slot].amendedHolds[serial] = hold
+    emit(.okay(slot, serial, Okay(registration: target, delegate: hold.identity.id.rawValue)))
+    announce(.didChange(hold.entry(at: now)))
+  }
+
+  private mutating func forgetAmendment(of hold: HoldRegistration) {
+    guard let serial = hold.amendment else { return }
+    connections[hold.slot].amendedHolds[serial] = nil
+    releaseCharge(of: serial, from: hold.slot)
   }
 
   /// The process to show as the holder: the sender's, if it does not name another one.
@@ -184,6 +210,7 @@ extension Bus {
   /// Removes a hold from its connection and from the bus, and releases its bytes in its user's account.
   mutating func release(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     connections[hold.slot].holds[hold.serial] = nil
+    forgetAmendment(of: hold)
     releaseCharge(of: hold.serial, from: hold.slot)
     leave(hold, isExpired: isExpired, at: now)
   }

@@ -12,7 +12,9 @@ final class HoldRegistration: Hashable {
   let pattern: Pattern
   /// nil for any object.
   let object: String?
-  let why: String
+  var why: String
+  /// The serial of the frame that changed the reason last; it is in use as long as the hold stands.
+  var amendment: Serial?
   let taken: Instant
   /// nil if it does not expire.
   let expiry: Instant?

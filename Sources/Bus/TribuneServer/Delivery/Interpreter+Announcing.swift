@@ -19,6 +19,7 @@ extension Interpreter {
     case .didAttach(let delegate): announce("tribune.delegate.didAttach", about: delegate)
     case .didDetach(let delegate): announce("tribune.delegate.didDetach", about: delegate)
     case .didTake(let entry): announce("tribune.hold.didTake", about: entry)
+    case .didChange(let entry): announce("tribune.hold.didChange", about: entry)
     case .didRelease(let entry, let isExpired):
       announce("tribune.hold.didRelease", about: entry, [("expired", .bool(isExpired))])
     case .didConclude(let ending):

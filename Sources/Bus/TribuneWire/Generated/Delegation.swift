@@ -101,6 +101,26 @@ package struct Hold: FrameFields {
   }
 }
 
+/// Changes the reason of a hold.
+package struct Amend: FrameFields {
+  package static let kind = FrameKind.amend
+
+  /// The serial of a `hold` of the same connection.
+  package var target: UInt64
+
+  package init(target: UInt64) {
+    self.target = target
+  }
+
+  package init(from reader: inout FieldReader) throws(WireError) {
+    target = try reader.integer()
+  }
+
+  package func append(to buffer: ByteBuffer) {
+    buffer.append(target)
+  }
+}
+
 /// Names the protocol of an object's delegates, and defines protocols.
 package struct Declare: FrameFields {
   package static let kind = FrameKind.declare

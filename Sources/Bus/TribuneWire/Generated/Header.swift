@@ -58,6 +58,8 @@ package enum FrameKind: UInt8, Sendable, CaseIterable {
   case awaited = 26
   /// This connection replaces one that ended.
   case succeed = 27
+  /// Changes the reason of a hold.
+  case amend = 28
   /// Who posts.
   case poster = 29
 }
@@ -68,7 +70,7 @@ extension FrameKind {
     switch self {
     case .post, .list, .succeed: .passes
     case .observe, .monitor: .observes
-    case .attach, .hold, .declare: .decides
+    case .attach, .hold, .declare, .amend: .decides
     case .suspend: .suspends
     case .cancel: .cancels
     case .ask: .asks
@@ -81,7 +83,7 @@ extension FrameKind {
   /// Whether one can be much work; nil if clients do not send it.
   @inlinable package var workload: Workload? {
     switch self {
-    case .attach, .ask, .`defer`, .list, .monitor, .hold, .declare, .suspend, .succeed: .long
+    case .attach, .ask, .`defer`, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend: .long
     case .post, .observe: .longFields
     case .answer, .cancel, .done: .longPayload
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
@@ -95,7 +97,7 @@ extension FrameKind {
     case .post, .ask: .named
     case .answer, .`defer`: .namedByQuery
     case .done: .namedByPost
-    case .observe, .attach, .cancel, .list, .monitor, .hold, .declare, .suspend, .succeed: .unnamed
+    case .observe, .attach, .cancel, .list, .monitor, .hold, .declare, .suspend, .succeed, .amend: .unnamed
     case .welcome, .error, .ok, .lost, .question, .progress, .verdict, .concluded, .entry, .traffic, .ended,
       .retained, .awaited, .poster:
       nil

@@ -6,7 +6,7 @@ extension FrameKind {
   /// The purpose of a client's frame.
   enum Purpose {
     case post
-    /// A question to the bus: an ask, a list.
+    /// A question to the bus, or a change: an ask, a list, a hold's new reason.
     case request
     /// Lasts until it is taken back.
     case registration
@@ -19,7 +19,7 @@ extension FrameKind {
   var purpose: Purpose {
     switch self {
     case .post: .post
-    case .ask, .list: .request
+    case .ask, .list, .amend: .request
     case .observe, .attach, .hold, .declare, .monitor: .registration
     case .suspend: .suspension
     case .answer, .done: .answer

@@ -97,8 +97,8 @@ struct FrameReceiver {
       let actions = link.state.withLock { $0.ended(serial, ended) }
       link.routesVersion.add(1, ordering: .releasing)
       link.perform(actions)
-    case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .declare,
-      .suspend, .done, .succeed:
+    case .welcome, .observe, .attach, .ask, .answer, .defer, .cancel, .list, .monitor, .hold, .amend,
+      .declare, .suspend, .done, .succeed:
       throw WireError(
         .malformedFrame, "the bus sent a frame of kind \(frame.header.rawKind), which it never sends")
     case nil:

@@ -16,6 +16,7 @@ extension FrameView {
     case .observe: return try decode(Observe.self).summary
     case .attach: return try decode(Attach.self).summary
     case .cancel: return "serial \(try decode(Cancel.self).target)"
+    case .amend: return "serial \(try decode(Amend.self).target)"
     case .list:
       let list = try decode(List.self)
       return "\(list.subject)" + (list.connection == 0 ? "" : " of :\(list.connection)")

@@ -95,7 +95,7 @@ extension LinkState {
       switch request {
       case .observation, .attachment, .registration, .suspension, .takingBack, .renewal: continue
       case .retirement, .succession: self.requests[serial] = nil
-      case .okay, .awaited, .verdict, .entries: actions.append(refuse(serial, .unknownOutcome))
+      case .okay, .amendment, .awaited, .verdict, .entries: actions.append(refuse(serial, .unknownOutcome))
       }
     }
     return actions + takeQuestions()

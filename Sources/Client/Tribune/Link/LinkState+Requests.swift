@@ -10,6 +10,8 @@ extension LinkState {
     case okay(Reply<Okay>)
     case attachment(Reply<Attached?>, AttachedDelegate)
     case registration(Reply<Serial>, Registration)
+    /// The reason of a hold is being changed.
+    case amendment(Reply<Okay>, of: Serial, why: [UInt8])
     case observation(ObservationKey)
     /// An awaited observation is being taken back; its matcher is kept until the bus has confirmed.
     case retirement
@@ -189,6 +191,9 @@ extension LinkState {
       registration.note(okay.delegate)
       registrations[serial] = registration
       return .registration(reply, .success(serial))
+    case .amendment(let reply, let hold, let why)?:
+      if let frame = registered[hold] { registered[hold] = frame.withPayload(why) }
+      return .okay(reply, .success(okay))
     case .observation(let key)?: return confirm(key, serial)
     case .renewal(let key)?:
       registrations[serial]?.note(okay.delegate)
@@ -217,7 +222,8 @@ extension LinkState {
     registered[serial] = nil
     deadlineStarts[serial] = nil
     switch request {
-    case .okay(let reply), .takingBack(let reply): return .okay(reply, .failure(error))
+    case .okay(let reply), .takingBack(let reply), .amendment(let reply, _, _):
+      return .okay(reply, .failure(error))
     case .renewal(let key): return key.map { .plain(takeWaiting($0), .failure(error)) } ?? .none
     case .succession:
       noteSuccession(isLossKnown: false)
@@ -297,5 +303,17 @@ extension LinkState {
     // existed before, the frame that made it stays.
     if known == serial, registered[serial] != nil { registered[serial] = attached.renewal }
     return (.success((known, attached)), nil)
+  }
+}
+
+extension [UInt8] {
+  /// This frame with another payload.
+  fileprivate func withPayload(_ payload: [UInt8]) -> [UInt8] {
+    guard let header = FrameHeader.peek(rawBytes, at: 0, limits: .fromBus) else {
+      preconditionFailure("a registration was kept that is no frame")
+    }
+    let buffer = ByteBuffer(holding: ([UInt8](prefix(header.payloadStart)) + payload).rawBytes)
+    buffer.setFrameLength(buffer.count, frameAt: 0)
+    return [UInt8](buffer.bytes)
   }
 }

@@ -79,9 +79,8 @@ extension TrafficItem.Content {
       self = .concluded(
         Conclusion(query: concluded.query.rawValue, ending: .init(concluded.conclusion)),
         delegate: concluded.delegate.rawValue)
-    case .welcome, .ok, .observe, .attach, .cancel, .list, .entry, .monitor, .traffic, .hold, .ended,
-      .declare,
-      .suspend, .retained, .done, .awaited, .succeed, .poster, nil:
+    case .welcome, .ok, .observe, .attach, .cancel, .list, .entry, .monitor, .traffic, .hold, .amend,
+      .ended, .declare, .suspend, .retained, .done, .awaited, .succeed, .poster, nil:
       self = .other(try frame.summary())
     }
   }

@@ -2,6 +2,7 @@
 
 import Synchronization
 package import TribuneSystem
+import TribuneWire
 
 /// A standing veto.
 ///
@@ -31,6 +32,20 @@ public final class Hold: Sendable {
   /// - Throws: ``TribuneError/Code/connectionLost``, after which it has ended, too. Cancelling the task does not stop
   ///   it.
   public func release() async throws(TribuneError) { try await connection.link.takeBack(serial) }
+
+  /// Changes the reason in verdicts and lists, such as *backup at 40 %*. Observers of `tribune.hold.didChange` learn of
+  /// it; whoever waits for the end of the hold is not woken. The new reason stays over an interruption.
+  ///
+  /// - Parameter why: truncated at 4,096 bytes.
+  /// - Throws: `refused` when the reason is empty; `notFound` when the hold has ended; `limitExceeded`; `connectionLost`
+  ///   and `cancelled`, after which the bus may have either reason.
+  public func update(why: String) async throws(TribuneError) {
+    guard !why.isEmpty else { throw TribuneError(.refused, "a hold needs a reason") }
+    let why = why.reasonBytes
+    _ = try await connection.link.request(Amend(target: serial), .init(payload: why)) { reply, _ in
+      .amendment(reply, of: serial, why: why)
+    }
+  }
 
   /// A duplicate of the connection's socket, for a child. As long as the child has it, the connection is open and the
   /// hold stands, also if this process was killed. The child can send nothing over it: the bus would end the connection.

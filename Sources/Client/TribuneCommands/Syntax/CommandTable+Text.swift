@@ -485,11 +485,16 @@ extension VerbName {
       descriptor, the bus ends the connection and the hold. So it may run with fewer privileges than
       tribunectl. It can end the hold, and read what the bus sends about it.
 
+      With --why-from, each line of FILE, which is best a pipe that mkfifo has made, becomes the reason: "backup
+      at 40 %". Nobody who waits is woken by that. The command then does not inherit the connection, and the
+      hold ends with tribunectl.
+
       Prints "holding …" on standard error once the bus has confirmed. After a lost connection is restored, it
       reports whether the hold was in force all the time.
 
          --object=OBJECT  only about this object; for one NAME or ACTION
          --why=REASON     the reason in verdicts; required
+         --why-from=FILE  lines that change the reason, each when it comes; - is stdin
          --action=ACTION…
                           veto what guard ACTION asks: for host.reboot, host.shouldReboot
          --expires=SPAN   when the hold ends by itself (never)

@@ -27,6 +27,7 @@ enum Option: String, Sendable, CaseIterable {
   case vetoExitCode = "veto-exit-code"
   case waitUntilAllowed = "wait-until-allowed"
   case waitForBus = "wait-for-bus"
+  case whyFrom = "why-from"
 
   /// Without dashes; nil if it has only a letter.
   var name: String? { rawValue.utf8.count > 1 ? rawValue : nil }

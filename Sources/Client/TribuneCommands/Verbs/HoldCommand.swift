@@ -26,7 +26,7 @@ struct HoldCommand: Command {
   }
 
   private let targets: [Target]
-  private let why: String
+  private let reason: HoldReason
   private let label: String
   private let span: Duration?
   /// As it was typed; empty if there is none.
@@ -46,7 +46,7 @@ struct HoldCommand: Command {
     guard why.utf8.count <= WireLimits.reasonLength else {
       throw .usage("--why must have at most \(WireLimits.reasonLength) bytes")
     }
-    self.why = why
+    reason = HoldReason(why, from: try Self.source(of: invocation))
     span = invocation.span(.expires)?.duration
     spanText = invocation.span(.expires)?.text ?? ""
     if let span, span <= .zero { throw .usage("--expires must be more than 0") }
@@ -58,6 +58,21 @@ struct HoldCommand: Command {
     }
     runsAnyway = invocation.text(.ifUnreachable) == "run"
     label = try Self.label(invocation)
+  }
+
+  private static func source(of invocation: Invocation) throws(CommandError) -> HoldReason.Source? {
+    guard let file = invocation.text(.whyFrom) else { return nil }
+    guard file == "-" else {
+      do throws(Errno) {
+        return .file(try PipeInput(file))
+      } catch {
+        throw .failure("\(file.terminalSafe): \(error)")
+      }
+    }
+    guard invocation.command.isEmpty else {
+      throw .usage("--why-from=- is standard input, which the command has: name a pipe, as mkfifo makes it")
+    }
+    return .standardInput
   }
 
   private static func watch(_ pid: Int64) throws(CommandError) -> WatchedProcess {
@@ -133,6 +148,8 @@ struct HoldCommand: Command {
       context.notifyManager()
     }
     standing.begin(for: span)
+    let following = Task { [reason] in await reason.follow(in: context) }
+    defer { following.cancel() }
     let keeping = Task { () async -> End in await keep(taken, standing, in: context) }
     guard !command.isEmpty else { return try await stay(keeping, until: router.interruption, in: context) }
     let termination = await router.run(command, keeping: inherited, in: context)
@@ -170,7 +187,8 @@ struct HoldCommand: Command {
       return .success(
         try await context.waitingForBus { () async throws(TribuneError) -> Held in
           // The command inherits the connection, and must not be able to send anything over it.
-          try await take(for: span, isInherited: !command.isEmpty, standing, in: context)
+          try await take(
+            for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
         })
     } catch {
       return .failure(error)
@@ -183,6 +201,7 @@ struct HoldCommand: Command {
     let connection = try await context.connectToStay { lost in standing.consequence(losing: lost) }
     let holds = try await bounded(by: context.timeout) {
       [self, connection] () async throws(TribuneError) -> [Tribune.Hold] in
+      let why = reason.text
       var holds: [Tribune.Hold] = []
       for (index, target) in targets.enumerated() {
         holds.append(
@@ -190,6 +209,7 @@ struct HoldCommand: Command {
             target.pattern, object: target.object, why: why, label: label, expiresIn: span,
             isLast: isInherited && index == targets.count - 1))
       }
+      try await reason.apply(to: holds, takenFor: why)
       return holds
     }
     return Held(holds: holds, connection: connection)

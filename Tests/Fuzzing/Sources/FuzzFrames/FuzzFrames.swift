@@ -81,6 +81,7 @@ private func readParts(_ frame: FrameView) {
     case .verdict: try readFields(Verdict.self, of: frame)
     case .concluded: try readFields(Concluded.self, of: frame)
     case .cancel: try readFields(Cancel.self, of: frame)
+    case .amend: try readFields(Amend.self, of: frame)
     case .list: try readFields(List.self, of: frame)
     case .entry: try readFields(Entry.self, of: frame)
     case .monitor: try readFields(Monitor.self, of: frame)

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// A named pipe or a file that is read as it comes.
+package final class PipeInput: Sendable {
+  private let file: FileDescriptor
+
+  /// - Parameter path: a named pipe stays open when a writer closes it, so that another one may follow.
+  package init(_ path: String) throws(Errno) {
+    var status = stat()
+    let isPipe = unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+    let flags = (isPipe ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY
+    file = FileDescriptor(owning: try retrying { unsafe open(path, flags) })
+  }
+
+  /// Reads the available input, or waits for the next. Does not block the caller's thread.
+  ///
+  /// - Returns: some bytes; none at the end of a file.
+  package func read() async throws(Errno) -> [UInt8] {
+    try await Thread.result { [self] in Result { () throws(Errno) in try readOnce() } }.get()
+  }
+
+  private func readOnce() throws(Errno) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let descriptor = file.rawValue
+    bytes.removeLast(bytes.count - (try retrying { unsafe Glibc.read(descriptor, &bytes, bytes.count) }))
+    return bytes
+  }
+}
