@@ -620,6 +620,7 @@ local frames = {
     { "is_overridden", "bool" },
     { "is_dry_run", "bool" },
     { "omitted_count", "u32" },
+    { "similar_name", "text" },
   },
   [14] = {
     of = "concluded",

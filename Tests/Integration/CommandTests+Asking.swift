@@ -23,6 +23,28 @@ struct AskingCommandTests {
     #expect(try vetoed.outcomes().isEmpty)
   }
 
+  @Test("who asks under a misspelt name learns which one may be meant, and nobody else does")
+  func misspelt() throws {
+    let delegate = try bus.staying("delegate", "data.shouldPrune", "--veto=no")
+    let hint = "tribunectl: nobody responds to data.shouldPurne: did you mean data.shouldPrune?\n"
+    let asked = try bus.tribunectl("ask", "data.shouldPurne")
+    asked.expect(0, output: "allowed: data.shouldPurne (no delegate answered)\n", errors: hint)
+    try bus.tribunectl("ask", "data.shouldPurne", "-q").expect(0, output: "", errors: hint)
+    let json = try bus.tribunectl("-j", "ask", "data.shouldPurne", "--dry-run")
+    #expect(try json.object()["similarName"] as? String == "data.shouldPrune")
+    try bus.tribunectl("guard", "data.purne", "--", "echo", "ran").expect(
+      0, output: "ran\n",
+      errors: "tribunectl: nobody responds to data.shouldPurne: did you mean data.shouldPrune?\n")
+    try bus.tribunectl("query", "data.shouldPurne", "-q").expect(1, output: "", errors: hint)
+    let waiting = try bus.start("ask", "data.shouldPurne", "--default=veto", "--wait-until-allowed")
+    #expect(try waiting.errors.line() == String(hint.dropLast()))
+    #expect(try waiting.errors.line()?.hasPrefix("waiting until ") == true)
+    waiting.end(SIGTERM)
+    #expect(delegate.end(SIGTERM) == 0)
+    try bus.tribunectl("ask", "data.shouldPurne").expect(
+      0, output: "allowed: data.shouldPurne (no delegate answered)\n", errors: "")
+  }
+
   @Test("a veto is exit status 1, and the verdict names the delegate and its reason")
   func veto() throws {
     let delegate = try bus.staying(

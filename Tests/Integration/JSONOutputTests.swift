@@ -147,7 +147,7 @@ struct JSONOutputTests {
   func asking() throws {
     let delegate = try bus.staying("-j", "delegate", "b.*", "--veto=no")
     let verdict = try first(["ask", "b.shouldC"])
-    try expect(verdict, isListedAs: "ask", optional: ["unreachable", "waiting"])
+    try expect(verdict, isListedAs: "ask", optional: ["unreachable", "waiting", "similarName"])
     let outcomes = try #require(verdict["outcomes"] as? [[String: Any]])
     try expect(
       try #require(outcomes.first), isListedAs: "each of outcomes", optional: ["value", "valueBase64", "age"])
@@ -161,7 +161,7 @@ struct JSONOutputTests {
       long, isListedAs: "delegate", optional: rare.symmetricDifference(["userInfoLength", "userInfo"]))
     #expect(Set(try first(["query", "b.value"]).keys) == ["query", "value", "outcomes", "outcomesOmitted"])
     let waiting = try first(["ask", "b.shouldC", "--wait-until-allowed=1ms"])
-    try expect(waiting, isListedAs: "ask", optional: ["unreachable"])
+    try expect(waiting, isListedAs: "ask", optional: ["unreachable", "similarName"])
     let vetoes = try #require(waiting["outcomes"] as? [[String: Any]])
     try expect(
       try #require(vetoes.first), isListedAs: "each of outcomes", optional: ["value", "valueBase64"])
@@ -192,7 +192,7 @@ struct JSONOutputTests {
     }
     let common = try Self.fields(of: "monitor").subtracting(["lost", "interrupted"])
     let answers = try Self.fields(of: "an answer or a defer")
-    let verdict = try Self.fields(of: "ask").subtracting(["unreachable", "waiting"])
+    let verdict = try Self.fields(of: "ask").subtracting(["unreachable", "waiting", "similarName"])
     let listed: [String: Set<String>] = [
       "post": common.union(try Self.fields(of: "a post")),
       "ask": common.union(try Self.fields(of: "an ask or a query")),

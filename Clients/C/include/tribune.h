@@ -260,6 +260,9 @@ bool tribune_message_is_overridden(const tribune_message *message);
 const tribune_outcome *tribune_message_get_outcome(const tribune_message *message, size_t index);
 /* Further outcomes, which the bus has not listed. */
 uint32_t tribune_message_get_omitted(const tribune_message *message);
+/* If there is no outcome: a name like the asked one, to which a delegate responds, or which is held, configured or well
+   known, so that it may be what was meant. NULL if there is none. */
+const char *tribune_message_get_similar_name(const tribune_message *message);
 
 /* Of TRIBUNE_AWAITED: how many connections are done, and those that are not; NULL behind the last. */
 uint32_t tribune_message_get_acknowledged(const tribune_message *message);

@@ -134,6 +134,11 @@ uint32_t tribune_message_get_omitted(const tribune_message *message)
   return message != NULL && message->type == TRIBUNE_VERDICT ? message->count : 0;
 }
 
+const char *tribune_message_get_similar_name(const tribune_message *message)
+{
+  return message == NULL ? NULL : message->similar_name;
+}
+
 uint32_t tribune_message_get_acknowledged(const tribune_message *message)
 {
   return message != NULL && message->type == TRIBUNE_AWAITED ? message->count : 0;

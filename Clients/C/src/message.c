@@ -230,6 +230,9 @@ int message_of_verdict(struct frame *frame, tribune_message **ret)
   (*ret)->is_overridden = verdict.is_overridden;
   (*ret)->is_dry_run = verdict.is_dry_run;
   (*ret)->count = verdict.omitted_count;
+  if (verdict.similar_name.length > 0) {
+    (*ret)->similar_name = terminated(frame, verdict.similar_name);
+  }
   (*ret)->outcomes = calloc(verdict.outcomes.count, sizeof *(*ret)->outcomes);
   if ((*ret)->outcomes == NULL && verdict.outcomes.count > 0) {
     *ret = tribune_message_unref(*ret);

@@ -70,6 +70,7 @@ struct tribune_message {
   bool is_allowed;
   bool is_unanswered;
   bool is_overridden;
+  const char *similar_name;
   tribune_conclusion conclusion;
   tribune_stage stage;
   bool has_peer;

@@ -516,6 +516,7 @@ void wire_read_verdict(struct wire_reader *reader, struct wire_verdict *value)
   value->is_overridden = wire_read_u8(reader) != 0;
   value->is_dry_run = wire_read_u8(reader) != 0;
   value->omitted_count = wire_read_u32(reader);
+  value->similar_name = wire_read_text(reader);
 }
 
 void wire_write_verdict(struct wire_writer *writer, const struct wire_verdict *value)
@@ -527,6 +528,7 @@ void wire_write_verdict(struct wire_writer *writer, const struct wire_verdict *v
   wire_write_u8(writer, value->is_overridden);
   wire_write_u8(writer, value->is_dry_run);
   wire_write_u32(writer, value->omitted_count);
+  wire_write_text(writer, value->similar_name);
 }
 
 void wire_read_concluded(struct wire_reader *reader, struct wire_concluded *value)

@@ -674,6 +674,9 @@ struct wire_verdict {
   bool is_dry_run;
   /* further outcomes, which are not listed: see [limits](LIMITS.md) */
   uint32_t omitted_count;
+  /* if there is no outcome: a name like the asked one, to which a delegate responds, or which is held,
+     configured or well known; empty if the asker may know none */
+  struct wire_text similar_name;
 };
 void wire_read_verdict(struct wire_reader *reader, struct wire_verdict *value);
 void wire_write_verdict(struct wire_writer *writer, const struct wire_verdict *value);
@@ -1039,7 +1042,7 @@ struct wire_name_entry {
   /* queries that ended without a verdict */
   uint64_t cancelled;
   struct wire_outcome_counts outcomes;
-  /* from the ask to the verdict */
+  /* from the ask to the verdict, if a delegate was asked */
   struct wire_durations durations;
 };
 void wire_read_name_entry(struct wire_reader *reader, struct wire_name_entry *value);

@@ -71,6 +71,10 @@ static void test_nobody_answers(void)
   CHECK(tribune_message_is_allowed(verdict) && tribune_message_is_unanswered(verdict));
   CHECK(tribune_message_get_outcome(verdict, 0) == NULL);
   CHECK(tribune_message_get_query(verdict) > 0);
+  CHECK(tribune_message_get_similar_name(verdict) == NULL);
+  tribune_message_unref(verdict);
+  CHECK_EQUAL(tribune_ask(bus, "host.shouldreboot", NULL, NULL, 0, NULL, &verdict, &error), 1);
+  CHECK_TEXT(tribune_message_get_similar_name(verdict), "host.shouldReboot");
   tribune_message_unref(verdict);
   tribune_ask_options options = {.flags = TRIBUNE_ASK_VETO_BY_DEFAULT};
   CHECK_EQUAL(tribune_ask(bus, "host.shouldReboot", NULL, NULL, 0, &options, NULL, &error), 0);

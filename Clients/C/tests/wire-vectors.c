@@ -701,6 +701,9 @@ static void print_verdict(FILE *out, const struct wire_verdict *value)
   fprintf(out, "%s\"query\":", comma);
   comma = ",";
   fprintf(out, "%" PRIu64, (uint64_t)value->query);
+  fprintf(out, "%s\"similarName\":", comma);
+  comma = ",";
+  vector_print_text(out, value->similar_name.data, value->similar_name.length);
   fprintf(out, "%s\"verdict\":", comma);
   comma = ",";
   print_verdict_kind(out, value->verdict);

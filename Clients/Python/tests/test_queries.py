@@ -69,7 +69,15 @@ async def test_nobody_is_asked(bus: RunningBus) -> None:
         verdict = await one.ask("nobody.shouldAct")
         assert verdict
         assert verdict.is_unanswered
+        assert not verdict.similar_name
         assert not await one.ask("nobody.shouldAct", default=False)
+
+
+async def test_a_misspelt_name_has_a_similar_one(bus: RunningBus) -> None:
+    async with bus.connect() as one:
+        assert (await one.ask("host.shouldreboot")).similar_name == "host.shouldReboot"
+        async with one.hold("nobody.shouldAnswer", why="test"):
+            assert (await one.query("nobody.shouldanswer")).similar_name == "nobody.shouldAnswer"
 
 
 async def test_a_decorated_function_vetoes(bus: RunningBus) -> None:

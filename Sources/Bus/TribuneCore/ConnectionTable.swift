@@ -101,6 +101,8 @@ struct ConnectionTable: ~Copyable {
     places.enumerated().filter { !$1.isFree }.map { ConnectionSlot(index: $0.offset) }
   }
 
+  var placeCount: Int { places.count }
+
   func has(_ slot: ConnectionSlot) -> Bool { slot.index < places.count && !places[slot.index].isFree }
 
   /// Its slot must be free.

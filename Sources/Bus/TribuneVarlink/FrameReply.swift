@@ -100,12 +100,15 @@ package struct FrameReply {
   private static func verdict(_ frame: FrameView) throws(WireError) -> FrameReply {
     let verdict = try frame.decode(Verdict.self)
     var space = Self.contentMax
-    return FrameReply(last: [
-      ("verdict", .string("\(verdict.verdict)")), ("query", .string("\(verdict.query.rawValue)")),
-      ("outcomes", .array(verdict.outcomes.map { .object(Self.outcome($0, &space)) })),
-      ("omitted", .integer(Int(verdict.omittedCount))), ("unanswered", .bool(verdict.isUnanswered)),
-      ("overridden", .bool(verdict.isOverridden)),
-    ])
+    let similar: Members =
+      verdict.similarName.isEmpty ? [] : [("similarName", .string(verdict.similarName))]
+    return FrameReply(
+      last: [
+        ("verdict", .string("\(verdict.verdict)")), ("query", .string("\(verdict.query.rawValue)")),
+        ("outcomes", .array(verdict.outcomes.map { .object(Self.outcome($0, &space)) })),
+        ("omitted", .integer(Int(verdict.omittedCount))), ("unanswered", .bool(verdict.isUnanswered)),
+        ("overridden", .bool(verdict.isOverridden)),
+      ] + similar)
   }
 
   /// - Parameter space: bytes that values may still have.

@@ -46,7 +46,8 @@ package enum VarlinkInterface {
       (missing: ?[]Outcome)
 
     # Asks the delegates for permission or, in the modes first and collect, for values. With "more", replies before the
-    # last have no verdict, and say which delegates are asked, need more time or have an outcome.
+    # last have no verdict, and say which delegates are asked, need more time or have an outcome. If nobody responds, and
+    # the name is like one to which somebody would, or which is well known, similarName has that one.
     method Ask(
       name: string,
       object: ?string,
@@ -62,7 +63,8 @@ package enum VarlinkInterface {
       outcomes: ?[]Outcome,
       omitted: ?int,
       unanswered: ?bool,
-      overridden: ?bool
+      overridden: ?bool,
+      similarName: ?string
     )
 
     # Observes notifications; needs "more". After those that are retained, if they are wanted, comes "ready", and then what

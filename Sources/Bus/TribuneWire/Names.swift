@@ -109,7 +109,7 @@ package struct Pattern: Hashable, Sendable, CustomStringConvertible {
     self.text = text
   }
 
-  private init(trusted text: String) { self.text = text }
+  init(trusted text: String) { self.text = text }
 
   package var description: String { text }
 

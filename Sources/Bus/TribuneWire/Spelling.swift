@@ -32,3 +32,79 @@ package enum Spelling {
     return last[other.count]
   }
 }
+
+extension Pattern {
+  /// The name that matches, and for which another name, which does not, may be meant: the capitals differ, a *should* is
+  /// missing, or there is one slip. A star stands for what the other name has in its place.
+  package func name(meantBy name: RawSpan) -> String? {
+    guard isLike(name) else { return nil }
+    let given = String(repairing: name).split(separator: ".")
+    let own = text.split(separator: ".")
+    let tokens = zip(own, given).map { $0.first == "*" ? $1 : $0 }
+    let meant = (tokens + given.dropFirst(own.count)).joined(separator: ".")
+    return meant.utf8.count > WireLimits.nameLength || meant.utf8Bytes.isEqual(to: name) ? nil : meant
+  }
+
+  private func isLike(_ name: RawSpan) -> Bool {
+    let pattern = text.utf8Bytes
+    var (position, offset, slips) = (0, 0, 0)
+    while true {
+      let (end, nameEnd) = (pattern.tokenEnd(from: position), name.tokenEnd(from: offset))
+      if pattern.isStar(at: position) {
+        if pattern.isStar(at: position + 1) { return true }
+      } else {
+        guard let found = pattern.extracting(position..<end).slips(to: name.extracting(offset..<nameEnd))
+        else { return false }
+        slips += found
+      }
+      let (isLast, isLastOfName) = (end == pattern.byteCount, nameEnd == name.byteCount)
+      if isLast || isLastOfName { return isLast && isLastOfName && slips <= 1 }
+      (position, offset) = (end + 1, nameEnd + 1)
+    }
+  }
+}
+
+extension RawSpan {
+  /// 0 for a token that differs in capitals, or in a *should* that the other one lacks; 1 for one with a slip besides:
+  /// a byte too many, too few or another, or two swapped. Digits number things, and words and verbs of less than four bytes
+  /// are too much alike, so neither counts as a slip. Nil for another word.
+  fileprivate func slips(to other: RawSpan) -> Int? {
+    if byteCount > other.byteCount + 1 {
+      guard NameSyntax.hasVerb(behind: "should", in: self) else { return nil }
+      return extracting(droppingFirst: "should".utf8.count).slips(to: other)
+    }
+    let (length, longer) = (Swift.min(byteCount, other.byteCount), Swift.max(byteCount, other.byteCount))
+    guard longer <= length + 1 else { return nil }
+    var start = 0
+    while start < length, lowercased(at: start) == other.lowercased(at: start) { start += 1 }
+    var end = 0
+    while end < length - start,
+      lowercased(at: byteCount - 1 - end) == other.lowercased(at: other.byteCount - 1 - end)
+    {
+      end += 1
+    }
+    let (one, two) = (extracting(start..<byteCount - end), other.extracting(start..<other.byteCount - end))
+    if one.byteCount + two.byteCount == 0 { return 0 }
+    let isSwap =
+      one.byteCount == 2 && two.byteCount == 2 && one.lowercased(at: 0) == two.lowercased(at: 1)
+      && one.lowercased(at: 1) == two.lowercased(at: 0)
+    let isQuestion = NameSyntax.hasVerb(behind: "should", in: self)
+    guard longer > (isQuestion ? 9 : 3), Swift.max(one.byteCount, two.byteCount) == 1 || isSwap,
+      !one.hasDigit, !two.hasDigit
+    else { return nil }
+    return 1
+  }
+
+  private func lowercased(at offset: Int) -> UInt8 {
+    let byte = integer(at: offset, as: UInt8.self)
+    return (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+  }
+
+  private var hasDigit: Bool {
+    for offset in 0..<byteCount
+    where (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(integer(at: offset, as: UInt8.self)) {
+      return true
+    }
+    return false
+  }
+}

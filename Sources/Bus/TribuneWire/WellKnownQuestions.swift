@@ -11,6 +11,8 @@ package enum WellKnownQuestions {
     "application.shouldOpenURL", "scrollView.shouldScrollToTop",
   ]
 
+  private static let patterns = names.map { Pattern(trusted: $0) }
+
   /// The question that a name or pattern, which must be valid, means and is not: with other capitals, without its
   /// *should*, or, of the host's, with one slip. Nil if it means none, or if it is one.
   package static func meant(by pattern: String) -> String? {
@@ -28,6 +30,16 @@ package enum WellKnownQuestions {
       }
     }
     return nil
+  }
+
+  /// The question for which a name that is none of them may be meant.
+  package static func similar(to name: RawSpan) -> String? {
+    var similar: String?
+    for pattern in patterns {
+      if pattern.text.utf8Bytes.isEqual(to: name) { return nil }
+      similar = similar ?? pattern.name(meantBy: name)
+    }
+    return similar
   }
 
   private static func isMatch(_ pattern: String, _ name: String) -> Bool {

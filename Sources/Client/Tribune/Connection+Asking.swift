@@ -83,7 +83,8 @@ extension Connection {
       flags: progress == nil ? .none : .wantsProgress)
     let verdict = try await ask(fields, name, object, userInfo, progress)
     return QueryReply(
-      query: verdict.query, outcomes: verdict.outcomes, omittedCount: verdict.omittedCount)
+      query: verdict.query, outcomes: verdict.outcomes, omittedCount: verdict.omittedCount,
+      similarName: verdict.similarName)
   }
 
   private func ask(

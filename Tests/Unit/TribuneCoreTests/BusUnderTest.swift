@@ -511,5 +511,6 @@ extension Verdict {
     }
     let marks = (isUnanswered ? "?" : "") + (isOverridden ? " overridden" : "") + (isDryRun ? " dry" : "")
     return "\(verdict)\(marks)" + (summaries.isEmpty ? "" : ": ") + summaries.joined(separator: ", ")
+      + (similarName.isEmpty ? "" : ", not \(similarName)")
   }
 }

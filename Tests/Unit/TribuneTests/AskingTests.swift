@@ -40,6 +40,23 @@ struct AskingTests {
     #expect(asked == Ask(deadline: 2500, mode: .all, fallback: .vetoed, parent: 12))
   }
 
+  @Test func aVerdictThatReachedNobodySaysWhatMayBeMeant() async throws {
+    try await conversation { peer in
+      for _ in 0..<2 {
+        let ask = try peer.next(.ask)
+        let verdict = TribuneWire.Verdict(
+          query: QueryID(rawValue: 5), verdict: .allowed, isUnanswered: true, outcomes: [],
+          similarName: "host.shouldReboot")
+        try peer.send(verdict, serial: ask.serial)
+      }
+    } client: { connection in
+      let verdict = try await connection.ask("host.shouldreboot")
+      #expect(verdict.similarName == "host.shouldReboot")
+      let reply = try await connection.query("host.shouldreboot")
+      #expect(reply.similarName == "host.shouldReboot")
+    }
+  }
+
   @Test(arguments: [
     (Duration?.none, UInt32(0)), (.zero, 1), (.seconds(-3), 1), (.microseconds(1), 1), (.milliseconds(1), 1),
     (.microseconds(1001), 2), (.seconds(3600), 3_600_000), (.seconds(Int64.max), .max),

@@ -41,6 +41,15 @@ struct FrameReplyTests {
     #expect((reply.message != nil) == takesMore && !reply.isLast)
   }
 
+  @Test("a verdict has a similar name if there is one", arguments: ["", "host.shouldReboot"])
+  func similarName(_ name: String) throws {
+    let verdict = Verdict(
+      query: QueryID(rawValue: 1), verdict: .allowed, isUnanswered: true, outcomes: [], similarName: name)
+    let message = try #require(try reply(to: verdict, serial: CallID(.ask).serial).message)
+    #expect(message.contains(#""similarName":"\#(name)""#) == !name.isEmpty)
+    #expect(message.contains("similarName") == !name.isEmpty)
+  }
+
   @Test("what comes behind a call's last reply is not sent")
   func late() throws {
     for isInCall in [true, false] {

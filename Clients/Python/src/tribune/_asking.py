@@ -139,7 +139,9 @@ class Asking(Posting):
         progress: Callable[[Progress], object] | None,
     ) -> QueryReply:
         verdict = await self._ask(fields, name, user_info, object, progress)
-        return QueryReply(verdict.query, verdict.outcomes, verdict.omitted_count)
+        return QueryReply(
+            verdict.query, verdict.outcomes, verdict.omitted_count, verdict.similar_name
+        )
 
     async def _ask(
         self,

@@ -313,6 +313,9 @@ class Verdict:
     is_dry_run: bool = False
     #: Further outcomes, which the bus has not listed. If there is any veto, one is listed.
     omitted_count: int = 0
+    #: If there is no outcome: a name like the asked one, to which a delegate responds, or which is
+    #: held, configured or well known, so that it may be what was meant. Empty if there is none.
+    similar_name: str = ""
 
     def __bool__(self) -> bool:
         return self.is_allowed
@@ -333,6 +336,7 @@ class Verdict:
             verdict.is_overridden,
             verdict.is_dry_run,
             verdict.omitted_count,
+            verdict.similar_name,
         )
 
 
@@ -375,6 +379,8 @@ class QueryReply:
     outcomes: tuple[Outcome, ...] = ()
     #: Further outcomes, without values, which the bus has not listed.
     omitted_count: int = 0
+    #: A name that may be meant, as in `Verdict`.
+    similar_name: str = ""
 
     @property
     def values(self) -> list[bytes]:

@@ -1136,6 +1136,9 @@ class Verdict:
     is_dry_run: bool = False
     # further outcomes, which are not listed: see [limits](LIMITS.md)
     omitted_count: int = 0
+    # if there is no outcome: a name like the asked one, to which a delegate responds, or which is
+    # held, configured or well known; empty if the asker may know none
+    similar_name: str = ""
 
     @classmethod
     def read(cls, reader: Reader) -> Verdict:
@@ -1146,6 +1149,7 @@ class Verdict:
         is_overridden = reader.flag()
         is_dry_run = reader.flag()
         omitted_count = reader.u32()
+        similar_name = reader.text()
         return cls(
             query=query,
             verdict=verdict,
@@ -1154,6 +1158,7 @@ class Verdict:
             is_overridden=is_overridden,
             is_dry_run=is_dry_run,
             omitted_count=omitted_count,
+            similar_name=similar_name,
         )
 
     def write(self, writer: Writer) -> None:
@@ -1164,6 +1169,7 @@ class Verdict:
         writer.flag(self.is_overridden)
         writer.flag(self.is_dry_run)
         writer.u32(self.omitted_count)
+        writer.text(self.similar_name)
 
 
 class ConclusionKind(enum.IntEnum):
@@ -1934,7 +1940,7 @@ class NameEntry:
     # queries that ended without a verdict
     cancelled: int
     outcomes: OutcomeCounts
-    # from the ask to the verdict
+    # from the ask to the verdict, if a delegate was asked
     durations: Durations
 
     @classmethod

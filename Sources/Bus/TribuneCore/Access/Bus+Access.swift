@@ -111,6 +111,11 @@ extension Bus {
     }
   }
 
+  /// Whether a connection may list or ask a part of what the pattern stands for.
+  func mayFollow(_ pattern: Pattern, object: String?, from slot: ConnectionSlot) -> Bool {
+    deciding(at: slot)?.mayFollow(pattern, object: object) ?? true
+  }
+
   /// The entry of a delegate, with the patterns that a connection may see; nil if it may see none.
   package func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
     let patterns = listable(

@@ -434,7 +434,11 @@ extension Bus {
 
   private mutating func conclude(_ place: Int, at now: Instant) {
     let result = queries[place].conclude(within: OutcomeBudget(limits))
-    let verdict = result.verdict
+    var verdict = result.verdict
+    if verdict.outcomes.isEmpty, verdict.omittedCount == 0, !restoring.isReplaying {
+      verdict.similarName = similarName(
+        to: queries.tail(at: place).name, for: queries[place].asker.slot)
+    }
     let conclusion: ConclusionKind = if case .allowed = verdict.verdict { .allowed } else { .vetoed }
     if !verdict.isDryRun, !queries[place].isForValues {
       totals.asked += 1

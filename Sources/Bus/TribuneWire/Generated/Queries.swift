@@ -328,10 +328,13 @@ package struct Verdict: FrameFields {
   package var isDryRun: Bool
   /// Further outcomes, which are not listed: see [limits](LIMITS.md).
   package var omittedCount: UInt32
+  /// If there is no outcome: a name like the asked one, to which a delegate responds, or which is held, configured or
+  /// well known; empty if the asker may know none.
+  package var similarName: String
 
   package init(
     query: QueryID, verdict: VerdictKind, isUnanswered: Bool, outcomes: [Outcome], isOverridden: Bool = false,
-    isDryRun: Bool = false, omittedCount: UInt32 = 0
+    isDryRun: Bool = false, omittedCount: UInt32 = 0, similarName: String = ""
   ) {
     self.query = query
     self.verdict = verdict
@@ -340,6 +343,7 @@ package struct Verdict: FrameFields {
     self.isOverridden = isOverridden
     self.isDryRun = isDryRun
     self.omittedCount = omittedCount
+    self.similarName = similarName
   }
 
   package init(from reader: inout FieldReader) throws(WireError) {
@@ -354,6 +358,7 @@ package struct Verdict: FrameFields {
     isOverridden = try reader.flag()
     isDryRun = try reader.flag()
     omittedCount = try reader.integer()
+    similarName = try reader.text()
   }
 
   package func append(to buffer: ByteBuffer) {
@@ -369,6 +374,7 @@ package struct Verdict: FrameFields {
     buffer.append(isOverridden)
     buffer.append(isDryRun)
     buffer.append(omittedCount)
+    buffer.appendField(similarName)
   }
 }
 

@@ -114,7 +114,7 @@ extension Verdict {
     self.init(
       Decision(verdict.verdict), query: verdict.query.rawValue, isUnanswered: verdict.isUnanswered,
       outcomes: verdict.outcomes.map(Outcome.init), omittedCount: Int(verdict.omittedCount),
-      isOverridden: verdict.isOverridden, isDryRun: verdict.isDryRun)
+      isOverridden: verdict.isOverridden, isDryRun: verdict.isDryRun, similarName: verdict.similarName)
   }
 }
 

@@ -8,12 +8,15 @@ public struct QueryReply: Hashable, Sendable {
   public var outcomes: [Outcome]
   /// The number of further outcomes, which the bus has not listed because there are too many. None has a value.
   public var omittedCount: Int
+  /// A name that may be meant, as in ``Verdict/similarName``.
+  public var similarName: String
 
   /// Makes a reply for tests of askers.
-  public init(query: UInt64, outcomes: [Outcome] = [], omittedCount: Int = 0) {
+  public init(query: UInt64, outcomes: [Outcome] = [], omittedCount: Int = 0, similarName: String = "") {
     self.query = query
     self.outcomes = outcomes
     self.omittedCount = omittedCount
+    self.similarName = similarName
   }
 
   /// The values, in the chain's order.

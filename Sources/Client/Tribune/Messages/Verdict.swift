@@ -33,11 +33,15 @@ public struct Verdict: Hashable, Sendable {
   public var isOverridden: Bool
   /// Whether it was a dry run: the delegates knew that no action would follow.
   public var isDryRun: Bool
+  /// If there is no outcome: a name like the asked one, to which a delegate responds, or which is held, configured or
+  /// well known, so that it may be what was meant. Empty if the asker may know none.
+  public var similarName: String
 
   /// Makes a verdict for tests of askers.
   public init(
     _ decision: Decision, query: UInt64, isUnanswered: Bool = false, outcomes: [Outcome] = [],
-    omittedCount: Int = 0, isOverridden: Bool = false, isDryRun: Bool = false
+    omittedCount: Int = 0, isOverridden: Bool = false, isDryRun: Bool = false,
+    similarName: String = ""
   ) {
     self.decision = decision
     self.query = query
@@ -46,6 +50,7 @@ public struct Verdict: Hashable, Sendable {
     self.omittedCount = omittedCount
     self.isOverridden = isOverridden
     self.isDryRun = isDryRun
+    self.similarName = similarName
   }
 
   public var isAllowed: Bool { decision == .allowed }

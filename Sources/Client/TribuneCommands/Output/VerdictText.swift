@@ -13,7 +13,7 @@ extension Verdict {
       ("verdict", .string(decision.rawValue)), ("query", .unsigned(query)), ("outcomes", .array(outcomes)),
       ("outcomesOmitted", .unsigned(UInt64(omittedCount))),
       ("unanswered", .bool(isUnanswered)), ("overridden", .bool(isOverridden)), ("dryRun", .bool(isDryRun)),
-    ]
+    ] + (similarName.isEmpty ? [] : [("similarName", .string(similarName))])
   }
 
   /// The decision on one line, then a line for each outcome.

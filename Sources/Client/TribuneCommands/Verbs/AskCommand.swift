@@ -110,10 +110,13 @@ struct Query: Sendable {
     }
   }
 
-  func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Verdict {
+  /// - Parameter isFirst: whether it was not asked before.
+  func ask(
+    over connection: Connection, isFirst: Bool = true, in context: Context
+  ) async throws(TribuneError) -> Verdict {
     try await requirePermissions(over: connection, in: context)
     let parent = parentQuery(reportingTo: context.terminal)
-    return try await whileWaited(over: connection, in: context) {
+    let verdict = try await whileWaited(over: connection, in: context) {
       [self] progress throws(TribuneError) -> Verdict in
       let verdict = try await connection.ask(
         askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
@@ -122,6 +125,14 @@ struct Query: Sendable {
       if scope != nil, verdict.outcomes.isEmpty { throw noGateway }
       return verdict
     }
+    if isFirst { hint(at: verdict.similarName, in: context) }
+    return verdict
+  }
+
+  /// A misspelt name reaches nobody, and is allowed.
+  func hint(at similarName: String, in context: Context) {
+    guard !similarName.isEmpty else { return }
+    context.terminal.report("nobody responds to \(askedName): did you mean \(similarName.terminalSafe)?")
   }
 
   var noGateway: TribuneError {

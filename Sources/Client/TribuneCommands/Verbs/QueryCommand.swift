@@ -29,6 +29,7 @@ struct QueryCommand: Command {
     } else {
       for value in collects ? reply.values : Array(reply.values.prefix(1)) { try context.print(value.line) }
     }
+    query.hint(at: reply.similarName, in: context)
     if !context.isQuiet {
       let lines = reply.lack(of: subjectText(query.name, query.object), collects: collects)
       if let first = lines.first { context.terminal.report(first) }
@@ -77,9 +78,10 @@ extension QueryReply {
   }
 
   var json: JSONValue {
-    .object([
-      ("query", .unsigned(query)), (value ?? .none).jsonMember(named: "value"),
-      ("outcomes", .array(outcomes.map(\.json))), ("outcomesOmitted", .unsigned(UInt64(omittedCount))),
-    ])
+    .object(
+      [
+        ("query", .unsigned(query)), (value ?? .none).jsonMember(named: "value"),
+        ("outcomes", .array(outcomes.map(\.json))), ("outcomesOmitted", .unsigned(UInt64(omittedCount))),
+      ] + (similarName.isEmpty ? [] : [("similarName", .string(similarName))]))
   }
 }

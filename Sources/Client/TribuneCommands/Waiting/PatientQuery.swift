@@ -72,7 +72,7 @@ struct PatientQuery: Sendable {
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
-        let verdict = try await query.ask(over: connection, in: context)
+        let verdict = try await query.ask(over: connection, isFirst: isFirst, in: context)
         // The ask may have waited for a bus to which some holds have not come back yet.
         if presence.isSettled { return verdict }
       }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import TribunePolicy
+import TribuneTestSupport
+import TribuneWire
+
+@testable import TribuneCore
+
+@Suite("Misspelt names", .timeLimit(.minutes(15)))
+struct SimilarNameTests {
+  private let bus = BusUnderTest()
+
+  private func similarName(
+    to name: String, object: String = "", mode: QueryMode = .parallel, user: UInt32 = 0
+  ) -> String {
+    let asker = bus.connect(uid: user)
+    _ = bus.take()
+    bus.ask(name, object: object, by: asker, serial: 1, mode: mode)
+    _ = bus.take()
+    return bus.lastVerdict?.similarName ?? "no verdict"
+  }
+
+  @Test(
+    "The verdict has a similar name to which somebody responds, or which is held, if nobody was asked",
+    arguments: [
+      ("data.shouldprune", "", "data.shouldPrune"), ("data.shoudPrune", "", "data.shouldPrune"),
+      ("data.prune", "o", "data.shouldPrune"), ("data.shouldPrune", "p", ""),
+      ("data.shouldPlant", "", ""), ("tapes.shouldWrit", "", "tapes.shouldWrite"),
+      ("tapes.shouldWrite", "", ""),
+      ("tapes.shouldWrite", "p", ""), ("Stores.main.shouldSync", "", "stores.main.shouldSync"),
+      ("loads.didEnd", "", ""),
+    ] as [(String, String, String)])
+  func registered(_ name: String, object: String, similar: String) {
+    let other = bus.connect()
+    bus.attach(["data.shouldPrune"], to: "o", by: other, serial: 1)
+    bus.hold("tapes.shouldWrite", object: "o", by: other, serial: 2)
+    bus.hold("stores.**", by: other, serial: 3)
+    #expect(similarName(to: name, object: object, mode: .all) == similar)
+    #expect(similarName(to: name, object: object, mode: .first) == similar || object.isEmpty)
+  }
+
+  @Test(
+    "Else it has one that is configured or well known",
+    arguments: [
+      ("jobs.shouldstart", "jobs.shouldStart"), ("jobs.shouldStart", ""),
+      ("host.shouldreboot", "host.shouldReboot"),
+      ("host.reboot", "host.shouldReboot"), ("host.shouldReboot", ""), ("unit.shouldRestart", ""),
+      ("nothing.shouldBeLike", ""),
+    ] as [(String, String)])
+  func known(_ name: String, similar: String) throws {
+    bus.bus.policy.queryRules = [.init(pattern: try Pattern("jobs.*"), vetoesByDefault: true)]
+    #expect(similarName(to: name) == (name == "jobs.shouldstart" ? "" : similar))
+    bus.bus.policy.queryRules = [.init(pattern: try Pattern("jobs.shouldStart"), vetoesByDefault: true)]
+    #expect(similarName(to: name) == similar)
+  }
+
+  @Test("The name to which a misspelt delegate responds is found for the well-known one")
+  func misspeltDelegate() {
+    bus.attach(["host.shouldrebot"], by: bus.connect(), serial: 1)
+    #expect(similarName(to: "host.shouldReboot") == "host.shouldrebot")
+  }
+
+  @Test("Whoever asks somebody is told nothing, also if nobody decides")
+  func asked() {
+    let (asker, other) = (bus.connect(), bus.connectDelegate("data.shouldPrune", "data.shouldPrunes"))
+    bus.ask("data.shouldPrune", by: asker, serial: 1)
+    bus.answer(.abstain, delegate: 1, from: other)
+    #expect(bus.lastVerdict?.isUnanswered == true && bus.lastVerdict?.similarName == "")
+  }
+
+  @Test("Nobody learns of a name that the policy does not let them list or ask, unless it is well known")
+  func permitted() {
+    let other = bus.connect(uid: 7)
+    bus.attach(["data.shouldPrune", "*.shouldRotate"], by: other, serial: 1)
+    bus.hold("tapes.shouldWrite", object: "o", by: other, serial: 2)
+    func similar(_ name: String, _ lines: String...) -> String {
+      let lines = ["allow ask \(name) user:ann"] + lines
+      let rules = AccessRules.policy(Policy(text: lines), exempt: [7])
+      bus.happen { $0.apply(rules, at: bus.now) }
+      return similarName(to: name, user: 1001)
+    }
+    for (name, meant) in [
+      ("data.shouldprune", "data.shouldPrune"), ("tapes.shouldwrite", "tapes.shouldWrite"),
+      ("logs.shouldrotate", "logs.shouldRotate"),
+    ] {
+      #expect(similar(name) == "")
+      #expect(similar(name, "allow post,observe,delegate,hold ** user:ann") == "")
+      #expect(similar(name, "allow ask \(meant) user:ann") == meant)
+      #expect(similar(name, "allow list \(meant) user:ann") == meant)
+      #expect(similar(name, "allow ask,list ** user:ann", "deny ask,list \(meant) user:ann") == "")
+    }
+    #expect(similar("host.shouldreboot") == "host.shouldReboot")
+  }
+
+  @Test("The bus compares with a bounded number of registrations")
+  func bounded() {
+    let slots = (0..<20).map { _ in bus.connect() }
+    for (place, slot) in slots.enumerated() {
+      for serial in 1...100 as ClosedRange<Serial> {
+        bus.hold("busy.number\(place).shouldStay", object: "\(serial)", by: slot, serial: serial)
+      }
+    }
+    bus.hold("data.shouldPrune", by: bus.connect(), serial: 1)
+    #expect(similarName(to: "data.shouldprune") == "")
+    for slot in slots.prefix(15) { bus.disconnect(slot) }
+    #expect(similarName(to: "data.shouldprune") == "data.shouldPrune")
+  }
+}
