@@ -103,7 +103,7 @@ struct OutputTests {
     let verdict = Verdict(.vetoed, query: 7, outcomes: [veto])
     let people = "delegate 3 (pid 42, uid 34, user@34.service/restore.service)"
     #expect(
-      try verdict.text(of: "a", object: "", in: makeContext()) == "vetoed: a\n  vetoed    \(people)  [0]\n")
+      try verdict.text(of: "a", object: "", in: makeContext()) == "vetoed: a\n  vetoed    \(people)\n")
     #expect(
       verdict.json.compact.contains(
         #","unit":"user@34.service","systemUnit":"user@34.service","userUnit":"restore.service","#))
@@ -113,7 +113,7 @@ struct OutputTests {
   func omitted() throws {
     let verdict = Verdict(.vetoed, query: 7, outcomes: [Self.veto], omittedCount: 1008)
     let text = verdict.text(of: "a", object: "", in: try makeContext())
-    #expect(text == "vetoed: a\n  vetoed    delegate 5 (pid 44, uid 0)  [0]\n  and 1008 more\n")
+    #expect(text == "vetoed: a\n  vetoed    delegate 5 (pid 44, uid 0)\n  and 1008 more\n")
     #expect(verdict.json.compact.contains(#"}],"outcomesOmitted":1008,"unanswered":false,"#))
   }
 
@@ -128,26 +128,26 @@ struct OutputTests {
     arguments: [
       (
         Verdict(.vetoed, query: 1, outcomes: [Outcome(delegate: 2, kind: .approved), failure]),
-        ["vetoed: a", "delegate 2 (pid 0, uid 0)  [0]", "timedOut  delegate 3 (pid 42, uid 0)\(end)  [5s]"]
+        ["vetoed: a", "delegate 2 (pid 0, uid 0)", "timedOut  delegate 3 (pid 42, uid 0)\(end)  [5s]"]
       ),
       (
         Verdict(.allowed, query: 1, outcomes: [otherFailure], isOverridden: true),
-        ["allowed: a (overridden)", "failed    delegate 4 (pid 43, uid 0)\(end): broken  [0]"]
+        ["allowed: a (overridden)", "failed    delegate 4 (pid 43, uid 0)\(end): broken"]
       ),
       (
         Verdict(.vetoed, query: 1, outcomes: [failure, otherFailure]),
         [
           "vetoed: a (at least one failure counts as a veto)", "delegate 3 (pid 42, uid 0)  [5s]",
-          "delegate 4 (pid 43, uid 0): broken  [0]",
+          "delegate 4 (pid 43, uid 0): broken",
         ]
       ),
       (
         Verdict(.vetoed, query: 1, outcomes: [failure, veto]),
-        ["vetoed: a", "(pid 42, uid 0)  [5s]", "(pid 44, uid 0)  [0]"]
+        ["vetoed: a", "(pid 42, uid 0)  [5s]", "(pid 44, uid 0)"]
       ),
       (
         Verdict(.vetoed, query: 1, outcomes: [missing, failure]),
-        ["vetoed: a", "gone      x: required  [0]", "(pid 42, uid 0)  [5s]"]
+        ["vetoed: a", "gone      x: required", "(pid 42, uid 0)  [5s]"]
       ),
       (
         Verdict(.vetoed, query: 1, isUnanswered: true, outcomes: [failure]),

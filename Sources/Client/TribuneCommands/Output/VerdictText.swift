@@ -95,8 +95,9 @@ extension Outcome {
   func line(isVetoingFailure: Bool, in context: Context) -> String {
     let consequence = isVetoingFailure ? Self.consequence : ""
     let said = consequence + (value?.line ?? reason.terminalSafe).afterColon
-    return
-      "\(context.styled(word, style)) \(participant)\(said)  \(context.styled("[\(elapsed.formatted)]", .faint))"
+    // A hold, or who is not there, was not asked.
+    let time = elapsed == .zero ? "" : "  " + context.styled("[\(elapsed.formatted)]", .faint)
+    return "\(context.styled(word, style)) \(participant)\(said)\(time)"
   }
 
   /// `vetoed by restore (pid 42, uid 0, backup.service): a restore runs`.
