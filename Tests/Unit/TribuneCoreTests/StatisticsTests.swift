@@ -51,7 +51,10 @@ struct StatisticsTests {
     #expect(go.outcomes == OutcomeCounts(approved: 1, vetoed: 1))
     #expect(go.durations.sum == 7000 && go.durations.longest == 7000 && go.durations.counts == [1])
     #expect(Int(go.durations.first) == Durations.bucket(of: 7000))
-    #expect(name("b")?.outcomes == OutcomeCounts(held: 1))
+    let held = try #require(name("b"))
+    #expect(held.asked == 1 && held.outcomes == OutcomeCounts(held: 1))
+    // Nobody was asked, so nobody has waited.
+    #expect(held.durations.counts == [])
 
     let first = try #require(participant("first"))
     #expect((first.role, first.uid, first.unit) == (.delegate, 1, "test.service"))

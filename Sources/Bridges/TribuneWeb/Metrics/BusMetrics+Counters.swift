@@ -29,7 +29,8 @@ nonisolated extension BusMetrics {
       "tribune_query_outcomes", "Outcomes of holds and delegates.",
       outcomes(all.map { ($0, $1.outcomes) }))
     text.histogram(
-      "tribune_query_duration_seconds", unit: "seconds", "Time from question to verdict.",
+      "tribune_query_duration_seconds", unit: "seconds",
+      "Time from question to verdict, if a delegate was asked.",
       all.map { ($0, $1.durations) })
   }
 

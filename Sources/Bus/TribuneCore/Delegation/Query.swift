@@ -179,6 +179,8 @@ struct Query {
     return found
   }
 
+  var hasAskedAnybody: Bool { participants.contains(where: \.wasAsked) }
+
   /// Whether a delegate of the user got the question, also if it has gone since.
   mutating func hasAsked(user: UInt32) -> Bool {
     participants.contains { $0.wasAsked && $0.delegate.identity.peer.uid == user }

@@ -34,7 +34,10 @@ extension Bus {
       if case .vetoed = verdict.verdict, !queries[place].isForValues { counts.vetoed &+= 1 }
       if verdict.isOverridden { counts.overridden &+= 1 }
       queries[place].count(in: &counts.outcomes)
-      counts.durations.note(nanoseconds: now.nanoseconds(since: queries[place].started))
+      // Whoever asks nobody does not wait.
+      if queries[place].hasAskedAnybody {
+        counts.durations.note(nanoseconds: now.nanoseconds(since: queries[place].started))
+      }
     }
   }
 

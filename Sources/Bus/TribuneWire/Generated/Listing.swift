@@ -661,7 +661,7 @@ package struct NameEntry: Equatable, Sendable {
   /// Queries that ended without a verdict.
   package var cancelled: UInt64
   package var outcomes: OutcomeCounts
-  /// From the ask to the verdict.
+  /// From the ask to the verdict, if a delegate was asked.
   package var durations: Durations
 
   package init(
