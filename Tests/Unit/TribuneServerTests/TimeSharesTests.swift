@@ -113,6 +113,32 @@ struct TimeSharesTests {
     #expect(!timeShares.hasTime(for: greedy, isMuchWork: false))
   }
 
+  @Test("However many users there are, root waits for few of them, and each has its turn in time")
+  func manyUsers() {
+    let accounts = Accounts(privileged: [0])
+    let (root, users) = (
+      accounts.account(of: 0), (1...1000 as ClosedRange<UInt32>).map(accounts.account(of:))
+    )
+    var served: [UInt32: Int] = [:]
+    let rounds = users.count / TimeShares.lateUsersMax + 2
+    for round in 0..<3 * rounds {
+      var count = 0
+      // The same ones always come first.
+      for account in users where timeShares.hasTime(for: account, isMuchWork: true) {
+        clock.now += TimeShares.iterationNanosecondsMax
+        #expect(served[account.uid, default: round] >= round - rounds)
+        served[account.uid] = round
+        count += 1
+      }
+      #expect(count <= 1 + TimeShares.lateUsersMax)
+      #expect(timeShares.hasTime(for: root, isMuchWork: true))
+      clock.now += 1
+      #expect(!timeShares.hasTime(for: root, isMuchWork: true))
+      begin()
+    }
+    #expect(served.count == users.count)
+  }
+
   @Test("All lists together have a tenth of it")
   func lists() {
     #expect(handleAll(of: greedy, nanoseconds: TimeShares.iterationNanosecondsMax) == 1)

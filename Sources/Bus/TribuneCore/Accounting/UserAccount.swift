@@ -62,6 +62,9 @@ package final class UserAccount {
   /// The iteration of the event loop in which frames of the user were handled last, and the time that they took in it.
   package let iterationTime = Cell((number: UInt64(0), nanoseconds: UInt64(0)))
 
+  /// The last iteration in which one was handled although its time was over, and the first that may be the next.
+  package let lateTurn = Cell((last: UInt64(0), next: UInt64(0)))
+
   /// What was logged of the user's frames since a compaction of the log ended, and the number of that one.
   package let logged = Cell((compaction: UInt64(0), byteCount: 0))
   /// Whether the user's frames wait for the next compaction to end.

@@ -8,14 +8,16 @@ import TribuneWire
 /// another user, on however many connections these come.
 ///
 /// A user may take half of an iteration, and all users together the whole. After that, the rest is left for the next
-/// iteration, but one frame is handled of each user who has had no time in this one. The clock is read when frames of
-/// another user come, after every `framesPerLook` frames, before each frame that can be much work, and after what was
-/// much work.
+/// iteration, but one frame is handled of each user who has had no time in this one. So that root waits for few others,
+/// that goes for `lateUsersMax` users beside the privileged ones; if there are more, they take turns. The clock is read
+/// when frames of another user come, after every `framesPerLook` frames, before each frame that can be much work, and
+/// after what was much work.
 final class TimeShares {
   static let iterationNanosecondsMax: UInt64 = 4_000_000
   /// For all lists of all users together.
   static let listNanosecondsMax = iterationNanosecondsMax / 10
   static let framesPerLook = 8
+  static let lateUsersMax = 16
 
   private let clock: (() -> UInt64)?
   /// Iterations that have begun.
@@ -27,6 +29,11 @@ final class TimeShares {
   /// The user whose frames are handled.
   private var current: UserAccount?
   private var framesSinceLook = 0
+  /// Users without privileges of whom frames came after the time of the iteration: those who had a turn, and all.
+  private var lateTurns = 0
+  private var lateUsers = 0
+  /// For so many iterations after one, a user has no other turn.
+  private var roundCount: UInt64 = 0
   /// Whether nothing may be read before the clock is, in this iteration.
   private(set) var isTight = false
   /// Whether the iteration can take long: the clock was read, or it turned out to be much work. One frame that can be much
@@ -43,6 +50,8 @@ final class TimeShares {
     (began, lastLook) = (now.nanoseconds, now.nanoseconds)
     current = nil
     listNanoseconds = 0
+    roundCount = UInt64(lateUsers / Self.lateUsersMax)
+    (lateTurns, lateUsers) = (0, 0)
     isTight = false
     mayBeLong = false
   }
@@ -110,16 +119,28 @@ final class TimeShares {
     current?.iterationTime.value.nanoseconds += now - lastLook
     lastLook = now
     current = account
-    if account.iterationTime.value.number != iterationCount {
-      account.iterationTime.value = (iterationCount, 0)
-    }
+    let isFirst = account.iterationTime.value.number != iterationCount
+    if isFirst { account.iterationTime.value = (iterationCount, 0) }
+    let isLate = now - began >= Self.iterationNanosecondsMax
     let hasTime =
-      account.iterationTime.value.nanoseconds == 0
-      || account.iterationTime.value.nanoseconds < Self.iterationNanosecondsMax / 2
-        && now - began < Self.iterationNanosecondsMax
+      if account.iterationTime.value.nanoseconds > 0 {
+        !isLate && account.iterationTime.value.nanoseconds < Self.iterationNanosecondsMax / 2
+      } else {
+        !isLate || account.isPrivileged || hasLateTurn(account, isFirst: isFirst)
+      }
     // After these, the clock is read again.
     framesSinceLook = isMuchWork || !hasTime ? Self.framesPerLook : 1
     if !hasTime { isTight = true }
     return hasTime
+  }
+
+  /// Whether it is the turn of a user who has had no time in this iteration, which is over.
+  private func hasLateTurn(_ account: UserAccount, isFirst: Bool) -> Bool {
+    if isFirst { lateUsers += 1 }
+    guard account.lateTurn.value.last != iterationCount else { return true }
+    guard lateTurns < Self.lateUsersMax, account.lateTurn.value.next <= iterationCount else { return false }
+    lateTurns += 1
+    account.lateTurn.value = (iterationCount, iterationCount + roundCount + 1)
+    return true
   }
 }
