@@ -42,6 +42,8 @@ nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
   case questionTurns = 19
   /// The client of a connection has read questions that had ended, and others have waited for that.
   case questionsRead = 20
+  /// A connection has succeeded another one, and has its account.
+  case succession = 21
 }
 
 extension LogEntry {

@@ -39,6 +39,8 @@ struct FoundConnection {
   var isIncomplete = false
   /// The connection was detached already, or its socket is missing.
   var isDetached = false
+  /// As in `Session`.
+  var predecessors: [ConnectionID] = []
   /// The end of the client's time to connect again.
   var detachedUntil: Instant?
 

@@ -12,6 +12,7 @@ import TribuneWire
 /// | frame that registers, cancels or suspends | if in force, or younger than the compaction |
 /// | disconnect, registrationEnd, advance, postponedPostDone; retained, if it says that a notification is forgotten | if younger |
 /// | retained, postponedPost, controlFrame, detached | if still retained, postponed, unsent, detached |
+/// | succession | if the successor is there |
 /// | all others | never; `Compactor` writes counters, configuration, queries, their turns and awaited posts anew |
 final class LiveEntries {
   let sessions: SessionTable
@@ -47,6 +48,7 @@ final class LiveEntries {
     case .frame: isLiveFrame(entry, isTail: isTail)
     case .retained: isStillRetained(entry, isTail: isTail)
     case .detached: sessions.detached(entry.connection) != nil
+    case .succession: sessions.account(of: entry.connection) != nil
     case .controlFrame: isUnsent(entry)
     }
   }

@@ -277,6 +277,17 @@ final class Recorder {
   /// The client of a connection has read the questions for which others wait.
   func recordRead(by id: ConnectionID) { record(.questionsRead, of: id) }
 
+  /// A connection has the accounts of others from now on.
+  func noteSuccession(of predecessors: [ConnectionID], by session: Session) {
+    session.predecessors += predecessors
+    guard survivesDeath else { return }
+    for id in predecessors {
+      let buffer = emptyBuffer()
+      buffer.append(id.rawValue)
+      record(.succession, of: session.id, buffer.bytes)
+    }
+  }
+
   /// The core is about to do the work that is due, except what waits for `unheard` connections until `end`.
   func recordAdvance(waitingFor unheard: [Session], until end: Instant) {
     guard survivesDeath else { return }

@@ -104,6 +104,8 @@ extension Recovery {
         (ControlFrameID(entry.moment).number, ByteBuffer(holding: entry.body)))
     case .postponedPost, .postponedPostDone: try replayWaiting(entry)
     case .detached: replayed.found[id]?.detachedUntil = entry.moment
+    case .succession:
+      replayed.found[id]?.predecessors.append(ConnectionID(rawValue: try reader.integer()))
     case .inFlight, .buffered: return false
     case .configuration: try bus.value.restoreConfiguration(entry.body)
     case .registrationEnd:

@@ -140,6 +140,7 @@ final class Recovery {
       limits: found.facts.limits, varlink: found.facts.varlinkSecret.map(VarlinkState.init),
       state: found.facts.isOpen ? .open : .awaitingHello)
     session.output.acceptsFiles = found.facts.acceptsFiles
+    session.predecessors = found.predecessors
     session.positions = found.positions
     // The numbers of control frames continue, so the entries in the log stay valid.
     session.output.controlCount = found.controlSent

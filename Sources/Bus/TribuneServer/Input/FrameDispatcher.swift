@@ -175,9 +175,15 @@ final class FrameDispatcher {
   private func succeed(_ frame: FrameView, by session: Session) throws(WireError) {
     let fields = try frame.decode(Succeed.self)
     let serial = frame.header.serial
+    if session.predecessors.contains(fields.predecessor) {
+      return replier.send(Okay(), to: session, serial: serial)
+    }
+    // Its successor can have been lost, too, before the client was told of the losses, or even of that connection.
     // All processes outside the bus's pid namespace have pid 0: it identifies none of them.
-    guard let detached = sessions.detached(fields.predecessor), session.peer.pid != 0,
-      detached.peer.pid == session.peer.pid,
+    guard
+      let detached = sessions.detached(fields.predecessor)
+        ?? sessions.detached(succeeding: fields.predecessor),
+      session.peer.pid != 0, detached.peer.pid == session.peer.pid,
       detached.peer.uid == session.peer.uid
     else {
       return replier.refuse(
@@ -194,8 +200,10 @@ final class FrameDispatcher {
     let counted =
       detached.queuedCount
       &+ recorder.bufferedCount(of: detached.slot, before: detached.bufferedBefore)
-    let missed = Int32(bitPattern: counted &- UInt32(truncatingIfNeeded: fields.received))
+    let received = detached.id == fields.predecessor ? UInt32(truncatingIfNeeded: fields.received) : 0
+    let missed = Int32(bitPattern: counted &- received)
     if missed > 0 { sender.reportLost(UInt64(missed), to: session) }
+    recorder.noteSuccession(of: detached.predecessors + [detached.id], by: session)
     gatekeeper.close(detached)
     replier.send(Okay(), to: session, serial: serial)
   }

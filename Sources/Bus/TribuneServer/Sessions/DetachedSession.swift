@@ -16,6 +16,8 @@ final class DetachedSession {
   private var traffic = TrafficCounts()
   /// As in `Session`.
   let inherited: TrafficCounts
+  /// As in `Session`.
+  let predecessors: [ConnectionID]
   var positions: LogPositions
   /// As in `Output`.
   var queuedCount: UInt32 = 0
@@ -28,6 +30,7 @@ final class DetachedSession {
     peer = found.facts.peer
     connected = found.facts.connected
     inherited = TrafficCounts(delivered: UInt64(found.queuedCount), lost: UInt64(found.lostCount))
+    predecessors = found.predecessors
     positions = found.positions
   }
 

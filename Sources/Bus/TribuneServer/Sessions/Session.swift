@@ -71,6 +71,8 @@ final class Session {
   private(set) var inherited = TrafficCounts()
   /// The list that the client gets. Its further frames wait for the end.
   var listing: Listing?
+  /// The connections of its process that it has replaced, directly and through others that were lost.
+  var predecessors: [ConnectionID] = []
   /// Whether any observer was told that this session posts.
   var isKnownPoster = false
   /// Whether the keeper has a copy of the socket, or is to get one.

@@ -66,6 +66,11 @@ final class SessionTable {
   /// In the order of their slots.
   var allDetached: [DetachedSession] { detachedBySlot.sorted { $0.key < $1.key }.map(\.value) }
 
+  /// The one that had replaced another connection.
+  func detached(succeeding id: ConnectionID) -> DetachedSession? {
+    detachedBySlot.values.first { $0.predecessors.contains(id) }
+  }
+
   // MARK: Users
 
   /// The account of a connection's user; nil if there is no session `id`.

@@ -53,6 +53,7 @@ final class SteppedBus {
       configuration: configuration ?? other.server.context.configuration, log: Self.log, loop: loop,
       wal: try WriteAheadLog(adopting: file), keeper: keeper, timeShares: TimeShares(clock: nil))
     watch(server) { [server] in server.takeOver(passed) }
+    for listener in other.server.acceptor.listeners { try server.acceptor.listen(on: listener) }
   }
 
   private static let log = Log(level: .error, journal: nil)

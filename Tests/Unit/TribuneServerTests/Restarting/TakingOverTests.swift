@@ -30,6 +30,40 @@ struct TakingOverTests {
   }
 
   @Test(
+    "counts the losses of a client whose next connection was lost as well, also if it does not know that one")
+  func succession() throws {
+    func register(_ client: SteppedBus.Client, for other: SteppedBus.Client, on bus: SteppedBus) throws {
+      let frames = ByteBuffer(capacity: 256)
+      frames.appendFrame(Observe(), serial: 1, name: "load.*")
+      frames.appendFrame(Succeed(predecessor: other.id, received: 0), serial: 2)
+      try client.send(frames)
+      try bus.pass(client)
+    }
+    func post(on bus: SteppedBus) throws {
+      let poster = try bus.client()
+      try poster.send(Post(), serial: 1, name: "load.didStop")
+      try bus.pass(poster)
+    }
+    let first = try SteppedBus()
+    let observer = try first.client()
+    try observer.send(Observe(), serial: 1, name: "load.*")
+    try first.pass(observer)
+    let second = try first.successor(isKept: false)
+    try post(on: second)
+    let heir = try second.client()
+    try register(heir, for: observer, on: second)
+    let third = try second.successor(isKept: false)
+    try post(on: third)
+    let last = try third.client()
+    try register(last, for: observer, on: third)
+    #expect(try last.frames(of: .lost, Lost.self).map(\.count) == [2])
+    try last.send(Succeed(predecessor: heir.id, received: 0), serial: 3)
+    try third.pass(last)
+    let replies = try last.frames().map(\.kind)
+    #expect(replies == [.ok])
+  }
+
+  @Test(
     "greets a client that was not greeted yet, which goes on unless it was sending a frame",
     arguments: [false, true])
   func greeting(isSending: Bool) throws {
