@@ -167,6 +167,27 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
 
   private var rosterLack: String? { others.isEmpty ? "Roster= in [Cluster] has no other host to ask" : nil }
 
+  /// What is not wrong, and hardly meant.
+  package var warnings: [String] {
+    var found: [String] = []
+    if !questions.isEmpty, !roster.isEmpty, !roster.contains(host) {
+      found.append(
+        "Roster= in [Cluster] does not have this host, \(host): if it is the same on all hosts, none asks this one"
+      )
+    }
+    if !questions.isEmpty, login.isNameless {
+      found.append(
+        "without a login in [Cluster], NATS cannot keep anybody from approving in the name of a host that vetoes"
+      )
+    }
+    if let (shared, durable) = sharedAndDurable {
+      found.append(
+        "what is under [Retain \"\(shared)\"] is not durable, also if it is under \"\(durable)\" with Durable=yes"
+      )
+    }
+    return found
+  }
+
   /// Reads nats.conf and nats.conf.d/*.conf in a directory. Later lines win. A missing directory is an error, unless it
   /// is the default one.
   ///
@@ -182,27 +203,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     if settings.isUsed, let lack = settings.lack {
       diagnostics.append(Diagnostic(.error, "\(directory)/nats.conf", nil, lack))
     }
-    if !settings.questions.isEmpty, !settings.roster.isEmpty, !settings.roster.contains(settings.host) {
-      diagnostics.append(
-        Diagnostic(
-          .warning, "\(directory)/nats.conf", nil,
-          "Roster= in [Cluster] does not have this host, \(settings.host): if it is the same on all hosts, none asks this one"
-        ))
-    }
-    if !settings.questions.isEmpty, settings.login.isNameless {
-      diagnostics.append(
-        Diagnostic(
-          .warning, "\(directory)/nats.conf", nil,
-          "without a login in [Cluster], NATS cannot keep anybody from approving in the name of a host that vetoes"
-        ))
-    }
-    if let (shared, durable) = settings.sharedAndDurable {
-      diagnostics.append(
-        Diagnostic(
-          .warning, "\(directory)/nats.conf", nil,
-          "what is under [Retain \"\(shared)\"] is not durable, also if it is under \"\(durable)\" with Durable=yes"
-        ))
-    }
+    diagnostics += settings.warnings.map { Diagnostic(.warning, "\(directory)/nats.conf", nil, $0) }
     return (settings, diagnostics)
   }
 }

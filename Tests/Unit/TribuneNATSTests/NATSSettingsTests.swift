@@ -138,6 +138,17 @@ struct NATSSettingsTests {
         == ["KeyFile=: there is no file /none", "KeyFile= needs CertificateFile="])
   }
 
+  @Test("Without a login, it is said that NATS tells nobody from another, if there are questions")
+  func nameless() {
+    func warnings(_ login: String) -> [String] { read("[Query \"a\"]\n[Cluster]\n\(login)").0.warnings }
+    #expect(warnings("").count == 1 && warnings("")[0].hasPrefix("without a login in [Cluster]"))
+    #expect(warnings("AuthorityFile=/a").count == 1)
+    for login in ["User=a", "CredentialsFile=/a", "PublicKey=U1", "CertificateFile=/a"] {
+      #expect(warnings(login).isEmpty)
+    }
+    #expect(read("[Export \"a\"]").0.warnings.isEmpty)
+  }
+
   @Test("With tls://, a connection without TLS is refused")
   func tls() {
     #expect(!read("[Cluster]\nServers=nats://a").0.requiresTLS)

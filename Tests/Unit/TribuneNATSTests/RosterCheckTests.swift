@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import TribuneNATS
+
+@Suite("Whether hosts have the same roster", .timeLimit(.minutes(15)))
+struct RosterCheckTests {
+  private let instance = Instance()
+
+  private func check(_ roster: String...) -> RosterCheck {
+    var settings = NATSSettings(hostName: "db1")
+    settings.roster = roster
+    return RosterCheck(settings)
+  }
+
+  @Test("A question with another roster, or with none, does not pass")
+  func questions() {
+    let check = check("db1", "db2")
+    #expect(check.doubt(about: "db2", with: check.mark) == nil)
+    for mark in ["", "3-0", check.mark + "0"] { #expect(check.doubt(about: "db2", with: mark) != nil) }
+    // Who has no roster only answers.
+    #expect(self.check().doubt(about: "db2", with: "3-0") == nil)
+  }
+
+  @Test("A host that is there with another roster is doubted until it has the same, or has gone")
+  func presences() {
+    let check = check("db1", "db2")
+    var neighbours = Neighbours()
+    func note(_ mark: String) -> String? {
+      neighbours.note("db2", instance, rosterMark: mark, isRostered: true, at: .now)
+      check.note(neighbours.others(than: check.mark))
+      return check.doubt
+    }
+    #expect(note(check.mark) == nil && note("") == nil)
+    #expect(note("3-0") == "Roster= of db2 is another one than that of db1")
+    #expect(note(check.mark) == nil && note("3-0") != nil)
+    neighbours.forgetSilent(at: .now + Neighbours.silenceMax * 2)
+    check.note(neighbours.others(than: check.mark))
+    #expect(check.doubt == nil)
+  }
+}
