@@ -39,6 +39,39 @@ struct HoldTests {
     #expect(try bus.tribunectl("-j", "holds").output == "")
   }
 
+  @Test("a hold about the host says if logind does not know of it, and fails if it is too late")
+  func enforcement() throws {
+    var answer = #"{"isInForce":false,"says":"logind hangs"}"#
+    let delegate = try bus.staying("delegate", "host.enforcement", "--exec", "echo", answer)
+    let hold = try bus.start("hold", "host.shouldReboot", "--why=a")
+    #expect(try hold.errors.line()?.hasPrefix("holding ") == true)
+    #expect(try hold.errors.line() == "logind hangs")
+    #expect(hold.end(SIGTERM) == 0 && delegate.end(SIGTERM) == 0)
+    answer = #"{"isTooLate":true}"#
+    try bus.staying("delegate", "host.enforcement", "--exec", "echo", answer)
+    for command in [[], ["--", "echo", "ran"]] {
+      let late = try TestBus.tribunectl(
+        ["hold", "host.shouldReboot", "--why=a"] + command, address: bus.address)
+      #expect(late.status != 0 && late.output == "" && late.errors.contains("too late"), "\(late.errors)")
+    }
+    #expect(try bus.tribunectl("-j", "holds").output == "")
+  }
+
+  @Test("an override about the host says what is still in the way")
+  func obstacles() throws {
+    try bus.staying("hold", "host.shouldPowerOff", "--why=a")
+    try bus.staying("delegate", "host.enforcement", "--exec", "echo", #"{"obstacles":["it is masked"]}"#)
+    for asking in [
+      ["ask", "host.shouldPowerOff", "--override=now"],
+      ["guard", "host.powerOff", "--override=now", "--", "true"],
+    ] {
+      let asked = try TestBus.tribunectl(asking, address: bus.address)
+      #expect(asked.status == 0)
+      #expect(
+        asked.errors.contains("host.shouldPowerOff may still be refused: it is masked\n"), "\(asked.errors)")
+    }
+  }
+
   @Test(
     "a command runs under the hold, which ends with it and has its exit status",
     arguments: [

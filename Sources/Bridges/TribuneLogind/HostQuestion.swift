@@ -22,6 +22,9 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
   /// The notification by which a delegate announces that it may answer otherwise now.
   package var announcement: String { "host.may\(name.dropFirst("host.should".count))" }
 
+  /// The notification that what was allowed has failed.
+  package var failure: String { "host.didFailTo\(name.dropFirst("host.should".count))" }
+
   /// What logind can block for it. It knows no difference between a reboot and a power off.
   package var lock: Lock {
     switch self {
@@ -30,13 +33,14 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The targets that systemd starts for it, and for what it includes.
+  /// The targets that systemd starts for it, and for what it includes: a halted host is as unreachable as one without
+  /// power.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
     case .kexec: ["kexec.target"]
     case .softReboot: ["soft-reboot.target"]
-    case .powerOff: ["poweroff.target"]
+    case .powerOff: ["poweroff.target", "halt.target"]
     case .halt: ["halt.target"]
     case .suspend: ["suspend.target"]
     case .hibernate: ["hibernate.target", "hybrid-sleep.target", "suspend-then-hibernate.target"]
@@ -46,7 +50,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
   }
 
   /// The questions before an action of logind's, as `ScheduledShutdown` names it; none for an
-  /// action that is only rehearsed. A halted host is as unreachable as one without power, so both are asked.
+  /// action that is only rehearsed.
   package static func before(action: String) -> [HostQuestion] {
     switch action {
     case "reboot": [.reboot]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Tribune
+import TribuneJSON
 import TribuneService
 import TribuneSystem
 import TribuneWire
@@ -9,9 +10,12 @@ import TribuneWire
 /// logind is about to do is posted and, if it is scheduled, asked.
 ///
 /// Either side can go and come back. Whatever happens is only a reason to look at what there is now.
-final class LogindBridge {
+@MainActor final class LogindBridge: Delegate {
   /// As long as the library looks for a bus.
   private static let patience = Duration.seconds(10)
+  /// For an answer to `host.enforcement`.
+  private static let answerTime = Duration.seconds(10)
+  private static let hangInterval = Duration.seconds(5)
 
   private enum Side: CaseIterable {
     case bus, dbus
@@ -22,7 +26,6 @@ final class LogindBridge {
   private let mask: TargetMask
   private let foreign = ForeignInhibitors()
   private let transitions = HostTransitions()
-  private let schedule = ShutdownSchedule()
   private let signals = SignalRelay()
   private let status: (String) -> Void
 
@@ -31,6 +34,7 @@ final class LogindBridge {
   private var logindSignals: DBusSignals?
   /// Nil while logind does not run.
   private var logind: LogindProxy?
+  private var logindState = Enforcement.Logind()
   private var objections: [HostQuestion: [Objection]] = [:]
   /// The delegates that would be asked, by their ids.
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
@@ -48,6 +52,8 @@ final class LogindBridge {
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
   private var isStopping = false
+  private lazy var overrides = Overrides { [weak self] in self?.objectionRefresh.request() }
+  private lazy var schedule = ShutdownSchedule { [weak self] in self?.isOverridden($0) == true }
   private lazy var objectionRefresh = Refresh { [weak self] in await self?.refreshObjections() ?? true }
   private lazy var logindRefresh = Refresh { [weak self] in await self?.refreshLogind() ?? true }
   private lazy var maskRefresh = Refresh { [weak self] in await self?.applyMask() ?? true }
@@ -68,11 +74,12 @@ final class LogindBridge {
     Task { await followBus { tries.finish(.bus) } }
     Task { await followDBus { tries.finish(.dbus) } }
     Task { await followFolders() }
+    Task { await followHangs() }
     Task { await dropFormerLocks() }
     probe()
     await tries.waitForAll()
-    await objectionRefresh.finish()
     await logindRefresh.finish()
+    await objectionRefresh.finish()
     await maskRefresh.finish()
   }
 
@@ -106,8 +113,10 @@ final class LogindBridge {
       do throws(TribuneError) {
         let bus = try await Connection.connect()
         let changes = try await bus.observe(
-          anyOf: ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
-            + HostQuestion.allCases.map(\.announcement))
+          anyOf: ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload", Overrides.announcement]
+            + HostQuestion.allCases.flatMap { [$0.announcement, $0.failure] })
+        try await bus.attach(
+          self, respondingTo: [WellKnownQuestions.enforcement], order: .min, timeout: Self.answerTime)
         self.bus = bus
         retries.reset()
         ServiceLog.info("connected to the bus")
@@ -116,6 +125,7 @@ final class LogindBridge {
         attempted()
         // Whatever comes, also that something was lost, is a reason to look again.
         for try await change in changes {
+          if case .notification(let news) = change { overrides.note(news) }
           schedule.reconsider(Self.questions(announcedBy: change))
           objectionRefresh.request()
         }
@@ -187,15 +197,25 @@ final class LogindBridge {
     return (found, delegates)
   }
 
-  /// Blocks what is vetoed with logind, and nothing else.
+  private var enforcement: Enforcement {
+    Enforcement(
+      vetoed: Set(objections.keys), overridden: overrides.questions, masksTargets: settings.masksTargets,
+      logind: logindState, masked: mask.applied)
+  }
+
+  private func isOverridden(_ question: HostQuestion) -> Bool {
+    Set(overrides.questions.flatMap(\.targets)).isSuperset(of: question.targets)
+  }
+
+  /// Blocks what is vetoed with logind, and nothing else. What the host is about to do, nothing stops any more.
   ///
   /// - Returns: false after a failure. A logind that does not run is none: it is heard of when it does.
   private func applyObjections() async -> Bool {
     var wanted: [(HostQuestion.Lock, [Objection])] = []
-    for lock in HostQuestion.Lock.allCases {
-      let all = lock.questions.flatMap { objections[$0] ?? [] }.uniqued
-      if !all.isEmpty {
-        wanted.append((lock, all))
+    let blocks = enforcement.blocks
+    for lock in HostQuestion.Lock.allCases where !preparing.contains(lock) {
+      if blocks[lock] != Enforcement.Block.none {
+        wanted.append((lock, lock.questions.flatMap { objections[$0] ?? [] }.uniqued))
       } else if locks.release(lock) {
         locked[lock] = nil
         ServiceLog.notice("not blocking \(lock) any more")
@@ -209,7 +229,7 @@ final class LogindBridge {
     for (lock, all) in wanted {
       do throws(DBusError) {
         let text = LockText(all)
-        let isChange = try await locks.block(lock, text, at: logind)
+        let isChange = try await locks.block(lock, text, isWeak: blocks[lock] == .weak, at: logind)
         locked[lock] = all
         if isChange { ServiceLog.notice("blocking \(lock): \(text.who): \(text.why)") }
       } catch {
@@ -222,14 +242,23 @@ final class LogindBridge {
   }
 
   private func applyMask() async -> Bool {
-    let targets = settings.masksTargets && !isStopping ? Set(objections.keys.flatMap(\.targets)) : []
+    var targets = isStopping ? [] : enforcement.targets
+    if !isStopping {
+      for lock in preparing {
+        let known = Set(lock.questions.flatMap(\.targets))
+        targets = targets.subtracting(known).union(mask.recorded.intersection(known))
+      }
+    }
     do throws(DBusError) {
       guard try await mask.update(targets) else { return true }
+      // What is masked need not be locked.
+      objectionRefresh.request()
       let masked = mask.recorded.sorted().joined(separator: " ")
       ServiceLog.notice(masked.isEmpty ? "nothing is masked any more" : "masked: \(masked)")
       return true
     } catch {
       ServiceLog.error("cannot mask what is vetoed, and nothing else: \(error)")
+      objectionRefresh.request()
       return false
     }
   }
@@ -310,6 +339,8 @@ final class LogindBridge {
       findLogind(manager)
       await logindRefresh.finish()
     } catch {
+      logindState.isAnswering = false
+      maskRefresh.request()
       ServiceLog.warning("logind does not run: \(error)")
     }
   }
@@ -334,9 +365,25 @@ final class LogindBridge {
   private func loseLogind() {
     guard logind != nil else { return }
     logind = nil
+    logindState.isAnswering = false
     // The next one may not know them.
     locks.expire()
+    maskRefresh.request()
     ServiceLog.warning("logind is gone; its locks stay, and vetoes from now on have none until it is back")
+  }
+
+  /// Notices a logind that hangs: a systemctl that gets no answer from it starts the target itself.
+  private func followHangs() async {
+    while true {
+      await rest(for: Self.hangInterval)
+      guard let logind, !objections.isEmpty else { continue }
+      var isAnswering = true
+      do throws(DBusError) { _ = try await logind.delayMax() } catch { isAnswering = false }
+      guard self.logind != nil, isAnswering != logindState.isAnswering else { continue }
+      logindState.isAnswering = isAnswering
+      ServiceLog.warning("logind \(isAnswering ? "answers again" : "does not answer")")
+      objectionRefresh.request()
+    }
   }
 
   /// Looks at what logind is about to do, at the locks of others, and at what is scheduled.
@@ -345,6 +392,12 @@ final class LogindBridge {
     for one in unlocked { ServiceLog.warning("logind did not know of a veto until now: \(one.line)") }
     unlocked = []
     var succeeds = true
+    if logindState.bindsRoot == nil || !logindState.isAnswering {
+      succeeds = await Self.attempt("find out what locks bind") {
+        self.logindState = Enforcement.Logind(bindsRoot: try await logind.bindsRoot())
+        self.objectionRefresh.request()
+      }
+    }
     for lock in HostQuestion.Lock.allCases {
       succeeds =
         await Self.attempt("prepare for a \(lock)") {
@@ -392,7 +445,9 @@ final class LogindBridge {
         locks.endDelay(lock)
       } else {
         if let bus { await transitions.end(lock, on: bus) }
+        overrides.end(lock.questions)
         logindRefresh.request()
+        objectionRefresh.request()
       }
     }
   }
@@ -411,6 +466,80 @@ final class LogindBridge {
   }
 
   // MARK: Both
+
+  /// Answers `host.enforcement`: after a hold, once it is in force as far as it will be; before an action that the bus has
+  /// allowed, once nothing of this program's is in the way.
+  func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
+    let document = try question.userInfo.withBytes { bytes throws(JSONText.SyntaxError) in
+      try JSONDocument(bytes)
+    }
+    let names = WellKnownQuestions.hostNames(matching: document.root["name"]?.string ?? "")
+    let asked = HostQuestion.allCases.filter { names.contains($0.name) }
+    guard let first = asked.first else { return .abstain }
+    let reply =
+      switch document.root["after"]?.string {
+      case "hold": await confirm(asked)
+      case "override": try await giveWay(for: first, isOverridden: true)
+      default: try await giveWay(for: first, isOverridden: false)
+      }
+    return .value(UserInfo(JSONValue.object(reply).compactBytes))
+  }
+
+  /// Waits until all that is known by now has been done.
+  private func settle() async {
+    objectionRefresh.request()
+    await objectionRefresh.finish()
+    await maskRefresh.finish()
+    await objectionRefresh.finish()
+  }
+
+  private func confirm(_ asked: [HostQuestion]) async -> [(String, JSONValue)] {
+    let late = preparing.intersection(asked.map(\.lock))
+    if !late.isEmpty {
+      let what = late.contains(.shutdown) ? "going down" : "going to sleep"
+      return [
+        ("isTooLate", .bool(late.isSuperset(of: asked.map(\.lock)))), ("isInForce", .bool(false)),
+        ("says", .string("the hold is too late: the host is already \(what)")),
+      ]
+    }
+    await settle()
+    let isMasked = mask.recorded.isSuperset(of: asked.flatMap(\.targets))
+    let isLocked = asked.allSatisfy { locks.blocking($0.lock) != nil }
+    let isBinding = isMasked || isLocked && logindState.isAnswering && logindState.bindsRoot == true
+    let says =
+      if isBinding {
+        "the hold binds root, too"
+      } else if isLocked {
+        "the hold does not bind root, who can still use systemctl: Enforce= is off in logind.conf"
+      } else {
+        "logind does not know of the hold: it does not \(logind == nil ? "run" : "answer")"
+      }
+    return [("isInForce", .bool(isBinding || isLocked)), ("says", .string(says))]
+  }
+
+  private func giveWay(
+    for question: HostQuestion, isOverridden isAnnounced: Bool
+  ) async throws -> [(String, JSONValue)] {
+    let end = ContinuousClock.now + Self.answerTime
+    // The announcement comes another way than this question.
+    while isAnnounced, !isOverridden(question), .now < end { await rest(for: .milliseconds(10)) }
+    await settle()
+    var obstacles: [String] = []
+    if !mask.recorded.isDisjoint(with: question.targets) { obstacles.append("its target is masked") }
+    while let logind {
+      let inhibitors = try await logind.inhibitors()
+      if isAnnounced, locks.isListed(question.lock, among: inhibitors), .now < end {
+        await rest(for: .milliseconds(10))
+        continue
+      }
+      if logindState.bindsRoot == true {
+        let binding = inhibitors.filter { $0.mode == "block" && $0.questions.contains(question) }
+        obstacles += binding.map { "logind has a lock of \(Objection(who: $0.who, why: $0.why).line)" }
+      }
+      break
+    }
+    return [("obstacles", .array(obstacles.map { .string($0) }))]
+  }
 
   private func reportStatus() {
     let blocked = HostQuestion.Lock.allCases.compactMap { lock in

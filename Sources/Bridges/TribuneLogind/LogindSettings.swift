@@ -7,8 +7,8 @@ import TribuneWire
 nonisolated package struct LogindSettings: Equatable, Sendable {
   /// `Probe=`: how often delegates without a hold are asked a dry run; nil for never.
   package var probe: Duration?
-  /// `Enforce=mask`: the targets of vetoed actions are masked.
-  package var masksTargets = false
+  /// `Enforce=`: whether the targets of vetoed actions are masked; nil to do so where locks do not bind root.
+  package var masksTargets: Bool?
   package var signals: [SignalRule] = []
 
   package init() {}

@@ -22,7 +22,7 @@ nonisolated package struct LogindSettingsReader {
       [
         Setting("Probe", \.settings.probe, probe),
         // What cannot be read counts as the stricter word: a mistake must not make possible what is vetoed.
-        Setting("Enforce", \.settings.masksTargets, strictly: true) { value throws(SettingError) in
+        Setting("Enforce", \.settings.masksTargets, strictly: true) { value throws(SettingError) -> Bool? in
           try SettingSyntax.word(value, ["mask": true, "inhibit": false])
         },
       ],

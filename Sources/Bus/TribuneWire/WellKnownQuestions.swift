@@ -13,6 +13,14 @@ package enum WellKnownQuestions {
 
   private static let patterns = names.map { Pattern(trusted: $0) }
 
+  /// The query for a value by which tribune-logind says what a veto binds.
+  package static let enforcement = "host.enforcement"
+
+  /// The questions about the host that a name or pattern, which must be valid, matches.
+  package static func hostNames(matching pattern: String) -> [String] {
+    names.filter { $0.hasPrefix("host.") && isMatch(pattern, $0) }
+  }
+
   /// The question that a name or pattern, which must be valid, means and is not: with other capitals, without its
   /// *should*, or, of the host's, with one slip. Nil if it means none, or if it is one.
   package static func meant(by pattern: String) -> String? {

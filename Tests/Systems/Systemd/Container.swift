@@ -120,7 +120,9 @@ final class Container: ServedBus {
     try RunningProgram(inside + [program] + arguments, input: input)
   }
 
-  func staying(_ arguments: String...) throws -> RunningProgram {
+  func staying(_ arguments: String...) throws -> RunningProgram { try staying(arguments) }
+
+  func staying(_ arguments: [String]) throws -> RunningProgram {
     let program = try start("tribunectl", arguments)
     let line = try #require(try program.errors.line())
     try #require(["holding ", "observing ", "attached "].contains { line.hasPrefix($0) }, "\(line)")
@@ -241,7 +243,9 @@ final class Container: ServedBus {
   /// Powers it off by a command, and returns when it has ended.
   ///
   /// - Returns: 0 if it shut down in order.
-  func powerOff(by command: String...) throws -> Int32 {
+  func powerOff(by command: String...) throws -> Int32 { try powerOff(by: command) }
+
+  func powerOff(by command: [String]) throws -> Int32 {
     _ = try FinishedProgram(inside + command)
     return nspawn.status()
   }

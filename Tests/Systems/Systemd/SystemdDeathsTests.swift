@@ -10,7 +10,9 @@ struct SystemdDeathsTests {
   @Test("each service is restarted, and the locks outlast it", arguments: Container.Release.allCases)
   func restarts(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
-    let hold = try machine.staying("hold", "host.shouldReboot", "--label=backup", "--why=now")
+    // All that takes the host down: a part of it would be masked, with the newer one.
+    let all = ["hold", "host.shouldReboot", "host.shouldPowerOff"]
+    let hold = try machine.staying(all + ["--label=backup", "--why=now"])
     try machine.waitForLogind("blocking shutdown: backup: now")
     let lock = [Container.Lock(what: "shutdown", who: "backup", why: "now", uid: 0)]
     for unit in [Container.logindUnit, "systemd-logind.service", "tribuned.service"] {
@@ -20,7 +22,7 @@ struct SystemdDeathsTests {
       }
     }
     hold.signal(SIGKILL)
-    let last = try machine.staying("hold", "host.shouldPowerOff", "--label=last", "--why=then")
+    let last = try machine.staying(all + ["--label=last", "--why=then"])
     try machine.waitForLogind("blocking shutdown: last: then")
     #expect(try machine.blocks().map(\.who) == ["last"])
     withExtendedLifetime(last) {}

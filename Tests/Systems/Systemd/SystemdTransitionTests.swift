@@ -33,6 +33,63 @@ struct SystemdTransitionTests {
     #expect(messages.contains("\(name): everybody is ready"), "\(messages)")
   }
 
+  @Test(
+    "an override powers the host off in spite of a hold that stops root",
+    arguments: [
+      (.own, true, ["systemctl", "poweroff"]), (.newer, true, ["systemctl", "poweroff"]),
+      (.newer, false, ["systemctl", "poweroff"]), (.own, false, ["shutdown", "-h", "+0"]),
+      (.newer, true, ["shutdown", "-h", "+0"]),
+    ] as [(Container.Release, Bool, [String])])
+  func overridden(on release: Container.Release, withPolkit: Bool, command: [String]) throws {
+    let machine = try Container.withLogind(release)
+    if !withPolkit { try machine.does("systemctl", "mask", "--now", "--runtime", "polkit.service") }
+    let hold = try machine.staying("hold", "host.**", "--label=backup", "--why=now")
+    #expect(try machine.run("systemctl", "poweroff").status != 0)
+    let guarding =
+      ["tribunectl", "guard", "host.powerOff", "--override=the battery is empty", "--"] + command
+    #expect(try machine.powerOff(by: guarding) == 0)
+    let messages = try machine.logindMessagesLeft()
+    #expect(
+      messages.contains {
+        $0.hasPrefix("host.shouldPowerOff is overridden: ") && $0.hasSuffix("the battery is empty")
+      }, "\(messages)")
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("a hold on a reboot leaves a power off to root", arguments: Container.Release.allCases)
+  func powerOff(on release: Container.Release) throws {
+    let machine = try Container.withLogind(release)
+    let hold = try machine.staying("hold", "host.shouldReboot", "--label=backup", "--why=now")
+    #expect(try machine.run("systemctl", "reboot").status != 0)
+    #expect(try machine.powerOff(by: "systemctl", "poweroff") == 0)
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test("a command that fails ends its override, and what was free is vetoed again")
+  func overriddenInVain() throws {
+    let machine = try Container.withLogind()
+    let hold = try machine.staying("hold", "host.shouldPowerOff", "--label=backup", "--why=now")
+    let guarded = try machine.run(
+      "tribunectl", "guard", "host.powerOff", "--override=now", "--", "sh", "-c",
+      "find /run/systemd/system -lname /dev/null; exit 3")
+    #expect(guarded.status == 3 && guarded.output == "", "\(guarded.output)")
+    try machine.waitForLogind("host.shouldPowerOff is not overridden any more")
+    #expect(try machine.run("systemctl", "poweroff", "--check-inhibitors=yes").status != 0)
+    withExtendedLifetime(hold) {}
+  }
+
+  @Test(
+    "a hold that comes while the host goes down fails, and says why", arguments: Container.Release.allCases)
+  func tooLate(on release: Container.Release) throws {
+    let machine = try Container.withLogind(release)
+    try observe(
+      "host.willReboot", on: machine,
+      running: "tribunectl hold host.shouldReboot --why=now 2>/var/lib/late; echo $? >>/var/lib/late")
+    #expect(try machine.powerOff(by: "systemctl", "reboot") == 133)
+    let late = try machine.left("/var/lib/late")
+    #expect(late.contains("too late") && !late.hasSuffix("\n0\n"), "\(late)")
+  }
+
   @Test("an observer that is not ready in time is named, and the host goes down")
   func late() throws {
     let machine = try Container.withLogind(files: [
@@ -62,6 +119,7 @@ struct SystemdTransitionTests {
     #expect(refusal.status != 0 && refusal.errors.contains("\"backup\""), "\(refusal.errors)")
     hold.signal(SIGKILL)
     try machine.waitForLogind("not blocking sleep any more")
+    try machine.waitForLogind("nothing is masked any more")
     try observe("host.willSuspend", on: machine, running: "cp /sys/power/state /root/before")
     let observer = try machine.staying("observe", "host.**", "-N", "2", "-j")
     try machine.does("systemctl", "suspend", "--check-inhibitors=yes")

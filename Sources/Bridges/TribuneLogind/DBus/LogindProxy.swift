@@ -68,6 +68,16 @@ struct LogindProxy {
     return .microseconds(Int64(clamping: microseconds))
   }
 
+  /// Whether its locks bind root, too. That came with the weaker kind of lock, which does not.
+  func bindsRoot() async throws(DBusError) -> Bool {
+    do throws(DBusError) {
+      _ = try await property("BlockWeakInhibited")
+      return true
+    } catch .answered("org.freedesktop.DBus.Error.UnknownProperty", _) {
+      return false
+    }
+  }
+
   /// Whether the host is about to go down, or to sleep.
   func isPreparing(for lock: HostQuestion.Lock) async throws(DBusError) -> Bool {
     let name = lock == .shutdown ? "PreparingForShutdown" : "PreparingForSleep"

@@ -26,6 +26,7 @@ final class LogindLocks {
     /// Its name in the store.
     var name: String
     var text: LockText
+    var isWeak: Bool
     var isExpired = false
   }
 
@@ -55,12 +56,15 @@ final class LogindLocks {
 
   /// Blocks with this text. There is no moment in between at which nothing blocks.
   ///
+  /// - Parameter isWeak: whether it does not bind root.
   /// - Returns: whether that is a change.
   func block(
-    _ lock: HostQuestion.Lock, _ text: LockText, at logind: LogindProxy
+    _ lock: HostQuestion.Lock, _ text: LockText, isWeak: Bool, at logind: LogindProxy
   ) async throws(DBusError) -> Bool {
-    if let held = held[.block(lock)], held.text == text, !held.isExpired { return false }
-    try await take(.block(lock), text, at: logind)
+    if let held = held[.block(lock)], held.text == text, held.isWeak == isWeak, !held.isExpired {
+      return false
+    }
+    try await take(.block(lock), text, isWeak: isWeak, at: logind)
     return true
   }
 
@@ -103,13 +107,23 @@ final class LogindLocks {
     return formerProcesses.union([ThisProcess.id])
   }
 
-  private func take(_ kind: Kind, _ text: LockText, at logind: LogindProxy) async throws(DBusError) {
-    let descriptor = try await logind.inhibit(kind.lock, mode: kind.mode, text)
+  /// Whether logind still lists a lock by which this program blocks.
+  func isListed(_ lock: HostQuestion.Lock, among inhibitors: [Inhibitor]) -> Bool {
+    let own = processes(among: inhibitors)
+    return inhibitors.contains {
+      $0.uid == 0 && own.contains($0.pid) && $0.questions.contains { $0.lock == lock }
+    }
+  }
+
+  private func take(
+    _ kind: Kind, _ text: LockText, isWeak: Bool = false, at logind: LogindProxy
+  ) async throws(DBusError) {
+    let descriptor = try await logind.inhibit(kind.lock, mode: kind.mode + (isWeak ? "-weak" : ""), text)
     lastNumber += 1
     let name = "\(kind.name).\(ThisProcess.id).\(lastNumber)"
     store.store(descriptor.descriptor, as: name)
     release(kind)
-    held[kind] = Held(descriptor: descriptor, name: name, text: text)
+    held[kind] = Held(descriptor: descriptor, name: name, text: text, isWeak: isWeak)
   }
 
   private func release(_ kind: Kind) {

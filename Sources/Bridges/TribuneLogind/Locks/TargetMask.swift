@@ -3,8 +3,8 @@
 import TribuneSystem
 import TribuneWire
 
-/// Masks the targets of vetoed actions until the next boot, for systemd before 257, which does not bind root by
-/// inhibitors.
+/// Masks the targets of vetoed actions until the next boot, for what logind's locks do not bind:
+/// root before systemd 257, and one action apart from others.
 ///
 /// A file says which ones, from before they are masked until after they are unmasked. So whoever comes next, also after
 /// `kill -9`, unmasks exactly those, and none that an administrator has masked.
@@ -14,7 +14,7 @@ final class TargetMask {
   /// What the file says.
   private(set) var recorded: Set<String>
   /// What is masked for certain; nil if an attempt has failed.
-  private var applied: Set<String>?
+  private(set) var applied: Set<String>?
 
   init() throws(Errno) {
     do throws(Errno) {
@@ -31,9 +31,13 @@ final class TargetMask {
   /// - Returns: whether that is a change. After an error, the same targets are a change once more.
   func update(_ targets: Set<String>) async throws(DBusError) -> Bool {
     guard targets != applied else { return false }
-    applied = nil
-    if !(targets.isEmpty && recorded.isEmpty) {
-      try await update(targets, at: SystemdProxy(try Self.connect()))
+    do throws(DBusError) {
+      if !(targets.isEmpty && recorded.isEmpty) {
+        try await update(targets, at: SystemdProxy(try Self.connect()))
+      }
+    } catch {
+      applied = nil
+      throw error
     }
     applied = targets
     return true

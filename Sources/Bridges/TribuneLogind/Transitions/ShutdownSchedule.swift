@@ -23,8 +23,10 @@ final class ShutdownSchedule {
   private var reason: AsyncStream<Void>.Continuation?
   /// Connections that have gone.
   private var connectionCount = 0
+  private let isOverridden: (HostQuestion) -> Bool
 
-  init() {}
+  /// - Parameter isOverridden: whether nobody is asked, because an override has allowed it.
+  init(isOverridden: @escaping (HostQuestion) -> Bool) { self.isOverridden = isOverridden }
 
   /// Looks at what logind has scheduled now, and asks about it, without waiting for the answer.
   func update(on bus: Connection, at logind: LogindProxy) async throws(DBusError) {
@@ -99,7 +101,9 @@ final class ShutdownSchedule {
       ("action", .string(schedule.action)), ("inSeconds", .integer(Int(seconds))),
     ])
     do {
-      for question in HostQuestion.before(action: schedule.action) {
+      let questions = HostQuestion.before(action: schedule.action)
+      if let first = questions.first, isOverridden(first) { return true }
+      for question in questions {
         let verdict = try await bus.ask(
           question.name, userInfo: UserInfo(userInfo.compactBytes), deadline: Self.deadline, mode: .all)
         guard current == schedule, !Task.isCancelled else { return false }

@@ -123,6 +123,9 @@ struct Query: Sendable {
         override: override, isDryRun: isDryRun, parent: parent, progress: progress)
       // What nobody was asked, nobody has allowed.
       if scope != nil, verdict.outcomes.isEmpty { throw noGateway }
+      if override != nil, verdict.isAllowed, !isDryRun, object.isEmpty {
+        await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)
+      }
       return verdict
     }
     if isFirst { hint(at: verdict.similarName, in: context) }
@@ -133,6 +136,20 @@ struct Query: Sendable {
   func hint(at similarName: String, in context: Context) {
     guard !similarName.isEmpty else { return }
     context.terminal.report("nobody responds to \(askedName): did you mean \(similarName.terminalSafe)?")
+  }
+
+  /// logind's locks and masks must not refuse what an override has allowed.
+  private func awaitWay(
+    _ event: HostEnforcement.Event, over connection: Connection, in context: Context
+  ) async {
+    do throws(TribuneError) {
+      let state = try await HostEnforcement.ask(about: askedName, after: event, over: connection)
+      for obstacle in state?.obstacles ?? [] {
+        context.terminal.report("\(name) may still be refused: \(obstacle.terminalSafe)")
+      }
+    } catch {
+      context.terminal.report("\(name) may still be refused: \(error.message.terminalSafe)")
+    }
   }
 
   var noGateway: TribuneError {

@@ -141,6 +141,7 @@ struct HoldCommand: Command {
       let end = spanText.isEmpty ? "" : ", for \(spanText.terminalSafe)"
       let ids = held.holds.map { "hold \($0.id)" }.joined(separator: ", ")
       context.reportReady("holding \(names) (\(objects)\(ids)\(end))")
+      for line in held.news { context.terminal.reportLine(line.terminalSafe) }
     case .failure(let error):
       guard runsAnyway else { throw commandError(error) }
       context.terminal.report(
@@ -180,19 +181,51 @@ struct HoldCommand: Command {
   private struct Held: Sendable {
     var holds: [Tribune.Hold]
     var connection: Connection
+    /// What logind makes of them.
+    var news: [String] = []
   }
 
   private func start(_ standing: HoldStanding, in context: Context) async -> Result<Held, TribuneError> {
     do throws(TribuneError) {
-      return .success(
-        try await context.waitingForBus { () async throws(TribuneError) -> Held in
-          // The command inherits the connection, and must not be able to send anything over it.
-          try await take(
-            for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
-        })
+      var held = try await context.waitingForBus { () async throws(TribuneError) -> Held in
+        // The command inherits the connection, and must not be able to send anything over it.
+        try await take(
+          for: span, isInherited: !command.isEmpty && reason.source == nil, standing, in: context)
+      }
+      guard let news = await news(of: held, in: context) else {
+        await held.connection.close()
+        return .failure(TribuneError(.refused, "the hold is too late: the host is already about to do that"))
+      }
+      held.news = news
+      return .success(held)
     } catch {
       return .failure(error)
     }
+  }
+
+  /// Waits until logind knows of the holds that are about the host.
+  ///
+  /// - Returns: that it does not; on a terminal, also what they bind; nil if they are too late.
+  private func news(of held: Held, in context: Context) async -> [String]? {
+    var news: [String] = []
+    for target in targets where !WellKnownQuestions.hostNames(matching: target.pattern).isEmpty {
+      do throws(TribuneError) {
+        // Nothing can be sent over a connection that a command inherits.
+        let connection = command.isEmpty ? held.connection : try await context.connect()
+        let state = try await HostEnforcement.ask(about: target.pattern, after: .hold, over: connection)
+        guard let state else {
+          if context.showsWaiting, case .success(.system) = context.address {
+            news.append("logind does not know of the hold: tribune-logind does not answer")
+          }
+          continue
+        }
+        if state.isTooLate { return nil }
+        if context.showsWaiting || !state.isInForce, !news.contains(state.says) { news.append(state.says) }
+      } catch {
+        news.append("logind may not know of the hold yet: \(error.message)")
+      }
+    }
+    return news
   }
 
   private func take(

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Tribune
+import TribuneJSON
+import TribuneWire
+
+/// What tribune-logind says of a veto, or of an override of vetoes, that concerns the host.
+struct HostEnforcement {
+  private static let time = Duration.seconds(15)
+
+  enum Event: String {
+    case hold, allowed, override
+  }
+
+  /// One line about a hold.
+  let says: String
+  /// Whether logind knows of a hold.
+  let isInForce: Bool
+  let isTooLate: Bool
+  /// What is still in the way of what was allowed.
+  let obstacles: [String]
+
+  /// Waits, not for long, until a hold is in force with logind, or until it lets what was allowed happen.
+  ///
+  /// - Returns: nil if the pattern is not about the host, or if nobody answers.
+  static func ask(
+    about pattern: String, after event: Event, over connection: Connection
+  ) async throws(TribuneError) -> HostEnforcement? {
+    guard !WellKnownQuestions.hostNames(matching: pattern).isEmpty else { return nil }
+    let userInfo = JSONValue.object([("name", .string(pattern)), ("after", .string(event.rawValue))])
+    let reply = try await connection.query(
+      WellKnownQuestions.enforcement, userInfo: UserInfo(userInfo.compactBytes),
+      deadline: min(time, connection.bus.deadlineMax))
+    if let value = reply.value { return try HostEnforcement(value) }
+    guard let outcome = reply.outcomes.first(where: { $0.kind != .abstained }) else { return nil }
+    throw TribuneError(.refused, outcome.reason.isEmpty ? outcome.kind.rawValue : outcome.reason)
+  }
+
+  private init(_ value: UserInfo) throws(TribuneError) {
+    do throws(JSONText.SyntaxError) {
+      let root = try value.withBytes { bytes throws(JSONText.SyntaxError) in try JSONDocument(bytes) }.root
+      says = root["says"]?.string ?? ""
+      isInForce = root["isInForce"]?.bool == true
+      isTooLate = root["isTooLate"]?.bool == true
+      let list = root["obstacles"]
+      obstacles = (0..<(list?.count ?? 0)).compactMap { list?[$0]?.string }
+    } catch {
+      throw TribuneError(.refused, "\(error)")
+    }
+  }
+}
