@@ -72,7 +72,7 @@ struct DBusMessage {
   convenience init(closed: @escaping (Errno) -> Void) throws(Errno) {
     var bus: OpaquePointer?
     try DBusError.check(unsafe sd_bus_open_system(&bus))
-    unsafe self.init(bus, closed)
+    try unsafe self.init(bus, closed)
   }
 
   /// Connects to systemd itself, as systemctl does for root: also while there is no bus.
@@ -86,15 +86,22 @@ struct DBusMessage {
       unsafe sd_bus_unref(bus)
       throw error
     }
-    unsafe self.init(bus, closed)
+    try unsafe self.init(bus, closed)
   }
 
-  private init(_ bus: OpaquePointer?, _ closed: @escaping (Errno) -> Void) {
+  private init(_ bus: OpaquePointer?, _ closed: @escaping (Errno) -> Void) throws(Errno) {
     guard let bus = unsafe bus else { preconditionFailure("libsystemd gives a bus or an error") }
+    let descriptor: CInt
+    do throws(Errno) {
+      descriptor = try unsafe Self.copiedDescriptor(of: bus)
+    } catch {
+      unsafe sd_bus_close_unref(bus)
+      throw error
+    }
     unsafe self.bus = bus
     self.closed = closed
-    let descriptor = unsafe sd_bus_get_fd(bus)
     readable = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .main)
+    readable.setCancelHandler { FileDescriptor(owning: descriptor).close() }
     timer = DispatchSource.makeTimerSource(queue: .main)
     readable.setEventHandler { [weak self] in self?.process() }
     timer.setEventHandler { [weak self] in self?.process() }
@@ -109,6 +116,12 @@ struct DBusMessage {
   }
 
   // MARK: Processing
+
+  /// For one source, which closes it: Dispatch lets go of a descriptor only after the source was cancelled, and would take
+  /// the next one of the same number for it.
+  private static func copiedDescriptor(of bus: OpaquePointer) throws(Errno) -> CInt {
+    try FileDescriptor.duplicate(of: unsafe sd_bus_get_fd(bus)).release()
+  }
 
   /// Handles all that has arrived, and waits for more.
   private func process() {
@@ -131,8 +144,14 @@ struct DBusMessage {
     writable?.cancel()
     writable = nil
     guard isWanted else { return }
-    let source = DispatchSource.makeWriteSource(
-      fileDescriptor: unsafe sd_bus_get_fd(bus), queue: .main)
+    let descriptor: CInt
+    do throws(Errno) {
+      descriptor = try unsafe Self.copiedDescriptor(of: bus)
+    } catch {
+      return close(error)
+    }
+    let source = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: .main)
+    source.setCancelHandler { FileDescriptor(owning: descriptor).close() }
     source.setEventHandler { [weak self] in self?.process() }
     source.activate()
     writable = source
