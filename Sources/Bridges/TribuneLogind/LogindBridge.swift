@@ -51,7 +51,8 @@ import TribuneWire
   /// The last announcement of each: they follow each other.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
-  private var isStopping = false
+  /// Until then, what an earlier process has masked stays.
+  private var knowsVetoes = false
   private lazy var overrides = Overrides { [weak self] in self?.objectionRefresh.request() }
   private lazy var schedule = ShutdownSchedule { [weak self] in self?.isOverridden($0) == true }
   private lazy var objectionRefresh = Refresh { [weak self] in await self?.refreshObjections() ?? true }
@@ -86,7 +87,10 @@ import TribuneWire
   /// What an earlier process has locked stays until this one has locks of its own, or can assume that the bus is gone.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
-    if bus == nil { locks.dropFormer() }
+    guard bus == nil else { return }
+    locks.dropFormer()
+    knowsVetoes = true
+    maskRefresh.request()
   }
 
   /// Applies other settings.
@@ -96,13 +100,6 @@ import TribuneWire
     probe()
     objectionRefresh.request()
     maskRefresh.request()
-  }
-
-  /// Takes back what is masked. The locks end with the process, unless the service manager starts another one.
-  func stop() async {
-    isStopping = true
-    maskRefresh.request()
-    await maskRefresh.finish()
   }
 
   // MARK: The bus
@@ -165,7 +162,7 @@ import TribuneWire
           let news = HostQuestion.allCases.filter { found[$0] != nil && found[$0] != objections[$0] }
           let joined = attached.filter { !$1.isSubset(of: delegates[$0] ?? []) }
           (objections, delegates) = (found, attached)
-          isKnown = true
+          (isKnown, knowsVetoes) = (true, true)
           if let logind, !news.isEmpty { schedule.object(to: Set(news), on: bus, at: logind) }
           schedule.reconsider(Set(joined.keys).subtracting(news))
         }
@@ -242,12 +239,11 @@ import TribuneWire
   }
 
   private func applyMask() async -> Bool {
-    var targets = isStopping ? [] : enforcement.targets
-    if !isStopping {
-      for lock in preparing {
-        let known = Set(lock.questions.flatMap(\.targets))
-        targets = targets.subtracting(known).union(mask.recorded.intersection(known))
-      }
+    var targets = enforcement.targets
+    if !knowsVetoes { targets.formUnion(mask.recorded) }
+    for lock in preparing {
+      let known = Set(lock.questions.flatMap(\.targets))
+      targets = targets.subtracting(known).union(mask.recorded.intersection(known))
     }
     do throws(DBusError) {
       guard try await mask.update(targets) else { return true }

@@ -30,7 +30,9 @@ package final class LogindProgram: ServiceProgram {
   package func start() async {
     if let bridge { return await bridge.start() }
     do {
-      _ = try await mask.update([])
+      // systemd says that to what runs after the service.
+      let isService = Environment.value(of: "SERVICE_RESULT") != nil
+      try await mask.end(after: isService ? "\(Self.name).service" : nil)
       ThisProcess.exit(0)
     } catch {
       ServiceLog.error("cannot take back what was masked: \(error)")
@@ -39,9 +41,8 @@ package final class LogindProgram: ServiceProgram {
   }
 
   package func stop() async {
-    // What is masked may stay so.
-    guard let bridge else { ThisProcess.exit(1) }
-    await bridge.stop()
+    // What is masked may stay so. After the service, systemd has it taken back.
+    if bridge == nil { ThisProcess.exit(1) }
   }
 
   package var reconfigure: ((LogindSettings) -> Void)? { { [bridge] in bridge?.reconfigure($0) } }

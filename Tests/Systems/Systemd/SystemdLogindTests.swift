@@ -131,7 +131,13 @@ struct SystemdLogindTests {
 
   @Test("with Enforce=mask, systemd starts no target of what is vetoed, and all others")
   func mask() throws {
-    let machine = try Container.withLogind(settings: ["Enforce=mask"])
+    let between = "/run/systemd/between"
+    let machine = try Container.withLogind(
+      settings: ["Enforce=mask"],
+      files: [
+        "/etc/systemd/system/\(Container.logindUnit).d/between.conf":
+          "[Service]\nExecStartPre=/bin/sh -c 'find /run/systemd/system -lname /dev/null -printf \"%%f \" >\(between)'\n"
+      ])
     // What the administrator has masked stays masked.
     try machine.does("systemctl", "mask", "--runtime", "suspend.target")
     let hold = try machine.staying(
@@ -140,9 +146,14 @@ struct SystemdLogindTests {
     #expect(try machine.masked() == ["kexec.target", "reboot.target", "suspend.target"])
     let refusal = try machine.run("systemctl", "start", "reboot.target")
     #expect(refusal.status != 0 && refusal.errors.contains("masked"), "\(refusal.errors)")
-    // It is masked again when the next process is ready.
+    // Also while no process is there.
     try machine.restart(Container.logindUnit, by: "KILL")
     #expect(try machine.masked() == ["kexec.target", "reboot.target", "suspend.target"])
+    #expect(try machine.read(between).split(separator: " ").count == 3)
+    try machine.does("rm", between)
+    try machine.does("systemctl", "restart", Container.logindUnit)
+    #expect(try machine.masked() == ["kexec.target", "reboot.target", "suspend.target"])
+    #expect(try machine.read(between).split(separator: " ").count == 3)
     try machine.does("systemctl", "stop", Container.logindUnit)
     #expect(try machine.masked() == ["suspend.target"])
     try machine.does("systemctl", "start", Container.logindUnit)

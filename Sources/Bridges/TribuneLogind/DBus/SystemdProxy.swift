@@ -2,13 +2,15 @@
 
 /// The service manager, as org.freedesktop.systemd1(5) describes it.
 struct SystemdProxy {
+  private static let path = "/org/freedesktop/systemd1"
+
   private let bus: DBusConnection
 
   init(_ bus: DBusConnection) { self.bus = bus }
 
   private func method(_ name: String) -> DBusMethod {
     DBusMethod(
-      destination: "org.freedesktop.systemd1", path: "/org/freedesktop/systemd1",
+      destination: "org.freedesktop.systemd1", path: Self.path,
       interface: "org.freedesktop.systemd1.Manager", name: name,
       // A reload takes seconds on a host with many units.
       timeoutMicroseconds: 60_000_000)
@@ -26,6 +28,35 @@ struct SystemdProxy {
       // Not every version has every target.
       return false
     }
+  }
+
+  /// Whether the host goes down. A reload gets no reply any more then.
+  func isStopping() async throws(DBusError) -> Bool {
+    try await property("SystemState", of: Self.path, "Manager") == .string("stopping")
+  }
+
+  /// What systemd is doing with a unit, such as `restart`; empty for nothing.
+  func job(of unit: String) async throws(DBusError) -> String {
+    guard case .string(let unit)? = try await bus.call(method("GetUnit"), .string(unit)).first,
+      case .list(let job) = try await property("Job", of: unit, "Unit"), job.count == 2,
+      case .unsigned(let id) = job[0], case .string(let path) = job[1]
+    else { throw .unexpected("Job") }
+    guard id != 0 else { return "" }
+    guard case .string(let type) = try await property("JobType", of: path, "Job") else {
+      throw .unexpected("JobType")
+    }
+    return type
+  }
+
+  private func property(
+    _ name: String, of path: String, _ interface: String
+  ) async throws(DBusError) -> DBusValue {
+    let get = DBusMethod(
+      destination: "org.freedesktop.systemd1", path: path, interface: "org.freedesktop.DBus.Properties",
+      name: "Get")
+    let reply = try await bus.call(get, .string("org.freedesktop.systemd1.\(interface)"), .string(name))
+    guard let value = reply.first else { throw .unexpected(name) }
+    return value
   }
 
   /// Masks units until the next boot.

@@ -43,6 +43,19 @@ final class TargetMask {
     return true
   }
 
+  /// Masks nothing any more, after this program's service has ended. If systemd starts it again, the next process takes over
+  /// what is masked; and what is masked ends with the host.
+  ///
+  /// - Parameter service: nil outside of a service.
+  func end(after service: String?) async throws(DBusError) {
+    guard !recorded.isEmpty else { return }
+    if let service {
+      let manager = SystemdProxy(try Self.connect())
+      guard try await manager.job(of: service) == "stop", try await !manager.isStopping() else { return }
+    }
+    _ = try await update([])
+  }
+
   private func update(_ targets: Set<String>, at manager: SystemdProxy) async throws(DBusError) {
     let obsolete = recorded.subtracting(targets)
     if !obsolete.isEmpty {
