@@ -5,13 +5,15 @@ import asyncio
 import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+import tribune
 
-from faults import Faults
+from faults import SEED, Faults
 from support import DEADLINE, NATS_VERSION, PROGRAMS, Cluster, Host, NatsServer, jetstream, lasting, request
 
 NAMES = ("db1", "db2", "db3")
@@ -340,23 +342,32 @@ async def test_servers_that_may_confirm_two_owners_are_not_used(cluster: Cluster
     assert status == (0 if CONFIRMS_ONE else 255), output
 
 
-def fault_kinds(servers: int) -> list[str]:
-    kinds = ["kill_gateway", "kill_gateway", "kill_server", "sever_host", "silence_host"]
-    return kinds + (["sever_route", "silence_route"] if servers > 1 else [])
-
-
-@pytest.mark.any_server
-@pytest.mark.parametrize(
+ONE_AND_THREE = pytest.mark.parametrize(
     "servers", [1, pytest.param(3, marks=pytest.mark.skipif(not CONFIRMS_ONE, reason="two can have it"))]
 )
-@lasting(300)
-async def test_never_two_at_a_time_whatever_is_killed(cluster: Cluster, servers: int) -> None:
+
+
+async def linked(cluster: Cluster, servers: int) -> list[Host]:
+    """Three hosts, each of whose links is a relay."""
     if servers == 1:
         await jetstream(cluster)
     else:
         await cluster.three_servers()
     hosts = [Host(cluster.folder, name, await cluster.link(name), ROSTER, "", f"Replicas={servers}") for name in NAMES]
     await cluster.add(*hosts)
+    return hosts
+
+
+def fault_kinds(servers: int) -> list[str]:
+    kinds = ["kill_gateway", "kill_gateway", "kill_server", "sever_host", "silence_host"]
+    return kinds + (["sever_route", "silence_route"] if servers > 1 else [])
+
+
+@pytest.mark.any_server
+@ONE_AND_THREE
+@lasting(300)
+async def test_never_two_at_a_time_whatever_is_killed(cluster: Cluster, servers: int) -> None:
+    hosts = await linked(cluster, servers)
     results: list[int] = []
     problems: list[str] = []
     faults = asyncio.create_task(Faults(cluster, *fault_kinds(servers)).run())
@@ -369,3 +380,48 @@ async def test_never_two_at_a_time_whatever_is_killed(cluster: Cluster, servers:
     assert not (cluster.folder / "overlaps").exists()
     assert len(account) == len(results)
     assert set(account) == set(NAMES)
+
+
+async def state(bus: tribune.Bus, verb: str, lease_id: str, deadline: float) -> str | None:
+    """What is replied by then, if anything is."""
+    try:
+        reply = await bus.query(f"cluster.lease.{verb}", {"id": lease_id}, object="db", deadline=deadline)
+    except tribune.TribuneError:
+        return None
+    return None if reply.value is None else json.loads(reply.value)["state"]
+
+
+async def take_turns(bus: tribune.Bus, chance: random.Random, turns: list[str], inside: set[str]) -> None:
+    """Gives up early, and asks again with the same id."""
+    while len(turns) < COUNT:
+        lease_id = f"{chance.getrandbits(128):032x}"
+        while await state(bus, "acquire", lease_id, chance.choice((0.5, 0.8, 2, 5, 25))) != "acquired":
+            await asyncio.sleep(chance.uniform(0, 0.1))
+        assert not inside
+        inside.add(lease_id)
+        await asyncio.sleep(0.02)
+        inside.remove(lease_id)
+        replied = await state(bus, "release", lease_id, 25)
+        # Nobody else has released it. After a try without an answer, nobody knows.
+        assert replied != "absent"
+        while replied not in ("released", "absent"):
+            await asyncio.sleep(0.1)
+            replied = await state(bus, "release", lease_id, 25)
+        turns.append(lease_id)
+
+
+@pytest.mark.any_server
+@ONE_AND_THREE
+@lasting(300 + 2 * COUNT)
+async def test_nobody_loses_what_it_was_told_that_it_has(cluster: Cluster, servers: int) -> None:
+    buses = [await cluster.connect(host) for host in await linked(cluster, servers)]
+    turns: list[str] = []
+    inside: set[str] = set()
+    faults = asyncio.create_task(Faults(cluster, *fault_kinds(servers)).run())
+    try:
+        async with asyncio.TaskGroup() as group:
+            for index, bus in enumerate(buses):
+                group.create_task(take_turns(bus, random.Random(SEED + index), turns, inside))
+    finally:
+        faults.cancel()
+    assert len(turns) >= COUNT
