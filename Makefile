@@ -273,8 +273,8 @@ $(MADE):
 # installs A to B, a file, with what depends on where things are
 fill = sed 's|@bindir@|$(BINDIR)|g; s|@confdir@|$(CONFDIR)|g; s|@datadir@|$(DATADIR)|g' $(1) \
   | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
-# the same for a man page, in which \- is what can be copied into a shell as -
-fill_page = sed 's|@confdir@|$(subst -,\\-,$(CONFDIR))|g' $(1) | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
+# The same for a man page, in which \- is what can be copied into a shell as -. A folder that does not move is /\&etc there.
+fill_page = sed 's|/etc/tribune|$(subst -,\\-,$(CONFDIR))|g' $(1) | install -m 0644 /dev/stdin '$(DESTDIR)$(2)'
 
 ## install    programs, units, configuration, man pages, completions, the Wireshark dissector, documents and examples
 ##            (DESTDIR= PREFIX=/usr/local SYSCONFDIR=/etc)

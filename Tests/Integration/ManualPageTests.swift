@@ -63,6 +63,14 @@ import Testing
     }
   }
 
+  @Test("have the usual folder before they are installed")
+  func uninstalled() throws {
+    for page in Self.pages {
+      let source = try Script.text(of: "docs/man/\(page.split(separator: "/")[1]).in")
+      #expect(!source.contains("dir@"), "\(page)")
+    }
+  }
+
   @Test("have the folder in which the configuration was installed")
   func configurationFolder() async throws {
     for page in Self.configured { #expect(try read(page).contains("\n       /etc/tribune\n"), "\(page)") }
