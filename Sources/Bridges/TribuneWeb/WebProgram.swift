@@ -102,9 +102,9 @@ package final class WebProgram: ServiceProgram {
     Shows the Tribune bus as a web page, and its counters to Prometheus. Serves the
     sockets that systemd passes, and the one that --listen names.
 
+      --config=DIR     Read web.conf and its drop-ins in DIR (default: /etc/tribune)
       --listen=ADDRESS:PORT
                        Listen there, or on a PORT of 127.0.0.1
-      --config=DIR     Read web.conf and its drop-ins in DIR (default: /etc/tribune)
       --page=DIR       Serve the files of the page from DIR
                        (default: those that were installed or built with it)
       --check-config   Say what is wrong with the configuration, and exit
