@@ -381,7 +381,10 @@ struct RestartedPolicyTests {
     "A policy that names a group anew is about all processes with many groups if it denies, until they connect again"
   )
   func manyGroups() throws {
-    try folder.write("allow hold ** group:4242\ndeny hold ** group:9\n", to: "etc/policy.d/10.policy")
+    // A hold asks whether logind knows of it.
+    let asking = "allow ask host.enforcement user:*\n"
+    try folder.write(
+      "allow hold ** group:4242\ndeny hold ** group:9\n\(asking)", to: "etc/policy.d/10.policy")
     let bus = try RestartedBus(folder: folder)
     let bob = try OtherUser(
       65_534, on: "unix:\(bus.path)", in: folder, groups: Array(10_000..<20_000) + [4242])
@@ -391,7 +394,7 @@ struct RestartedPolicyTests {
       #expect(try bus.bus.tribunectl("ask", "host.shouldReboot").status == 1)
     }
     let file = "etc/policy.d/10.policy"
-    try folder.write("allow hold ** group:4242\ndeny hold ** group:10\n", to: file)
+    try folder.write("allow hold ** group:4242\ndeny hold ** group:10\n\(asking)", to: file)
     try bus.restart(.crash)
     #expect(
       try hold.errors.line() == "tribunectl: user 65534, in more than 128 groups, may not hold "
