@@ -120,11 +120,11 @@ def test_search_filters_everything(bus: Bus, web: Web, browser: Browser) -> None
     items = "[...document.querySelectorAll('#verdict-list > li:not([hidden])')]"
     shown = f"return {items}.map((item) => item.textContent).join()"
     with (
-        bus.staying("hold", "host.shouldReboot", "--label=backup", "--why=backup at 40 %"),
+        bus.staying("hold", "box.shouldReboot", "--label=backup", "--why=backup at 40 %"),
         bus.staying("delegate", "archive.shouldPrune", "--label=restore", "--approve"),
     ):
         open_page(browser, web)
-        bus.tribunectl("ask", "host.shouldReboot")
+        bus.tribunectl("ask", "box.shouldReboot")
         bus.tribunectl("ask", "archive.shouldPrune", "--object=archive/photos")
         browser.wait(HAS_TEXT, "archive/photos")
         browser.wait("document.getElementById('delegates').textContent.includes('restore')")
@@ -132,11 +132,11 @@ def test_search_filters_everything(bus: Bus, web: Web, browser: Browser) -> None
         assert browser.run("return document.activeElement.id") == "search"
         browser.press("PHOTOS")
         assert "archive/photos" in browser.run(shown)
-        assert "host.shouldReboot" not in browser.run(shown)
+        assert "box.shouldReboot" not in browser.run(shown)
         assert browser.run("return document.getElementById('holds').textContent") == "None that match."
         assert browser.run("return document.getElementById('verdict-note').textContent") == "1 of 2 shown"
         browser.press("\ue00c")
-        assert "host.shouldReboot" in browser.run(shown)
+        assert "box.shouldReboot" in browser.run(shown)
         browser.run("document.activeElement.blur()")
         browser.press("v")
         assert "archive/photos" not in browser.run(shown)
