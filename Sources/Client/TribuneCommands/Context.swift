@@ -14,6 +14,9 @@ struct Context: Sendable {
     case json(isPretty: Bool)
     case yaml
     case template(Template)
+
+    /// Whether values are written, for programs, in the place of a text for people.
+    var writesValues: Bool { if case .table = self { false } else { true } }
   }
 
   let terminal: Terminal
@@ -44,7 +47,7 @@ struct Context: Sendable {
     reconnectTimeout = invocation.has(.reconnect) ? invocation.span(.reconnect)?.duration : .seconds(10)
     busWait = invocation.has(.waitForBus) ? invocation.span(.waitForBus)?.duration : .zero
     output = try Output(invocation, isTerminal: terminal.isTerminal)
-    arrangement = try Table.Arrangement(invocation)
+    arrangement = try Table.Arrangement(invocation, for: output)
     address = try Self.address(invocation)
     isAddressGiven = [.address, .system, .user].contains(where: invocation.has)
   }
@@ -88,8 +91,7 @@ struct Context: Sendable {
     if let lack = lackOfAskers(of: patterns) { throw .usage("\(lack): add --system") }
   }
 
-  /// Whether values are written, for programs, in the place of a text for people.
-  var writesValues: Bool { if case .table = output { false } else { true } }
+  var writesValues: Bool { output.writesValues }
 
   var showsWaiting: Bool { terminal.errorTakesControls && !isQuiet && !writesValues }
 
@@ -296,7 +298,7 @@ struct Context: Sendable {
 }
 
 extension Context.Output {
-  fileprivate init(_ invocation: Invocation, isTerminal: Bool) throws(CommandError) {
+  init(_ invocation: Invocation, isTerminal: Bool) throws(CommandError) {
     switch (invocation.text(.output), invocation.text(.json)) {
     case (_?, _?): throw .usage("--output and --json exclude each other")
     case (nil, "short"): self = .json(isPretty: false)

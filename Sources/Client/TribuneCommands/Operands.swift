@@ -161,11 +161,6 @@ extension Invocation {
   }
 
   /// Throws if one of the other options was given, which make no sense beside `option`.
-  /// Whether values are to be written, for programs, in the place of a text for people.
-  var writesValues: Bool {
-    has(.shortJSON) || text(.json) ?? "off" != "off" || text(.output) ?? "table" != "table"
-  }
-
   func refuse(_ others: [Option], beside option: Option) throws(CommandError) {
     guard let other = others.first(where: has) else { return }
     throw .usage("\(option.spelling) and \(other.spelling) exclude each other")

@@ -61,8 +61,15 @@ struct TemplateTests {
     return table
   }
 
+  private static func arrangement(
+    _ options: [Option: Invocation.Value]
+  ) throws(CommandError) -> Table.Arrangement {
+    let invocation = invocation(options)
+    return try Table.Arrangement(invocation, for: Context.Output(invocation, isTerminal: false))
+  }
+
   private static func names(_ options: [Option: Invocation.Value]) throws(CommandError) -> [Substring] {
-    try table().arranged(by: Table.Arrangement(invocation(options)))
+    try table().arranged(by: arrangement(options))
       .text(hasHeader: false, isColoured: false).split(separator: "\n").map { $0.split(separator: " ")[0] }
   }
 
@@ -79,7 +86,7 @@ struct TemplateTests {
   @Test("a table has the columns that are asked for, in that order, also if it is sorted by another")
   func columns() throws {
     let options: [Option: Invocation.Value] = [.columns: .text("pid,name"), .sort: .text("age")]
-    let table = try Self.table().arranged(by: Table.Arrangement(Self.invocation(options)))
+    let table = try Self.table().arranged(by: Self.arrangement(options))
     #expect(table.text(hasHeader: true, isColoured: false) == "PID  NAME\n 10  a\n  -  c\n  9  b\n")
   }
 

@@ -184,6 +184,18 @@ struct DBusMessage {
 
   // MARK: Calls
 
+  /// The value of a property of an object.
+  func property(
+    _ name: String, of interface: String, at path: String, by service: String
+  ) async throws(DBusError) -> DBusValue {
+    let get = DBusMethod(
+      destination: service, path: path, interface: "org.freedesktop.DBus.Properties", name: "Get")
+    guard let value = try await call(get, .string(interface), .string(name)).first else {
+      throw .unexpected(name)
+    }
+    return value
+  }
+
   /// Calls a method, and waits for its reply.
   func call(_ method: DBusMethod, _ arguments: DBusArgument...) async throws(DBusError) -> [DBusValue] {
     guard closed != nil else { throw .failed(.connectionReset) }

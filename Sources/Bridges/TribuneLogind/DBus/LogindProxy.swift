@@ -91,11 +91,6 @@ struct LogindProxy {
   }
 
   private func property(_ name: String) async throws(DBusError) -> DBusValue {
-    let get = DBusMethod(
-      destination: Self.service, path: Self.path, interface: "org.freedesktop.DBus.Properties", name: "Get")
-    guard let value = try await bus.call(get, .string(Self.interface), .string(name)).first else {
-      throw .unexpected(name)
-    }
-    return value
+    try await bus.property(name, of: Self.interface, at: Self.path, by: Self.service)
   }
 }

@@ -51,12 +51,8 @@ struct SystemdProxy {
   private func property(
     _ name: String, of path: String, _ interface: String
   ) async throws(DBusError) -> DBusValue {
-    let get = DBusMethod(
-      destination: "org.freedesktop.systemd1", path: path, interface: "org.freedesktop.DBus.Properties",
-      name: "Get")
-    let reply = try await bus.call(get, .string("org.freedesktop.systemd1.\(interface)"), .string(name))
-    guard let value = reply.first else { throw .unexpected(name) }
-    return value
+    try await bus.property(
+      name, of: "org.freedesktop.systemd1.\(interface)", at: path, by: "org.freedesktop.systemd1")
   }
 
   /// Masks units until the next boot.

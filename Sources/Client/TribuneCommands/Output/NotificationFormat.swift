@@ -32,6 +32,17 @@ struct NotificationFormat: Sendable {
     readsMembers = parts.contains { if case .member = $0 { true } else { false } }
   }
 
+  /// What --format says; nil if it was not given.
+  ///
+  /// - Parameter others: options that make no sense beside it, besides those that choose another output.
+  static func given(
+    in invocation: Invocation, beside others: [Option] = []
+  ) throws(CommandError) -> NotificationFormat? {
+    guard let text = invocation.text(.format) else { return nil }
+    try invocation.refuse(others + [.json, .shortJSON, .output], beside: .format)
+    return try NotificationFormat(text)
+  }
+
   private static func placeholder(_ path: [String]) throws(CommandError) -> Part {
     if path.count == 1, let field = Field(rawValue: path[0]) { return .field(field) }
     if path.count > 1, path[0] == Field.userInfo.rawValue { return .member(Array(path.dropFirst())) }

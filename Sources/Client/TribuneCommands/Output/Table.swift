@@ -54,12 +54,12 @@ struct Table: Sendable {
     fileprivate var columns: [String]?
     fileprivate var order: String?
 
-    init(_ invocation: Invocation) throws(CommandError) {
+    init(_ invocation: Invocation, for output: Context.Output) throws(CommandError) {
       columns = invocation.text(.columns)?.split(separator: ",", omittingEmptySubsequences: false).map {
         String($0)
       }
       order = invocation.text(.sort)
-      if invocation.writesValues { try invocation.refuse([.columns, .sort], beside: .output) }
+      if output.writesValues { try invocation.refuse([.columns, .sort], beside: .output) }
     }
   }
 

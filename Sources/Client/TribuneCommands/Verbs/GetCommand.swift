@@ -19,12 +19,7 @@ struct GetCommand: Command {
       throw .usage("get takes one name and no pattern; list --retained shows all that is retained")
     }
     name = try invocation.name(at: 0)
-    if let text = invocation.text(.format) {
-      try invocation.refuse([.json, .shortJSON, .output], beside: .format)
-      format = try NotificationFormat(text)
-    } else {
-      format = nil
-    }
+    format = try NotificationFormat.given(in: invocation)
     guard invocation.operands.count == 2 else {
       object = try invocation.object()
       return

@@ -208,10 +208,12 @@ struct HoldCommand: Command {
   /// - Returns: that it does not; on a terminal, also what they bind; nil if they are too late.
   private func news(of held: Held, in context: Context) async -> [String]? {
     var news: [String] = []
+    // Nothing can be sent over a connection that a command inherits.
+    var asking = command.isEmpty ? held.connection : nil
     for target in targets where !WellKnownQuestions.hostNames(matching: target.pattern).isEmpty {
       do throws(TribuneError) {
-        // Nothing can be sent over a connection that a command inherits.
-        let connection = command.isEmpty ? held.connection : try await context.connect()
+        let connection = if let asking { asking } else { try await context.connect() }
+        asking = connection
         let state = try await HostEnforcement.ask(about: target.pattern, after: .hold, over: connection)
         guard let state else {
           if context.showsWaiting, case .success(.system) = context.address {

@@ -32,12 +32,7 @@ struct ObserveCommand: Command {
     wantsRetained = invocation.has(.retained)
     isAwaited = invocation.has(.awaited)
     command = invocation.has(.exec) ? invocation.command : nil
-    if let text = invocation.text(.format) {
-      try invocation.refuse([.exec, .json, .shortJSON, .output], beside: .format)
-      format = try NotificationFormat(text)
-    } else {
-      format = nil
-    }
+    format = try NotificationFormat.given(in: invocation, beside: [.exec])
   }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {

@@ -26,7 +26,8 @@ struct TopCommand: Command {
       throw .usage(
         "--delay must be from \(Self.delays.lowerBound.formatted) to \(Self.delays.upperBound.formatted)")
     }
-    if invocation.writesValues || invocation.has(.once) || !StandardInput.isTerminal
+    let output = try Context.Output(invocation, isTerminal: StandardOutput.isTerminal)
+    if output.writesValues || invocation.has(.once) || !StandardInput.isTerminal
       || !StandardOutput.isTerminal
     {
       library = nil
