@@ -1,5 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TribuneWire
+
+/// The place of a deadline among those at the same moment. It comes from what the deadline is about, and not from when it
+/// was inserted, so that a bus that was restored acts on them in the same order.
+package struct DeadlineRank: Comparable, Sendable {
+  package enum Kind: UInt8, Sendable {
+    case hold, awaitedPost, query, other
+  }
+
+  private let kind: Kind
+  private let id: UInt64
+  private let serial: Serial
+
+  package init(_ kind: Kind, _ id: UInt64, _ serial: Serial = 0) {
+    (self.kind, self.id, self.serial) = (kind, id, serial)
+  }
+
+  package static func < (one: DeadlineRank, other: DeadlineRank) -> Bool {
+    (one.kind.rawValue, one.id, one.serial) < (other.kind.rawValue, other.id, other.serial)
+  }
+}
+
 /// Deadlines with their items, the earliest first.
 ///
 /// A binary heap that knows the position of each deadline. So a deadline can be moved, and a removed one leaves nothing
@@ -12,7 +34,12 @@ package struct Deadlines<Item> {
 
   private struct Entry {
     var due: Instant
+    let rank: DeadlineRank
     var handle: Int
+
+    static func < (one: Entry, other: Entry) -> Bool {
+      one.due < other.due || one.due == other.due && one.rank < other.rank
+    }
   }
 
   private var heap: [Entry] = []
@@ -48,10 +75,13 @@ package struct Deadlines<Item> {
     return items
   }
 
-  package mutating func insert(_ item: Item, due: Instant) -> Handle {
+  /// - Parameter rank: which of the deadlines at one moment is first.
+  package mutating func insert(
+    _ item: Item, due: Instant, rank: DeadlineRank = DeadlineRank(.other, 0)
+  ) -> Handle {
     let index = free.popLast() ?? items.count
     if index == items.count { items.append((item, heap.count)) } else { items[index] = (item, heap.count) }
-    heap.append(Entry(due: due, handle: index))
+    heap.append(Entry(due: due, rank: rank, handle: index))
     siftUp(heap.count - 1)
     return Handle(index: index)
   }
@@ -94,7 +124,7 @@ package struct Deadlines<Item> {
 
   private mutating func siftUp(_ start: Int) {
     var position = start
-    while position > 0, heap[position].due < heap[(position - 1) / 2].due {
+    while position > 0, heap[position] < heap[(position - 1) / 2] {
       swap(position, (position - 1) / 2)
       position = (position - 1) / 2
     }
@@ -105,8 +135,8 @@ package struct Deadlines<Item> {
     while true {
       var least = position
       let left = 2 * position + 1
-      if left < heap.count, heap[left].due < heap[least].due { least = left }
-      if left + 1 < heap.count, heap[left + 1].due < heap[least].due { least = left + 1 }
+      if left < heap.count, heap[left] < heap[least] { least = left }
+      if left + 1 < heap.count, heap[left + 1] < heap[least] { least = left + 1 }
       if least == position { return }
       swap(position, least)
       position = least

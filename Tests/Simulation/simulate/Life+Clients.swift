@@ -102,6 +102,10 @@ extension Life {
         random.oneIn(3) ? 0 : UInt32.random(in: 20...900, using: &random),
         Int32.random(in: -2...2, using: &random))
     case 54..<58:
+      if random.oneIn(2), let hold = link.registrations.last(where: { $0.isHold && $0.certainty == .certain })
+      {
+        return amend(hold)
+      }
       let expiry =
         random.oneIn(2) ? 0 : Kernel.now + UInt64.random(in: 1_000_000...9_000_000_000, using: &random)
       hold(link, random.pick(Naming.queryPatterns), random.pick(Naming.objects), expiry: expiry)
@@ -156,6 +160,14 @@ extension Life {
       $0.appendFrame(
         Hold(expiry: expiry), serial: registration.serial, name: pattern, object: object,
         text: registration.label)
+    }
+  }
+
+  private func amend(_ hold: Registration) {
+    let (link, serial) = (hold.link, hold.link.serial())
+    hold.sentReason += 1
+    link.compose(.amend(hold, hold.sentReason), serial: serial, awaitsReply: true) {
+      $0.appendFrame(Amend(target: hold.serial), serial: serial, text: hold.why(hold.sentReason))
     }
   }
 

@@ -32,6 +32,29 @@ struct DeadlineTests {
     #expect(bus.take().first == "A verdict 5 q1 vetoed: d1 approved, d2 timedOut, d3 approved")
   }
 
+  @Test(
+    "Those at one moment come by what they are about, however they were inserted and moved",
+    arguments: 1...20 as ClosedRange<UInt64>)
+  func rank(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    let (early, late) = (Instant(nanoseconds: 1), Instant(nanoseconds: 2))
+    let ranks =
+      [DeadlineRank(.hold, 9), DeadlineRank(.awaitedPost, 3, 7), DeadlineRank(.awaitedPost, 3, 8)]
+      + (1...20 as ClosedRange<UInt64>).map { DeadlineRank(.query, $0) }
+    var deadlines = Deadlines<DeadlineRank>()
+    for rank in ranks.shuffled(using: &random) {
+      let passing = deadlines.insert(rank, due: early)
+      _ = deadlines.insert(rank, due: late, rank: rank)
+      deadlines.remove(passing)
+    }
+    var order: [DeadlineRank] = []
+    while let first = deadlines.first {
+      order.append(first.item)
+      deadlines.remove(first.handle)
+    }
+    #expect(order == ranks)
+  }
+
   @Test("Whoever was not heard in time is waited for longer, and nobody else", arguments: Restart.allCases)
   func prolonged(_ restart: Restart) {
     let bus = BusUnderTest()

@@ -70,7 +70,9 @@ struct Holds {
   mutating func insert(_ hold: HoldRegistration, _ deadlines: inout Deadlines<Due>) {
     tree.insert(hold, pattern: hold.pattern, object: hold.object)
     routes.invalidate()
-    hold.deadline = hold.expiry.map { deadlines.insert(.hold(hold), due: $0) }
+    hold.deadline = hold.expiry.map {
+      deadlines.insert(.hold(hold), due: $0, rank: DeadlineRank(.hold, hold.identity.id.rawValue))
+    }
   }
 
   mutating func remove(_ hold: HoldRegistration, _ deadlines: inout Deadlines<Due>) {

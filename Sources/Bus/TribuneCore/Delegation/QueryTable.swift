@@ -92,7 +92,8 @@ struct QueryTable {
     if let deadline = records[place].deadline {
       deadlines.set(deadline, due: due)
     } else {
-      records[place].deadline = deadlines.insert(.query(place), due: due)
+      let rank = DeadlineRank(.query, records[place].query.id.rawValue)
+      records[place].deadline = deadlines.insert(.query(place), due: due, rank: rank)
     }
   }
 }

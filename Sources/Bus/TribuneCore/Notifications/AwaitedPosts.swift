@@ -26,7 +26,8 @@ struct AwaitedPosts {
     let number = free.popLast() ?? posts.count
     if number == posts.count { posts.append(post) } else { posts[number] = post }
     numbersByKey[Key(poster: post.posterID, serial: post.serial)] = number
-    post.deadline = deadlines.insert(.awaitedPost(number), due: due)
+    post.deadline = deadlines.insert(
+      .awaitedPost(number), due: due, rank: DeadlineRank(.awaitedPost, post.posterID.rawValue, post.serial))
     return number
   }
 
