@@ -38,7 +38,7 @@ actor Presenter: Delegate {
       ended.finish()
       Task { await appearances.cancel() }
     }
-    try picker.run()
+    try start()
     var appearance = appearances.makeAsyncIterator()
     guard try await appearance.next() != nil else {
       print("\(object) did not appear")
@@ -50,6 +50,15 @@ actor Presenter: Delegate {
     print("presents \(object)")
     for await _ in dismissal.stream {}
     print("dismissed \(object)")
+  }
+
+  /// Starts the picker with no signal blocked. A thread of Dispatch blocks most, and a child inherits that: SIGTERM would
+  /// not end it.
+  private func start() throws {
+    var none = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, nil)
+    try picker.run()
   }
 
   func answer(_ question: Question) -> Answer { .abstain }
