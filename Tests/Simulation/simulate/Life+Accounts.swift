@@ -11,7 +11,7 @@ extension Life {
       try require(
         !link.isForgotten, "the bus knows nothing of link \(link.number) any more, and has not ended it")
       try require(link.detachedUntil == nil, "link \(link.number) has to connect again, and was not ended")
-      let since = max(link.isOnBus ? link.readTime : link.acceptedTime, tookOverTime)
+      let since = max(link.isOnBus ? link.partialSince : link.acceptedTime, tookOverTime)
       try require(
         !link.isLate(at: Kernel.now) || since + (link.isOnBus ? 61_000_000_000 : 11_000_000_000) > Kernel.now,
         "link \(link.number) has not said in time what it began to say, and was not ended")

@@ -13,6 +13,7 @@ extension Life {
   /// - Parameter mayHaveHandedOver: The next daemon may have the buffered notifications.
   func noteDeath(mayHaveHandedOver: Bool = false) {
     diedAt = taken
+    doubtThoseWhoStopped()
     let reading = readInIteration.last
     // It may not have logged the end of a connection.
     if let link = reading?.link, link.isForgotten, link.endTakenAt == taken { revive(link, since: taken) }

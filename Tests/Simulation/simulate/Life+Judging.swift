@@ -72,14 +72,16 @@ extension Life {
       link.endTakenAt = taken
       return forgetAll(of: link)
     }
+    let wasPartial = link.isPartial
     link.takenByteCount += count
-    link.readTime = iterationBegan
     var operations: [Operation] = []
     while let next = link.untaken.first, next.end <= link.takenByteCount, !link.isForgotten {
       link.untaken.removeFirst()
       operations.append(next)
       take(next)
     }
+    // Another part of the same frame gives it no more time.
+    if !wasPartial || !operations.isEmpty { link.partialSince = iterationBegan }
     // A part of an invalid frame can be enough.
     if link.isBeginningGarbage { doubtRegistrations(of: link) }
     readInIteration.append((link, operations))
@@ -317,7 +319,7 @@ extension Life {
 
   /// The bus may close a connection that has not ended a frame in time.
   func doubtThoseWhoStopped() {
-    for link in known where link.isPartial && link.readTime + 60_000_000_000 <= Kernel.now {
+    for link in known where link.isPartial && link.partialSince + 60_000_000_000 <= Kernel.now {
       doubtRegistrations(of: link)
     }
   }

@@ -42,9 +42,9 @@ final class Link {
   private(set) var hasSentFile = false
   /// Bytes of unknown fields that the next frames have behind those that are known.
   var growth = 0
-  /// Bytes that the bus has read, and the time of its last read.
+  /// Bytes that the bus has read, and since when those behind the last whole frame wait for the rest.
   var takenByteCount = 0
-  var readTime: UInt64 = 0
+  var partialSince: UInt64 = 0
   /// The value of `Life.taken` when the bus read its end.
   var endTakenAt = -1
   /// Whether the bus has read a part of an operation.
@@ -57,7 +57,7 @@ final class Link {
 
   /// The bus may close it, because its hello or the rest of a frame has not come in time.
   func isLate(at now: UInt64) -> Bool {
-    !isOnBus && acceptedTime + 10_000_000_000 <= now || isPartial && readTime + 60_000_000_000 <= now
+    !isOnBus && acceptedTime + 10_000_000_000 <= now || isPartial && partialSince + 60_000_000_000 <= now
   }
 
   // The direction to the client.
