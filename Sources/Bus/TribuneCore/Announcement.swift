@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// A notification that the bus itself posts about its own state, if any connection observes it.
+/// A notification that the bus posts about its own state, if any connection observes it.
 package enum Announcement {
   case didConnect(ConnectionID, PeerIdentity)
   /// The reason is nil unless the bus ended the connection.
@@ -10,17 +10,15 @@ package enum Announcement {
   case didAttach(DelegateRegistration)
   case didDetach(DelegateRegistration)
   case didTake(HoldEntry)
-  /// Its reason has changed.
   case didChange(HoldEntry)
   case didRelease(HoldEntry, isExpired: Bool)
   case didConclude(QueryEnding)
-  /// The configuration was read, by a reload or by a bus that continues where another one ended.
+  /// After a reload, or when a bus continues where another one ended.
   case didReload
-  /// The last announcement.
   case willStop
 }
 
-/// How a query ended, for observers that had no part in it.
+/// The end of a query, as third parties observe it.
 package struct QueryEnding {
   package let query: QueryID
   package let name: String
@@ -30,6 +28,5 @@ package struct QueryEnding {
   package let asker: ConnectionID
   package let askerPeer: PeerIdentity
   package let vetoCount: Int
-  /// From the ask to its end.
   package let elapsedNanoseconds: UInt64
 }

@@ -3,11 +3,11 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Listings of registrations, retained notifications and queries. Each is for a connection, and has what the policy
-/// allows that one to see; without a connection, it has all.
+/// Lists of registrations, retained notifications and queries. A list for a connection has only the entries
+/// that the policy lets it see; a list for nil has all.
 extension Bus {
-  /// What a query would meet now: the object if it has a protocol, holds and missing required delegates, as entries; and
-  /// the delegates that it would be put to, in order, of which there can be many.
+  /// What a query would meet now: the object if it has a protocol, holds and missing required delegates as
+  /// entries; and the delegates, which can be many, in the order of their turns.
   ///
   /// - Throws: `invalidName`, `invalidObject`, `notPermitted`.
   package mutating func explain(
@@ -29,7 +29,7 @@ extension Bus {
     return (entries, delegates)
   }
 
-  /// All holds, or those of one connection, that a connection may see, the oldest first.
+  /// The oldest first. 0 lists the holds of all connections.
   package func holdEntries(
     of connection: UInt64, for slot: ConnectionSlot?, at now: Instant
   ) -> [HoldEntry] {
@@ -40,7 +40,7 @@ extension Bus {
       .map { $0.entry(at: now) }
   }
 
-  /// All delegates, or those of one connection, that a connection may see, in the order of attaching.
+  /// In the order of attaching.
   package func delegateEntries(of connection: UInt64, for slot: ConnectionSlot?) -> [DelegateEntry] {
     connections.all(of: connection)
       .flatMap { $0.delegates.values }
@@ -48,7 +48,7 @@ extension Bus {
       .compactMap { listableEntry(of: $0, for: slot) }
   }
 
-  /// All observations, or those of one connection, that a connection may see, by connection and then by serial.
+  /// By connection, then by serial.
   package func observationEntries(of connection: UInt64, for slot: ConnectionSlot?) -> [ObservationEntry] {
     connections.all(of: connection)
       .sorted { $0.id < $1.id }
@@ -70,20 +70,19 @@ extension Bus {
     return (connection.observations.count, connection.delegates.count, connection.queries.count)
   }
 
-  /// Notifications for a connection that later ones have replaced since it was suspended.
   package func coalescedCount(at slot: ConnectionSlot) -> UInt64 {
     connections[slot].buffered?.coalescedCount ?? 0
   }
 
-  /// Bytes buffered for a connection; nil if it is not suspended.
+  /// nil if the connection is not suspended.
   package func bufferedByteCount(at slot: ConnectionSlot) -> Int? { connections[slot].buffered?.byteCount }
 
-  /// All retained notifications, or those that one connection posted, in no order.
+  /// In no order.
   package func retainedNotifications(of connection: UInt64) -> [RetainedNotification] {
     retained.all(of: connection == 0 ? nil : ConnectionID(rawValue: connection))
   }
 
-  /// The entry of a retained notification; nil if a connection may not see it.
+  /// nil if the connection may not see it.
   package func listableEntry(
     of notification: RetainedNotification, for slot: ConnectionSlot?, at now: Instant
   ) -> RetainedEntry? {
@@ -93,7 +92,6 @@ extension Bus {
     return mayList ? entry : nil
   }
 
-  /// Name and object of a query under way, for a monitor.
   package func tail(of query: QueryID) -> QueryTail? {
     queries.place(of: query).map { queries.tail(at: $0) }
   }

@@ -3,14 +3,11 @@
 package import TribunePolicy
 package import TribuneWire
 
-/// The bus as a value: its connections, their observations and delegates, and the queries under way.
+/// The bus as a value, without I/O and without a clock: frames and the time go in, effects come out.
 ///
-/// It does no I/O, reads no clock and starts nothing. Frames and the time go in; what the server has to send comes
-/// out of `takeEffects`. A test, or a simulation from a seed, can take the server's place.
+/// Plain notifications bypass it: the server asks `receivers` and forwards the bytes.
 ///
-/// Plain notifications bypass it: the server asks `receivers` for the receivers, and forwards the bytes.
-///
-/// A getter or a check that is called in every loop iteration, or for every frame, is mutating. A non-mutating one would
+/// Getters and checks that run in every iteration, or for every frame, are mutating: a non-mutating one would
 /// be called on a copy of the whole bus, which costs some 130 instructions.
 package struct Bus: ~Copyable {
   package var limits: BusLimits { didSet { accounts.apply(limits) } }
@@ -22,7 +19,6 @@ package struct Bus: ~Copyable {
   var chains: DelegateChains
   var holds: Holds
   var declarations: Declarations
-  /// Deadlines of queries, awaited posts and holds.
   var deadlines = Deadlines<Due>()
   var queries = QueryTable()
   var postings = PostingQueue()
@@ -30,53 +26,48 @@ package struct Bus: ~Copyable {
   var awaitedPosts = AwaitedPosts()
   package let accounts: Accounts
   var suspensions = Suspensions()
-  /// Connections with unread questions that make others wait, until `popUnreadInbox` returns them.
+  /// Connections with unread questions that delay others, until `popUnreadInbox` returns them.
   var unreadInboxes: [ConnectionSlot] = []
   package internal(set) var totals = Totals()
   var tallies = Tallies()
   var ids = (queries: IDSequence(), delegates: IDSequence())
   package var restoring = Restoring()
   var effects = Batch<Effect>()
-  /// Whether announcements have ended.
+  /// True once `willStop` was announced.
   private var isStopping = false
 
-  /// Counts from the start.
+  /// Counts since the start.
   package struct Totals {
-    /// Verdicts, and the vetoes among them. Dry runs and queries for values do not count.
+    /// Verdicts, and vetoes among them, without dry runs and value queries.
     package internal(set) var asked: UInt64 = 0
     package internal(set) var vetoed: UInt64 = 0
-    /// Posts with fields that were accepted.
+    /// Accepted posts that have fields.
     package internal(set) var acceptedPosts: UInt64 = 0
-    /// Frames that were refused and changed nothing.
     package internal(set) var refused: UInt64 = 0
   }
 
-  /// The suspended connections.
   struct Suspensions {
-    /// Bytes buffered for all of them.
     var byteCount = 0
-    /// Connections whose buffers have changed, until `popBuffered` returns them.
+    /// Connections with changed buffers, until `popBuffered` returns them.
     var slots: [ConnectionSlot] = []
   }
 
   /// Values that a replay sets before a frame, or collects until the restore ends.
   package struct Restoring {
-    /// Whether accepted frames are being replayed. They are not checked against current declarations.
+    /// True while accepted frames are replayed, without a check against current declarations.
     package var isReplaying = false
-    /// The truncation reason of the last answer, if nothing of it was kept: there was no capacity for it, or it did not
-    /// fit its method. The server logs it, and sets it again before that answer is replayed.
+    /// Why nothing of the last answer was kept: no capacity, or it did not fit its method. The server logs
+    /// it, and sets it again before it replays that answer.
     package var truncationReason: String?
-    /// Delegates that restored queries wait for, and that are not attached.
+    /// Delegates that restored queries wait for, but that are not attached.
     var unresolved: [DelegateRegistration] = []
     /// The delegates that the next replayed `attach` replaces.
     var replaced: Set<DelegateID> = []
   }
 
   /// - Parameters:
-  ///   - seed: any number that peers cannot guess.
-  ///   - accounts: the ledger of users, which may count more than the core does.
-  ///   - payloadCheck: checks messages about objects that have a protocol.
-  ///   - access: the rules by which it allows or refuses what clients want to do.
+  ///   - seed: peers must not be able to guess it.
+  ///   - accounts: the server may charge it for more than the core does.
   package init(
     limits: BusLimits, seed: UInt64, accounts: Accounts, payloadCheck: PayloadCheck, access: AccessRules
   ) {
@@ -96,19 +87,16 @@ package struct Bus: ~Copyable {
   package var delegateCount: Int { chains.count }
   package var holdCount: Int { holds.count }
   package var queryCount: Int { queries.count }
-  /// Changes whenever something is registered, removed or decided.
+  /// Changes with each registration, removal and verdict.
   package var changeCount: UInt64 {
     center.changeCount &+ chains.changeCount &+ holds.changeCount &+ declarations.changeCount &+ totals.asked
   }
-  /// Whether any connection may receive the bus's own notifications.
   package var isObserved: Bool { center.isBusObserved && !isStopping }
 
-  /// The earliest time at which `advance` has work.
   package var nextAdvance: Instant? {
     mutating get { deadlines.nextDue }
   }
 
-  /// The earliest time at which `advance` or `deliverDue` has work.
   package var nextDeadline: Instant? {
     mutating get {
       var next = deadlines.nextDue
@@ -117,9 +105,9 @@ package struct Bus: ~Copyable {
     }
   }
 
-  /// Moves out the effects, in the order in which they must be performed.
+  /// Moves out the effects, which must be performed in their order.
   ///
-  /// - Parameter drained: an empty batch, whose memory is used for the next effects.
+  /// - Parameter drained: an empty batch, whose memory is reused.
   package mutating func takeEffects(_ drained: inout Batch<Effect>) {
     precondition(drained.isEmpty)
     swap(&effects, &drained)
@@ -127,7 +115,7 @@ package struct Bus: ~Copyable {
 
   // MARK: Connections
 
-  /// Adds a connection that has been greeted. Its slot must be free.
+  /// The connection's slot must be free.
   package mutating func connect(
     _ slot: ConnectionSlot, id: ConnectionID, peer: PeerIdentity, subject: Subject
   ) {
@@ -138,10 +126,8 @@ package struct Bus: ~Copyable {
     announce(.didConnect(id, peer))
   }
 
-  /// Removes a connection. Its registrations end, its own queries and awaited posts are cancelled, and those of others
-  /// no longer wait for it.
-  ///
-  /// - Parameter reason: why the bus ended it, if it did.
+  /// Ends the connection's registrations, and cancels its queries and awaited posts. Those of others stop
+  /// waiting for it.
   package mutating func disconnect(
     _ slot: ConnectionSlot, because reason: ErrorCode? = nil, at now: Instant
   ) {
@@ -165,8 +151,8 @@ package struct Bus: ~Copyable {
     announce(.didDisconnect(connection.id, connection.peer, reason: reason))
   }
 
-  /// Prepares the end of the bus. Delivers buffered notifications, announces `willStop` as the last announcement, and
-  /// ends every query without a verdict. Awaited posts end without a reply, so no poster sees its observers as gone.
+  /// Delivers buffered notifications, announces `willStop`, and ends every query without a verdict. Awaited
+  /// posts end without a reply: their posters must not take their observers for gone.
   package mutating func stop(at now: Instant) {
     resumeAll()
     for number in awaitedPosts.numbers { forget(awaitedPost: number) }
@@ -177,11 +163,9 @@ package struct Bus: ~Copyable {
 
   // MARK: Notifications
 
-  /// The connections that receive a notification.
-  ///
   /// - Parameters:
   ///   - key: name and object, contiguous as in the frame.
-  ///   - poster: the connection that posts it; nil for the bus.
+  ///   - poster: nil for the bus.
   /// - Throws: `invalidName`, `invalidObject`, `notPermitted`.
   package mutating func receivers(
     of key: RawSpan, nameLength: Int, from poster: ConnectionSlot?
@@ -193,17 +177,16 @@ package struct Bus: ~Copyable {
     return center.receivers(atRoute: route)
   }
 
-  /// How many routes have been made. Each can be much work.
+  /// The number of routes made. A route can be expensive to make.
   package var madeRouteCount: UInt64 { mutating get { center.round } }
 
   // MARK: Frames
 
-  /// Handles a frame for the core. An error that does not close the connection becomes a refusal. An answer counts
-  /// until `advance` has ended its time.
+  /// Handles a frame for the core. An answer is in time until `advance` ends its time.
   ///
-  /// - Parameter slice: the frame's bytes, to which effects refer without a copy.
+  /// - Parameter slice: the frame's bytes; effects refer to them without a copy.
   /// - Returns: false if clients send no frames of this kind to the core.
-  /// - Throws: an error that closes the connection.
+  /// - Throws: an error that closes the connection. Other errors become refusals.
   package mutating func receive(
     _ frame: FrameView, in slice: ByteSlice, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) -> Bool {
@@ -287,9 +270,7 @@ package struct Bus: ~Copyable {
     emit(.okay(slot, frame.header.serial, Okay()))
   }
 
-  /// Ends a registration.
-  ///
-  /// - Returns: false if there is none of that serial.
+  /// Returns false if no registration has that serial.
   @discardableResult
   package mutating func endRegistration(_ serial: Serial, at slot: ConnectionSlot, at now: Instant) -> Bool {
     if let observation = connections[slot].observations[serial] {
@@ -318,7 +299,7 @@ package struct Bus: ~Copyable {
 
   mutating func emit(_ effect: consuming Effect) { effects.append(effect) }
 
-  /// Announces something, if any connection may receive it.
+  /// The announcement is made only if a connection may receive it.
   package mutating func announce(_ announcement: @autoclosure () -> Announcement) {
     if isObserved { emit(.announcement(announcement())) }
   }
@@ -327,7 +308,7 @@ package struct Bus: ~Copyable {
 }
 
 extension FrameView {
-  /// The frame's name as a pattern; any if the frame has none.
+  /// Any name, if the frame has none.
   func pattern() throws(WireError) -> Pattern {
     name.byteCount == 0 ? .any : try Pattern(String(repairing: name))
   }

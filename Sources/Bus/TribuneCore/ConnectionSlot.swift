@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The index of a connection in the tables of the core and of the server. It is small and dense, so that a lookup is
-/// an array access. Another connection reuses it once its connection has gone: nothing may keep a slot past
-/// `Bus.disconnect`.
+/// The index of a connection in the tables of core and server: small and dense, for lookups in arrays.
+///
+/// The next connection reuses it, so a slot must not be kept past `Bus.disconnect`.
 package struct ConnectionSlot: Hashable, Sendable {
   package let index: Int
 

@@ -2,8 +2,8 @@
 
 package import TribuneWire
 
-/// The place of a deadline among those at the same moment. It comes from what the deadline is about, and not from when it
-/// was inserted, so that a bus that was restored acts on them in the same order.
+/// Orders deadlines at the same moment by their subject, not by their insertion: a restored bus handles them
+/// in the same order.
 package struct DeadlineRank: Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
     case hold, awaitedPost, query, other
@@ -22,12 +22,10 @@ package struct DeadlineRank: Comparable, Sendable {
   }
 }
 
-/// Deadlines with their items, the earliest first.
-///
-/// A binary heap that knows the position of each deadline. So a deadline can be moved, and a removed one leaves nothing
-/// behind.
+/// A binary heap of deadlines. It knows each deadline's position, so it can move one, and a removed one
+/// leaves no trace.
 package struct Deadlines<Item> {
-  /// Identifies a deadline until the deadline is removed. Then another deadline can get the handle.
+  /// Valid until its deadline is removed; then another deadline can get the handle.
   package struct Handle {
     fileprivate var index: Int
   }
@@ -55,13 +53,12 @@ package struct Deadlines<Item> {
     return (Handle(index: first.handle), item)
   }
 
-  /// The item of the earliest deadline, if that has passed at `now`.
+  /// nil unless the earliest deadline has passed at `now`.
   package func firstDue(at now: Instant) -> Item? {
     guard let first = heap.first, first.due <= now else { return nil }
     return items[first.handle].item
   }
 
-  /// The items of all deadlines that have passed at `now`.
   func allDue(at now: Instant) -> [Item] {
     var items: [Item] = []
     var positions = [0]
@@ -75,7 +72,7 @@ package struct Deadlines<Item> {
     return items
   }
 
-  /// - Parameter rank: which of the deadlines at one moment is first.
+  /// - Parameter rank: orders the deadlines at the same moment.
   package mutating func insert(
     _ item: Item, due: Instant, rank: DeadlineRank = DeadlineRank(.other, 0)
   ) -> Handle {

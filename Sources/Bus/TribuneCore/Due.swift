@@ -4,9 +4,9 @@
 enum Due {
   typealias Handle = Deadlines<Due>.Handle
 
-  /// By its place in the table of queries.
+  /// The place in the table of queries.
   case query(Int)
-  /// By its number.
+  /// The number of the awaited post.
   case awaitedPost(Int)
   case hold(HoldRegistration)
 }

@@ -2,43 +2,40 @@
 
 package import TribuneWire
 
-/// Something that the server has to do because of an event. Effects must be performed in order.
+/// An action that the core requests because of an event. The server performs effects in their order.
 package enum Effect {
   case okay(ConnectionSlot, Serial, Okay)
-  /// The frame of this serial is refused; the connection stays open.
+  /// The connection stays open.
   case refusal(ConnectionSlot, Serial, WireError)
-  /// A question for a delegate. The tail is name, object and userInfo.
+  /// The tail is name, object and userInfo.
   case question(ConnectionSlot, Serial, asker: ConnectionID, Question, QueryTail)
-  /// The tail is for monitors; nil if there are none.
+  /// The tail is for monitors; nil without monitors.
   case progress(ConnectionSlot, Serial, Progress, status: String, QueryTail?)
-  /// The tail is what the query has kept of its tail, for monitors.
+  /// The tail is the part that the query has kept, for monitors.
   case verdict(ConnectionSlot, Serial, Decision, QueryTail)
-  /// The tail is for monitors; nil if there are none.
+  /// The tail is for monitors; nil without monitors.
   case concluded(ConnectionSlot, Serial, Concluded, QueryTail?)
   /// The bus has ended a registration that its connection did not cancel.
   case ended(ConnectionSlot, Serial, Ended)
-  /// For every connection that observes it.
   case announcement(Announcement)
-  /// A notification for the connections that receive it now.
   case notification(ByteSlice, to: [Receiver], from: Poster)
-  /// This notification is retained from now on. It replaces the one of the same name and object.
+  /// Retain this notification, instead of the one of the same name and object.
   case kept(RetainedNotification)
-  /// The notification of that name and object is no longer retained.
   case forgotten(name: String, object: String)
-  /// The post with this number waits for the bus to be idle.
+  /// The post with this number waits until the bus is idle.
   case waiting(ByteSlice, number: UInt64, from: ConnectionID, uid: UInt32)
-  /// The post with this number no longer waits: it is delivered, or another one has replaced it.
+  /// The post with this number was delivered or replaced.
   case noLongerWaiting(UInt64)
-  /// `count` notifications that were buffered for a connection. The number of those lost for lack of space goes first.
+  /// `count` buffered notifications. The connection learns first how many were lost for lack of space.
   case buffered(ConnectionSlot, [ByteSlice], count: UInt64, lost: UInt64)
-  /// One notification of the snapshot that an observation requested. The tail is name, object and userInfo.
+  /// A notification of the snapshot that an observation requested. The tail is name, object and userInfo.
   case retained(ConnectionSlot, Serial, sender: ConnectionID, PeerIdentity, Retained, QueryTail)
-  /// The result of an awaited post. The tail is its name and object, for monitors; nil if there are none.
+  /// The tail is name and object, for monitors; nil without monitors.
   case awaited(ConnectionSlot, Serial, Awaited, QueryTail?)
 }
 
 extension Effect {
-  /// The connection that the effect is for; nil if it is not for a single connection.
+  /// nil if the effect is not for a single connection.
   package var slot: ConnectionSlot? {
     switch self {
     case .announcement, .notification, .kept, .forgotten, .waiting, .noLongerWaiting: nil
@@ -51,19 +48,17 @@ extension Effect {
   }
 }
 
-/// A verdict and its context.
 package struct Decision {
   package let verdict: Verdict
-  /// The outcomes that are vetoes. If a delegate timed out, left or failed, its failure policy decides.
+  /// The failure policy decides about delegates that timed out, left or failed.
   package let vetoes: OutcomePlaces
   /// Vetoes that the verdict does not list.
   package let omittedVetoCount: Int
   package let mode: QueryMode
   package let asker: ConnectionID
   package let askerPeer: PeerIdentity
-  /// The reason given for overriding vetoes; empty if there is none.
+  /// Why vetoes were overridden; empty if they were not.
   package let overrideReason: String
-  /// From the ask to the verdict.
   package let elapsedNanoseconds: UInt64
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Ids that are given once each, in rising order.
+/// Rising ids, each given once.
 struct IDSequence {
-  /// The last one given.
   private(set) var last: UInt64 = 0
-  /// The highest one known to have been given. It exceeds the last one only during a restore.
+  /// The highest id given. Exceeds `last` only during a restore.
   private(set) var highest: UInt64 = 0
 
   mutating func next() -> UInt64 {
@@ -12,14 +11,14 @@ struct IDSequence {
     return last
   }
 
-  /// Makes the next id follow `last`, which can be lower than those given already until `finishRestoring`.
+  /// During a restore, `last` can be lower than ids already given.
   mutating func setLast(_ last: UInt64) {
     raiseHighest()
     self.last = min(last, BusCounters.most)
     raiseHighest()
   }
 
-  /// Makes ids up to this one count as given.
+  /// Marks ids up to this one as given.
   mutating func raiseHighest(to id: UInt64 = 0) { highest = max(highest, last, min(id, BusCounters.most)) }
 
   mutating func finishRestoring() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A time on a monotonic clock. The core never reads a clock: it takes the time as an argument.
+/// A time on a monotonic clock.
 package struct Instant: Hashable, Comparable, Sendable {
   package let nanoseconds: UInt64
 
@@ -10,7 +10,7 @@ package struct Instant: Hashable, Comparable, Sendable {
   /// Without this, other modules would call the standard library's implementation through witness tables.
   package static func <= (one: Instant, other: Instant) -> Bool { one.nanoseconds <= other.nanoseconds }
 
-  /// The instant that much later, or the last one that can be represented.
+  /// Saturates.
   package func advanced(byNanoseconds step: UInt64) -> Instant {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(step)
     return Instant(nanoseconds: overflow ? .max : sum)
@@ -20,12 +20,12 @@ package struct Instant: Hashable, Comparable, Sendable {
     advanced(byNanoseconds: UInt64(step) * 1_000_000)
   }
 
-  /// Nanoseconds from `earlier` to this instant; 0 if `earlier` is the later one.
+  /// 0 if `earlier` is the later one.
   package func nanoseconds(since earlier: Instant) -> UInt64 {
     nanoseconds > earlier.nanoseconds ? nanoseconds - earlier.nanoseconds : 0
   }
 
-  /// Milliseconds from `earlier`, rounded up.
+  /// Rounded up.
   package func milliseconds(since earlier: Instant) -> UInt32 {
     let span = nanoseconds(since: earlier)
     return UInt32(clamping: span / 1_000_000 + (span % 1_000_000 == 0 ? 0 : 1))

@@ -3,16 +3,14 @@
 import TribunePolicy
 package import TribuneWire
 
-/// The policy: who may do what. Each action is allowed or refused here, and nowhere else.
+/// The policy's decisions, all of them.
 ///
-/// What was accepted before a restart is replayed without being decided again. When the replay has ended, the rules in
-/// force are applied to it, as at a reload.
+/// A replay does not decide again about accepted frames. When it has ended, the rules in force are applied,
+/// as at a reload.
 extension Bus {
   // MARK: Messages
 
-  /// Requires that a connection may post a notification.
-  ///
-  /// - Parameter route: its route, with which the decision is remembered.
+  /// - Parameter route: caches the decision.
   /// - Throws: `notPermitted`.
   @inline(__always) mutating func requirePermission(
     _ action: Action, on key: RawSpan, nameLength: Int, route: Int, from slot: ConnectionSlot
@@ -26,9 +24,7 @@ extension Bus {
     guard actions.contains(action) else { throw refusal(of: action, on: key, nameLength, permissions) }
   }
 
-  /// Requires that a connection may ask a query.
-  ///
-  /// - Parameter chain: the place of its chain, with which the decision is remembered.
+  /// - Parameter chain: caches the decision.
   /// - Throws: `notPermitted`.
   mutating func requirePermission(
     _ action: Action, on key: RawSpan, nameLength: Int, chain: Int, from slot: ConnectionSlot
@@ -55,8 +51,6 @@ extension Bus {
 
   // MARK: Registrations
 
-  /// Requires that a connection may register something.
-  ///
   /// - Parameter object: empty for any.
   /// - Throws: `notPermitted`.
   func requirePermission(
@@ -77,8 +71,8 @@ extension Bus {
     return nil
   }
 
-  /// Whether a connection may replace a delegate of another one: it is one of the same user's, or the policy allows to
-  /// set all that the delegate responds to.
+  /// Users may replace their own delegates. For those of others, the policy must allow `set` on all their
+  /// patterns.
   func mayReplace(_ delegate: DelegateRegistration, from slot: ConnectionSlot) -> Bool {
     guard let permissions = deciding(at: slot),
       connections[delegate.slot].peer.uid != connections[slot].peer.uid
@@ -90,8 +84,6 @@ extension Bus {
 
   // MARK: Lists
 
-  /// Whether a connection may see a registration of another one, or a retained notification.
-  ///
   /// - Parameter object: nil for any; empty for a message without one.
   func mayList(
     _ pattern: Pattern, object: String?, of other: ConnectionID, for slot: ConnectionSlot?
@@ -111,12 +103,12 @@ extension Bus {
     }
   }
 
-  /// Whether a connection may list or ask a part of what the pattern stands for.
+  /// True if a connection may list or ask a part of the pattern.
   func mayFollow(_ pattern: Pattern, object: String?, from slot: ConnectionSlot) -> Bool {
     deciding(at: slot)?.mayFollow(pattern, object: object) ?? true
   }
 
-  /// The entry of a delegate, with the patterns that a connection may see; nil if it may see none.
+  /// The entry with the patterns that a connection may see; nil if it may see none.
   package func listableEntry(of delegate: DelegateRegistration, for slot: ConnectionSlot?) -> DelegateEntry? {
     let patterns = listable(
       delegate.patterns, object: delegate.objectFilter, of: delegate.connection, for: slot)
@@ -126,7 +118,7 @@ extension Bus {
     return entry
   }
 
-  /// The users whose connections a connection may see: its own user, or all if the policy allows to list everything.
+  /// A connection sees its own user, or all users if the policy allows it to list everything.
   package func visibleUsers(for slot: ConnectionSlot) -> VisibleUsers {
     guard let permissions = deciding(at: slot), !permissions.decision(on: .listAll).isAllowed else {
       return .all
@@ -134,7 +126,7 @@ extension Bus {
     return .only(connections[slot].peer.uid)
   }
 
-  /// Requires that the policy allows a connection to list everything, as objects and protocols have no names.
+  /// Objects and protocols have no names, so listing them requires permission to list everything.
   ///
   /// - Throws: `notPermitted`.
   package func requireListing(from slot: ConnectionSlot) throws(WireError) {
@@ -145,16 +137,16 @@ extension Bus {
 
   // MARK: Announcements
 
-  /// The receivers of an announcement about a hold that may learn of it: its own connection, and those that may list
-  /// or ask a part of what it is about.
+  /// The receivers that may learn of a hold: its own connection, and those that may list or ask a part of its
+  /// pattern.
   package mutating func followers(of hold: HoldEntry, among receivers: [Receiver]) -> [Receiver] {
     audiences(
       of: [Pattern(accepted: hold.pattern)], object: hold.object, by: hold.connection, among: receivers
     ).first?.receivers ?? []
   }
 
-  /// The receivers of an announcement about a delegate that may learn of it, by what they may see: its own connection
-  /// sees all, others the patterns of which they may list or ask a part.
+  /// The receivers that may learn of a delegate: its own connection sees all, others the patterns of which
+  /// they may list or ask a part.
   package mutating func followers(
     of delegate: DelegateRegistration, among receivers: [Receiver]
   ) -> [(entry: DelegateEntry, receivers: [Receiver])] {
@@ -171,7 +163,7 @@ extension Bus {
     of patterns: [Pattern], object: String, by owner: ConnectionID, among receivers: [Receiver]
   ) -> [(patterns: [Pattern], receivers: [Receiver])] {
     let object = object.isEmpty ? nil : object
-    // One decision for all connections of a subject.
+    // One decision serves all connections of a subject.
     var visible: [UInt64: [Pattern]] = [:]
     var audiences: [(patterns: [Pattern], receivers: [Receiver])] = []
     for receiver in receivers {
@@ -192,14 +184,14 @@ extension Bus {
 
   // MARK: Groups
 
-  /// The groups that the policy names, in ascending order.
+  /// In ascending order.
   package var groupsInPolicy: [UInt32] { access.namedGroups }
 
   // MARK: Changing
 
-  /// Applies other rules. Registrations that they do not allow end. Queries under way keep their chains, in which a
-  /// delegate that ends counts as gone. What is buffered for a suspended connection is dropped if the connection may not
-  /// observe it any more. A retained notification is forgotten if no process of its poster's user may be allowed to
+  /// Applies other rules. Ends registrations that they do not allow; queries under way keep their chains, in
+  /// which a delegate that ends has left. Drops buffered notifications that the connection may no longer
+  /// observe. Forgets a retained notification if the rules may not allow any process of its poster's user to
   /// post and retain it.
   package mutating func apply(_ rules: AccessRules, at now: Instant) {
     let slots = connections.takenSlots
@@ -226,7 +218,7 @@ extension Bus {
     }
   }
 
-  /// Drops buffered notifications that a connection may not observe, also if they came for an observation that has ended.
+  /// Includes notifications buffered for an observation that has ended.
   mutating func filterBuffered(for slot: ConnectionSlot) {
     guard let permissions = access.permissions(at: slot), let before = connections[slot].buffered?.byteCount
     else { return }
@@ -238,7 +230,7 @@ extension Bus {
     suspensions.slots.append(slot)
   }
 
-  /// The registrations that other rules would end. Who asks must be allowed to monitor everything.
+  /// The registrations that other rules would end. The asker must be allowed to monitor everything.
   ///
   /// - Throws: `notPermitted`.
   package mutating func endings(
@@ -257,7 +249,6 @@ extension Bus {
     return endings
   }
 
-  /// The registrations of a connection that permissions do not allow.
   private func refused(at slot: ConnectionSlot, by permissions: Permissions) -> [(Serial, WireError)] {
     let connection = connections[slot]
     var refused: [(Serial, WireError)] = []
@@ -276,7 +267,7 @@ extension Bus {
 
   // MARK: Deciding
 
-  /// The permissions that decide what a connection may do; nil if it may do everything, and during a replay.
+  /// nil if the connection may do everything, and during a replay.
   private func deciding(at slot: ConnectionSlot) -> Permissions? {
     restoring.isReplaying ? nil : access.permissions(at: slot)
   }

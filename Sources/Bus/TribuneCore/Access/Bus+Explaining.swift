@@ -3,13 +3,13 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Why the policy allows or refuses something. The answer is what the bus does with a frame that wants it.
+/// Explains decisions of the policy, with the same rules that decide about frames.
 extension Bus {
   private static let nearMissesMax = 10
 
-  /// The decision on the frame's name and object, and near misses if it is no.
+  /// The decision on the frame's name and object, and near misses if it is not allowed.
   ///
-  /// - Parameter connection: whose it is, if the question names no subject; 0 for the one that asks.
+  /// - Parameter connection: decides whose permissions, if the question names no subject; 0 for the asker's.
   /// - Throws: `invalidPattern`, `invalidObject`, `invalidValue`, `reservedName`, `notFound`.
   package mutating func explainAccess(
     _ frame: FrameView, _ question: AccessQuestion, of connection: UInt64, for slot: ConnectionSlot
@@ -33,7 +33,7 @@ extension Bus {
       return .access(AccessEntry(decision: decision, line: line, subject: fields))
     }
     guard let policy = access.policy(for: subject) else { return [entry(.exempt)] }
-    // Anybody may ask about anybody: nothing is remembered.
+    // Not cached: anyone may ask about any subject.
     let (decision, decided) = policy.wholeDecision(on: request, by: subject)
     switch decision {
     case .allowed(let line): return [entry(.allowed, policy.lines[line].fields)]

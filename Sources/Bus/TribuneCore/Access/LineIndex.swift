@@ -3,20 +3,20 @@
 import TribunePolicy
 import TribuneWire
 
-/// Finds the lines about one message among thousands, for the cost of a few comparisons.
+/// Finds the lines about one message among thousands.
 ///
-/// The tokens of a pattern before its first star are its prefix. A hash table has the lines by their prefixes, and a
-/// lookup tries each prefix of the name: none, `a`, `a.b` and so on. So a lookup costs more only with the lines that have
-/// the same prefix as the name, and differ in what follows.
+/// A pattern's prefix is its tokens before the first star. A hash table has the lines by prefix, and a lookup
+/// tries each prefix of the name: none, `a`, `a.b` and so on. Its cost grows only with lines that share a
+/// prefix with the name and differ after it.
 struct LineIndex {
-  /// One pattern of one line.
   struct Entry {
     fileprivate let hash: UInt64
     fileprivate let pattern: Pattern
     fileprivate let object: ObjectPattern?
     fileprivate(set) var actions: ActionSet
     let isDeny: Bool
-    /// The line's place in the policy. Lines that allow different actions with the same pattern share an entry.
+    /// The line's place in the policy. Lines that allow different actions with the same pattern share an
+    /// entry.
     let index: Int
   }
 
@@ -54,7 +54,7 @@ struct LineIndex {
 
   /// - Parameters:
   ///   - name: a valid name.
-  ///   - object: a valid object; none if it is empty.
+  ///   - object: a valid object, or empty.
   @inline(__always) func forEach(matching name: RawSpan, _ object: RawSpan, _ body: (Entry) -> Void) {
     if entries.isEmpty { return }
     var hash = TextHash()
@@ -85,8 +85,8 @@ extension LineIndex.Entry {
   }
 }
 
-/// A hash of a token, or of all bytes before a dot. Only lines of the policy are kept by it, so that nobody can fill a
-/// bucket.
+/// A hash of a token, or of all bytes before a dot. It needs no secret seed: only policy lines are hashed,
+/// and clients cannot add any.
 struct TextHash {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -94,7 +94,6 @@ struct TextHash {
 }
 
 extension Pattern {
-  /// The hash of the tokens before the first star.
   fileprivate var prefixHash: UInt64 {
     var hash = TextHash()
     var isFirst = true

@@ -5,20 +5,19 @@ import TribuneWire
 
 /// Finds the lines that can decide about a pattern, among thousands.
 ///
-/// A tree of tokens: each line is where its patterns end. A search follows the pattern's own tokens and the lines' stars,
-/// and so meets few lines, unless the pattern has a star where the lines differ.
+/// A tree of tokens, with each line where its patterns end. A search follows the pattern's tokens and the
+/// lines' stars, so it meets few lines, unless the pattern has a star where the lines differ.
 struct LineTree {
   private struct Node {
-    /// By the hashes of the tokens' texts. If two texts have the same hash, more lines than needed are found.
+    /// By the hashes of the tokens' texts. A collision only finds more lines than needed.
     var children: [UInt64: Int] = [:]
-    /// The child for `*`.
+    /// For `*`.
     var star: Int?
-    /// Lines with a pattern that ends here, and with one whose last token `**` is here.
+    /// Lines with a pattern that ends here, and lines whose pattern has its final `**` here.
     var ended: [Int] = []
     var endless: [Int] = []
   }
 
-  /// A token of a pattern.
   private enum Step {
     case text(UInt64)
     case one
@@ -27,7 +26,6 @@ struct LineTree {
 
   private var nodes = [Node()]
 
-  /// A tree of the lines with that effect.
   init(_ lines: [BoundLine], _ effect: PolicyLine.Effect) {
     for (place, line) in lines.enumerated() where line.effect == effect {
       for pattern in line.names { insert(pattern, place) }
@@ -74,8 +72,8 @@ struct LineTree {
     return steps
   }
 
-  /// Calls `body` with the places of all lines whose names contain the pattern, or overlap with it, and perhaps of some
-  /// more. A place can come twice.
+  /// Calls `body` with the places of all lines whose names contain the pattern, or overlap with it, and
+  /// perhaps of more. A place can come twice.
   func forEach(about pattern: Pattern, overlapping: Bool, _ body: (Int) -> Void) {
     visit(0, Self.steps(of: pattern)[...], overlapping, body)
   }

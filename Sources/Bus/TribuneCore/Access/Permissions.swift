@@ -3,20 +3,17 @@
 package import TribunePolicy
 import TribuneWire
 
-/// What the policy allows one subject.
+/// The permissions of one subject.
 final class Permissions {
-  /// Never given to others, so that a decision that is remembered with it cannot be taken for one of another subject,
-  /// or of another policy.
+  /// Never reused: a cached decision must not apply to another subject or another policy.
   let id: UInt64
   let subject: Subject
   let policy: Policy
-  /// Lines that are the same for every user whom they are about. Subjects to whom the same lines apply share them.
+  /// Lines without `%U`. Subjects to whom the same lines apply share them.
   fileprivate let common: FoundLines
   /// Lines with `%U`.
   private let own: FoundLines
-  /// Whether any line denies observing something.
   let deniesObserving: Bool
-  /// Connections of this subject.
   var connectionCount = 0
 
   fileprivate init(
@@ -28,9 +25,6 @@ final class Permissions {
     }
   }
 
-  /// All that is allowed with one message.
-  ///
-  /// - Parameter key: its name and object.
   func actions(with key: RawSpan, nameLength: Int) -> ActionSet {
     actions(with: key.extracting(first: nameLength), key.extracting(droppingFirst: nameLength))
   }
@@ -43,7 +37,7 @@ final class Permissions {
     return allowed.subtracting(denied)
   }
 
-  /// The first line that denies something with one message.
+  /// The first such line.
   func denyingLine(of action: Action, _ name: RawSpan, _ object: RawSpan) -> Int? {
     var first: Int?
     forEachLine(matching: name, object) { line in
@@ -60,8 +54,8 @@ final class Permissions {
     return own
   }
 
-  /// Whether a registration may become known by what is announced of it: a part of it may be listed, or asked, so that a
-  /// verdict would name it.
+  /// True if an announcement may name the registration: a part of it may be listed, or be asked, and then a
+  /// verdict names it.
   func mayFollow(_ pattern: Pattern, object: String?) -> Bool {
     decision(on: Request(.list, pattern, object: object)).isAllowed
       || decision(on: Request(partOf: pattern, .ask, object: object)).isAllowed
@@ -75,7 +69,7 @@ final class Permissions {
   }
 }
 
-/// Lines of a policy, with what finds those about a message or a registration.
+/// Lines of a policy, with their indices.
 private final class FoundLines {
   let lines: [BoundLine]
   let index: LineIndex
@@ -89,7 +83,7 @@ private final class FoundLines {
     denies = LineTree(lines, .deny)
   }
 
-  /// As `Sequence<BoundLine>.decision(on:)` decides, which examines all lines.
+  /// Decides like `Sequence<BoundLine>.decision(on:)`, which examines all lines.
   func decision(on request: Request) -> Policy.Decision {
     if let place = first(of: denies, .deny, request) { return .denied(by: lines[place].index) }
     if let place = first(of: allows, .allow, request) { return .allowed(by: lines[place].index) }
@@ -105,11 +99,9 @@ private final class FoundLines {
   }
 }
 
-/// The rules by which a bus decides who may do what.
 package enum AccessRules: Sendable {
-  /// Everybody may do everything.
   case everything
-  /// The users in `exempt` may do everything, all others what the policy allows.
+  /// The users in `exempt` may do everything; the policy decides about all others.
   case policy(Policy, exempt: Set<UInt32>)
 
   fileprivate var namedGroups: [UInt32] {
@@ -119,7 +111,7 @@ package enum AccessRules: Sendable {
 
 /// The permissions of all connections.
 struct Access: ~Copyable {
-  /// In place of the id of permissions, for those who may do everything.
+  /// The permissions' id of a connection that may do everything.
   static let everythingID: UInt64 = 0
 
   private var rules: AccessRules
@@ -134,24 +126,22 @@ struct Access: ~Copyable {
   private var lastID: UInt64 = 0
   /// The number of subjects at which those without connections are removed next.
   private var tidyCount = 64
-  /// Whether anybody is denied to observe something.
+  /// True if some line denies a subject to observe something.
   private(set) var filtersObservers = false
 
   init(_ rules: AccessRules) { (self.rules, namedGroups) = (rules, rules.namedGroups) }
 
-  /// The id of a connection's permissions.
   @inline(__always) func id(at slot: ConnectionSlot) -> UInt64 { ids[slot.index] }
 
-  /// The permissions of a connection; nil if it may do everything.
+  /// nil if the connection may do everything.
   func permissions(at slot: ConnectionSlot) -> Permissions? { permissions[slot.index] }
 
-  /// - Returns: whether the connection may receive a notification that it observes.
   func mayReceive(_ slot: ConnectionSlot, _ name: RawSpan, _ object: RawSpan) -> Bool {
     guard let permissions = permissions[slot.index], permissions.deniesObserving else { return true }
     return permissions.denyingLine(of: .observe, name, object) == nil
   }
 
-  /// Whether a notification may stay retained: some process of its poster's user may be allowed to post and retain it.
+  /// True if the rules may allow some process of the poster's user to post and retain the notification.
   func mayRetain(_ name: String, _ object: String, user: UInt32) -> Bool {
     guard case .policy(let policy, let exempt) = rules, !exempt.contains(user) else { return true }
     let pattern = Pattern(accepted: name)
@@ -179,8 +169,6 @@ struct Access: ~Copyable {
     ids[slot.index] = Self.everythingID
   }
 
-  /// Decides by other rules from now on.
-  ///
   /// - Parameter subjects: those of all connections.
   mutating func change(to rules: AccessRules, subjects: [(ConnectionSlot, Subject)]) {
     (self.rules, namedGroups) = (rules, rules.namedGroups)
@@ -193,7 +181,7 @@ struct Access: ~Copyable {
     }
   }
 
-  /// The policy that decides about a subject; nil if that may do everything.
+  /// nil if the subject may do everything.
   func policy(for subject: Subject) -> Policy? {
     guard case .policy(let policy, let exempt) = rules, !exempt.contains(subject.user) else { return nil }
     return policy
@@ -228,7 +216,7 @@ struct Access: ~Copyable {
 }
 
 extension Pattern {
-  /// - Parameter text: the name of a message, or the pattern of a registration, that was accepted.
+  /// The text must be from an accepted message or registration.
   init(accepted text: String) {
     do throws(WireError) {
       try self.init(text)

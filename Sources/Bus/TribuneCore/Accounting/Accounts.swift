@@ -2,40 +2,36 @@
 
 package import TribuneWire
 
-/// The accounts of all users: how much of each shared resource a user has, and may have.
+/// The accounts of all users: what each has of the shared resources, and may have.
 ///
-/// A user may have as much as the total leaves beside all other users, divided by the number of users who have some, and
-/// one more. So something is left whatever the others take: of users who take all they may, the first has a half, the
-/// second a sixth, and the kth one kth of one (k + 1)th. This is the formula of dbus-broker's accounts. A user with a
-/// weight counts as that many users.
+/// A share is the total without the use of others, divided by the number of users with some, plus one. So
+/// something is always left: if all take their full share, the first user has a half, the second a sixth, the
+/// kth 1/(k(k + 1)). This is dbus-broker's formula. A user with a weight is that many users.
 ///
-/// A sixteenth of each total is for privileged users alone, who may have all that is left. What a user has is never taken
-/// away again: more is refused.
+/// A sixteenth of each total is reserved for privileged users, who may have all that is left. Existing
+/// allocations stay; only more is refused.
 ///
-/// An account lasts while anything is charged to it. Empty accounts are removed only when the number of accounts has
-/// doubled since the last time, so that looking at all of them costs little.
+/// Empty accounts are removed when the number of accounts has doubled, to amortize the scan.
 package final class Accounts {
-  /// Of all users together.
   private struct Sums {
     var totals = Amounts(each: .max >> 16)
     var used = Amounts()
-    /// The weights of the users who have some.
+    /// Of the users who have some.
     var weights = Amounts()
   }
 
   private let sums = Cell(Sums())
   private var accounts: [UInt32: UserAccount] = [:]
-  /// The weights of users that count as more than one.
+  /// Weights that are not 1.
   private var weights: [UInt32: Int] = [:]
   private let privileged: Set<UInt32>
-  /// The accounts with connections that have ended and are still charged.
+  /// Accounts with ended connections that are still charged.
   private var closingAccounts: [UserAccount] = []
   /// The number of accounts at which empty ones are removed next.
   private var tidyCount = 64
 
   package init(privileged: Set<UInt32> = []) { self.privileged = privileged }
 
-  /// The account of a user, opened if there is none.
   package func account(of uid: UInt32) -> UserAccount {
     if let account = accounts[uid] { return account }
     if accounts.count >= tidyCount {
@@ -48,12 +44,10 @@ package final class Accounts {
     return account
   }
 
-  /// Accounts to which anything is charged, in the order of their users.
   package var nonEmpty: [UserAccount] {
     accounts.values.filter { !$0.isEmpty }.sorted { $0.uid < $1.uid }
   }
 
-  /// Applies the totals and weights of `limits`.
   func apply(_ limits: BusLimits) {
     sums.value.totals = limits.totals
     guard weights != limits.weights else { return }
@@ -69,28 +63,24 @@ package final class Accounts {
 
   // MARK: Charges
 
-  /// What all users together may have of a resource, and what they have.
   package func total(of resource: SharedResource) -> Int { sums.value.totals[resource] }
   package func used(_ resource: SharedResource) -> Int { sums.value.used[resource] }
 
-  /// What privileged users have.
   package func usedByPrivileged(_ resource: SharedResource) -> Int {
     privileged.reduce(0) { $0 + (accounts[$1]?.uses[resource] ?? 0) }
   }
 
-  /// What all users but privileged ones may have together of a resource: the last sixteenth is root's.
+  /// The total without the last sixteenth, which is reserved for root.
   package func totalBesideRoot(of resource: SharedResource) -> Int {
     total(of: resource) - total(of: resource) / 16
   }
 
-  /// How many resources anything is used of, without what clients leave behind when they go.
+  /// Without `retained`, which clients leave behind when they go.
   package var usedResourceCount: Int {
     SharedResource.allCases.count { $0 != .retained && sums.value.used[$0] > 0 }
   }
 
-  /// Charges an amount, even if it is more than the account's share.
-  ///
-  /// - Parameter amount: negative to release what was charged.
+  /// Charges an amount, even beyond the account's share. A negative amount is released.
   @inline(__always) package func charge(
     _ amount: Int, of resource: SharedResource, to account: UserAccount
   ) {
@@ -108,7 +98,6 @@ package final class Accounts {
     charge(amount, of: resource, to: account(of: user))
   }
 
-  /// How much of a resource a user may have in all.
   package func share(of resource: SharedResource, for account: UserAccount) -> Int {
     let use = account.uses[resource]
     let total = sums.value.totals[resource]
@@ -119,24 +108,21 @@ package final class Accounts {
     return max(0, left * account.weight / (othersWeight + account.weight + 1))
   }
 
-  /// How much of a resource a user may have while no other has any.
+  /// The user's share while other users have none.
   package func loneShare(of resource: SharedResource, for account: UserAccount) -> Int {
     guard !account.isPrivileged else { return total(of: resource) }
     return totalBesideRoot(of: resource) * account.weight / (account.weight + 1)
   }
 
-  /// What detached connections have does not count here.
+  /// Requires that `amount` more fits the account's share, without the charges of detached connections.
   ///
-  /// - Parameters:
-  ///   - amount: to be charged next.
-  ///   - uncounted: of what is charged to the account, how much does not count here.
-  /// - Throws: `limitExceeded`, `tooManyConnections` or `outOfMemory`, as the resource requires, if the account would have
-  ///   more than its share.
+  /// - Parameter uncounted: part of the account's charges to ignore.
+  /// - Throws: `limitExceeded`, `tooManyConnections` or `outOfMemory`, depending on the resource.
   package func require(
     _ amount: Int, of resource: SharedResource, for account: UserAccount, leavingOut uncounted: Int = 0
   ) throws(WireError) {
     let use = account.uses[resource] - account.charges.detached[resource] - uncounted
-    // What does not count in the share takes room all the same.
+    // The ignored part still takes room.
     let hasRoom = uncounted == 0 || account.isPrivileged || leaves(16, amount, of: resource)
     if hasRoom, use + amount <= share(of: resource, for: account) { return }
     throw refusal(
@@ -160,22 +146,22 @@ package final class Accounts {
       "user \(account.uid) has \(use)\(more), and \(bound)\(largest)")
   }
 
-  /// Whether a user may have that much more than its share: root keeps its sixteenth, and the other users an eighth.
+  /// True if this much beyond a share leaves root its sixteenth, and the other users an eighth.
   func leavesEnough(_ amount: Int, of resource: SharedResource) -> Bool { leaves(8, amount, of: resource) }
 
-  /// Whether that much more leaves root its sixteenth, and the other users `part` of all.
+  /// True if `amount` more leaves root its sixteenth, and the other users a `part`th of the total.
   private func leaves(_ part: Int, _ amount: Int, of resource: SharedResource) -> Bool {
     used(resource) + amount <= totalBesideRoot(of: resource) - total(of: resource) / part
   }
 
-  /// Whether a user has more than its share of a resource: others have taken some since.
+  /// A user gets over its share when others take some later.
   package func isOverShare(of resource: SharedResource, _ account: UserAccount) -> Bool {
     account.uses[resource] > share(of: resource, for: account)
   }
 
   // MARK: Connections
 
-  /// Charges a connection that has ended until its socket is closed: any thread may close it, and then changes
+  /// Charges an ended connection until its socket is closed. Any thread may close it, and then changes
   /// `unclosedConnections`.
   package func chargeUnclosedConnection(to account: UserAccount) {
     if account.charges.closingCount == 0 { closingAccounts.append(account) }
@@ -184,7 +170,7 @@ package final class Accounts {
     charge(1, of: .connections, to: account)
   }
 
-  /// Releases the charges of connections that are closed by now. Looks at no account that has none.
+  /// Releases the charges of connections that have been closed. Skips accounts without any.
   package func countConnections() {
     guard !closingAccounts.isEmpty else { return }
     closingAccounts.removeAll { account in
@@ -204,7 +190,7 @@ package final class Accounts {
     }
   }
 
-  /// - Throws: `limitExceeded` if a user may not have `amount` more descriptors under way.
+  /// - Throws: `limitExceeded`.
   package func requireDescriptors(_ amount: Int, of user: UserAccount) throws(WireError) {
     countDescriptors()
     try require(amount, of: .descriptors, for: user)

@@ -2,17 +2,16 @@
 
 package import TribuneWire
 
-/// Charges to the accounts of users.
 extension Bus {
-  /// Bytes charged for a registration besides its frame.
+  /// Bytes charged for a registration in addition to its frame.
   private static let registrationOverhead = 64
-  /// Bytes charged for a query or an awaited post besides its content.
+  /// Bytes charged for a query or an awaited post in addition to its content.
   private static let underWayOverhead = 192
-  /// Bytes charged for each participant of a query or an awaited post, and for each outcome that stands against a
-  /// query, besides reason and names. They include the bus's own text about it.
+  /// Bytes charged for each participant of a query or an awaited post, and for each standing outcome, in
+  /// addition to reason and names. Includes the bus's text about it.
   static let participantOverhead = 128
 
-  /// Releases the registrations of a connection that is about to go. Its queries have ended already.
+  /// Releases the registrations of a connection that disconnects. Its queries have ended already.
   mutating func closeAccount(of slot: ConnectionSlot) {
     let account = connections[slot].account
     let lengths = connections[slot].registeredLengths
@@ -25,7 +24,7 @@ extension Bus {
       "user \(account.uid) has no connection, but \(account.uses[.log]) bytes are charged")
   }
 
-  /// A connection is detached: its client may come back, and register the same again, beside what it has.
+  /// The client of a detached connection may come back and register the same again, on top of these charges.
   package mutating func noteDetached(_ slot: ConnectionSlot) {
     connections[slot].isDetached = true
     countDetached(slot, times: 1)
@@ -40,7 +39,6 @@ extension Bus {
 
   // MARK: Registrations
 
-  /// Handles a frame that registers something, if its user's account has capacity for it.
   mutating func register(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let account = connections[slot].account
     var length = frame.header.frameLength + Self.registrationOverhead
@@ -50,7 +48,7 @@ extension Bus {
     switch frame.header.kind {
     case .observe: try observe(frame, from: slot, at: now)
     case .monitor: try monitor(frame, from: slot)
-    // The log has the ids of those that a delegate replaces.
+    // The log has the ids of the delegates that an `attach` replaces.
     case .attach: length += try attach(frame, from: slot, at: now) * MemoryLayout<UInt64>.size
     case .hold: try hold(frame, from: slot, at: now)
     case .amend: try amend(frame, from: slot, at: now)
@@ -65,15 +63,12 @@ extension Bus {
     accounts.charge(count, of: .registrations, to: account)
   }
 
-  /// Charges `length` more bytes for a registration, besides its frame.
   package mutating func charge(_ length: Int, toRegistration serial: Serial, of slot: ConnectionSlot) {
     connections[slot].registeredLengths.change(serial) { $0 = ($0 ?? 0) + length }
     accounts.charge(length, of: .log, to: connections[slot].account)
   }
 
-  /// Releases the charge for a registration.
-  ///
-  /// - Parameter count: as how many registrations it counts.
+  /// - Parameter count: registrations to release.
   mutating func releaseCharge(of serial: Serial, count: Int = 1, from slot: ConnectionSlot) {
     guard let length = connections[slot].registeredLengths[serial] else { return }
     let account = connections[slot].account
@@ -87,9 +82,7 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// Bytes charged for a query while it is under way, without its userInfo and its answers.
-  ///
-  /// - Parameter keyLength: bytes of its name and object.
+  /// Bytes charged for a query under way, without its userInfo and its answers.
   mutating func rememberedLength(
     _ ask: Ask, keyLength: Int, _ delegates: [DelegateRegistration], _ standing: [Outcome]
   ) -> Int {
@@ -101,9 +94,9 @@ extension Bus {
     return length
   }
 
-  /// Bytes charged for an awaited post while it is under way, without its answers.
+  /// Bytes charged for an awaited post under way, without its answers.
   ///
-  /// - Parameter keyLength: bytes of its name and object, if they are kept.
+  /// - Parameter keyLength: 0 if name and object are not kept.
   mutating func rememberedLength(
     keyLength: Int, of waiting: Set<ConnectionSlot>, missing: [MissingObserver] = []
   ) -> Int {
@@ -114,8 +107,8 @@ extension Bus {
     return length
   }
 
-  /// - Throws: `limitExceeded` if the log has no capacity for `length` more bytes of the connection's user. Answers of
-  ///   others do not use up the user's share.
+  /// Throws `limitExceeded` if the user's share of the log has no room. Answers of others do not use up that
+  /// share.
   mutating func requireCapacity(toRemember length: Int, from slot: ConnectionSlot) throws(WireError) {
     guard length > 0 else { return }
     let account = connections[slot].account
@@ -124,10 +117,8 @@ extension Bus {
       leavingOut: account.charges.answerByteCount + account.charges.exemptByteCount)
   }
 
-  /// How much of the userInfo that a query keeps does not count in its user's share: all, if the user has no other query
-  /// that keeps any, and the log has capacity for it.
-  ///
-  /// - Parameter other: further bytes to be charged for the query.
+  /// Bytes of a query's userInfo that are exempt from the user's share: all, if the user has no other query
+  /// that keeps any and the log has capacity.
   @inline(__always) func exemptLength(
     ofKept length: Int, beside other: Int, from slot: ConnectionSlot
   ) -> Int {
@@ -135,12 +126,9 @@ extension Bus {
       && accounts.leavesEnough(other + length, of: .log) ? length : 0
   }
 
-  /// Charges for a query or an awaited post that begins.
-  ///
   /// - Parameters:
-  ///   - length: bytes to charge.
-  ///   - kept: bytes of its userInfo, which is kept.
-  ///   - exempt: how many of them do not count in the user's share.
+  ///   - kept: bytes of userInfo, charged in addition to `length`.
+  ///   - exempt: how many of them are exempt from the user's share.
   mutating func beginRemembering(
     _ length: Int, kept: Int = 0, exempt: Int = 0, of slot: ConnectionSlot
   ) {
@@ -151,9 +139,7 @@ extension Bus {
     connections[slot].account.charges.exemptByteCount += exempt
   }
 
-  /// Releases what `beginRemembering` charged.
-  ///
-  /// - Parameter answers: bytes charged for its answers.
+  /// Releases what `beginRemembering` charged, and the bytes of answers.
   mutating func endRemembering(
     _ length: Int, kept: Int = 0, exempt: Int = 0, answers: Int, of slot: ConnectionSlot
   ) {
@@ -165,13 +151,12 @@ extension Bus {
     connections[slot].account.charges.exemptByteCount -= exempt
   }
 
-  /// - Parameter length: bytes of an answer to an asker, or to a poster that waits.
-  /// - Returns: whether there is capacity for them; if so, they are charged. One answer may be longer than the share, if
-  ///   no others are charged to the account and the log has capacity for it.
+  /// Charges an answer to an asker or to an awaiting poster; returns false if it does not fit. One answer may
+  /// exceed the share, if it is the account's only one and the log has capacity.
   mutating func chargeAnswer(_ length: Int, to slot: ConnectionSlot) -> Bool {
     let account = connections[slot].account
     guard connections[slot].answerByteCount + length <= limits.answersMax,
-      // The verdict would not be read either.
+      // The asker would not read the verdict either.
       !accounts.isOverShare(of: .queues, account),
       account.charges.answerByteCount == 0 && accounts.leavesEnough(length, of: .log)
         || account.uses[.log] + length <= accounts.share(of: .log, for: account)
@@ -180,7 +165,7 @@ extension Bus {
     return true
   }
 
-  /// - Parameter length: bytes to charge; negative to release them.
+  /// A negative length is released.
   mutating func countAnswers(_ length: Int, to slot: ConnectionSlot) {
     connections[slot].answerByteCount += length
     connections[slot].account.charges.answerByteCount += length
@@ -189,10 +174,7 @@ extension Bus {
 
   // MARK: Retained notifications
 
-  /// Charges bytes for a notification to retain.
-  ///
-  /// - Parameter replaced: the notification that it will replace.
-  /// - Throws: `limitExceeded`.
+  /// Throws `limitExceeded`. The notification that this one replaces does not count against the share.
   func chargeRetained(
     _ size: Int, to user: UInt32, replacing replaced: RetainedNotification?
   ) throws(WireError) {
@@ -209,14 +191,14 @@ extension PeerIdentity {
 }
 
 extension DelegateIdentity {
-  /// Bytes charged for a delegate in a query that it takes part in, or for a hold that stands against a query.
+  /// Bytes charged for a delegate that takes part in a query, or for a hold against it.
   var rememberedLength: Int { Bus.participantOverhead + label.utf8.count + peer.textLength }
 }
 
 // MARK: Listing
 
 extension Bus {
-  /// What users have and may have of each resource, those whom the connection may see.
+  /// Of the users that the connection may see.
   package mutating func accountEntries(for slot: ConnectionSlot) -> [AccountEntry] {
     accounts.countConnections()
     accounts.countDescriptors()

@@ -2,27 +2,27 @@
 
 import TribuneWire
 
-/// What all users of the bus share, and each may have a share of.
+/// A resource that all users of the bus share.
 package enum SharedResource: Int, CaseIterable, Sendable {
   case connections
   /// Descriptors that wait for the rest of their frames, and files that a receiver still needs.
   case descriptors
-  /// Bytes reserved for frames of which the rest is yet to come.
+  /// Bytes reserved for partial frames.
   case partialFrames
   /// Bytes kept over a restart: registrations, and queries and awaited posts under way.
   case log
-  /// Bytes of retained notifications.
+  /// Bytes.
   case retained
   /// Observations, monitors, patterns of delegates, holds and declarations.
   case registrations
-  /// Protocols that declarations have defined. Those in files count for nobody.
+  /// Protocols that declarations define. Those from files are not charged.
   case protocols
-  /// Bytes of frames that a user's connections have not read, and of notifications buffered for suspended ones.
+  /// Bytes of frames that a user's connections have not read, and of notifications buffered for suspended
+  /// ones.
   case queues
-  /// Files that were sent to a user's connections, and that these may not have received.
+  /// Files that were sent to a user's connections, and may not have been received.
   case unreadFiles
 
-  /// What an amount counts, in the plural.
   var unit: String {
     switch self {
     case .connections: "connections"
@@ -37,7 +37,6 @@ package enum SharedResource: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The name in lists.
   package var name: String {
     switch self {
     case .partialFrames: "partial-frames"
@@ -46,7 +45,6 @@ package enum SharedResource: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The setting that sets the total; nil if none does.
   private var setting: String? {
     switch self {
     case .connections: "ConnectionsMax="
@@ -59,10 +57,8 @@ package enum SharedResource: Int, CaseIterable, Sendable {
     }
   }
 
-  /// The setting in parentheses, to be appended to a message.
   var remedy: String { setting.map { " (\($0))" } ?? "" }
 
-  /// The error by which more is refused.
   var refusalCode: ErrorCode {
     switch self {
     case .connections: .tooManyConnections
@@ -72,13 +68,11 @@ package enum SharedResource: Int, CaseIterable, Sendable {
   }
 }
 
-/// An amount of each shared resource.
 package struct Amounts: Equatable, Sendable {
   private var values = InlineArray<9, Int>(repeating: 0)
 
   package init() {}
 
-  /// - Parameter each: the amount of every resource.
   init(each: Int) { values = InlineArray(repeating: each) }
 
   package subscript(_ resource: SharedResource) -> Int {
