@@ -4,15 +4,14 @@ package import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// A secret that a request presents: as `Bearer` token, or as the password of any user by `Basic` (RFC 6750, RFC 7617).
-///
-/// Browsers ask for the latter and send it with each request of the page, so that nothing has to be kept about them.
+/// A secret that a request presents as `Bearer` token (RFC 6750), or as the password of any user by `Basic`
+/// (RFC 7617), which browsers repeat with each request of the page.
 nonisolated package struct AccessToken: Equatable, Sendable {
   private static let lengthRange = 16...1024
 
   private let bytes: [UInt8]
 
-  /// - Parameter text: may end with a line feed, which is not part of the token.
+  /// - Parameter text: one trailing line feed is removed.
   package init(_ text: [UInt8]) throws(SettingError) {
     let bytes = text.last == UInt8(ascii: "\n") ? Array(text.dropLast()) : text
     guard Self.lengthRange.contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -33,7 +32,6 @@ nonisolated package struct AccessToken: Equatable, Sendable {
     try self.init(contents ?? [])
   }
 
-  /// Whether an `Authorization` field has the token.
   package func isPresented(by authorization: String) -> Bool {
     let words = authorization.split(separator: " ", omittingEmptySubsequences: true)
     guard words.count == 2 else { return false }
@@ -48,7 +46,7 @@ nonisolated package struct AccessToken: Equatable, Sendable {
     }
   }
 
-  /// Takes the same time wherever the two differ.
+  /// Constant time, against timing attacks.
   private func isEqual(to other: [UInt8]) -> Bool {
     guard other.count == bytes.count else { return false }
     return zip(bytes, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0

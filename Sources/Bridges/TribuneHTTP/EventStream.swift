@@ -2,29 +2,23 @@
 
 import CMicrohttpd
 
-/// A response that goes on for as long as the page is open: server-sent events.
-///
-/// It has no queue, only the event that is being written. What its reader has not had yet is where `next` finds it.
+/// Server-sent events for an open page. It queues only the event that is being written.
 @safe final class EventStream {
   private let connection: OpaquePointer
   private let next: () -> [UInt8]?
   unowned let listener: HTTPListener
-  /// What is not written yet of the event under way.
   private var event: ArraySlice<UInt8> = []
   private var isSuspended = false
 
-  /// - Parameters:
-  ///   - connection: exists for as long as the stream is read.
-  ///   - next: the next event; nil if there is none yet.
+  /// - Parameter connection: outlives the stream.
   init(on connection: OpaquePointer, of listener: HTTPListener, _ next: @escaping () -> [UInt8]?) {
     unsafe self.connection = connection
     self.listener = listener
     self.next = next
   }
 
-  /// Writes what there is into the buffer of libmicrohttpd. If there is nothing, the connection sleeps until `wake()`.
-  ///
-  /// - Returns: the number of bytes.
+  /// Fills the buffer of libmicrohttpd and returns the byte count. Without an event, suspends the connection
+  /// until `wake()`.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
     var count = 0
     while count < buffer.count {
@@ -34,7 +28,7 @@ import CMicrohttpd
       unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyBytes(from: part)
       count += part.count
       event = event.dropFirst(part.count)
-      // A slice that is empty keeps all of the event.
+      // An empty slice still retains the whole event.
       if event.isEmpty { event = [] }
     }
     if count == 0 {

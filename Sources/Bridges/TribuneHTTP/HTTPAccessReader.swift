@@ -2,17 +2,16 @@
 
 package import TribuneService
 
-/// Reads the settings of whom a program serves, which are the same in the files of each.
+/// Reads the access settings that all HTTP programs share.
 nonisolated package struct HTTPAccessReader: Sendable {
   private var access = HTTPAccess()
   private var token: (path: String, place: SettingPlace)?
-  /// The line that allows sockets that other hosts reach.
+  /// The place of `AllowNetwork=`.
   private var network: SettingPlace?
 
   package init() {}
 
-  /// The keys in the table of a program that has this reader at a path of what it reads. A value that cannot be read lets
-  /// nobody in.
+  /// A value that cannot be read denies access to everybody.
   package static func settings<Settings: Sendable>(
     of path: any WritableKeyPath<Settings, HTTPAccessReader> & Sendable
   ) -> [Setting<Settings>] {
@@ -34,10 +33,10 @@ nonisolated package struct HTTPAccessReader: Sendable {
     ]
   }
 
-  /// Lets nobody in: what cannot be read may be about the token.
+  /// The unreadable line may be `TokenFile=`, so access is denied to everybody.
   package mutating func doubt(_ place: SettingPlace) { access.lack = "\(place) cannot be read" }
 
-  /// - Returns: the settings without what is wrong, and what is only seen when all lines were read.
+  /// - Returns: the settings without invalid values, and the errors that only a complete reading shows.
   package consuming func finish() -> (HTTPAccess, [Diagnostic]) {
     var diagnostics: [Diagnostic] = []
     if let token {
@@ -78,15 +77,15 @@ nonisolated package struct HTTPAccessReader: Sendable {
   }
 }
 
-/// Whom a program serves: what its configuration says of that.
+/// The clients that a program serves, by its configuration.
 nonisolated package struct HTTPAccess: Equatable, Sendable {
-  /// `Hosts=`: names, in lower case, under which it serves beside those of this host.
+  /// `Hosts=`: additional host names, in lower case.
   package var hosts: Set<String> = []
-  /// `TokenFile=`: what those who ask must present; nil for nothing.
+  /// `TokenFile=`; nil if no token is required.
   package var token: AccessToken?
-  /// `AllowNetwork=`: serve sockets that other hosts reach.
+  /// `AllowNetwork=`: serve sockets that other hosts can reach.
   package var allowsNetwork = false
-  /// Why nothing may be served; nil if it may.
+  /// The reason to refuse all requests.
   package var lack: String?
 
   package init() {}

@@ -4,18 +4,14 @@ import TribuneService
 import TribuneSystem
 
 extension HTTPListener {
-  /// Why a socket is not served.
   package struct Unservable: Error, CustomStringConvertible {
     package let description: String
 
     package init(description: String) { self.description = description }
   }
 
-  /// Serves a socket that systemd has passed, unless other hosts reach it and must not.
-  ///
-  /// - Parameters:
-  ///   - descriptor: nobody else owns it.
-  ///   - file: the name of the configuration file, for people.
+  /// Serves a socket that systemd has passed, unless other hosts can reach it and `AllowNetwork=` is off.
+  /// Takes over `descriptor`.
   package static func serving(
     _ descriptor: CInt, named name: String, _ access: HTTPAccess, from file: String, _ limits: Limits,
     answer: @escaping (HTTPRequest) -> HTTPAnswer

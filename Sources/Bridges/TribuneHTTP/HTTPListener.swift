@@ -4,10 +4,8 @@ import CMicrohttpd
 import Dispatch
 package import TribuneSystem
 
-/// A listening socket, and the connections that it has accepted. libmicrohttpd reads and writes them on the main queue.
-///
-/// A connection has one request and a deadline, whatever it sends or reads; only an event stream may stay. Bounded are their
-/// number, what each of them has in memory, and what all of them have not read.
+/// A listening socket and its connections, which libmicrohttpd serves on the main queue. A connection has one
+/// request and a deadline; only an event stream may stay.
 @safe package final class HTTPListener {
   package struct Limits {
     package var connections: Int
@@ -18,23 +16,23 @@ package import TribuneSystem
     }
   }
 
-  /// The header of a request and the part of a response that is being written have this together.
+  /// Per connection, for the request's header and the part of the response in progress.
   private static let connectionMemory = 32 << 10
   nonisolated package static let bodyMax = 4 << 10
   private static let idleSeconds: UInt32 = 10
   private static let deadlineNanoseconds: UInt64 = 30_000_000_000
-  /// Responses that are not written yet have this together, unless there is only one.
+  /// Limit of all unwritten responses together. A single larger response is allowed.
   private static let unwrittenBytesMax = 32 << 20
 
   private struct Exchange {
-    /// Nil for an event stream.
+    /// Nil for an event stream, which has no deadline.
     var begin: UInt64?
-    /// Of the response.
+    /// Size of the response.
     var byteCount = 0
     var reading: Reading?
   }
 
-  /// A request whose response is only known some time after its body was read.
+  /// A request whose response is computed asynchronously from its body.
   private final class Reading {
     let respond: ([UInt8]) async -> HTTPResponse
     var body: [UInt8] = []
@@ -49,11 +47,10 @@ package import TribuneSystem
   private var readable: (any DispatchSourceRead)?
   private let timer = DispatchSource.makeTimerSource(queue: .main)
   private var isScheduled = false
-  /// The connections, by their addresses in libmicrohttpd.
+  /// By the connections' addresses in libmicrohttpd.
   private var exchanges: [UInt: Exchange] = [:]
   private var streams: [ObjectIdentifier: EventStream] = [:]
 
-  /// - Parameter answer: decides about a request at once.
   package init(
     on socket: consuming FileDescriptor, _ limits: Limits, answer: @escaping (HTTPRequest) -> HTTPAnswer
   ) throws(Errno) {
@@ -61,7 +58,7 @@ package import TribuneSystem
     self.answer = answer
     try socket.setNonblocking()
     let descriptor = socket.rawValue
-    // One address must not have them all. A Unix socket has no addresses.
+    // One address must not use up all connections. A Unix socket has no addresses.
     var settings = unsafe tribune_http_settings(
       socket: descriptor, connections_max: UInt32(limits.connections),
       connections_max_per_address: UInt32(limits.connections / 2), memory_max: Self.connectionMemory,
@@ -95,7 +92,7 @@ package import TribuneSystem
     guard let daemon = unsafe daemon else { return }
     unsafe MHD_run(daemon)
     var milliseconds: UInt64 = 0
-    // Nothing is to wait for a turn of this one.
+    // Runs again by way of the queue, to let other work run in between.
     guard unsafe MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0, !isScheduled else {
       return
     }
@@ -112,7 +109,7 @@ package import TribuneSystem
       guard let begin = exchange.begin, now - begin > Self.deadlineNanoseconds,
         let connection = unsafe OpaquePointer(bitPattern: key)
       else { continue }
-      // libmicrohttpd reads the end, and closes it.
+      // libmicrohttpd reads the end of the stream and closes the socket.
       FileDescriptor.lending(unsafe tribune_http_socket(connection)) { UnixSocket.shutdown($0) }
     }
   }
@@ -137,7 +134,7 @@ package import TribuneSystem
     else { return .NO }
     let listener = unsafe Unmanaged<HTTPListener>.fromOpaque(context).takeUnretainedValue()
     let line = unsafe (method: String(cString: method), path: String(cString: path))
-    // Of the body. All of it is taken.
+    // A part of the body, which is consumed completely.
     let part = unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: count.pointee))
     unsafe count.pointee = 0
     let key = UInt(bitPattern: connection)
@@ -186,12 +183,13 @@ package import TribuneSystem
 
   // MARK: Requests with a body
 
-  /// Is called with each part of the body, without one at its end, and again when the response is known.
+  /// libmicrohttpd calls this with each part of the body, with an empty part at its end, and again after the
+  /// response is known.
   private func proceed(
     _ reading: Reading, with part: [UInt8], on connection: OpaquePointer
   ) -> MHD_Result {
     if let response = reading.response {
-      // libmicrohttpd has a copy of its own.
+      // libmicrohttpd has its own copy.
       reading.response = nil
       return unsafe perform(.response(response), on: connection)
     }
@@ -201,7 +199,7 @@ package import TribuneSystem
       return .YES
     }
     let key = UInt(bitPattern: connection)
-    // Until it is resumed, libmicrohttpd keeps the connection, whatever the other side does.
+    // A suspended connection stays in libmicrohttpd even if the client closes it.
     unsafe MHD_suspend_connection(connection)
     Task {
       reading.response = await reading.respond(reading.body)

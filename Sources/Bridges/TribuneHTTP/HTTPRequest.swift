@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A request, as far as its header says it.
+/// The header of a request.
 nonisolated package struct HTTPRequest: Equatable, Sendable {
   package var method: String
   /// Without the query.
   package var path: String
-  /// The values of each field, by its name in lower case.
+  /// By lower-case field name.
   package var fields: [String: [String]]
 
   package init(_ method: String, _ path: String, fields: [String: [String]] = [:]) {
     (self.method, self.path, self.fields) = (method, path, fields)
   }
 
-  /// The value of a field; nil if it is missing, or there more than once.
+  /// The value of a field that occurs exactly once.
   package func only(_ name: String) -> String? {
     guard let values = fields[name], values.count == 1 else { return nil }
     return values[0]
@@ -22,7 +22,7 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     fields["transfer-encoding"] != nil || fields["content-length"].map { $0 != ["0"] } ?? false
   }
 
-  /// The length of the body, if the header says it; 0 if there is none.
+  /// The announced length; nil if it is unknown or invalid.
   package var bodyLength: Int? {
     guard fields["transfer-encoding"] == nil else { return nil }
     guard fields["content-length"] != nil else { return 0 }
@@ -32,7 +32,7 @@ nonisolated package struct HTTPRequest: Equatable, Sendable {
     return Int(length)
   }
 
-  /// Whether a page of another site has made a browser send it, other than by a link that was followed.
+  /// True if a page of another site made a browser send this, except by a followed link.
   package var isCrossSite: Bool {
     guard let site = fields["sec-fetch-site"] else { return false }
     return site != ["same-origin"] && site != ["none"] && fields["sec-fetch-mode"] != ["navigate"]

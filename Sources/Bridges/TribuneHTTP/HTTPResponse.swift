@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A response that is known as a whole.
+/// A complete response.
 nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
   package var status: UInt32
   package var type: String
   package var body: [UInt8]
-  /// Beside `type` and those that every response has.
+  /// In addition to `type` and `commonFields`.
   package var fields: [String: String]
 
   package init(
@@ -19,8 +19,8 @@ nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
     self.init(status, Array("\(text)\n".utf8), fields: fields)
   }
 
-  /// What every response has. Nothing is kept by a cache, shown in a frame, or read by another site; the page runs only its
-  /// own script, which can make no markup of text.
+  /// These forbid caching, framing and reading by other sites. The page runs only its own script, which
+  /// cannot turn text into markup.
   static let commonFields = [
     "Cache-Control": "no-store",
     "Connection": "close",
@@ -35,15 +35,11 @@ nonisolated package struct HTTPResponse: Error, Equatable, Sendable {
   ]
 }
 
-/// What is answered to a request.
 package enum HTTPAnswer {
   case response(HTTPResponse)
-  /// An event stream.
-  ///
-  /// - Parameter next: the next event; nil if there is none yet.
+  /// Server-sent events. `next` returns nil if no event is ready.
   case events(next: () -> [UInt8]?)
-  /// A response that is only known when the body was read, of `HTTPListener.bodyMax` bytes at most, and some time after that.
-  ///
-  /// - Parameter response: must come in less than the connection's deadline.
+  /// Computes the response from the body, of at most `HTTPListener.bodyMax` bytes, within the connection's
+  /// deadline.
   case body(response: ([UInt8]) async -> HTTPResponse)
 }

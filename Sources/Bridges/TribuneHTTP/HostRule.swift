@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Under which names a program serves.
-///
-/// A page of another site can have its name resolve to this host (DNS rebinding), and would then read everything here. Its
-/// requests have its own name in `Host`, which is refused.
+/// The host names that a program accepts. This stops DNS rebinding: another site's page that resolves its
+/// name to this host sends that name in `Host`.
 nonisolated package struct HostRule: Sendable {
   private static let own: Set<String> = ["localhost", "127.0.0.1", "[::1]"]
 
   private let names: Set<String>
 
-  /// - Parameter names: in lower case, beside those that only this host has.
+  /// - Parameter names: in lower case, in addition to localhost.
   package init(_ names: Set<String>) { self.names = names.union(Self.own) }
 
-  /// - Parameter host: the field, with or without a port. The port does not matter: a tunnel has another one.
+  /// - Parameter host: the header field. Its port is ignored, because a tunnel uses another port.
   package func accepts(_ host: String) -> Bool {
     let host = host.lowercased()
     guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") else { return names.contains(host) }
@@ -23,7 +21,7 @@ nonisolated package struct HostRule: Sendable {
     return names.contains(String(host[..<colon]))
   }
 
-  /// Whether a text in lower case is a name or an address as `Host` has it, without a port.
+  /// True for a lower-case name or address as in `Host`, without a port.
   package static func isName(_ text: String) -> Bool {
     let isAddress = text.hasPrefix("[") && text.hasSuffix("]")
     let inner = isAddress ? text.dropFirst().dropLast() : text[...]

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A question about the whole host that logind's machinery can be kept from acting on.
+/// A question about the whole host that logind or systemd can enforce.
 nonisolated package enum HostQuestion: CaseIterable, Sendable {
   case reboot, kexec, softReboot, powerOff, halt, suspend, hibernate, hybridSleep, suspendThenHibernate
 
-  /// The name of the query.
   package var name: String {
     switch self {
     case .reboot: "host.shouldReboot"
@@ -19,13 +18,13 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The notification by which a delegate announces that it may answer otherwise now.
+  /// Delegates post this when their answer may have changed.
   package var announcement: String { "host.may\(name.dropFirst("host.should".count))" }
 
-  /// The notification that what was allowed has failed.
+  /// Posted after an allowed action failed.
   package var failure: String { "host.didFailTo\(name.dropFirst("host.should".count))" }
 
-  /// What logind can block for it. It knows no difference between a reboot and a power off.
+  /// logind has one lock for reboot and power-off.
   package var lock: Lock {
     switch self {
     case .reboot, .kexec, .softReboot, .powerOff, .halt: .shutdown
@@ -33,8 +32,8 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The targets that systemd starts for it, and for what it includes: a halted host is as unreachable as one without
-  /// power.
+  /// The targets that systemd may start for this action. A halted host is as unreachable as a powered-off
+  /// one, so power-off includes halt.
   package var targets: [String] {
     switch self {
     case .reboot: ["reboot.target", "kexec.target", "soft-reboot.target"]
@@ -49,8 +48,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// The questions before an action of logind's, as `ScheduledShutdown` names it; none for an
-  /// action that is only rehearsed.
+  /// The questions before an action in `ScheduledShutdown`; empty for a dry run.
   package static func before(action: String) -> [HostQuestion] {
     switch action {
     case "reboot": [.reboot]
@@ -62,7 +60,7 @@ nonisolated package enum HostQuestion: CaseIterable, Sendable {
     }
   }
 
-  /// What logind's locks are about (`systemd-inhibit --what=`).
+  /// A kind of logind lock (`systemd-inhibit --what=`).
   package enum Lock: String, CaseIterable, Sendable {
     case shutdown, sleep
 

@@ -6,14 +6,14 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Connects the bus with logind: vetoes on the bus are locks of logind, locks of logind are holds on the bus, and what
-/// logind is about to do is posted and, if it is scheduled, asked.
+/// Connects the bus with logind in both directions: vetoes become locks, locks become holds, and imminent
+/// transitions are posted and, if scheduled, asked about.
 ///
-/// Either side can go and come back. Whatever happens is only a reason to look at what there is now.
+/// Either side may restart. Each event only triggers a refresh of the whole state.
 @MainActor final class LogindBridge: Delegate {
-  /// As long as the library looks for a bus.
+  /// As long as the client library tries to reconnect.
   private static let patience = Duration.seconds(10)
-  /// For an answer to `host.enforcement`.
+  /// Time to answer `host.enforcement`.
   private static let answerTime = Duration.seconds(10)
   private static let hangInterval = Duration.seconds(5)
 
@@ -36,22 +36,22 @@ import TribuneWire
   private var logind: LogindProxy?
   private var logindState = Enforcement.Logind()
   private var objections: [HostQuestion: [Objection]] = [:]
-  /// The delegates that would be asked, by their ids.
+  /// The ids of the delegates that a query would ask.
   private var delegates: [HostQuestion: Set<UInt64>] = [:]
-  /// The vetoes in the last dry run, by the id of the delegate.
+  /// The vetoes of the last dry run, by delegate id.
   private var probed: [HostQuestion: [UInt64: Objection]] = [:]
-  /// Objections for which there is a lock.
+  /// The objections that the current locks enforce.
   private var locked: [HostQuestion.Lock: [Objection]] = [:]
-  /// Objections for which there was none, because logind could not be reached.
+  /// The objections that have no lock because logind is unreachable.
   private var unlocked: Set<Objection> = []
-  /// What the host is about to do.
+  /// The transitions that logind has announced.
   private var preparing: Set<HostQuestion.Lock> = []
-  /// How often logind has said that.
+  /// Number of announcements, to detect stale replies.
   private var preparationNews = 0
-  /// The last announcement of each: they follow each other.
+  /// The latest announcement per lock. Each one waits for the previous one.
   private var announcements: [HostQuestion.Lock: Task<Void, Never>] = [:]
   private var probing: Task<Void, Never>?
-  /// Until then, what an earlier process has masked stays.
+  /// Until this is true, the masks of an earlier process stay.
   private var knowsVetoes = false
   private lazy var overrides = Overrides { [weak self] in self?.objectionRefresh.request() }
   private lazy var schedule = ShutdownSchedule { [weak self] in self?.isOverridden($0) == true }
@@ -59,7 +59,7 @@ import TribuneWire
   private lazy var logindRefresh = Refresh { [weak self] in await self?.refreshLogind() ?? true }
   private lazy var maskRefresh = Refresh { [weak self] in await self?.applyMask() ?? true }
 
-  /// - Parameter status: gets one line whenever something has changed.
+  /// - Parameter status: receives one line after each change.
   init(
     _ settings: LogindSettings, store: DescriptorStore, mask: TargetMask, status: @escaping (String) -> Void
   ) {
@@ -69,7 +69,7 @@ import TribuneWire
     self.status = status
   }
 
-  /// Connects to both sides, and returns when each was reached or found missing.
+  /// Returns after a first attempt to connect to each side.
   func start() async {
     let tries = FirstTries<Side>()
     Task { await followBus { tries.finish(.bus) } }
@@ -84,7 +84,7 @@ import TribuneWire
     await maskRefresh.finish()
   }
 
-  /// What an earlier process has locked stays until this one has locks of its own, or can assume that the bus is gone.
+  /// An earlier process's locks stay until this process has its own, or may assume that the bus is gone.
   private func dropFormerLocks() async {
     await rest(for: Self.patience)
     guard bus == nil else { return }
@@ -93,7 +93,6 @@ import TribuneWire
     maskRefresh.request()
   }
 
-  /// Applies other settings.
   func reconfigure(_ settings: LogindSettings) {
     self.settings = settings
     watchSignals()
@@ -120,7 +119,7 @@ import TribuneWire
         objectionRefresh.request()
         logindRefresh.request()
         attempted()
-        // Whatever comes, also that something was lost, is a reason to look again.
+        // Any event, even a loss, triggers a refresh.
         for try await change in changes {
           if case .notification(let news) = change { overrides.note(news) }
           schedule.reconsider(Self.questions(announcedBy: change))
@@ -136,13 +135,13 @@ import TribuneWire
     }
   }
 
-  /// The questions that a delegate may answer otherwise now; all of them if the announcement may have been lost.
+  /// The questions whose answers may have changed; all after a lost announcement.
   private static func questions(announcedBy delivery: Delivery) -> Set<HostQuestion> {
     guard case .notification(let news) = delivery else { return Set(HostQuestion.allCases) }
     return Set(HostQuestion.allCases.filter { $0.announcement == news.name })
   }
 
-  /// The bus is gone, with all holds and delegates.
+  /// The bus is gone, including its holds and delegates.
   private func loseBus() {
     guard bus != nil else { return }
     bus = nil
@@ -178,7 +177,7 @@ import TribuneWire
     return isLocked && !hasFailed
   }
 
-  /// - Returns: what is in the way of each question, and the delegates that would be asked.
+  /// - Returns: the objections to each question, and the delegates that a query would ask.
   private func foundObjections(
     on bus: Connection
   ) async throws(TribuneError) -> ([HostQuestion: [Objection]], [HostQuestion: Set<UInt64>]) {
@@ -204,9 +203,8 @@ import TribuneWire
     Set(overrides.questions.flatMap(\.targets)).isSuperset(of: question.targets)
   }
 
-  /// Blocks what is vetoed with logind, and nothing else. What the host is about to do, nothing stops any more.
-  ///
-  /// - Returns: false after a failure. A logind that does not run is none: it is heard of when it does.
+  /// Takes locks for the vetoed questions and releases the others. Skips transitions in progress. Returns
+  /// false after a failure; a stopped logind is not a failure, because its start triggers a refresh.
   private func applyObjections() async -> Bool {
     var wanted: [(HostQuestion.Lock, [Objection])] = []
     let blocks = enforcement.blocks
@@ -247,7 +245,7 @@ import TribuneWire
     }
     do throws(DBusError) {
       guard try await mask.update(targets) else { return true }
-      // What is masked need not be locked.
+      // Masked targets may need no lock.
       objectionRefresh.request()
       let masked = mask.recorded.sorted().joined(separator: " ")
       ServiceLog.notice(masked.isEmpty ? "nothing is masked any more" : "masked: \(masked)")
@@ -259,7 +257,7 @@ import TribuneWire
     }
   }
 
-  /// Asks the delegates now and then, if that is wanted. Nothing else waits for their answers.
+  /// Asks delegates periodically, in dry runs, if `Probe=` is set.
   private func probe() {
     probing?.cancel()
     probed = [:]
@@ -286,8 +284,6 @@ import TribuneWire
     }
     objectionRefresh.request()
   }
-
-  // MARK: logind
 
   private func followDBus(_ attempted: () -> Void) async {
     var retries = Retries()
@@ -327,7 +323,7 @@ import TribuneWire
     watchSignals()
   }
 
-  /// Starts logind, if D-Bus can, and waits for what there is to do with it.
+  /// Starts logind by D-Bus activation, and waits until its state is applied.
   private func wakeLogind(on dbus: DBusConnection) async {
     let manager = LogindProxy(dbus)
     do throws(DBusError) {
@@ -362,13 +358,13 @@ import TribuneWire
     guard logind != nil else { return }
     logind = nil
     logindState.isAnswering = false
-    // The next one may not know them.
+    // The next logind may not know the old locks.
     locks.expire()
     maskRefresh.request()
     ServiceLog.warning("logind is gone; its locks stay, and vetoes from now on have none until it is back")
   }
 
-  /// Notices a logind that hangs: a systemctl that gets no answer from it starts the target itself.
+  /// Detects a hung logind: if logind does not answer, systemctl starts the target itself.
   private func followHangs() async {
     while true {
       await rest(for: Self.hangInterval)
@@ -382,7 +378,7 @@ import TribuneWire
     }
   }
 
-  /// Looks at what logind is about to do, at the locks of others, and at what is scheduled.
+  /// Reads logind's announced transitions, other programs' locks and the schedule.
   private func refreshLogind() async -> Bool {
     guard let logind else { return true }
     for one in unlocked { ServiceLog.warning("logind did not know of a veto until now: \(one.line)") }
@@ -399,7 +395,7 @@ import TribuneWire
         await Self.attempt("prepare for a \(lock)") {
           let news = self.preparationNews
           let isPreparing = try await logind.isPreparing(for: lock)
-          // What was signalled since is newer.
+          // A signal that arrived before this reply is newer.
           if news == self.preparationNews { self.note(lock, isPreparing) }
           if !self.preparing.contains(lock) { try await self.locks.delay(lock, at: logind) }
         } && succeeds
@@ -430,7 +426,6 @@ import TribuneWire
     }
   }
 
-  /// logind says whether the host is about to go down or to sleep.
   private func note(_ lock: HostQuestion.Lock, _ isPreparing: Bool) {
     guard isPreparing != preparing.contains(lock) else { return }
     if isPreparing { preparing.insert(lock) } else { preparing.remove(lock) }
@@ -461,10 +456,8 @@ import TribuneWire
     }
   }
 
-  // MARK: Both
-
-  /// Answers `host.enforcement`: after a hold, once it is in force as far as it will be; before an action that the bus has
-  /// allowed, once nothing of this program's is in the way.
+  /// Answers `host.enforcement`: after a hold, once it is enforced; before an allowed action, once this
+  /// program's locks and masks are out of its way.
   func answer(_ question: Tribune.Question) async throws -> Tribune.Answer {
     let document = try question.userInfo.withBytes { bytes throws(JSONText.SyntaxError) in
       try JSONDocument(bytes)
@@ -481,7 +474,7 @@ import TribuneWire
     return .value(UserInfo(JSONValue.object(reply).compactBytes))
   }
 
-  /// Waits until all that is known by now has been done.
+  /// Waits until all changes known so far are applied.
   private func settle() async {
     objectionRefresh.request()
     await objectionRefresh.finish()
@@ -517,7 +510,7 @@ import TribuneWire
     for question: HostQuestion, isOverridden isAnnounced: Bool
   ) async throws -> [(String, JSONValue)] {
     let end = ContinuousClock.now + Self.answerTime
-    // The announcement comes another way than this question.
+    // The announcement may arrive after this question.
     while isAnnounced, !isOverridden(question), .now < end { await rest(for: .milliseconds(10)) }
     await settle()
     var obstacles: [String] = []
@@ -550,7 +543,7 @@ import TribuneWire
 }
 
 extension Array where Element: Hashable {
-  /// Each element once, in the order of its first place.
+  /// Each element once, in order of first occurrence.
   fileprivate var uniqued: [Element] {
     var seen: Set<Element> = []
     return filter { seen.insert($0).inserted }

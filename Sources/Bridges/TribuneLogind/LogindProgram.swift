@@ -3,13 +3,12 @@
 package import TribuneService
 import TribuneSystem
 
-/// tribune-logind.
 package final class LogindProgram: ServiceProgram {
   package static let name = "tribune-logind"
   package static let flags: Set = ["--unmask"]
 
   private let mask: TargetMask
-  /// Nil if the program only takes back what an earlier process has masked.
+  /// Nil with `--unmask`, which only unmasks an earlier process's targets.
   private let bridge: LogindBridge?
 
   package static func load(from directory: String) -> (LogindSettings, [Diagnostic]) {
@@ -30,7 +29,7 @@ package final class LogindProgram: ServiceProgram {
   package func start() async {
     if let bridge { return await bridge.start() }
     do {
-      // systemd says that to what runs after the service.
+      // systemd sets this for ExecStopPost=.
       let isService = Environment.value(of: "SERVICE_RESULT") != nil
       try await mask.end(after: isService ? "\(Self.name).service" : nil)
       ThisProcess.exit(0)
@@ -41,7 +40,7 @@ package final class LogindProgram: ServiceProgram {
   }
 
   package func stop() async {
-    // What is masked may stay so. After the service, systemd has it taken back.
+    // The targets may stay masked here: systemd runs `--unmask` after the service stops.
     if bridge == nil { ThisProcess.exit(1) }
   }
 

@@ -3,11 +3,11 @@
 import TribuneSystem
 import TribuneWire
 
-/// What logind.conf and signals.conf say.
+/// The settings in logind.conf and signals.conf.
 nonisolated package struct LogindSettings: Equatable, Sendable {
-  /// `Probe=`: how often delegates without a hold are asked a dry run; nil for never.
+  /// `Probe=`: interval of dry runs for delegates without a hold; nil for never.
   package var probe: Duration?
-  /// `Enforce=`: whether the targets of vetoed actions are masked; nil to do so where locks do not bind root.
+  /// `Enforce=`: mask the targets of vetoed actions; nil masks only where locks do not bind root.
   package var masksTargets: Bool?
   package var signals: [SignalRule] = []
 

@@ -3,14 +3,12 @@
 package import TribuneService
 import TribuneWire
 
-/// Reads files of settings one after the other.
 nonisolated package struct LogindSettingsReader {
   private struct Draft: Sendable {
     var settings = LogindSettings()
-    /// Where the section of each signal begins.
+    /// The place of each signal's section.
     var origins: [SettingPlace] = []
 
-    /// The rule of the section that is read.
     mutating func change(_ body: (inout SignalRule) throws(SettingError) -> Void) throws(SettingError) {
       try body(&settings.signals[settings.signals.count - 1])
     }
@@ -21,12 +19,12 @@ nonisolated package struct LogindSettingsReader {
       "Logind",
       [
         Setting("Probe", \.settings.probe, probe),
-        // What cannot be read counts as the stricter word: a mistake must not make possible what is vetoed.
+        // An invalid value means the stricter `mask`: a mistake must not permit a vetoed action.
         Setting("Enforce", \.settings.masksTargets, strictly: true) { value throws(SettingError) -> Bool? in
           try SettingSyntax.word(value, ["mask": true, "inhibit": false])
         },
       ],
-      // It may be Enforce=.
+      // The unreadable line may be Enforce=.
       doubt: { draft, _ in draft.settings.masksTargets = true }, consequence: "Enforce=mask applies"),
     SettingsSection(
       "Signal", hasSubject: true,
@@ -57,7 +55,6 @@ nonisolated package struct LogindSettingsReader {
     reader.read("logind.conf", "signals.conf", in: directory)
   }
 
-  /// Reads a file's contents.
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
   package consuming func finish() -> (LogindSettings, [Diagnostic]) {
@@ -69,8 +66,6 @@ nonisolated package struct LogindSettingsReader {
     settings.signals.removeAll { $0.post == nil }
     return (settings, reader.diagnostics)
   }
-
-  // MARK: Values
 
   private typealias Change = (inout SignalRule) throws(SettingError) -> Void
 

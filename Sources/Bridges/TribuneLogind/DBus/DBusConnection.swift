@@ -4,37 +4,32 @@ import CSystemdBus
 import Dispatch
 import TribuneSystem
 
-/// A method of an object on D-Bus.
 nonisolated struct DBusMethod: Sendable {
   var destination: String
   var path: String
   var interface: String
   var name: String
-  /// Time for the reply.
   var timeoutMicroseconds: UInt64 = 5_000_000
 }
 
-/// An argument of a call.
 nonisolated enum DBusArgument: Sendable {
   case string(String)
   case strings([String])
   case bool(Bool)
 }
 
-/// A message that has arrived.
 struct DBusMessage {
-  /// Nil if they are too many, or too long.
+  /// Nil if they exceed the limit.
   var values: [DBusValue]?
-  /// The unique name of the sender; the bus itself has a well-known one.
+  /// The unique name of the sender, or `org.freedesktop.DBus`.
   var sender: String
   var path: String
-  /// Whether the sender chose this connection, rather than everybody who wants such a signal.
+  /// True if the sender addressed this connection instead of broadcasting.
   var isDirected: Bool
 }
 
-/// A connection to D-Bus. sd-bus reads and writes it on the main queue, so no call blocks.
+/// A connection to D-Bus. sd-bus reads and writes it on the main queue, so calls never block.
 @safe final class DBusConnection {
-  /// A call whose reply has not come.
   private final class PendingCall {
     private let continuation: CheckedContinuation<Result<DBusMessage, DBusError>, Never>
     private weak var connection: DBusConnection?
@@ -47,7 +42,6 @@ struct DBusMessage {
       connection.pending[ObjectIdentifier(self)] = self
     }
 
-    /// Called once.
     func finish(_ result: Result<DBusMessage, DBusError>) {
       connection?.pending[ObjectIdentifier(self)] = nil
       continuation.resume(returning: result)
@@ -56,26 +50,24 @@ struct DBusMessage {
 
   private let bus: OpaquePointer
   private let readable: any DispatchSourceRead
-  /// There only while the kernel takes no more.
+  /// Exists only while the socket's buffer is full.
   private var writable: (any DispatchSourceWrite)?
   private let timer: any DispatchSourceTimer
   private var isProcessing = false
-  /// sd-bus refers to them.
+  /// Retains the calls, to which sd-bus has unretained pointers.
   private var pending: [ObjectIdentifier: PendingCall] = [:]
-  /// Nil once the connection is lost.
+  /// Nil after the connection is lost.
   private var closed: ((Errno) -> Void)?
 
-  /// Connects to the system's bus.
-  ///
-  /// - Parameter closed: called once, when the connection has been lost and all calls under way have failed.
-  /// - Throws: the error if there is no bus.
+  /// Connects to the system bus. `closed` runs once, after the connection is lost and all pending calls have
+  /// failed.
   convenience init(closed: @escaping (Errno) -> Void) throws(Errno) {
     var bus: OpaquePointer?
     try DBusError.check(unsafe sd_bus_open_system(&bus))
     try unsafe self.init(bus, closed)
   }
 
-  /// Connects to systemd itself, as systemctl does for root: also while there is no bus.
+  /// Connects to systemd's private socket, as systemctl does for root. Works without a D-Bus daemon.
   convenience init(toServiceManager closed: @escaping (Errno) -> Void) throws(Errno) {
     var bus: OpaquePointer?
     try DBusError.check(unsafe sd_bus_new(&bus))
@@ -117,15 +109,14 @@ struct DBusMessage {
 
   // MARK: Processing
 
-  /// For one source, which closes it: Dispatch lets go of a descriptor only after the source was cancelled, and would take
-  /// the next one of the same number for it.
+  /// Each Dispatch source gets its own copy and closes it. Dispatch releases a descriptor only after the
+  /// source's cancellation; a new descriptor with the same number would collide.
   private static func copiedDescriptor(of bus: OpaquePointer) throws(Errno) -> CInt {
     try FileDescriptor.duplicate(of: unsafe sd_bus_get_fd(bus)).release()
   }
 
-  /// Handles all that has arrived, and waits for more.
   private func process() {
-    // A handler that makes a call is called from here.
+    // A handler may make a call, which enters this function again.
     guard !isProcessing, closed != nil else { return }
     isProcessing = true
     defer { isProcessing = false }
@@ -157,7 +148,7 @@ struct DBusMessage {
     writable = source
   }
 
-  /// Wakes up when the earliest call that has no reply times out.
+  /// Sets the timer to the earliest timeout of a pending call.
   private func scheduleTimer() {
     var microseconds: UInt64 = 0
     let known = unsafe sd_bus_get_timeout(bus, &microseconds)
@@ -173,7 +164,7 @@ struct DBusMessage {
     timer.cancel()
   }
 
-  /// After whatever error, also one after which sd-bus would go on: nothing is read any more.
+  /// Stops reading after any error, even one after which sd-bus would continue.
   private func close(_ error: Errno) {
     guard let closed else { return }
     self.closed = nil
@@ -184,7 +175,6 @@ struct DBusMessage {
 
   // MARK: Calls
 
-  /// The value of a property of an object.
   func property(
     _ name: String, of interface: String, at path: String, by service: String
   ) async throws(DBusError) -> DBusValue {
@@ -196,7 +186,6 @@ struct DBusMessage {
     return value
   }
 
-  /// Calls a method, and waits for its reply.
   func call(_ method: DBusMethod, _ arguments: DBusArgument...) async throws(DBusError) -> [DBusValue] {
     guard closed != nil else { throw .failed(.connectionReset) }
     let message: OpaquePointer
@@ -257,7 +246,6 @@ struct DBusMessage {
     return 0
   }
 
-  /// A message's contents, or its error.
   nonisolated private static func received(
     _ message: OpaquePointer, limit: DBusReader.Limit
   ) -> Result<DBusMessage, DBusError> {
@@ -275,9 +263,6 @@ struct DBusMessage {
     }
   }
 
-  // MARK: Signals
-
-  /// What to do with signals that match a rule.
   @safe final class Match {
     fileprivate let handle: (DBusMessage) -> Void
     fileprivate var slot: OpaquePointer?
@@ -287,14 +272,10 @@ struct DBusMessage {
     isolated deinit { unsafe sd_bus_slot_unref(slot) }
   }
 
-  /// Calls `handle` for each signal that was sent to everybody and matches `rule`, as long as the result is kept.
+  /// Calls `handle` for each matching broadcast signal until the result is released. `handle` must not block.
   ///
-  /// sd-bus also calls it for signals of other senders than the rule says, if this connection receives them because of
-  /// another rule: see `DBusSignals`.
-  ///
-  /// - Parameters:
-  ///   - rule: as the D-Bus specification describes it, such as `type='signal',interface='a.b'`.
-  ///   - handle: does not wait for anything.
+  /// sd-bus also delivers signals of other senders, if another rule of this connection matches them; see
+  /// `DBusSignals`.
   func match(_ rule: String, _ handle: @escaping (DBusMessage) -> Void) throws(Errno) -> Match {
     let match = Match(handle)
     try DBusError.check(
@@ -307,7 +288,7 @@ struct DBusMessage {
   nonisolated private static let receiveSignal: sd_bus_message_handler_t = { message, match, _ in
     guard let message = unsafe message, let match = unsafe match else { return 0 }
     let receiver = unsafe Unmanaged<Match>.fromOpaque(match).takeUnretainedValue()
-    // Everybody can send a signal to one connection, whatever rules that has.
+    // Any process can send a signal directly to one connection, regardless of match rules.
     if case .success(let signal) = unsafe received(message, limit: .signal), !signal.isDirected {
       MainActor.assumeIsolated { receiver.handle(signal) }
     }

@@ -2,7 +2,7 @@
 
 package import TribuneSystem
 
-/// A descriptor that came with a message. It is closed with the last reference.
+/// A descriptor received with a message, closed with the last reference.
 nonisolated package final class DBusDescriptor: Equatable, Sendable {
   package let descriptor: FileDescriptor
 

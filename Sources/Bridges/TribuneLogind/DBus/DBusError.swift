@@ -4,13 +4,12 @@ import CSystemdBus
 import TribuneSystem
 import TribuneWire
 
-/// Why a call over D-Bus failed.
 nonisolated enum DBusError: Error, Equatable, CustomStringConvertible {
-  /// The other side answered with an error.
+  /// The callee returned a D-Bus error.
   case answered(name: String, message: String)
-  /// The call could not be made, or there was no answer.
+  /// The call failed, or timed out.
   case failed(Errno)
-  /// The answer is not as documented.
+  /// The reply does not match the documentation.
   case unexpected(String)
 
   var description: String {
@@ -21,7 +20,6 @@ nonisolated enum DBusError: Error, Equatable, CustomStringConvertible {
     }
   }
 
-  /// The error of a message; nil if it has none.
   static func of(_ message: OpaquePointer) -> DBusError? {
     guard let error = unsafe sd_bus_message_get_error(message) else { return nil }
     return unsafe .answered(
@@ -29,7 +27,7 @@ nonisolated enum DBusError: Error, Equatable, CustomStringConvertible {
       message: error.pointee.message.map { unsafe String(cString: $0) } ?? "")
   }
 
-  /// What a function of libsystemd returned, unless it is a negative error number.
+  /// Throws a negative result of libsystemd as its error number.
   @discardableResult
   static func check(_ result: CInt) throws(Errno) -> CInt {
     guard result >= 0 else { throw Errno(rawValue: -result) }

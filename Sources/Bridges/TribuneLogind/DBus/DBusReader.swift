@@ -3,22 +3,19 @@
 import CSystemdBus
 import TribuneSystem
 
-/// Reads the arguments of a message.
 @safe nonisolated struct DBusReader {
-  /// What may be read of one message.
   struct Limit {
-    /// Values, those that contain others included.
+    /// Values, including containers.
     var count: Int
     /// Bytes of text.
     var length: Int
 
-    /// Of a service that was called.
+    /// For a service that this program called.
     static let reply = Limit(count: 1_000_000, length: 16 << 20)
-    /// Of whoever sends signals.
+    /// For signals, which any process can send.
     static let signal = Limit(count: 1_000, length: 64 << 10)
   }
 
-  /// The message is longer than the limit.
   private static let tooLong = Errno.outOfRange
 
   private let message: OpaquePointer
@@ -30,9 +27,7 @@ import TribuneSystem
     rest = limit
   }
 
-  /// All arguments; nil if they are more than the limit.
-  ///
-  /// - Throws: the error of libsystemd if the message is malformed.
+  /// Returns nil if the arguments exceed the limit. Throws if the message is malformed.
   mutating func all() throws(Errno) -> [DBusValue]? {
     do throws(Errno) {
       return try values()
@@ -41,7 +36,7 @@ import TribuneSystem
     }
   }
 
-  /// The rest of the message, or of the container.
+  /// The rest of the message or of the current container.
   private mutating func values() throws(Errno) -> [DBusValue] {
     var values: [DBusValue] = []
     while true {
@@ -69,7 +64,7 @@ import TribuneSystem
     case UInt8(ascii: "t"): return .unsigned(try basic(type, UInt64(0)))
     case UInt8(ascii: "d"): return .number(try basic(type, 0.0))
     case UInt8(ascii: "h"):
-      // The message closes its own when it goes.
+      // The message closes its own copy.
       return .descriptor(DBusDescriptor(try FileDescriptor.duplicate(of: try basic(type, CInt(0)))))
     case UInt8(ascii: "a"):
       let elements = try contained(type, contents)

@@ -2,28 +2,26 @@
 
 import TribuneSystem
 
-/// The signals of one service on D-Bus, and whether it is there.
-///
-/// A signal says the unique name of its sender alone, and every process can send any signal. So the service's owner is
-/// followed, and what others send is ignored.
+/// The signals of one D-Bus service. A signal has only its sender's unique name, and any process can send any
+/// signal. Therefore this type tracks the service's owner and drops signals of other senders.
 final class DBusSignals {
   private static let driver = "org.freedesktop.DBus"
 
   private let bus: DBusConnection
   private let service: String
-  /// The unique name of the service; empty while nobody has it.
+  /// The unique name of the owner; empty if the service does not run.
   private(set) var owner = ""
-  /// How often the owner was said.
+  /// Number of owner changes.
   private var newsCount = 0
   private var matches: [DBusConnection.Match] = []
   private let ownerChanged: (_ isThere: Bool) -> Void
 
-  /// - Parameter ownerChanged: called when the service has been started, or has ended, and at first if it is there.
+  /// - Parameter ownerChanged: called when the service starts or stops, and initially if it runs.
   init(
     of service: String, on bus: DBusConnection, ownerChanged: @escaping (_ isThere: Bool) -> Void = { _ in }
   ) throws(Errno) {
     (self.bus, self.service, self.ownerChanged) = (bus, service, ownerChanged)
-    // A unique name is its own owner.
+    // A unique name owns itself.
     if service.hasPrefix(":") {
       owner = service
       return
@@ -45,10 +43,10 @@ final class DBusSignals {
     let count = newsCount
     do throws(DBusError) {
       let reply = try await bus.call(method, .string(service))
-      // What was signalled since is newer.
+      // A change signal that arrived before this reply is newer.
       if case .string(let owner)? = reply.first, count == newsCount { note(owner) }
     } catch {
-      // Nobody has it yet.
+      // The service does not run yet.
       return
     }
   }
@@ -58,12 +56,12 @@ final class DBusSignals {
     guard owner != self.owner else { return }
     let hadOwner = !self.owner.isEmpty
     self.owner = owner
-    // One owner can follow another.
+    // One owner can replace another directly.
     if hadOwner { ownerChanged(false) }
     if !owner.isEmpty { ownerChanged(true) }
   }
 
-  /// Calls `handle` for each signal of the service, as long as this object is kept.
+  /// Calls `handle` for each signal of the service while this object lives.
   func on(
     interface: String, member: String, path: String? = nil, _ handle: @escaping (DBusMessage) -> Void
   ) throws(Errno) {

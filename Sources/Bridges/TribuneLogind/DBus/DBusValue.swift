@@ -3,7 +3,6 @@
 package import TribuneJSON
 import TribuneSystem
 
-/// An argument of a D-Bus message, as it was received.
 nonisolated package enum DBusValue: Equatable, Sendable {
   case bool(Bool)
   case signed(Int64)
@@ -12,7 +11,7 @@ nonisolated package enum DBusValue: Equatable, Sendable {
   /// Also an object path or a signature.
   case string(String)
   case descriptor(DBusDescriptor)
-  /// An array, or a structure.
+  /// An array or a structure.
   case list([DBusValue])
   case dictionary([Entry])
 
@@ -23,7 +22,7 @@ nonisolated package enum DBusValue: Equatable, Sendable {
     package init(key: DBusValue, value: DBusValue) { (self.key, self.value) = (key, value) }
   }
 
-  /// JSON that has the same contents. The keys of an object are text, and a descriptor is null.
+  /// Object keys become strings, and descriptors null.
   package var json: JSONValue {
     switch self {
     case .bool(let value): .bool(value)
@@ -37,7 +36,6 @@ nonisolated package enum DBusValue: Equatable, Sendable {
     }
   }
 
-  /// A value of a basic type as text.
   private var text: String {
     switch self {
     case .bool(let value): "\(value)"

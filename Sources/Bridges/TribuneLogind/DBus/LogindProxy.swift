@@ -2,12 +2,12 @@
 
 import TribuneSystem
 
-/// logind, as org.freedesktop.login1(5) describes it.
+/// logind; see org.freedesktop.login1(5).
 struct LogindProxy {
   nonisolated static let service = "org.freedesktop.login1"
   nonisolated static let interface = "\(service).Manager"
-  /// Its files, which change when locks and scheduled shutdowns do. By signals, it tells only that the first lock of a kind
-  /// was taken or the last one released.
+  /// These folders change with locks and scheduled shutdowns. logind signals only the first lock of a kind
+  /// and the last release.
   static let folders = ["/run/systemd/inhibit", "/run/systemd/shutdown"]
   nonisolated private static let path = "/org/freedesktop/login1"
 
@@ -19,7 +19,7 @@ struct LogindProxy {
     DBusMethod(destination: Self.service, path: Self.path, interface: Self.interface, name: name)
   }
 
-  /// Takes a lock, which lasts until its descriptor is closed everywhere.
+  /// The lock lasts until all copies of the descriptor are closed.
   func inhibit(
     _ lock: HostQuestion.Lock, mode: String, _ text: LockText
   ) async throws(DBusError) -> DBusDescriptor {
@@ -29,7 +29,6 @@ struct LogindProxy {
     return lock
   }
 
-  /// The locks of all programs.
   func inhibitors() async throws(DBusError) -> [Inhibitor] {
     let reply = try await bus.call(method("ListInhibitors"))
     guard case .list(let entries)? = reply.first else { throw .unexpected("ListInhibitors") }
@@ -44,15 +43,13 @@ struct LogindProxy {
     }
   }
 
-  /// A shutdown that logind has been asked for.
   struct Schedule: Equatable, Sendable {
-    /// `reboot`, `poweroff` and so on.
     var action: String
-    /// Microseconds since 1970, UTC; 0 for at once.
+    /// Microseconds since 1970, UTC; 0 means now.
     var time: UInt64
   }
 
-  /// The shutdown that is scheduled or under way; nil if there is none.
+  /// The shutdown that is scheduled or in progress.
   func scheduledShutdown() async throws(DBusError) -> Schedule? {
     guard case .list(let fields) = try await property("ScheduledShutdown"), fields.count == 2,
       case .string(let action) = fields[0], case .unsigned(let time) = fields[1]
@@ -60,7 +57,6 @@ struct LogindProxy {
     return action.isEmpty ? nil : Schedule(action: action, time: time)
   }
 
-  /// How long a delay lock can delay.
   func delayMax() async throws(DBusError) -> Duration {
     guard case .unsigned(let microseconds) = try await property("InhibitDelayMaxUSec") else {
       throw .unexpected("InhibitDelayMaxUSec")
@@ -68,7 +64,7 @@ struct LogindProxy {
     return .microseconds(Int64(clamping: microseconds))
   }
 
-  /// Whether its locks bind root, too. That came with the weaker kind of lock, which does not.
+  /// Since systemd 257, which introduced `block-weak` for locks that do not bind root.
   func bindsRoot() async throws(DBusError) -> Bool {
     do throws(DBusError) {
       _ = try await property("BlockWeakInhibited")
@@ -78,14 +74,13 @@ struct LogindProxy {
     }
   }
 
-  /// Whether the host is about to go down, or to sleep.
   func isPreparing(for lock: HostQuestion.Lock) async throws(DBusError) -> Bool {
     let name = lock == .shutdown ? "PreparingForShutdown" : "PreparingForSleep"
     guard case .bool(let isPreparing) = try await property(name) else { throw .unexpected(name) }
     return isPreparing
   }
 
-  /// - Returns: whether there was one to cancel.
+  /// - Returns: false if no shutdown was scheduled.
   func cancelScheduledShutdown() async throws(DBusError) -> Bool {
     try await bus.call(method("CancelScheduledShutdown")).first == .bool(true)
   }

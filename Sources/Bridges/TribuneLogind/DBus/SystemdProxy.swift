@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The service manager, as org.freedesktop.systemd1(5) describes it.
+/// The service manager; see org.freedesktop.systemd1(5).
 struct SystemdProxy {
   private static let path = "/org/freedesktop/systemd1"
 
@@ -16,7 +16,6 @@ struct SystemdProxy {
       timeoutMicroseconds: 60_000_000)
   }
 
-  /// Whether a unit is there, and nobody has masked it.
   func canBeMasked(_ unit: String) async throws(DBusError) -> Bool {
     do throws(DBusError) {
       guard case .string(let state)? = try await bus.call(method("GetUnitFileState"), .string(unit)).first
@@ -25,17 +24,17 @@ struct SystemdProxy {
       }
       return !state.hasPrefix("masked")
     } catch .answered {
-      // Not every version has every target.
+      // Not every version of systemd has every target.
       return false
     }
   }
 
-  /// Whether the host goes down. A reload gets no reply any more then.
+  /// While the host goes down, systemd does not reply to a reload.
   func isStopping() async throws(DBusError) -> Bool {
     try await property("SystemState", of: Self.path, "Manager") == .string("stopping")
   }
 
-  /// What systemd is doing with a unit, such as `restart`; empty for nothing.
+  /// The unit's current job, such as `restart`; empty if it has none.
   func job(of unit: String) async throws(DBusError) -> String {
     guard case .string(let unit)? = try await bus.call(method("GetUnit"), .string(unit)).first,
       case .list(let job) = try await property("Job", of: unit, "Unit"), job.count == 2,
@@ -61,7 +60,6 @@ struct SystemdProxy {
     _ = try await bus.call(method("Reload"))
   }
 
-  /// Takes that back.
   func unmask(_ units: [String]) async throws(DBusError) {
     _ = try await bus.call(method("UnmaskUnitFiles"), .strings(units), .bool(true))
     _ = try await bus.call(method("Reload"))

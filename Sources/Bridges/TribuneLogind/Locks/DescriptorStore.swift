@@ -4,27 +4,25 @@ import CSystemdBus
 import TribuneService
 import TribuneSystem
 
-/// The service manager's store for descriptors (sd_notify(3), `FDSTORE=1`), which outlives this process if it is killed.
-/// Without a manager, nothing is stored.
+/// The service manager's descriptor store (sd_notify(3), `FDSTORE=1`), which survives a SIGKILL of this
+/// process. Without a service manager, it stores nothing.
 final class DescriptorStore {
-  /// Descriptors that an earlier process stored, by their names.
+  /// Descriptors from an earlier process, by name.
   private var inherited: [String: [CInt]] = [:]
 
-  /// Takes what the manager has passed. Once only, while there is one thread.
+  /// Takes the descriptors that the manager passed. Call it once, while the process has one thread.
   init() throws(Errno) {
     for (descriptor, name) in try PassedToService.take() { inherited[name, default: []].append(descriptor) }
   }
 
   var inheritedNames: [String] { inherited.keys.sorted() }
 
-  /// Has the manager keep a copy.
   func store(_ descriptor: borrowing FileDescriptor, as name: String) {
-    // FDPOLL=0: the manager would drop a lock when logind, its reader, is restarted.
+    // FDPOLL=0: otherwise the manager drops a lock when logind, which reads it, restarts.
     notify("FDSTORE=1\nFDNAME=\(name)\nFDPOLL=0", passing: descriptor.rawValue)
   }
 
-  /// Has the manager close its copy of what was stored under this name, and closes what was inherited. Waits until the
-  /// manager has done so, for a second at most.
+  /// Removes the manager's copy and closes the inherited one. Waits up to a second for the manager.
   func drop(_ name: String) {
     notify("FDSTOREREMOVE=1\nFDNAME=\(name)")
     _ = sd_notify_barrier(0, 1_000_000)

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a veto has to be enforced with, from all that is known.
+/// How to enforce the current vetoes.
 ///
-/// logind has one lock for a reboot and a power off, and another for all ways to sleep. Where only a part of what a lock
-/// blocks is vetoed, the targets of that part are masked, and the lock does not bind root.
+/// logind has one lock for reboot and power-off, and one for all kinds of sleep. If only some of a lock's
+/// actions are vetoed, their targets are masked, and the lock does not bind root.
 nonisolated package struct Enforcement: Equatable, Sendable {
   package enum Block: Sendable {
     case none
-    /// `block-weak`: it shows who objects, and does not bind root.
+    /// `block-weak`: shows who objects, but does not bind root.
     case weak
     case full
   }
 
-  /// logind, as far as it is known.
   package struct Logind: Equatable, Sendable {
-    /// Whether its locks bind root, as from systemd 257 on; nil if it never ran.
+    /// True since systemd 257; nil if logind never ran.
     package var bindsRoot: Bool?
     package var isAnswering = true
 
@@ -24,14 +23,13 @@ nonisolated package struct Enforcement: Equatable, Sendable {
   }
 
   package private(set) var blocks: [HostQuestion.Lock: Block] = [:]
-  /// The targets to mask.
   package private(set) var targets: Set<String> = []
 
   /// - Parameters:
-  ///   - vetoed: the questions that somebody objects to.
-  ///   - overridden: those that the bus has allowed in spite of that. Nothing is in the way of their targets.
-  ///   - masksTargets: `Enforce=`; nil to mask where locks do not bind root.
-  ///   - masked: what is masked already; nil if it could not be.
+  ///   - vetoed: the questions with objections.
+  ///   - overridden: the questions that the bus allowed despite vetoes. Their targets stay unmasked.
+  ///   - masksTargets: `Enforce=`; nil masks only where locks do not bind root.
+  ///   - masked: the currently masked targets; nil after a failure.
   package init(
     vetoed: Set<HostQuestion>, overridden: Set<HostQuestion>, masksTargets: Bool?, logind: Logind,
     masked: Set<String>?
@@ -44,7 +42,7 @@ nonisolated package struct Enforcement: Equatable, Sendable {
       let isOverridden = !overridden.isDisjoint(with: questions)
       let isPart = !wanted.isSuperset(of: questions.flatMap(\.targets))
       if masksAll || isOverridden || isPart && logind.bindsRoot == true { targets.formUnion(wanted) }
-      // The lock stays until the mask is there. An override does not depend on that.
+      // The lock stays until the mask is in place. After a failure to mask, an override still releases it.
       let isMasked = masked.map { $0.isSuperset(of: wanted) } ?? isOverridden
       blocks[lock] =
         if wanted.isEmpty || isOverridden && isMasked {

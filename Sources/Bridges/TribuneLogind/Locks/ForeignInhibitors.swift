@@ -5,30 +5,28 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// The locks that other programs have taken, as holds on the bus. Each hold names the process and the user of the lock.
+/// Mirrors the locks of other programs as holds on the bus, with the process and user of each lock.
 final class ForeignInhibitors {
   private struct Key: Hashable {
     var question: HostQuestion
     var inhibitor: Inhibitor
-    /// Programs can take the same lock twice.
+    /// Distinguishes equal locks of one program.
     var copy: Int
   }
 
-  /// Locks against one question of which the bus has holds. Any of them is a veto, so further ones change no verdict.
+  /// Holds per question. One is enough for a veto, so more would not change a verdict.
   private static let inhibitorsMax = 100
 
   private var holds: [Key: Tribune.Hold] = [:]
-  /// Connections that have gone.
+  /// Number of lost connections.
   private var connectionCount = 0
 
   init() {}
 
   var count: Int { Set(holds.keys.map(\.inhibitor)).count }
 
-  /// Holds exactly what these inhibitors block.
-  ///
-  /// - Parameter own: the processes whose locks stand for holds on the bus.
-  /// - Throws: the last error, after it has tried everything.
+  /// Makes the holds match these inhibitors, except those of this program's processes. Tries everything, then
+  /// throws the last error.
   func update(_ inhibitors: [Inhibitor], own: Set<UInt32>, on bus: Connection) async throws(TribuneError) {
     let wanted = wanted(inhibitors.filter { !($0.uid == 0 && own.contains($0.pid)) })
     let connections = connectionCount
@@ -40,7 +38,7 @@ final class ForeignInhibitors {
     for key in wanted where holds[key] == nil {
       do throws(TribuneError) {
         let hold = try await Self.hold(key, on: bus)
-        // What was taken over a connection that is gone has gone with it.
+        // A hold from a lost connection ended with it.
         if connections == connectionCount { holds[key] = hold }
       } catch {
         failure = error
@@ -53,7 +51,7 @@ final class ForeignInhibitors {
     var wanted: Set<Key> = []
     for question in HostQuestion.allCases {
       let others = inhibitors.filter { $0.questions.contains(question) }
-        // Always the same ones: logind lists them in no order.
+        // logind's order is unspecified. Sorting keeps the selection stable.
         .sorted { ($0.pid, $0.what, $0.who, $0.why) < ($1.pid, $1.what, $1.who, $1.why) }
       for inhibitor in others.prefix(Self.inhibitorsMax) {
         var key = Key(question: question, inhibitor: inhibitor, copy: 0)
@@ -63,7 +61,7 @@ final class ForeignInhibitors {
     return wanted
   }
 
-  /// Forgets the holds, which have ended with their connection.
+  /// Forgets the holds after their connection was lost.
   func forget() {
     holds = [:]
     connectionCount += 1

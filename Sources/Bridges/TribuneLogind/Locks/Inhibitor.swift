@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A lock that logind lists.
 nonisolated package struct Inhibitor: Hashable, Sendable {
-  /// As logind names it: `shutdown:sleep`.
+  /// In logind's format: `shutdown:sleep`.
   package var what: String
   package var who: String
   package var why: String
@@ -15,10 +14,9 @@ nonisolated package struct Inhibitor: Hashable, Sendable {
     (self.what, self.who, self.why, self.mode, self.uid, self.pid) = (what, who, why, mode, uid, pid)
   }
 
-  /// Whether it refuses rather than delays.
   package var isBlocking: Bool { mode == "block" || mode == "block-weak" }
 
-  /// The questions that it is a veto of.
+  /// The questions that this lock vetoes.
   package var questions: [HostQuestion] {
     guard isBlocking else { return [] }
     let locks = what.split(separator: ":").compactMap { HostQuestion.Lock(rawValue: String($0)) }

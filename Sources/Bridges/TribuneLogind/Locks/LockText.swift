@@ -2,9 +2,9 @@
 
 import TribuneWire
 
-/// The text of a lock that stands for objections.
+/// The text of a logind lock: the objections behind it.
 nonisolated package struct LockText: Equatable, Sendable {
-  /// More are counted only: `systemctl` prints the text on one line.
+  /// The text only counts further objections, because `systemctl` prints it on one line.
   private static let listedMax = 5
   /// Bytes of each part.
   private static let lengthMax = 1_000
@@ -26,7 +26,7 @@ nonisolated package struct LockText: Equatable, Sendable {
 }
 
 nonisolated extension String {
-  /// The text, cut at a character's boundary behind this many bytes of UTF-8.
+  /// Truncates to this many bytes of UTF-8, at a character boundary.
   func limited(to length: Int) -> String {
     utf8.count <= length ? self : prefix(utf8Length: length - 3) + "…"
   }

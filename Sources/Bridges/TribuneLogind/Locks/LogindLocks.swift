@@ -4,13 +4,11 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// This program's own locks of logind: those that block while there are objections on the bus, and those that delay what
-/// is about to happen.
+/// This program's own logind locks, to block vetoed actions and to delay imminent ones.
 ///
-/// The service manager has a copy of each, so a lock outlives this process if that is killed. The next process takes its
-/// own locks before it drops those.
+/// The service manager stores a copy of each, so the locks survive a SIGKILL. The next process takes its own
+/// locks before it drops the inherited ones.
 final class LogindLocks {
-  /// What a lock is for.
   private struct Kind: Hashable {
     var lock: HostQuestion.Lock
     var mode: String
@@ -23,7 +21,7 @@ final class LogindLocks {
 
   private struct Held {
     var descriptor: DBusDescriptor
-    /// Its name in the store.
+    /// The name in the descriptor store.
     var name: String
     var text: LockText
     var isWeak: Bool
@@ -37,7 +35,7 @@ final class LogindLocks {
   private let store: DescriptorStore
   private var held: [Kind: Held] = [:]
   private var lastNumber = 0
-  /// The processes that took the locks which were inherited. logind lists such a lock for a moment after it was dropped.
+  /// The processes that took the inherited locks. logind lists a dropped lock for another moment.
   private var formerProcesses: Set<UInt32>
 
   init(store: DescriptorStore) {
@@ -45,19 +43,16 @@ final class LogindLocks {
     formerProcesses = Set(store.inheritedNames.compactMap { Self.process(inName: $0) })
   }
 
-  /// The names of locks say which process has taken them, because logind lists them under that: `block-shutdown.PID.N`.
+  /// A stored name, `block-shutdown.PID.N`, has the process under which logind lists the lock.
   private static func process(inName name: String) -> UInt32? {
     let parts = name.split(separator: ".")
     return parts.count == 3 ? UInt32(parts[1]) : nil
   }
 
-  /// The lock that blocks; nil if there is none.
   func blocking(_ lock: HostQuestion.Lock) -> LockText? { held[.block(lock)]?.text }
 
-  /// Blocks with this text. There is no moment in between at which nothing blocks.
-  ///
-  /// - Parameter isWeak: whether it does not bind root.
-  /// - Returns: whether that is a change.
+  /// Takes the new lock before it releases the old one, so the action is blocked throughout. A weak lock does
+  /// not bind root. Returns true if something changed.
   func block(
     _ lock: HostQuestion.Lock, _ text: LockText, isWeak: Bool, at logind: LogindProxy
   ) async throws(DBusError) -> Bool {
@@ -68,46 +63,42 @@ final class LogindLocks {
     return true
   }
 
-  /// Delays what is about to happen, from the next time on.
+  /// Takes a delay lock for the next transition.
   func delay(_ lock: HostQuestion.Lock, at logind: LogindProxy) async throws(DBusError) {
     if let held = held[.delay(lock)], !held.isExpired { return }
     try await take(.delay(lock), Self.delayText, at: logind)
     dropFormer(.delay(lock))
   }
 
-  /// Lets it happen.
   func endDelay(_ lock: HostQuestion.Lock) {
     release(.delay(lock))
     dropFormer(.delay(lock))
   }
 
-  /// Has every lock taken anew when it is asked for next, for a logind that may not know the old ones.
+  /// Marks all locks for renewal, because a restarted logind may not know them.
   func expire() {
     for kind in held.keys { held[kind]?.isExpired = true }
   }
 
-  /// Does not block any more.
-  ///
-  /// - Returns: whether that is a change.
+  /// Returns true if a lock was held.
   func release(_ lock: HostQuestion.Lock) -> Bool {
     defer { release(.block(lock)) }
     return held[.block(lock)] != nil
   }
 
-  /// Drops the locks by which an earlier process blocked, once this one has locks of its own.
+  /// Drops an earlier process's block locks. Call it after this process has taken its own.
   func dropFormer() { for lock in HostQuestion.Lock.allCases { dropFormer(.block(lock)) } }
 
   private func dropFormer(_ kind: Kind) {
     for name in store.inheritedNames where name.hasPrefix("\(kind.name).") { store.drop(name) }
   }
 
-  /// The processes whose locks are this program's.
+  /// The processes under which logind lists this program's locks.
   func processes(among inhibitors: [Inhibitor]) -> Set<UInt32> {
     formerProcesses.formIntersection(inhibitors.map(\.pid))
     return formerProcesses.union([ThisProcess.id])
   }
 
-  /// Whether logind still lists a lock by which this program blocks.
   func isListed(_ lock: HostQuestion.Lock, among inhibitors: [Inhibitor]) -> Bool {
     let own = processes(among: inhibitors)
     return inhibitors.contains {
@@ -127,7 +118,7 @@ final class LogindLocks {
   }
 
   private func release(_ kind: Kind) {
-    // The last reference, so that this closes the descriptor.
+    // This closes the descriptor: it is the last reference.
     if let lock = held.removeValue(forKey: kind) { store.drop(lock.name) }
   }
 }

@@ -3,27 +3,26 @@
 import Tribune
 
 extension Objection {
-  /// The objections that a query would meet without asking anybody: holds, and required delegates that are missing. What
-  /// this program holds for logind's locks is left out.
+  /// The objections that need no asking: holds and missing required delegates, except this program's own
+  /// holds for logind locks.
   static func all(in explanation: Explanation, own: String) -> [Objection] {
     explanation.holds.filter { $0.connection != own }.map { Objection($0) }
       + explanation.missing.map { Objection(missing: $0) }
   }
 
-  /// The vetoes of delegates, by the delegate's id.
+  /// Vetoes, by delegate id.
   static func probed(in verdict: Verdict) -> [UInt64: Objection] {
     guard !verdict.isAllowed else { return [:] }
     let outcomes = vetoes(in: verdict) { $0.kind != .held && $0.delegate != 0 }
     return Dictionary(outcomes.map { ($0.delegate, Objection($0)) }) { first, _ in first }
   }
 
-  /// The vetoes of a verdict.
   static func all(in verdict: Verdict) -> [Objection] {
     let vetoes = vetoes(in: verdict) { _ in true }.map { Objection($0) }
     return vetoes.isEmpty ? [Objection(who: "the bus", why: "nobody allowed it")] : vetoes
   }
 
-  /// Failures count as vetoes only where nobody objects, as the verdict does not say which of them do.
+  /// The verdict does not say which failures veto, so failures only count if no delegate vetoed.
   private static func vetoes(in verdict: Verdict, where isMeant: (Outcome) -> Bool) -> [Outcome] {
     let outcomes = verdict.outcomes.filter(isMeant)
     let vetoes = outcomes.filter { $0.kind == .vetoed || $0.kind == .held }

@@ -3,17 +3,17 @@
 import TribuneSystem
 import TribuneWire
 
-/// Masks the targets of vetoed actions until the next boot, for what logind's locks do not bind:
-/// root before systemd 257, and one action apart from others.
+/// Masks the targets of vetoed actions until the next boot, where locks do not suffice: before systemd 257
+/// they do not bind root, and a lock covers several actions.
 ///
-/// A file says which ones, from before they are masked until after they are unmasked. So whoever comes next, also after
-/// `kill -9`, unmasks exactly those, and none that an administrator has masked.
+/// A file lists the targets from before they are masked until after they are unmasked. Even after a SIGKILL,
+/// the next process can unmask exactly these and keep the administrator's masks.
 final class TargetMask {
   private static let file = "/run/tribune-logind/masked"
 
-  /// What the file says.
+  /// The contents of the file.
   private(set) var recorded: Set<String>
-  /// What is masked for certain; nil if an attempt has failed.
+  /// The targets known to be masked; nil after a failure.
   private(set) var applied: Set<String>?
 
   init() throws(Errno) {
@@ -26,9 +26,8 @@ final class TargetMask {
     }
   }
 
-  /// Masks these targets, and no others.
-  ///
-  /// - Returns: whether that is a change. After an error, the same targets are a change once more.
+  /// Masks exactly these targets. Returns true if something changed. After an error, the next call applies
+  /// them again.
   func update(_ targets: Set<String>) async throws(DBusError) -> Bool {
     guard targets != applied else { return false }
     do throws(DBusError) {
@@ -43,10 +42,8 @@ final class TargetMask {
     return true
   }
 
-  /// Masks nothing any more, after this program's service has ended. If systemd starts it again, the next process takes over
-  /// what is masked; and what is masked ends with the host.
-  ///
-  /// - Parameter service: nil outside of a service.
+  /// Unmasks everything after the service has stopped. Skipped if systemd restarts the service, whose next
+  /// process takes over the mask, or if the host goes down. `service` is nil outside a service.
   func end(after service: String?) async throws(DBusError) {
     guard !recorded.isEmpty else { return }
     if let service {
@@ -62,7 +59,7 @@ final class TargetMask {
       try await manager.unmask(obsolete.sorted())
       try record(recorded.intersection(targets))
     }
-    // Of what is recorded, nobody knows whether it was masked, too.
+    // A recorded target may or may not have been masked.
     var own = recorded
     for target in targets.subtracting(recorded).sorted() where try await manager.canBeMasked(target) {
       own.insert(target)
@@ -72,7 +69,7 @@ final class TargetMask {
     try await manager.mask(own.sorted())
   }
 
-  /// Not by the bus, which may be away when something has to be unmasked.
+  /// Uses systemd's private socket, because unmasking must work without a D-Bus daemon.
   private static func connect() throws(DBusError) -> DBusConnection {
     do throws(Errno) {
       return try DBusConnection(toServiceManager: { _ in })

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits how many signals of one rule are posted within a second, and how many wait for a bus that does not answer.
-/// Counts the others.
+/// Limits the signals of one rule: posts per second, and posts in flight. Counts the dropped ones.
 nonisolated package struct SignalBudget {
   package static let perSecond = 20
   package static let waitingMax = 100
@@ -13,9 +12,8 @@ nonisolated package struct SignalBudget {
 
   package init() {}
 
-  /// Counts a signal. If it is not left out, `finish()` must follow.
-  ///
-  /// - Returns: how many were left out since the last one that was not; nil if this one is left out, too.
+  /// Returns the number of signals dropped since the last admitted one, or nil to drop this one. Call
+  /// `finish()` after each admitted signal's post.
   package mutating func admit(at now: ContinuousClock.Instant) -> Int? {
     if secondBegan.map({ now - $0 >= .seconds(1) }) ?? true { (secondBegan, count) = (now, 0) }
     guard count < Self.perSecond, waiting < Self.waitingMax else {
@@ -28,6 +26,5 @@ nonisolated package struct SignalBudget {
     return omitted
   }
 
-  /// A signal that was admitted does not wait any more.
   package mutating func finish() { waiting -= 1 }
 }

@@ -6,7 +6,7 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Posts chosen D-Bus signals as notifications. Nothing goes the other way, so nothing can go round in a circle.
+/// Posts configured D-Bus signals as notifications. It is one-way, so loops are impossible.
 final class SignalRelay {
   private final class Source {
     let rule: SignalRule
@@ -21,9 +21,7 @@ final class SignalRelay {
 
   init() {}
 
-  /// Watches these signals from now on, and no others.
-  ///
-  /// - Parameter bus: the connection to post to; nil while there is none, when signals are ignored.
+  /// Watches exactly these signals. `bus` returns nil while the bus is away; signals are then ignored.
   func watch(
     _ rules: [SignalRule], on dbus: DBusConnection, postingTo bus: @escaping () -> Connection?
   ) throws(Errno) {
@@ -47,7 +45,7 @@ final class SignalRelay {
       ServiceLog.warning("\(omitted) signals \(rule.member) were not posted: too many came, or the bus hangs")
     }
     let userInfo = Self.userInfo(of: signal, rule, omitted: omitted)
-    // One post after the other, in the order of the signals.
+    // Posts run one at a time, in the order of the signals.
     source.task = Task { [earlier = source.task] in
       await earlier?.value
       defer { source.budget.finish() }

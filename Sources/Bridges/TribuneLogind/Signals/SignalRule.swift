@@ -2,21 +2,19 @@
 
 import TribuneWire
 
-/// A D-Bus signal that becomes a notification: a section of signals.conf.
+/// A section of signals.conf: a D-Bus signal to post as a notification.
 nonisolated package struct SignalRule: Equatable, Sendable {
   package var interface: String
   package var member: String
-  /// The name of the service that sends it. Signals of others are ignored, because every process can send any.
+  /// The service that sends the signal. Other senders are ignored, because any process can send any signal.
   package var sender: String
-  /// Nil for any.
   package var path: String?
-  /// The name of the notification; nil in a section that does not say one.
+  /// The notification's name; nil if `Post=` is missing.
   package var post: String?
   package var object = ""
   package var isRetained = false
 
-  /// - Parameter signal: `INTERFACE.MEMBER`.
-  /// - Returns: nil if it is not of that form.
+  /// - Parameter signal: `INTERFACE.MEMBER`; anything else returns nil.
   package init?(signal: String) {
     let parts = signal.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count >= 3, signal.utf8.count <= 255, parts.allSatisfy(Self.isElement) else { return nil }
@@ -46,7 +44,7 @@ nonisolated package struct SignalRule: Equatable, Sendable {
     }
   }
 
-  /// Whether a text can stand in a rule between quotes as the name of a service or the path of an object.
+  /// True if a match rule can contain the text in quotes.
   package static func isPlain(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 255
       && text.utf8.allSatisfy {

@@ -5,17 +5,18 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Tells the observers on the bus what the host is about to do, and waits until they are ready.
+/// Announces transitions of the host on the bus, and waits until the observers are ready.
 final class HostTransitions {
-  /// The part of logind's time that observers do not get.
+  /// Part of logind's delay that this program keeps for itself.
   private static let margin = Duration.milliseconds(250)
 
-  /// What was announced and is not over, for each lock.
+  /// Announced transitions that have not ended.
   private var announced: [HostQuestion.Lock: String] = [:]
 
   init() {}
 
-  /// Posts that the host goes down or sleeps. Returns when all awaited observers are ready, or when logind waits no longer.
+  /// Posts the transition. Returns when all awaited observers are ready, or shortly before logind's delay
+  /// ends.
   func prepare(for lock: HostQuestion.Lock, on bus: Connection, at logind: LogindProxy) async {
     let began = ContinuousClock.now
     do {
@@ -28,7 +29,7 @@ final class HostTransitions {
       let post = Task {
         try await bus.postAwaited(name, deadline: min(limit, bus.bus.deadlineMax), isImmediate: true)
       }
-      // A bus that hangs does not answer at the deadline.
+      // A hung bus does not end the post at its deadline.
       let timer = Task {
         try await Task.sleep(for: limit + Self.margin / 2)
         post.cancel()
@@ -43,7 +44,7 @@ final class HostTransitions {
     }
   }
 
-  /// Posts that the host runs again, or still.
+  /// Posts that the transition is over or was cancelled.
   func end(_ lock: HostQuestion.Lock, on bus: Connection) async {
     guard let event = announced.removeValue(forKey: lock) else { return }
     do throws(TribuneError) {
@@ -53,7 +54,7 @@ final class HostTransitions {
     }
   }
 
-  /// logind says by ScheduledShutdown what it is about to do, also if nobody has scheduled it (tried with 252 and 257).
+  /// ScheduledShutdown has the action in progress, even if it was not scheduled (tested with 252 and 257).
   private static func event(at logind: LogindProxy) async throws(DBusError) -> String {
     let action = try await logind.scheduledShutdown()?.action ?? ""
     return HostQuestion.before(action: action).contains(.reboot) ? "Reboot" : "PowerOff"
@@ -61,7 +62,7 @@ final class HostTransitions {
 }
 
 extension AwaitedReply.Missing {
-  /// One line that says who was not ready, and why.
+  /// One line: the observer that was not ready, and the reason.
   fileprivate var summary: String {
     let name = process.isEmpty ? "a process" : process
     let place = unit.isEmpty ? "" : " in \(unit)"

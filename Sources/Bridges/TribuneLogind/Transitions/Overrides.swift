@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// The questions that the bus has allowed in spite of vetoes, until the action has failed, or its time is over.
+/// The questions that the bus allowed despite vetoes. An entry ends after `time`, or when the action fails.
 final class Overrides {
   static let announcement = "tribune.query.didOverride"
   private static let time = Duration.seconds(120)
@@ -13,14 +13,13 @@ final class Overrides {
   private var ends: [HostQuestion: Task<Void, Never>] = [:]
   private let changed: () -> Void
 
-  /// - Parameter changed: called after each change.
   init(changed: @escaping () -> Void) { self.changed = changed }
 
   var questions: Set<HostQuestion> { Set(ends.keys) }
 
   func note(_ news: Notification) {
     if news.name == Self.announcement {
-      // A question about an object is not about the host.
+      // A question about an object does not concern the host.
       guard news.object.isEmpty, let (question, reason) = Self.override(in: news.userInfo) else { return }
       ServiceLog.notice(
         "\(question.name) is overridden: neither a lock nor a mask of it for \(Self.time), or until it fails: \(reason)"

@@ -5,36 +5,35 @@ import TribuneJSON
 import TribuneService
 import TribuneSystem
 
-/// Asks about a shutdown that somebody has scheduled, and cancels it on a veto. It asks when the shutdown is set, a minute
-/// before, and whenever the verdict may be another one.
+/// Asks about a scheduled shutdown, and cancels it on a veto. It asks when the shutdown is scheduled, a
+/// minute before its time, and when the verdict may have changed.
 final class ShutdownSchedule {
   private static let secondQuestion = Duration.seconds(60)
 
-  /// Each question has its verdict before the time.
+  /// A verdict arrives before the shutdown.
   private static let deadline = Duration.seconds(20)
-  /// From a verdict to the next question, at least: delegates can come and go all the time.
+  /// Minimum time between a verdict and the next question, because delegates can come and go constantly.
   private static let pause = Duration.seconds(1)
-  /// Reasons that are written to terminals.
   private static let linesMax = 10
 
   private var current: LogindProxy.Schedule?
   private var asking: Task<Void, Never>?
-  /// Has the task ask once more.
+  /// Triggers another question.
   private var reason: AsyncStream<Void>.Continuation?
-  /// Connections that have gone.
+  /// Number of lost connections.
   private var connectionCount = 0
   private let isOverridden: (HostQuestion) -> Bool
 
-  /// - Parameter isOverridden: whether nobody is asked, because an override has allowed it.
+  /// - Parameter isOverridden: true if an override allowed the action, which is then not asked about.
   init(isOverridden: @escaping (HostQuestion) -> Bool) { self.isOverridden = isOverridden }
 
-  /// Looks at what logind has scheduled now, and asks about it, without waiting for the answer.
+  /// Reads logind's schedule and starts to ask about it.
   func update(on bus: Connection, at logind: LogindProxy) async throws(DBusError) {
     let connections = connectionCount
     let schedule = try await logind.scheduledShutdown()
     guard connections == connectionCount, schedule != current else { return }
     stop()
-    // What is under way has no time, or one that is over.
+    // A shutdown in progress has no time, or a past one.
     guard let schedule, Self.remaining(until: schedule) > .zero,
       !HostQuestion.before(action: schedule.action).isEmpty
     else { return }
@@ -42,21 +41,22 @@ final class ShutdownSchedule {
     ask(about: schedule, on: bus, at: logind)
   }
 
-  /// Asks at once about what is scheduled, if it concerns one of these questions: somebody objects to them now.
+  /// Asks again at once if the scheduled shutdown concerns one of these questions, which have a new
+  /// objection.
   func object(to questions: Set<HostQuestion>, on bus: Connection, at logind: LogindProxy) {
     guard let current, current.isConcerned(by: questions) else { return }
     asking?.cancel()
     ask(about: current, on: bus, at: logind)
   }
 
-  /// Asks again about what is scheduled, if it concerns one of these questions: a delegate may answer them otherwise now.
-  /// A question that is under way gets its verdict first, so that no delegate can keep it from that of another one.
+  /// Asks again, after the current verdict, if the scheduled shutdown concerns one of these questions. The
+  /// current question is not restarted, because one delegate could then postpone another's verdict for ever.
   func reconsider(_ questions: Set<HostQuestion>) {
     if let current, current.isConcerned(by: questions) { reason?.yield() }
   }
 
   private func ask(about schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy) {
-    // Reasons that nobody has acted on yet are one question.
+    // Pending reasons merge into one question.
     let (reasons, reason) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.reason = reason
     asking = Task {
@@ -75,7 +75,7 @@ final class ShutdownSchedule {
     }
   }
 
-  /// Forgets what was asked, so that the next bus is asked anew.
+  /// Forgets the verdict, because the next bus must be asked again.
   func forget() {
     connectionCount += 1
     stop()
@@ -92,7 +92,7 @@ final class ShutdownSchedule {
     return .microseconds(Int64(clamping: schedule.time) - Int64(clamping: now))
   }
 
-  /// Asks, and cancels the shutdown on a veto.
+  /// Returns false after it has cancelled the shutdown.
   private func isStaying(
     _ schedule: LogindProxy.Schedule, on bus: Connection, at logind: LogindProxy
   ) async -> Bool {
@@ -125,7 +125,7 @@ final class ShutdownSchedule {
     at logind: LogindProxy
   ) async {
     do throws(DBusError) {
-      // Somebody may have scheduled another one meanwhile.
+      // Another shutdown may have replaced this one.
       guard try await logind.scheduledShutdown() == schedule, try await logind.cancelScheduledShutdown()
       else {
         return

@@ -3,7 +3,7 @@
 import TribuneService
 import TribuneSystem
 
-/// wall(1), which writes to everybody's terminal.
+/// wall(1) writes to every user's terminal.
 enum Wall {
   static func write(_ message: String) async {
     do throws(Errno) {
