@@ -3,11 +3,10 @@
 import TribunePolicy
 import TribuneWire
 
-/// Delegates and holds.
 extension Bus {
   // MARK: Delegates
 
-  /// - Returns: how many delegates the new one replaces.
+  /// Returns the number of delegates that the new one replaces.
   mutating func attach(
     _ frame: FrameView, from slot: ConnectionSlot, at now: Instant
   ) throws(WireError) -> Int {
@@ -40,7 +39,7 @@ extension Bus {
     } else {
       try requireConforming(frame.object, patterns, fields.protocols)
       try accounts.require(patterns.count, of: .registrations, for: connections[slot].account)
-      // Its own delegates that the new one replaces do not count against the limits.
+      // The connection's own delegates that are replaced do not count against its limits.
       let replaced = before.filter { $0.slot == slot }
       try requireDelegateCapacity(from: slot, replacing: replaced.count)
       let patternCount =
@@ -89,7 +88,7 @@ extension Bus {
     return inbox
   }
 
-  /// The delegates of an object that a connection would replace. In a replay, the log says which they were.
+  /// During a replay, the log determines them.
   func replaceable(of object: String, from slot: ConnectionSlot) -> [DelegateRegistration] {
     chains.delegates(of: object).filter { delegate in
       restoring.isReplaying
@@ -97,9 +96,9 @@ extension Bus {
     }
   }
 
-  /// Removes delegates. All leave their chains before any query proceeds.
+  /// All leave their chains before any query proceeds.
   mutating func detach(_ delegates: [DelegateRegistration], at now: Instant) {
-    // The last first: removing it moves none of the others in their chain.
+    // Backward: each removal moves none of the others in their chain.
     for delegate in delegates.reversed() {
       leave(delegate)
       connections[delegate.slot].delegates[delegate.serial] = nil
@@ -111,7 +110,7 @@ extension Bus {
     settleGone(delegates, at: now)
   }
 
-  /// Removes a delegate from its chain. `settleGone` settles the questions that it has not answered.
+  /// `settleGone` must follow, to settle its unanswered questions.
   mutating func leave(_ delegate: DelegateRegistration) {
     chains.remove(delegate)
     center.remove(delegate)
@@ -138,7 +137,7 @@ extension Bus {
     try frame.object.requireObject()
     let why = try reason(in: frame)
     try requireLabel(fields.label)
-    // Daemons from before this rule accepted later times.
+    // Older daemons accepted later times.
     guard fields.expiry <= WireLimits.expiry || restoring.isReplaying else {
       throw WireError(.invalidValue, "the expiry of the hold is later than the clock can show")
     }
@@ -166,7 +165,7 @@ extension Bus {
     return why
   }
 
-  /// Changes the reason of a hold. Nothing that it vetoes changes, so nobody who waits is told.
+  /// Changes the reason of a hold. The hold vetoes the same, so askers that wait are not informed.
   mutating func amend(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError) {
     let (target, serial) = (try frame.decode(Amend.self).target, frame.header.serial)
     let why = try reason(in: frame)
@@ -187,7 +186,7 @@ extension Bus {
     releaseCharge(of: serial, from: hold.slot)
   }
 
-  /// The process to show as the holder: the sender's, if it does not name another one.
+  /// Defaults to the sender's process.
   private func holder(_ named: PeerIdentity?, from slot: ConnectionSlot) throws(WireError) -> PeerIdentity {
     guard let named else { return connections[slot].peer }
     guard connections[slot].account.isPrivileged || restoring.isReplaying else {
@@ -207,7 +206,6 @@ extension Bus {
     }
   }
 
-  /// Removes a hold from its connection and from the bus, and releases its bytes in its user's account.
   mutating func release(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     connections[hold.slot].holds[hold.serial] = nil
     forgetAmendment(of: hold)
@@ -215,14 +213,12 @@ extension Bus {
     leave(hold, isExpired: isExpired, at: now)
   }
 
-  /// Removes a hold from the bus: every hold that ends passes here. It still counts against the queries that met it when
-  /// they were asked.
+  /// The single exit of holds from the bus. Queries that the hold was standing against keep its veto.
   mutating func leave(_ hold: HoldRegistration, isExpired: Bool = false, at now: Instant) {
     holds.remove(hold, &deadlines)
     announce(.didRelease(hold.entry(at: now), isExpired: isExpired))
   }
 
-  /// Ends a hold that has expired.
   mutating func expire(_ hold: HoldRegistration, at now: Instant) {
     emit(.ended(hold.slot, hold.serial, .expired))
     release(hold, isExpired: true, at: now)

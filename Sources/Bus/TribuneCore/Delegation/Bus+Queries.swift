@@ -39,7 +39,7 @@ extension Bus {
     guard connections[slot].participantCount + delegates.count <= limits.participantsMax else {
       throw WireError(limit: "\(limits.participantsMax) delegates for all queries of a connection")
     }
-    // Other queries do not need the userInfo after this loop iteration.
+    // The other queries do not need the userInfo after this loop iteration.
     let isKept =
       frame.payload.byteCount > 0
       && (fields.mode.isSequential && delegates.count > 1 || mustWait(for: delegates, asking: slot))
@@ -85,7 +85,6 @@ extension Bus {
     for inbox in freed { sendWaiting(of: inbox, at: now) }
   }
 
-  /// - Throws: `invalidValue`.
   @inline(__always) func requireDeadline(_ milliseconds: UInt32) throws(WireError) {
     guard milliseconds <= limits.deadlineMax else {
       throw WireError(
@@ -95,7 +94,6 @@ extension Bus {
     }
   }
 
-  /// - Throws: `limitExceeded`.
   @inline(__always) func requireRequestCapacity(from slot: ConnectionSlot) throws(WireError) {
     guard connections[slot].waitCount < limits.queriesMax else {
       throw WireError(
@@ -113,14 +111,14 @@ extension Bus {
     }
   }
 
-  /// Whether a query is under way that has asked a delegate of the connection's user. Nobody else learns anything about
-  /// it by naming it as a parent.
+  /// Nesting requires that the parent has asked a delegate of the same user. Others learn nothing about a
+  /// query by naming it as parent.
   private mutating func hasAsked(_ parent: QueryID, userOf slot: ConnectionSlot) -> Bool {
     guard let place = queries.place(of: parent) else { return false }
     return queries[place].hasAsked(user: connections[slot].peer.uid)
   }
 
-  /// Refuses a query that is nested in one of the same name and object, or too deeply.
+  /// Refuses a query within one of the same name and object, or nested too deeply.
   private mutating func requireNoRecursion(
     _ key: RawSpan, _ header: FrameHeader, within parent: QueryID
   ) throws(WireError) {
@@ -143,7 +141,7 @@ extension Bus {
     }
   }
 
-  /// Outcomes that stand against a query before any delegate is asked, and the number of holds that are not listed.
+  /// Outcomes before any delegate is asked, and the number of holds that are not listed.
   private mutating func standing(
     against key: RawSpan, nameLength: Int, _ delegates: [DelegateRegistration]
   ) -> (outcomes: [Outcome], omittedHolds: Int) {
@@ -179,7 +177,7 @@ extension Bus {
       do throws(WireError) {
         try declarations.payloadCheck.value(frame.payload, method)
       } catch {
-        // The asker gets the failure in the verdict, and the delegate gets a refusal.
+        // The verdict shows the failure to the asker; the refusal shows it to the delegate.
         let reason = "the value does not fit: \(error.message)".prefix(utf8Length: WireLimits.reasonLength)
         settleTruncated(place, index, .failed, because: reason, at: now)
         proceed(place, tail: nil, at: now)
@@ -212,7 +210,7 @@ extension Bus {
       return
     }
     let length = isValue ? payload.byteCount : min(payload.byteCount, WireLimits.reasonLength)
-    // A veto without its reason is still a veto. If there is no capacity for a value, its delegate has failed.
+    // A veto stays a veto without its reason. A delegate whose value does not fit has failed.
     let truncated = isValue ? .failed : outcome
     if let knownReason {
       settleTruncated(place, index, truncated, because: knownReason, at: now)
@@ -228,8 +226,8 @@ extension Bus {
       value: isValue ? [UInt8](payload) : [], byteCount: length, at: now)
   }
 
-  /// Settles a participant without the reason or value of its answer. Of the bus's own reason, only the bytes beyond
-  /// half of the charge for a participant are charged.
+  /// Settles a participant without its reason or value. The bus's reason is charged only beyond half of
+  /// `participantOverhead`.
   private mutating func settleTruncated(
     _ place: Int, _ index: Int, _ outcome: OutcomeKind, because reason: String, at now: Instant
   ) {
@@ -252,13 +250,12 @@ extension Bus {
     if frame.header.flags.contains(.acknowledge) { emit(.okay(slot, frame.header.serial, Okay())) }
   }
 
-  /// The query that waits for that delegate, and the participant in it.
+  /// Finds the query and the participant that it waits for.
   ///
-  /// The log has only what was accepted. So in a replay the delegate was asked, even if this bus asks fewer questions at
-  /// a time than the one that wrote the log.
+  /// During a replay, the delegate counts as asked: the log has only accepted frames, and this bus may ask
+  /// fewer questions at a time than the bus that wrote it.
   ///
-  /// - Throws: `notAsked` if the bus does not wait for it, or not for this connection: the delegate was not asked, its
-  ///   outcome is known, or the query is over.
+  /// - Throws: `notAsked` if the delegate was not asked, its outcome is known, or the query is over.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, at slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -273,7 +270,7 @@ extension Bus {
     return (place, index)
   }
 
-  /// Likewise, for any connection of the delegate's user: a process that a delegate runs has a connection of its own.
+  /// Accepts any connection of the delegate's user: a process that a delegate runs has another connection.
   private mutating func waitingParticipant(
     _ query: QueryID, _ delegate: DelegateID, ofUserAt slot: ConnectionSlot
   ) throws(WireError) -> (place: Int, participant: Int) {
@@ -305,8 +302,8 @@ extension Bus {
     return (place, index)
   }
 
-  /// Notes that a question could not be sent. The outcome of its delegate is `failed`, to which its failure policy
-  /// applies. If the query no longer waits for the delegate, nothing changes.
+  /// Settles a delegate as `failed`, because its question could not be sent. Does nothing if the query no
+  /// longer waits for it.
   package mutating func failQuestion(
     _ query: QueryID, _ delegate: DelegateID, reason: String, at now: Instant
   ) {
@@ -320,7 +317,7 @@ extension Bus {
 
   // MARK: Time
 
-  /// The connections that have had all of their time at `now`, as delegates or as awaited observers.
+  /// Connections whose time is over at `now`, as delegates or as awaited observers.
   package func overdueSlots(at now: Instant) -> [ConnectionSlot] {
     var slots: Set<ConnectionSlot> = []
     for due in deadlines.allDue(at: now) {
@@ -333,9 +330,7 @@ extension Bus {
     return slots.sorted { $0.index < $1.index }
   }
 
-  /// Handles what is due at `now`: holds, awaited posts and queries.
-  ///
-  /// - Parameter unheard: the connections that get time until `end`, because not all that they have sent was taken.
+  /// - Parameter unheard: connections with unread input; their time is extended to `end`.
   package mutating func advance(
     to now: Instant, waitingFor unheard: Set<ConnectionSlot> = [], until end: Instant? = nil
   ) {
@@ -368,9 +363,9 @@ extension Bus {
 
   // MARK: Proceeding
 
-  /// Asks the delegates whose turn it is, and ends the query if it is decided.
+  /// Asks the next delegates, and ends the query if it is decided.
   ///
-  /// - Parameter tail: the tail of the questions; nil for the tail that the table has kept.
+  /// - Parameter tail: nil for the tail in the table.
   private mutating func proceed(_ place: Int, tail: QueryTail?, at now: Instant) {
     var asked = false
     while let index = queries[place].takeNext(at: now) {
@@ -398,7 +393,6 @@ extension Bus {
     }
   }
 
-  /// Sends a question.
   mutating func send(_ place: Int, _ index: Int, _ tail: QueryTail, at now: Instant) {
     let delegate = queries[place].participants[index].delegate
     guard case .waiting(let until) = queries[place].participants[index].state else {
@@ -458,7 +452,6 @@ extension Bus {
     end(place, conclusion, at: now)
   }
 
-  /// Ends a query without a verdict.
   mutating func cancel(_ query: QueryID, at now: Instant) {
     guard let place = queries.place(of: query) else {
       preconditionFailure("query \(query.rawValue) has ended")
@@ -505,7 +498,6 @@ extension Bus {
       elapsedNanoseconds: now.nanoseconds(since: queries[place].started))
   }
 
-  /// Settles every question to delegates that have left their chains.
   mutating func settleGone(_ delegates: [DelegateRegistration], at now: Instant) {
     var gone: [QueryID: [DelegateID]] = [:]
     for delegate in delegates {
@@ -528,7 +520,7 @@ extension Bus {
 }
 
 extension RawSpan {
-  /// The bytes as a reason or a status, truncated to the limit.
+  /// Truncated to the limit.
   fileprivate var reason: String {
     let length = min(byteCount, WireLimits.reasonLength)
     return String(repairing: extracting(first: length)).prefix(utf8Length: WireLimits.reasonLength)
@@ -536,6 +528,6 @@ extension RawSpan {
 }
 
 extension FrameView {
-  /// The payload as a reason or a status, truncated to the limit.
+  /// Truncated to the limit.
   func text() -> String { payload.reason }
 }

@@ -2,13 +2,13 @@
 
 import TribuneWire
 
-/// What a question that reaches nobody may be meant for. Looking for it costs only such a question something.
+/// Suggestions for questions without delegates.
 extension Bus {
-  /// Registrations that are compared with one name.
+  /// Registrations to compare with one name.
   private static let comparedMax = 1000
 
-  /// A name that is like this one, and to which somebody responds, or which is held or configured, as far as the
-  /// connection may list or ask it; else a well-known one. Empty if there is none.
+  /// The most similar name with delegates, holds or configuration that the connection may list or ask; else a
+  /// well-known one. Empty if none is similar.
   func similarName(to name: RawSpan, for slot: ConnectionSlot) -> String {
     var found = ""
     var left = Self.comparedMax

@@ -4,7 +4,6 @@ import TribuneWire
 
 /// Questions that wait for their turns (`QuestionTurns`).
 extension Bus {
-  /// Whether a question to one of these delegates may have to wait for its turn.
   mutating func mustWait(for delegates: [DelegateRegistration], asking slot: ConnectionSlot) -> Bool {
     let (account, max) = (connections[slot].account, limits.questionsAtATime)
     func haveTurns(_ count: (DelegateRegistration) -> Int) -> Bool {
@@ -14,13 +13,12 @@ extension Bus {
       }
     }
     if haveTurns({ _ in delegates.count }) { return false }
-    // They need not be of one connection.
+    // The delegates may belong to several connections.
     var counts: [ConnectionSlot: Int] = [:]
     for delegate in delegates { counts[delegate.slot, default: 0] += 1 }
     return !haveTurns { counts[$0.slot] ?? 0 }
   }
 
-  /// Sends questions that have their turn now.
   @inline(__always) mutating func sendWaiting(of inbox: QuestionInbox, at now: Instant) {
     if inbox.turns.value.isAnyWaiting { sendNext(of: inbox, at: now) }
   }
@@ -34,14 +32,14 @@ extension Bus {
     }
   }
 
-  /// Ends the turns of questions for which a delegate asks a query of its own: otherwise, questions could wait for each
-  /// other.
+  /// Ends the turns of questions for which a delegate asks a nested query. Otherwise, questions could
+  /// deadlock.
   ///
-  /// - Returns: the inboxes that may have a turn for another question now.
+  /// - Returns: the inboxes that may now have a turn for another question.
   mutating func endTurns(in parent: QueryID, at slot: ConnectionSlot) -> [QuestionInbox] {
     guard let place = queries.place(of: parent) else { return [] }
     let user = connections[slot].peer.uid
-    // A process that a delegate runs has a connection of its own, and does not say for which delegate it asks.
+    // A process that a delegate runs has another connection, and does not name the delegate.
     let isDelegate = queries[place].hasAsked(delegateAt: slot)
     var freed: [QuestionInbox] = []
     for index in queries[place].participants.indices
@@ -56,13 +54,13 @@ extension Bus {
     return freed
   }
 
-  /// Has the server look whether a client has read what it was sent until now, if questions wait for that.
+  /// Makes the server check whether the client has read its frames, if questions wait for that.
   mutating func report(_ inbox: QuestionInbox) {
     if inbox.turns.value.takeReport() { unreadInboxes.append(inbox.slot) }
   }
 
-  /// The next connection with unread questions that make others wait. `noteRead` must follow once its client has read
-  /// what was queued for it by now, if `isWaitingToBeRead` until then.
+  /// The next connection with unread questions that delay others. The caller must call `noteRead` once the
+  /// client has read all frames queued by now, if `isWaitingToBeRead` until then.
   @inline(__always) package mutating func popUnreadInbox() -> ConnectionSlot? {
     unreadInboxes.isEmpty ? nil : takeUnreadInbox()
   }
@@ -74,12 +72,12 @@ extension Bus {
     return nil
   }
 
-  /// Whether questions wait until the client of a connection has read others.
+  /// True while questions wait until this client has read others.
   package mutating func isWaitingToBeRead(_ slot: ConnectionSlot) -> Bool {
     isConnected(slot) && connections[slot].inbox?.turns.value.isReported == true
   }
 
-  /// The client of a connection has read what was queued for it when `popUnreadInbox` returned it.
+  /// The client has read the frames that were queued when `popUnreadInbox` returned its connection.
   package mutating func noteRead(by slot: ConnectionSlot, at now: Instant) {
     guard let inbox = connections[slot].inbox else { return }
     inbox.turns.value.noteRead()

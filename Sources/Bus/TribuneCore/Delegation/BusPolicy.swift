@@ -2,15 +2,13 @@
 
 package import TribuneWire
 
-/// The configured policy for queries.
+/// The configured rules for queries.
 package struct BusPolicy: Equatable, Sendable {
-  /// What is configured for some queries.
   package struct QueryRule: Equatable, Sendable {
-    /// The queries to which it applies.
     package var pattern: Pattern
-    /// For each, such a delegate must respond to the query.
+    /// For each, a matching delegate must respond to the query.
     package var required: [RequiredDelegate]
-    /// Whether the query is vetoed if no delegate approves or vetoes.
+    /// The verdict if no delegate approves or vetoes.
     package var vetoesByDefault: Bool
 
     package init(pattern: Pattern, required: [RequiredDelegate] = [], vetoesByDefault: Bool = false) {
@@ -21,7 +19,7 @@ package struct BusPolicy: Equatable, Sendable {
 
     fileprivate var isEmpty: Bool { required.isEmpty && !vetoesByDefault }
 
-    /// Requires more delegates; none for no delegate at all any more.
+    /// Adds required delegates. An empty list clears it.
     package mutating func require(_ delegates: [RequiredDelegate]) {
       if delegates.isEmpty { required = [] }
       for delegate in delegates where !required.contains(delegate) { required.append(delegate) }
@@ -32,7 +30,6 @@ package struct BusPolicy: Equatable, Sendable {
 
   package init() {}
 
-  /// Changes the rule for a pattern.
   package mutating func change(_ pattern: Pattern, _ body: (inout QueryRule) -> Void) {
     let count = queryRules.count
     let place = queryRules.firstIndex { $0.pattern == pattern } ?? count
@@ -41,7 +38,7 @@ package struct BusPolicy: Equatable, Sendable {
     if queryRules[place].isEmpty { queryRules.remove(at: place) }
   }
 
-  /// The required delegates that are not among these, each once.
+  /// Required delegates that are not attached, without duplicates.
   func missing(for name: RawSpan, among delegates: [DelegateRegistration]) -> [RequiredDelegate] {
     var missing: [RequiredDelegate] = []
     for rule in queryRules where rule.pattern.matches(name) {
@@ -60,7 +57,6 @@ package struct BusPolicy: Equatable, Sendable {
 extension BusPolicy {
   private static let defaultVeto = "default:veto"
 
-  /// Appends the policy for `init(from:)`.
   func append(to buffer: ByteBuffer) {
     buffer.append(UInt32(queryRules.count))
     for rule in queryRules {

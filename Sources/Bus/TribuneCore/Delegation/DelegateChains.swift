@@ -3,20 +3,20 @@
 import TribunePolicy
 import TribuneWire
 
-/// The delegates of each object, and the chains of those that respond to a query.
+/// The delegates of each object, and the cached chains of those that respond to a query.
 ///
-/// The chain for a query has the delegates of its object, and those for any object, that respond to its name, by
-/// order and then by time of attaching. A query without an object is about all objects. Chains are found and cached like
-/// the receivers of a notification, so the cost of an ask does not grow with unrelated delegates.
+/// A chain has the delegates of the object, and those for any object, that respond to the name, by order and
+/// then by time of attaching. A query without an object is about all objects. The cost of an ask does not
+/// grow with unrelated delegates.
 struct DelegateChains {
-  /// By object. Delegates for any object are under the empty one.
+  /// Delegates for any object are under the empty one.
   private var byObject: [ExactText: [DelegateRegistration]] = [:]
   private var tree = PatternTree<DelegateRegistration>()
   private var routes: RouteCache<DelegateRegistration>
-  /// The tallies of the cached chains' names, as far as they have been looked up.
+  /// The tallies of the cached chains' names, filled on lookup.
   private var tallies: [Tally<NameCounts>?]
   private(set) var count = 0
-  /// Lookups of chains that were not cached.
+  /// The number of cache misses.
   private var lookup: UInt64 = 0
 
   private static let placeCount = 512
@@ -48,18 +48,18 @@ struct DelegateChains {
     routes.invalidate()
   }
 
-  /// The delegates of exactly that object, in order; if it is empty, those for any object.
+  /// Those for any object, if `object` is empty.
   func delegates(of object: String) -> [DelegateRegistration] { byObject[ExactText(object)] ?? [] }
 
-  /// The number of delegates of each object, without those for any object.
+  /// Without the delegates for any object.
   var objectCounts: [(object: String, count: Int)] {
     byObject.lazy.filter { !$0.key.text.isEmpty }.map { ($0.key.text, $0.value.count) }
   }
 
-  /// The delegates that respond to a name for an object, in order.
+  /// The delegates that respond to a name and object, in order.
   ///
-  /// - Parameter key: name and object, contiguous as in the frame. Checked only if no chain is cached for them.
-  /// - Returns: the place of the chain, which is valid until another is looked up, and the delegates.
+  /// - Parameter key: name and object, contiguous as in the frame. Validated only on a cache miss.
+  /// - Returns: the place of the chain, valid until the next lookup, and the delegates.
   /// - Throws: `invalidName`, `invalidObject`.
   mutating func responding(
     to key: RawSpan, nameLength: Int
@@ -98,7 +98,6 @@ struct DelegateChains {
 }
 
 extension [DelegateRegistration] {
-  /// The index of the first delegate that does not precede `delegate`.
   private func place(of delegate: DelegateRegistration) -> Int {
     var low = 0
     var high = count

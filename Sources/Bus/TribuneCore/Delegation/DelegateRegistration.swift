@@ -2,8 +2,7 @@
 
 package import TribuneWire
 
-/// One delegate in a chain. Its queries keep it, so that a verdict can name a delegate that has gone. `isAttached`
-/// says whether it is still in the chain.
+/// A delegate. Its queries keep it after it has left the chain, to name it in verdicts.
 package final class DelegateRegistration {
   package let identity: DelegateIdentity
   package let connection: ConnectionID
@@ -11,7 +10,7 @@ package final class DelegateRegistration {
   package let serial: Serial
   /// Empty for any object.
   package let object: String
-  /// Nil for any.
+  /// nil for any.
   var objectFilter: String? { object.isEmpty ? nil : object }
   package let order: Int32
   package let failurePolicy: FailurePolicy
@@ -19,32 +18,30 @@ package final class DelegateRegistration {
   package let timeout: UInt32
   /// Without duplicates.
   package let patterns: [Pattern]
-  /// Tokens of all patterns.
   let patternTokenCount: Int
 
-  /// Bytes charged for it in each query that it takes part in.
+  /// Bytes charged in each query that it takes part in.
   let rememberedLength: Int
 
-  /// Its questions, and those of the connection's other delegates.
+  /// Shared by all delegates of the connection.
   let inbox: QuestionInbox
-  /// What is counted of its answers.
   let tally: Tally<ParticipantCounts>
 
   private let open = Cell(OpenQueries())
 
   private let attached = Cell(true)
 
-  /// The lookup that found it last.
+  /// The last lookup that found it.
   private let lookup = Cell<UInt64>(0)
 
-  /// - Returns: whether this lookup has not found it before.
+  /// True the first time in each lookup.
   func isFound(by lookup: UInt64) -> Bool {
     guard self.lookup.value != lookup else { return false }
     self.lookup.value = lookup
     return true
   }
 
-  /// Cleared when it leaves the chain, and never set again.
+  /// Cleared when the delegate leaves its chain, and never set again.
   package internal(set) var isAttached: Bool {
     get { attached.value }
     set { attached.value = newValue }
@@ -70,8 +67,8 @@ package final class DelegateRegistration {
     rememberedLength = identity.rememberedLength
   }
 
-  /// The dedup key: registrations of one connection are the same if they have the same object, the same names in any
-  /// order, and the same label. Neither object nor names contain a line break, so the key is unambiguous.
+  /// Equal for registrations of one connection with the same object, names in any order, and label.
+  /// Unambiguous, because objects and names have no line breaks.
   static func dedupKey(object: String, patterns: [Pattern], label: String) -> ExactText {
     let names = Set(patterns.map(\.text)).sorted().joined(separator: " ")
     return ExactText("\(object)\n\(names)\n\(label)")
@@ -90,7 +87,6 @@ package final class DelegateRegistration {
     }
   }
 
-  /// Whether that outcome of this delegate counts as a veto.
   func isVeto(_ outcome: OutcomeKind) -> Bool {
     switch outcome {
     case .vetoed, .held: true
@@ -99,13 +95,13 @@ package final class DelegateRegistration {
     }
   }
 
-  /// Whether it precedes `other`: by order, then by id, which follows the time of attaching.
+  /// By order, then by id, which follows the time of attaching.
   func precedes(_ other: DelegateRegistration) -> Bool {
     (order, identity.id) < (other.order, other.identity.id)
   }
 
-  /// The entry that is sent to each delegate that this one has replaced. It has only the first few patterns: there can
-  /// be thousands of replaced delegates, and their entries together must fit in the queue of one connection.
+  /// The entry for each replaced delegate. It has only the first few patterns: thousands of delegates can be
+  /// replaced at once, and all their entries must fit in the queue of one connection.
   var replacementEntry: DelegateEntry {
     var entry = entry
     entry.patterns = Array(entry.patterns.prefix(WireLimits.patternsOfReplacement))

@@ -4,7 +4,7 @@ import TribuneWire
 
 /// A standing veto.
 final class HoldRegistration: Hashable {
-  /// Holds and delegates share one sequence of ids, so that an outcome in a verdict can name either.
+  /// Holds and delegates share one sequence of ids, because a verdict's outcomes can name either.
   let identity: DelegateIdentity
   let connection: ConnectionID
   let slot: ConnectionSlot
@@ -13,12 +13,12 @@ final class HoldRegistration: Hashable {
   /// nil for any object.
   let object: String?
   var why: String
-  /// The serial of the frame that changed the reason last; it is in use as long as the hold stands.
+  /// The serial of the last `amend`; in use as long as the hold stands.
   var amendment: Serial?
   let taken: Instant
   /// nil if it does not expire.
   let expiry: Instant?
-  /// Bytes charged for its identity in each verdict that lists it.
+  /// Bytes charged in each verdict that lists it.
   let rememberedLength: Int
   fileprivate(set) var deadline: Due.Handle?
 
@@ -42,7 +42,7 @@ final class HoldRegistration: Hashable {
 
   func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// Its outcome in a verdict; nil if that has no capacity for it.
+  /// nil if the verdict has no capacity for it.
   func outcome(within budget: inout OutcomeBudget) -> Outcome? {
     guard budget.admit(rememberedLength) else { return nil }
     return Outcome(delegate: identity, outcome: .held, reason: budget.cut(why), elapsed: 0)
@@ -52,7 +52,7 @@ final class HoldRegistration: Hashable {
     HoldEntry(
       connection: connection, delegate: identity, pattern: pattern.text, object: object ?? "", why: why,
       age: now.nanoseconds(since: taken) / 1000,
-      // 0 stands for no expiry, so a hold that is due now still has a remainder.
+      // 0 means that the hold does not expire, so a hold that is due now needs a remainder.
       remaining: expiry.map { max(1, $0.nanoseconds(since: now) / 1000) } ?? 0)
   }
 }
@@ -82,7 +82,7 @@ struct Holds {
     hold.deadline = nil
   }
 
-  /// The holds against a name and object, the oldest first; without an object, those of every object.
+  /// The oldest first. Without an object, the holds of every object.
   ///
   /// - Parameter key: a valid name and object, contiguous as in the frame.
   mutating func against(_ key: RawSpan, nameLength: Int) -> [HoldRegistration] {

@@ -4,11 +4,11 @@ import TribuneWire
 
 /// The queries that wait for one delegate, in no order.
 struct OpenQueries {
-  /// With more queries than this, they are found by id in a table.
+  /// Larger sets are searched through `places`.
   private static let searchedMax = 32
 
   private(set) var all: [QueryID] = []
-  /// Indices by the number of the query's id (see `PlacesByID`), once there have been many queries.
+  /// Indices by the number of the query's id (see `PlacesByID`); empty for small sets.
   private var places: [UInt64: Int] = [:]
 
   mutating func insert(_ query: QueryID) {
@@ -20,11 +20,11 @@ struct OpenQueries {
     }
   }
 
-  /// - Returns: whether the query was there.
+  /// Returns false if the query was not in the set.
   mutating func remove(_ query: QueryID) -> Bool {
     let isByTable = !places.isEmpty
     guard let place = isByTable ? places[query.rawValue] : all.firstIndex(of: query) else { return false }
-    // The last query fills the gap, so that no others move.
+    // The last query fills the gap, to move only one.
     let last = all.removeLast()
     if place < all.count { all[place] = last }
     guard isByTable else { return true }

@@ -2,10 +2,10 @@
 
 import TribuneWire
 
-/// What a verdict may still list of the holds against a query, or of its delegates.
+/// The space that is left in a verdict for holds or delegates.
 ///
-/// Whoever may hold or delegate a name decides how long its reasons and labels are. Without a bound, each verdict on
-/// that name could be as long as that one likes.
+/// Clients that may hold or delegate a name choose the length of their reasons and labels. Without a bound,
+/// they could make each verdict on it arbitrarily long.
 struct OutcomeBudget {
   private var identitiesLength: Int
   private var reasonsLength: Int
@@ -15,18 +15,16 @@ struct OutcomeBudget {
     reasonsLength = limits.outcomeReasonsMax
   }
 
-  /// Whether so many delegates, with so many bytes of reasons and values, fit without an account of each.
+  /// True if so many delegates fit by a safe estimate, so their outcomes need not be admitted one by one.
   func fits(_ count: Int, answers: Int) -> Bool {
     count <= identitiesLength / Self.identityLengthMax && answers <= reasonsLength
   }
 
-  /// More bytes than any identity is charged.
+  /// An upper bound of `rememberedLength`.
   private static var identityLengthMax: Int { 2048 }
 
-  /// Charges an outcome, without its reason. Once one does not fit, none does: those that are listed are the first.
-  ///
-  /// - Parameter length: the identity's `rememberedLength`.
-  /// - Returns: whether it is listed.
+  /// Charges an outcome without its reason; returns false if it does not fit. Later ones do not fit either: a
+  /// verdict lists the first ones.
   mutating func admit(_ length: Int) -> Bool {
     guard length <= identitiesLength else {
       identitiesLength = 0
@@ -36,7 +34,7 @@ struct OutcomeBudget {
     return true
   }
 
-  /// Charges a reason. One that does not fit is cut, and so is every later one.
+  /// Charges a reason. The first one that does not fit is cut, and all later ones are dropped.
   mutating func cut(_ reason: String) -> String {
     let length = reason.utf8.count
     guard length > reasonsLength else {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A set of indices of a verdict's outcomes. Nearly every verdict has at most 64 outcomes, for which the set is one
-/// word and no allocation.
+/// A set of indices of a verdict's outcomes. Up to index 63, it does not allocate.
 package struct OutcomePlaces: Equatable, Sendable {
   private var first: UInt64 = 0
   /// 64 indices each, from 64 on.
@@ -12,7 +11,7 @@ package struct OutcomePlaces: Equatable, Sendable {
     for place in places { insert(place) }
   }
 
-  /// - Parameter place: an index from 0 on, not in the set yet.
+  /// Must not be in the set.
   package mutating func insert(_ place: Int) {
     precondition(place >= 0 && !contains(place), "index \(place) is negative, or already in the set")
     count += 1

@@ -2,15 +2,14 @@
 
 package import TribuneWire
 
-/// The place of each query under way, by its id.
+/// The places of the queries under way, by id.
 ///
-/// Ids are sequential, and most queries end soon. So the queries under way mostly differ in the last bits of their ids:
-/// these bits select an entry, and one access finds a query without a hash. If an older query still has that entry, the
-/// new query is in a dictionary.
+/// Ids are sequential and most queries end soon, so the last bits of the id select an entry without a hash.
+/// If an older query still has that entry, the new one goes to a dictionary.
 package struct PlacesByID {
   private struct Entry {
     var id: UInt64 = 0
-    /// Negative if there is no query.
+    /// Negative if the entry is free.
     var place = -1
   }
 
@@ -18,7 +17,8 @@ package struct PlacesByID {
   private static let entryCount = 256
 
   private var entries: [Entry] = []
-  /// By the number of the id: a type of another module is hashed through its witness, which takes twice as long.
+  /// By the number of the id: a type of another module is hashed through its witness, which takes twice as
+  /// long.
   private var others: [UInt64: Int] = [:]
   package private(set) var count = 0
 
@@ -37,14 +37,14 @@ package struct PlacesByID {
     }
   }
 
-  /// All places, by ascending id.
+  /// By ascending id.
   package var inOrder: [Int] {
     var all = entries.filter { $0.place >= 0 }
     all += others.map { Entry(id: $0.key, place: $0.value) }
     return all.sorted { $0.id < $1.id }.map(\.place)
   }
 
-  /// - Parameter id: must not be there.
+  /// Must not be in the table.
   private mutating func insert(_ id: QueryID, _ place: Int) {
     if entries.isEmpty { entries = [Entry](repeating: Entry(), count: Self.entryCount) }
     count += 1

@@ -5,11 +5,9 @@ import TribuneWire
 
 /// One query, from the question to the verdict.
 ///
-/// A participant starts as `unasked`; only the modes that ask one at a time leave it so. It is then `waiting` until
-/// it answers or its time is over, and then `settled`. A veto is sticky because nothing leaves that last state. The
-/// query is over as soon as `isDecided()`; its owner then calls `conclude`.
+/// A participant is `unasked` until its turn, `waiting` until its answer or time-out, then `settled`. A veto
+/// is sticky because `settled` is final. Once `isDecided()`, the owner calls `conclude`.
 struct Query {
-  /// The connection that asked, and the serial of its ask.
   struct Asker {
     let slot: ConnectionSlot
     let id: ConnectionID
@@ -31,36 +29,36 @@ struct Query {
     var state = State.unasked
     /// True once the question was sent.
     var wasAsked = false
-    /// Whether the question has its turn, and is not unread (see `QuestionTurns`).
+    /// True from the sending until the question's turn ends or it becomes unread (see `QuestionTurns`).
     var hasTurn = false
-    /// The question's number among those that wait for their turns, or have waited; 0 if it has not.
+    /// The question's number among those that wait for turns; 0 if it never waited.
     var number: UInt64 = 0
-    /// When the query began to wait for it. Its question may have been sent later.
+    /// When the query began to wait for it. The question may have been sent later.
     var asked = Instant(nanoseconds: 0)
     /// From `asked` to the outcome.
     var elapsedNanoseconds: UInt64 = 0
     var value: [UInt8] = []
 
-    /// Whether its question waits for a turn, and has no number yet: it was restored.
+    /// True for a restored participant that waits for a turn without a number.
     var isUnplaced: Bool {
       guard case .waiting = state else { return false }
       return !wasAsked && number == 0
     }
 
-    /// Whether its time is over at `now`, and an answer may be on its way.
+    /// Its answer may still be in flight.
     fileprivate func isOverdue(at now: Instant) -> Bool {
       guard case .waiting(let until) = state else { return false }
       return until <= now && wasAsked && delegate.isAttached
     }
 
-    /// Whether it has vetoed, or its failure counts as a veto.
+    /// Includes failures that the failure policy makes vetoes.
     fileprivate var isVeto: Bool {
       guard case .settled(let outcome, _) = state else { return false }
       return delegate.isVeto(outcome)
     }
   }
 
-  /// With more participants than this, they are found by id in a table.
+  /// With more participants, they are found through `places`.
   private static let searchedMax = 32
 
   let id: QueryID
@@ -69,21 +67,21 @@ struct Query {
   /// Computed once from `ask`, because they are read often.
   let isForValues: Bool
   private let waitsForAll: Bool
-  /// The method that it calls, if its object has a protocol.
+  /// nil unless the object has a protocol.
   var method: ProtocolMethod?
-  /// What is counted of its name; nil for a dry run.
+  /// nil for a dry run.
   var tally: Tally<NameCounts>?
   let started: Instant
   /// The asker's deadline, which bounds everything.
   private(set) var deadline: Instant
-  /// Outcomes against it before any delegate is asked: holds, and required delegates that are missing.
+  /// Outcomes before any delegate is asked: holds, and missing required delegates.
   private(set) var standing: [Outcome] = []
-  /// Holds against it beyond those.
+  /// Holds that `standing` does not list.
   private(set) var omittedHolds = 0
   private(set) var participants: [Participant] = []
   private(set) var waitingCount = 0
   private(set) var hasVeto = false
-  /// Whether a participant approved or, in a mode for values, gave one.
+  /// True if a participant approved or, in a value query, gave a value.
   private var hasConsent = false
   /// Bytes charged for the query, without its userInfo.
   var rememberedByteCount = 0
@@ -91,13 +89,13 @@ struct Query {
   var exemptByteCount = 0
   /// Bytes charged for reasons and values.
   private(set) var answerByteCount = 0
-  /// The first participant that has not been asked.
+  /// The first participant that was not asked.
   private(set) var next = 0
   /// Lower bound of the next timeout; recomputed lazily.
   private(set) var nextExpiry: Instant
   /// Participants settled since `takeSettled`, if the asker wants progress.
   private var newlySettled: [Int] = []
-  /// Indices by the number of the delegate's id (see `PlacesByID`), if there are many participants.
+  /// Indices by the number of the delegate's id (see `PlacesByID`), if the query has many participants.
   private var places: [UInt64: Int] = [:]
 
   init(id: QueryID, asker: Asker, _ ask: Ask, started: Instant, deadline: Instant) {
@@ -126,9 +124,9 @@ struct Query {
     }
   }
 
-  /// Restores progress from another bus. The caller then calls `beginWaiting` of each delegate waited for.
+  /// Restores progress from another bus. `beginWaiting` of each awaited delegate must follow.
   ///
-  /// - Parameter participants: unasked ones come last.
+  /// - Parameter participants: unasked ones last.
   mutating func restore(_ participants: [Participant], answerByteCount: Int, nextExpiry: Instant) {
     self.participants += participants
     self.answerByteCount = answerByteCount
@@ -152,7 +150,7 @@ struct Query {
     hasVeto = !outcomes.isEmpty
   }
 
-  /// Takes over the capacity that an earlier query had for its participants.
+  /// Reuses an earlier query's memory for participants.
   mutating func takeCapacity(from other: inout Query) { swap(&participants, &other.participants) }
 
   /// Frees memory, once the query is over.
@@ -170,7 +168,7 @@ struct Query {
     places = [:]
   }
 
-  /// The index of a participant for which the query waits.
+  /// The index of a participant that the query waits for.
   mutating func waitingIndex(of delegate: DelegateID) -> Int? {
     let found =
       places.isEmpty
@@ -181,25 +179,26 @@ struct Query {
 
   var hasAskedAnybody: Bool { participants.contains(where: \.wasAsked) }
 
-  /// Whether a delegate of the user got the question, also if it has gone since.
+  /// Includes delegates that have left since.
   mutating func hasAsked(user: UInt32) -> Bool {
     participants.contains { $0.wasAsked && $0.delegate.identity.peer.uid == user }
   }
 
-  /// Whether an attached delegate of the connection got the question.
+  /// Includes only attached delegates.
   mutating func hasAsked(delegateAt slot: ConnectionSlot) -> Bool {
     participants.contains { $0.wasAsked && $0.delegate.isAttached && $0.delegate.slot == slot }
   }
 
   // MARK: Progress
 
-  /// Whether the verdict is final: all participants are settled or, unless all are awaited, a veto or a value decides.
+  /// The verdict is final when all participants are settled, or a veto or a value decides and `waitsForAll`
+  /// is false.
   mutating func isDecided() -> Bool {
     if !waitsForAll, isForValues ? hasConsent : hasVeto { return true }
     return waitingCount == 0 && next == participants.count
   }
 
-  /// The next participant whose question can be sent, if the mode permits one now. Settles those that have gone since the
+  /// The next participant to ask, if the mode permits one now. Settles delegates that have left since the
   /// query began. `takeTurn` must follow.
   mutating func takeNext(at now: Instant) -> Int? {
     while next < participants.count, now < deadline, !isDecided(), !ask.mode.isSequential || waitingCount == 0
@@ -224,7 +223,7 @@ struct Query {
 
   // MARK: Turns
 
-  /// - Returns: whether the question has its turn at once. If not, it waits.
+  /// Returns false if the question has to wait.
   mutating func takeTurn(_ index: Int, isPrivileged: Bool, of max: Int) -> Bool {
     let inbox = participants[index].delegate.inbox
     if inbox.turns.value.start(for: asker.peer.uid, isPrivileged: isPrivileged, of: max) { return true }
@@ -238,7 +237,7 @@ struct Query {
       .wait(id, delegate.identity.id, for: asker.peer.uid, isPrivileged: isPrivileged)
   }
 
-  /// The question is sent. It has its turn already in `QuestionTurns`.
+  /// The question already has its turn in `QuestionTurns`.
   mutating func noteSent(_ index: Int) {
     participants[index].wasAsked = true
     participants[index].hasTurn = true
@@ -251,26 +250,26 @@ struct Query {
     participants[index].delegate.inbox.turns.value.end(of: asker.peer.uid)
   }
 
-  /// Nobody waits for the delegate any more.
+  /// The query has stopped waiting for the delegate.
   private mutating func abandonTurn(_ index: Int) {
     guard participants[index].hasTurn else { return leaveTurns(index) }
     participants[index].hasTurn = false
     participants[index].delegate.inbox.turns.value.abandon(of: asker.peer.uid)
   }
 
-  /// If the question waits for its turn, it is not to be sent any more.
+  /// Withdraws the question if it still waits for a turn.
   private mutating func leaveTurns(_ index: Int) {
     guard participants[index].number > 0, !participants[index].wasAsked else { return }
     participants[index].delegate.inbox.turns.value.leave(participants[index].number, of: asker.peer.uid)
   }
 
-  /// An earlier bus had sent the question, though it would wait for its turn here.
+  /// An earlier bus sent the question, which would wait for its turn here.
   mutating func noteSentBefore(_ index: Int) {
     leaveTurns(index)
     participants[index].wasAsked = true
   }
 
-  /// Records the outcome of a participant. Inlined, since each answer comes through here.
+  /// Inlined: each answer comes through here.
   @inline(__always) mutating func settle(
     _ index: Int, _ outcome: OutcomeKind, reason: String, value: [UInt8] = [], byteCount: Int = 0,
     at now: Instant
@@ -301,13 +300,11 @@ struct Query {
     if outcome == (isForValues ? .answered : .approved) { hasConsent = true }
   }
 
-  /// Settles a participant that the question did not reach.
   mutating func settleUnreached(_ index: Int, reason: String, at now: Instant) {
     settle(index, .failed, reason: reason, at: now)
     participants[index].wasAsked = false
   }
 
-  /// Stops waiting for all participants.
   mutating func stopWaiting() {
     for index in participants.indices {
       guard case .waiting = participants[index].state else { continue }
@@ -317,14 +314,14 @@ struct Query {
     waitingCount = 0
   }
 
-  /// Returns the participants settled since the last call.
+  /// The participants settled since the last call.
   mutating func takeSettled() -> [Int] {
     if newlySettled.isEmpty { return [] }
     defer { newlySettled = [] }
     return newlySettled
   }
 
-  /// Extends the time of a participant that the query waits for: never less, and never beyond the asker's deadline.
+  /// Never shortens the time, and never exceeds the asker's deadline.
   mutating func extend(_ index: Int, to wanted: Instant) -> Instant {
     guard case .waiting(let granted) = participants[index].state else {
       preconditionFailure("the query does not wait for participant \(index)")
@@ -334,12 +331,11 @@ struct Query {
     return until
   }
 
-  /// The connections of the delegates that were asked, and whose time is over at `now`.
   func overdueSlots(at now: Instant) -> [ConnectionSlot] {
     participants.lazy.filter { $0.isOverdue(at: now) }.map(\.delegate.slot)
   }
 
-  /// Gives the delegates of these connections time until `end` that have had all of theirs at `now`.
+  /// Extends the time of these connections' overdue delegates to `end`.
   mutating func prolong(_ slots: Set<ConnectionSlot>, at now: Instant, until end: Instant) {
     for index in participants.indices
     where participants[index].isOverdue(at: now) && slots.contains(participants[index].delegate.slot) {
@@ -348,11 +344,11 @@ struct Query {
     }
   }
 
-  /// Why somebody who never got the question has timed out.
+  /// The reason of a delegate that timed out before it was asked.
   private static let unasked = "it was not asked in time"
 
-  /// Settles every participant whose time is over at `now`. After the asker's deadline, that is every unsettled
-  /// participant, asked or not: a delegate that could not be asked in time did not approve.
+  /// Settles every participant whose time is over at `now`. After the asker's deadline, these are all
+  /// unsettled ones, asked or not: a delegate that could not be asked in time did not approve.
   ///
   /// - Returns: the inboxes in which questions have become unread.
   mutating func expire(at now: Instant) -> [QuestionInbox] {
@@ -377,16 +373,15 @@ struct Query {
     return unread
   }
 
-  /// A verdict, and what the bus keeps for itself.
   struct Result {
     let verdict: Verdict
-    /// Which of its outcomes are vetoes.
+    /// The vetoes among its outcomes.
     let vetoes: OutcomePlaces
-    /// Vetoes that it does not list.
+    /// Vetoes that the verdict does not list.
     let omittedVetoCount: Int
   }
 
-  /// The verdict. The query must be decided.
+  /// The query must be decided.
   mutating func conclude(within budget: OutcomeBudget) -> Result {
     let list = boundedList(within: budget)
     var outcomes = standing
@@ -409,7 +404,8 @@ struct Query {
           elapsed: participants[index].elapsedNanoseconds / 1000, value: participants[index].value))
     }
     let overrides = !isForValues && ask.flags.contains(.overrides)
-    // An override goes past holds, and past the lack of a required delegate. What is left is as if nobody had answered.
+    // An override goes past holds and missing required delegates. If they alone stood against the query, it
+    // counts as unanswered.
     let isAnswered =
       hasConsent || !isForValues && (overrides ? participants.contains(where: \.isVeto) : hasVeto)
     let kind: VerdictKind =
@@ -428,10 +424,10 @@ struct Query {
     return Result(verdict: verdict, vetoes: vetoes, omittedVetoCount: omittedVetoCount)
   }
 
-  /// What the verdict lists of the participants: the reason of each one, cut to what fits; nil of one that is not
-  /// listed. Vetoes go before others, and all follow the chain's order. A value is always listed.
+  /// The reasons of the participants in a verdict, cut to the budget; nil for those that it does not list.
+  /// Vetoes go first, each group in the chain's order. Values are always listed.
   ///
-  /// - Returns: nil if everything is listed.
+  /// - Returns: nil if everything fits.
   private func boundedList(within budget: OutcomeBudget) -> [String?]? {
     if budget.fits(participants.count, answers: answerByteCount) { return nil }
     var budget = budget
@@ -452,7 +448,7 @@ struct Query {
     return list
   }
 
-  /// Counts all outcomes, whether the verdict lists them or not.
+  /// Includes outcomes that the verdict does not list.
   mutating func count(in counts: inout OutcomeCounts) {
     for outcome in standing { counts.note(outcome.outcome) }
     counts.held &+= UInt64(omittedHolds)
@@ -461,7 +457,7 @@ struct Query {
     }
   }
 
-  /// All vetoes, whether the verdict lists them or not.
+  /// Includes vetoes that the verdict does not list.
   var vetoCount: Int {
     guard hasVeto else { return 0 }
     return participants.reduce(standing.count + omittedHolds) { $0 + ($1.isVeto ? 1 : 0) }
@@ -469,7 +465,7 @@ struct Query {
 }
 
 extension OutcomeKind {
-  /// Whether a delegate has this outcome because of its answer, or because the question did not reach it.
+  /// True for an answer, and for a question that did not reach the delegate.
   fileprivate var isAnswer: Bool {
     switch self {
     case .approved, .vetoed, .abstained, .answered, .failed: true

@@ -2,21 +2,21 @@
 
 import TribuneWire
 
-/// The queries under way, by id. Each has a deadline: the time at which it next needs attention.
+/// The queries under way, by id.
 ///
-/// A record is reused for a later query, with the capacity of its arrays and its buffer, so that the usual query
-/// costs no allocation of its own.
+/// Records are reused with the capacity of their arrays and buffers, to avoid allocations for the usual
+/// query.
 struct QueryTable {
   private struct Record {
-    /// The query; if `places` does not lead here, the previous query without its participants.
+    /// In a free record, the previous query without its participants.
     var query: Query
-    /// Name, object and, for a query that asks one delegate at a time, userInfo.
+    /// Name and object, and userInfo if the query keeps it.
     var tail = ByteBuffer(capacity: 0)
     var nameLength = 0
     var objectLength = 0
     var deadline: Due.Handle?
 
-    /// Copies `bytes`. Reuses the buffer if it is small and no question still uses it.
+    /// Reuses the buffer if it is small and no question uses it.
     mutating func setTail(_ bytes: RawSpan, nameLength: Int, objectLength: Int) {
       if isKnownUniquelyReferenced(&tail), tail.capacity <= QueryTable.tailKept {
         tail.truncate(to: 0)
@@ -29,9 +29,9 @@ struct QueryTable {
     }
   }
 
-  /// Largest capacity of a tail, in bytes, that a record keeps once its query is over.
+  /// Largest capacity of a tail, in bytes, that a free record keeps.
   private static let tailKept = 1024
-  /// Participants for which a record keeps capacity.
+  /// Participants for which a free record keeps capacity.
   private static let participantsKept = 64
 
   private var records: [Record] = []
@@ -40,12 +40,12 @@ struct QueryTable {
 
   var count: Int { places.count }
 
-  /// The places of all queries under way, the oldest query first.
+  /// The oldest query first.
   var allPlaces: [Int] { places.inOrder }
 
   func place(of id: QueryID) -> Int? { places[id] }
 
-  /// Adds a query that has no participants yet. If it is not decided at once, `setDue` must follow.
+  /// The query has no participants yet. Unless it is decided at once, `setDue` must follow.
   mutating func insert(_ query: consuming Query, tail: RawSpan, nameLength: Int, objectLength: Int) -> Int {
     let id = query.id
     let place: Int
@@ -73,21 +73,20 @@ struct QueryTable {
 
   /// The query at `place`, which must exist.
   ///
-  /// A non-mutating method would be called on a copy, which retains and releases all that the query refers to. So the
-  /// methods that each answer needs are mutating.
+  /// A non-mutating method would be called on a copy, with retains and releases of all its references, so the
+  /// methods on the path of an answer are mutating.
   subscript(place: Int) -> Query {
     _read { yield records[place].query }
     _modify { yield &records[place].query }
   }
 
-  /// Name, object and kept userInfo of the query at `place`.
   func tail(at place: Int) -> QueryTail {
     QueryTail(
       slice: ByteSlice(records[place].tail, 0..<records[place].tail.count),
       nameLength: records[place].nameLength, objectLength: records[place].objectLength)
   }
 
-  /// Sets the time at which the query at `place` next needs attention.
+  /// Sets when the query next needs attention.
   mutating func setDue(_ due: Instant, at place: Int, _ deadlines: inout Deadlines<Due>) {
     if let deadline = records[place].deadline {
       deadlines.set(deadline, due: due)

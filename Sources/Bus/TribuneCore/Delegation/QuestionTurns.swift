@@ -2,70 +2,69 @@
 
 import TribuneWire
 
-/// Decides which questions the delegates of one connection have now, and which wait on the bus.
+/// Decides which questions the delegates of one connection have, and which wait on the bus.
 ///
-/// Many delegates answer one question after the other. So they have a few at a time, and the users who ask take turns: a
-/// question waits behind a few of other users, however many those ask.
+/// Delegates get a few questions at a time, and askers' users take turns: a question waits only behind a few
+/// of other users.
 ///
-/// A sixteenth of the questions is for privileged users alone, and a sixteenth for all others. A privileged user may have
-/// all that are left, and others share as in `Accounts`: one user alone has half of them, the next one a sixth. Yet
-/// every user may have one when its turn comes.
+/// A sixteenth of the questions is reserved for privileged users, and a sixteenth for all others. A
+/// privileged user may have all the rest; others share it as in `Accounts`: a lone user has half of it, the
+/// next one a sixth. When its turn comes, every user may have at least one.
 ///
-/// A question *has its turn* from when it is sent until it is answered or deferred, or the delegate asks a query of its own
-/// for it. If the bus stops waiting for the answer before that, the client may still have the question to read. It is then
-/// *unread*, and has its turn until the client has read what it was sent until then.
+/// A question *has its turn* from its sending until it is answered or deferred, or the delegate asks a nested
+/// query. If the bus stops waiting for the answer earlier, the question is *unread*: it keeps its turn until
+/// the client has read all frames sent by then.
 struct QuestionTurns {
-  /// A question that waits.
   struct Waiting {
     let number: UInt64
     let query: QueryID
     let delegate: DelegateID
-    /// Whether it still has to be sent.
+    /// False once it need not be sent.
     var isOpen = true
   }
 
   private struct User {
     let uid: UInt32
     let isPrivileged: Bool
-    /// Questions that have their turns, unread ones included.
+    /// Questions that have their turns, including unread ones.
     var sent = 0
     var unread = 0
-    /// The unread ones when the server last began to look whether the client has read them.
+    /// Unread questions at the start of the server's last check for unread frames.
     var reported = 0
-    /// By number. Those that are not open are removed when they are many.
+    /// By number. Closed ones are removed in bulk.
     var waiting: [Waiting] = []
-    /// None before this place is open.
+    /// Entries before `head` are closed.
     var head = 0
     var openCount = 0
   }
 
-  /// Users who stay here when they have no questions, since they are likely to ask again.
+  /// Users without questions that are kept here, because they are likely to ask again.
   private static let idleMax = 4
-  /// With more users than this, they are found in a table.
+  /// With more users, they are found through `places`.
   private static let searchedMax = 16
 
-  /// Users who have questions here, or whose questions wait, and a few others; nearly always one or two.
+  /// Users with questions here, sent or waiting, and a few others; nearly always one or two.
   private var users: [User] = []
-  /// Where each user is in `users`, if there are many.
+  /// Indices in `users`, if there are many.
   private var places: [UInt32: Int] = [:]
-  /// Users whose questions wait, in the order of their turns.
+  /// Users with waiting questions, in the order of their turns.
   private var turns: [(uid: UInt32, isPrivileged: Bool)] = []
   private(set) var sentCount = 0
   private var privilegedCount = 0
   private(set) var unreadCount = 0
-  /// How many users have questions.
+  /// Users with sent questions.
   private var sendingCount = 0
   private var lastNumber: UInt64 = 0
-  /// Whether the server looks from time to time whether the client has read, because questions wait for that.
+  /// True while the server checks for unread frames, because questions wait for that.
   private(set) var isReported = false
 
   var isAnyWaiting: Bool { !turns.isEmpty }
-  /// Whether there is anything that the queries under way do not say.
+  /// True if the state cannot be derived from the queries under way.
   var isWorthKeeping: Bool { isAnyWaiting || unreadCount > 0 }
 
   // MARK: Questions
 
-  /// Whether `count` more questions of a user would all be sent at once.
+  /// True if `count` more questions of the user would be sent at once.
   func hasTurns(_ count: Int, for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
     guard let place = place(of: uid) else {
       return mayHave(count, beside: 0, isPrivileged: isPrivileged, of: max)
@@ -77,7 +76,7 @@ struct QuestionTurns {
     mayHave(count, beside: users[place].sent, isPrivileged: users[place].isPrivileged, of: max)
   }
 
-  /// Whether a user may have `count` questions beside those that it has.
+  /// - Parameter own: the user's questions that have their turns.
   private func mayHave(_ count: Int, beside own: Int, isPrivileged: Bool, of max: Int) -> Bool {
     if sentCount == 0, count == 1 { return true }
     guard sentCount + count <= max else { return false }
@@ -87,10 +86,10 @@ struct QuestionTurns {
     return sentCount - privilegedCount + count <= unreserved && own + count <= Swift.max(1, share)
   }
 
-  /// What privileged users may have together, and so may all others.
+  /// The limit for privileged users together, and for all others together.
   private static func unreserved(of max: Int) -> Int { max - Swift.max(1, max / 16) }
 
-  /// - Returns: whether a user's question can be sent now; if so, it has its turn. If not, `wait` must follow.
+  /// Returns true if the question can be sent now, and gives it its turn. Otherwise, `wait` must follow.
   mutating func start(for uid: UInt32, isPrivileged: Bool, of max: Int) -> Bool {
     let user = place(of: uid, isPrivileged)
     guard users[user].openCount == 0, mayHave(1, at: user, of: max) else { return false }
@@ -105,9 +104,7 @@ struct QuestionTurns {
     if users[place].isPrivileged { privilegedCount += 1 }
   }
 
-  /// Lets a question wait, behind those of its user.
-  ///
-  /// - Returns: its number, for `leave`.
+  /// Queues a question behind those of its user. Returns its number, for `leave`.
   mutating func wait(
     _ query: QueryID, _ delegate: DelegateID, for uid: UInt32, isPrivileged: Bool
   ) -> UInt64 {
@@ -119,7 +116,7 @@ struct QuestionTurns {
     return lastNumber
   }
 
-  /// A waiting question need not be sent any more.
+  /// Withdraws a waiting question.
   mutating func leave(_ number: UInt64, of uid: UInt32) {
     let user = knownPlace(of: uid)
     guard let place = users[user].waiting.place(of: number) else {
@@ -134,16 +131,16 @@ struct QuestionTurns {
     tidy(user)
   }
 
-  /// The turn of a question ends: it is answered or deferred, or has not been sent after all.
+  /// Ends the turn of a question that was answered or deferred, or could not be sent.
   mutating func end(of uid: UInt32) { release(1, at: knownPlace(of: uid)) }
 
-  /// The bus does not wait any more for the answer to a question, which is unread from now on.
+  /// The bus stops waiting for the answer: the question becomes unread.
   mutating func abandon(of uid: UInt32) {
     users[knownPlace(of: uid)].unread += 1
     unreadCount += 1
   }
 
-  /// The client has read what it had been sent when `takeReport` returned true.
+  /// The client has read the frames sent before `takeReport` returned true.
   mutating func noteRead() {
     isReported = false
     for user in users.indices.reversed() where users[user].reported > 0 {
@@ -155,8 +152,8 @@ struct QuestionTurns {
     }
   }
 
-  /// Whether the server has to begin to look whether the client has read, because questions wait for that. If so,
-  /// `noteRead` must follow when the client has, unless `isReported` is false by then.
+  /// Returns true if the server must start to check for unread frames, because questions wait for that.
+  /// `noteRead` must follow once the client has read them, unless `isReported` is false by then.
   mutating func takeReport() -> Bool {
     guard !isReported, unreadCount > 0, isAnyWaiting else { return false }
     isReported = true
@@ -164,17 +161,17 @@ struct QuestionTurns {
     return true
   }
 
-  /// The server need not look any more whether the client has read, if no question waits for that.
+  /// Stops the server's check for unread frames if no question waits for it.
   private mutating func withdrawReport() {
     guard isReported, turns.isEmpty else { return }
     isReported = false
     for user in users.indices { users[user].reported = 0 }
   }
 
-  /// Starts the first question of the first user in turn who may have one more.
+  /// Starts the first question of the first user in turn that may have one more.
   mutating func startNext(of max: Int) -> Waiting? {
     guard sentCount < max else { return nil }
-    // There can be thousands of users, so that those who may have none are not looked up.
+    // With thousands of users, looking up those that may have none would be expensive.
     let isFullForOthers = sentCount > 0 && sentCount - privilegedCount >= Self.unreserved(of: max)
     for (place, turn) in turns.enumerated() where turn.isPrivileged || !isFullForOthers {
       let user = knownPlace(of: turn.uid)
@@ -239,7 +236,7 @@ struct QuestionTurns {
     tidy(user)
   }
 
-  /// Removes a user without questions, and numbers that nothing needs.
+  /// Removes a user without questions, or else closed numbers.
   private mutating func tidy(_ user: Int) {
     if users[user].openCount == 0 {
       if users[user].sent == 0, users.count > Self.idleMax {
@@ -269,22 +266,19 @@ extension [QuestionTurns.Waiting] {
 // MARK: Restoring
 
 extension QuestionTurns {
-  /// How many unread questions there are of each user, and how many of them `noteRead` is to release.
+  /// Unread questions by user, and how many of them `noteRead` releases.
   var unreadByUser: [(uid: UInt32, count: Int, reported: Int)] {
     users.filter { $0.unread > 0 }.map { ($0.uid, $0.unread, $0.reported) }
   }
 
-  /// The questions that wait, by user in the order of their turns.
+  /// By user, in the order of their turns.
   var waitingByTurn: [(uid: UInt32, questions: [Waiting])] {
     turns.map { ($0.uid, users[knownPlace(of: $0.uid)].waiting.filter(\.isOpen)) }
   }
 
-  /// Restores the turn of a question that an earlier bus has sent.
   mutating func restoreSent(of uid: UInt32, isPrivileged: Bool) { start(at: place(of: uid, isPrivileged)) }
 
-  /// Restores the turns of questions that were unread in an earlier bus.
-  ///
-  /// - Parameter reported: how many of them `noteRead` is to release.
+  /// - Parameter reported: the number that `noteRead` releases.
   mutating func restoreUnread(_ count: Int, reported: Int, of uid: UInt32, isPrivileged: Bool) {
     guard count > 0 else { return }
     let user = place(of: uid, isPrivileged)
@@ -296,7 +290,7 @@ extension QuestionTurns {
   }
 }
 
-/// The turns of a connection, which all its delegates share.
+/// The turns of a connection, shared by all its delegates.
 final class QuestionInbox {
   let slot: ConnectionSlot
   let turns = Cell(QuestionTurns())

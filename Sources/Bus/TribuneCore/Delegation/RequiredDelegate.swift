@@ -2,12 +2,11 @@
 
 import TribuneWire
 
-/// How the configuration names a delegate that must be attached.
+/// A required delegate, as configured.
 package enum RequiredDelegate: Equatable, Sendable {
-  /// Every connection chooses the labels of its delegates.
+  /// Any connection may use any label.
   case label(String)
-  /// The unit of the system's service manager that the delegate's process runs in. A user's unit does not count,
-  /// because users choose the names of theirs.
+  /// A unit of the system's service manager. User units do not count, because users choose their names.
   case unit(String)
 
   /// Parses `label:NAME` and `unit:NAME`; nil for other texts.

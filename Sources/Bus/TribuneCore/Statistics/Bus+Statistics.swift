@@ -2,9 +2,8 @@
 
 package import TribuneWire
 
-/// What the bus counts of queries and their participants, and the queries under way, as lists.
+/// Counts of queries and participants, and lists of queries under way.
 extension Bus {
-  /// What is counted of queries and awaited notifications.
   struct Tallies {
     var names = Busiest<String, NameCounts>()
     var participants = Busiest<ParticipantKey, ParticipantCounts>()
@@ -12,14 +11,14 @@ extension Bus {
 
   // MARK: Counting
 
-  /// All counters begin at 0 again. What a replay has counted is the earlier bus's.
+  /// Resets all counters: a replay has counted events of the earlier bus.
   package mutating func beginCounting() {
     totals = Totals()
     tallies.names.beginCounting()
     tallies.participants.beginCounting()
   }
 
-  /// The tally of a chain's name, which the chain remembers.
+  /// Cached with the chain.
   mutating func tally(ofChain chain: Int, _ name: RawSpan, for uid: UInt32) -> Tally<NameCounts> {
     if let tally = chains.tally(at: chain), uid != 0 || tally.uid.value == 0 { return tally }
     let tally = tallies.names.tally(of: String(repairing: name), for: uid)
@@ -34,14 +33,14 @@ extension Bus {
       if case .vetoed = verdict.verdict, !queries[place].isForValues { counts.vetoed &+= 1 }
       if verdict.isOverridden { counts.overridden &+= 1 }
       queries[place].count(in: &counts.outcomes)
-      // Whoever asks nobody does not wait.
+      // A query without askable delegates has no waiting time.
       if queries[place].hasAskedAnybody {
         counts.durations.note(nanoseconds: now.nanoseconds(since: queries[place].started))
       }
     }
   }
 
-  /// Counts how an observer that is waited for has answered.
+  /// Counts the result of an awaited observer.
   mutating func note(
     _ failure: ObserverFailure?, of slot: ConnectionSlot, since posted: Instant, at now: Instant
   ) {
@@ -58,7 +57,7 @@ extension Bus {
 
   // MARK: Lists
 
-  /// The busiest names, the busiest first, and all others together, which have no name.
+  /// The busiest first; all others together follow under an empty name.
   package var nameEntries: [NameEntry] {
     let (busiest, others) = tallies.names.all
     var entries = busiest.map { $1.entry(named: $0) }
@@ -66,7 +65,7 @@ extension Bus {
     return entries
   }
 
-  /// Whether a connection may see a name, or what all others have together.
+  /// An empty name is the sum of all others.
   package func mayList(_ entry: NameEntry, for slot: ConnectionSlot?) -> Bool {
     guard entry.name.isEmpty else {
       return mayList(Pattern(accepted: entry.name), object: nil, of: .bus, for: slot)
@@ -75,7 +74,7 @@ extension Bus {
     return true
   }
 
-  /// The participants that a connection may see, the busiest first, and all others together.
+  /// The busiest first, then all others together.
   package func participantEntries(for slot: ConnectionSlot?) -> [ParticipantEntry] {
     let (busiest, others) = tallies.participants.all
     let visible = slot.map { visibleUsers(for: $0) } ?? .all
@@ -84,7 +83,7 @@ extension Bus {
     return entries
   }
 
-  /// The queries of a connection under way that another one may see, in no order.
+  /// In no order.
   package func queryEntries(
     of connection: ConnectionID, for slot: ConnectionSlot?, at now: Instant
   ) -> [QueryEntry] {
@@ -129,7 +128,7 @@ extension Query {
 
   fileprivate func entry(name: String, object: String, at now: Instant) -> QueryEntry {
     let held = standing.prefix(Self.listedMax).map { QueryParticipant($0) }
-    // Those that it waits for go before others.
+    // Awaited participants go first.
     var awaitedLeft = Self.listedMax - held.count
     var othersLeft = max(0, awaitedLeft - participants.count(where: \.isAwaited))
     awaitedLeft -= othersLeft
@@ -154,7 +153,7 @@ extension Query {
 }
 
 extension QueryParticipant {
-  /// What stands against a query without being asked.
+  /// An outcome that stands without being asked.
   fileprivate init(_ standing: Outcome) {
     self.init(
       connection: .bus, delegate: standing.delegate, state: .settled, outcome: standing.outcome,

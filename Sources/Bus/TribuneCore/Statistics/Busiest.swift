@@ -2,26 +2,26 @@
 
 import TribuneWire
 
-/// The counts of the busiest keys; all others are counted together. So its size has a bound, whatever clients send.
+/// Counts of the busiest keys, and one tally for all others: bounded, whatever clients send.
 ///
-/// Those that stay are the first in the order of `inShares`.
+/// The keys that come first by `inShares` stay.
 package struct Busiest<Key: Hashable, C: Counts> {
   /// Keys that are listed.
   package static var countMax: Int { 1000 }
-  /// More of them than that may come before the least busy ones leave. Those all leave at once, since finding them takes
-  /// a look at all.
+  /// Keys beyond `countMax` before the least busy ones are evicted. Eviction ranks all keys, so it removes
+  /// many at once.
   private static var slack: Int { 256 }
 
   private var tallies: [Key: Tally<C>] = [:]
   private let others = Tally<C>(for: .max)
-  /// How many there may be before the least busy ones leave.
+  /// The count at which the least busy ones are evicted.
   private var limit = Self.countMax + Self.slack
 
   package init() {}
 
-  /// The tally of a key, which is made if there is none.
+  /// Makes the tally if the key is new.
   ///
-  /// - Parameter uid: the user for whom it is made. What root uses becomes root's.
+  /// - Parameter uid: the user that pays for it. A key that root uses becomes root's.
   package mutating func tally(of key: Key, for uid: UInt32) -> Tally<C> {
     if let tally = tallies[key] {
       if uid == 0 { tally.uid.value = 0 }
@@ -38,16 +38,16 @@ package struct Busiest<Key: Hashable, C: Counts> {
       tally.end(for: others)
       tallies[key] = nil
     }
-    // Those in use stay, and have bounds of their own.
+    // Pinned tallies stay. Other limits bound them.
     limit = max(Self.countMax, tallies.count) + Self.slack
   }
 
-  /// All, with those first that stay.
+  /// In the order of eviction, the last one first to go.
   private var ranked: [(key: Key, tally: Tally<C>)] {
     tallies.map { (key: $0, tally: $1) }.inShares { ($0.tally.uid.value, $0.tally.counts.activity) }
   }
 
-  /// The busiest keys that something was counted for, the busiest first, and the counts of all others.
+  /// The busiest keys with counts, the busiest first, and the counts of all others.
   package var all: (busiest: [(key: Key, counts: C)], others: C) {
     let counted = ranked.map { (key: $0.key, counts: $0.tally.counts) }.filter { $0.counts.activity > 0 }
     var others = others.counts
@@ -62,8 +62,8 @@ package struct Busiest<Key: Hashable, C: Counts> {
 }
 
 extension Array {
-  /// The busiest first, with a share for each user: its busiest comes before anybody's second. Those of root, which has the
-  /// host's, come before all.
+  /// The busiest first, with a share for each user: each user's busiest comes before any user's second.
+  /// Root's come first.
   package func inShares(_ facts: (Element) -> (uid: UInt32, activity: UInt64)) -> [Element] {
     var ranks: [UInt32: Int] = [:]
     return map { (element: $0, facts: facts($0)) }

@@ -2,7 +2,6 @@
 
 import TribuneWire
 
-/// What was asked under a name.
 struct NameCounts: Counts {
   var asked: UInt64 = 0
   var vetoed: UInt64 = 0

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// Whose answers are counted together.
+/// The answers of participants with equal keys are counted together.
 struct ParticipantKey: Hashable {
   let role: ParticipantRole
   let label: String
@@ -14,7 +14,6 @@ struct ParticipantKey: Hashable {
   }
 }
 
-/// How some participants answered.
 struct ParticipantCounts: Counts {
   var outcomes = OutcomeCounts()
   var durations = Durations()

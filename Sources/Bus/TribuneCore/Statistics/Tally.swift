@@ -2,10 +2,9 @@
 
 import TribuneWire
 
-/// Something that is counted under a key.
 package protocol Counts {
   init()
-  /// How much was counted: the keys with the most are the busiest.
+  /// Keys with the most activity are the busiest.
   var activity: UInt64 { get }
   mutating func add(_ other: Self)
 }
@@ -36,7 +35,7 @@ package final class Tally<C: Counts> {
     body(&successor.own.value)
   }
 
-  /// From now on, everything is counted by another one.
+  /// Moves the counts to `successor`, which gets all later updates.
   func end(for successor: Tally) {
     successor.own.value.add(own.value)
     own.value = C()
