@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What else the bus asks of the kernel, and the service manager.
+ * The bus's other system calls, and the service manager.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +25,6 @@
 
 static uint64_t now_nanoseconds = 1000000000000;
 static uint64_t tick_nanoseconds;
-/* What a dead bus has waited for: nobody else has. */
 uint64_t sim_dead_nanoseconds;
 
 static void pass(uint64_t nanoseconds)
@@ -175,7 +174,7 @@ int fallocate(int descriptor, int mode, off_t offset, off_t length)
 
 void *mmap(void *wanted, size_t length, int protection, int flags, int descriptor, off_t offset)
 {
-	/* What a dead bus maps, nobody else sees. */
+	/* A dead bus must not change memory that others share. */
 	if (sim_is_inside() && sim_has_died && flags & MAP_SHARED)
 		flags = (flags & ~MAP_SHARED) | MAP_PRIVATE;
 	void *address = (void *)syscall(SYS_mmap, wanted, length, protection, flags, descriptor, offset);
@@ -200,12 +199,10 @@ ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
 	return (ssize_t)length;
 }
 
-/* Clients are told it. */
 pid_t getpid(void) { return sim_is_inside() ? 4242 : (pid_t)syscall(SYS_getpid); }
 
 /* MARK: The service manager */
 
-/* A notification to the service manager, with descriptors or without. */
 ssize_t sim_notify(const struct msghdr *message)
 {
 	size_t length = message->msg_iov[0].iov_len;
@@ -240,14 +237,13 @@ ssize_t sendto(int descriptor, const void *data, size_t length, int flags, const
 
 /* MARK: Waiting */
 
-/* The bus waits for its keeper. */
 int poll(struct pollfd *list, nfds_t count, int timeout)
 {
 	if (!sim_is_inside())
 		return (int)syscall(SYS_poll, list, count, timeout);
 	int ready = 0, left = timeout;
 	while (!sim_has_died) {
-		/* One turn takes a connection, the next what has come over it. */
+		/* The first turn accepts a connection, the next reads from it. */
 		for (int turns = 0; ready == 0 && turns < 4; turns++) {
 			sim_turn_keeper(1);
 			ready = (int)syscall(SYS_poll, list, count, 0);

@@ -2,8 +2,8 @@
  *
  * Death between any two stores into memory that the bus shares with the next daemon (store_watch.h).
  *
- * The dead bus goes on to the end of what it was doing, on a private copy of that memory: what the next daemon finds is
- * what was there before the store at which it died.
+ * The dead bus finishes its work on a private copy of that memory. The next daemon finds the memory as it was before
+ * the deadly store.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -24,17 +24,17 @@ struct area {
 
 static struct area areas[64];
 #define EACH(area) struct area *area = areas; area < areas + sizeof areas / sizeof *areas; area++
-/* The first page of a log has the words that say which of the rest counts. */
+/* The header in the log's first page decides which of the rest is valid. */
 #define PAGE 4096
 static const char *crash_note;
 static int crash_descriptor;
 
-/* Each store that is watched costs two signals: no more than those are that matter. */
+/* A watched store costs two signals, so watch only the stores that matter. */
 void sim_protect(void) { store_watch_start(sim_place == SIM_ANYWHERE ? SIZE_MAX : PAGE); }
 
 void sim_unprotect(void) { store_watch_stop(); }
 
-/* What is stored from here on is seen by this process alone. */
+/* Makes later stores visible to this process only. */
 void sim_detach(void)
 {
 	store_watch_stop();
@@ -45,7 +45,6 @@ void sim_detach(void)
 		                               MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, area->descriptor, (off_t)0);
 		if (mapped != area->address)
 			abort();
-		/* The next bus's are others. */
 		sim_unmap(area->address);
 	}
 }
@@ -76,7 +75,7 @@ static void before_store(void)
 		sim_die();
 }
 
-/* A crash of the bus: says where in the simulation it was. */
+/* Reports the step at which the bus crashed. */
 static void crash(int signal)
 {
 	struct sigaction action = {.sa_handler = SIG_DFL};

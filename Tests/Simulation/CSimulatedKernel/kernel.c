@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whose calls are simulated, what goes wrong, when the bus dies, and what is noted.
+ * Selects the simulated calls, their faults and the bus's death, and records events.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -47,8 +47,8 @@ void sim_begin(const char *note, int descriptor)
 	sim_death_begin(note, descriptor);
 }
 
-/* The kernel gives each processor cookies of its own. These here count up in the order in which they are asked for, so that
- * a life does not depend on the processors that it runs on. Those of the last 65,536 sockets have places of their own. */
+/* The kernel's cookies depend on the processor. These count up instead, so a life is the same on any processor. Only the
+ * last 65,536 sockets keep theirs. */
 static struct cookie {
 	uint64_t kernels;
 	uint64_t own;
@@ -121,7 +121,7 @@ void sim_turn_keeper(uint32_t one_in)
 {
 	if (sim_is_keeper || !keeper || !sim_goes_wrong(one_in))
 		return;
-	/* What the keeper does is no step of the bus's. */
+	/* The keeper's work is no step of the bus. */
 	store_watch_stop();
 	sim_is_keeper = 1;
 	keeper();
@@ -170,13 +170,12 @@ int sim_is_channel(int descriptor) { return is_channel[descriptor]; }
 
 static int descriptors_end(void)
 {
-	/* Numbers are given from the lowest free one up: sockets 512 above it would be missed, and no life has so many. */
+	/* The kernel gives the lowest free number. No life has 512 sockets above it. */
 	int end = (int)syscall(SYS_fcntl, null_descriptor, F_DUPFD_CLOEXEC, 0);
 	syscall(SYS_close, end);
 	return end + 512 < DESCRIPTORS_MAX ? end + 512 : DESCRIPTORS_MAX;
 }
 
-/* What the end of a process does: its sockets are closed, whoever still holds their numbers. */
 void sim_let_go_of_sockets(void)
 {
 	int end = descriptors_end();

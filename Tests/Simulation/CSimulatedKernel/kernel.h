@@ -6,18 +6,15 @@
 #include <sys/types.h>
 #include "simulated_kernel.h"
 
-/* The bus has one thread in which all happens: the first. */
+/* The bus runs on the first thread only. */
 extern __thread int sim_is_first_thread;
-/* Whether this call is the bus's. */
 int sim_is_inside(void);
-/* Whether it is the keeper's. */
 extern int sim_is_keeper;
-/* A connection between the bus and its keeper. */
 void sim_note_channel(int descriptor);
 int sim_is_channel(int descriptor);
 /* A point at which the bus can die. Returns whether it is dead. */
 int sim_point(void);
-/* The same behind a call, whose errno stays. */
+/* The same after a call, whose errno stays. */
 static inline void sim_point_after(void)
 {
 	int error = errno;
@@ -26,7 +23,6 @@ static inline void sim_point_after(void)
 }
 extern int sim_has_died;
 
-/* What is to go wrong, and whether it does now. */
 extern struct sim_faults sim_wanted;
 uint64_t sim_random(void);
 int sim_goes_wrong(uint32_t one_in);
@@ -45,7 +41,6 @@ uint64_t sim_cookie(int descriptor);
 void sim_reset_sockets(void);
 void sim_reset_alarm(void);
 
-/* death.c: memory that is shared with the next daemon. */
 void sim_death_begin(const char *note, int descriptor);
 void sim_map_shared(void *address, size_t length, int descriptor);
 void sim_unmap(void *address);
@@ -53,7 +48,6 @@ void sim_protect(void);
 void sim_unprotect(void);
 void sim_detach(void);
 
-/* Death by a store is decided here as well. */
 extern uint64_t sim_points_left;
 extern enum sim_place sim_place;
 void sim_die(void);

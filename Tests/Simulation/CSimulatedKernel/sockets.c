@@ -29,7 +29,7 @@ static int make_listener(int type)
 	int listener = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (listener == -1)
 		return -1;
-	/* So short an address asks for a name. */
+	/* An address of this length asks the kernel for a name. */
 	if (bind(listener, (struct sockaddr *)&address, sizeof address.sun_family) == -1 || listen(listener, SOMAXCONN) == -1)
 		abort();
 	return listener;
@@ -42,7 +42,6 @@ static int keeper_listener = -1;
 
 void sim_set_keeper_listener(int descriptor) { keeper_listener = descriptor; }
 
-/* The bus connects to its keeper, and to nobody else. */
 int connect(int descriptor, const struct sockaddr *address, socklen_t length)
 {
 	struct sockaddr_un keeper;
@@ -88,7 +87,7 @@ void sim_push_peer(int32_t pid, uint32_t uid)
 	waiting[waiting_end++ % 1024] = (struct peer){0, pid, uid};
 }
 
-/* Cookies are counted up, so that those of the last 65,536 sockets have places of their own. */
+/* Cookies count up, so those of the last 65,536 sockets do not collide. */
 static struct peer *peer_of(uint64_t cookie) { return &known[cookie % 65536]; }
 
 int accept4(int descriptor, struct sockaddr *restrict address, socklen_t *restrict length, int flags)
@@ -118,12 +117,12 @@ int accept4(int descriptor, struct sockaddr *restrict address, socklen_t *restri
 
 int getsockopt(int descriptor, int level, int name, void *restrict value, socklen_t *restrict length)
 {
-	/* Its clients are made up: there is no process to have a handle of. */
+	/* The clients are not processes, so they have no handle. */
 	if (sim_is_inside() && level == SOL_SOCKET && name == TRIBUNE_SO_PEERPIDFD) {
 		errno = ENOPROTOOPT;
 		return -1;
 	}
-	/* Each of them is in one group, which has its number. */
+	/* Each client is in one group, which has its number. */
 	if (sim_is_inside() && level == SOL_SOCKET && name == TRIBUNE_SO_PEERGROUPS && *length >= sizeof(gid_t)) {
 		gid_t group = sim_has_died ? 0 : peer_of(sim_cookie(descriptor))->uid;
 		memcpy(value, &group, sizeof group);
@@ -173,7 +172,7 @@ static void note_given(int descriptor)
 		sim_note(SIM_GIVEN, sim_cookie(descriptor), 0, NULL, 0);
 }
 
-/* As the kernel does for a process without room for more: the first `kept` descriptors come, and no others. */
+/* As the kernel does without free descriptors: only the first `kept` arrive. */
 static void cut_short(struct msghdr *message, size_t kept)
 {
 	struct cmsghdr *part = CMSG_FIRSTHDR(message);
@@ -193,14 +192,14 @@ static size_t passed_count(struct msghdr *message)
 	return part ? (part->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
 }
 
-/* The bus and its keeper: packets are whole, and no client notices them. */
+/* Packets of the keeper are whole, and no client notices them. */
 static ssize_t receive_from_keeper(int descriptor, struct msghdr *message, int flags)
 {
 	if (sim_point() || sim_goes_wrong(sim_wanted.again))
 		return sim_fail(EAGAIN);
 	ssize_t count = syscall(SYS_recvmsg, descriptor, message, flags);
 	size_t passed = count > 0 ? passed_count(message) : 0;
-	/* The first of all is the log, without which a bus begins anew. */
+	/* The first descriptor is the log; a bus that loses it begins empty. */
 	if (passed > 1 && sim_goes_wrong(sim_wanted.lost_kept)) {
 		cut_short(message, 1 + sim_random() % (passed - 1));
 		sim_note(SIM_DESCRIPTOR_LOST, 0, 0, NULL, 0);
@@ -237,7 +236,6 @@ ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
 {
 	if (sim_is_keeper)
 		return receive_as_keeper(descriptor, message, flags);
-	/* Who only looks ahead takes nothing. */
 	if (!sim_is_inside() || flags & MSG_PEEK)
 		return syscall(SYS_recvmsg, descriptor, message, flags);
 	if (sim_is_channel(descriptor))
@@ -271,7 +269,7 @@ ssize_t recvmsg(int descriptor, struct msghdr *message, int flags)
 	return count;
 }
 
-/* How much of `length` bytes the kernel takes now; -1 for nothing. */
+/* The number of bytes that the kernel takes now; -1 for none. */
 static ssize_t room(size_t length)
 {
 	if (sim_goes_wrong(sim_wanted.again))

@@ -6,15 +6,12 @@ import TribuneServer
 import TribuneSystem
 import TribuneTestSupport
 
-/// Keeps the bus's descriptors: a real keeper, and a simulated systemd. systemd has the log and the lease, starts one
-/// daemon after the other, and starts another keeper when one has died.
+/// A real keeper and a simulated systemd, which stores the log and the lease and starts daemons and keepers.
 final class Keeping {
   let capacity: Int
   private let listener: Socket
   private var keeper: Keeper
-  /// The descriptors that systemd has stored.
   private var stored: [(name: String, descriptor: CInt)] = []
-  /// There was a log, and the simulation has not lost it.
   private(set) var mustHaveLog = false
 
   init(capacity: Int) throws(Errno) {
@@ -34,10 +31,9 @@ final class Keeping {
       log: Log(level: Life.logLevel, journal: nil), isStepped: true)
   }
 
-  /// The keeper dies instead of taking so many turns more; nil if it lives.
+  /// Turns until the keeper dies; nil if it lives.
   var turnsToLive: Int?
 
-  /// The keeper handles the messages that have arrived.
   func turn() {
     if let turns = turnsToLive {
       turnsToLive = turns - 1
@@ -50,7 +46,6 @@ final class Keeping {
     }
   }
 
-  /// The keeper handles all messages of a bus that sends no more.
   func settle() { for _ in 0..<8 { Kernel.turnKeeper() } }
 
   func killKeeper() {
@@ -67,16 +62,14 @@ final class Keeping {
   func has(cookie: UInt64) -> Bool { keeper.has(.connection(cookie)) }
   var hasLog: Bool { stored.contains { $0.name == "state" } || keeperHasLog }
   var keeperHasLog: Bool { keeper.items.contains { $0.kind == .log } }
-  /// As long as both ends of a lease are there, the keeper waits for the next bus.
+  /// The keeper waits for the next bus while both ends of a lease exist.
   var hasLease: Bool {
     keeper.has(.lease) && stored.contains { $0.name == "lease" && !Self.hasHungUp($0.descriptor) }
   }
-  /// The connections and files that the keeper has.
   var left: [KeptItem] { keeper.items.filter { $0.kind == .connection || $0.kind == .file } }
 
   // MARK: systemd
 
-  /// A notification has arrived.
   func take(_ text: String, _ descriptors: [CInt]) {
     let name =
       text.split(separator: "\n").first { $0.hasPrefix("FDNAME=") }.map { String($0.dropFirst(7)) } ?? ""
@@ -85,7 +78,6 @@ final class Keeping {
     stored += descriptors.map { (name, $0) }
   }
 
-  /// Loses the log, unless the keeper has it too.
   func loseState() {
     guard !keeperHasLog else { return }
     close { name, _ in name == "state" }
@@ -100,7 +92,7 @@ final class Keeping {
     }
   }
 
-  /// A lease whose other end is closed ends by itself.
+  /// systemd drops a lease whose other end is closed.
   private static func hasHungUp(_ descriptor: CInt) -> Bool {
     var watched = pollfd(fd: descriptor, events: 0, revents: 0)
     return unsafe poll(&watched, 1, 0) == 1 && Int32(watched.revents) & POLLHUP != 0

@@ -4,24 +4,20 @@ import CSimulatedKernel
 import TribuneServer
 import TribuneTestSupport
 
-/// Events of the bus that clients or systemd could notice.
 enum KernelEvent {
   /// 0 bytes at the end of the connection; negative after an error.
   case received(cookie: UInt64, count: Int)
-  /// There was nothing to read.
   case tried(cookie: UInt64)
   case sent(cookie: UInt64, [UInt8])
-  /// The kernel took less than the bus wanted to send on the connection.
+  /// The kernel took less than the bus offered.
   case blocked(cookie: UInt64)
   case accepted(cookie: UInt64)
   case shutDown(cookie: UInt64)
   /// Cookie 0: in a message of the keeper.
   case descriptorLost(cookie: UInt64)
-  /// A daemon that takes over has received the connection from the keeper.
   case given(cookie: UInt64)
   case notified(String, [CInt])
   case idle
-  /// The bus did not get a descriptor or memory.
   case refused
   case died
 }
@@ -37,22 +33,18 @@ struct Faults {
   var lostKept: UInt32 = 0
   var keeper: UInt32 = 0
   var reorder: UInt32 = 0
-  /// The keeper has a turn before a call.
   var turns: UInt32 = 0
 }
 
 /// The kernel as the bus sees it (`CSimulatedKernel`).
 enum Kernel {
-  /// The keeper that can run between any two calls of the bus.
   static weak var keeping: Keeping? {
     didSet { sim_set_keeper { MainActor.assumeIsolated { Kernel.keeping?.turn() } } }
   }
 
   static func turnKeeper() { sim_turn_keeper(1) }
 
-  /// Runs code of the bus.
-  ///
-  /// - Returns: all events of that time, in order.
+  /// Runs code of the bus, and returns its events in order.
   static func run(seed: UInt64, _ faults: Faults, _ body: () -> Void) -> [KernelEvent] {
     sim_forget()
     var wanted = sim_faults(
@@ -97,13 +89,10 @@ enum Kernel {
 
   // MARK: Time
 
-  /// Nanoseconds.
   static var now: UInt64 { sim_clock() }
 
-  /// - Parameter tick: how far each reading of the clock advances it.
   static func setClock(_ nanoseconds: UInt64, tick: UInt64 = 0) { sim_set_clock(nanoseconds, tick) }
 
-  /// When the bus's alarm goes off; nil if it is not set.
   static var alarm: UInt64? {
     let due = sim_alarm()
     return due == 0 ? nil : due
@@ -113,9 +102,8 @@ enum Kernel {
 
   // MARK: Death
 
-  /// Makes the bus die after it has passed that many points of that kind.
   static func dieAfter(_ points: Int, at place: sim_place) { sim_die_after(UInt64(points), place) }
-  /// Closes the bus's sockets, as the end of a process does, whatever still refers to them.
+  /// Closes the bus's sockets, as the end of a process does.
   static func letGoOfSockets() { sim_let_go_of_sockets() }
   static func liveOn() { sim_live_on() }
   static var busIsDead: Bool { sim_is_dead() != 0 }

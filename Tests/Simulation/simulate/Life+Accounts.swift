@@ -3,9 +3,8 @@
 import TribuneTestSupport
 import TribuneWire
 
-/// The accounts that must be even when everything is at rest.
+/// The accounts that must be even when all is at rest.
 extension Life {
-  /// Everything is at rest: nothing is on its way any more.
   func settle(isFinal: Bool) throws(Violation) {
     for link in links.compactMap({ $0 }) where link.isOpen && link.cookie != 0 {
       try require(
@@ -73,7 +72,6 @@ extension Life {
     acknowledged = []
   }
 
-  /// A delegate has no open question, and is not asked all the same.
   private func isIdle(_ delegate: Registration, in query: Query) -> Bool {
     let link = delegate.link
     return !query.mode.isSequential && !query.isCancelled
@@ -83,7 +81,6 @@ extension Life {
       && !link.questions.contains { $0.query === query || $0.conclusion == nil && !$0.isAnswered }
   }
 
-  /// Every delegate in the chain has an outcome.
   private func isDecided(_ query: Query) -> Bool {
     query.possibleDelegates.isEmpty
       && query.delegates.allSatisfy { one in
@@ -104,7 +101,7 @@ extension Life {
     let due = link.expected.filter { !$0.isBuffered }
     let certain = due.count { $0.certainty == .certain }
     let mayBe = link.expected.count { $0.isBuffered && $0.certainty == .possible }
-    // A monitor's lost copies of the traffic count, too.
+    // A monitor's lost copies of the traffic count.
     let isPlausible = link.isMonitor || link.lostCount <= UInt64(due.count + mayBe)
     if UInt64(certain) > link.lostCount || !isPlausible {
       let first =

@@ -3,7 +3,6 @@
 import TribuneTestSupport
 import TribuneWire
 
-/// What clients ask, and how they answer.
 extension Life {
   func ask(_ link: Link, whileAnswering question: AskedQuestion? = nil) {
     var flags: QueryFlags = []
@@ -13,7 +12,7 @@ extension Life {
     if random.oneIn(3) { flags.insert(.wantsProgress) }
     let parent = question?.query ?? parent(for: link)
     var (name, object) = (random.pick(Naming.queryNames), random.pick(Naming.objects))
-    // A query must not be nested in one of its own name and object.
+    // The bus must refuse a query nested in one with the same name and object.
     if let parent, random.oneIn(2) {
       let ancestor = random.pick(Array(sequence(first: parent, next: \.parent)))
       (name, object) = (ancestor.name, ancestor.object)
@@ -22,7 +21,7 @@ extension Life {
       number: number(), link: link, serial: link.serial(), name: name, object: object, mode: mode,
       fallback: random.oneIn(3) ? .vetoed : .allowed, flags: flags,
       deadline: random.oneIn(4) ? nil : UInt32.random(in: 20...3000, using: &random))
-    // An id that no query has counts as none.
+    // The bus treats an unknown parent id as none.
     query.parentID =
       parent?.id ?? (random.oneIn(16) ? UInt64.random(in: 1 << 40...(.max), using: &random) : 0)
     query.parent = parent
@@ -40,7 +39,6 @@ extension Life {
     }
   }
 
-  /// The query under which a client asks: one that it answers; at times one that has ended, or that others answer.
   private func parent(for link: Link) -> Query? {
     guard link.cookie != 0, random.oneIn(2) else { return nil }
     switch Int.random(in: 0..<8, using: &random) {

@@ -8,16 +8,13 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// The bus: how it starts, runs, is restarted and dies.
 extension Life {
-  /// Makes the bus do something, and judges the events.
   private func runBus(_ faults: Faults, _ body: (BusInstance) -> Void) throws(Violation) {
     guard let bus else { return }
     iterationBegan = Kernel.now
     try run(faults) { body(bus) }
   }
 
-  /// Runs code of a bus and of its keeper, which dies at times.
   private func run(_ faults: Faults, _ body: () -> Void) throws(Violation) {
     // The model does not know which parts of a hand-over are lost with a keeper.
     if faults.turns > 0, !isHandedOver, random.oneIn(200) {
@@ -30,7 +27,6 @@ extension Life {
     try take(events)
   }
 
-  /// The bus begins new work: nothing is under way.
   private func beginWork() {
     (readInIteration, triedInIteration, idleDelivered, sentLast) = ([], [], [], nil)
   }
@@ -69,7 +65,7 @@ extension Life {
     if !random.oneIn(4) { Kernel.turnKeeper() }
   }
 
-  /// A client that has not said hello in time, with any daemon, must have been told so.
+  /// Any daemon must dismiss a client that has not said hello in time.
   private func requireHellos() throws(Violation) {
     for link in known
     where !link.isOnBus && link.cookie != 0 && !link.isForgotten && !link.isClosed && link.fate == .survives
@@ -81,11 +77,10 @@ extension Life {
     }
   }
 
-  /// Connections and files that the keeper has acknowledged survive the bus.
   private func noteKept() throws(Violation) {
     guard let bus else { return }
     try requireKept()
-    // A new keeper has nothing at first.
+    // A new keeper is empty.
     if !bus.hasKeeper {
       doubtFiles()
       isKeeperGone = false
@@ -94,7 +89,7 @@ extension Life {
     for post in retained where !post.isUnstorable { post.isStored = true }
   }
 
-  /// A keeper has what the bus takes for kept.
+  /// The keeper must have everything that the bus believes kept.
   private func requireKept() throws(Violation) {
     // A keeper that cannot send hangs up, and the bus notices it later.
     guard bus?.isAllKept == true, keeping.keeperHasLog, !isKeeperGone, setting.keepsAll, !setting.isTight,
@@ -109,13 +104,11 @@ extension Life {
     }
   }
 
-  /// Files are lost with the bus until a keeper has them.
   func doubtFiles() {
     for post in retained + retained.flatMap(\.displaced) { post.isStored = false }
     retainedOrReplaced.removeAll { $0.isFile || $0.displaced.contains { $0.isFile } }
   }
 
-  /// Starts a daemon with everything that the last one has left.
   func start() throws(Violation) {
     // The keeper itself measures how long it has waited for this bus.
     let (left, isLeased) = (keeping.left, keeping.hasLease)
@@ -170,9 +163,7 @@ extension Life {
     endForbidden(isCertain: true)
   }
 
-  /// The bus has died.
-  ///
-  /// - Parameter mayHaveHandedOver: it may have come to the end of a hand-over before.
+  /// `mayHaveHandedOver`: the bus may have completed a hand-over before it died.
   private func died(mayHaveHandedOver: Bool = false) {
     counts.deaths += 1
     tell("the bus dies")
@@ -180,14 +171,14 @@ extension Life {
     bus = nil
     Kernel.liveOn()
     keeping.settle()
-    // The bus may just have left its keeper, which then has nothing.
+    // The bus may just have left its keeper, which is then empty.
     if !keeping.keeperHasLog { doubtFiles() }
     noteDeath(mayHaveHandedOver: mayHaveHandedOver)
     endingsExplained += 1
   }
 
-  /// The frames of one client take the bus so long that it leaves some for its next iteration. No other client has sent
-  /// anything meanwhile, so the order of the operations is known.
+  /// One client's frames take the bus so long that it leaves some for its next iteration. Only this client has sent,
+  /// so the order of the operations is known.
   private func beSlow() throws(Violation) {
     for _ in 0..<6 { try iterate(faults: Faults()) }
     let idle = links.compactMap { $0 }.filter { $0.isOpen && $0.unsentCount == 0 }
@@ -200,7 +191,7 @@ extension Life {
     Kernel.setClock(Kernel.now)
   }
 
-  /// The longest time that the bus can take for those frames, and for the ones that it leaves.
+  /// The longest time that the bus can take for all of those frames.
   static let slowNanoseconds: UInt64 = 1_000_000_000
 
   func restart() throws(Violation) {
@@ -210,7 +201,7 @@ extension Life {
     guard bus != nil else { return }
     counts.restarts += 1
     tell("the bus is restarted")
-    // It now takes the frames that it had left for later.
+    // The bus now takes the deferred frames.
     let left = isSlow ? readInIteration : []
     beginWork()
     readInIteration = left
@@ -218,10 +209,10 @@ extension Life {
     if random.oneIn(10) { faults.noMemory = 1 }
     var isWhole = false
     try runBus(faults) { isWhole = $0.handOver() }
-    // The bus may have left its keeper, and not have sent everything to another one.
+    // The bus may have changed keepers before it had sent everything to the new one.
     if faults.keeper > 0 { doubtFiles() }
     guard !Kernel.busIsDead else {
-      // It may have delivered the posts that waited for it to be idle.
+      // The bus may have delivered the idle posts.
       doubtWaiting()
       return died(mayHaveHandedOver: true)
     }
@@ -231,19 +222,16 @@ extension Life {
     bus = nil
     Kernel.letGoOfSockets()
     keeping.settle()
-    // A keeper that died meanwhile may have taken with it what was handed over.
+    // A dead keeper may have lost a part of the hand-over.
     if isKeeperGone { isWhole = false }
     if isWhole, random.oneIn(16) {
-      // The handed-over items are lost on the way.
       killKeeper()
       isWhole = false
     }
     try noteHandOver(isWhole: isWhole)
-    // The next start by systemd need not be a step of its own.
     if random.oneIn(2) { try start() }
   }
 
-  /// The keeper dies, and another one starts at once.
   func killKeeper() {
     noteKeeperDied()
     keeping.killKeeper()
@@ -256,7 +244,6 @@ extension Life {
     if isTakingOver { noteGivenLess() } else if bus == nil { doubtUnstored() }
   }
 
-  /// The operator changes the configuration, for a running bus or for the next one.
   func reconfigure() throws(Violation) {
     var configuration = setting.configuration
     configuration.deadlineNanoseconds = random.pick([1_500_000_000, 2_000_000_000, 3_000_000_000])
@@ -287,6 +274,5 @@ extension Life {
     if Kernel.busIsDead { died() }
   }
 
-  /// A label that no delegate has.
   static let requiredLabel = "label:guard"
 }

@@ -38,7 +38,6 @@ extension Life {
     return link
   }
 
-  /// The client leaves, as a process that ends or a library that closes.
   func leave(_ seat: Int) {
     guard let link = links[seat] else { return }
     if random.oneIn(2) { link.send() }
@@ -52,8 +51,8 @@ extension Life {
     processes[seat] += 1000
   }
 
-  /// Does what the library does after its connection was ended: it connects, registers again, and asks how many
-  /// notifications it missed.
+  /// Connects, registers again and asks for the number of missed notifications, as the library does after a lost
+  /// connection.
   private func comeBack(_ seat: Int) {
     guard let old = links[seat] else { return }
     guard random.oneIn(2) else {
@@ -244,7 +243,6 @@ extension Life {
     }
   }
 
-  /// A client must not be able to succeed another process's connection.
   private func impersonate(_ link: Link) {
     let others = known.suffix(60).filter { $0.id != 0 && $0.pid != link.pid }
     guard let other = others.randomElement(using: &random) else { return }

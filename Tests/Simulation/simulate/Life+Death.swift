@@ -5,12 +5,9 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// The facts that are in doubt when a daemon dies, and those that are certain again after the next take-over.
 extension Life {
-  /// A daemon has died: the input that it was just reading is in doubt, and the connection that it was writing to may
-  /// end.
-  ///
-  /// - Parameter mayHaveHandedOver: The next daemon may have the buffered notifications.
+  /// The input that the dead daemon was reading is in doubt, and the connection that it was writing to may end.
+  /// | `mayHaveHandedOver`: the next daemon may have the buffered notifications.
   func noteDeath(mayHaveHandedOver: Bool = false) {
     diedAt = taken
     doubtThoseWhoStopped()
@@ -27,12 +24,11 @@ extension Life {
     where isTakingOver && isGivenLess && link.fate == .survives && !given.contains(link.cookie) {
       link.fate = .mayEnd
     }
-    // Posts for the end of its iteration count as delivered before the death, since their posters survive only then.
+    // Posts for the end of its iteration are delivered if their posters survive.
     undelivered += waiting.filter { $0.style == .asSoonAsPossible }
     deliverSoon()
-    // The copies for monitors are in doubt.
     for link in known { (link.watchedCount, link.mayLose) = (0, true) }
-    // Buffered notifications are lost and reported, unless another daemon can take them over once more.
+    // Buffered notifications are lost and reported, unless another daemon can take them over again.
     for link in known {
       if isHandedOver || mayHaveHandedOver { doubtBuffered(of: link) } else { loseBuffered(of: link) }
     }
@@ -42,13 +38,13 @@ extension Life {
       } else if link.fate != .ends {
         let isRead =
           readInIteration.contains { $0.link === link } || triedInIteration.contains { $0 === link }
-        // Only a complete hand-over keeps connections that have not said hello.
+        // Only a complete hand-over keeps connections without a hello.
         if isRead || !link.isOnBus || link.isLate(at: Kernel.now) || link.isPartial || link.isBlocked
           || link.boundary.isMidFrame
           || link === sentLast
           || link.isLongListed
           || setting.isTight
-          // Control frames for a connection with much unread output are not logged.
+          // The bus does not log control frames for a connection with much unread output.
           || link.pendingCount > setting.configuration.queue.highMarkBytes / 2 || link.fate == .mayEnd
         {
           link.fate = .mayEnd
@@ -64,7 +60,7 @@ extension Life {
     waiting.sort { $0.takenAt < $1.takenAt }
   }
 
-  /// A file that the keeper does not have may be gone with the daemon.
+  /// A file that the keeper lacks may be lost with the daemon.
   func doubtUnstored() {
     possiblyRetained += retained.filter { $0.isFile && !$0.isStored }
     retained.removeAll { $0.isFile && !$0.isStored }
@@ -85,11 +81,10 @@ extension Life {
     for link in known where setting.isTight && link.fate == .survives && link.detachedUntil == nil {
       link.fate = .mayEnd
     }
-    // Nothing is handed over for a connection without a socket.
+    // A connection without a socket hands nothing over.
     for link in known where link.detachedUntil != nil { loseBuffered(of: link) }
   }
 
-  /// A daemon is about to start: anything that systemd has lost by now is missing.
   func noteMissing() throws(Violation) {
     // A bus that finds no log begins empty.
     if !keeping.hasLog {
@@ -109,7 +104,7 @@ extension Life {
     {
       endUnkept(link)
     }
-    // After a wait that was too long, the keeper has no files any more either.
+    // A keeper that has waited too long drops its files.
     if !keeping.keeperHasLog {
       doubtFiles()
       doubtUnstored()
@@ -117,16 +112,15 @@ extension Life {
     keepUnlogged { keeping.has(cookie: $0) }
   }
 
-  /// The bus may not have logged the endings that it caused. Without its connection, such a client's registrations stand
-  /// until it had time to connect again.
+  /// The bus may not have logged the endings that it caused. Without its connection, such a client's registrations
+  /// stay until it had time to connect again.
   private func keepUnlogged(unless hasConnection: (UInt64) -> Bool) {
     for (link, _) in doubtful where link.isForgotten && keeping.hasLog && !hasConnection(link.cookie) {
       link.detachesBy = link.detachesBy ?? Kernel.now + 5_000_000_000
     }
   }
 
-  /// Neither keeper nor systemd has the connection. Its entries in the log stand until its client had time to connect
-  /// again.
+  /// Neither keeper nor systemd has the connection. Its log entries stay until the client had time to connect again.
   private func endUnkept(_ link: Link) {
     link.fate = .ends
     if keeping.hasLog, !link.registrations.isEmpty, link.detachesBy == nil {
@@ -134,7 +128,6 @@ extension Life {
     }
   }
 
-  /// A daemon that takes over may not receive all that the keeper has: files may be lost.
   func noteGivenLess() {
     isGivenLess = true
     doubtFiles()
@@ -161,7 +154,7 @@ extension Life {
           forgetAll(of: link)
           continue
         }
-        // A take-over with no room in the log, or that did not come to its end, may have left them out.
+        // An incomplete take-over, or one with a full log, may have left them out.
         if setting.isTight || endingsExplained > 1
           || !link.registrations.contains(where: { $0.certainty == .certain })
         {
@@ -191,7 +184,6 @@ extension Life {
     }
   }
 
-  /// It is unknown whether the bus has taken a connection's end.
   func revive(_ link: Link, since moment: Int) {
     link.isForgotten = false
     link.isDismissed = false
@@ -201,7 +193,6 @@ extension Life {
     }
   }
 
-  /// It is unknown whether the bus took this operation.
   func doubt(_ operation: Operation) {
     operation.certainty = .possible
     for registration in operation.ended {
@@ -223,9 +214,8 @@ extension Life {
       // The old connection may still have its registrations.
       revive(old, since: operation.takenAt)
     case .garbage:
-      // The connection may continue.
       let link = operation.link
-      // A connection that has not said hello has no registrations that could stand.
+      // A connection that has not said hello has no registrations to keep.
       guard link.isOnBus, link.detachedUntil != nil || link.detachesBy != nil else { break }
       detach(link)
       revive(link, since: operation.takenAt)

@@ -4,9 +4,7 @@ import TribuneServer
 import TribuneTestSupport
 import TribuneWire
 
-/// Compares the bus's lists with the model.
 extension Life {
-  /// A client inspects everything while all is at rest.
   func inspect() throws(Violation) {
     let seat = setting.seatCount
     guard let link = connect(seat, isHonest: true) else { throw fail("nobody can connect") }
@@ -48,7 +46,6 @@ extension Life {
       && link.epoch == epoch
   }
 
-  /// All registrations that may be listed; the certain ones must be.
   private func registrations(_ isWanted: (Registration) -> Bool) -> [Registration] {
     known.flatMap(\.registrations).filter { $0.certainty != .gone && isWanted($0) }
   }

@@ -5,11 +5,10 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// The naive model. It scans plain lists as a whole: it takes the operations that the bus has read in the same order,
-/// and keeps each connection's account.
-///
-/// If a daemon dies, it may or may not have taken the operations that it was just reading. For a connection that
-/// survives, it must have taken them; for one that has to connect again, both are possible.
+/// The naive model: it takes the operations in the order in which the bus read them, and accounts for each
+/// connection.
+/// | A daemon that dies may not have taken the operations that it was reading. It took them if the connection
+/// survives; if the client has to connect again, both are possible.
 extension Life {
   // MARK: Events
 
@@ -32,7 +31,7 @@ extension Life {
         guard let link = link(cookie) else { continue }
         link.boundary.feed(bytes)
         link.isBlocked = false
-        // A file can wait though the socket takes more: only so many may be unread.
+        // A file can wait although the socket takes more: the number of unread files is limited.
         link.pendingCount = link.expected.reduce(0) { $0 + ($1.post.isFile ? $1.post.size : 0) }
         sentLast = link
         if link.boundary.isClosing, !isTakingOver { forgetAll(of: link) }
@@ -47,14 +46,14 @@ extension Life {
       case .notified(let text, let descriptors): keeping.take(text, descriptors)
       case .idle: deliverIdle(olderThan: 0)
       case .refused:
-        // A daemon that takes over stores all files anew, and duplicates those that wait for their frames.
+        // A daemon that takes over stores all files again, and duplicates those that wait for their frames.
         if isTakingOver {
           doubtFiles()
           for link in known where link.fate == .survives && link.isPartial && link.hasSentFile {
             link.fate = .mayEnd
           }
         }
-        // A post that waits for the end of the iteration may be retained by now.
+        // A post for the end of the iteration may be retained by now.
         for post in retained + waiting where post.isFile && !post.isStored { post.isUnstorable = true }
       case .died: return
       }
@@ -159,7 +158,6 @@ extension Life {
     }
   }
 
-  /// The latest time at which the bus takes what it reads now.
   private var latestTime: UInt64 { Kernel.now + (isSlow ? Self.slowNanoseconds : 0) }
 
   func forgetAll(of link: Link) {
@@ -189,7 +187,7 @@ extension Life {
     registration.goneAt = taken
   }
 
-  /// The bus refused it, as its client learns later.
+  /// The bus refused it; its client learns that later.
   func retract(_ registration: Registration) {
     forget(registration)
     let link = registration.link
@@ -223,7 +221,7 @@ extension Life {
           && mayReplace(other, by: link)
         {
           operation.ended.append(other)
-          // It may be refused because the log has no room.
+          // A full log may refuse it.
           if setting.isTight { other.certainty = .possible } else { forget(other) }
         }
       }
@@ -236,10 +234,10 @@ extension Life {
     registration.mayBeRefused = setting.isTight || registration.wantsSnapshot
     link.registrations.append(registration)
     guard registration.wantsSnapshot else { return }
-    // The bus first delivers the posts that are due before it writes anything.
+    // The bus delivers due posts before it writes anything.
     registration.deliveredBefore = waiting.filter { $0.style == .asSoonAsPossible }
     deliverSoon()
-    // Buffered notifications come before the snapshot, unless the snapshot is refused.
+    // Buffered notifications precede the snapshot, unless the bus refuses the snapshot.
     doubtBuffered(of: link)
     for post in retained + possiblyRetained
     where registration.isFor(post.name, post.object) {
@@ -298,8 +296,7 @@ extension Life {
 
   func succeed(_ old: Link, by link: Link) {
     guard !old.isForgotten else { return }
-    // Its notifications are reported to its successor, or received there; perhaps not, if the successor may have been
-    // too late.
+    // They are reported to its successor or received there, unless the successor was too late.
     let isInTime = old.detachedUntil.map { $0 > Kernel.now } ?? true
     for entry in old.expected {
       link.expected.append(entry.inherited)
@@ -307,7 +304,7 @@ extension Life {
     }
     link.lostCount += old.lostCount
     link.mayLose = true
-    // The copies for the old connection count as well.
+    // The copies for the old connection count.
     if old.isMonitor { link.isMonitor = true }
     old.expected = []
     old.isSucceeded = true
@@ -317,14 +314,13 @@ extension Life {
 
   // MARK: Time
 
-  /// The bus may close a connection that has not ended a frame in time.
+  /// The bus may close a connection whose frame is incomplete for a minute.
   func doubtThoseWhoStopped() {
     for link in known where link.isPartial && link.partialSince + 60_000_000_000 <= Kernel.now {
       doubtRegistrations(of: link)
     }
   }
 
-  /// The bus has checked its deadlines.
   func pastDeadlines() {
     checks.append(Kernel.now)
     deliverIdle(olderThan: 1_000_000_000)

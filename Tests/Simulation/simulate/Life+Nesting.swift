@@ -4,19 +4,17 @@ import TribuneTestSupport
 import TribuneWire
 
 extension Life {
-  /// The queries that a query can be nested in.
   private static let ancestorsMax = 32
-  /// How long queries that are nested on purpose may take: some daemons come and go meanwhile. The last rest is longer.
+  /// Deep nesting outlives some daemons. The last rest takes longer.
   private static let nestingMilliseconds: UInt32 = 5_000
 
-  /// Decides whether the bus must refuse a query because of the queries that it is nested in.
   func judgeNesting(of query: Query) {
     var (certain, possible): ([Query], [Query]) = ([], [])
     var isNested = true
     let line = Array(sequence(first: query, next: \.parent))
     for (child, ancestor) in zip(line, line.dropFirst()) {
       guard mayHaveAsked(ancestor, child.link.uid) else { break }
-      // The queries above one that has ended may count, or not.
+      // Queries above an ended one may or may not count.
       isNested = isNested && isUnderWay(ancestor) && hasAsked(ancestor, child.link.uid)
       if isNested { certain.append(ancestor) }
       if !ancestor.isOver { possible.append(ancestor) }
@@ -28,7 +26,6 @@ extension Life {
     (query.mustRecur, query.mayRecur) = (isRefused(within: certain), isRefused(within: possible))
   }
 
-  /// Whether a delegate of a user has read the question of a query.
   private func hasAsked(_ query: Query, _ user: UInt32) -> Bool {
     query.delegates.contains { one in
       one.link.uid == user
@@ -36,12 +33,12 @@ extension Life {
     }
   }
 
-  /// Whether the bus can have asked a delegate of a user. If not, the query is no parent to that user.
+  /// False if the bus cannot have asked a delegate of that user; then the query is no parent to the user.
   private func mayHaveAsked(_ query: Query, _ user: UInt32) -> Bool {
     (query.delegates + query.possibleDelegates).contains { $0.link.uid == user }
   }
 
-  /// Whether a query has certainly not ended: it waits for a delegate, and nothing can have ended it early.
+  /// The query has certainly not ended: it waits for a delegate, and no event can have ended it early.
   private func isUnderWay(_ query: Query) -> Bool {
     guard !query.isOver, !query.isCancelled, isSteady(query.link) else { return false }
     let latest = Kernel.now + (isSlow ? Self.slowNanoseconds : 0)
@@ -59,14 +56,12 @@ extension Life {
       && query.answers.allSatisfy { $0.answer == .approve || $0.answer == .abstain }
   }
 
-  /// Nothing has happened that can have ended the connection.
   private func isSteady(_ link: Link) -> Bool {
     link.fate == .survives && link.detachedUntil == nil && link.detachesBy == nil && !link.isForgotten
       && !link.isClosed && !link.hasEnded && !link.isDismissed && !link.isBeginningGarbage
       && !link.isLate(at: Kernel.now)
   }
 
-  /// A client asks itself, and asks again while it answers, at times more deeply than the bus lets it.
   func nestDeeply(_ seat: Int) throws(Violation) {
     guard let link = links[seat], link.isOpen, link.id != 0, bus != nil else { return }
     attach(link, ["load.*"], "", false, .abstain, Self.nestingMilliseconds, 0)

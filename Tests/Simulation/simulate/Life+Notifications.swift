@@ -4,36 +4,33 @@ import TribuneServer
 import TribuneTestSupport
 import TribuneWire
 
-/// Decides which connections receive a post, and when.
 extension Life {
   func take(_ post: Posting) {
     post.takenAt = taken
     post.takenTime = iterationBegan
     if post.link.losesFiles, post.isFile { post.certainty = .possible }
-    // It may be refused, because awaited posts take room in the log.
+    // A full log may refuse it: awaited posts need room there.
     if setting.isTight, post.options.contains(.awaited) { post.certainty = .possible }
     if !post.options.isDisjoint(with: .coalescing) {
       post.replaced = waiting.filter { post.replaces($0) }
       if post.certainty == .certain {
         waiting.removeAll { post.replaces($0) }
       } else {
-        // It may be refused, and then replaces nothing.
+        // A refused post replaces nothing.
         for other in post.replaced { other.certainty = .possible }
       }
-      // A post that waits for the end of the iteration may have been delivered early.
+      // A post for the end of the iteration may have been delivered early.
       for other in post.replaced where other.style == .asSoonAsPossible { deliver(other, as: .possible) }
     }
     if post.style == .now { deliver(post) } else { waiting.append(post) }
   }
 
-  /// Delivers the posts that wait for the end of the iteration.
   func deliverSoon() {
     let soon = waiting.filter { $0.style == .asSoonAsPossible }
     waiting.removeAll { $0.style == .asSoonAsPossible }
     for post in soon { deliver(post) }
   }
 
-  /// Delivers the posts that wait for the bus to be idle.
   func deliverIdle(olderThan age: UInt64) {
     let idle = waiting.filter { $0.style == .whenIdle && $0.takenTime + age <= Kernel.now }
     waiting.removeAll { post in idle.contains { $0 === post } }
@@ -54,7 +51,6 @@ extension Life {
     {
       link.watchedCount += 1
     }
-    // A post for the end of the iteration may have been delivered before.
     let since = post.style == .asSoonAsPossible ? post.takenAt : taken
     var strongest: Strength?
     var strongestPossible: Strength?
@@ -65,7 +61,7 @@ extension Life {
       case .delegate where Naming.announces(post.name): strength = .delegate
       default: continue
       }
-      // A registration that came or went since the post was taken may or may not have matched.
+      // A registration that came or went since the bus took the post may or may not match.
       let isThere =
         registration.isKnown && registration.takenAt <= since
         && (link.detachedUntil.map { $0 > Kernel.now } ?? true)
@@ -100,7 +96,6 @@ extension Life {
         || isAwaited && (strongestPossible ?? .drop) > .drop
         || post.options.contains(.awaited) && awaited.contains { $0.certainty != .gone && !$0.isKnown }
       if !isNow {
-        // It may have been delivered before the connection was suspended.
         guard max(strongest ?? .drop, strongestPossible ?? .drop) > .drop || link.suspensionChangedAt > since
         else { return }
         if strongest == .drop || (strongestPossible ?? .drop) > (strongest ?? .drop) {
@@ -122,7 +117,7 @@ extension Life {
         && link.expected[index].post.object == post.object
         && (link.expected[index].coalesces || entry.coalesces)
       {
-        // With a small buffer, it may have been dropped and reported before it could be replaced.
+        // A small buffer may have dropped and reported it before a later one could replace it.
         if setting.configuration.notifications.bufferMaxBytes == 1 << 20, entry.certainty == .certain,
           entry.coalesces,
           link.expected[index].coalesces,
@@ -139,14 +134,14 @@ extension Life {
     )
     link.expected.append(entry)
     link.pendingCount += post.size + (link.wantsPosters ? 128 : 0)
-    // A buffered notification counts up to 2.6 times its size.
+    // A buffered notification costs up to 2.6 times its size.
     let bufferedCount = link.expected.reduce(0) { $0 + ($1.isBuffered ? $1.post.size : 0) }
     let limit =
       min(setting.configuration.queue.highMarkBytes, setting.configuration.notifications.bufferMaxBytes) / 4
     if post.isFile || link.pendingCount + bufferedCount > limit { link.mayLose = true }
   }
 
-  /// The treatment of a notification for a suspended connection, for each kind of match: the strongest decides.
+  /// The handling for a suspended connection; of several matches, the strongest decides.
   private enum Strength: Int, Comparable {
     case drop, coalesce, hold, immediate
     /// A delegate of the object receives announcements of actions.
@@ -165,7 +160,6 @@ extension Life {
     static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
   }
 
-  /// Buffered notifications are lost and reported.
   func loseBuffered(of link: Link) {
     for index in link.expected.indices where link.expected[index].isBuffered {
       link.expected[index].isBuffered = false
@@ -173,7 +167,6 @@ extension Life {
     }
   }
 
-  /// They may have been delivered, or may still be buffered.
   func doubtBuffered(of link: Link) {
     for index in link.expected.indices where link.expected[index].isBuffered {
       link.expected[index].certainty = .possible
@@ -200,7 +193,6 @@ extension Life {
     }
   }
 
-  /// Posts that wait for the bus to be idle may have been delivered, or may still wait.
   func doubtWaiting() {
     for post in waiting where post.style == .whenIdle {
       post.certainty = .possible
@@ -211,7 +203,6 @@ extension Life {
 }
 
 extension Expectation {
-  /// The same expectation for the successor of its connection.
   var inherited: Expectation {
     var later = self
     later.isBuffered = false

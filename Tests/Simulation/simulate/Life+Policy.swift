@@ -4,9 +4,9 @@ import TribunePolicy
 import TribuneTestSupport
 import TribuneWire
 
-/// The policy of the bus, and the model of it. Each of the three users is allowed less than the one before.
+/// The policy of the bus and its model. Each of the three users has fewer rights than the one before.
 extension Life {
-  /// May not use names under `forbidden`, and sets itself in the place of its own delegates only.
+  /// May not use names under `forbidden`; may replace its own delegates only.
   private static let limitedUser: UInt32 = 1001
   /// May register nothing while the policy is strict.
   private static let strictUser: UInt32 = 1002
@@ -23,17 +23,14 @@ extension Life {
     return Policy(parser.lines)
   }
 
-  /// Whether the policy refuses all registrations of a client.
   func mayNotRegister(_ link: Link) -> Bool { isStrict && link.uid == Self.strictUser }
 
-  /// Whether a delegate that is set replaces another one of its object.
   func mayReplace(_ other: Registration, by link: Link) -> Bool {
     link.uid != Self.limitedUser || other.link.uid == link.uid
   }
 
-  /// A bus has applied the policy: what that does not allow has ended, and is not buffered any more.
-  ///
-  /// - Parameter isCertain: false if the bus has died meanwhile.
+  /// A bus has applied the policy: forbidden registrations have ended, and their buffered notifications are dropped.
+  /// | `isCertain`: false if the bus has died meanwhile.
   func endForbidden(isCertain: Bool) {
     taken += 1
     for link in known where mayNotRegister(link) {
@@ -41,14 +38,13 @@ extension Life {
         registration.mayBeEndedByPolicy = true
         if isCertain { forget(registration) } else { registration.certainty = .possible }
       }
-      // The bus drops what it buffers for the client. It may have lost some of that for lack of space before.
+      // The bus drops the client's buffer. It may have lost some of it earlier for lack of space.
       for index in link.expected.indices where link.isSuspended == nil || link.expected[index].isBuffered {
         link.expected[index].certainty = .possible
       }
     }
   }
 
-  /// A message that the policy refuses to its sender, if it is the user for whom there are such.
   func forbiddenMessage(_ link: Link) {
     guard link.uid == Self.limitedUser else { return }
     let name = "forbidden.\(random.pick(["shouldOpen", "state"]))"

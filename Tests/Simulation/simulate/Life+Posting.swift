@@ -43,7 +43,7 @@ extension Life {
       random.oneIn(10) ? Int.random(in: 0...6000, using: &random) : Int.random(in: 0...80, using: &random)
     if setting.isLong, options.contains(.retain) { length = Int.random(in: 10_000...60_000, using: &random) }
     post.size = length + Posting.frameSize
-    // A frame that lacks its file would take that of the next.
+    // A frame that lacks its file would take the next frame's.
     if !isPlain, !isEmpty, !link.isToBeClosed, random.oneIn(options.contains(.retain) ? 3 : 10) {
       post.size = WireLimits.descriptorPayloadLength
       post.length = post.size
@@ -72,7 +72,6 @@ extension Life {
     }
   }
 
-  /// A file with the userInfo of a post.
   private func file(holding post: Posting) -> MemoryFile {
     var bytes = Array("\(post.number);".utf8)
     bytes += [UInt8](repeating: 32, count: post.length - bytes.count)

@@ -5,9 +5,7 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// Compares the frames that clients read with the model.
 extension Life {
-  /// The client of a seat reads, if it reads at present.
   func read(_ seat: Int, everything: Bool = false) throws(Violation) {
     guard let link = links[seat], let socket = link.socket, everything || link.reads else {
       if let link = links[seat], random.oneIn(10) { link.reads = true }
@@ -27,7 +25,7 @@ extension Life {
         }
         guard case .bytes = received else { break }
       } catch {
-        // The bus was gone before it had read everything.
+        // The bus died before it had read everything.
         isEnd = true
         break
       }
@@ -101,7 +99,7 @@ extension Life {
     case .traffic:
       check(link.isMonitor, "link \(link.number) watches nothing, and was told what passes")
       link.receivedCount += 1
-      // A delivered post is shown once, as it came.
+      // A monitor is shown a delivered post once, as it came.
       if frame.payload.byteCount > 4,
         frame.payload.integer(at: 4, as: UInt8.self) == FrameKind.post.rawValue
       {
@@ -136,7 +134,6 @@ extension Life {
       "the connection's id \(link.id) was given before")
   }
 
-  /// The number of a frame's post, which is at the beginning of its userInfo.
   func number(_ frame: FrameView, _ link: Link) -> Int? {
     var text = Array(frame.payload.extracting(first: min(frame.payload.byteCount, 20)).array)
     if frame.header.flags.contains(.descriptor) {
@@ -191,7 +188,7 @@ extension Life {
     let entries = link.expected.indices.filter {
       link.expected[$0].post === post && link.expected[$0].isSnapshot == isSnapshot
     }
-    // The client may have missed a notification that was meant for its predecessor.
+    // The client may have missed a notification for its predecessor.
     let own = entries.filter { !link.expected[$0].isInherited }
     guard
       let index = own.first(where: { link.expected[$0].certainty == .certain })
@@ -203,7 +200,7 @@ extension Life {
     }
     let entry = link.expected[index]
     let hasFile = header.flags.contains(.descriptor)
-    // The log of a bus that died has no file of a post that waited for the bus to be idle.
+    // A dead bus's log lacks the file of a post that waited for an idle bus.
     let mayLackFile = post.style == .whenIdle && post.takenAt <= diedAt
     check(
       hasFile == (post.isFile && link.acceptsFiles) || !hasFile && mayLackFile,
@@ -211,7 +208,6 @@ extension Life {
     check(
       !(entry.isBuffered && entry.certainty == .certain && link.isSuspended == true),
       "link \(link.number) is suspended and received post \(post.number)")
-    // Earlier expectations of the same poster and style are lost.
     let before = link.expected[..<index].indices.filter {
       let other = link.expected[$0]
       return other.certainty == .certain && !other.isSnapshot && !isSnapshot && !other.isBuffered
@@ -289,7 +285,6 @@ extension Life {
     }
   }
 
-  /// Whether it is a hold that has expired.
   private func isOver(_ registration: Registration) -> Bool {
     guard case .hold(let expiry) = registration.what else { return false }
     return expiry != 0 && expiry <= Kernel.now
@@ -302,7 +297,7 @@ extension Life {
       return violate(
         "link \(link.number) was refused \(frame.header.serial), which it did not send: \(message)")
     }
-    // What a cancelled post has caused stands.
+    // A cancelled post keeps its effects.
     operation.isRefused = operation.awaitedPost == nil || refusal.code != .cancelled
     switch operation.what {
     case .answer(let question, _), .defer(let question, _):
@@ -324,8 +319,8 @@ extension Life {
         "link \(link.number) is refused what it should be refused with \(code): \(message)")
     case .succeed:
       reply(frame.header.serial, link)
-      // The log had no room for the predecessor's observation, so its misses are not counted; or the client was too
-      // late. What the predecessor was told about is not missed untold.
+      // Misses of the predecessor's observation are uncounted if the log was full or the client came too late. The
+      // predecessor's own loss report covers the rest.
       check(
         setting.isTight || operation.certainty != .certain
           || link.expected.count { $0.isInherited && $0.certainty == .certain } <= link.lostCount,
@@ -364,7 +359,6 @@ extension Life {
     }
   }
 
-  /// The bus closes the connection, and gives the reason.
   private func dismissed(_ link: Link, _ code: ErrorCode?, _ message: String) {
     link.isDismissed = true
     switch code {

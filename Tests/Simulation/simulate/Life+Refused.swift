@@ -4,9 +4,7 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// Frames of clients that the bus does not know, or must not accept.
 extension Life {
-  /// Kinds of frames that nobody has defined, and those that only the bus sends.
   private static let foreignKinds: [UInt8] =
     [0, 29, 30, 100, 255]
     + [
@@ -16,7 +14,6 @@ extension Life {
 
   // MARK: Refused
 
-  /// A frame that the bus refuses, and that has no other effect.
   func strayFrame(_ link: Link) {
     switch Int.random(in: 0..<10, using: &random) {
     case 8..<10: forbiddenMessage(link)
@@ -47,7 +44,6 @@ extension Life {
     buffer.append(fields.raw)
   }
 
-  /// A frame with a number that its field does not have.
   private func unknownValue(_ link: Link) {
     let which = Int.random(in: 0..<9, using: &random)
     let name = random.pick(Naming.queryNames)
@@ -76,7 +72,6 @@ extension Life {
     }
   }
 
-  /// A post whose options exclude each other, or whose file is not what it says.
   private func unfitPost(_ link: Link) {
     let name = random.pick(Naming.names)
     let style = random.pick(PostingStyle.allCases)
@@ -107,7 +102,6 @@ extension Life {
 
   // MARK: Closing
 
-  /// Bytes for which the bus closes the connection.
   func garbage(_ link: Link) {
     guard !link.isToBeClosed else { return }
     switch Int.random(in: 0..<6, using: &random) {
@@ -117,7 +111,6 @@ extension Life {
       }
     case 1, 2: close(link, .unknownCriticalKind) { foreignFrame(.critical, serial: $1, to: $0) }
     case 3:
-      // Fields that end in the middle of one.
       close(link, .malformedFrame) {
         FrameHeader(kind: .suspend, serial: $1).append(to: $0)
       }
@@ -127,7 +120,7 @@ extension Life {
         $0.appendFrame(Suspend(isSuspended: true), flags: .descriptor, serial: $1)
       }
     default:
-      // A file of an earlier frame may not have arrived, and then the bus refuses this one.
+      // If a file of an earlier frame was lost, the bus refuses this one.
       guard !link.hasSentFile else { return }
       close(link, .missingDescriptor) {
         $0.appendFrame(Post(length: 1 << 16), flags: .descriptor, serial: $1, name: random.pick(Naming.names))
@@ -142,7 +135,6 @@ extension Life {
     link.compose(.garbage([code]), serial: serial, file: file) { write($0, serial) }
   }
 
-  /// The first bytes of a connection: a hello, which may be that of a later version.
   func greet(_ link: Link, isHonest: Bool) {
     var known: Hello.Capabilities = link.acceptsFiles ? .descriptors : []
     if link.wantsPosters { known.insert(.posters) }
@@ -165,7 +157,6 @@ extension Life {
 }
 
 extension Link {
-  /// It has sent, or will send, bytes for which the bus closes it, with these errors.
   var closingErrors: [ErrorCode] {
     for operation in operations { if case .garbage(let codes) = operation.what { return codes } }
     return []

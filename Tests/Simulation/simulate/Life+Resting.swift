@@ -5,9 +5,7 @@ import TribuneServer
 import TribuneTestSupport
 import TribuneWire
 
-/// Brings a life to rest, now and then and at its end.
 extension Life {
-  /// A client clears all retained notifications.
   private func clearRetained() throws(Violation) {
     let seat = 0
     links[seat]?.close()
@@ -28,7 +26,6 @@ extension Life {
     try rest(isFinal: true)
   }
 
-  /// Lets everything come to rest: every client sends its output and reads, and time passes.
   func rest(isFinal: Bool) throws(Violation) {
     Kernel.liveOn()
     var quiet = 0
@@ -49,8 +46,7 @@ extension Life {
       if digest == before, !wasAway {
         quiet += 1
         if quiet == 6 {
-          // The bus has handled everything that is due, and sent the resulting frames. It never ends to offer a keeper
-          // without room what that lacks.
+          // The bus has done everything that is due. It retries for ever with a full keeper.
           guard let alarm = Kernel.alarm, setting.keepsAll || alarms < 200 else { break }
           alarms += 1
           Kernel.setClock(max(alarm, Kernel.now))
@@ -74,7 +70,6 @@ extension Life {
     keeping.end()
   }
 
-  /// All clients leave, and nothing of them may remain.
   func end() throws(Violation) {
     try clearRetained()
     for link in known { link.isClosed = true }

@@ -3,7 +3,6 @@
 import TribuneTestSupport
 import TribuneWire
 
-/// Compares the frames about queries that clients read with the questions and answers.
 extension Life {
   func question(_ question: Question, _ frame: FrameView, _ link: Link) {
     guard let number = number(frame, link), let query = queries.first(where: { $0.number == number }) else {
@@ -44,7 +43,6 @@ extension Life {
       AskedQuestion(query: query, registration: registration, delegate: question.delegate.rawValue))
   }
 
-  /// No other query of the same bus had that id.
   private func note(_ id: UInt64, of query: Query, _ link: Link) {
     let key = id | link.epoch << 48
     check(queryIDs[key] == nil || queryIDs[key] === query, "the query's id \(id) was given before")
@@ -124,7 +122,7 @@ extension Life {
     query.progress.append(progress)
   }
 
-  /// Each outcome is reported before the verdict, if the asker wants progress and reads.
+  /// The bus reports each outcome before the verdict, if the asker wants progress and reads.
   func judgeProgress(_ query: Query, _ verdict: Verdict) {
     guard query.flags.contains(.wantsProgress), query.link.blockedAt < query.takenAt else { return }
     let said: [OutcomeKind] = [.approved, .vetoed, .abstained, .answered]
@@ -164,7 +162,6 @@ extension Life {
       "\(awaited.acknowledged) are done with post \(post.number), and \(most) have said so")
   }
 
-  /// Judges a verdict apart from the answers of its delegates.
   private func judgeWhole(_ query: Query, _ verdict: Verdict, isAnswered: Bool) {
     let title = "query \(query.number)"
     check(verdict.isUnanswered == !isAnswered, "\(title) is unanswered, or is not")
@@ -182,16 +179,16 @@ extension Life {
       "\(title) does not list the delegate that is required")
   }
 
-  /// Whether a delegate's answer still counts: the delegate has not learned the end of the query, and there is time.
+  /// A delegate's answer is still valid: the delegate has not learned the end of the query, and it has time.
   func isWaited(for question: AskedQuestion) -> Bool {
     question.conclusion == nil && question.registration.certainty == .certain
       && Kernel.now < question.query.due(of: question.registration)
   }
 
-  /// What the bus waits for delegates that it had not heard.
+  /// The bus's extra time for unheard delegates.
   private static let patienceNanoseconds: UInt64 = 1_100_000_000
 
-  /// Whether the answer of a delegate lay in its socket in time, and could be read.
+  /// A delegate's answer was readable in its socket in time.
   private func lies(_ delegate: Registration, in query: Query, before end: UInt64) -> Bool {
     let link = delegate.link
     guard !isSlow, delegate.certainty == .certain, link.detachedUntil == nil else { return false }
@@ -213,7 +210,7 @@ extension Life {
         verdict.verdict == .vetoed || verdict.isOverridden,
         "\(title) was allowed against the hold r\(query.holds[0].number)")
     }
-    /// Vetoes of holds and for want of a required delegate, then those of delegates.
+    /// Vetoes of holds and of missing required delegates, then those of delegates.
     var standing = 0
     var vetoes = 0
     var consents = 0
@@ -285,7 +282,6 @@ extension Life {
             $0.operation.certainty == .certain && !$0.operation.isRefused && $0.operation.takenBy < end
           } && !lies(registration, in: query, before: end),
           "\(title): r\(registration.number) has answered in time")
-        // In a sequential mode, delegates are asked later.
         if !query.mode.isSequential {
           check(
             query.takenTime + (outcome.elapsed + 1) * 1000 >= end,
@@ -318,7 +314,7 @@ extension Life {
       zip(places, places.dropFirst()).allSatisfy { $0 < $1 },
       "\(title) has outcomes in another order than that of its chain")
     let hasValue = verdict.outcomes.contains { $0.outcome == .answered }
-    // An override goes past what stands, and what is left decides.
+    // An override ignores standing vetoes; only the rest decides.
     let counted = overrides ? vetoes : standing + vetoes
     let isOverridden = overrides && standing + vetoes > 0 && verdict.verdict == .allowed
     judgeWhole(
@@ -328,7 +324,7 @@ extension Life {
       let decided: VerdictKind =
         if !overrides, counted > 0 { .vetoed } else { counted + consents > 0 ? .allowed : query.fallback }
       check(verdict.verdict == decided, "\(title) has a verdict that nobody gave")
-      // After the first veto, the query does not wait for the others, unless all must answer.
+      // After the first veto, the query does not wait for others, unless all must answer.
       if counted == 0 || query.mode == .all || overrides {
         for registration in query.delegates {
           check(heard.contains { $0 === registration }, "\(title) has not heard r\(registration.number)")

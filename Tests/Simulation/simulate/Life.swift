@@ -13,31 +13,27 @@ struct Violation: Error {
   let what: String
 }
 
-/// One life of a bus, of its clients and of systemd, determined by a number.
-///
-/// It is made of steps. The random numbers of a step come from the life's number and the step's own. So steps can be
-/// left out without changing the numbers of the others.
+/// One life of a bus, its clients and systemd, determined by a number.
+/// | Each step's random numbers come from the life's number and the step's, so leaving out steps does not change the
+/// others.
 final class Life {
-  /// Drawn from the life's number; only the configuration changes later.
+  /// Derived from the life's number; only the configuration changes later.
   struct Setting {
     let seatCount: Int
-    /// How many descriptors the keeper has room for.
     let keeperCapacity: Int
-    /// The keeper has room for all.
     var keepsAll: Bool { keeperCapacity == Self.ampleCapacity }
     private static let ampleCapacity = 200
-    /// Sizes of a log that has no room for all.
+    /// Log sizes with too little room.
     static let tightLogs = [8 << 10, 16 << 10, 24 << 10]
     var configuration = Configuration()
     /// The log has no room for some of the registrations.
     var isTight = false
-    /// The bus lives for long before it dies for the first time, and retains large notifications. So its log gets so
-    /// long that a compaction takes several steps.
+    /// The bus lives long before its first death and retains large notifications, so a compaction of its log takes
+    /// several steps.
     var isLong = false
 
     init(using random: inout SplitMix64) {
       seatCount = random.pick([6, 12, 24, 40])
-      // Sometimes a keeper that has no room for all.
       keeperCapacity = random.oneIn(8) ? seatCount / 2 + 4 : Self.ampleCapacity
       configuration.queue.highMarkBytes = random.pick([16 << 10, 64 << 10, 1 << 20])
       configuration.queue.lowMarkBytes = configuration.queue.highMarkBytes / 4
@@ -64,83 +60,61 @@ final class Life {
   let listener: Socket
   let keeping: Keeping
   var bus: BusInstance?
-  /// The bus has completed an iteration. Until then, its death counts as one during the take-over.
+  /// The bus has completed an iteration. An earlier death is one during the take-over.
   var hasServed = false
-  /// Consecutive daemons that died before that.
   var earlyDeaths = 0
 
   /// By seat.
   var links: [Link?]
-  /// All connections that the bus may know.
   var known: [Link] = []
   var processes: [Int32]
   var linkCount = 0
   var unaccepted: [Link] = []
   var numbers = 0
-  /// The count of operations and ends of connections that the bus has ever taken: their order is the order of
-  /// everything.
+  /// Counts operations and ends of connections in the order in which the bus takes them.
   var taken = 0
-  /// When the bus has acted on deadlines.
   var checks: [UInt64] = []
 
-  // The state of the bus.
   var queries: [Query] = []
   var waiting: [Posting] = []
   var retained: [Posting] = []
   var possiblyRetained: [Posting] = []
-  /// Of each of these, either it or the one that it replaced is retained.
+  /// Of each of these, either it or its predecessor is retained.
   var retainedOrReplaced: [Posting] = []
   var posts: [Int: Posting] = [:]
-  /// A query under this name cannot be allowed, because a required delegate is missing.
   var required: String?
-  /// The policy refuses all registrations of one of the users.
   var isStrict = false
-  /// Buses that began empty.
   var epoch: UInt64 = 0
-  // Ids that one bus must never give out again.
   var connectionIDs: Set<UInt64> = []
   var queryIDs: [UInt64: Query] = [:]
   var delegateIDs: [UInt64: Registration] = [:]
 
-  /// A violation found while a frame was read.
   var pendingViolation: Violation?
-  /// When the last daemon took over.
   var tookOverTime: UInt64 = 0
-  /// The values of `taken` when the last daemon was started, and when it had taken over.
+  /// `taken` when the last daemon started, and when it had taken over.
   var startedAt = 0
   var tookOverAt = 0
-  /// The value of `taken` when the last daemon died.
+  /// `taken` when the last daemon died.
   var diedAt = 0
-  /// When the bus began its last iteration or other work: it took none of those operations before.
   var iterationBegan: UInt64 = 0
   /// The bus may have left frames for later.
   var isSlow = false
-  /// Replies to awaited posts that were read since the last rest, with the number of acknowledgements.
   var acknowledged: [(post: Posting, count: UInt32)] = []
-  /// The last list that the inspecting client received.
   var inspected: [Entry] = []
 
-  // The bus's current work.
   var readInIteration: [(link: Link, operations: [Operation])] = []
-  /// Connections that the bus tried to read, and that had no input.
   var triedInIteration: [Link] = []
-  /// Posts that were delivered because the bus was idle.
   var idleDelivered: [Posting] = []
   var sentLast: Link?
-  /// Endings that deaths explain: each daemon that died may have been about to write to one connection.
+  /// Each daemon that died may have ended the connection that it was about to write to.
   var endingsExplained = 0
-  /// The last daemon has handed everything over, and no other has taken over yet.
+  /// The last daemon has handed everything over, and the next has not taken over yet.
   var isHandedOver = false
   var isTakingOver = false
-  /// The cookies of the connections that this take-over has received from the keeper.
   var given: Set<UInt64> = []
-  /// This take-over may not have received all that the keeper has.
   var isGivenLess = false
-  /// The keeper has died, and the bus has not noticed.
   var isKeeperGone = false
-  /// Operations that a daemon that died may or may not have taken.
   var doubtful: [(link: Link, operations: [Operation])] = []
-  /// Posts that a daemon that died was about to deliver at the end of its iteration.
   var undelivered: [Posting] = []
 
   var digest = Digest()
@@ -150,7 +124,6 @@ final class Life {
     var steps = 0, deaths = 0, restarts = 0, posts = 0, received = 0, lost = 0, verdicts = 0, succeeded = 0
   }
 
-  /// - Throws: when there is no descriptor for a socket.
   init(seed: UInt64) throws(Errno) {
     self.seed = seed
     random = SplitMix64(seed: seed)
@@ -172,7 +145,6 @@ final class Life {
     return numbers
   }
 
-  /// Prints an event if the life is told.
   func tell(_ what: @autoclosure () -> String) {
     if Life.isTold { StandardError.writeLine("\(step) at \(Kernel.now / 1000) µs: \(what())") }
   }
@@ -185,7 +157,6 @@ final class Life {
 
   // MARK: Steps
 
-  /// Runs the steps that are kept.
   func live(steps: Int, keeping isKept: (Int) -> Bool = { _ in true }) throws(Violation) {
     for step in 1...steps {
       guard isKept(step) else { continue }
@@ -207,7 +178,6 @@ final class Life {
     SplitMix64(seed: seed ^ UInt64(step) &* 0xD1B5_4A32_D192_ED03)
   }
 
-  /// The seat of the client that a step is about, if it is about one.
   static func seat(ofStep step: Int, seed: UInt64) -> Int {
     var random = SplitMix64(seed: seed)
     let setting = Setting(using: &random)
@@ -248,20 +218,18 @@ final class Life {
 
   var isPeaceful: Bool { setting.isLong && step % 1000 < 700 }
 
-  /// The keeper dies, with or without a bus; at times, systemd then loses the log as well.
   private func loseKept() {
     killKeeper()
     if random.oneIn(8), bus == nil { keeping.loseState() }
   }
 
-  /// A client acts, and the bus dies soon after it has taken that. The rare frames are seldom taken just before a death
-  /// otherwise.
+  /// A client acts, and the bus dies soon after. Otherwise, rare frames seldom precede a death.
   private func actBeforeDeath(_ seat: Int) throws(Violation) {
     guard !isPeaceful else { return }
     for _ in 0..<Int.random(in: 1...4, using: &random) { act(seat) }
     links[seat]?.send()
     var faults = Faults(turns: 8)
-    // Half of what the bus sends is still unsent then.
+    // Half of the bus's output is still unsent then.
     if random.oneIn(2) { faults.again = 2 }
     try iterate(faults: faults)
     guard hasServed else { return }
@@ -270,7 +238,7 @@ final class Life {
 
   private func planDeath() {
     guard earlyDeaths < 2, !isPeaceful else { return }
-    // There are few stores into the header, and each decides which of the rest is valid.
+    // Stores into the header are few, and each decides which of the rest is valid.
     let (place, ranges) = random.pick([
       (SIM_ANYWHERE, [2, 8, 32, 128, 512, 2048]), (SIM_ANYWHERE, [2, 8, 32, 128, 512, 2048]),
       (SIM_IN_HEADER, [2, 8, 32]),
@@ -280,7 +248,6 @@ final class Life {
     Kernel.dieAfter(count, at: place)
   }
 
-  /// Calls of a daemon that go wrong.
   func faults() -> Faults {
     var faults = Faults(turns: 8)
     guard random.oneIn(2) else { return faults }
@@ -296,7 +263,6 @@ final class Life {
   }
 }
 
-/// Everything that clients have read, as one number.
 struct Digest: Equatable {
   private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 

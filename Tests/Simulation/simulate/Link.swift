@@ -5,14 +5,12 @@ import TribuneSystem
 import TribuneTestSupport
 import TribuneWire
 
-/// One connection of a client, and the state of both sides.
 final class Link {
   /// How the connection fares when the next daemon takes over.
   enum Fate {
     case survives
-    /// A frame, a read or a write was under way on it: it may have to connect again.
+    /// A frame, a read or a write was under way: the client may have to connect again.
     case mayEnd
-    /// Neither the keeper nor systemd has its socket.
     case ends
   }
 
@@ -21,18 +19,15 @@ final class Link {
   let pid: Int32
   let uid: UInt32
   let acceptsFiles: Bool
-  /// Whether the bus tells it who posts.
   var wantsPosters: Bool { number % 3 == 0 }
   private(set) var socket: Socket?
   /// The kernel's cookie of the bus's end; 0 until the bus has accepted it.
   var cookie: UInt64 = 0
-  /// The bus that has accepted it, by `Life.epoch`.
   var epoch: UInt64 = 0
   var acceptedTime: UInt64 = 0
-  /// The connection's id on the bus; 0 until the client has read it.
+  /// 0 until the client has read it.
   var id: UInt64 = 0
 
-  // The direction to the bus.
   private var outbound: [UInt8] = []
   private(set) var composedCount = 0
   private var files: [(offset: Int, file: MemoryFile)] = []
@@ -40,67 +35,55 @@ final class Link {
   var untaken: [Operation] = []
   var lastSerial: Serial = 0
   private(set) var hasSentFile = false
-  /// Bytes of unknown fields that the next frames have behind those that are known.
+  /// Bytes of unknown fields in the next frames, after the known ones.
   var growth = 0
-  /// Bytes that the bus has read, and since when those behind the last whole frame wait for the rest.
+  /// Bytes that the bus has read, and since when it waits for the rest of a partial frame.
   var takenByteCount = 0
   var partialSince: UInt64 = 0
-  /// The value of `Life.taken` when the bus read its end.
   var endTakenAt = -1
-  /// Whether the bus has read a part of an operation.
   var isPartial: Bool { takenByteCount != (operations.last { $0.isTaken }?.end ?? 0) }
 
-  /// The bus has read a part of an invalid frame, which can be enough to close the connection.
+  /// A part of an invalid frame can be enough to close the connection.
   var isBeginningGarbage: Bool {
     if case .garbage? = untaken.first?.what { isPartial } else { false }
   }
 
-  /// The bus may close it, because its hello or the rest of a frame has not come in time.
+  /// The bus may close it, because its hello or the rest of a frame is late.
   func isLate(at now: UInt64) -> Bool {
     !isOnBus && acceptedTime + 10_000_000_000 <= now || isPartial && partialSince + 60_000_000_000 <= now
   }
 
-  // The direction to the client.
   let inbound = ByteBuffer(capacity: 1 << 16)
   var inboundFiles = PassedDescriptors()
   var isGreeted = false
-  /// The posters of which the bus has told it, by their slots.
+  /// By slot.
   var posters: [UInt32: ConnectionID] = [:]
   var boundary = FrameBoundary()
   /// Approximate bytes of notifications that the bus has queued for it.
   var pendingCount = 0
-  /// The kernel took less than the bus had for it; and the value of `Life.taken` when that was last so.
+  /// The kernel took less than the bus had for it; and `Life.taken` when that was last so.
   var isBlocked = false
   var blockedAt = 0
   var reads = true
 
-  // The state of the connection.
   var fate = Fate.survives
-  /// The bus knows nothing of it any more.
   var isForgotten = false
-  /// The client has closed it.
   var isClosed = false
-  /// The client knows that the bus has ended it.
   var hasEnded = false
-  /// A daemon that took over has shut it. Its registrations stay until then at least, and until `detachedAtMost` at
-  /// most: a daemon that died during its take-over may or may not have logged the time.
+  /// A new daemon has shut it. Its registrations stay until then at least, and until `detachedAtMost` at most: a
+  /// daemon that died during its take-over may not have logged the time.
   var detachedUntil: UInt64?
   var detachedAtMost: UInt64 = .max
-  /// Another connection has succeeded it.
   var isSucceeded = false
   var isDismissed = false
   /// The same lower bound before a take-over is complete: a daemon that died may have logged it.
   var detachesBy: UInt64?
-  /// A daemon that took over has shut it down.
   var isShut = false
-  /// The bus has read its hello.
   var isOnBus = false
-  /// Since the last rest, there was a reason to drop notifications: a death, a blocked socket, a full queue, a full
-  /// buffer.
+  /// A death, a blocked socket, a full queue or a full buffer since the last rest allows lost notifications.
   var mayLose = false
-  /// A descriptor that it sent was lost: any of its files may be refused from then on.
+  /// One of its descriptors was lost: the bus may refuse any of its files from now on.
   var losesFiles = false
-  /// A long list is on its way to it.
   var isLongListed: Bool {
     operations.contains { operation in
       if case .list = operation.what { operation.isTaken && operation.awaitsReply } else { false }
@@ -112,13 +95,10 @@ final class Link {
   var suspensionChangedAt = 0
   var expected: [Expectation] = []
   var lostCount: UInt64 = 0
-  /// Notifications that the client has received, and those that were reported to it as lost.
   var receivedCount: UInt64 = 0
-  /// Since the last rest, it has been shown traffic.
   var isMonitor = false
   var questions: [AskedQuestion] = []
   var owed: [(poster: UInt64, post: Posting)] = []
-  /// The posts that a monitor must be shown, and those that it was shown, since the last rest.
   var watchedCount = 0
   var trafficCount = 0
 
@@ -130,7 +110,6 @@ final class Link {
     self.acceptsFiles = acceptsFiles
   }
 
-  /// - Returns: whether it could connect.
   func connect(to listener: Socket) -> Bool {
     let descriptor = sim_connect(listener.descriptor.rawValue)
     guard descriptor != -1 else { return false }
@@ -154,7 +133,6 @@ final class Link {
 
   // MARK: Sending
 
-  /// Queues what the client will send.
   func compose(
     _ what: Operation.What, serial: Serial = 0, awaitsReply: Bool = false, file: MemoryFile? = nil,
     _ write: (ByteBuffer) -> Void
@@ -173,7 +151,7 @@ final class Link {
     untaken.append(operation)
   }
 
-  /// The frame as a later version may send it: with more fields, and with all flags that have no meaning for its kind.
+  /// The frame as a later version may send it: with more fields, and with all flags that its kind does not use.
   private func grown(_ bytes: [UInt8], _ what: Operation.What) -> [UInt8] {
     switch what {
     case .garbage, .stray: return bytes
@@ -194,7 +172,7 @@ final class Link {
   }
 
   var unsentCount: Int { outbound.count }
-  /// Bytes that the kernel has taken, or that the client gave up after half a frame.
+  /// Bytes that the kernel took, or that the client gave up after half a frame.
   var sentCount: Int { composedCount - outbound.count }
 
   func send(atMost limit: Int = .max) {
@@ -221,17 +199,15 @@ final class Link {
     do throws(Errno) {
       return try UnixSocket.send(bytes.raw, passing: descriptors, to: socket.descriptor)
     } catch  where error == .notPermitted {
-      // Files can be sent only to a connection that is admitted.
+      // Only an admitted connection takes files.
       return nil
     } catch {
-      // The bus's end is closed; its last output is still to be read.
       outbound = []
       return nil
     }
   }
 }
 
-/// A client's end of a connection, which outlives the bus.
 final class Socket {
   let descriptor: FileDescriptor
 
@@ -243,13 +219,10 @@ final class Socket {
   isolated deinit { sim_keep(descriptor.rawValue, 0) }
 }
 
-/// Finds the boundaries of the frames that the bus has sent.
 struct FrameBoundary {
-  /// The first bytes of a frame, up to its serial's end.
   private var head: [UInt8] = []
   private var left = Hello.length
   private var isGreeted = false
-  /// The bus has announced that it closes the connection.
   private(set) var isClosing = false
 
   var isMidFrame: Bool { isGreeted ? left > 0 || !head.isEmpty : left < Hello.length }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Names, patterns and objects of the simulation: few, so that many of them match.
+/// Names, patterns and objects of the simulation: few, so many of them match.
 enum Naming {
   static let names = [
     "unit.state", "unit.didStart", "unit.willStop", "unit.shouldStop", "load.level", "load.shouldRise",
@@ -15,7 +15,7 @@ enum Naming {
   static let queryNames = ["unit.shouldStop", "load.shouldRise", "door.shouldOpen", "backup.shouldPrune"]
   static let objects = ["", "", "disk", "disk/1"]
 
-  /// Whether a pattern matches a name, as docs/PROTOCOL.md defines it; an empty one matches any.
+  /// As docs/PROTOCOL.md defines it; an empty pattern matches any name.
   static func matches(_ pattern: String, _ name: String) -> Bool {
     if pattern.isEmpty { return true }
     let wanted = pattern.split(separator: ".")
@@ -27,10 +27,8 @@ enum Naming {
     return wanted.count == tokens.count
   }
 
-  /// A pattern as the bus lists it: an empty one is `**`.
   static func listed(_ pattern: String) -> String { pattern.isEmpty ? "**" : pattern }
 
-  /// Whether delegates receive posts of this name.
   static func announces(_ name: String) -> Bool {
     guard let last = name.split(separator: ".").last else { return false }
     for word in ["will", "did"] where last.hasPrefix(word) {

@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// How certain a fact is: it holds; it may hold, because a daemon died during the change; or it holds no more.
+/// A fact holds, may hold (a daemon died during the change), or holds no longer.
 enum Certainty {
   case certain, possible, gone
 }
@@ -11,7 +11,7 @@ final class Registration {
   enum What {
     case observation(SuspensionBehavior, isAwaited: Bool)
     case delegate(isSet: Bool, FailurePolicy, timeout: UInt32, order: Int32)
-    /// Expiry in nanoseconds; 0 for none.
+    /// Nanoseconds; 0 for none.
     case hold(expiry: UInt64)
     case monitor
     case declaration
@@ -24,24 +24,19 @@ final class Registration {
   let patterns: [String]
   let object: String
   var certainty = Certainty.certain { didSet { wasInDoubt = wasInDoubt || certainty == .possible } }
-  /// If so, it is unknown when it ended.
+  /// Then its end is unknown.
   private(set) var wasInDoubt = false
-  /// There may be no room for it in the log, or for the snapshot in the client's queue: the reply says so.
+  /// The log or the client's queue may lack room for it or its snapshot; the reply tells.
   var mayBeRefused = false
-  /// The policy did not allow it when the bus took it.
+  /// The policy forbade it when the bus took it.
   var isForbidden = false
-  /// The policy has changed since, and did not allow it any more.
   var mayBeEndedByPolicy = false
   var isKnown: Bool { certainty == .certain && !mayBeRefused }
-  /// The values of `Life.taken` when the bus took it, and took it back.
   var takenAt = 0
   var goneAt = Int.max
-  /// Milliseconds that a delegate has if it named no timeout.
   var defaultTimeout: UInt32 = 0
-  /// The bus's id of a delegate or a hold.
   var id: UInt64 = 0
   var wantsSnapshot = false
-  /// Posts that the bus delivered early because of this registration.
   var deliveredBefore: [Posting] = []
 
   init(number: Int, link: Link, serial: Serial, what: What, patterns: [String], object: String) {
@@ -57,19 +52,17 @@ final class Registration {
   var isHold: Bool { if case .hold = what { true } else { false } }
   var isObservation: Bool { if case .observation = what { true } else { false } }
   var isMonitor: Bool { if case .monitor = what { true } else { false } }
-  /// Its place in a chain: by order, then by time of attaching.
   var place: (Int32, Int) {
     if case .delegate(_, _, _, let order) = what { (order, takenAt) } else { (0, takenAt) }
   }
   var label: String { "r\(number)" }
-  /// The number of the last reason that was given to a hold, of the last that the bus took, and of the last that the
-  /// client knows to be taken. The first is 0.
+  /// The numbers of a hold's last reason that was sent, that the bus took, and that the client knows to be taken. The
+  /// first is 0.
   var (sentReason, takenReason, knownReason) = (0, 0, 0)
 
-  /// The reason of that number, as verdicts and lists have it.
   func why(_ number: Int) -> String { number == 0 ? label : "\(label) \(number)" }
 
-  /// Whether a verdict may have it as the reason of this hold: verdicts may be older than what is known by now.
+  /// A verdict may give this reason of the hold: verdicts may be older than the known state.
   func mayHaveHad(_ why: String) -> Bool { (0...takenReason).contains { self.why($0) == why } }
   func mayHave(_ why: String) -> Bool { (knownReason...takenReason).contains { self.why($0) == why } }
 
@@ -93,26 +86,21 @@ final class Posting {
   /// Bytes of its userInfo; and, approximately, of the whole post.
   var length = 0
   var size = Posting.frameSize
-  /// The size of a post without userInfo.
   static let frameSize = 128
-  /// There was no descriptor to store its file with.
   var isUnstorable = false
-  /// The keeper has its file.
   var isStored = false
   var certainty = Certainty.certain
   var takenAt = 0
   var takenTime: UInt64 = 0
-  /// The waiting posts that it has replaced.
   var replaced: [Posting] = []
-  /// Milliseconds that it waits for acknowledgements, and the end of that wait.
+  /// Milliseconds for acknowledgements, and the end of that wait.
   var deadline: UInt32 = 0
   var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
   var dones: [Operation] = []
-  /// Its poster has taken it back, as far as it was awaited.
+  /// Its poster has cancelled the wait.
   var isCancelled = false
-  /// The posts that were, or may have been, retained under its name and object before.
+  /// Posts that were or may have been retained under its name and object before.
   var displaced: [Posting] = []
-  /// It has certainly replaced one.
   var hasReplaced = false
 
   init(
@@ -128,11 +116,11 @@ final class Posting {
     self.isEmpty = isEmpty
   }
 
-  /// A serial that no other post has. It is the only identification of a post without userInfo.
+  /// Unique: it is the only identification of a post without userInfo.
   var serialOfItsOwn: Serial { Self.firstSerialOfItsOwn + Serial(number) }
   static let firstSerialOfItsOwn: Serial = 1 << 32
 
-  /// Whether one of them would replace the other among the retained notifications.
+  /// One of them would replace the other among the retained notifications.
   func isSame(as other: Posting) -> Bool { name == other.name && object == other.object }
 
   func replaces(_ other: Posting) -> Bool {
@@ -143,22 +131,18 @@ final class Posting {
   }
 }
 
-/// A notification that a connection must receive, or that must be reported to it as lost.
 struct Expectation {
   let post: Posting
   let isSnapshot: Bool
   var certainty: Certainty { didSet { if certainty != .certain { pending = nil } } }
-  /// It becomes certain when the client reads that the bus has not refused this registration.
+  /// It becomes certain when the client reads that the bus accepted this registration.
   var pending: Registration?
-  /// It is buffered until the connection resumes.
   var isBuffered = false
   /// While it is buffered, a later one of its name and object replaces it.
   var coalesces = false
-  /// Another notification overtook it while it was buffered: its place in the order means nothing.
+  /// Another notification overtook it in the buffer, so its order is unknown.
   var wasBuffered = false
-  /// It was meant for the connection's predecessor.
   var isInherited = false
-  /// A later one of its poster and style has arrived: it is lost.
   var isOvertaken = false
 }
 
@@ -173,34 +157,28 @@ final class Query {
   let flags: QueryFlags
   /// In milliseconds.
   var deadline: UInt32
-  /// The deadline is the bus's default.
   let isDefault: Bool
   var takenAt = 0
-  /// The earliest and the latest time at which the bus took it.
   var takenTime: UInt64 = 0
   var takenBy: UInt64 = 0
-  /// The delegates that were in the chain when it was asked.
   var delegates: [Registration] = []
   var possibleDelegates: [Registration] = []
   var holds: [Registration] = []
   var possibleHolds: [Registration] = []
-  /// The configuration required a delegate that was missing then.
   var lacksRequired = false
-  /// The query under which it was asked, and the id that its frame gives for it: 0 for none.
+  /// Its parent, and the parent id in its frame: 0 for none.
   var parent: Query?
   var parentID: UInt64 = 0
-  /// It is nested in a query of its own name and object, or too deeply, and must be refused; or that may be so.
+  /// The bus must or may refuse it: its chain has the same name and object, or is too deep.
   var mustRecur = false
   var mayRecur = false
   var id: UInt64 = 0
   var isCancelled = false
-  /// A client has read that it has ended.
   var isOver = false
   var verdict: Verdict?
   var answers: [(question: AskedQuestion, answer: AnswerKind, operation: Operation)] = []
-  /// All that the bus has read, whether in time or not.
+  /// Everything that the bus has read, in time or late.
   var deferrals: [(question: AskedQuestion, operation: Operation)] = []
-  /// The progress that its asker has read.
   var progress: [Progress] = []
 
   init(
@@ -220,7 +198,7 @@ final class Query {
   }
 
   var due: UInt64 { takenTime + UInt64(deadline) * 1_000_000 }
-  /// Nothing that the bus reads then counts any more.
+  /// The bus ignores later answers.
   var dueLatest: UInt64 { takenBy + UInt64(deadline) * 1_000_000 }
 
   /// The earliest time at which a delegate can time out.
@@ -239,13 +217,11 @@ final class Query {
   }
 }
 
-/// A question that a client has read.
 final class AskedQuestion {
   let query: Query
   let registration: Registration
   let delegate: UInt64
   var isAnswered = false
-  /// The text of its answer.
   var text = ""
   var conclusion: ConclusionKind?
 
@@ -256,41 +232,36 @@ final class AskedQuestion {
   }
 }
 
-/// One operation that a client has sent.
 final class Operation {
   enum What {
     case hello
     case post(Posting)
     case register(Registration)
     case cancel(Serial)
-    /// The hold's reason becomes that of this number.
+    /// The number of the hold's new reason.
     case amend(Registration, Int)
     case ask(Query)
     case answer(AskedQuestion, AnswerKind)
-    /// By that many milliseconds.
+    /// Milliseconds.
     case `defer`(AskedQuestion, UInt32)
     case done(Posting, hasFailed: Bool)
     /// A foreign process tries to succeed a connection.
     case impersonate(Link)
     case suspend(Bool)
     case list(ofConnections: Bool)
-    /// A frame that the bus must refuse with this error.
     case stray(ErrorCode)
     case succeed(Link)
-    /// Bytes for which the bus must close the connection, with one of these errors.
     case garbage([ErrorCode])
   }
 
   unowned let link: Link
   let what: What
   let serial: Serial
-  /// The offset of its end in the client's output.
   let end: Int
   /// When the kernel had all of it.
   var sentTime: UInt64 = .max
-  /// The bus tried to read it, and the kernel had nothing for it.
+  /// The bus tried to read it, and the kernel hid it.
   var wasHidden = false
-  /// It waits for a reply.
   var awaitsReply: Bool
   var isTaken = false
   var takenAt = 0
@@ -298,18 +269,15 @@ final class Operation {
   var takenTime: UInt64 = 0
   var takenBy: UInt64 = 0
   var isRefused = false
-  /// The client that asked for a list of connections is in it.
   var listsItself = false
   var certainty = Certainty.certain
-  /// The post whose poster waits for observers.
   var awaitedPost: Posting? {
     if case .post(let post) = what, post.options.contains(.awaited) { post } else { nil }
   }
-  /// A post that the bus may have refused without telling its poster.
+  /// The bus may have refused the post without a reply.
   var mayHaveBeenRefused: Bool {
     if case .post(let post) = what { post.certainty != .certain } else { false }
   }
-  /// For messages to people.
   var text: String {
     switch what {
     case .hello: "a hello"
@@ -335,7 +303,6 @@ final class Operation {
     }
   }
 
-  /// The registrations that it has ended, if the bus took it.
   var ended: [Registration] = []
 
   init(_ link: Link, _ what: What, serial: Serial, end: Int, awaitsReply: Bool) {

@@ -5,10 +5,9 @@ import Glibc
 import TribuneServer
 import TribuneSystem
 
-/// The program: a supervisor, or one of its workers.
 @MainActor
 enum Simulation {
-  /// Steps of a life. A failure is easier to understand in a short life; slow processes need a long one.
+  /// Short enough for a failure to be understood, long enough for slow processes.
   static let stepsOfLife = 2000
 
   static func main(_ arguments: [String]) -> Int32 {
@@ -51,7 +50,6 @@ struct Options {
   var kept: Set<Int>?
   var isTold = false
   var isHelp = false
-  /// The supervisor has started this process.
   var isWorker = false
 
   init(parsing arguments: [String]) throws(UsageError) {
@@ -107,7 +105,6 @@ struct Options {
     return steps
   }
 
-  /// Formats steps as `--keep` takes them.
   static func text(of steps: [Int]) -> String {
     var ranges: [ClosedRange<Int>] = []
     for step in steps {

@@ -3,16 +3,15 @@
 import Glibc
 import TribuneSystem
 
-/// Has workers run lives, adds up their reports, and shortens the history of the first failure.
+/// Makes workers run lives, adds up their reports, and shortens the history of the first failure.
 @MainActor
 final class Supervisor {
-  /// The longest time for shortening a history.
   private static let shrinkingSeconds = 90
 
-  /// Fresh lives have a death for this many steps at least.
+  /// Fresh lives have at least one death in this many steps.
   private static let stepsPerDeath = 100
 
-  /// Lives of one worker. A bus that died keeps some descriptors, which only the end of its process closes.
+  /// A dead bus keeps some descriptors, which only the end of the worker's process closes.
   private static let livesOfWorkerMax = 100
 
   private let options: Options
@@ -20,7 +19,6 @@ final class Supervisor {
 
   init(_ options: Options) { self.options = options }
 
-  /// Enough for a life with its clients, its buses' files and systemd's store.
   private static let descriptorsMin: rlim_t = 1024
 
   func run() -> Int32 {
@@ -43,7 +41,6 @@ final class Supervisor {
     return report(on: (0..<UInt64(lives)).map { first + $0 }, steps: Simulation.stepsOfLife)
   }
 
-  /// Prints at once, also into a pipe or a file.
   private func say(_ line: String) {
     print(line)
     fflush(nil)
@@ -112,7 +109,7 @@ final class Supervisor {
     return isSameAgain(reports, steps: steps) ? 0 : 1
   }
 
-  /// The reason if lives without a failure prove nothing.
+  /// The reason why lives without a failure prove too little.
   private static func flaw(of total: Life.Counts, lives: Int, steps: Int) -> String? {
     if total.steps < lives * steps {
       return "only \(total.steps) of \(lives * steps) steps in the time given"
@@ -124,7 +121,6 @@ final class Supervisor {
     return nil
   }
 
-  /// Runs some lives once more: two runs of one seed must be the same.
   private func isSameAgain(_ reports: [UInt64: String], steps: Int) -> Bool {
     let process = WorkerProcess()
     defer { process.end() }
@@ -148,7 +144,6 @@ final class Supervisor {
       say("simulate: looking for the shortest history that still fails …")
       let (kept, last) = shrink(order, what)
       say("simulate: \(kept.count) of \(order.steps) steps are enough: \(last)")
-      // It fails with any steps: one is shown.
       command += " --keep=\(Options.text(of: kept.isEmpty ? [1] : kept))"
     } else if let kept = order.kept {
       command += " --keep=\(Options.text(of: kept.sorted()))"
@@ -156,7 +151,6 @@ final class Supervisor {
     say("simulate: to see it:\n  \(command)")
   }
 
-  /// Leaves out clients and steps for as long as the same failure occurs.
   private func shrink(_ order: Order, _ what: String) -> (kept: [Int], last: String) {
     var kept = (order.kept.map { $0.sorted() } ?? Array(1...order.steps))
     var last = what
@@ -177,7 +171,6 @@ final class Supervisor {
         return true
       }
     }
-    // First whole clients, then fewer and fewer steps at a time.
     for seat in Set(kept.map { Life.seat(ofStep: $0, seed: order.seed) }).sorted() where time(nil) < deadline
     {
       let candidate = kept.filter { Life.seat(ofStep: $0, seed: order.seed) != seat }
@@ -202,10 +195,8 @@ final class Supervisor {
     return (kept, last)
   }
 
-  /// The kind of a failure: its first letters, without the numbers of links and posts.
   private static func kind(of what: String) -> String { String(what.filter { $0.isLetter }.prefix(40)) }
 
-  /// Runs one life in a worker that prints every event.
   private func tell(_ seed: UInt64) -> Int32 {
     let process = WorkerProcess(isTold: true)
     defer { process.end() }

@@ -4,20 +4,18 @@ import CSimulatedKernel
 import Glibc
 import TribuneSystem
 
-/// A process that reads orders, one a line, runs these lives, and prints how each ended, one a line.
-///
-/// A bus that crashes ends its worker too; the supervisor notices that, and continues with another worker.
+/// A process that reads one order a line, runs those lives, and prints one result a line. A crash of the bus ends it.
 @MainActor
 struct Worker {
   private static let stepsOfProgress = 2000
-  /// It could not run any life, and has printed what is missing.
+  /// It could not run a life, and has printed the reason.
   static let isUnableStatus: Int32 = 3
 
   private let options: Options
 
   init(_ options: Options) { self.options = options }
 
-  /// Starts the same program in an environment in which it is deterministic.
+  /// Restarts the program in a deterministic environment.
   static func startAgain(_ arguments: [String]) -> Int32 {
     _ = unsafe setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
     // A crash is examined by its seed.
@@ -28,7 +26,7 @@ struct Worker {
   }
 
   func run() -> Int32 {
-    // The bus has a service manager; the simulation takes the bus's messages to it before they reach a socket.
+    // The simulation takes the bus's messages to its service manager before they reach a socket.
     _ = unsafe setenv("NOTIFY_SOCKET", "/nobody", 1)
     CrashNote.begin()
     while let line = readLine() {
@@ -70,7 +68,6 @@ struct Worker {
   }
 }
 
-/// A life that a worker is to run.
 struct Order: CustomStringConvertible {
   let seed: UInt64
   let steps: Int
@@ -140,7 +137,6 @@ extension Life.Counts {
   }
 }
 
-/// Prints seed and step if the simulation crashes.
 enum CrashNote {
   private static let length = 128
   private static let text = UnsafeMutablePointer<CChar>.allocate(capacity: length)
@@ -148,7 +144,7 @@ enum CrashNote {
 
   static func begin() {
     unsafe text.initialize(repeating: 0, count: length)
-    // The bus's log is printed only if the life is told; a crash always is.
+    // The bus's log is printed only with `--tell`; a crash always is.
     said = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
     if !Life.isTold {
       let nowhere = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
@@ -157,7 +153,6 @@ enum CrashNote {
     unsafe sim_begin(text, said)
   }
 
-  /// Prints a line, even while the bus's log is discarded.
   static func say(_ line: String) { _ = unsafe write(said, line, line.utf8.count) }
 
   static func note(seed: UInt64, step: Int) {

@@ -3,19 +3,17 @@
 import Glibc
 import TribuneSystem
 
-/// A worker's process, as its supervisor sees it.
 @MainActor
 final class WorkerProcess {
   enum Answer {
     case report(Report)
-    /// It has ended without an answer, or had to be ended.
+    /// It ended without an answer, or was killed.
     case end(End)
   }
 
   enum End: Equatable, CustomStringConvertible {
     case crashed(signal: Int32)
     case hung
-    /// It has printed what it needs and lacks.
     case unable
 
     var description: String {
@@ -27,7 +25,7 @@ final class WorkerProcess {
     }
   }
 
-  /// A worker may be silent for so long at most; it reports every 2,000 steps.
+  /// A worker reports every 2,000 steps.
   static let silentSecondsMax = 120
 
   private let pid: pid_t
@@ -37,7 +35,6 @@ final class WorkerProcess {
   private var silentSeconds = 0
   private var hasClosed = false
   private var isReaped = false
-  /// The last step that it has reported.
   private(set) var step = 0
 
   init(isTold: Bool = false) {
@@ -73,7 +70,6 @@ final class WorkerProcess {
     var bytes = Array("\(order)\n".utf8)
     while !bytes.isEmpty {
       let count = unsafe write(orders.rawValue, bytes, bytes.count)
-      // It has crashed, as its answer will say.
       guard count > 0 else { return }
       bytes.removeFirst(count)
     }
@@ -81,12 +77,8 @@ final class WorkerProcess {
 
   func receive() -> Answer { Self.next(of: [self]).answer }
 
-  /// Waits for the first answer of any of them.
-  ///
-  /// Counts seconds and does not measure them: so no time passes while this process is stopped together with its
-  /// workers.
-  ///
-  /// - Parameter tick: called during the wait, once a second at least.
+  /// Waits for the first answer of any worker; calls `tick` at least once a second. It counts seconds instead of
+  /// measuring them, so being stopped with its workers costs no time.
   static func next(
     of processes: [WorkerProcess], tick: () -> Void = {}
   ) -> (index: Int, answer: Answer) {
@@ -120,7 +112,7 @@ final class WorkerProcess {
     }
     if hasClosed { return .end(reap()) }
     guard silentSeconds >= Self.silentSecondsMax else { return nil }
-    // Makes the worker print where it is, even if it is stopped.
+    // Makes even a stopped worker print its step.
     _ = kill(pid, SIGALRM)
     _ = kill(pid, SIGCONT)
     _ = reap()
@@ -142,7 +134,6 @@ final class WorkerProcess {
   }
 }
 
-/// Calls `body` with a program's arguments.
 func withArguments<Result>(
   _ words: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
 ) -> Result {
