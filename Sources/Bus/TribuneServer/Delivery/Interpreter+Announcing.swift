@@ -4,10 +4,7 @@ import TribuneCore
 import TribuneJSON
 import TribuneWire
 
-/// The bus's own notifications, under names that clients may not use: `tribune.…`.
-///
-/// An announcement is made only if it may have a receiver. It pauses no poster: an observer that does not keep up loses
-/// notifications at once.
+/// The bus's notifications, named `tribune.…`. They pause no poster: slow observers lose them at once.
 extension Interpreter {
   func announce(_ announcement: Announcement) {
     switch announcement {
@@ -29,14 +26,12 @@ extension Interpreter {
     }
   }
 
-  /// Announces an override: its asker, the vetoes that it went past, and the reason.
   func announceOverride(_ decision: Decision, of tail: QueryTail) {
     guard bus.value.isObserved else { return }
     let entry = VerdictEntry(decision, of: tail)
     announce("tribune.query.didOverride", object: entry.object, userInfo: entry.override)
   }
 
-  /// Announces changes in the flow of observers, and shows losses to monitors.
   func announceEvents() {
     // An announcement can add events.
     var index = 0
@@ -85,8 +80,8 @@ extension Interpreter {
     show(encode(name, delegate.object, delegate.entry.members), name, receivers: count)
   }
 
-  /// - Parameter isFlow: the announcement is about an observer that does not keep up. If a receiver does not keep up
-  ///   with it, that is not announced: two such receivers would cause announcements without end.
+  /// - Parameter isFlow: the announcement is about a slow observer. If a receiver is slow, this is not
+  ///   announced, because two such receivers would cause endless announcements.
   private func announce(
     _ name: String, object: String = "", userInfo: [(name: String, value: JSONValue)], isFlow: Bool = false
   ) {
@@ -121,9 +116,8 @@ extension Interpreter {
     monitor.showAnnouncement(slice, name: name, receivers: receivers, isAnnounced: !isFlow)
   }
 
-  /// Has the core buffer a run for a suspended connection, or drop it.
-  ///
-  /// - Returns: whether the connection receives the run now nevertheless.
+  /// - Returns: true if a suspended connection receives the run at once; otherwise, the core has buffered or
+  ///   dropped it.
   func receivesNow(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
     let receivesNow = bus.value.admit(receiver, &run)
     applyEffects()
@@ -142,7 +136,6 @@ extension Interpreter {
 }
 
 nonisolated extension PeerIdentity {
-  /// The connection and its peer, as JSON members.
   func members(on connection: ConnectionID) -> [(name: String, value: JSONValue)] {
     [
       ("connection", .string("\(connection)")), ("pid", .unsigned(UInt64(pid))),

@@ -4,9 +4,8 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Tells the core when clients have read questions that nobody waits for any more, if other questions wait for that.
+/// Reports drained stale questions to the core, to release queued ones.
 extension Interpreter {
-  /// Notes what the clients must read before other questions are sent to them, and looks whether they have.
   func checkUnread() {
     while let slot = bus.value.popUnreadInbox() {
       guard let session = sessions[slot] else { continue }
@@ -25,8 +24,8 @@ extension Interpreter {
     guard session.isOpen, session.output.writing != .closed, bus.value.isWaitingToBeRead(session.slot)
     else { return }
     guard hasRead(session) else {
-      // No event says that a client has read. The period grows with the sessions: one user can have thousands that do not
-      // read.
+      // A client's reading causes no event. The period grows with the sessions: one user can have thousands
+      // that do not read.
       guard !session.output.isReadCheckScheduled else { return }
       session.output.isReadCheckScheduled = true
       let period = UnixSocket.examinationPeriod(count: sessions.count)
@@ -36,11 +35,11 @@ extension Interpreter {
     perform { bus.value.noteRead(by: session.slot, at: context.now) }
   }
 
-  /// Whether a client has read all that was queued for it when questions began to wait for that. What came later does not
-  /// matter: there could be notifications without end.
+  /// True if the client has read everything queued before questions began to wait. Later frames do not
+  /// matter, because notifications could be endless.
   private func hasRead(_ session: Session) -> Bool {
     let unread = UInt64(UnixSocket.unreadMemory(of: session.descriptor))
-    // If queued notifications have been dropped since, `sentByteCount` may stay below `awaitedByteCount`.
+    // Dropped notifications can keep `sentByteCount` below `awaitedByteCount`.
     if session.output.queue.isEmpty, unread == 0 { return true }
     let sent = session.output.sentByteCount
     return sent >= unread && sent - unread >= session.output.awaitedByteCount

@@ -5,7 +5,7 @@ import TribuneWire
 
 /// Hands events to the core, and applies its effects.
 final class Interpreter {
-  /// Up to this length, copying a question's tail costs less than a second part in the call that sends it.
+  /// Up to this length, copying a question's tail costs less than a second part in the sending call.
   private static let copiedTailLength = 1024
 
   let context: ServerContext
@@ -17,11 +17,11 @@ final class Interpreter {
   private let replier: Replier
   private let introducer: Introducer
   private let effects = Cell(Batch<Effect>())
-  /// Questions that did not fit into the queues of their delegates.
+  /// Questions that exceeded the space in their delegates' queues.
   private let unsentQuestions = Cell<[Question]>([])
   /// Guards against recursion: `settleQueues` delivers notifications, and each delivery may settle again.
   private var isSettling = false
-  /// Verdicts for the journal, written after the frames have been sent.
+  /// Written after the frames have been sent.
   private let verdicts = Cell<[VerdictEntry]>([])
 
   /// `bus` must outlive the interpreter: a reference keeps nothing alive.
@@ -35,8 +35,8 @@ final class Interpreter {
 
   // MARK: Events
 
-  /// Hands an event to the core as one transaction, and queues all its effects. If a replay cannot derive the event,
-  /// the caller has logged it.
+  /// Performs an event of the core as one transaction, and queues all its effects. If a replay cannot derive
+  /// the event, the caller has logged it.
   func perform(_ event: () -> Void) {
     recorder.beginTransaction()
     event()
@@ -45,15 +45,14 @@ final class Interpreter {
     settle()
   }
 
-  /// Whether the core has work that is due.
   @inline(__always) var isAnythingDue: Bool {
-    // Read before the `guard`: inside it, the access to the bus would be a coroutine with memory of its own.
+    // Read before the `guard`: inside it, the access to the bus would be a coroutine with separate memory.
     let due = bus.value.nextAdvance
     guard let due else { return false }
     return due <= context.now
   }
 
-  /// Lets the core do the work that is due, except what waits for `unheard` connections until `end`.
+  /// Deadlines of `unheard` connections wait until `end`.
   func advance(waitingFor unheard: [Session], until end: Instant) {
     guard isAnythingDue else { return }
     recorder.recordAdvance(waitingFor: unheard, until: end)
@@ -74,13 +73,11 @@ final class Interpreter {
     deliver { bus in bus.deliverDue(at: now) }
   }
 
-  /// Delivers the posts that wait for the end of the iteration or for an idle bus.
   func deliverPostponed() {
     deliverSoon()
     deliverIdle()
   }
 
-  /// Delivers one post after the other, until none is left.
   private func deliver(_ next: (inout Bus) -> Bool) {
     var isDelivering = true
     while isDelivering {
@@ -89,8 +86,8 @@ final class Interpreter {
     }
   }
 
-  /// Brings queues below their limits, and announces their events. Call this after each transaction, and after plain
-  /// posts, which are no transactions.
+  /// Brings queues below their limits, and announces their events. Required after each transaction, and after
+  /// plain posts, which are not transactions.
   @inline(__always) func settle() {
     if sender.isOverLimits || !sender.events.value.isEmpty { settleQueues() }
   }
@@ -111,7 +108,6 @@ final class Interpreter {
 
   // MARK: Effects
 
-  /// Applies the effects of the core: queues frames, logs, announces.
   func applyEffects() {
     repeat {
       var effects = Batch<Effect>()
@@ -122,9 +118,7 @@ final class Interpreter {
     } while failUnsentQuestions()
   }
 
-  /// Tells the core which questions could not be sent.
-  ///
-  /// - Returns: whether there were any. The core may then ask further delegates, whose queues may be full, too.
+  /// - Returns: true if there were any. The core may then ask further delegates, whose queues may be full.
   private func failUnsentQuestions() -> Bool {
     guard !unsentQuestions.value.isEmpty else { return false }
     var unsent: [Question] = []
@@ -147,7 +141,7 @@ final class Interpreter {
       if let delegate = session(at: slot) { send(question, serial, tail, from: asker, to: delegate) }
     case .progress(let slot, let serial, let progress, let status, let tail):
       guard let asker = session(at: slot) else { return }
-      // The next progress replaces this one, so this one can be left out: a delegate that defers without end must not
+      // Each progress supersedes the last, so dropping one is safe. A delegate that defers endlessly must not
       // get a slow asker closed.
       guard
         !asker.output.isBlocked || asker.output.queue.byteCount <= context.configuration.queue.highMarkBytes
@@ -203,7 +197,7 @@ final class Interpreter {
     if monitor.isWatched { monitor.showQuestion(slice, rest, tail, from: asker, to: delegate.id) }
   }
 
-  /// - Parameter asker: nil if it is detached. The decision goes to the journal in any case.
+  /// - Parameter asker: nil if it is detached. The journal gets the decision regardless.
   private func send(_ decision: Decision, _ serial: Serial, _ tail: QueryTail, to asker: Session?) {
     if let asker {
       let buffer = sender.bufferToEncode()
@@ -218,9 +212,8 @@ final class Interpreter {
     if decision.verdict.isOverridden, !decision.verdict.isDryRun { announceOverride(decision, of: tail) }
   }
 
-  /// Queues a notification of a post that was not plain.
   private func send(notification slice: ByteSlice, to receivers: [Receiver], from poster: Poster) {
-    // The poster may have gone while the post waited.
+    // The poster may have left while the post waited.
     let source = sessions[poster.id]
     for receiver in receivers {
       guard introducer.introduce(poster.id, poster.peer, toObserverAt: receiver.slot, before: 1) else {
@@ -236,8 +229,8 @@ final class Interpreter {
     if monitor.isWatched { monitor.showPost(slice, receivers: receivers.count, from: poster.id) }
   }
 
-  /// Queues the notifications that were buffered while a connection was suspended. Their size is bounded, and they are
-  /// not sent yet, so the connection's flow is checked with its next notification.
+  /// Queues the notifications that were buffered during a suspension. Their size is bounded, and they are
+  /// unsent, so the next notification checks the connection's flow.
   private func send(buffered slices: [ByteSlice], lost: UInt64, to slot: ConnectionSlot) {
     defer { recorder.noteBuffered(for: slot) }
     guard let session = session(at: slot) else {
@@ -256,12 +249,11 @@ final class Interpreter {
     if monitor.isWatched { monitor.showBuffered(slices, lost: lost, to: session) }
   }
 
-  /// What the bus still knows of a connection that may have gone.
   private func peer(of id: ConnectionID) -> PeerIdentity {
     sessions.peer(of: id, at: context.now) ?? .gone()
   }
 
-  /// Queues a retained notification. If its userInfo came as a file, a client that accepts files gets it as a file.
+  /// A userInfo that arrived as a file is sent as a file if the client accepts files.
   private func send(
     _ retained: Retained, _ serial: Serial, _ tail: QueryTail, from poster: ConnectionID,
     _ peer: PeerIdentity, to slot: ConnectionSlot
@@ -284,7 +276,7 @@ final class Interpreter {
     if monitor.isWatched { monitor.showRetained(slice, tail, from: poster, to: session) }
   }
 
-  /// Nil if the session is detached: it receives nothing.
+  /// Nil if the session is detached.
   private func session(at slot: ConnectionSlot) -> Session? {
     if let session = sessions[slot] { return session }
     precondition(sessions.detached(at: slot) != nil, "slot \(slot.index) of an effect has no session")
@@ -293,7 +285,7 @@ final class Interpreter {
 
   // MARK: Journal
 
-  /// Keeps a verdict that decides something for the journal, until the clients that wait for it have been answered.
+  /// Keeps a verdict for the journal until the waiting clients have been answered.
   private func note(_ decision: Decision, of tail: QueryTail) {
     let verdict = decision.verdict
     guard !decision.mode.isForValues else { return }

@@ -3,14 +3,12 @@
 import TribuneCore
 import TribuneWire
 
-/// Tells the connections that want to know it who posts: once for each poster, before its first notification.
+/// Introduces posters to observers that ask for it, once for each poster, before its first notification.
 ///
-/// Each of these connections has a bit for each slot (`Output.knownPosters`). `SessionTable` clears the bits of a slot
-/// when its session ends, so that the next poster in that slot is told. Posters that have gone share one slot: such a
-/// poster is told again if another one was told in between.
-///
-/// The frames are never dropped, since later notifications rely on them. The next daemon does not know what this one
-/// has told, and so tells all again.
+/// Each such observer has a bit for each slot (`Output.knownPosters`). When a poster's session ends,
+/// `SessionTable` clears the bits of its slot. Departed posters share one slot, so one is introduced again
+/// after another. These frames are never dropped, since later notifications rely on them. After a restart,
+/// the next daemon introduces all posters again.
 final class Introducer {
   private let sessions: SessionTable
   private let sender: Sender
@@ -21,10 +19,9 @@ final class Introducer {
     (self.sessions, self.sender, self.replier, self.context) = (sessions, sender, replier, context)
   }
 
-  /// - Parameters:
-  ///   - slot: the observer's slot. Nothing is told to one that is detached.
-  ///   - count: how many notifications follow.
-  /// - Returns: false if the observer cannot be told, so that it must not be sent them. They are reported as lost.
+  /// - Parameter count: the number of notifications that follow.
+  /// - Returns: false if the observer cannot be told. The notifications must not be sent then; they are
+  ///   reported as lost.
   @inline(__always)
   func introduce(_ poster: Session, toObserverAt slot: ConnectionSlot, before count: Int) -> Bool {
     guard let observer = sessions.output(at: slot), observer.value.wantsPosters,
@@ -34,9 +31,8 @@ final class Introducer {
   }
 
   /// - Parameters:
-  ///   - id: the poster, which may have gone.
-  ///   - peer: what is known of it then.
-  ///   - wereBuffered: whether the notifications are counted already, as buffered.
+  /// - peer: for a departed poster.
+  /// - wereBuffered: the notifications are already counted, as buffered.
   func introduce(
     _ id: ConnectionID, _ peer: @autoclosure () -> PeerIdentity, toObserverAt slot: ConnectionSlot,
     before count: Int, wereBuffered: Bool = false
@@ -70,11 +66,9 @@ final class Introducer {
     replier.send(facts, to: session, serial: 0)
   }
 
-  /// Whether the observer can be told of another poster.
-  ///
-  /// Nobody may get an observer closed for not reading (`tooSlow`) by posting from one connection after the other. So
-  /// if frames that cannot be dropped take a quarter of what may wait, or its user has more unread than its share, the
-  /// observer loses the notifications instead.
+  /// A client that posts from one connection after another must not get an observer closed for slow reading
+  /// (`tooSlow`). If undroppable frames fill a quarter of the hard limit, or its user exceeds its share, the
+  /// observer therefore loses the notifications.
   private func hasSpace(at slot: ConnectionSlot, before count: Int, _ wereBuffered: Bool) -> Bool {
     guard let session = sessions[slot] else { preconditionFailure("an output has a session") }
     let hasMuch =

@@ -2,12 +2,10 @@
 
 import TribuneWire
 
-/// Drops notifications, the oldest first, and reports them as lost.
+/// Drops the oldest notifications, and reports them as lost.
 nonisolated extension OutboundQueue {
-  /// Drops the oldest notifications until at most `target` bytes, or no notifications, are left. The cost is
-  /// proportional to the drops, not to the length of the queue.
-  ///
-  /// - Returns: how many were dropped.
+  /// Drops notifications until at most `target` bytes remain. The cost is proportional to the drops, not to
+  /// the queue's length.
   @discardableResult
   mutating func dropOldest(downTo target: Int) -> UInt64 {
     guard byteCount > target else { return 0 }
@@ -44,21 +42,20 @@ nonisolated extension OutboundQueue {
     return dropped
   }
 
-  /// The `lost` frame that can count notifications dropped before `end`. It is the last one before `end`, since a
-  /// later one reports later losses.
+  /// The last `lost` frame before `end`: a later one reports later losses.
   ///
-  /// - Parameter start: the first entry that was examined. If the queue has a `lost` frame at or after `end`, the
-  ///   search goes back from `end` to the entry before `start` only.
+  /// - Parameter start: the first examined entry. If a `lost` frame is at or after `end`, the search goes
+  ///   back from `end` only to the entry before `start`.
   private func lostPlace(before end: Int, in start: Int) -> Int? {
     guard let lastLost else { return nil }
     let found = lastLost < end ? lastLost : (max(head, start - 1)..<end).last { entries[$0].isLost }
-    // A frame that has been sent in part cannot change any more.
+    // A partly sent frame cannot change.
     return found.flatMap { $0 > head || $0 == head && partialLeft == 0 ? $0 : nil }
   }
 
-  /// Drops the oldest frames of a notification entry, except a frame that has been sent in part.
+  /// Drops the oldest frames of an entry, except a partly sent one.
   ///
-  /// - Returns: the parts of the entry before and after the dropped frames, and the number of these.
+  /// - Returns: the parts of the entry before and after the dropped frames, and their number.
   private mutating func drop(
     from entry: Entry, isFirst: Bool, downTo target: Int
   ) -> (partial: Entry?, rest: Entry?, count: UInt64) {
@@ -72,7 +69,7 @@ nonisolated extension OutboundQueue {
       partial.frameCount = 1
       rest.frameCount -= 1
     } else if isFirst {
-      // The frames that have been sent leave the queue with the dropped ones.
+      // The sent frames leave the queue with the dropped ones.
       headSent = 0
     }
     var count: UInt64 = 0
@@ -89,7 +86,7 @@ nonisolated extension OutboundQueue {
     return (isPartial ? partial : nil, start < end ? rest : nil, count)
   }
 
-  /// Replaces `entries[range]` with `kept`. Moves the entries before it or those after it, whichever are fewer.
+  /// Replaces `entries[range]` with `kept`, and moves the shorter side.
   ///
   /// - Returns: the index of the first entry of `kept`.
   private mutating func replace(_ range: Range<Int>, with kept: [Entry]) -> Int {
@@ -127,19 +124,18 @@ nonisolated extension OutboundQueue {
     return start
   }
 
-  /// Reports notifications that were dropped before they were queued here.
+  /// Reports notifications that were dropped before they reached this queue.
   mutating func appendLost(_ count: UInt64) {
     lostCount += count
     unsentNotificationCount += count
     closeEntry()
-    // One `lost` frame has all that follow each other.
+    // Consecutive losses share one `lost` frame.
     let last = entries.count - 1
     let hasUnsentLost = last >= head && entries[last].isLost && (last > head || headSent == 0)
     report(count, at: hasUnsentLost ? last : entries.count)
   }
 
-  /// Inserts a `lost` frame at `place`, or adds to the one that is there. The notifications that it reports are counted
-  /// already, as unsent ones.
+  /// Inserts or increases the `lost` frame at `place`. Its notifications are already counted as unsent.
   private mutating func report(_ dropped: UInt64, at place: Int) {
     unreportedLostCount += dropped
     if place < entries.count, entries[place].isLost {

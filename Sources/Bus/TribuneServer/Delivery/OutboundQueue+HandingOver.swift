@@ -3,22 +3,20 @@
 import TribuneCore
 import TribuneWire
 
-/// A part of an outbound queue that is handed over to another queue.
+/// A part of an outbound queue, for a queue in another process.
 nonisolated struct WaitingFrames {
   enum Kind: UInt8, Sendable, CaseIterable {
-    /// Frames that can be dropped.
     case notifications = 0
     case others = 1
-    /// The frame with the number of dropped ones.
     case lost = 2
   }
 
   var kind: Kind
-  /// Unsent bytes: the rest of a partial frame, if there is one, and then whole frames.
+  /// Unsent bytes: the rest of a partial frame, if any, and then whole frames.
   var slice: ByteSlice
-  /// Bytes of the partial frame's rest. Only the first part can have any.
+  /// The bytes of the partial frame's rest. Only the first part has any.
   var partialCount: Int
-  /// Frames that end in it; for a `lost` frame, the notifications that it reports.
+  /// Frames that end in this part; for a `lost` frame, the notifications that it reports.
   var count: UInt64
 
   init(kind: Kind, slice: ByteSlice, partialCount: Int, count: UInt64) {
@@ -28,14 +26,12 @@ nonisolated struct WaitingFrames {
     self.count = count
   }
 
-  /// The file that goes with the first byte; nil if that byte has been sent.
+  /// The file is sent with the first byte, so it is nil for the rest of a frame.
   var attachment: (any AttachedFile)? { partialCount == 0 ? slice.buffer.attachment : nil }
 }
 
-/// Hands waiting frames over to a queue in another process, which continues where this one stopped.
 nonisolated extension OutboundQueue {
 
-  /// Calls `body` with each part of the waiting frames, in order.
   mutating func forEachWaiting<E: Error>(_ body: (WaitingFrames) throws(E) -> Void) throws(E) {
     completeEntry()
     var index = head
@@ -44,7 +40,7 @@ nonisolated extension OutboundQueue {
       var entry = entries[index]
       let unsentStart = entry.slice.range.lowerBound + (index == head ? headSent : 0)
       entry.slice.range = unsentStart..<entry.slice.range.upperBound
-      // The beginning and the rest of a long frame are handed over as one part.
+      // The beginning and the rest of a long frame become one part.
       while entry.isCut, index + 1 < entries.count {
         index += 1
         let (next, joined) = (entries[index], ByteBuffer(capacity: 0))
@@ -65,7 +61,7 @@ nonisolated extension OutboundQueue {
     }
   }
 
-  /// Queues a part of another queue behind the frames already queued. Parts come in the order of that queue.
+  /// Appends a part of another queue. Parts must come in order.
   ///
   /// - Throws: an error if the part is invalid; the queue is then unchanged.
   mutating func restore(_ part: WaitingFrames) throws(WireError) {
@@ -123,9 +119,9 @@ nonisolated extension ByteSlice {
 }
 
 nonisolated extension RawSpan {
-  /// The number of frames and hellos in these bytes from `start` on.
+  /// Counts frames and hellos.
   ///
-  /// - Throws: `malformedFrame` if they are not all whole.
+  /// - Throws: `malformedFrame` if the last one is incomplete.
   fileprivate func countFrames(from start: Int) throws(WireError) -> Int {
     var (position, count) = (start, 0)
     while position < byteCount {

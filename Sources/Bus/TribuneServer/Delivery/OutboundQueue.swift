@@ -2,29 +2,28 @@
 
 import TribuneWire
 
-/// The frames that wait for one connection to read them, in order: slices of the buffers that they came in.
+/// The unread frames of one connection, in order, as slices of the buffers that they arrived in.
 ///
-/// Contiguous frames that are queued one after the other become one slice, so that a run of notifications is one
-/// entry. Short frames are copied one behind the other, which costs less than an entry and an I/O vector for each.
-/// All queued frames are whole, except in the first entry: `headSent` bytes of it have been sent. A long frame can
-/// take two entries: its beginning and its rest.
+/// Contiguous frames become one entry, so a run of notifications is one entry. Short frames are copied into
+/// one buffer, which costs less than an entry and an I/O vector for each. A long frame can take two entries:
+/// its beginning and its rest. The first `headSent` bytes of the first entry have been sent.
 ///
-/// Notifications can be dropped, the oldest first. A `lost` frame then takes their position and counts them. All
-/// other frames stay until they are read. A frame that has been sent in part is never dropped.
+/// Only notifications can be dropped, the oldest first. A `lost` frame then takes their position and counts
+/// them. A partly sent frame is never dropped.
 ///
-/// A frame with an attachment is an entry of its own, in a buffer of its own. The attachment is sent with the first
-/// byte, and its weight leaves the queue then.
+/// A frame with an attachment has a separate entry and buffer. The attachment is sent with the first byte,
+/// and its weight leaves the queue then.
 nonisolated struct OutboundQueue: ~Copyable {
   struct Entry {
     var slice: ByteSlice
     var isNotification: Bool
     /// A `lost` frame, whose count can change until its first byte is sent.
     var isLost = false
-    /// Whether it is in the queue's own buffer, or long enough to stay where it is.
+    /// The entry is in `ownBuffer`, or is long enough to keep its buffer.
     var isSettled = false
-    /// Whether its last frame continues in the next entry.
+    /// The last frame continues in the next entry.
     var isCut = false
-    /// Frames that end in it and are not sent whole. A `lost` frame is not counted: it has its own count.
+    /// Unsent and partly sent frames that end in this entry. Excludes `lost` frames.
     var frameCount: UInt32 = 0
 
     init(_ slice: ByteSlice, isNotification: Bool, count: Int, isSettled: Bool = false) {
@@ -35,7 +34,6 @@ nonisolated struct OutboundQueue: ~Copyable {
       frameCount = UInt32(count)
     }
 
-    /// An entry for the `lost` frame that fills `buffer`.
     init(lost buffer: ByteBuffer) {
       slice = ByteSlice(buffer, 0..<buffer.count)
       isNotification = false
@@ -52,74 +50,66 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// The kind of the last entry, if it ends where the queue's own buffer ends, so that frames can be added to it.
+  /// The kind of the last entry, if it ends at the end of `ownBuffer`, and can therefore grow.
   private enum OpenEntry {
     case none
     case notification
     case other
   }
 
-  /// Frames that have at most this many bytes together are copied.
+  /// Frames of up to this many bytes together are copied.
   private static let copiedLength = 1024
 
-  /// Slices of at least this many bytes stay in the buffer that they came in, even if that keeps the buffer in memory.
+  /// Slices of at least this many bytes keep their buffer in memory.
   private static let settledLength = 8192
 
-  // The fields that the copy of a short frame uses come first and are contiguous: if one frame goes to many queues,
-  // nothing costs as much as fetching each queue's memory.
+  // The fields that the copy of a short frame uses come first and are contiguous: if one frame goes to many
+  // queues, fetching each queue's memory dominates the cost.
 
-  /// The buffer for copies of short frames, and of small slices that have to wait.
+  /// Copies of short frames, and of small waiting slices.
   private var ownBuffer: ByteBuffer?
   private var openEntry = OpenEntry.none
-  /// Frames copied behind the open entry that it does not include yet (`completeEntry()`).
+  /// Copied frames that the open entry does not include yet (`completeEntry()`).
   private var openFrameCount: UInt32 = 0
-  /// Unsent bytes in the queue.
   var unsentCount = 0
-  /// Bytes of the unsent attachments.
   var attachedCount = 0
-  /// Notifications that the reader has not received whole, and lost ones not yet reported to it: it would miss all
-  /// these if the queue were gone.
+  /// Notifications, and losses not yet reported, that the reader would miss if the queue vanished.
   var unsentNotificationCount: UInt64 = 0
-  /// Other frames that the reader has not received whole. The hello is one.
+  /// Includes the hello.
   var unsentOtherCount: UInt64 = 0
 
   var entries: [Entry] = []
-  /// Index of the first entry that is left.
+  /// Entries before this index are closed.
   var head = 0
   var headSent = 0
-  /// Unsent bytes of a frame that has been sent in part. They can extend into the second entry.
+  /// Unsent bytes of a partly sent frame. They can extend into the second entry.
   var partialLeft = 0
   var firstUnsettled = 0
-  /// No entry before this index is a notification that can be dropped.
+  /// Entries before this index are not droppable.
   var firstDroppable = 0
-  /// Index of the last `lost` frame, if there is one.
   var lastLost: Int?
   /// Bytes dropped since the whole queue was last copied.
   var droppedCount = 0
 
-  /// Unsent bytes, with those of attachments: the weight of the queue.
+  /// Unsent bytes, including attachments.
   var byteCount: Int { unsentCount + attachedCount }
-  /// All notifications dropped so far, from this queue or before they reached it.
+  /// All notifications dropped so far, including those that never reached this queue.
   var lostCount: UInt64 = 0
-  /// Dropped notifications that have not been reported to the reader.
   var unreportedLostCount: UInt64 = 0
-  /// The cost of dropping so far: entries that were examined or moved.
+  /// Entries that dropping has examined or moved so far.
   var dropEffort = 0
-  /// Whether a frame has been sent in part.
   var isMidFrame: Bool { partialLeft > 0 }
 
   init() {}
 
-  /// The attachment that has to go with the next byte.
+  /// The attachment for the next byte.
   var nextFile: (any AttachedFile)? {
     attachedCount > 0 && headSent == 0 ? entries[head].slice.buffer.attachment : nil
   }
 
   var isEmpty: Bool { head == entries.count }
 
-  /// Extends the last entry by a slice that follows it in the same buffer.
-  ///
-  /// - Returns: false if `slice` does not follow the last entry, or is of another kind.
+  /// - Returns: false if `slice` does not directly follow the last entry, or is of another kind.
   @inline(__always) private mutating func extendLast(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {
@@ -143,19 +133,18 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// Whether the frames are short enough to be copied.
   static func copies(_ slice: ByteSlice) -> Bool {
     slice.count <= copiedLength && slice.buffer.attachment == nil
   }
 
-  /// Copies short frames behind those of the open entry. Inlined, for the loop over the receivers of a post.
+  /// Inlined, for the loop over the receivers of a post.
   ///
-  /// - Returns: false if there is no such entry, or no space for them in the queue's own buffer.
+  /// - Returns: false if there is no open entry, or its buffer is full.
   @inline(__always) mutating func extendOpenEntry(
     by slice: ByteSlice, isNotification: Bool, count: Int
   ) -> Bool {
     guard openEntry == (isNotification ? .notification : .other), count > 0 else { return false }
-    // Moved out and back: a copy of the reference would be counted.
+    // Moved out and back: a copy would count a reference.
     var own: ByteBuffer?
     swap(&own, &ownBuffer)
     let isCopied = own?.append(ifItFits: slice.bytes) == true
@@ -167,19 +156,19 @@ nonisolated struct OutboundQueue: ~Copyable {
     return true
   }
 
-  /// Queues whole frames. Short ones are copied into a buffer of `pool` if others wait already. A queue with few bytes
-  /// copies only if the pool has a free buffer: otherwise many such queues would hold much memory.
+  /// Queues whole frames, and copies short ones if others wait. A short queue copies only if the pool has a
+  /// free buffer, because many short queues would otherwise hold much memory.
   ///
   /// - Parameters:
-  ///   - count: frames in `slice`; 0 for the beginning of a frame, which is counted with its rest, queued next.
-  ///   - pool: nil to copy nothing.
+  /// - count: frames in `slice`; 0 for the beginning of a frame, whose rest must follow.
+  /// - pool: nil to copy nothing.
   mutating func append(
     _ slice: ByteSlice, isNotification: Bool, count: Int = 1, copyingInto pool: BufferPool? = nil
   ) {
     if let pool, Self.copies(slice) {
       if extendOpenEntry(by: slice, isNotification: isNotification, count: count) { return }
       if !isEmpty {
-        // Control frames of one connection often lie behind each other.
+        // Control frames of one connection are often contiguous.
         if openEntry == .none, extendLast(by: slice, isNotification: isNotification, count: count) { return }
         closeEntry()
         if copyToOwnBuffer(slice, from: pool) {
@@ -197,7 +186,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     entries.append(Entry(slice, isNotification: isNotification, count: count))
   }
 
-  /// - Returns: false if the pool has no buffer, and the queue has too little in it to allocate one.
+  /// - Returns: false if the pool is empty and the queue is too short to allocate a buffer.
   private mutating func copyToOwnBuffer(_ slice: ByteSlice, from pool: BufferPool) -> Bool {
     if ownBuffer?.append(ifItFits: slice.bytes) == true { return true }
     guard let fresh = unsentCount < Self.copiedLength ? pool.takeIfFree() : pool.take() else { return false }
@@ -206,7 +195,6 @@ nonisolated struct OutboundQueue: ~Copyable {
     return true
   }
 
-  /// Adds an entry for the bytes just copied to the end of the queue's own buffer.
   private mutating func addCopied(_ length: Int, isNotification: Bool, count: Int) {
     guard let own = ownBuffer else { preconditionFailure("a queue that copies has a buffer") }
     unsentCount += length
@@ -216,8 +204,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     entries.append(Entry(copy, isNotification: isNotification, count: count, isSettled: true))
   }
 
-  /// Extends the open entry by the frames copied behind it. Call this before reading the length or the frame count of
-  /// the last entry.
+  /// Required before reading the length or the frame count of the last entry.
   mutating func completeEntry() {
     guard openFrameCount > 0 else { return }
     guard let own = ownBuffer else { preconditionFailure("an open entry lies in the queue's own buffer") }
@@ -226,13 +213,12 @@ nonisolated struct OutboundQueue: ~Copyable {
     openFrameCount = 0
   }
 
-  /// Closes the last entry: nothing more is copied behind it.
   mutating func closeEntry() {
     completeEntry()
     openEntry = .none
   }
 
-  /// The first frame, whole. The queue must not be empty, and no part of the frame may have been sent.
+  /// The first frame. The queue must not be empty or partly sent at its front.
   mutating func firstFrame() -> ByteSlice {
     precondition(!isEmpty && !isMidFrame, "no whole frame comes first")
     completeEntry()
@@ -248,8 +234,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     return ByteSlice(joined, 0..<length)
   }
 
-  /// Calls `body` with each range of bytes that can be sent at once, in order, until it returns false. An unsent
-  /// attachment always belongs to the first of them.
+  /// Calls `body` with each contiguous range that one call can send, in order, until it returns false. An
+  /// unsent attachment always belongs to the first range.
   func forEachUnsent(_ body: (Range<Int>, ByteBuffer) -> Bool) {
     var sent = headSent
     // A span lends its elements, where an array copies them.
@@ -264,7 +250,6 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// Removes `count` sent bytes from the front.
   mutating func consume(_ count: Int) {
     precondition(count <= unsentCount)
     unsentCount -= count
@@ -277,8 +262,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     forgetFront()
   }
 
-  /// Moves past sent bytes, and subtracts the frames that end there from the counts. Only the frames of an entry that
-  /// has been sent in part are examined one by one.
+  /// Examines single frames only in a partly sent entry.
   private mutating func moveOn(by count: Int) {
     var left = count
     while left > 0 {
@@ -309,7 +293,7 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// Subtracts `count` frames of the first entry, which have been sent whole, from the counts.
+  /// Must be called before `head` moves past the sent frames.
   private mutating func noteSent(_ count: UInt64) {
     if entries[head].isLost {
       unsentNotificationCount -= entries[head].reportedCount
@@ -321,7 +305,6 @@ nonisolated struct OutboundQueue: ~Copyable {
     }
   }
 
-  /// Frees the entries before `head` if they are many.
   mutating func forgetFront() {
     guard head >= 64, head * 2 >= entries.count else { return }
     entries.removeFirst(head)
@@ -332,7 +315,7 @@ nonisolated struct OutboundQueue: ~Copyable {
   }
 
   mutating func removeAll() {
-    // An idle connection keeps no capacity for a queue that was long once.
+    // An idle connection keeps no capacity for a formerly long queue.
     if entries.capacity <= 16 { entries.removeOneByOne() } else { entries = [] }
     ownBuffer = nil
     openEntry = .none
@@ -351,8 +334,8 @@ nonisolated struct OutboundQueue: ~Copyable {
     unsentOtherCount = 0
   }
 
-  /// Copies small slices that have to wait into a buffer of the queue's own, so that a few waiting bytes do not keep
-  /// a whole receive buffer. The queue's memory stays within a small factor of `byteCount`.
+  /// Copies small waiting slices, because a few bytes must not keep a whole receive buffer. The queue's
+  /// memory stays within a small factor of `byteCount`.
   mutating func settle(with pool: BufferPool) {
     closeEntry()
     // Dropped frames leave gaps in the buffers of the others.
@@ -394,7 +377,6 @@ nonisolated struct OutboundQueue: ~Copyable {
     lastLost = entries.lastIndex { $0.isLost }
   }
 
-  /// The queue's own buffer, with capacity for `count` more bytes.
   private mutating func capacity(for count: Int, from pool: BufferPool) -> ByteBuffer {
     if let own = ownBuffer, own.capacity - own.count >= count { return own }
     let own = pool.take()

@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneVarlink
 import TribuneWire
 
-/// Queues frames of the bus's own, and shows them to monitors.
+/// Queues the bus's frames, and shows them to monitors.
 final class Replier {
   private let sender: Sender
   private let monitor: TrafficMonitor
@@ -15,9 +15,9 @@ final class Replier {
   }
 
   /// - Parameters:
-  ///   - query: the query or post that the frame is about, for monitors.
-  ///   - defersFlush: whether the frame may wait for the next one, to share a send.
-  ///   - isRecorded: whether the frame is to survive the death of the daemon.
+  /// - query: the frame's query or post, for monitors.
+  /// - defersFlush: the frame may wait for the next one, to share a send.
+  /// - isRecorded: the frame must survive the daemon.
   func send<F: FrameFields>(
     _ fields: F, to session: Session, serial: Serial, text: String = "", about query: QueryTail? = nil,
     defersFlush: Bool = false, isRecorded: Bool = true
@@ -33,7 +33,7 @@ final class Replier {
 
   func refuse(_ session: Session, serial: Serial, _ error: WireError) {
     refusals.note(error, of: session)
-    // Whoever has answered for the session is told.
+    // `VarlinkCalls.answer` returns this refusal.
     if let varlink = session.varlink, CallID(serial: serial)?.method == .takeBack {
       varlink.refusal = error
       return

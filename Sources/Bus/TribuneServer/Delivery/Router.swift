@@ -3,9 +3,9 @@
 import TribuneCore
 import TribuneWire
 
-/// The fast path of plain posts, past the core: each run of them is stamped where it lies, and queued as one slice.
+/// The fast path of plain posts: stamps each run in place, and queues it as one slice.
 final class Router {
-  /// Receivers that it takes long to queue a notification for.
+  /// Posting to more receivers is expensive.
   private static let manyReceivers = 256
 
   private let context: ServerContext
@@ -18,7 +18,7 @@ final class Router {
   private let monitor: TrafficMonitor
   private let replier: Replier
   private let timeShares: TimeShares
-  /// Routes that had been made when the last post was routed.
+  /// The core's route count after the last post.
   private var madeRouteCount: UInt64 = 0
 
   init(
@@ -31,10 +31,10 @@ final class Router {
     (self.interpreter, self.timeShares, self.context) = (interpreter, timeShares, context)
   }
 
-  /// Routes the plain posts of one name and object that begin at `start`. A post about an object that has a protocol is
-  /// a run of its own.
+  /// Routes the plain posts of one name and object that begin at `start`. Posts with a protocol are checked
+  /// one by one.
   ///
-  /// - Returns: where the next frame begins.
+  /// - Returns: the start of the next frame.
   func routePosts(of poster: Session, in buffer: ByteBuffer, at start: Int, first: FrameHeader) -> Int {
     let key = buffer.bytes(in: start + first.nameStart..<start + first.payloadStart)
     let isDeclared = bus.value.isDeclared(key.extracting(droppingFirst: first.nameLength))
@@ -88,11 +88,10 @@ final class Router {
     return run.range.upperBound
   }
 
-  /// Whether every receiver qualifies for the fast path, and no queue has to be relieved because of them. Otherwise the
-  /// queues can exceed their memory by this run for each receiver, until `settle` relieves them.
+  /// True if all receivers qualify for the fast path, and the queues' memory suffices.
   ///
-  /// All are checked before the first gets the run. The memory of many receivers is rarely in the cache, and this loop
-  /// fetches it for all at once, rather than for one after the other.
+  /// Checks all before the first gets the run: the receivers' memory is rarely in the cache, and this loop
+  /// fetches it for all at once.
   private func areAllPlain(
     _ receivers: [Receiver], _ run: ByteSlice, from poster: ConnectionSlot
   ) -> Bool {
@@ -123,7 +122,6 @@ final class Router {
     return deliveries
   }
 
-  /// Answers each post of a run: with `ok`, or with the refusal.
   private func answer(_ run: ByteSlice, to poster: Session, refusal: WireError?) {
     if monitor.isWatched { monitor.expectAnswers(to: run, from: poster) }
     defer { monitor.endFrame() }

@@ -3,24 +3,23 @@
 import TribuneCore
 import TribuneWire
 
-/// Controls the flow to observers that read more slowly than they are sent to, and from their posters.
+/// Controls the flow to slow observers, and from their posters.
 ///
-/// Past its high mark, an observer is *paced*: the posters that feed it are not read, so that a burst to a healthy
-/// observer loses nothing. If it has not drained below the low mark in the configured time, it becomes *lossy* until it
-/// has: its oldest notifications are dropped, a `lost` frame counts them, and its posters are read again. A slow
-/// observer becomes lossy at once if there is no poster to pause, if its user has more unread bytes than its share, or has
-/// made other users' posters wait too long.
+/// Past its high mark, an observer is *paced*: the bus does not read from its posters, so a burst to a
+/// healthy observer loses nothing. If the observer does not drain below the low mark in time, it becomes
+/// *lossy* until it does: its oldest notifications are dropped, a `lost` frame counts them, and its posters
+/// are read again. It becomes lossy at once if it has no poster to pause, if its user exceeds its share of
+/// unread bytes, or if that user has delayed other users' posters for too long.
 extension Sender {
   // MARK: Pacing
 
-  /// Pauses a poster. The first notification past the observer's high mark starts its time to catch up.
   func pace(_ poster: Session, for observer: Session) {
     if observer.pacing.isFlowing {
       let end = context.now.advanced(byNanoseconds: context.configuration.queue.paceMaxNanoseconds)
       observer.pacing.flow = .pacing(until: end)
       context.timeouts.value.insert(.pace, observer.token, due: end)
     }
-    // All frames of one read have the same poster, so the poster paused last is compared first.
+    // All frames of one read have the same poster, so the last paused one is compared first.
     guard observer.pacing.pausedPosters.last !== poster,
       !observer.pacing.pausedPosters.contains(where: { $0 === poster })
     else { return }
@@ -28,12 +27,11 @@ extension Sender {
     pauseReading(poster)
   }
 
-  /// Whether a poster may be made to wait for an observer.
   func mayPace(_ poster: Session, for observer: Session) -> Bool {
     observer.account === poster.account || observer.account.pauses.value.hasTime(at: context.now)
   }
 
-  /// Counts how long other users' posters have waited for an observer.
+  /// Charges the observer's user for the time that other users' posters have waited.
   private func countPause(for observer: Session) {
     guard case .pacing(let end) = observer.pacing.flow,
       observer.pacing.pausedPosters.contains(where: { $0.account !== observer.account })
@@ -43,15 +41,13 @@ extension Sender {
     observer.account.pauses.value.take(nanoseconds: most - min(most, left))
   }
 
-  /// Makes an observer lossy if its time to catch up is over. The timeout may be an older one: the observer may have
-  /// caught up in the meantime.
+  /// The timeout may be stale: the observer may have caught up and fallen behind again.
   func checkPacing(of observer: Session) {
     guard observer.isOpen, case .pacing(let end) = observer.pacing.flow, end <= context.now else { return }
     becomeLossy(observer)
     drop(from: observer, downTo: context.configuration.queue.highMarkBytes)
   }
 
-  /// Resumes the posters of an observer. They do not wait for one that ends or can no longer be written to.
   func endPacing(of observer: Session) {
     countPause(for: observer)
     if observer.pacing.isLossy { observer.pacing.lossyTimes.end(at: context.now) }
@@ -59,7 +55,6 @@ extension Sender {
     releasePosters(of: observer)
   }
 
-  /// Resumes the posters that are paused because of `observer`.
   private func releasePosters(of observer: Session) {
     while let poster = observer.pacing.pausedPosters.popLast() {
       resumeReading(poster)
@@ -77,16 +72,14 @@ extension Sender {
     session.pacing.pauseCount -= 1
     guard session.pacing.pauseCount == 0 else { return }
     session.pacing.pauses.end(at: context.now)
-    // The client could not complete its partial frame while it was not read.
+    // The client could not complete its partial frame while paused.
     session.input.partialSince = context.now
     loop.updateInterest(of: session)
   }
 
   // MARK: Losing
 
-  /// Drops the oldest notifications of a queue until it is no longer than `target`. Any drop makes the observer lossy.
-  ///
-  /// - Parameter isAnnounced: whether it is announced that the observer has become lossy.
+  /// Drops the oldest notifications down to `target` bytes. Any drop makes the observer lossy.
   func drop(from observer: Session, downTo target: Int, isAnnounced: Bool = true) {
     let lost = observer.output.queue.lostCount
     var dropped: UInt64 = 0
@@ -97,7 +90,7 @@ extension Sender {
     if !observer.pacing.isLossy { becomeLossy(observer, havingLost: lost, isAnnounced: isAnnounced) }
   }
 
-  /// - Parameter lost: how many notifications it had lost before; nil if it has lost none just now.
+  /// - Parameter lost: its total losses before the current ones; nil if it just lost none.
   private func becomeLossy(_ observer: Session, havingLost lost: UInt64? = nil, isAnnounced: Bool = true) {
     countPause(for: observer)
     observer.pacing.flow = .lossy(
@@ -113,11 +106,10 @@ extension Sender {
     events.value.append(.becameLossy(observer, isAnnounced: isAnnounced))
   }
 
-  /// The observer has drained below the low mark.
   func recover(_ observer: Session) {
     let flow = observer.pacing.flow
     endPacing(of: observer)
-    // The end of a connection is no recovery.
+    // The end of a connection is not a recovery.
     guard observer.isOpen, case .lossy(let lostBefore, let isAnnounced) = flow else { return }
     let lost = observer.output.queue.lostCount - lostBefore
     if context.mayLog(.losses, about: observer.peer.uid) {
@@ -131,11 +123,10 @@ extension Sender {
 
   // MARK: Limits
 
-  /// Bytes in a queue above which a connection that reads is flushed before the iteration ends, so that there is space
-  /// for questions.
+  /// A queue above this many bytes is flushed before the iteration ends, which frees space for questions.
   var softLimit: Int { context.configuration.queue.hardLimitBytes / 8 }
 
-  /// One iteration can cause any number of replies and questions, so the limits apply before it ends.
+  /// One iteration can cause unlimited replies and questions, so the limits apply before it ends.
   func limitQueue(of session: Session, isNotification: Bool) {
     if !isNotification, !session.output.isBlocked {
       if overSoftLimit.value.last !== session { overSoftLimit.value.append(session) }
@@ -160,13 +151,12 @@ extension Sender {
     }
   }
 
-  /// Whether queues are over a limit that `relieve` brings them below.
   @inline(__always) var isOverLimits: Bool {
     queuedByteCount > relievedAbove || !overSoftLimit.value.isEmpty || !overShare.value.isEmpty || isOverTotal
   }
 
-  /// Flushes the queues over the soft limit, and drops notifications for users with more unread bytes than their share. No
-  /// transaction may be under way.
+  /// Flushes the queues over the soft limit, and drops notifications of users over their share. Must not be
+  /// called within a transaction.
   func relieve() {
     while let session = overSoftLimit.value.popLast() {
       guard session.isServed, session.output.queue.byteCount > softLimit else { continue }
@@ -178,8 +168,8 @@ extension Sender {
     if isOverTotal { relieveTotal() }
   }
 
-  /// Flushes all queues when they take more memory than is configured: frames that the kernel takes at once need not be
-  /// dropped. Then, the rest is charged to users.
+  /// Flushes all queues when they exceed the configured memory: frames that the kernel takes at once need not
+  /// be dropped.
   private func flushAll() {
     for session in sessions.all where !session.output.isBlocked && session.isServed {
       if !session.output.queue.isEmpty { flush(session) }
@@ -188,8 +178,7 @@ extension Sender {
     relievedAbove = max(memoryMax, queuedByteCount + memoryMax / 4)
   }
 
-  /// Adjusts `relievedAbove` as queues drain: a quarter of the configured memory above the queues at most, and the
-  /// configured memory at least.
+  /// Lowers `relievedAbove` as queues drain: at most a quarter of the configured memory above the queues.
   func resetRelief() {
     let memoryMax = context.configuration.queue.memoryMaxBytes
     relievedAbove = max(memoryMax, min(relievedAbove, queuedByteCount + memoryMax / 4))
@@ -197,7 +186,6 @@ extension Sender {
 
   // MARK: Shares
 
-  /// Charges to a user what its connection has not read.
   @inline(__always) func chargeQueue(of session: Session) {
     var change = session.output.queue.byteCount - session.output.chargedByteCount
     if session.speaksVarlink { change += session.varlink?.unsentCount ?? 0 }
@@ -223,21 +211,20 @@ extension Sender {
     }
   }
 
-  /// Unread bytes of all users but privileged ones, above which some of their connections are closed: seven eighths of the
-  /// memory.
+  /// Above this many unread bytes of unprivileged users, some of their connections are closed.
   private var totalMax: Int { accounts.total(of: .queues) / 8 * 7 }
 
   private var unreadByteCountOfUsers: Int { accounts.used(.queues) - accounts.usedByPrivileged(.queues) }
 
-  /// By how much a user's unread bytes grow until its queues are examined again.
+  /// Growth of a user's unread bytes between two examinations of its queues.
   private var reliefStep: Int { context.configuration.queue.memoryMaxBytes / 64 }
 
-  /// Drops notifications for a user with more unread bytes than its share. Observers that do not read become lossy early.
-  /// Each keeps as much as the low mark, or an even part of half of the share if that is less.
+  /// Drops notifications of a user over its share of unread bytes. Each slow observer keeps as much as the
+  /// low mark, or an even part of half of the share if that is less.
   ///
-  /// Control frames stay; their limit is that of each connection. If they alone are over the share, the bus does not read
-  /// from the user's connections that have many of them, so that they cause no more. If its other connections cause more all
-  /// the same, some with many of them are closed, from an eighth of the memory above what it could have alone.
+  /// Control frames stay. If they alone exceed the share, the bus stops reading from the user's connections
+  /// that have many of them. If others cause more, the bus closes the largest connections once the user
+  /// exceeds its lone share by an eighth of the memory.
   func relieve(_ account: UserAccount) {
     let share = accounts.share(of: .queues, for: account)
     let slow = slowSessions(of: account)
@@ -251,18 +238,17 @@ extension Sender {
     }
     let alone = accounts.loneShare(of: .queues, for: account)
     guard account.use(of: .queues) > alone + accounts.total(of: .queues) / 8 else { return }
-    // The one with most of all stays: it has its own limit, and may be reading a long list.
+    // The largest one stays: it has a separate limit, and may be reading a long list.
     let most = slow.reduce(0) { max($0, $1.output.queue.byteCount) }
     closeLargest(of: slow, account, downTo: alone + most, skipping: 1)
   }
 
-  /// The connections of a user that do not read.
   private func slowSessions(of account: UserAccount) -> [Session] {
     sessions.all.filter { $0.account === account && $0.output.isBlocked && $0.isServed }
   }
 
-  /// Closes connections that do not read, of the users with the most unread bytes, until users have left something to
-  /// others: each has a share, but many users can have something that does not count in it.
+  /// Closes slow connections of the largest users until space is left for others: each user has a share, but
+  /// many users have exempt bytes.
   private func relieveTotal() {
     isOverTotal = false
     totalRelievedAbove = accounts.used(.queues) + reliefStep
@@ -277,10 +263,8 @@ extension Sender {
     }
   }
 
-  /// Closes connections of a user, those with the most unread bytes first, until no more than `target` is left.
-  ///
-  /// - Parameter skipped: how many of those with most are not closed.
-  /// - Returns: the unread bytes of those that are closed.
+  /// - Parameter skipped: the number of largest connections to spare.
+  /// - Returns: the freed bytes.
   @discardableResult
   private func closeLargest(
     of slow: [Session], _ account: UserAccount, downTo target: Int, skipping skipped: Int = 0
@@ -301,7 +285,6 @@ extension Sender {
     return use - left
   }
 
-  /// Reads again from a client that has read everything, or whose user has.
   func takeInputAgain(from session: Session) {
     guard session.output.queue.isEmpty || !accounts.isOverShare(of: .queues, session.account) else { return }
     session.output.holdsInput = false

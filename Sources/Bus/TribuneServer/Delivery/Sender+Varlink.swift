@@ -4,17 +4,13 @@ import TribuneSystem
 import TribuneVarlink
 import TribuneWire
 
-/// Writes the queues of clients that speak Varlink.
-///
-/// Queues have frames, as for every client. Each becomes a reply when it is written, or nothing. A frame leaves the queue
-/// when its reply is written whole.
+/// Writes the queues of Varlink clients: translates each frame into a reply, or into none. A frame leaves the
+/// queue when its reply is written whole.
 extension Sender {
-  /// Bytes of frames that become replies in one iteration: what is longer takes long.
+  /// Frame bytes translated in one iteration, because translation is slow.
   private static let translatedMax = 16_384
 
-  /// Writes replies until the socket takes no more.
-  ///
-  /// - Parameter isRead: becomes true if the kernel takes anything.
+  /// - Parameter isRead: set if the kernel takes anything.
   func sendReplies(
     of session: Session, _ varlink: VarlinkState, _ isRead: inout Bool
   ) -> Output.Writing {
@@ -55,9 +51,6 @@ extension Sender {
     return .open
   }
 
-  /// Makes a reply of the first frame, or removes the frame if it is none.
-  ///
-  /// - Returns: whether there is a reply.
   private func makeReply(of slice: ByteSlice, to session: Session, _ varlink: VarlinkState) -> Bool {
     let reply = reply(slice, of: session, varlink)
     guard let message = reply?.message else {
@@ -87,7 +80,6 @@ extension Sender {
     }
   }
 
-  /// The kernel has taken the reply.
   private func endReply(of session: Session, _ varlink: VarlinkState, _ frameLength: Int) {
     varlink.reply = nil
     let left = session.output.queue.isMidFrame ? session.output.queue.partialLeft : frameLength
@@ -101,7 +93,6 @@ extension Sender {
     queuedByteCount -= count
   }
 
-  /// The next call can be taken.
   private func endCall(of session: Session, _ varlink: VarlinkState, endsConnection: Bool) {
     let wasRead = session.interest.contains(.readable)
     recorder.removeFlag(.inCall, of: session)
@@ -112,7 +103,6 @@ extension Sender {
 }
 
 extension ByteBuffer {
-  /// Appends a message of Varlink, and the zero byte that ends it.
   func append(message: String) {
     append(message)
     append(UInt8(0))

@@ -5,12 +5,12 @@ import TribuneSystem
 import TribuneWire
 
 extension Sender {
-  /// Delay before another try to send to a stalled observer. A lossy one may never take its files.
+  /// The delay of a retry. A lossy observer may never take its files.
   private static let retryNanoseconds: UInt64 = 10_000_000
   private static let retryLossyNanoseconds: UInt64 = 250_000_000
 
-  /// Takes the session whose queue is to be flushed next, in the order in which they were scheduled: an asker has its
-  /// verdict before its delegates learn how the query ended.
+  /// Returns sessions in the order of scheduling: an asker gets its verdict before its delegates learn of the
+  /// query's end.
   func takeScheduled() -> Session? {
     guard takenCount < scheduled.value.count else {
       takenCount = 0
@@ -23,7 +23,6 @@ extension Sender {
     return session
   }
 
-  /// Leaves a connection's queue for the next iteration.
   func postpone(_ session: Session) {
     session.output.flush = .scheduled
     postponed.value.append(session)
@@ -31,13 +30,12 @@ extension Sender {
 
   @inline(__always) var hasPostponed: Bool { !postponed.value.isEmpty }
 
-  /// Schedules what was postponed, before anything else.
+  /// Postponed sessions come first.
   func schedulePostponed() {
     scheduled.value.insert(contentsOf: postponed.value, at: 0)
     postponed.value = []
   }
 
-  /// Sends a connection's queue, as far as the kernel takes it.
   func flush(_ session: Session) {
     precondition(!recorder.isInTransaction, "no queue may be flushed within a transaction")
     guard !session.isClosed else { return }
@@ -62,7 +60,7 @@ extension Sender {
     }
     if session.output.isBlocked { session.output.queue.settle(with: queuePool) }
     if writing == .closed { endPacing(of: session) }
-    // If dropping alone brought the queue below the mark, it does not stay there: the client must have read something.
+    // Drops alone are not a recovery: the client must have read something.
     if !session.pacing.isFlowing, isRead,
       session.output.queue.byteCount <= context.configuration.queue.lowMarkBytes
     {
@@ -72,10 +70,9 @@ extension Sender {
     if session.isClosing, session.output.queue.isEmpty { sessions.closeLater(session) }
   }
 
-  /// Makes one call that sends the front of a queue.
+  /// Sends the front of a queue in one call.
   ///
-  /// - Parameter isRead: becomes true if the kernel takes anything, so that the client must have read something.
-  /// - Returns: whether more can be sent.
+  /// - Parameter isRead: set if the kernel takes anything, because the client must then have read.
   @inline(__always) private func sendPart(of session: Session, _ isRead: inout Bool) -> Output.Writing {
     let file = session.output.queue.nextFile
     if let file, !unreadFiles.canSend(file, to: session) { return .stalled }
@@ -101,11 +98,11 @@ extension Sender {
     }
   }
 
-  /// What becomes of the writing to a client after an error. If the client cannot be written to any more, its queue goes.
+  /// Removes the queue if the client can no longer be written to.
   func writing(after error: Errno, to session: Session) -> Output.Writing {
     if error == .tooManyPassed || error.isOutOfResources { return .stalled }
     removeQueue(of: session)
-    // The frames that a client sent before it went are still to be read; its end follows.
+    // The client's last frames are still unread; its end follows them.
     if !error.isDisconnection {
       context.log.warning("cannot write to connection \(session.id): \(error)")
       sessions.closeLater(session)
@@ -120,7 +117,6 @@ extension Sender {
 
   // MARK: Retrying
 
-  /// Schedules another try to send to a stalled observer.
   private func scheduleRetry(of session: Session) {
     guard !session.output.isRetryScheduled else { return }
     session.output.isRetryScheduled = true
@@ -134,7 +130,7 @@ extension Sender {
     scheduleFlush(session)
   }
 
-  /// Writes a buffer to a socket that has no queue, as far as the kernel takes it at once.
+  /// Writes once, for a socket without a queue.
   func write(_ buffer: ByteBuffer, to socket: borrowing FileDescriptor) throws(Errno) {
     gather.append(0..<buffer.count, of: buffer)
     _ = try gather.send(to: socket)
@@ -142,7 +138,6 @@ extension Sender {
 }
 
 extension EventLoop {
-  /// Updates the events for which a connection is watched.
   func updateInterest(of session: Session) {
     guard !session.isClosed else { return }
     do throws(Errno) {
