@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Dispatches frames other than plain posts: to the core, or to the part of the server that acts on them.
+/// Dispatches frames other than plain posts to the core or to a part of the server.
 final class FrameDispatcher {
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
@@ -30,8 +30,6 @@ final class FrameDispatcher {
     (self.gatekeeper, self.files) = (gatekeeper, files)
   }
 
-  /// Dispatches a frame whose header names its sender.
-  ///
   /// - Throws: an error that ends the connection.
   func dispatch(_ frame: FrameView, in slice: ByteSlice, of session: Session) throws(WireError) {
     let header = frame.header
@@ -85,14 +83,14 @@ final class FrameDispatcher {
     interpreter.settle()
   }
 
-  /// Why a request is refused whose reply can be long; nil if it is not. Its user has more unread bytes than its share.
+  /// Why a request with a potentially long reply is refused: its user's unread bytes exceed their share.
   private func refusalToAnswer(_ session: Session) -> WireError? {
     let (account, accounts) = (session.account, sessions.accounts)
     sender.chargeQueue(of: session)
     guard account.use(of: .queues) > 0, accounts.isOverShare(of: .queues, account) else { return nil }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
     if !session.output.isBlocked { sender.flush(session) }
-    // Notifications go first.
+    // Notifications are dropped before a reply is refused.
     sender.relieve(account)
     do throws(WireError) {
       try accounts.require(1, of: .queues, for: account)
@@ -102,7 +100,7 @@ final class FrameDispatcher {
     }
   }
 
-  /// - Parameter before: how many posts the core had accepted before this one.
+  /// - Parameter before: the core's count of accepted posts before this one.
   private func notePost(
     _ post: FrameView, _ slice: ByteSlice, of session: Session, before: UInt64, isShown: Bool
   ) {
@@ -122,8 +120,7 @@ final class FrameDispatcher {
     replier.refuse(session, serial: header.serial, error)
   }
 
-  /// Whether an observation can get the snapshot that it asks for, which can be as long as all retained notifications
-  /// together.
+  /// A snapshot can be as long as all retained notifications together.
   private func hasSpace(forSnapshotOf frame: FrameView, _ session: Session) -> Bool {
     guard frame.observeOptions?.contains(.retained) == true else { return true }
     if bus.value.hasSoonPosts { interpreter.deliverSoon() }
@@ -133,7 +130,7 @@ final class FrameDispatcher {
 
   // MARK: Files
 
-  /// Dispatches a post whose userInfo came in a descriptor.
+  /// Dispatches a post whose userInfo is in a descriptor.
   ///
   /// - Throws: an error that ends the connection.
   func dispatchWithFile(_ post: FrameView, of session: Session) throws(WireError) {
@@ -159,7 +156,6 @@ final class FrameDispatcher {
     }
   }
 
-  /// Checks the contents of a file against the protocol of the post's object.
   private func check(_ slice: ByteSlice) throws(WireError) {
     guard let inline = files.inlined(slice),
       let header = FrameHeader.peek(inline.bytes, at: 0, limits: .fromBus)
@@ -169,7 +165,7 @@ final class FrameDispatcher {
 
   // MARK: Restarts
 
-  /// Reports to the connection that replaces a detached session how many notifications that session missed.
+  /// Reports a detached session's missed notifications to the connection that replaces it.
   ///
   /// - Throws: `malformedFrame`.
   private func succeed(_ frame: FrameView, by session: Session) throws(WireError) {
@@ -178,8 +174,8 @@ final class FrameDispatcher {
     if session.predecessors.contains(fields.predecessor) {
       return replier.send(Okay(), to: session, serial: serial)
     }
-    // Its successor can have been lost, too, before the client was told of the losses, or even of that connection.
-    // All processes outside the bus's pid namespace have pid 0: it identifies none of them.
+    // The successor may have died before its client heard of the losses or of that connection. Processes
+    // outside the bus's pid namespace all have pid 0, so pid 0 identifies none.
     guard
       let detached = sessions.detached(fields.predecessor)
         ?? sessions.detached(succeeding: fields.predecessor),

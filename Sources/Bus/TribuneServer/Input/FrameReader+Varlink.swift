@@ -5,12 +5,11 @@ import TribuneSystem
 import TribuneVarlink
 import TribuneWire
 
-/// Finds the calls in the bytes of clients that speak Varlink.
+/// Finds the calls in the bytes of Varlink clients.
 ///
-/// A call is taken when the last reply to the one before is written. Those that wait are kept like an incomplete message,
-/// and the client is not read meanwhile.
+/// The bus takes a call after writing the last reply to the previous one. Until then, it keeps waiting calls
+/// like a partial frame, and does not read from the client.
 extension FrameReader {
-  /// Takes the whole messages from `start` on, and keeps the rest.
   func handleCalls(
     of session: Session, _ varlink: VarlinkState, in buffer: ByteBuffer, from start: Int
   ) {
@@ -43,14 +42,13 @@ extension FrameReader {
     }
   }
 
-  /// Ends a connection because of what the client has sent. The reason is the reply to that.
+  /// The reason is the reply to the client's input.
   func dismissCaller(_ session: Session, _ error: WireError) {
     recorder.setFlag(.inCall, of: session)
     gatekeeper.dismiss(session, error)
   }
 
-  /// Goes on with the calls that clients had sent before they had their last replies, or for which there was no time.
-  /// Those for which there is none now either are left for the next iteration.
+  /// Continues with the calls that waited for a last reply or for time. Calls without time wait again.
   func handleCallsOfAnswered() {
     let answered = sender.answered.value
     sender.answered.value = []
@@ -65,9 +63,10 @@ extension FrameReader {
     recorder.noteReceived(from: session)
   }
 
-  /// The client sends nothing more. It may still wait for replies: if it has gone altogether, an event says so.
+  /// The client has closed its sending side, and may still wait for replies. A full close causes another
+  /// event.
   ///
-  /// - Returns: false if the connection is to be closed.
+  /// - Returns: false if the connection must be closed.
   func noteEnd(of session: Session) -> Bool {
     guard session.isInCall else { return false }
     session.varlink?.isHalfClosed = true
@@ -77,7 +76,6 @@ extension FrameReader {
 }
 
 extension RawSpan {
-  /// Where the first zero byte is, from `start` on.
   fileprivate func firstZero(from start: Int) -> Int? {
     unsafe withUnsafeBytes { bytes in
       unsafe bytes[min(start, bytes.count)...].firstIndex(of: 0)

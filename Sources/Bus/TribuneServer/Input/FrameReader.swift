@@ -6,15 +6,15 @@ import TribuneWire
 
 /// Reads from sockets, and finds the frames in the bytes.
 ///
-/// Reads go into one buffer that all connections share, and frames are taken where they lie in it. A partial frame is
-/// copied out, and copied in again before the next read of that connection. A frame that does not fit the shared buffer
-/// gets a buffer of its own, of the length that its header states, once that length is known to be within the limits.
+/// Reads go into one buffer that all connections share, and frames are handled in place. A partial frame is
+/// copied out, and copied in again before that connection's next read. A frame that exceeds the shared buffer
+/// gets a separate buffer once its header is known to be within the limits.
 final class FrameReader {
-  /// If the shared buffer has less space left, a read gets a new one.
+  /// With less space in the shared buffer, a read gets a new one.
   private static let receiveSpace = 16_384
 
-  /// The number of reads that empties a socket, even if its peer continues to send: the kernel holds less than this
-  /// many times `receiveSpace`.
+  /// This many reads empty a socket even if its peer continues to send: the kernel holds less than this many
+  /// times `receiveSpace`.
   private static let readsUntilEmpty = 64
 
   private static let afterLast = WireError(
@@ -34,9 +34,8 @@ final class FrameReader {
   private let pool: BufferPool
   private var receiveBuffer: ByteBuffer
   let timeShares: TimeShares
-  /// Connections that were left for the next iteration, in order: those that this one has not read, and those of whose
-  /// frames it has handled some, which come after them. So a connection with many expensive frames does not always come
-  /// first.
+  /// Deferred connections in order. Unread ones (`waiting`) come before partly handled ones (`unfinished`),
+  /// or a connection with many expensive frames would always be first.
   private let waiting = Cell<[Session]>([])
   private let unfinished = Cell<[Session]>([])
   private let listing = Cell(ListTurns())
@@ -58,10 +57,10 @@ final class FrameReader {
 
   // MARK: Reading
 
-  /// Takes what a connection has sent until now, as far as its user has time.
+  /// Reads and handles a connection's input until it is empty or the user's time is spent.
   ///
-  /// - Parameter evenIfPaused: whether its posts need not wait for observers, and neither what is behind them.
-  /// - Returns: whether that is all.
+  /// - Parameter evenIfPaused: true if posts need not wait for slow observers.
+  /// - Returns: true if the socket is empty.
   func hear(_ session: Session, evenIfPaused: Bool = false) -> Bool {
     guard evenIfPaused || !session.pacing.isPaused else { return false }
     for _ in 0..<Self.readsUntilEmpty where session.isServed {
@@ -72,13 +71,12 @@ final class FrameReader {
     return true
   }
 
-  /// Reads once from a connection, and handles the frames that are whole then. That is left for the next iteration if
-  /// there is no time for it.
+  /// Reads once from a connection and handles the whole frames. Defers the read if the user's time is spent.
   ///
-  /// - Returns: whether there was anything to read.
+  /// - Returns: false if the socket was empty.
   @discardableResult
   func read(_ session: Session) -> Bool {
-    // Frames that were sent before are taken first.
+    // Earlier frames are handled first.
     guard session.input.deferred == nil else { return true }
     if session.speaksVarlink, let varlink = session.varlink {
       guard !varlink.waitsForTime else { return true }
@@ -117,7 +115,7 @@ final class FrameReader {
     case .descriptors:
       gatekeeper.dismiss(session, WireError(.unexpectedDescriptors, "too many descriptors came at once"))
     case .bytes where session.speaksVarlink && !session.input.descriptors.isEmpty:
-      // Linux before 6.16 delivers them in any case.
+      // Linux before 6.16 delivers them although the socket forbids it.
       dismissCaller(session, WireError(.unexpectedDescriptors, "a call has no descriptors"))
     case .bytes where session.input.hasLast: gatekeeper.dismiss(session, Self.afterLast)
     case .bytes(let count):
@@ -135,13 +133,12 @@ final class FrameReader {
     return true
   }
 
-  /// Closes a connection, which is much work if it has many registrations.
+  /// Closing a connection with many registrations takes long.
   private func close(_ session: Session) {
     timeShares.count(for: session.account)
     gatekeeper.close(session)
   }
 
-  /// The shared buffer, with a partial frame at its end and space to read the rest.
   private func sharedBuffer(behind partial: ByteBuffer?) -> ByteBuffer {
     var buffer = receiveBuffer
     if buffer.capacity - buffer.count < Self.receiveSpace + (partial?.count ?? 0) {
@@ -154,8 +151,7 @@ final class FrameReader {
 
   // MARK: Frames
 
-  /// Handles the whole frames from `start` on, and keeps the rest. Those for which the iteration has no time are left for
-  /// the next one.
+  /// Handles the whole frames from `start` on, and keeps the rest. Defers frames if the user's time is spent.
   private func handleFrames(of session: Session, in buffer: ByteBuffer, from start: Int) {
     do throws(WireError) {
       var position = start
@@ -216,7 +212,6 @@ final class FrameReader {
 
   // MARK: Deferred input
 
-  /// Leaves the frames from `start` on for the next iteration.
   private func deferInput(_ buffer: ByteBuffer, from start: Int, of session: Session) {
     if buffer === receiveBuffer {
       // Other connections are read into the shared buffer.
@@ -234,14 +229,14 @@ final class FrameReader {
       || !sender.answered.value.isEmpty
   }
 
-  /// Begins an iteration with what the last one left. What there is no time for now, either, is left for the next one.
+  /// Handles deferred input, and defers the rest again.
   func beginIteration() {
     guard hasDeferred else { return }
     let (toRead, toFinish) = (waiting.value, unfinished.value)
     waiting.value = []
     unfinished.value = []
     for session in toRead {
-      // Another session of a user who has no time now has none, either.
+      // The user's budget is spent: skip its sessions.
       if waiting.value.last?.account === session.account {
         waiting.value.append(session)
       } else {
@@ -251,7 +246,7 @@ final class FrameReader {
     }
     for session in toFinish { handleDeferred(of: session) }
     if !sender.answered.value.isEmpty { handleCallsOfAnswered() }
-    // After these, or a list would keep other connections of its user waiting.
+    // Lists come last; otherwise, a list would delay its user's other connections.
     if !listing.value.isEmpty { goOnListing() }
   }
 
@@ -264,8 +259,8 @@ final class FrameReader {
 
   // MARK: Lists
 
-  /// Goes on with the lists whose turn it is: with a part of one at least, and with more until all lists have had their
-  /// share of the iteration.
+  /// Continues the lists whose turn it is: one chunk, then more until lists have used their share of the
+  /// iteration.
   private func goOnListing() {
     repeat {
       let session = listing.value.removeNext()
@@ -282,7 +277,7 @@ final class FrameReader {
     } while !listing.value.isEmpty && timeShares.hasTimeToList()
   }
 
-  /// - Returns: whether the list is sent. If not, it goes on in another iteration.
+  /// - Returns: true if the list is complete; otherwise it continues in another iteration.
   private func goOnListing(for session: Session) throws(WireError) -> Bool {
     guard let list = session.listing else { return true }
     timeShares.count(for: session.account)
@@ -295,7 +290,7 @@ final class FrameReader {
     return hasEnded
   }
 
-  /// Refuses the lists that clients have received in part: no other daemon can go on with them.
+  /// Refuses partly sent lists, because no other daemon can continue them.
   func endLists() {
     for session in sessions.all {
       guard let list = session.listing, list.hasBegun else { continue }
@@ -306,7 +301,7 @@ final class FrameReader {
 
   // MARK: Partial frames
 
-  /// Keeps what is left of the input from `start` on: an incomplete frame or, of a client that speaks Varlink, messages.
+  /// Keeps the input from `start` on: a partial frame or, of a Varlink client, messages.
   func keepPartial(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
     if session.speaksVarlink {
       try partials.keepMessages(buffer, from: start, of: session)
@@ -321,7 +316,7 @@ final class FrameReader {
     context.schedule(.frame, session.token, afterNanoseconds: context.configuration.frameTimeoutNanoseconds)
   }
 
-  /// Restores what another daemon has read and not handled: the start of a frame, or whole frames.
+  /// Restores another daemon's unhandled input: a partial frame or whole frames.
   func restore(_ bytes: [UInt8], of session: Session) throws(WireError) {
     guard !bytes.isEmpty else { return }
     let buffer = ByteBuffer(holding: bytes.rawBytes)
@@ -337,11 +332,11 @@ final class FrameReader {
     if session.speaksVarlink { sender.answered.value.append(session) }
   }
 
-  /// Closes a connection whose partial frame has been incomplete for too long.
+  /// Closes a connection whose frame has been incomplete for too long.
   func checkProgress(of session: Session) {
     session.input.isWatchedForProgress = false
     guard session.isOpen, session.input.partial != nil else { return }
-    // The bus does not read from a paused poster, or one whose frames have to wait, so it cannot complete its frame.
+    // While the bus does not read from the client, the client cannot complete its frame.
     if session.pacing.isPaused || session.input.deferred != nil || session.isInCall
       || session.varlink?.waitsForTime == true
     {
@@ -359,7 +354,6 @@ final class FrameReader {
 }
 
 extension FrameHeader {
-  /// Whether this frame alone can keep the bus busy for long.
   fileprivate var canBeMuchWork: Bool {
     switch kind?.workload {
     case .longFields: fieldsLength > 0 || payloadLength >= Self.longPayloadLength
@@ -368,6 +362,6 @@ extension FrameHeader {
     }
   }
 
-  /// Bytes of a payload that can be much work to check.
+  /// Longer payloads can take long to check. In bytes.
   private static var longPayloadLength: Int { 4096 }
 }

@@ -2,10 +2,11 @@
 
 import TribuneCore
 
-/// The connections that get lists: privileged users come first, the others take turns, and so do the connections of each.
+/// The connections that receive lists. Privileged users come first; other users take turns, and so do each
+/// user's connections.
 struct ListTurns {
   private var accounts: [UserAccount] = []
-  /// By the user's id.
+  /// By user id.
   private var sessions: [UInt32: [Session]] = [:]
 
   var isEmpty: Bool { accounts.isEmpty }
@@ -15,7 +16,7 @@ struct ListTurns {
     sessions[session.account.uid, default: []].append(session)
   }
 
-  /// Removes the one whose turn it is. There must be one.
+  /// Requires that a connection waits.
   mutating func removeNext() -> Session {
     let account = accounts.removeFirst()
     guard var rest = sessions.removeValue(forKey: account.uid) else {

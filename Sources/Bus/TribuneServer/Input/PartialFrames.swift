@@ -5,18 +5,17 @@ import TribuneSystem
 import TribuneVarlink
 import TribuneWire
 
-/// Keeps the starts of frames until the rest comes.
+/// Keeps partial frames until the rest arrives.
 ///
-/// Most reads of a busy poster end within a frame. A few buffers that have space for any short frame are used again,
-/// which saves these posters the three allocations of a new one. Where more connections than that have a partial frame,
-/// each gets a buffer of just the bytes that it has.
+/// Most reads of a busy poster end within a frame. A few pooled buffers, each with space for any short frame,
+/// save these posters three allocations. Beyond the pool, a connection gets a buffer of just its bytes.
 final class PartialFrames {
   static let messageTooLong = WireError(
     .frameTooLong, "a message is longer than \(VarlinkCall.lengthMax) bytes")
 
-  /// A message, and what one read brings behind it.
+  /// A message, and the further bytes of one read.
   private static let messagesMax = VarlinkCall.lengthMax + 65_536
-  /// Longest frame that is short, in bytes.
+  /// Frames up to this length are short. In bytes.
   static let shortLength = 16_384
   private static let pooledMax = 4
 
@@ -27,13 +26,12 @@ final class PartialFrames {
 
   init(_ accounts: Accounts) { self.accounts = accounts }
 
-  /// Whether a partial frame has a buffer for the whole frame, into which the socket is read directly.
+  /// A long partial frame has a buffer for the whole frame, and the socket is read directly into it.
   static func isLong(_ partial: ByteBuffer) -> Bool { partial.capacity > shortLength }
 
-  /// Keeps the partial frame that begins at `start`, if any bytes are left there.
-  ///
-  /// Each user has a share of the bytes that all long partial frames may take, so who begins long frames and never
-  /// completes them keeps no other user from sending. The number of connections bounds the short ones.
+  /// Keeps the partial frame that begins at `start`, if any bytes are left.
+  /// Each user has a share of the bytes for long partial frames, because a user who never completes them must
+  /// not keep others from sending. The connection limit bounds the short ones.
   ///
   /// - Throws: `outOfMemory`, or an error of the frame's header.
   func keep(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
@@ -50,8 +48,8 @@ final class PartialFrames {
     try copy(buffer.bytes(in: start..<buffer.count), reserving: reserved, for: session)
   }
 
-  /// Keeps the messages of a client that speaks Varlink from `start` on, if there are any: the last one can be incomplete.
-  /// Their length is not known before their end, so long ones get twice the space each time.
+  /// Keeps a Varlink client's messages from `start` on. A message's length is unknown before its end, so long
+  /// ones get twice the space each time.
   ///
   /// - Throws: `outOfMemory`, or `frameTooLong`.
   func keepMessages(_ buffer: ByteBuffer, from start: Int, of session: Session) throws(WireError) {
@@ -68,7 +66,7 @@ final class PartialFrames {
     try copy(buffer.bytes(in: start..<buffer.count), reserving: reserved, for: session)
   }
 
-  /// - Parameter reserved: bytes that are charged; 0 for what is short.
+  /// - Parameter reserved: charged bytes; 0 for short frames.
   private func copy(_ bytes: RawSpan, reserving reserved: Int, for session: Session) throws(WireError) {
     let partial =
       reserved > 0 ? try ProgramHeap.buffer(capacity: reserved) : shortBuffer(for: bytes.byteCount)

@@ -5,7 +5,7 @@ import TribuneSystem
 import TribuneVarlink
 import TribuneWire
 
-/// Takes the calls of clients that speak Varlink, as frames.
+/// Translates the calls of Varlink clients into frames.
 final class VarlinkCalls {
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
@@ -23,8 +23,6 @@ final class VarlinkCalls {
     (self.router, self.dispatcher, self.context) = (router, dispatcher, context)
   }
 
-  /// Takes a call.
-  ///
   /// - Parameter message: without its zero byte.
   /// - Throws: an error that ends the connection.
   func take(_ message: RawSpan, of session: Session) throws(WireError) {
@@ -52,7 +50,7 @@ final class VarlinkCalls {
     replier.send(Okay(), to: session, serial: CallID(.madeReply).serial, text: reply)
   }
 
-  /// Hands the frames of a call to the bus. If it refuses one, those before it are taken back.
+  /// Handles a call's frames. If the bus refuses one, cancels the earlier ones.
   private func take(_ frames: ByteBuffer, of session: Session) throws(WireError) {
     var position = 0
     while position < frames.count, session.isServed {
@@ -93,9 +91,9 @@ final class VarlinkCalls {
     try dispatcher.dispatch(FrameView(header, slice.bytes), in: slice, of: session)
   }
 
-  /// Hands an answer to the bus, as if it came from the connection that was asked.
+  /// Handles an answer as if it came from the asked connection.
   ///
-  /// - Returns: why the bus refuses it.
+  /// - Returns: the bus's refusal.
   private func answer(
     _ ticket: Ticket, _ frame: ByteBuffer, of session: Session
   ) throws(WireError) -> WireError? {

@@ -4,19 +4,19 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Accepts connections on the bus's sockets. Pauses while there is no descriptor, memory or counter slot for one.
+/// Accepts connections on the bus's sockets. Pauses while descriptors, memory or counter slots are exhausted.
 final class Acceptor {
-  /// Connections accepted from one listener in one iteration, so that fast clients do not starve the rest.
+  /// Connections accepted from one listener in one iteration, because fast clients must not starve the rest.
   private static let perIteration = 256
-  /// How long a pause lasts if no connection is closed before.
+  /// A pause ends earlier if a connection is closed.
   private static let pauseNanoseconds: UInt64 = 1_000_000_000
 
   private enum State {
     /// → paused, stopped
     case accepting
-    /// There are no resources for another connection. → resumed, stopped
+    /// Resources are exhausted. → resumed, stopped
     case paused
-    /// Accepting again; the backlog is not drained yet. → accepting, paused, stopped
+    /// Accepting again, with a backlog. → accepting, paused, stopped
     case resumed
     /// The bus is ending. Final.
     case stopped
@@ -48,7 +48,6 @@ final class Acceptor {
     }
   }
 
-  /// Accepts no more connections.
   func stop() {
     state = .stopped
     for listener in listeners {
@@ -59,9 +58,7 @@ final class Acceptor {
 
   var isPaused: Bool { if case .paused = state { true } else { false } }
 
-  /// Accepts the backlog of a listener.
-  ///
-  /// - Parameter receive: takes a new connection; throws when there are no resources for it.
+  /// - Parameter receive: takes a new connection; throws if resources are exhausted.
   func accept(at index: Int, _ receive: (consuming FileDescriptor, Listener) throws(Errno) -> Void) {
     do throws(Errno) {
       for _ in 0..<Self.perIteration {
@@ -79,7 +76,6 @@ final class Acceptor {
     }
   }
 
-  /// Pauses if there are no resources for another connection.
   func noteFailure(_ error: Errno) {
     if error.isOutOfResources {
       pause(because: error)
@@ -102,7 +98,7 @@ final class Acceptor {
     context.schedule(.accept, .listener(0), afterNanoseconds: Self.pauseNanoseconds)
   }
 
-  /// Ends a pause: resources may be free again.
+  /// Resources may be free again.
   func resume() {
     guard case .paused = state else { return }
     state = .resumed

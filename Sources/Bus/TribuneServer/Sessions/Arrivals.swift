@@ -4,11 +4,10 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Connections that are accepted, and wait to be admitted.
+/// Accepted connections that wait for admission.
 ///
-/// Admitting a connection takes much longer than accepting it: the bus finds out who its peer is. So connections are
-/// accepted as they come, and admitted when their users have time in an iteration. Whoever connects again and again makes
-/// others wait no longer than by frames.
+/// Admission takes much longer than accepting, because the bus identifies the peer. Connections are therefore
+/// accepted at once, and admitted within their users' time shares.
 final class Arrivals {
   private final class Arrival {
     var socket: FileDescriptor?
@@ -27,7 +26,7 @@ final class Arrivals {
 
   private let accounts: Accounts
   private let timeShares: TimeShares
-  /// A cell, because each iteration looks whether there are any.
+  /// A cell, because each iteration reads it.
   private let waiting = Cell<[Arrival]>([])
 
   init(_ accounts: Accounts, _ timeShares: TimeShares) {
@@ -36,7 +35,7 @@ final class Arrivals {
 
   @inline(__always) var isEmpty: Bool { waiting.value.isEmpty }
 
-  /// Adds a connection, which counts for its user from now on.
+  /// Adds a connection and charges it to its user.
   func append(
     _ socket: consuming FileDescriptor, _ credentials: PeerCredentials, _ account: UserAccount,
     isVarlink: Bool
@@ -45,9 +44,9 @@ final class Arrivals {
     waiting.value.append(Arrival(socket, credentials, account, isVarlink: isVarlink))
   }
 
-  /// Calls `admit` with the connections whose users have time left in this iteration.
+  /// Calls `admit` for connections whose users have time left in this iteration.
   ///
-  /// - Throws: what `admit` throws. The connections after that one still wait.
+  /// - Throws: `admit`'s error; later connections continue to wait.
   func admit(
     _ admit: (consuming FileDescriptor, PeerCredentials, UserAccount, _ isVarlink: Bool) throws(Errno) -> Void
   ) throws(Errno) {

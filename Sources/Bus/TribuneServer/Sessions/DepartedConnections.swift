@@ -3,29 +3,29 @@
 import TribuneCore
 import TribuneWire
 
-/// A connection that has gone, as it was then.
+/// A closed connection's final state.
 nonisolated struct DepartedConnection {
   var id: ConnectionID
   var peer: PeerIdentity
   var connected: Instant
   var left: Instant
-  /// Why the bus has closed it; nil if the client has gone by itself.
+  /// Nil if the client closed the connection.
   var reason: ErrorCode?
   var traffic: TrafficCounts
   /// As in `Session`.
   var inherited = TrafficCounts()
 }
 
-/// The connections that have gone in the last minute, at most the latest `countMax`.
+/// Connections that closed in the last minute, at most the latest `countMax`.
 nonisolated struct DepartedConnections {
   static let countMax = 1024
   private static let keptNanoseconds: UInt64 = 60_000_000_000
 
-  /// In the order of their leaving. Those before `first` are forgotten, and removed together.
+  /// In order of departure. Entries before `first` are forgotten, and removed together.
   private var connections: [DepartedConnection] = []
   private var first = 0
 
-  /// How many it has in memory, with forgotten ones.
+  /// Includes forgotten entries.
   var storedCount: Int { connections.count }
 
   mutating func note(_ connection: DepartedConnection) {
@@ -43,7 +43,7 @@ nonisolated struct DepartedConnections {
     connections[first...].lazy.filter { isKept($0, at: now) }
   }
 
-  /// Looks through all of them: for what is rare.
+  /// Searches linearly: for rare use.
   func connection(_ id: ConnectionID, at now: Instant) -> DepartedConnection? {
     connections[first...].last { $0.id == id && isKept($0, at: now) }
   }

@@ -4,10 +4,10 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// A session whose daemon died, and whose client has not come back yet. It has no socket.
+/// A session without a socket: its daemon died, and its client has not returned.
 ///
-/// Its registrations last for some seconds. Until its client has registered again on a new connection and sends
-/// `succeed` there, the bus counts the notifications that the session misses.
+/// Its registrations last for some seconds. The bus counts the session's missed notifications until its
+/// client has registered again on a new connection and sends `succeed` there.
 final class DetachedSession {
   let id: ConnectionID
   let slot: ConnectionSlot
@@ -34,7 +34,7 @@ final class DetachedSession {
     positions = found.positions
   }
 
-  /// What the client has missed of this daemon.
+  /// Notifications that the client missed since this daemon started.
   func countedTraffic() -> TrafficCounts {
     traffic.noteDelivered(upTo: queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
     return traffic

@@ -3,13 +3,13 @@
 import TribuneCore
 import TribuneWire
 
-/// Handles what is due, when an iteration begins: the deadlines of the core, and the sessions' timeouts.
+/// Handles due deadlines of the core and timeouts of sessions, when an iteration begins.
 ///
-/// What a connection had sent before its time was over counts, however late the bus comes to it. So the bus first hears
-/// those whose time is over. If a user's frames are more than there is time for, they have to wait, and the deadlines wait
-/// for them: a round after the other, but not for ever.
+/// Input that a connection sent before its deadline counts, however late the bus reads it. The bus therefore
+/// reads overdue connections first. If their users' time is spent, the deadlines wait for a limited number of
+/// rounds.
 final class DueTimeouts {
-  /// The rounds that a deadline waits for one connection, and how long each is at least.
+  /// The maximum rounds that deadlines wait for one connection. A round lasts at least `roundNanoseconds`.
   static let roundsMax = 100
   private static let roundNanoseconds: UInt64 = 10_000_000
 
@@ -33,7 +33,7 @@ final class DueTimeouts {
     advance()
     interpreter.deliverDue()
     while let (kind, token) = context.timeouts.value.popDue(at: context.now) { check(kind, token) }
-    // Most of these connections have said hello long ago. Their timeouts must not wake the bus, once each.
+    // Most of these connections have sent their hello long ago. Their timeouts must not wake the bus.
     context.timeouts.value.drop { kind, token in
       kind == .hello && sessions[token]?.isAwaitingHello != true
     }
@@ -58,7 +58,7 @@ final class DueTimeouts {
     interpreter.advance(waitingFor: unheard, until: end)
   }
 
-  /// Handles a timeout, unless it has been settled before.
+  /// Handles a timeout unless it is obsolete.
   private func check(_ kind: Timeouts.Kind, _ token: WatchToken) {
     switch (kind, sessions[token]) {
     case (.accept, _): acceptor.resume()

@@ -6,9 +6,9 @@ import TribuneSystem
 import TribuneVarlink
 import TribuneWire
 
-/// Lets connections in, and ends them.
+/// Admits and ends connections.
 final class Gatekeeper {
-  /// How long a client has to read why its connection is closed.
+  /// The time that a client has to read why its connection is closed.
   private static let closingNanoseconds: UInt64 = 1_000_000_000
 
   private let partials: PartialFrames
@@ -24,7 +24,7 @@ final class Gatekeeper {
   private let interpreter: Interpreter
   private let replier: Replier
   private let bus: Cell<Bus>.Reference
-  /// Keeps connections open while there is no daemon.
+  /// Keeps connections open between two daemons.
   private let keeper: KeeperLink
   private let spare = SpareDescriptor()
   /// Limits the journal's lines about connections that the bus closes.
@@ -45,21 +45,18 @@ final class Gatekeeper {
 
   // MARK: Coming
 
-  /// Not inlined: otherwise, the check for exclusive access would be made for every wait.
+  /// Not inlined: otherwise, every wait would check for exclusive access.
   @inline(never) func accept(at listener: Int) {
     acceptor.accept(at: listener, receive)
     admitArrivals()
   }
 
-  /// Whether connections wait that can be admitted now.
   var hasArrivals: Bool { !arrivals.isEmpty && !acceptor.isPaused }
 
-  /// Admits the connections that wait, as far as there is time and descriptors.
   func admitArrivals() {
     do throws(Errno) { try arrivals.admit(admit) } catch { acceptor.noteFailure(error) }
   }
 
-  /// Handles a connection that was just accepted.
   private func receive(_ socket: consuming FileDescriptor, _ listener: Listener) throws(Errno) {
     let credentials = try UnixSocket.peer(of: socket)
     let account = sessions.accounts.account(of: credentials.uid)
@@ -67,7 +64,7 @@ final class Gatekeeper {
     sessions.accounts.countConnections()
     do throws(WireError) {
       try sessions.accounts.require(1, of: .connections, for: account)
-      // While too many of the user's descriptors are not closed yet, nothing is read from the connection.
+      // The connection is not read while too many of the user's descriptors await closing.
       try quota.requireClosed(of: account.descriptors)
     } catch {
       refuse(socket, error, isVarlink: listener.isVarlink)
@@ -82,12 +79,12 @@ final class Gatekeeper {
     isVarlink: Bool
   ) throws(Errno) {
     let slot = sessions.nextSlot
-    // The log has no counter slot for another connection. As with descriptors, one may be free later.
+    // The log has no counter slot for another connection. As with descriptors, one may become free.
     guard recorder.hasSlot(slot) else { throw .tooManyDescriptors }
     let cookie = try UnixSocket.cookie(of: socket)
     let (peer, subject) = try identify(socket, credentials)
     try UnixSocket.receiveUrgentDataInPlace(on: socket)
-    // No call has a descriptor.
+    // A call has no descriptors.
     try UnixSocket.setCanReceiveDescriptors(!isVarlink, socket)
     let session = Session(
       id: sessions.nextID, slot: slot, descriptor: socket, cookie: cookie, peer: peer, subject: subject,
@@ -97,11 +94,11 @@ final class Gatekeeper {
     sessions.insert(session)
     recorder.admit(session)
     context.log.debug("connection \(session.id) from \(session.peer.summary)")
-    // There is no hello in Varlink.
+    // Varlink has no hello.
     if isVarlink { welcome(session) } else { awaitHello(of: session) }
   }
 
-  /// Needs a descriptor for a moment. The last one of this process may just have been accepted.
+  /// Needs a descriptor briefly. The accepted socket may have taken this process's last one.
   private func identify(
     _ descriptor: borrowing FileDescriptor, _ credentials: PeerCredentials
   ) throws(Errno) -> (PeerIdentity, Subject) {
@@ -124,12 +121,10 @@ final class Gatekeeper {
     return Groups(primary: credentials.gid, supplementary: groups, named: named)
   }
 
-  /// Closes the connection if its hello does not come in time.
   func awaitHello(of session: Session) {
     context.schedule(.hello, session.token, afterNanoseconds: context.configuration.helloTimeoutNanoseconds)
   }
 
-  /// Opens a session, because its hello has come.
   func welcome(_ session: Session) {
     session.state = .open
     recorder.recordConnection(session)
@@ -148,7 +143,7 @@ final class Gatekeeper {
 
   // MARK: Going
 
-  /// Ends the connections that were marked for that during the iteration.
+  /// Ends the connections that the iteration marked.
   func endIteration() {
     while !sessions.ending.value.isEmpty {
       let (session, error) = sessions.ending.value.removeLast()
@@ -156,7 +151,7 @@ final class Gatekeeper {
     }
   }
 
-  /// Tells the client why the connection is closed. Closes it when the kernel has taken that, or after a second.
+  /// Sends the client the reason, and closes the connection when the kernel has taken it, or after a second.
   func dismiss(_ session: Session, _ error: WireError) {
     guard !session.isClosing, !session.isClosed else { return }
     logClosing(of: "connection \(session.id) of \(session.peer.summary)", error, session)
@@ -164,7 +159,7 @@ final class Gatekeeper {
     if session.isGreeted {
       leave(session, because: error.code)
     } else {
-      // If the connection was handed over before it said hello, the log has it.
+      // If the connection was handed over before its hello, the log has it.
       recorder.recordDisconnection(of: session.id)
       replier.sendHello(to: session)
     }
@@ -175,9 +170,9 @@ final class Gatekeeper {
     loop.updateInterest(of: session)
   }
 
-  /// Tells a client that has no session why its connection ends, if the kernel takes that at once.
+  /// Sends the reason to a client without a session, if the kernel takes it at once.
   ///
-  /// - Parameter isVarlink: the client takes the refusal for the reply to its call, or to its first one.
+  /// - Parameter isVarlink: the refusal is the reply to the client's current or first call.
   func refuse(
     _ socket: borrowing FileDescriptor, _ error: WireError, isGreeted: Bool = false, isVarlink: Bool = false
   ) {
@@ -185,7 +180,7 @@ final class Gatekeeper {
     if isVarlink {
       buffer.append(message: VarlinkError.refused(error).reply)
     } else {
-      // After a hello, a client that was not greeted reads the refusal like any other.
+      // After a hello, an ungreeted client can read the refusal.
       if !isGreeted { Hello(capabilities: .descriptors).append(to: buffer) }
       buffer.appendFrame(Refusal(error.code), serial: 0, text: error.message)
     }
@@ -196,7 +191,7 @@ final class Gatekeeper {
     }
   }
 
-  /// Logs why a connection is closed. Of many such lines in one second, only the first are written, the others counted.
+  /// Logs why a connection is closed. In each second, writes the first such lines and counts the rest.
   private func logClosing(of connection: String, _ error: WireError, _ session: Session? = nil) {
     // The end of the bus is not a fault of the peer.
     let level = error.code == .shuttingDown ? Log.Level.debug : .warning
@@ -220,9 +215,7 @@ final class Gatekeeper {
       ["TRIBUNE_DROPPED": "\(count)"])
   }
 
-  /// Takes the connection off the bus.
-  ///
-  /// - Parameter reason: why, if the bus ends the connection.
+  /// - Parameter reason: nil if the client ends the connection.
   private func leave(_ session: Session, because reason: ErrorCode? = nil) {
     recorder.recordDisconnection(of: session.id)
     sessions.noteDeparture(of: session, because: reason, at: context.now)
@@ -232,7 +225,6 @@ final class Gatekeeper {
     }
   }
 
-  /// Releases the input that is not taken any more.
   private func releaseInput(of session: Session) {
     session.input.deferred = nil
     partials.release(session)
@@ -247,7 +239,7 @@ final class Gatekeeper {
     acceptor.resume()
   }
 
-  /// Ends what a detached session had registered: its client has come back, or its time is over.
+  /// Ends a detached session: its client has returned, or its time is over.
   func close(_ session: DetachedSession) {
     recorder.recordDisconnection(of: session.id)
     sessions.noteDeparture(of: session, at: context.now)
@@ -256,7 +248,6 @@ final class Gatekeeper {
     acceptor.resume()
   }
 
-  /// Frees the slot, and shuts and closes the socket.
   private func forget(_ session: Session) {
     context.log.debug("connection \(session.id) closed")
     session.state = .closed
@@ -270,8 +261,8 @@ final class Gatekeeper {
     close(socket, of: session.account, isCharged: true)
   }
 
-  /// - Parameter isCharged: whether the connection counts for its user until it is closed. A refused one does not: the
-  ///   user has its share already.
+  /// - Parameter isCharged: true if the connection is charged until it is closed. A refused one is not: the
+  ///   user's share is used up.
   private func close(_ socket: consuming FileDescriptor, of account: UserAccount, isCharged: Bool) {
     UnixSocket.shutdown(socket)
     // Closing it also closes the descriptors in its unread input, which may take long.

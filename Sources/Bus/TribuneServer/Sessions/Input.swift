@@ -4,33 +4,32 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The bytes and descriptors that a session has read, and that the bus has not taken yet.
+/// A session's unhandled bytes and descriptors.
 struct Input: ~Copyable {
-  /// Whether it is read in a next iteration, because its user has had its time in this one.
+  /// A later iteration reads the session, because its user's time is spent.
   var isWaiting = false
-  /// Whole frames that are left for the next iteration, because the user has had its time.
+  /// Whole frames for the next iteration, because the user's time is spent.
   var deferred: ByteBuffer?
-  /// Where the frames in `deferred` begin.
   var deferredStart = 0
-  /// The start of a frame whose rest has not come. For a long frame, the buffer has space for all of it.
+  /// For a long frame, the buffer has space for all of it.
   var partial: ByteBuffer?
-  /// Bytes of `partial` that count against the limit for unfinished frames.
+  /// Bytes of `partial` that are charged to the user.
   var partialReserved = 0
-  /// When the client last became able to send the rest of the partial frame.
+  /// The last time at which the client became able to send the rest of the partial frame.
   var partialSince = Instant(nanoseconds: 0)
-  /// Whether a timeout is scheduled that checks `partialSince`.
+  /// A timeout that checks `partialSince` is scheduled.
   var isWatchedForProgress = false
-  /// For how many rounds, one after the other, deadlines have waited until all of it is taken, and the end of the last.
+  /// Consecutive rounds in which deadlines have waited for this input, and the end of the last round.
   var roundCount = 0
   var roundEnd = Instant(nanoseconds: 0)
-  /// Descriptors that came before the rest of their frames.
+  /// Descriptors that arrived before the rest of their frames.
   var descriptors = PassedDescriptors()
-  /// How many of these descriptors `DescriptorQuota` has counted.
+  /// Descriptors that `DescriptorQuota` has counted.
   var descriptorsCounted = 0
-  /// Whether the client has sent its last frame (`Hold.isLast`), and the bus has taken it.
+  /// The bus has handled the client's last frame (`Hold.isLast`).
   var hasLast = false
 
-  /// The bytes that were read and not handled.
+  /// In bytes.
   var count: Int { partial?.count ?? deferred.map { $0.count - deferredStart } ?? 0 }
 
   func append(to buffer: ByteBuffer) {

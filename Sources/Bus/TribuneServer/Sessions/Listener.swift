@@ -2,10 +2,10 @@
 
 package import TribuneSystem
 
-/// A listening socket: one that systemd passed, or one with a file of the daemon's own.
+/// A listening socket, passed by systemd or bound by the daemon.
 ///
-/// Clients cannot send descriptors before their connection is admitted, if the kernel is able to keep them from that: a
-/// refused connection would have descriptors to close, which can take long.
+/// If the kernel supports it, clients cannot send descriptors before admission, because closing the
+/// descriptors of a refused connection can take long.
 package final class Listener {
   package enum Failure: Error, CustomStringConvertible {
     case alreadyServed(path: String, pid: Int32)
@@ -24,12 +24,11 @@ package final class Listener {
   package let descriptor: FileDescriptor
   /// The socket's path, as this process sees it.
   package let path: String
-  /// The file that this process owns and removes; nil for a socket that was passed.
+  /// The file that this process owns and removes; nil for a passed socket.
   private var file: SocketFile?
-  /// Whether clients speak Varlink here.
   package let isVarlink: Bool
 
-  /// Takes over a listening socket whose file another process made and removes.
+  /// Takes over a listening socket whose file another process owns.
   package init(
     passed descriptor: consuming FileDescriptor, path: String, isVarlink: Bool = false
   ) throws(Errno) {
@@ -40,7 +39,7 @@ package final class Listener {
     self.isVarlink = isVarlink
   }
 
-  /// Takes over a listening socket from another daemon. From then on, this process owns its file.
+  /// Takes over a listening socket and its file from another daemon.
   package convenience init(
     takenOver descriptor: consuming FileDescriptor, path: String, file: SocketFile, isVarlink: Bool = false
   ) throws(Errno) {
@@ -50,8 +49,7 @@ package final class Listener {
     try UnixSocket.listen(self.descriptor)
   }
 
-  /// Makes a socket at `path`, in place of a file on which no process listens any more. Makes the folder if it is
-  /// missing.
+  /// Makes a socket at `path`, and replaces a stale file there. Makes the folder if it is missing.
   ///
   /// - Parameter mode: the file's permission bits, which it has from the start.
   package init(path: String, mode: UInt32, isVarlink: Bool = false) throws(Failure) {
@@ -69,10 +67,8 @@ package final class Listener {
     if let failure { throw failure }
   }
 
-  /// Must be called while the folder is locked, so that no other daemon takes the stale file, or this one's, for its
-  /// own.
-  ///
-  /// - Returns: why the path cannot be used; nil if it can.
+  /// Must be called with the folder locked: another daemon must not mistake the stale file, or the new one,
+  /// for its file.
   private func bind(mode: UInt32) throws(Errno) -> Failure? {
     if let failure = try removeStaleFile() { return failure }
     try UnixSocket.bind(descriptor, to: path, mode: mode)
@@ -82,9 +78,6 @@ package final class Listener {
     return nil
   }
 
-  /// Removes the file of a socket on which no process listens.
-  ///
-  /// - Returns: why the path cannot be used; nil if it can.
   private func removeStaleFile() throws(Errno) -> Failure? {
     guard let isSocket = SocketFile.isSocket(at: path) else { return nil }
     guard isSocket else { return .notASocket(path: path) }
@@ -101,24 +94,24 @@ package final class Listener {
     return .alreadyServed(path: path, pid: try UnixSocket.peer(of: probe).pid)
   }
 
-  /// Changes the permission bits of the socket's file, if this process still owns it.
+  /// Does nothing if this process does not own the file.
   package func setMode(_ mode: UInt32) throws(Errno) {
     if fileIsOurs { try SocketFile.setMode(mode, at: path) }
   }
 
-  /// Removes the socket's file, if this process still owns it.
+  /// Does nothing if this process does not own the file.
   package func removeFile() {
     defer { file = nil }
     guard fileIsOurs else { return }
     do throws(Errno) {
       try SocketFile.remove(at: path)
     } catch {
-      // The next daemon removes a file on which no process listens.
+      // The next daemon removes a stale file.
       return
     }
   }
 
-  /// The socket's file; nil if this process does not own it, or if the path has another file now.
+  /// Nil if this process does not own the path's current file.
   package var ownFile: SocketFile? { fileIsOurs ? file : nil }
 
   private var fileIsOurs: Bool { file != nil && SocketFile(at: path) == file }

@@ -3,17 +3,17 @@
 import TribuneCore
 import TribuneWire
 
-/// The frames that are queued for a session's client, and the counts of its notifications and control frames.
+/// A session's queued frames, and the counts of its notifications and control frames.
 struct Output: ~Copyable {
   enum Writing {
-    /// The kernel takes everything that is sent. → full, stalled, closed
+    /// The kernel takes everything. → full, stalled, closed
     case open
     /// The kernel took no more. → open, stalled, closed
     case full
-    /// The client, or others of its user, have to take files before it is sent another one, or the host lacks memory. No
-    /// event says when more can be sent, so a timeout has it tried again. → open, full, closed
+    /// The client or its user must take files first, or the host lacks memory. No event signals the end, so a
+    /// timeout retries. → open, full, closed
     case stalled
-    /// Nothing can be written any more. What the client had sent before can still be read. Final.
+    /// Writing is impossible; earlier input can still be read. Final.
     case closed
 
     func mayBecome(_ next: Writing) -> Bool { self != .closed && self != next }
@@ -40,18 +40,18 @@ struct Output: ~Copyable {
   enum Acceptance {
     case nothing
     case everything
-    /// Notifications of posters that the client knows. It is told of others first.
+    /// Notifications of posters that the client knows. Others are introduced first.
     case knownPosters
   }
 
   private(set) var acceptance = Acceptance.everything
-  /// Whether the session's state permits frames to be queued for it.
+  /// True if the session's state permits queueing.
   var isOn = true {
     didSet { updateAcceptance() }
   }
-  /// Whether the hello said that the client accepts userInfo as a file.
+  /// The client's hello accepts userInfo as a file.
   var acceptsFiles = false
-  /// Whether the hello said that the client wants to know who posts.
+  /// The client's hello asks for the posters' identities.
   private(set) var wantsPosters = false
   /// Posters already introduced, by slot.
   var knownPosters = SlotSet()
@@ -69,31 +69,30 @@ struct Output: ~Copyable {
   var queue = OutboundQueue()
   /// The bytes of the queue that are charged to the user.
   var chargedByteCount = 0
-  /// Whether nothing is read from the client because its user has more unread bytes than its share.
+  /// The bus does not read from the client, because its user's unread bytes exceed their share.
   var holdsInput = false
-  /// How much of the queue is for the questions of each user.
+  /// Each user's share of the queue for questions.
   var questionSpace = QuestionSpace()
-  /// The files that were sent since the client had last read everything. Their number is charged to the user.
+  /// Files sent since the client last read everything. Their number is charged to the user.
   var unreadFiles = (count: 0, byteCount: 0, isExamined: false)
-  /// Bytes that the kernel has taken.
   var sentByteCount: UInt64 = 0
-  /// What `sentByteCount` will be when all is sent that was queued when questions began to wait for its reading.
+  /// The value of `sentByteCount` at which waiting questions continue.
   var awaitedByteCount: UInt64 = 0
-  /// Whether a timeout is scheduled that looks whether the client has read.
+  /// A timeout that checks for the client's reading is scheduled.
   var isReadCheckScheduled = false
-  /// Whether a timeout is scheduled that tries again to send.
+  /// A timeout that retries sending is scheduled.
   var isRetryScheduled = false
 
-  /// All notifications and control frames that were ever queued. Control frames count only if the log counts them.
+  /// All notifications and control frames that were ever queued. Control frames count only if the log counts
+  /// them.
   var queuedCount: UInt32 = 0
   var controlCount: UInt32 = 0
-  /// Notifications that were buffered, and are now queued or reported as lost. The log's counter of buffered ones still
-  /// includes them: each counter is stored separately, so none may depend on another one.
+  /// Notifications that were buffered, and are now queued or reported as lost. The log's counter of buffered
+  /// ones still includes them: each counter is stored separately, so none may depend on another.
   var bufferedBefore: UInt32 = 0
   /// The flags in the session's counter slot.
   var flags: SessionFlags = []
 
-  /// Whether frames can be queued.
   @inline(__always) var accepts: Bool {
     switch acceptance {
     case .nothing: false
@@ -101,7 +100,7 @@ struct Output: ~Copyable {
     }
   }
 
-  /// Whether a poster's notifications are queued without a further look.
+  /// True if a poster's notifications are queued without further checks.
   @inline(__always) func accepts(from poster: ConnectionSlot) -> Bool {
     switch acceptance {
     case .everything: true
@@ -119,6 +118,5 @@ struct Output: ~Copyable {
     acceptance = !isOn || writing == .closed ? .nothing : wantsPosters ? .knownPosters : .everything
   }
 
-  /// Whether queued frames must wait.
   var isBlocked: Bool { writing == .full || writing == .stalled }
 }

@@ -2,18 +2,19 @@
 
 import TribuneCore
 
-/// Flow control of one session: of the notifications that it observes, and of those that it posts.
+/// Flow control of one session's observed and posted notifications.
 struct Pacing {
   enum Flow {
     /// → pacing, lossy
     case flowing
-    /// The queue has passed the high mark. Until this time, the bus does not read from the posters that feed it, so that
-    /// it can catch up. → flowing, lossy
+    /// The queue has passed the high mark. Until this time, the bus does not read from the posters that feed
+    /// it. → flowing, lossy
     case pacing(until: Instant)
-    /// The observer did not catch up, or no poster could wait for it: its oldest notifications are dropped. → flowing
+    /// The observer did not catch up, or no poster could wait: its oldest notifications are dropped. →
+    /// flowing
     ///
-    /// - lostBefore: how many notifications it had lost before.
-    /// - isAnnounced: whether that was announced, and its end will be.
+    /// - lostBefore: its total losses before this state.
+    /// - isAnnounced: true if the start was announced; the end will be.
     case lossy(lostBefore: UInt64, isAnnounced: Bool)
 
     func mayBecome(_ next: Flow) -> Bool {
@@ -28,11 +29,10 @@ struct Pacing {
   var flow = Flow.flowing {
     didSet { precondition(oldValue.mayBecome(flow), "the flow cannot go from \(oldValue) to \(flow)") }
   }
-  /// The posters from which the bus does not read because of this observer.
+  /// Posters that the bus does not read from because of this observer.
   var pausedPosters: [Session] = []
-  /// How many slow observers this poster waits for.
+  /// Slow observers that this poster waits for.
   var pauseCount = 0
-  /// When it was paused, and when it was lossy.
   var pauses = TimesCount()
   var lossyTimes = TimesCount()
 

@@ -6,22 +6,21 @@ import TribunePolicy
 import TribuneSystem
 import TribuneWire
 
-/// The daemon's end of one client's connection: input that is not taken yet, output that is not written yet, and how
-/// well the client keeps up.
+/// The daemon's end of one client's connection.
 ///
-/// An idle session holds no buffer: whole frames are taken where they were read, and only a partial frame is kept.
+/// An idle session holds no buffer: whole frames are handled in the shared buffer, and only a partial frame
+/// is kept.
 final class Session {
   enum State {
     /// The hello has not come yet. → open, ending, dismissing, closed
     case awaitingHello
     /// → ending, dismissing, closed
     case open
-    /// The connection is dismissed when the iteration ends. → dismissing, closed
+    /// The connection is dismissed at the end of the iteration. → dismissing, closed
     case ending(isGreeted: Bool)
-    /// The connection is taken off the bus, and the reason is queued. → closing
+    /// The connection is off the bus, and the reason is queued. → closing
     case dismissing(isGreeted: Bool)
-    /// The client is sent the reason. The connection is closed when the kernel has taken that, or when the time for it
-    /// has passed. → closed
+    /// Closes when the kernel has taken the reason, or on a timeout. → closed
     case closing
     /// Final.
     case closed
@@ -40,14 +39,13 @@ final class Session {
   let id: ConnectionID
   let slot: ConnectionSlot
   let peer: PeerIdentity
-  /// Whom the policy decides about.
+  /// The subject of policy decisions.
   let subject: Subject
-  /// The account of the peer's user.
   let account: UserAccount
   let connected: Instant
   /// The kernel's id of the socket.
   let cookie: UInt64
-  /// The limits of the client's frames, as its welcome states them.
+  /// As stated in the client's welcome.
   let limits: FrameLimits
   /// Varlink-only state; nil for others.
   let varlink: VarlinkState?
@@ -65,17 +63,17 @@ final class Session {
   let outputCell = Cell(Output())
   private let pacingCell = Cell(Pacing())
   private let positionsCell = Cell(LogPositions())
-  /// What the client sent and received. What it lost, and what was delivered to it, is as of the last `countedTraffic()`.
+  /// Losses and deliveries are as of the last `countedTraffic()`.
   var traffic = TrafficCounts()
-  /// What earlier daemons delivered to it, and what it lost then.
+  /// Deliveries and losses under earlier daemons.
   private(set) var inherited = TrafficCounts()
-  /// The list that the client gets. Its further frames wait for the end.
+  /// The list in progress. The client's further frames wait for its end.
   var listing: Listing?
-  /// The connections of its process that it has replaced, directly and through others that were lost.
+  /// The connections of its process that it has replaced, directly or through other lost ones.
   var predecessors: [ConnectionID] = []
-  /// Whether any observer was told that this session posts.
+  /// True if any observer knows this session as a poster.
   var isKnownPoster = false
-  /// Whether the keeper has a copy of the socket, or is to get one.
+  /// True if the keeper has or will get a copy of the socket.
   var isKept = false
 
   init(
@@ -97,7 +95,7 @@ final class Session {
     self.state = state
   }
 
-  /// The socket, which a closed session may not have any more.
+  /// Traps if the session is closed.
   var descriptor: FileDescriptor {
     @inline(__always) _read {
       switch socket.value {
@@ -107,17 +105,17 @@ final class Session {
     }
   }
 
-  /// The session is closed, and its socket is the caller's from now on.
+  /// The caller owns the socket. The session must be closed.
   func takeDescriptor() -> FileDescriptor? { socket.value.take() }
 
-  /// What the client has sent and received of this daemon.
+  /// Traffic since this daemon started.
   func countedTraffic() -> TrafficCounts {
     traffic.noteDelivered(upTo: output.queuedCount &- UInt32(truncatingIfNeeded: inherited.delivered))
     traffic.lost = output.queue.lostCount - inherited.lost
     return traffic
   }
 
-  /// The deliveries and losses until now are an earlier daemon's.
+  /// Earlier deliveries and losses belong to an earlier daemon.
   func beginCounting() {
     inherited.delivered = UInt64(output.queuedCount)
     inherited.lost = output.queue.lostCount
@@ -145,7 +143,7 @@ final class Session {
     @inline(__always) _modify { yield &positionsCell.value }
   }
 
-  /// Whether the session's frames are taken.
+  /// True if the session's frames are handled.
   var isServed: Bool {
     switch state {
     case .awaitingHello, .open: true
@@ -154,7 +152,7 @@ final class Session {
   }
 
   var isOpen: Bool { if case .open = state { true } else { false } }
-  /// Whether the client was welcomed, so that the core knows the session.
+  /// True if the client was welcomed; the core then knows the session.
   var isGreeted: Bool {
     switch state {
     case .open, .ending(isGreeted: true), .dismissing(isGreeted: true): true
@@ -170,7 +168,6 @@ final class Session {
 
   var token: WatchToken { .connection(id, at: slot) }
 
-  /// The events for which the event loop watches the socket.
   var interest: Readiness {
     var interest: Readiness = []
     if !pacing.isPaused, !isClosing, !speaksVarlink || takesCalls { interest.insert(.readable) }
@@ -179,22 +176,20 @@ final class Session {
     return interest
   }
 
-  /// Whether a client that speaks Varlink is read: not while calls wait behind the one that is under way.
+  /// A Varlink client is not read while calls wait behind the one in progress.
   var takesCalls: Bool {
     !isInCall || input.partial == nil && varlink?.isHalfClosed == false
   }
 
-  /// Whether a call of a client that speaks Varlink is under way: its last reply is not written.
+  /// True until the last reply to a Varlink client's call is written.
   var isInCall: Bool { output.flags.contains(.inCall) }
 
   // MARK: The journal
 
-  /// The journal's fields about this session.
   var journalFields: Log.Fields {
     ["TRIBUNE_CONNECTION": "\(id)", "TRIBUNE_PID": "\(peer.pid)", "TRIBUNE_UNIT": peer.units.primary]
   }
 
-  /// The journal's fields about this session, and one more.
   func journalFields(_ name: StaticString, _ value: String) -> Log.Fields {
     [
       "TRIBUNE_CONNECTION": "\(id)", "TRIBUNE_PID": "\(peer.pid)", "TRIBUNE_UNIT": peer.units.primary,

@@ -3,36 +3,35 @@
 import TribuneCore
 import TribuneWire
 
-/// The sessions, by slot and by id. A slot is reused; an id never is.
+/// The sessions, by slot and by id. Slots are reused; ids are not.
 final class SessionTable {
   private let bySlot = Cell<[Session?]>([])
-  /// Hot state by slot; nil where there is no session with a socket.
+  /// Hot state by slot; nil where the slot has no session with a socket.
   private let outputs = Cell<[Cell<Output>.Reference?]>([])
   private var detachedBySlot: [Int: DetachedSession] = [:]
   private var slots: [ConnectionID: Int] = [:]
   private var freeSlots: [Int] = []
   private(set) var count = 0
-  /// The sessions that want to know who posts.
+  /// Sessions that asked for the posters' identities.
   private var wantingPosters = SlotSet()
-  /// The id of the latest session.
   private(set) var lastID = ConnectionID.bus
   let departed = Cell(DepartedConnections())
-  /// The traffic of all connections that have gone.
+  /// The traffic of all closed connections.
   let goneTraffic = Cell(Busiest<TrafficKey, TrafficCounts>())
-  /// Sessions to dismiss with an error, or to close, when the iteration ends.
+  /// Sessions to dismiss with an error, or to close, at the end of the iteration.
   let ending = Cell<[(session: Session, error: WireError?)]>([])
   let accounts: Accounts
 
   init(_ accounts: Accounts) { self.accounts = accounts }
 
-  /// Nil if the slot's session is detached, or if there is none.
+  /// Nil if the slot's session is detached, or if the slot is free.
   subscript(slot: ConnectionSlot) -> Session? {
     @inline(__always) get { bySlot.value[slot.index] }
   }
 
   subscript(id: ConnectionID) -> Session? { slots[id].flatMap { bySlot.value[$0] } }
 
-  /// The session that a watch token stands for, if it still exists.
+  /// Nil if that session has ended, even if its slot is in use again.
   subscript(token: WatchToken) -> Session? {
     guard case .connection(let slot, _) = token, let session = bySlot.value[slot], session.token == token
     else { return nil }
@@ -66,38 +65,35 @@ final class SessionTable {
   /// In the order of their slots.
   var allDetached: [DetachedSession] { detachedBySlot.sorted { $0.key < $1.key }.map(\.value) }
 
-  /// The one that had replaced another connection.
+  /// The detached session that had replaced connection `id`.
   func detached(succeeding id: ConnectionID) -> DetachedSession? {
     detachedBySlot.values.first { $0.predecessors.contains(id) }
   }
 
   // MARK: Users
 
-  /// The account of a connection's user; nil if there is no session `id`.
   func account(of id: ConnectionID) -> UserAccount? {
     self[id]?.account ?? detached(id).map { accounts.account(of: $0.peer.uid) }
   }
 
-  /// The process at the other end of a connection; nil if it is not known any more.
+  /// Nil if the connection is unknown or departed too long ago.
   func peer(of id: ConnectionID, at now: Instant) -> PeerIdentity? {
     self[id]?.peer ?? detached(id)?.peer ?? departed.value.connection(id, at: now)?.peer
   }
 
   // MARK: Posters
 
-  /// The client wants to know who posts.
   func noteWantsPosters(_ session: Session) {
     session.output.wantPosters()
     wantingPosters.insert(session.slot)
   }
 
-  /// The observer at `slot` is told of a poster.
   func noteKnown(_ poster: Session, at slot: ConnectionSlot) {
     outputs.value[slot.index]?.value.knownPosters.insert(poster.slot)
     poster.isKnownPoster = true
   }
 
-  /// The next session in its slot is another poster, of which nobody was told.
+  /// The next session in this slot will be a new, unknown poster.
   private func forgetPoster(_ session: Session) {
     wantingPosters.remove(session.slot)
     guard session.isKnownPoster else { return }
@@ -128,9 +124,9 @@ final class SessionTable {
 
   // MARK: The log
 
-  /// Calls `body` with the positions of a session's entries in the log.
+  /// Calls `body` with the log positions of a session's entries.
   ///
-  /// - Returns: nil if there is no session `id`.
+  /// - Returns: nil if session `id` does not exist.
   func withPositions<Result>(
     of id: ConnectionID, _ body: (inout LogPositions, ConnectionSlot) -> Result
   ) -> Result? {
@@ -141,19 +137,18 @@ final class SessionTable {
 
   // MARK: Coming and going
 
-  /// The slot for the next session.
   var nextSlot: ConnectionSlot { ConnectionSlot(index: freeSlots.last ?? bySlot.value.count) }
   var nextID: ConnectionID { ConnectionID(rawValue: lastID.rawValue + 1) }
 
   /// Raises `lastID` to `id` if it is lower.
   func noteGiven(_ id: ConnectionID) { if id.rawValue > lastID.rawValue { lastID = id } }
 
-  /// Puts a session into its slot, which is free.
+  /// The session's slot must be free.
   func insert(_ session: Session) {
     take(session.slot, for: session.id)
     accounts.charge(1, of: .connections, to: session.account)
     bySlot.value[session.slot.index] = session
-    // `remove` clears both, so no reference outlives its session.
+    // `remove` clears both, so references never outlive their session.
     outputs.value[session.slot.index] = unsafe session.outputCell.reference
   }
 
@@ -196,17 +191,16 @@ final class SessionTable {
     count -= 1
   }
 
-  /// Closes a session when the iteration ends.
   func closeLater(_ session: Session) { ending.value.append((session, nil)) }
 
-  /// Dismisses a session when the iteration ends, for callers that are iterating over the sessions.
+  /// Dismisses a session at the end of the iteration, for callers that iterate over the sessions.
   func dismissLater(_ session: Session, _ error: WireError) {
     guard session.isServed else { return }
     session.state = .ending(isGreeted: session.isOpen)
     ending.value.append((session, error))
   }
 
-  /// Collects the free slots anew, after sessions were put into slots in any order.
+  /// Rebuilds the free list after sessions were inserted in any order.
   func collectFreeSlots() {
     freeSlots = bySlot.value.indices.reversed().filter {
       bySlot.value[$0] == nil && detachedBySlot[$0] == nil

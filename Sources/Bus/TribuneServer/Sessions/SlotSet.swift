@@ -2,7 +2,7 @@
 
 import TribuneCore
 
-/// A set of slots: one bit each, up to the highest slot that was ever in it.
+/// A set of slots, as a bitmap up to the highest slot ever inserted.
 nonisolated struct SlotSet {
   private static let wordLength = 64
 

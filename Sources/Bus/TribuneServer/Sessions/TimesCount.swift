@@ -2,7 +2,7 @@
 
 import TribuneCore
 
-/// How often something was the case, and for how long.
+/// Counts the occurrences of a condition and their total duration.
 struct TimesCount {
   private(set) var count: UInt64 = 0
   private var nanoseconds: UInt64 = 0
