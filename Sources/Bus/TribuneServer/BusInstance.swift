@@ -5,10 +5,8 @@ import TribuneLog
 package import TribuneSystem
 import TribuneWire
 
-/// One daemon's bus, from taking over an earlier daemon's bus to handing over to the next daemon.
-///
-/// `Daemon` puts a process around it. The simulation (docs/TESTING.md) drives it without one, and uses only what is
-/// `package` here, and system calls.
+/// One daemon's bus, from the take-over to the hand-over. `Daemon` puts a process around it; the simulation
+/// (docs/TESTING.md) drives it without one.
 package final class BusInstance {
   let server: BusServer
   let passed: PassedAtStart
@@ -17,9 +15,8 @@ package final class BusInstance {
   private let keeper: KeeperLink
 
   /// - Parameters:
-  ///   - passed: the descriptors that the service manager has passed.
-  ///   - keeperPath: the path of the keeper's socket. Without a keeper, nothing outlives this process.
-  ///   - isStepped: the main queue is another's, and the caller's thread closes all descriptors.
+  /// - keeperPath: without a keeper, connections end with this process.
+  /// - isStepped: the caller runs the main queue, and its thread closes all descriptors.
   package init(
     _ configuration: Configuration, taking passed: PassedAtStart, keptBy keeperPath: String?,
     log: Log, isStepped: Bool = false
@@ -39,7 +36,6 @@ package final class BusInstance {
       configuration: configuration, log: log, loop: loop, wal: wal, keeper: keeper, isStepped: isStepped)
   }
 
-  /// The log that another daemon left, or an empty one.
   private static func log(
     _ configuration: Configuration, _ passed: PassedAtStart, _ keeper: KeeperLink, _ log: Log
   ) throws -> WriteAheadLog {
@@ -60,8 +56,8 @@ package final class BusInstance {
     return wal
   }
 
-  /// Makes the longest log that any configuration can need, if this process may have one that long: all later daemons
-  /// of this bus take over the same log.
+  /// Makes the longest log that any configuration can need, because all later daemons take over this log. A
+  /// shorter one if memory is limited.
   private static func emptyLog(_ configuration: Configuration) throws(NoMemory) -> WriteAheadLog {
     do throws(Errno) {
       return try WriteAheadLog(
@@ -76,7 +72,6 @@ package final class BusInstance {
     }
   }
 
-  /// This process may not have as much memory as the log needs.
   private struct NoMemory: Error, CustomStringConvertible {
     let length: Int
     let cause: Errno
@@ -88,16 +83,15 @@ package final class BusInstance {
 
   // MARK: From the first to the last
 
-  /// Takes over the log and the connections. If this process dies before `endTakeOver`, that counts against the log.
+  /// Takes over the log and the connections. A death before `endTakeOver` counts against the log.
   package func takeOver() {
     server.wal.beginRecovery()
     server.takeOver(passed)
   }
 
-  /// Ends the take-over: the bus serves, or does not start for a reason other than the log.
+  /// The bus serves, or fails to start for a reason other than the log.
   package func endTakeOver() { server.wal.endRecovery() }
 
-  /// Accepts connections on `listener`.
   package func listen(on listener: Listener) throws(Errno) {
     try server.acceptor.listen(on: listener)
     if let file = listener.ownFile {
@@ -105,12 +99,9 @@ package final class BusInstance {
     }
   }
 
-  /// Ends the take-over when the first iteration ends. By then, the bus has taken what clients had sent meanwhile, and
-  /// has shown that it can work with the log.
-  ///
-  /// - Parameter served: called at that time.
+  /// Ends the take-over after the first iteration: by then, the bus has handled all waiting input, so the log
+  /// works.
   package func start(_ served: @escaping () -> Void = {}) {
-    // The bus has taken everything that it resumes.
     keeper.forgetUnclaimed()
     passed.discard()
     server.iterationEnded = { [weak self] in
@@ -121,23 +112,18 @@ package final class BusInstance {
     }
   }
 
-  /// Runs until the bus ends.
   package func run() throws(Errno) { try loop.run(for: server) }
 
-  /// Makes one iteration of the event loop.
-  ///
-  /// - Returns: whether the bus continues.
   package func iterate() throws(Errno) -> Bool { try loop.iterate(for: server) }
 
-  /// Applies another configuration.
   package func reconfigure(_ configuration: Configuration) { server.reconfigure(configuration) }
 
-  /// Whether another daemon can resume the connections when this daemon ends.
+  /// True if another daemon can resume the connections.
   package var canHandOver: Bool { !keeper.hasEnded }
 
-  /// Leaves everything to the next daemon. Afterwards, this daemon does nothing more on the bus.
+  /// Seals the bus: only the next daemon may resume it.
   ///
-  /// - Returns: whether nothing is missing; otherwise the next daemon finds what it would find after a crash.
+  /// - Returns: false if something is missing; the next daemon then resumes as after a crash.
   @discardableResult
   package func handOver() -> Bool {
     precondition(canHandOver, "a hand-over needs a keeper")
@@ -149,7 +135,6 @@ package final class BusInstance {
       log.error("cannot hand over: \(error)")
       isWhole = false
     }
-    // Even if something is missing, the next daemon can resume the rest.
     server.seal()
     if !keeper.isUp {
       log.notice("waiting for a keeper for up to \(KeeperLink.handOverLimit.components.seconds) s")
@@ -166,17 +151,15 @@ package final class BusInstance {
 
   // MARK: Stepped
 
-  /// When `checkDeadlines` is due if nothing happens before; nil if there are no deadlines.
+  /// Nil if there are no deadlines.
   package var nextDeadline: Instant? { server.timer.due }
 
-  /// Acts on deadlines, when `nextDeadline` has come.
   package func checkDeadlines() { server.handleDue() }
 
-  /// Whether a keeper is connected, and whether it has everything that it is to keep.
   package var hasKeeper: Bool { keeper.isUp }
   package var isAllKept: Bool { keeper.isSettled && keeper.keepsAll }
 
-  /// Everything that the bus holds for its clients. All counts are 0 when the clients have gone.
+  /// Resources that the bus holds for its clients. All counts are 0 when all clients have left.
   package var holdings: [(name: String, count: Int)] {
     [
       ("connections", server.sessions.count), ("observations", server.bus.value.observationCount),

@@ -9,14 +9,12 @@ import TribuneWire
 
 /// The process around the bus: command line, configuration, sockets, signals and the service manager.
 package final class Daemon {
-  /// How long clients have to read their queued frames when the bus ends.
+  /// The time that clients have to read their queued frames when the bus ends.
   private static let stopGraceNanoseconds: UInt64 = 2_000_000_000
-  /// How long the journal has to take the remaining entries when the bus ends.
+  /// The time that the journal has for the remaining entries when the bus ends.
   private static let flushGrace = Duration.seconds(2)
-  /// The shortest interval between two updates of the status line.
   private static let statusIntervalSeconds = 5
 
-  /// The signals that the daemon acts on.
   private static let signals = [Signals.terminate, Signals.interrupt, Signals.hangUp]
 
   private let arguments: DaemonArguments
@@ -26,16 +24,14 @@ package final class Daemon {
   private let notifier: ServiceNotifier
   private let signals = SignalSources()
   private var lastStatus = ""
-  /// The server's change count when the status line was last compared.
+  /// The server's change count at the last comparison of the status line.
   private var notifiedChangeCount: UInt64 = 0
   private var isStopping = false
-  /// A configuration is being read.
   private var isReloading = false
-  /// It has to be read once more, because there was another signal meanwhile.
+  /// Another SIGHUP arrived during the reload.
   private var mustReloadAgain = false
 
-  /// Runs the daemon with the process's arguments.
-  ///
+  /// - Returns: the exit status: 0 after an orderly end, 1 if it could not start, 2 for wrong usage.
   /// - Returns: the exit status: 0 after an orderly end, 1 when it could not start, 2 for wrong usage.
   package static func main(_ arguments: [String]) -> Int32 {
     ThisProcess.begin("tribuned")
@@ -58,7 +54,7 @@ package final class Daemon {
   private static func checkConfiguration(_ arguments: DaemonArguments) -> Int32 {
     let (configuration, diagnostics) = loadConfiguration(arguments)
     let status = Diagnostic.reportAll(diagnostics)
-    // A reload takes a policy whose tests fail, too.
+    // A reload accepts a policy whose tests fail.
     guard arguments.asksLiveBus, !diagnostics.contains(where: { $0.severity == .error }) else {
       return status
     }
@@ -82,15 +78,14 @@ package final class Daemon {
     }
   }
 
-  /// Where the bus listens whose configuration is checked: unless another is named, the system's or, with --user, the
-  /// user's, whatever the environment of whoever checks it says.
+  /// The socket of the checked bus. Ignores $RUNTIME_DIRECTORY and, without --user, $XDG_RUNTIME_DIR, because
+  /// those are of the checking process.
   private static func livePath(_ arguments: DaemonArguments) -> String {
     arguments.listenPath ?? (arguments.isUserInstance ? listenPath(arguments) : "/run/tribune/bus")
   }
 
   private static func serve(_ arguments: DaemonArguments) -> Int32 {
-    // Blocked before the first thread starts: a signal that comes before Dispatch handles it then stays pending, and
-    // neither ends the process nor is lost.
+    // Blocked before the first thread starts: an early signal stays pending until Dispatch handles it.
     SignalMask(Self.signals).block()
     let log = Log()
     defer { log.flush(within: flushGrace) }
@@ -103,7 +98,7 @@ package final class Daemon {
     log.level = configuration.logLevel
     raiseDescriptorLimit(log)
     do throws(Errno) {
-      // Dispatch would wait for ever for a thread that cannot be started.
+      // Dispatch would wait forever for a thread that cannot start.
       try Thread.start {}
     } catch {
       log.error("cannot start a thread: \(error)")
@@ -127,7 +122,6 @@ package final class Daemon {
     }
   }
 
-  /// A daemon that has taken over the last one's bus, and listens.
   private static func listening(
     _ arguments: DaemonArguments, _ configuration: Configuration, _ passed: PassedAtStart, _ log: Log
   ) throws -> Daemon {
@@ -168,7 +162,7 @@ package final class Daemon {
 
   // MARK: Starting
 
-  /// Each client takes a descriptor, so this sets the limit as high as the kernel allows.
+  /// Each client takes a descriptor.
   private static func raiseDescriptorLimit(_ log: Log) {
     do throws(Errno) {
       try ThisProcess.raiseDescriptorLimit()
@@ -197,7 +191,7 @@ package final class Daemon {
 
   private func listen(at path: String, mode: UInt32, isVarlink: Bool = false) throws {
     let what = isVarlink ? "listening for Varlink on" : "listening on"
-    // The last daemon's socket, on which clients may have connected meanwhile.
+    // Clients may have connected to the previous daemon's socket during the restart.
     if let file = SocketFile(at: path), let kept = bus.passed.takeListener(inode: file.inode) {
       try bus.listen(on: try Listener(takenOver: kept, path: path, file: file, isVarlink: isVarlink))
       server.acceptor.setMode(mode)
@@ -208,11 +202,11 @@ package final class Daemon {
     }
   }
 
-  /// `FileDescriptorName=` of the socket on which clients speak Varlink.
+  /// `FileDescriptorName=` of the Varlink socket.
   private static let varlinkName = "varlink"
 
-  /// Where to listen for calls of Varlink: at the given path, or beside the bus's socket if that is where clients look for
-  /// it; nil for nowhere.
+  /// The path of the Varlink socket; nil for none. By default, it is beside the bus's socket, unless the
+  /// command line names that one.
   private static func varlinkPath(_ arguments: DaemonArguments) -> String? {
     switch arguments.varlinkPath {
     case "none": nil
@@ -223,7 +217,6 @@ package final class Daemon {
     }
   }
 
-  /// The path to listen at: the given one, else one in the unit's own folder, the user's, or the system's.
   private static func listenPath(_ arguments: DaemonArguments) -> String {
     if let path = arguments.listenPath { return path }
     if let folder = Environment.nonEmptyValue(of: "RUNTIME_DIRECTORY") {
@@ -244,7 +237,7 @@ package final class Daemon {
       self?.server.iterationEnded = { [weak self] in self?.followStatus() }
       self?.followStatus()
     }
-    // Wakes the event loop, so that the first iteration comes at once.
+    // Wakes the event loop for the first iteration.
     DispatchQueue.main.async {}
     notifyReady()
     do throws(Errno) {
@@ -265,7 +258,7 @@ package final class Daemon {
   /// Updates the status line some seconds after a change, once for all changes until then.
   private func followStatus() {
     guard !isStopping, server.lister.changeCount != notifiedChangeCount else { return }
-    // No iteration needs to check for changes until then.
+    // Iterations need not check until then.
     server.iterationEnded = nil
     DispatchQueue.main.asyncAfter(deadline: .now() + .seconds(Self.statusIntervalSeconds)) { [weak self] in
       MainActor.assumeIsolated { self?.updateStatus() }
@@ -281,7 +274,8 @@ package final class Daemon {
   }
 
   private func reload() {
-    // The main queue runs all its work, even after a stop; the configuration must not change after the hand-over.
+    // The main queue runs its remaining work after a stop; the configuration must not change after the
+    // hand-over.
     guard !isStopping else { return }
     guard !isReloading else {
       mustReloadAgain = true
@@ -289,7 +283,7 @@ package final class Daemon {
     }
     isReloading = true
     notifier.reloading()
-    // Looking up users and groups may take long, and the bus must not wait for it.
+    // Looking up users and groups may take long.
     DispatchQueue.global().async { [arguments] in
       let (loaded, diagnostics) = ConfigurationFiles.reload(arguments.configurationDirectory) {
         Self.loadConfiguration(arguments)
@@ -317,7 +311,7 @@ package final class Daemon {
     notifyReady()
   }
 
-  /// - Parameter isForGood: no daemon is to resume the connections.
+  /// - Parameter isForGood: true if no daemon will resume the connections.
   private func stop(isForGood: Bool = false) {
     guard !isStopping else { return }
     isStopping = true

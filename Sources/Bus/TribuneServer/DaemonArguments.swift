@@ -6,7 +6,6 @@ package import TribuneService
 nonisolated package struct DaemonArguments: Equatable, Sendable {
   package enum Action: Equatable, Sendable {
     case serve
-    /// Keep a bus's descriptors.
     case keep
     case checkConfiguration
     case help
@@ -14,17 +13,12 @@ nonisolated package struct DaemonArguments: Equatable, Sendable {
   }
 
   package var action = Action.serve
-  /// The path of the socket, if systemd passes none.
   package var listenPath: String?
-  /// The path of the socket on which clients speak Varlink, if systemd passes none: `none` for none. Nil for one beside the
-  /// bus's socket, unless that has a path of its own.
+  /// `none` for no socket. Nil for one beside the bus's socket, unless `listenPath` is set.
   package var varlinkPath: String?
-  /// The path of the keeper's socket, if the bus has a keeper.
   package var keeperPath: String?
   package var configurationDirectory = ConfigurationFiles.systemDirectory
-  /// Whether this is one user's bus rather than the system's.
   package var isUserInstance = false
-  /// Whether to ask the bus that runs what the checked policy would end.
   package var asksLiveBus = false
 
   package init() {}

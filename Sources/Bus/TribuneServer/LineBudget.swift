@@ -2,21 +2,19 @@
 
 package import TribuneCore
 
-/// Limits the log lines per second for events that peers can cause at will, and counts the lines beyond the limit.
+/// Limits the log lines per second for events that peers can cause at will, and counts the lines beyond the
+/// limit.
 nonisolated package struct LineBudget {
   package static let periodNanoseconds: UInt64 = 1_000_000_000
 
   private let linesPerSecond: Int
   private var used = 0
   private var end = Instant(nanoseconds: 0)
-  /// Lines omitted since the count was last taken.
   package private(set) var omittedCount = 0
 
   package init(linesPerSecond: Int) { self.linesPerSecond = linesPerSecond }
 
-  /// Whether another line may be written; if not, it is counted.
-  ///
-  /// - Parameter weight: as how many lines it counts.
+  /// Returns false, and counts the line, if the budget is spent. `weight` is in lines.
   package mutating func take(weight: @autoclosure () -> Int = 1, at now: Instant) -> Bool {
     if end <= now {
       end = now.advanced(byNanoseconds: Self.periodNanoseconds)

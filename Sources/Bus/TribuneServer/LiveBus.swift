@@ -4,23 +4,22 @@ import TribunePolicy
 import TribuneSystem
 import TribuneWire
 
-/// The bus that runs, as `--check-config --live` asks it. One question, whose answer is waited for.
+/// A blocking connection to the running bus, for `--check-config --live`.
 nonisolated struct LiveBus: ~Copyable {
   private static let timeout = Duration.seconds(30)
 
   private let socket: FileDescriptor
   private let input = ByteBuffer(capacity: 1 << 16)
 
-  /// - Parameter path: where it listens.
   init(at path: String) throws(Errno) {
     let socket = try UnixSocket.make(nonblocking: false)
     try UnixSocket.connect(socket, to: path)
     self.socket = socket
   }
 
-  /// What ends if this policy replaces the one in force.
+  /// The sessions and rights that would end if this policy replaced the current one.
   ///
-  /// - Throws: `Errno`; `WireError` if the bus refuses, or sends what it should not.
+  /// - Throws: `Errno`; `WireError` if the bus refuses or breaks the protocol.
   func endings(by policy: Policy?) throws -> [EndingEntry] {
     let payload = ByteBuffer(capacity: 1024)
     PolicyFields(policy).append(to: payload)

@@ -3,10 +3,10 @@
 package import TribuneCore
 import TribuneSystem
 
-/// Limits the log lines per second that each user can cause, so that nobody can fill the journal, or hide in it what
-/// others do. Lines of those who could change the journal anyway are not limited.
+/// Limits the log lines per second that each user can cause, because a flood would fill the journal and hide
+/// others' entries. Users who could change the journal are exempt.
 package final class UserLineBudgets {
-  /// Budgets are dropped when there are as many, and nothing is omitted.
+  /// Limit before budgets without omitted lines are dropped.
   private static let usersMax = 1024
 
   private let linesPerSecond: Int
@@ -14,9 +14,7 @@ package final class UserLineBudgets {
 
   package init(linesPerSecond: Int) { self.linesPerSecond = linesPerSecond }
 
-  /// Whether another line about a user may be written; if not, it is counted.
-  ///
-  /// - Parameter weight: as how many lines it counts.
+  /// Returns false, and counts the line, if the user's budget is spent. `weight` is in lines.
   package func take(weight: @autoclosure () -> Int = 1, for user: UInt32, at now: Instant) -> Bool {
     if ThisProcess.isPrivileged(user) { return true }
     if budgets.count >= Self.usersMax, budgets[user] == nil {
@@ -25,7 +23,6 @@ package final class UserLineBudgets {
     return budgets[user, default: LineBudget(linesPerSecond: linesPerSecond)].take(weight: weight(), at: now)
   }
 
-  /// The lines that were omitted since the last call, for each user.
   package func takeOmitted() -> [(user: UInt32, count: Int)] {
     budgets.keys.sorted().compactMap { user in
       let count = budgets[user]?.takeOmittedCount() ?? 0

@@ -5,27 +5,28 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Wires the parts of one daemon's bus together, and calls them in the iterations of the event loop.
+/// Wires the parts of one daemon's bus together, and calls them in each iteration of the event loop.
 ///
-/// Everything runs on the main actor. An iteration reads each ready socket once, and takes the frames where they lie in
-/// the buffer. The frames that they cause are queued and sent when the iteration ends, so that each connection gets all
-/// of them in one call.
+/// Everything runs on the main actor. An iteration reads each ready socket once, and handles the frames in
+/// place in the buffer. Resulting frames are queued and sent at the end of the iteration, in one call for
+/// each connection.
 ///
 /// Each part calls only the parts before it: context, sessions, core · recorder · sender · monitor, replier,
-/// introducer · interpreter · router, gatekeeper, lister · frame dispatcher · frame reader · recovery, handover, timeouts.
+/// introducer · interpreter · router, gatekeeper, lister · frame dispatcher · frame reader · recovery,
+/// handover, timeouts.
 final class BusServer: EventLoopTarget {
-  /// Connections that the log has counter slots for, and so the most that `ConnectionsMax=` can be.
+  /// The log's counter slots for connections: the upper limit of `ConnectionsMax=`.
   nonisolated static let slotCount = 1 << 17
 
-  /// Clients to which frames are sent without a look at the time.
+  /// Up to this many clients are flushed without a time check.
   private static let fewClients = 64
 
   private enum Phase: Equatable {
     /// → ending, sealed
     case serving
-    /// The bus ends at this time at the latest. Final.
+    /// The latest time at which the bus ends. Final.
     case ending(by: Instant)
-    /// The bus was handed over, and this daemon does nothing more on it. Final.
+    /// This daemon does nothing more on the bus. Final.
     case sealed
   }
 
@@ -49,10 +50,9 @@ final class BusServer: EventLoopTarget {
   private let heapUse = Cell(HeapUse())
   let timer = DeadlineTimer()
   private var phase = Phase.serving
-  /// Whether an iteration begins with what the last one had no time to send. Every second one does, so that a user's clients
-  /// are read, too, while there is always something to send to them.
+  /// Every second iteration first sends postponed output, because constant output would otherwise starve a
+  /// user's input.
   private var sendsFirst = false
-  /// Called at the end of each iteration.
   var iterationEnded: (() -> Void)?
 
   init(
@@ -100,9 +100,6 @@ final class BusServer: EventLoopTarget {
 
   // MARK: From the first to the last
 
-  /// Replays the log, and resumes the connections that are still open.
-  ///
-  /// - Parameter passed: the descriptors from systemd and the keeper.
   func takeOver(_ passed: PassedAtStart) {
     let recovery = unsafe Recovery(
       from: passed, bus: bus.reference, sessions: sessions, wal: wal, recorder: recorder, sender: sender,
@@ -113,7 +110,7 @@ final class BusServer: EventLoopTarget {
     recovery.logResult()
   }
 
-  /// Applies another configuration. Connected clients may still send frames as long as their welcome allows.
+  /// Connected clients may still send frames as long as their welcome allows.
   func reconfigure(_ configuration: Configuration) {
     let configuration = configuration.fitted(to: wal, context.log)
     let modeHasChanged = context.configuration.socketMode != configuration.socketMode
@@ -126,8 +123,8 @@ final class BusServer: EventLoopTarget {
     timeShares.noteMuchWork()
   }
 
-  /// Accepts no more connections, and tells every client that the bus stops. Ends the event loop when all clients have
-  /// read what was queued for them, or after `graceNanoseconds`.
+  /// Stops accepting and dismisses every client. Ends the event loop when all clients have read their queues,
+  /// or after `graceNanoseconds`.
   func stop(graceNanoseconds: UInt64) {
     guard phase == .serving else { return }
     let end = timeShares.nanoseconds + Self.takingNanosecondsMax
@@ -135,10 +132,11 @@ final class BusServer: EventLoopTarget {
     acceptor.stop()
     keeper.end()
     phase = .ending(by: context.now.advanced(byNanoseconds: graceNanoseconds))
-    // The frames that clients have sent are taken before any client is dismissed, because they may be for that client.
+    // Sent frames are handled before any client is dismissed, because they may be for that client.
     takeInput(until: end, of: sessions.all)
     interpreter.deliverPostponed()
-    // Queries end before delegates are dismissed, so that no client takes the end of the bus for the end of a delegate.
+    // Queries end before delegates are dismissed: clients must not mistake the end of the bus for the end of
+    // a delegate.
     interpreter.perform { bus.value.stop(at: context.now) }
     gatekeeper.writeOmittedClosings()
     context.reportOmitted()
@@ -148,11 +146,11 @@ final class BusServer: EventLoopTarget {
     }
   }
 
-  /// What a bus that ends spends on the input of its clients.
+  /// The time that a bus spends on its clients' input when it ends.
   private static let takingNanosecondsMax: UInt64 = 500_000_000
 
-  /// Takes what was read and not handled, and all that some connections have sent, in rounds that give each user its share
-  /// of the time. What is left at the end is not taken, whoever sent it.
+  /// Handles buffered and unread input in rounds that give each user its share of the time. Drops the rest at
+  /// the end.
   private func takeInput(until end: UInt64, of unheard: [Session] = []) {
     var unheard = unheard
     repeat {
@@ -164,9 +162,9 @@ final class BusServer: EventLoopTarget {
     } while (!unheard.isEmpty || reader.hasDeferred || gatekeeper.hasArrivals) && timeShares.nanoseconds < end
   }
 
-  /// Takes the frames that were read, as far as there is time, and logs all that the next daemon needs.
+  /// Handles the input that was read, within a time limit, and logs everything that the next daemon needs.
   func handOver() throws(Errno) {
-    // A daemon that gets as far as a hand-over was not killed by the log that it took over.
+    // The log has not killed this daemon.
     wal.endRecovery()
     takeInput(until: timeShares.nanoseconds + Self.takingNanosecondsMax)
     reader.endLists()
@@ -175,13 +173,13 @@ final class BusServer: EventLoopTarget {
     _ = endIteration()
     sender.schedulePostponed()
     while let session = sender.takeScheduled() {
-      // Making replies takes long. The next daemon makes them.
+      // Making Varlink replies takes long. The next daemon makes them.
       if session.speaksVarlink { sender.postpone(session) } else { sender.flush(session) }
     }
     try handover.write()
   }
 
-  /// Ends this daemon's work on the bus: another daemon resumes it.
+  /// Seals the bus: only the next daemon may resume it.
   func seal() {
     phase = .sealed
     recorder.seal()
@@ -194,7 +192,7 @@ final class BusServer: EventLoopTarget {
     if hasWork { goOn() }
   }
 
-  /// Acts on all deadlines that have passed. Nothing else becomes due in an iteration: its time stands still.
+  /// Acts on all passed deadlines. Time stands still during an iteration, so one pass is enough.
   func handleDue() {
     context.readClock()
     timeShares.begin(at: context.now)
@@ -205,7 +203,6 @@ final class BusServer: EventLoopTarget {
     dueTimeouts.check()
   }
 
-  /// Goes on with what the last iteration has left.
   private func goOn() {
     sendsFirst.toggle()
     if sendsFirst, sender.hasPostponed {
@@ -241,7 +238,7 @@ final class BusServer: EventLoopTarget {
   func becameIdle() {
     if bus.value.hasIdlePosts { interpreter.deliverIdle() }
     guard heapUse.value.hasFallen else { return }
-    // The next use that is noted is the new peak.
+    // The next use becomes the new peak.
     heapUse.value = HeapUse()
     ProgramHeap.release()
   }
@@ -266,7 +263,7 @@ final class BusServer: EventLoopTarget {
       if sessions.count == 0 || limit <= context.now { return false }
       timer.schedule(limit)
     }
-    // Memory that clients use: queues, buffers, partial frames, and an amount for each connection.
+    // Memory for clients: queues, buffers, partial frames, and an amount for each connection.
     heapUse.value.note(
       sender.queuedByteCount + bus.value.suspendedByteCount + reader.partialByteCount
         + sessions.count * PartialFrames.shortLength)
@@ -278,8 +275,7 @@ final class BusServer: EventLoopTarget {
     return true
   }
 
-  /// Sends what is queued. If that is for many clients, those of users who have had their time are left for the next
-  /// iteration.
+  /// Sends the scheduled output. With many clients, users whose time is spent wait for the next iteration.
   @inline(__always) private func flushScheduled() {
     if sender.scheduled.value.count > Self.fewClients { return flushSharingTime() }
     while let session = sender.takeScheduled() {

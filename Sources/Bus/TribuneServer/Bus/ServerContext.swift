@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The state that all parts of the server share: the configuration in force, the time, deadlines, and the log.
+/// The state that all parts share: the configuration, the time, deadlines, and the log.
 final class ServerContext {
   let log: Log
   var configuration: Configuration
@@ -12,14 +12,12 @@ final class ServerContext {
   private(set) var now: Instant
   let timeouts = Cell(Timeouts())
   let statistics = Cell(Statistics())
-  /// The lines that each user can cause.
   private let budgets: [UserLines: UserLineBudgets] = [
     .denials: UserLineBudgets(linesPerSecond: 5), .verdicts: UserLineBudgets(linesPerSecond: 200),
     .losses: UserLineBudgets(linesPerSecond: 5),
   ]
   private var willReportOmitted = false
 
-  /// What lines are about.
   enum UserLines: String, CaseIterable {
     case denials = "refusals"
     case verdicts
@@ -34,9 +32,8 @@ final class ServerContext {
 
   func readClock() { now = Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
 
-  /// Whether another such line about a user may be written. Those that may not are counted, and reported within a second.
-  ///
-  /// - Parameter weight: as how many lines it counts.
+  /// Returns false if the user's budget for such lines is spent; the omitted lines are reported within a
+  /// second. `weight` is in lines.
   func mayLog(_ lines: UserLines, about user: UInt32, weight: @autoclosure () -> Int = 1) -> Bool {
     guard budgets[lines]?.take(weight: weight(), for: user, at: now) == false else { return true }
     if !willReportOmitted {
