@@ -2,24 +2,24 @@
 
 import TribuneWire
 
-/// A notification whose poster waits until the observers that it awaits have handled it.
+/// A notification whose poster waits until the awaited observers have handled it.
 final class AwaitedPost {
   let poster: ConnectionSlot
   let posterID: ConnectionID
   let serial: Serial
   let posted: Instant
-  /// Observers that have not answered yet.
+  /// Observers that have not answered.
   var waiting: Set<ConnectionSlot>
   var acknowledged: UInt32
   var missing: [MissingObserver]
-  /// Its name and object for monitors; nil if there were none when it was posted.
+  /// Name and object for monitors; nil if nobody monitored when it was posted.
   let shown: QueryTail?
   /// Bytes charged for the post itself.
   var rememberedByteCount = 0
-  /// Bytes charged for the reasons of those that failed.
+  /// Bytes charged for the observers' reasons.
   var reasonByteCount = 0
 
-  /// Nil before and after it is under way.
+  /// nil unless it is under way.
   var deadline: Due.Handle?
 
   init(
@@ -38,13 +38,13 @@ final class AwaitedPost {
     count = waiting.count + Int(acknowledged) + missing.count
   }
 
-  /// A sort key: less for an older post, and different for any two.
+  /// A unique sort key, the oldest post first.
   var age: (UInt64, UInt64, Serial) { (posted.nanoseconds, posterID.rawValue, serial) }
 
-  /// The number of observers that it waits for, or has waited for.
+  /// Its observers in all, settled ones included.
   let count: Int
 
-  /// The reply to the poster. Missing observers are sorted by connection, since their order in time does not matter.
+  /// Missing observers are sorted by connection, because their order in time does not matter.
   var reply: Awaited {
     Awaited(acknowledged: acknowledged, missing: missing.sorted { $0.connection < $1.connection })
   }

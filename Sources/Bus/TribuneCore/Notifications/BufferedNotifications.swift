@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// Notifications that are buffered for a suspended connection, in the order in which it will receive them.
+/// The notifications buffered for a suspended connection, in the order of delivery.
 struct BufferedNotifications {
   /// Contiguous frames of one name and object.
   struct Run {
@@ -10,13 +10,13 @@ struct BufferedNotifications {
     var count: UInt64
   }
 
-  /// Bytes charged for each run besides its frames.
+  /// Bytes charged for each run in addition to its frames.
   private static var overhead: Int { 256 }
 
   private(set) var runs: CoalescingQueue<Run>
-  /// Notifications that were dropped for lack of space.
+  /// Notifications dropped for lack of space.
   var lostCount: UInt64 = 0
-  /// Notifications that later ones have replaced since the connection was suspended.
+  /// Notifications that later ones have replaced during this suspension.
   var coalescedCount: UInt64 = 0
   /// Buffered notifications.
   private var count: UInt64 = 0
@@ -27,11 +27,9 @@ struct BufferedNotifications {
 
   var byteCount: Int { runs.byteCount }
 
-  /// Buffers a run.
-  ///
   /// - Parameters:
-  ///   - coalesces: whether the run replaces buffered runs with its dedup key. Then only its last frame is buffered.
-  ///   - limit: bytes that may be buffered. Over it, the oldest runs are dropped.
+  ///   - coalesces: keeps only the last frame, which replaces buffered runs with the same name and object.
+  ///   - limit: bytes; beyond it, the oldest runs are dropped.
   mutating func append(_ added: inout RunToBuffer, coalesces: Bool, limit: Int) {
     var key: ExactText?
     var count = added.count
@@ -48,7 +46,7 @@ struct BufferedNotifications {
     if length <= limit {
       append(Run(slice: coalesces ? added.copyOfLast : added.copy, count: count), under: key)
     } else {
-      // Not copied only to be dropped, as all before it.
+      // A run over the limit would drop all runs and then itself, so it is not copied.
       lostCount += count
     }
     while runs.byteCount > (length <= limit ? limit : 0), let oldest = runs.popFirst() {
@@ -62,9 +60,7 @@ struct BufferedNotifications {
     count += run.count
   }
 
-  /// Removes the runs whose name and object meet a condition. They do not count as lost.
-  ///
-  /// - Returns: whether there was any.
+  /// Removes runs without counting them as lost. Returns true if it removed any.
   mutating func remove(where isRemoved: (_ name: RawSpan, _ object: RawSpan) -> Bool) -> Bool {
     let removed = runs.remove { run in
       let bytes = run.slice.bytes
@@ -77,7 +73,6 @@ struct BufferedNotifications {
     return !removed.isEmpty
   }
 
-  /// Removes and returns all that is buffered.
   mutating func take() -> (slices: [ByteSlice], count: UInt64, lost: UInt64) {
     var slices: [ByteSlice] = []
     var count: UInt64 = 0
@@ -90,8 +85,7 @@ struct BufferedNotifications {
   }
 }
 
-/// A run of notifications of one name and object that is buffered for any number of connections. They share one copy of it,
-/// because the buffer that it was received in is used again.
+/// A run to buffer for any number of connections. They share one copy, because its receive buffer is reused.
 package struct RunToBuffer {
   let run: ByteSlice
   let count: UInt64
@@ -104,7 +98,7 @@ package struct RunToBuffer {
 }
 
 extension ByteSlice {
-  /// The number of frames in the slice, which are whole.
+  /// The slice has only whole frames.
   package var frameCount: Int {
     var (start, count) = (range.lowerBound, 0)
     while start < range.upperBound {
@@ -114,7 +108,6 @@ extension ByteSlice {
     return count
   }
 
-  /// The header of the first frame in the slice.
   var firstHeader: FrameHeader {
     guard let header = FrameHeader.peek(bytes, at: 0, limits: .fromBus) else {
       preconditionFailure("the header of an accepted frame is invalid")
@@ -122,7 +115,6 @@ extension ByteSlice {
     return header
   }
 
-  /// The last frame in the slice.
   fileprivate var lastFrame: ByteSlice {
     var start = range.lowerBound
     while true {

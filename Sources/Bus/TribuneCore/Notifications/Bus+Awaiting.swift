@@ -4,7 +4,7 @@ import TribuneWire
 
 /// Posts whose posters wait for observers.
 extension Bus {
-  /// - Throws: an error if this post cannot be awaited.
+  /// Throws if this post cannot be awaited.
   func requireAwaitable(_ frame: FrameView, _ fields: Post, from slot: ConnectionSlot) throws(WireError) {
     guard fields.style == .now, fields.options.isDisjoint(with: .coalescing) else {
       throw WireError(.invalidValue, "an awaited post cannot be delivered later or coalesced")
@@ -14,7 +14,7 @@ extension Bus {
     try requireRequestCapacity(from: slot)
   }
 
-  /// The observers that the poster has to wait for.
+  /// The observers to wait for.
   ///
   /// - Throws: `limitExceeded`.
   mutating func awaitingReceivers(
@@ -32,7 +32,7 @@ extension Bus {
     return waiting
   }
 
-  /// Begins to wait for the observers that got the post. If there are none, replies at once.
+  /// Replies at once if there are no observers to wait for.
   mutating func startWaiting(_ posted: PostedNotification, _ awaiting: Set<ConnectionSlot>, at now: Instant) {
     let (slot, serial) = (posted.poster.slot, posted.header.serial)
     let shown = isMonitored ? posted.shownTail : nil
@@ -46,7 +46,7 @@ extension Bus {
     begin(post, due: now.advanced(byMilliseconds: deadline))
   }
 
-  /// Registers and charges a post that waits for observers, or that was restored.
+  /// Registers and charges a new or restored post.
   mutating func begin(_ post: AwaitedPost, due: Instant) {
     let number = awaitedPosts.insert(post, due: due, &deadlines)
     connections[post.poster].awaitedPosts[post.serial] = number
@@ -57,7 +57,7 @@ extension Bus {
     for observer in post.waiting { connections[observer].unacknowledgedPosts.insert(number) }
   }
 
-  /// Handles `done`: an observer has handled a post, or could not.
+  /// Handles `done`: an observer has handled a post, or failed to.
   mutating func acknowledge(_ frame: FrameView, from slot: ConnectionSlot, at now: Instant) throws(WireError)
   {
     let done = try frame.decode(Done.self)
@@ -70,7 +70,7 @@ extension Bus {
     settle(number, slot, done.hasFailed ? .failed : nil, reason: reason, at: now)
   }
 
-  /// The whole reason if there is capacity for it, otherwise nothing.
+  /// Keeps the whole reason if there is capacity, otherwise nothing.
   private mutating func keptReason(_ reason: String, of post: AwaitedPost) -> String {
     let (length, poster) = (reason.utf8.count, post.poster)
     guard chargeAnswer(length, to: poster) else { return "" }
@@ -78,7 +78,7 @@ extension Bus {
     return reason
   }
 
-  /// Settles the posts that wait for a connection that has gone, the oldest first.
+  /// Settles the posts that wait for a disconnected observer, the oldest first.
   mutating func settleUnacknowledged(by slot: ConnectionSlot, at now: Instant) {
     let oldestFirst = connections[slot].unacknowledgedPosts.sorted {
       awaitedPosts[$0].age < awaitedPosts[$1].age
@@ -86,7 +86,6 @@ extension Bus {
     for number in oldestFirst { settle(number, slot, .gone, reason: "", at: now) }
   }
 
-  /// The deadline of an awaited post is over.
   mutating func expire(awaitedPost number: Int, at now: Instant) {
     for slot in awaitedPosts[number].waiting {
       note(.timedOut, of: slot, since: awaitedPosts[number].posted, at: now)
@@ -95,7 +94,7 @@ extension Bus {
     conclude(number)
   }
 
-  /// Ends an awaited post without a reply to its poster.
+  /// Ends an awaited post without a reply.
   mutating func forget(awaitedPost number: Int) {
     let post = awaitedPosts[number]
     for slot in post.waiting { connections[slot].unacknowledgedPosts.remove(number) }
@@ -135,7 +134,7 @@ extension Bus {
 }
 
 extension PostedNotification {
-  /// Name and object, copied because monitors may see them only much later.
+  /// Name and object, copied because monitors may see them much later.
   fileprivate var shownTail: QueryTail {
     let start = slice.range.lowerBound
     let key = ByteSlice(slice.buffer, start + header.nameStart..<start + header.payloadStart)

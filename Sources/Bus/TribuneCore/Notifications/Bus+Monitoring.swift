@@ -3,15 +3,13 @@
 import TribunePolicy
 package import TribuneWire
 
-/// Monitors of the bus. Only the server knows which frames pass, and when.
+/// Registrations of monitors. The server shows them the frames.
 extension Bus {
-  /// Whether there are monitors.
   package var isMonitored: Bool { mutating get { !monitors.isEmpty } }
 
-  /// The monitors of frames with that name; an empty name stands for frames without one.
+  /// - Parameter name: empty for frames without a name.
   package mutating func monitors(of name: RawSpan) -> [ConnectionSlot] { monitors.watching(name) }
 
-  /// Whether a connection monitors anything.
   package func isMonitor(_ slot: ConnectionSlot) -> Bool {
     connections.has(slot) && !connections[slot].monitors.isEmpty
   }
@@ -30,10 +28,10 @@ extension Bus {
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
-  /// Name, object and kept userInfo of the query at `place`; nil if there are no monitors.
+  /// nil without monitors.
   mutating func shownTail(at place: Int) -> QueryTail? { isMonitored ? queries.tail(at: place) : nil }
 
-  /// Name and object of an awaited post under way; nil if there were no monitors when it was posted.
+  /// Name and object of an awaited post under way; nil if nobody monitored when it was posted.
   package func shownTail(ofPost serial: Serial, by poster: ConnectionID) -> QueryTail? {
     awaitedPosts.number(poster: poster, serial: serial).flatMap { awaitedPosts[$0].shown }
   }

@@ -3,7 +3,7 @@
 import TribunePolicy
 import TribuneWire
 
-/// Posts that need more than immediate delivery. The server forwards all others itself and bypasses this code.
+/// Posts that need more than immediate delivery. The server forwards all others itself.
 extension Bus {
   // MARK: Posting
 
@@ -30,7 +30,7 @@ extension Bus {
       poster: Poster(slot: slot, id: connections[slot].id, peer: peer), uid: peer.uid, posted: now)
     // The server has checked userInfo in a file, which the core cannot read.
     if slice.buffer.attachment == nil, isDeclared(frame.object) {
-      // A post that clears a retained notification has no userInfo that could fit a method.
+      // A post that clears a retained notification has no userInfo to check.
       try check(post: frame, isClearing: options.contains(.retain) && !posted.isKept)
     }
     let awaiting = try options.contains(.awaited) ? awaitingReceivers(of: posted, from: slot) : []
@@ -57,25 +57,18 @@ extension Bus {
     }
   }
 
-  /// Whether a post waits for the end of the loop iteration.
   package var hasSoonPosts: Bool { mutating get { postings.hasSoon } }
 
-  /// Delivers the oldest post that waits for the end of the loop iteration.
-  ///
-  /// - Returns: false if none is left. The caller performs the effects of one before it delivers the next.
+  /// Delivers the oldest post that waits for the end of the loop iteration; returns false if none is left.
+  /// Before the next call, the caller must perform the effects.
   package mutating func deliverSoon() -> Bool { deliver(postings.popSoon()) }
 
-  /// Whether a post waits for the bus to be idle.
   package var hasIdlePosts: Bool { mutating get { postings.hasIdle } }
 
-  /// Delivers the oldest post that waits for the bus to be idle.
-  ///
-  /// - Returns: false if none is left.
+  /// Delivers the oldest post that waits for the bus to be idle; returns false if none is left.
   package mutating func deliverIdle() -> Bool { deliver(postings.popIdle()) }
 
-  /// Delivers the oldest post that has waited for the bus to be idle, if it must not wait any longer.
-  ///
-  /// - Returns: false if there is none.
+  /// Delivers the oldest post whose longest wait for an idle bus is over; returns false if none is left.
   package mutating func deliverDue(at now: Instant) -> Bool { deliver(postings.popDue(at: now)) }
 
   private mutating func deliver(_ posted: PostedNotification?) -> Bool {
@@ -84,7 +77,6 @@ extension Bus {
     return true
   }
 
-  /// Reports that a numbered post no longer waits.
   private mutating func noteDelivery(of posted: PostedNotification) {
     if posted.number > 0 { emit(.noLongerWaiting(posted.number)) }
   }
@@ -94,7 +86,7 @@ extension Bus {
     if posted.fields.options.contains(.retain) { keep(posted) }
     let options = posted.fields.options
     var receivers = validReceivers(of: posted)
-    // Receivers are rarely suspended. If none is, the array of the route is used without a copy.
+    // Usually, no receiver is suspended, and the route's array is used without a copy.
     if receivers.contains(where: { $0.way(for: options) != .now }) {
       var run = RunToBuffer(posted.slice, count: 1)
       receivers = receivers.filter { admit($0, &run, options) }
@@ -125,10 +117,8 @@ extension Bus {
     emit(.okay(slot, frame.header.serial, Okay()))
   }
 
-  /// Bytes buffered for all suspended connections.
   package var suspendedByteCount: Int { mutating get { suspensions.byteCount } }
 
-  /// Resumes all suspended connections, and delivers what is buffered for them.
   mutating func resumeAll() {
     for slot in connections.takenSlots where connections[slot].buffered != nil { resume(slot) }
   }
@@ -138,7 +128,7 @@ extension Bus {
     forgetBuffered(for: slot)
   }
 
-  /// Drops the buffer of a connection that resumes or has gone.
+  /// Drops the buffer of a connection that resumes or disconnects.
   mutating func forgetBuffered(for slot: ConnectionSlot) {
     guard let buffered = connections[slot].buffered else { return }
     countBuffered(-buffered.byteCount, for: slot)
@@ -147,9 +137,9 @@ extension Bus {
     center.setSuspended(false, slot)
   }
 
-  /// Buffers or drops a run of plain notifications for a suspended connection, as its observations say.
+  /// Delivers, buffers or drops a run of plain notifications for a connection.
   ///
-  /// - Returns: whether the connection receives the run now, after what was buffered for it.
+  /// - Returns: true if the connection receives the run now, after its buffered notifications.
   package mutating func admit(_ receiver: Receiver, _ run: inout RunToBuffer) -> Bool {
     admit(receiver, &run, [])
   }
@@ -170,8 +160,8 @@ extension Bus {
   }
 
   private mutating func buffer(_ run: inout RunToBuffer, for slot: ConnectionSlot, coalesces: Bool) {
-    // A user over the share of unread bytes has an even part for each suspended connection, so that a large, old buffer
-    // does not starve the others.
+    // A user over the share of unread bytes has an equal part for each suspended connection. Otherwise, a
+    // large old buffer would starve the others.
     let account = connections[slot].account
     let share =
       accounts.isOverShare(of: .queues, account)
@@ -182,13 +172,13 @@ extension Bus {
     countBuffered((connections[slot].buffered?.byteCount ?? 0) - before, for: slot)
   }
 
-  /// Charges bytes buffered for a connection; negative ones are released.
+  /// A negative length is released.
   mutating func countBuffered(_ length: Int, for slot: ConnectionSlot) {
     suspensions.byteCount += length
     accounts.charge(length, of: .queues, to: connections[slot].account)
   }
 
-  /// Removes and returns a connection whose buffer has changed; nil if none is left.
+  /// The next connection with a changed buffer; nil if none is left.
   package mutating func popBuffered() -> ConnectionSlot? { suspensions.slots.popLast() }
 
   private mutating func flushBuffered(for slot: ConnectionSlot) {
@@ -215,7 +205,7 @@ extension Bus {
 
   private mutating func keep(_ posted: PostedNotification) {
     let (name, object) = (posted.name, posted.object)
-    // Another policy may be in force than when it was accepted.
+    // The policy may have changed since the post was accepted.
     if posted.fields.style != .now, !access.mayRetain(name, object, user: posted.uid) {
       return release(posted)
     }
@@ -232,7 +222,7 @@ extension Bus {
     emit(.kept(kept))
   }
 
-  /// Sends the retained notifications that match, before any that is posted from now on.
+  /// Sends the matching retained notifications, before any later post.
   mutating func sendSnapshot(
     of observation: NotificationCenter.Observation, to slot: ConnectionSlot, _ serial: Serial, at now: Instant
   ) {
@@ -247,6 +237,6 @@ extension Bus {
 }
 
 extension PostedNotification {
-  /// Whether it has userInfo to retain. A post without any clears the retained notification.
+  /// False for a post without userInfo, which clears the retained notification.
   var isKept: Bool { header.payloadLength > 0 || fields.length > 0 }
 }

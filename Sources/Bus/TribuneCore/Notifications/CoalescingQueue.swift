@@ -2,11 +2,10 @@
 
 import TribuneWire
 
-/// A queue in which later elements can replace earlier ones.
+/// A FIFO in which later elements can replace earlier ones by key.
 ///
-/// Elements are found by their keys. A key can lead to entries that were removed. Their number is at most a few for
-/// each element in the queue. So memory is proportional to the queue's length, and the cost of an operation does not
-/// depend on it.
+/// A key can lead to removed entries. Compaction bounds these by the number of elements, so memory is
+/// proportional to the queue, at a constant amortized cost.
 struct CoalescingQueue<Element> {
   private struct Entry {
     var element: Element
@@ -14,24 +13,23 @@ struct CoalescingQueue<Element> {
     var byteCount: Int
   }
 
-  /// Removed entries are compacted once there are more of them than this, and more than elements.
+  /// Removed entries are compacted when they outnumber this and the elements.
   private static var emptyMin: Int { 64 }
 
   /// Delays the compaction by so many 256ths of its threshold.
   private let stagger: Int
   /// nil where an element was removed.
   private var entries: [Entry?] = []
-  /// Index of the first element, if there is one.
+  /// The index of the first element, if any.
   private var head = 0
-  /// The number of `entries[0]`. While the queue has elements, no number is used twice.
+  /// The number of `entries[0]`. Numbers are unique while the queue has elements.
   private var firstNumber = 0
   private var numbers: [ExactText: [Int]] = [:]
 
   private(set) var count = 0
-  /// Bytes of all elements.
   private(set) var byteCount = 0
 
-  /// - Parameter number: differs between queues that get the same elements, so that not all compact at once.
+  /// - Parameter number: staggers compaction; should differ between queues with the same elements.
   init(number: Int = 0) { stagger = number & 0xFF }
 
   var isEmpty: Bool { count == 0 }
@@ -49,20 +47,20 @@ struct CoalescingQueue<Element> {
 
   mutating func popFirst() -> Element? { isEmpty ? nil : take(at: head)?.element }
 
-  /// Removes and returns all elements with the key, in order.
+  /// In order.
   mutating func remove(under key: ExactText) -> [Element] {
     guard let found = numbers.removeValue(forKey: key) else { return [] }
     return found.compactMap { number in
-      // When the last element is removed, all numbers become invalid.
+      // Removing the last element invalidates all numbers.
       guard !isEmpty, number >= firstNumber + head else { return nil }
       return take(at: number - firstNumber)?.element
     }
   }
 
-  /// Removes and returns all elements that meet a condition, in order.
+  /// In order.
   mutating func remove(where isRemoved: (Element) -> Bool) -> [Element] {
     var removed: [Element] = []
-    // With the last element, the entries go, too.
+    // Removing the last element also removes the entries.
     for place in entries.indices where !isEmpty {
       guard let entry = entries[place], isRemoved(entry.element) else { continue }
       _ = take(at: place)
@@ -71,12 +69,12 @@ struct CoalescingQueue<Element> {
     return removed
   }
 
-  /// Calls `body` with each element and its keys, in order.
+  /// In order.
   func visit(_ body: (Element, [ExactText]) -> Void) {
     for case let entry? in entries[(isEmpty ? entries.count : head)...] { body(entry.element, entry.keys) }
   }
 
-  /// Entries that take up memory, removed ones included.
+  /// Entries in memory, removed ones included.
   var placeCount: Int { max(entries.count, numbers.values.reduce(0) { $0 + $1.count }) }
 
   private mutating func take(at place: Int) -> Entry? {

@@ -4,8 +4,7 @@ import TribuneWire
 
 /// The connections that monitor the bus.
 ///
-/// A monitor without a pattern sees all frames, with or without a name. A monitor with a pattern sees the frames
-/// whose names match it.
+/// A monitor without a pattern sees all frames; with a pattern, the frames with matching names.
 struct Monitors: ~Copyable {
   struct Registration {
     /// nil for all frames.
@@ -13,9 +12,9 @@ struct Monitors: ~Copyable {
   }
 
   private var center: NotificationCenter
-  /// Who monitors may see all that matches.
+  /// Monitors may see all matching frames.
   private let access = Access(.everything)
-  /// Slots of monitors without a pattern, in order, and how often each has registered.
+  /// Slots of monitors without a pattern, in order, and the number of registrations of each.
   private var watchers: [ConnectionSlot] = []
   private var watcherCounts: [ConnectionSlot: Int] = [:]
 
@@ -42,9 +41,10 @@ struct Monitors: ~Copyable {
     watchers.remove(at: place)
   }
 
-  /// The monitors of frames with that name, each once.
+  /// Each monitor once.
   ///
-  /// - Parameter name: empty for frames without a name. An invalid name counts as none: monitors see the refusal, too.
+  /// - Parameter name: empty for frames without a name. Frames with an invalid name are shown like these,
+  ///   because monitors see refusals.
   mutating func watching(_ name: RawSpan) -> [ConnectionSlot] {
     guard name.byteCount > 0 else { return watchers }
     do throws(WireError) {
@@ -59,6 +59,6 @@ struct Monitors: ~Copyable {
 extension Monitors.Registration {
   var observation: NotificationCenter.Observation { .init(pattern: pattern ?? .any, object: nil) }
 
-  /// Tokens charged to its connection.
+  /// Charged to the connection.
   var tokenCount: Int { observation.pattern.tokenCount }
 }

@@ -5,8 +5,8 @@ package import TribuneWire
 
 /// The observations of all connections, and the routes that follow from them.
 ///
-/// A route is the set of connections that receive one (name, object). A connection is in it once, however many of its
-/// observations match. A delegate observes, too: the notifications that announce or report an action on its object.
+/// A route has the connections that receive one (name, object), each once. Delegates observe, too: they
+/// receive the notifications that announce or report an action on their object.
 package struct NotificationCenter {
   package struct Observation: Equatable, Sendable {
     package let pattern: Pattern
@@ -23,32 +23,31 @@ package struct NotificationCenter {
     var isAwaited = false
   }
 
-  /// The position of a connection in the route that is being built.
+  /// The position of a connection in the route under construction.
   private struct Place {
-    /// The lookup that last found the connection, so that a route has each once.
+    /// The last lookup that found the connection, because a route has each once.
     var round: UInt64 = 0
     var index = 0
     var isSuspended = false
   }
 
   private var tree = PatternTree<Key>()
-  /// Observations of names that are reserved for the bus, if these are kept apart.
+  /// Observations of names reserved for the bus, if these are kept apart.
   private var busTree = PatternTree<Key>()
-  /// Delegates, which receive the notifications that announce or report an action. Without an object, these are about all
-  /// objects, as the question was.
+  /// Delegates. Without an object, an action is about all objects, as its question was.
   private var delegateTree = PatternTree<ConnectionSlot>()
   private var routes: RouteCache<Receiver>
   package private(set) var observationCount = 0
   /// By slot.
   private var places: [Place] = []
-  /// Routes that were made, as none was cached.
+  /// The number of cache misses.
   private(set) var round: UInt64 = 0
 
   private let keepsBusApart: Bool
 
   /// - Parameters:
-  ///   - seed: keeps peers from choosing names that make lookups slow.
-  ///   - keepsBusApart: whether a star at the beginning of a pattern does not match names reserved for the bus.
+  ///   - seed: prevents peers from choosing names that slow down lookups.
+  ///   - keepsBusApart: true if a star at the start of a pattern does not match names reserved for the bus.
   package init(seed: UInt64, keepsBusApart: Bool = true) {
     routes = RouteCache(placeCount: 4096, seed: seed)
     self.keepsBusApart = keepsBusApart
@@ -56,7 +55,6 @@ package struct NotificationCenter {
 
   package var changeCount: UInt64 { routes.generation }
 
-  /// Whether any connection may receive the bus's own notifications.
   package var isBusObserved: Bool { !busTree.isEmpty }
 
   mutating func add(_ observation: Observation, slot: ConnectionSlot) {
@@ -115,10 +113,9 @@ package struct NotificationCenter {
     routes.invalidate()
   }
 
-  /// The route of a notification, which is valid until anything is registered or routed.
+  /// The route of a notification, valid until the next registration or lookup.
   ///
-  /// - Parameter key: name and object, contiguous as in the frame. They are checked only if no route is cached for
-  ///   them: those of a cached route are valid.
+  /// - Parameter key: name and object, contiguous as in the frame. Validated only on a cache miss.
   /// - Throws: `invalidName`, `invalidObject`.
   @inline(__always) mutating func route(
     of key: RawSpan, nameLength: Int, _ access: borrowing Access
@@ -176,7 +173,7 @@ package struct NotificationCenter {
     }
   }
 
-  /// The connections that receive the notifications of a route, in the order of their slots.
+  /// In the order of slots.
   @inline(__always) func receivers(atRoute index: Int) -> [Receiver] { routes.receivers(at: index) }
 
   @inline(__always) func actions(atRoute index: Int, for permissions: UInt64) -> ActionSet? {
@@ -187,6 +184,6 @@ package struct NotificationCenter {
     routes.remember(actions, at: index, for: permissions)
   }
 
-  /// Other connections may observe now.
+  /// For changes of permissions, which decide who receives.
   mutating func invalidateRoutes() { routes.invalidate() }
 }

@@ -4,20 +4,18 @@ package import TribuneWire
 
 /// Registrations by name pattern and object, found by walking a name's tokens.
 ///
-/// It is a trie of tokens in which a run without a fork is one node. After each run that matches, a lookup visits the
-/// branch of the name's next token and that of `*`; `**` ends a run and is checked on the way. Nodes off these paths
-/// cost a lookup nothing. Each node on them is reached by one path only, so a lookup never costs more than one walk
-/// through the whole tree.
+/// A trie of tokens, with a run without a fork as one node. After each matching run, a lookup visits the
+/// branches of the next token and of `*`; `**` ends a run and is checked on the way. One path leads to each
+/// node, so a lookup costs at most one walk through the tree.
 ///
-/// Tokens and objects are compared as numbers, each looked up once per lookup. Unused nodes are joined or removed, and
-/// unused numbers are removed when their table is made anew, so memory is proportional to what is registered. But the
-/// nodes of up to `unusedMax` patterns that came out of use stay, since programs observe and cancel the same names again
-/// and again. The one that came out of use first goes first, even if it was used since.
+/// Tokens and objects are compared as numbers, each looked up once per lookup. Memory is proportional to the
+/// registrations, and the nodes of up to `unusedMax` released patterns: programs observe and cancel the same
+/// names repeatedly. Eviction is FIFO by release, not LRU.
 ///
-/// A key can be in the tree under several patterns, and several times under one. The tree is a class because its
-/// nodes are: copies would share them.
+/// A key can be in the tree under several patterns, and several times under one. The tree is a class because
+/// copies would share its nodes.
 package final class PatternTree<Key: Hashable> {
-  /// Its content is a cell, since checks for exclusive access would take a twentieth of an observation.
+  /// The content is a cell: checks for exclusive access would take a twentieth of an observation.
   private final class Node {
     let content: Cell<Content>
 
@@ -29,9 +27,8 @@ package final class PatternTree<Key: Hashable> {
     }
   }
 
-  /// A run of tokens, the nodes that follow it, and the keys of the patterns that end with it.
   private struct Content {
-    /// Empty for the root only.
+    /// Empty only for the root.
     var run: [TextNumber]
     /// By the first token of their runs.
     private var branches = SmallDictionary<TextNumber, Node>()
@@ -40,7 +37,7 @@ package final class PatternTree<Key: Hashable> {
     var here = Leaf<Key>()
     /// Patterns that continue from here with `**`.
     var below = Leaf<Key>()
-    /// Whether `unused` has it, so that it must stay.
+    /// True while it is in `unused`.
     var isKept = false
 
     init(run: [TextNumber]) { self.run = run }
@@ -52,16 +49,15 @@ package final class PatternTree<Key: Hashable> {
 
     var hasKeys: Bool { !here.isEmpty || !below.isEmpty }
 
-    /// Whether nobody needs it.
     var isEmpty: Bool { !hasKeys && !isKept && star == nil && branches.isEmpty }
 
-    /// The only branch of a node that is needed for nothing else; otherwise nil.
+    /// The only branch of a node without another purpose; otherwise nil.
     var only: Node? {
       guard !hasKeys, !isKept, branches.count + (star == nil ? 0 : 1) == 1 else { return nil }
       return star ?? branches.any
     }
 
-    /// This node and all below it.
+    /// Includes this node.
     var nodeCount: Int {
       var count = 1 + (star?.content.value.nodeCount ?? 0)
       branches.visit { count += $1.content.value.nodeCount }
@@ -80,31 +76,31 @@ package final class PatternTree<Key: Hashable> {
   private let root = Node(run: [])
   private let tokens = Cell(TextNumbers())
   private let objects = Cell(TextNumbers())
-  /// An array for the tokens of a name or a pattern, so that nothing is allocated for them.
+  /// Reused for the tokens of names and patterns, to avoid allocations.
   private let scratch = Cell<[TextNumber]>([])
-  /// The runs to the nodes that stay though their patterns came out of use, the oldest first.
+  /// The runs to the nodes of released patterns, the oldest first.
   private let unused = Cell<[[TextNumber]]>([])
   private let unusedMax: Int
   private let counted = Cell(0)
-  /// Registrations; several of one key count each.
+  /// Counts registrations, also repeated ones of one key.
   package private(set) var count: Int {
     get { counted.value }
     set { counted.value = newValue }
   }
 
-  /// - Parameter unusedMax: how many patterns' nodes stay though nobody uses them.
+  /// - Parameter unusedMax: released patterns whose nodes stay.
   package init(unusedMax: Int = 16) { self.unusedMax = unusedMax }
 
   package var isEmpty: Bool { count == 0 }
 
-  /// The size of the tree: nodes, with the root, and texts.
+  /// Nodes, including the root, and texts.
   package var extent: (nodes: Int, texts: Int) {
     (root.content.value.nodeCount, tokens.value.count + objects.value.count)
   }
 
   // MARK: Registering
 
-  /// - Parameter object: the object filter; nil for any.
+  /// - Parameter object: nil for any.
   package func insert(_ key: Key, pattern: Pattern, object: String?) {
     count += 1
     let object = object.map { objects.value.retain($0.utf8Bytes) }
@@ -113,7 +109,7 @@ package final class PatternTree<Key: Hashable> {
     reuse(&run)
   }
 
-  /// Removes what `insert` added with the same arguments. It must be there.
+  /// Undoes one `insert` with the same arguments.
   package func remove(_ key: Key, pattern: Pattern, object: String?) {
     count -= 1
     let object = object.map { objects.value.release($0.utf8Bytes) }
@@ -128,8 +124,8 @@ package final class PatternTree<Key: Hashable> {
     reuse(&run)
   }
 
-  /// The numbers that `number` gives the pattern's tokens, without `**`, and whether the pattern ends with it. `reuse`
-  /// gives the array back.
+  /// The numbers of the pattern's tokens without `**`, and true if the pattern ends with it. `reuse` returns
+  /// the array.
   @inline(__always) private func takeRun(
     of pattern: Pattern, _ number: (RawSpan) -> TextNumber
   ) -> (run: [TextNumber], goesOn: Bool) {
@@ -151,7 +147,7 @@ package final class PatternTree<Key: Hashable> {
     swap(&numbers, &scratch.value)
   }
 
-  /// The node at the end of `run`. Creates missing nodes, and splits a node whose run continues differently.
+  /// Creates missing nodes, and splits a node whose run continues differently.
   private func makeNode(at run: [TextNumber]) -> Node {
     var node = root
     var position = 0
@@ -177,7 +173,7 @@ package final class PatternTree<Key: Hashable> {
     return node
   }
 
-  /// The node at the end of `run`, which must be there.
+  /// The node must exist.
   private func node(at run: [TextNumber]) -> Node {
     var node = root
     var position = 0
@@ -189,7 +185,7 @@ package final class PatternTree<Key: Hashable> {
     return node
   }
 
-  /// Removes the node at the end of `run` from below `node` if nobody needs it, and joins what then belongs together.
+  /// Removes the node at the end of `run` below `node` if it is unused, and joins the remaining nodes.
   private func prune(_ run: ArraySlice<TextNumber>, from node: Node) {
     guard let token = run.first else {
       node.content.value.isKept = false
@@ -207,13 +203,13 @@ package final class PatternTree<Key: Hashable> {
 
   // MARK: Looking up
 
-  /// Calls `found` for every key registered under a matching pattern, once for each such pattern and object filter.
+  /// Calls `found` for every key with a matching pattern, once for each such pattern and object filter.
   ///
   /// - Parameters:
   ///   - object: empty for none.
-  ///   - noneIsEvery: whether a message without an object is about all objects.
-  ///   - found: must not use the tree, which nothing checks (`Cell`).
-  /// - Returns: the cost: nodes and tokens that were examined.
+  ///   - noneIsEvery: a message without an object is about all objects.
+  ///   - found: must not use the tree. This is not checked (`Cell`).
+  /// - Returns: the cost: nodes and tokens examined.
   @discardableResult
   package func forEach(
     matching name: RawSpan, object: RawSpan, noneIsEvery: Bool = false, _ found: (Key) -> Void
@@ -258,7 +254,7 @@ package final class PatternTree<Key: Hashable> {
   }
 }
 
-/// Whose object filters a lookup reports, beside those of any object.
+/// The object filters that a lookup reports, in addition to keys for any object.
 private enum Filter {
   case none, every
   case one(TextNumber)
@@ -266,7 +262,7 @@ private enum Filter {
 
 /// Keys of the patterns that end at one node, by object filter.
 private struct Leaf<Key: Hashable> {
-  /// Keys, and how often each was inserted.
+  /// Values count the insertions.
   private typealias Keys = SmallDictionary<Key, Int>
 
   private var anyObject = Keys()
@@ -274,7 +270,6 @@ private struct Leaf<Key: Hashable> {
 
   var isEmpty: Bool { anyObject.isEmpty && byObject.isEmpty }
 
-  /// Adds to how often a key was inserted.
   mutating func change(_ key: Key, object: TextNumber?, by difference: Int) {
     guard let object else { return anyObject.change(key, by: difference) }
     byObject.change(object) { keys in
@@ -295,7 +290,7 @@ private struct Leaf<Key: Hashable> {
 }
 
 extension SmallDictionary where Value == Int {
-  /// Adds to the count of a key, and removes the key if the count is then 0.
+  /// Removes the key when its count becomes 0.
   fileprivate mutating func change(_ key: Key, by difference: Int) {
     let count = (self[key] ?? 0) + difference
     precondition(count >= 0, "the removed key is not in the leaf")

@@ -2,19 +2,19 @@
 
 package import TribuneWire
 
-/// A posted notification, with all that its delivery needs.
+/// A posted notification, with the data for its delivery.
 struct PostedNotification {
   /// The frame, stamped with the poster's id.
   var slice: ByteSlice
   let header: FrameHeader
   let fields: Post
   let poster: Poster
-  /// The user whose account is charged.
+  /// Whose account is charged.
   let uid: UInt32
   let posted: Instant
   /// Identifies it while it waits for the bus to be idle; otherwise 0.
   var number: UInt64 = 0
-  /// Bytes reserved in that account to retain it.
+  /// Bytes charged in advance to retain it.
   var reserved = 0
 
   /// Name and object, contiguous as in the frame.
@@ -38,10 +38,10 @@ struct PostedNotification {
   }
 }
 
-/// The connection that posted something. At delivery, its slot can belong to another connection.
+/// At delivery, its slot can belong to another connection.
 package struct Poster: Equatable, Sendable {
   package let slot: ConnectionSlot
   package let id: ConnectionID
-  /// The user alone if it posted to another daemon, and has gone.
+  /// Only the user, if it posted to another daemon and has not come back.
   package let peer: PeerIdentity
 }

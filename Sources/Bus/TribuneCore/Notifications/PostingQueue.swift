@@ -2,13 +2,13 @@
 
 import TribuneWire
 
-/// Notifications that wait for the end of the loop iteration, or for the bus to be idle, as in NSNotificationQueue.
+/// Notifications that wait for the end of the loop iteration, or for the bus to be idle, as in
+/// NSNotificationQueue.
 struct PostingQueue {
-  /// Bytes that may wait in all. Over it, the oldest are delivered early, so that nothing is lost.
+  /// Bytes that may wait. Beyond it, the oldest are delivered early, because none may be lost.
   private static var waitingMax: Int { 1 << 20 }
-  /// Bytes charged for each besides its frame.
+  /// Bytes charged for each in addition to its frame.
   private static var overhead: Int { 512 }
-  /// Longest wait for the bus to be idle.
   private static var idleNanoseconds: UInt64 { 1_000_000_000 }
 
   private var soon = CoalescingQueue<PostedNotification>()
@@ -19,23 +19,23 @@ struct PostingQueue {
 
   var hasSoon: Bool { !soon.isEmpty }
   var hasIdle: Bool { !idle.isEmpty }
-  /// When the oldest that waits for the bus to be idle must not wait any longer.
+  /// The end of the longest wait of the oldest idle notification.
   var nextDue: Instant? { idle.first?.posted.advanced(byNanoseconds: Self.idleNanoseconds) }
 
-  /// Removes and returns what `posted` replaces: those of the same user with the same name, object or both.
+  /// Removes the notifications that `posted` replaces: of the same user, with the same name, object or both.
   mutating func coalesce(with posted: PostedNotification) -> [PostedNotification] {
     guard let key = posted.coalescingKey else { return [] }
     return soon.remove(under: key) + idle.remove(under: key)
   }
 
-  /// - Returns: the notification as queued: if it waits for the bus to be idle, copied and numbered.
+  /// Returns the notification as queued: one that waits for the bus to be idle is copied and numbered.
   @discardableResult
   mutating func append(_ posted: PostedNotification) -> PostedNotification {
     var posted = posted
     let byteCount = posted.slice.weight + Self.overhead
     var keys = posted.keys
     if posted.fields.style == .whenIdle {
-      // A copy, so that the notification does not keep its receive buffer.
+      // A copy, to release the receive buffer.
       posted.slice = posted.slice.copied()
       if posted.number == 0 { posted.number = lastNumber + 1 }
       lastNumber = max(lastNumber, posted.number)
@@ -47,7 +47,7 @@ struct PostingQueue {
     return posted
   }
 
-  /// Removes the notification with that number, which is not given again.
+  /// The number is not given again.
   mutating func remove(number: UInt64) -> PostedNotification? {
     lastNumber = max(lastNumber, number)
     return idle.remove(under: Self.key(ofNumber: number)).first
@@ -56,7 +56,7 @@ struct PostingQueue {
   /// No other key begins with NUL.
   private static func key(ofNumber number: UInt64) -> ExactText { ExactText("\0\(number)") }
 
-  /// Removes and returns the oldest notification if too many bytes wait.
+  /// Removes the oldest notification if too many bytes wait.
   mutating func popSurplus() -> PostedNotification? {
     guard soon.byteCount + idle.byteCount > Self.waitingMax else { return nil }
     guard let oldest = idle.first, soon.first.map({ oldest.posted <= $0.posted }) ?? true else {
@@ -84,7 +84,7 @@ extension PostedNotification {
     return kind.isEmpty ? nil : key(of: kind)
   }
 
-  /// Names and objects contain no control characters, so NUL separates them.
+  /// Names and objects have no control characters, so NUL separates them.
   private func key(of kind: PostOptions) -> ExactText {
     switch kind {
     case .coalesceByName: ExactText("\(uid)\0\(name)")
@@ -95,6 +95,5 @@ extension PostedNotification {
 }
 
 extension PostOptions {
-  /// By name, by object, and by both.
   fileprivate var kinds: [PostOptions] { [.coalesceByName, .coalesceByObject, .coalescing] }
 }

@@ -4,15 +4,14 @@ import TribuneWire
 
 /// A connection that receives a notification, and how.
 package struct Receiver: Equatable, Sendable {
-  /// How the connection gets the notification. If several observations match, the highest way wins.
+  /// If several observations match, the highest way wins.
   package enum Way: UInt8, Comparable, Sendable {
-    /// It is suspended, and the notification is dropped.
     case drop
-    /// It is suspended: the last notification of each name and object is buffered.
+    /// Buffers only the last notification of each name and object.
     case coalesce
-    /// It is suspended: all notifications are buffered.
+    /// Buffers all notifications.
     case hold
-    /// It is suspended, and gets the buffered notifications, then this one.
+    /// Delivers the buffered notifications, then this one.
     case flush
     case now
 
@@ -31,7 +30,7 @@ package struct Receiver: Equatable, Sendable {
 
   package let slot: ConnectionSlot
   package private(set) var way: Way
-  /// Whether the poster of an awaited notification waits for it.
+  /// True if the poster of an awaited notification waits for it.
   package private(set) var isAwaited: Bool
 
   /// Adds another matching observation of the connection.
@@ -40,10 +39,10 @@ package struct Receiver: Equatable, Sendable {
     self.isAwaited = self.isAwaited || isAwaited
   }
 
-  /// How the connection gets a notification that was posted with `options`.
   func way(for options: PostOptions) -> Way {
     if options.contains(.immediately) { return max(way, .flush) }
-    // An awaited observer gets the post even if it is suspended. One that drops the post is not awaited.
+    // An awaited observer gets the post even while it is suspended, unless it drops notifications; then it is
+    // not awaited.
     if options.contains(.awaited), isAwaited, way != .drop { return max(way, .flush) }
     return way
   }

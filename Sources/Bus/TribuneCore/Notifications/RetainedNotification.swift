@@ -2,22 +2,22 @@
 
 package import TribuneWire
 
-/// The last notification of its name and object that was posted to be retained.
+/// The last retained notification of its name and object.
 package struct RetainedNotification {
-  /// Name, object and userInfo, in a buffer of its own.
+  /// Name, object and userInfo, in a separate buffer.
   let tail: QueryTail
   package let sender: ConnectionID
   let peer: PeerIdentity
-  /// The user whose account is charged.
+  /// Whose account is charged.
   let uid: UInt32
   package let posted: Instant
-  /// Ascending, so that a snapshot is in the order of posting.
+  /// Ascending in the order of posting.
   var number: UInt64 = 0
 
-  /// Bytes charged to its user's account, with overhead.
+  /// Bytes charged, including overhead.
   var cost: Int { Self.cost(of: tail, from: peer) }
 
-  /// Bytes charged for each besides its own, and for each token of its name, which may need a node in the tree.
+  /// Bytes charged for each notification, and for each token of its name, which may need a node in the tree.
   private static var overhead: Int { 256 }
 
   static func cost(of tail: QueryTail, from peer: PeerIdentity) -> Int {

@@ -2,9 +2,9 @@
 
 import TribuneWire
 
-/// Retained notifications in a tree of name tokens. A lookup by pattern visits only branches that match.
+/// Retained notifications in a tree of name tokens. A lookup visits only matching branches.
 ///
-/// It cannot be copied: its nodes are objects, which copies would share.
+/// Noncopyable, because copies would share the nodes.
 struct RetainedNotifications: ~Copyable {
   private final class Node {
     var branches: [String: Node] = [:]
@@ -23,7 +23,6 @@ struct RetainedNotifications: ~Copyable {
 
   // MARK: Keeping
 
-  /// The notification retained under a name and about an object.
   func notification(_ name: String, _ object: String) -> RetainedNotification? {
     var node = root
     for token in name.split(separator: ".") {
@@ -33,7 +32,7 @@ struct RetainedNotifications: ~Copyable {
     return node.here[ExactText(object)]
   }
 
-  /// Retains a notification, whose bytes are charged, in place of the former one.
+  /// The caller has charged the bytes. Replaces the former notification, and releases its charge.
   mutating func keep(_ notification: RetainedNotification, _ name: String, _ object: String) {
     var node = root
     for token in name.split(separator: ".") {
@@ -56,7 +55,7 @@ struct RetainedNotifications: ~Copyable {
     }
   }
 
-  /// - Returns: whether one was retained.
+  /// Returns false if none was retained.
   @discardableResult
   mutating func forget(_ name: String, _ object: String) -> Bool {
     guard let before = Self.remove(name.split(separator: ".")[...], object, from: root) else { return false }
@@ -76,7 +75,7 @@ struct RetainedNotifications: ~Copyable {
 
   // MARK: Finding
 
-  /// All that match, in the order of posting.
+  /// In the order of posting.
   ///
   /// - Parameter object: nil for any.
   func matching(_ pattern: Pattern, object: String?) -> [RetainedNotification] {
@@ -85,7 +84,7 @@ struct RetainedNotifications: ~Copyable {
     return found.sorted { $0.number < $1.number }
   }
 
-  /// All that a connection has posted, in no order.
+  /// In no order.
   ///
   /// - Parameter sender: nil for any.
   func all(of sender: ConnectionID?) -> [RetainedNotification] {

@@ -3,13 +3,11 @@
 import TribunePolicy
 import TribuneWire
 
-/// A cache of the receivers of messages, by name and object.
+/// A set-associative cache of the receivers of messages, by name and object.
 ///
-/// The hash of a route selects a few entries of a table. So the usual lookup takes one comparison, hostile names
-/// cannot make the table grow, and a route without an entry costs no more than building it again. `invalidate()` makes
-/// all routes invalid.
-///
-/// With one entry for each hash, 1,000 names in 2,048 entries left one post in four without its route.
+/// The hash of a route selects `placesEach` entries, so a lookup usually takes one comparison and hostile
+/// names cannot make the table grow. With one entry for each hash, 1,000 names in 2,048 entries left one post
+/// in four without a cached route.
 struct RouteCache<Receiver> {
   /// The entries that a route can be in.
   struct Place {
@@ -21,7 +19,7 @@ struct RouteCache<Receiver> {
     var hash: UInt64 = 0
     var generation: UInt64 = 0
     var nameLength = 0
-    /// The name and the object.
+    /// Name and object.
     var key: [UInt8] = []
     var receivers: [Receiver] = []
     var decisions = Decisions()
@@ -31,12 +29,12 @@ struct RouteCache<Receiver> {
 
   /// Entries for each hash.
   private static var placesEach: Int { 4 }
-  /// Most receivers in all cached routes together, so that many routes with many receivers do not add up.
+  /// Maximum of receivers in all cached routes together.
   private static var receiversKeptMax: Int { 1 << 20 }
-  /// Most receivers of invalid routes that may stay in memory until their entries are reused.
+  /// Maximum of receivers that invalid routes may keep in memory until their entries are reused.
   private static var receiversLeftMax: Int { 4096 }
 
-  /// Most receivers for which an entry keeps capacity for its next route.
+  /// Maximum of receivers for which an entry keeps capacity.
   private static var capacityKeptMax: Int { 64 }
 
   private var routes: [Route]
@@ -44,12 +42,12 @@ struct RouteCache<Receiver> {
   private var receiversKept = 0
   private(set) var generation: UInt64 = 1
   private let seed: UInt64
-  /// Selects the entry to replace if all entries of a hash are in use. Any will do.
+  /// Selects the entry to replace if all entries of a hash are in use. Any would do.
   private var turn = 0
 
   /// - Parameters:
   ///   - placeCount: a power of two.
-  ///   - seed: keeps peers from choosing names that collide.
+  ///   - seed: prevents peers from choosing names that collide.
   init(placeCount: Int, seed: UInt64) {
     precondition(placeCount >= Self.placesEach && placeCount & (placeCount - 1) == 0)
     self.seed = seed
@@ -57,7 +55,6 @@ struct RouteCache<Receiver> {
     routes = Array(repeating: Route(), count: placeCount)
   }
 
-  /// Invalidates all routes, since a registration was added or removed.
   mutating func invalidate() {
     generation += 1
     if receiversKept > Self.receiversLeftMax { forgetReceivers() }
@@ -68,7 +65,7 @@ struct RouteCache<Receiver> {
     return Place(hash: hash, first: Int(hash & firstMask))
   }
 
-  /// The index of the cached route of `key`, if there is one. It is valid until the cache changes.
+  /// Valid until the cache changes.
   func index(at place: Place, of key: RawSpan, nameLength: Int) -> Int? {
     for index in place.first..<place.first + Self.placesEach
     where routes[index].hash == place.hash && routes[index].generation == generation
@@ -81,7 +78,7 @@ struct RouteCache<Receiver> {
 
   @inline(__always) func receivers(at index: Int) -> [Receiver] { routes[index].receivers }
 
-  /// What the permissions with that id allow with the messages of a route, if it is remembered.
+  /// Cached decisions; nil if none are cached for these permissions.
   @inline(__always) func actions(at index: Int, for permissions: UInt64) -> ActionSet? {
     routes[index].decisions[permissions]
   }
@@ -90,8 +87,8 @@ struct RouteCache<Receiver> {
     routes[index].decisions[permissions] = actions
   }
 
-  /// Takes the array of an invalid route, or else of any other, for the route that replaces it. So names that
-  /// alternate in the same entries cost no allocations.
+  /// Takes the array of the entry that will be replaced, so names that alternate in an entry need no
+  /// allocations.
   mutating func takeReceivers(at place: Place) -> [Receiver] {
     let index = indexOfNext(at: place)
     var receivers: [Receiver] = []
@@ -102,15 +99,12 @@ struct RouteCache<Receiver> {
     return receivers
   }
 
-  /// The index of the entry for the next route.
   private func indexOfNext(at place: Place) -> Int {
     let all = place.first..<place.first + Self.placesEach
     return all.first { routes[$0].generation != generation } ?? place.first + turn % Self.placesEach
   }
 
-  /// Caches a route that is not cached yet.
-  ///
-  /// - Returns: its index.
+  /// Caches a route that is not cached, and returns its index.
   mutating func keep(_ receivers: [Receiver], at place: Place, of key: RawSpan, nameLength: Int) -> Int {
     let index = indexOfNext(at: place)
     turn += 1
@@ -136,9 +130,9 @@ struct RouteCache<Receiver> {
   }
 }
 
-/// What the policy allows with the messages of one route, for a few subjects.
+/// The policy's decisions on one route, for a few subjects.
 private struct Decisions {
-  /// Each has the id of permissions, and behind it the actions. No permissions have the id 0.
+  /// The id of the permissions, shifted, and the actions. 0 is not an id.
   private var entries = SIMD4<UInt64>()
 
   subscript(permissions: UInt64) -> ActionSet? {
@@ -151,8 +145,8 @@ private struct Decisions {
 }
 
 extension RawSpan {
-  /// A hash of every byte and of `seed`. It is not cryptographic: a peer that learns the seed can make the table
-  /// useless, but not wrong.
+  /// Hashes every byte and `seed`. Not cryptographic: a peer that learns the seed can make the cache useless,
+  /// but not wrong.
   fileprivate func hash(seed: UInt64) -> UInt64 {
     var hash = seed ^ (UInt64(byteCount) &* 0x9E37_79B9_7F4A_7C15)
     var offset = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A dictionary that mostly has at most one entry, which needs neither an allocation nor a hash. It frees capacity
-/// that it does not need.
+/// A dictionary that usually has at most one entry, which needs neither allocation nor hash. It frees excess
+/// capacity.
 struct SmallDictionary<Key: Hashable, Value> {
   private var first: (key: Key, value: Value)?
   private var others: [Key: Value] = [:]
@@ -17,7 +17,7 @@ struct SmallDictionary<Key: Hashable, Value> {
     set { change(key) { $0 = newValue } }
   }
 
-  /// Changes a key's value in place, without a copy; nil stands for no value.
+  /// Changes a value in place, without a copy; nil removes it.
   mutating func change(_ key: Key, _ body: (inout Value?) -> Void) {
     if first?.key == key || (first == nil && others[key] == nil) {
       var value = first?.value
@@ -30,23 +30,20 @@ struct SmallDictionary<Key: Hashable, Value> {
     }
   }
 
-  /// Calls `body` with every entry.
   func visit(_ body: (Key, Value) -> Void) {
     if let first { body(first.key, first.value) }
     if others.isEmpty { return }
     for (key, value) in others { body(key, value) }
   }
 
-  /// In no particular order, as are the values.
+  /// In no order, as are the values.
   var entries: [(key: Key, value: Value)] { (first.map { [$0] } ?? []) + others.map { ($0, $1) } }
   var values: [Value] { entries.map(\.value) }
 
-  /// Any entry's value.
   var any: Value? { first?.value ?? others.first?.value }
 }
 
 extension Dictionary {
-  /// Frees capacity if it is much more than is needed.
   mutating func trim() {
     guard capacity > 64, count < capacity / 8 else { return }
     self = Dictionary(uniqueKeysWithValues: Array(self))

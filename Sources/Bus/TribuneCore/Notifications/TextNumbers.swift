@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// A number for a text: equal for equal texts, and quick to compare.
+/// A number for a text, equal for equal texts.
 struct TextNumber: Hashable {
   fileprivate let rawValue: UInt64
 
@@ -12,22 +12,22 @@ struct TextNumber: Hashable {
   fileprivate static let unknown = TextNumber(rawValue: 1)
 }
 
-/// Numbers for the texts in use. No number is given to two texts.
+/// Unique numbers for the texts in use.
 ///
-/// A hash table with linear probing, so that a lookup hashes the bytes of a text once and needs no `String`. A text that
-/// comes out of use stays until the table is made anew, which is when it is full or has become far too large.
+/// A hash table with linear probing: a lookup hashes the bytes once and needs no `String`. Unused texts stay
+/// until the table is rebuilt, when it is full or far too large.
 struct TextNumbers {
   private struct Entry {
     let number: TextNumber
     let text: [UInt8]
     let hash: Int
-    /// 0 if it can go when the table is made anew.
+    /// 0 if the next rebuild drops the text.
     var useCount = 1
   }
 
   private static var entriesMin: Int { 16 }
 
-  /// A power of two. At most half of them are taken.
+  /// A power of two. At most half of the entries are taken.
   private var entries: [Entry?] = Array(repeating: nil, count: entriesMin)
   private var takenCount = 0
   /// Texts in use.
@@ -36,10 +36,9 @@ struct TextNumbers {
 
   private var mask: Int { entries.count - 1 }
 
-  /// Places for texts, of which half can be taken.
   var capacity: Int { entries.count }
 
-  /// The text's number, which is valid until `release` has been called as often as this.
+  /// Valid until each `retain` of the text was balanced by a `release`.
   mutating func retain(_ text: RawSpan) -> TextNumber {
     let hash = Self.hash(text)
     let index = index(of: text, hash)
@@ -57,7 +56,6 @@ struct TextNumbers {
     return number
   }
 
-  /// Releases one use of a text, and returns its number.
   mutating func release(_ text: RawSpan) -> TextNumber {
     let index = index(of: text, Self.hash(text))
     guard let number = entries[index]?.number, let useCount = entries[index]?.useCount, useCount > 0 else {
@@ -71,10 +69,10 @@ struct TextNumbers {
     return number
   }
 
-  /// nil if the text is not in use; but it can still have a number then, under which nothing is registered.
+  /// nil if the text has no number. A text that is not in use can still have one, without registrations.
   func number(of text: RawSpan) -> TextNumber? { entries[index(of: text, Self.hash(text))]?.number }
 
-  /// The index of the text's entry, or of the empty one in which it belongs.
+  /// The index of the text's entry, or of the empty entry for it.
   private func index(of text: RawSpan, _ hash: Int) -> Int {
     var index = hash & mask
     while let taken = entries[index]?.hash {
@@ -84,7 +82,7 @@ struct TextNumbers {
     return index
   }
 
-  /// Makes a table of the texts in use alone, of which a third at most is taken.
+  /// Drops unused texts; at most a third of the new table is taken.
   private mutating func rebuild() {
     let old = entries
     var newCount = Self.entriesMin
@@ -96,14 +94,13 @@ struct TextNumbers {
     }
   }
 
-  /// The standard library's hash, which has a secret seed: peers cannot choose texts that collide.
+  /// The standard library's hash has a secret seed: peers cannot choose texts that collide.
   private static func hash(_ text: RawSpan) -> Int {
     var hasher = Hasher()
     unsafe text.withUnsafeBytes { bytes in unsafe hasher.combine(bytes: bytes) }
     return hasher.finalize()
   }
 
-  /// Appends the numbers of a name's tokens.
   func append(numbersOfTokensIn name: RawSpan, to numbers: inout [TextNumber]) {
     var start = 0
     for offset in 0...name.byteCount

@@ -4,14 +4,15 @@ import TribunePolicy
 package import TribuneProtocols
 package import TribuneWire
 
-/// Checks bytes against the declarations of a protocol. The core cannot read userInfo; its owner supplies the checks.
+/// Checks of userInfo and values against a protocol. The owner supplies them, because the core cannot read
+/// userInfo.
 package struct PayloadCheck: Sendable {
   /// - Throws: `invalidParameter`.
   package typealias Check = @Sendable (RawSpan, ProtocolMethod) throws(WireError) -> Void
 
-  /// Checks userInfo against the method's parameters.
+  /// Against the method's parameters.
   let userInfo: Check
-  /// Checks a delegate's answer against the method's result.
+  /// Against the method's result.
   let value: Check
 
   package init(userInfo: @escaping Check, value: @escaping Check) {
@@ -22,11 +23,10 @@ package struct PayloadCheck: Sendable {
 
 /// Declarations of objects and protocols, and the checks that follow from them.
 extension Bus {
-  /// The ways to use a message.
   enum Use {
     case post
     case ask
-    /// A query in a mode for values.
+    /// A value query.
     case query
 
     func admits(_ kind: MethodKind) -> Bool {
@@ -38,7 +38,7 @@ extension Bus {
     }
   }
 
-  /// Declarations of all connections.
+  /// Of all connections.
   package var declarationCount: Int { declarations.count }
   package var protocolCount: Int { declarations.library.count }
 
@@ -83,7 +83,7 @@ extension Bus {
     emit(.okay(slot, serial, Okay(registration: serial)))
   }
 
-  /// - Returns: how many protocols are to be charged.
+  /// Returns the number of protocols to charge.
   private mutating func define(
     _ source: RawSpan, for definer: Definer, from slot: ConnectionSlot
   ) throws(WireError) -> Int {
@@ -105,7 +105,7 @@ extension Bus {
     return count
   }
 
-  /// The protocol of that name, if the object can be declared to have it.
+  /// The protocol of that name, unless the object already has another one.
   private mutating func declarable(_ object: RawSpan, as name: String) throws(WireError) -> DelegateProtocol {
     let known = declarations.library[name]
     let given = declarations.context.first { $0.name == name }
@@ -120,7 +120,7 @@ extension Bus {
       .conflict, "\"\(String(repairing: object).escaped)\" already has \(what) \"\(other.name)\"")
   }
 
-  /// Removes a declaration and the protocols that it has defined.
+  /// Removes a declaration, and the protocols that it defined.
   mutating func withdraw(_ declaration: DeclarationRegistration) {
     forget(declaration)
     connections[declaration.slot].declarations[declaration.serial] = nil
@@ -132,7 +132,7 @@ extension Bus {
     accounts.charge(-declaration.protocolCount, of: .protocols, to: connections[declaration.slot].account)
   }
 
-  /// Applies what the configuration defines and declares. Declarations of connections keep their protocols.
+  /// Applies the configuration. Declarations of connections keep their protocols.
   package mutating func configure(
     protocols sources: [ProtocolSource], objects rules: [ObjectRule]
   ) -> ConfiguredProtocols {
@@ -142,13 +142,13 @@ extension Bus {
 
   // MARK: Checking
 
-  /// Whether the object has a protocol, so that messages about it must be checked.
+  /// True if the object has a protocol, and messages about it must be checked.
   @inline(__always) package mutating func isDeclared(_ object: RawSpan) -> Bool {
     if declarations.isEmpty { return false }
     return declarations.linked(for: object) != nil
   }
 
-  /// Checks a post, with a valid name and object, against the protocol of its object.
+  /// Checks a post with a valid name and object.
   ///
   /// - Throws: `unknownName`, `invalidParameter`.
   package mutating func check(post frame: FrameView, isClearing: Bool = false) throws(WireError) {
@@ -159,7 +159,7 @@ extension Bus {
     }
   }
 
-  /// The method that a message calls, if its object has a protocol.
+  /// The checked method that a message calls; nil if its object has no protocol.
   ///
   /// - Throws: `unknownName`, `invalidParameter`.
   mutating func method(of frame: FrameView, for use: Use) throws(WireError) -> ProtocolMethod? {
@@ -176,9 +176,9 @@ extension Bus {
     return method
   }
 
-  /// The method of a name, if the object has a protocol.
+  /// nil if the object has no protocol.
   ///
-  /// - Throws: `unknownName` if the protocol has no such method, or none for that use.
+  /// - Throws: `unknownName` if the protocol has no such method, or not for that use.
   private mutating func method(
     named name: RawSpan, of object: RawSpan, for use: Use
   ) throws(WireError) -> ProtocolMethod? {
@@ -197,7 +197,7 @@ extension Bus {
     return method
   }
 
-  /// If the object has a protocol, refuses a name that can be neither asked nor queried for a value.
+  /// Refuses a name that the object's protocol allows neither to ask nor to query for a value.
   ///
   /// - Throws: `unknownName`.
   mutating func requireAnswerable(_ name: RawSpan, of object: RawSpan) throws(WireError) {
@@ -208,14 +208,14 @@ extension Bus {
     }
   }
 
-  /// Checks a delegate against the protocol of the object that it wants to attach to, if the object has one; a delegate of
-  /// any object against those of which it responds to a method.
+  /// Checks a delegate against its object's protocol. A delegate for any object is checked against the
+  /// protocols that have a method it responds to.
   ///
   /// - Throws: `notConforming`, `unknownProtocol`.
   mutating func requireConforming(
     _ object: RawSpan, _ patterns: [Pattern], _ protocols: [String]
   ) throws(WireError) {
-    // During a replay, a delegate that was attached stays attached, even if the declarations differ now.
+    // A replay attaches what was attached before, even if the declarations differ now.
     guard !restoring.isReplaying else { return }
     let isOfAny = object.byteCount == 0
     var meant: [(object: String, linked: DelegateProtocol)] = []
@@ -236,9 +236,9 @@ extension Bus {
 
   // MARK: Listing
 
-  /// Objects that have a protocol or delegates of their own, and the configuration's patterns, by name.
+  /// Objects with a protocol or delegates, and the configuration's patterns, by name.
   ///
-  /// - Parameter connection: lists only those that it has declared; 0 for all.
+  /// - Parameter connection: the declarer; 0 for all.
   package mutating func objectEntries(of connection: UInt64) -> [ObjectEntry] {
     var entries: [ExactText: ObjectEntry] = [:]
     for (object, linked, declarer) in declarations.objects(of: connection) {
@@ -257,7 +257,7 @@ extension Bus {
     return entries.values.sorted { $0.object.utf8.lexicographicallyPrecedes($1.object.utf8) }
   }
 
-  /// The object's entry, if it has a protocol.
+  /// nil if the object has no protocol.
   mutating func objectEntry(of object: RawSpan) -> ObjectEntry? {
     guard let linked = declarations.linked(for: object) else { return nil }
     let text = String(repairing: object)
@@ -267,7 +267,7 @@ extension Bus {
       connection: declarations.declarer(of: text) ?? .bus)
   }
 
-  /// All protocols, or those that one connection has defined, by name.
+  /// By name. 0 lists the protocols of all connections.
   package func protocolEntries(of connection: UInt64) -> [ProtocolEntry] {
     declarations.library.protocols.compactMap { linked in
       let definer = declarations.library.owner(of: linked.name)?.connection ?? .bus
@@ -281,7 +281,7 @@ extension Bus {
 
   /// The methods of the object's protocol or, if it has none, of the protocol with that name.
   ///
-  /// - Throws: `invalidObject`; `unknownProtocol` if there is neither.
+  /// - Throws: `invalidObject`; `unknownProtocol` if neither exists.
   package mutating func memberEntries(of object: RawSpan) throws(WireError) -> [MemberEntry] {
     try object.requireObject()
     let name = String(repairing: object)
@@ -299,7 +299,7 @@ extension Bus {
 }
 
 extension MethodKind {
-  /// How a method of this kind is used, for error messages.
+  /// For error messages.
   fileprivate var use: String {
     switch self {
     case .should: "asked"

@@ -10,11 +10,9 @@ final class DeclarationRegistration {
   let serial: Serial
   /// Empty if the declaration only defines protocols.
   let object: String
-  /// The object's protocol. It stays the same if its name is defined anew.
+  /// Unchanged if its name is redefined.
   let linked: DelegateProtocol?
-  /// Whether it has defined protocols.
   let isDefinition: Bool
-  /// Protocols that are charged for it.
   let protocolCount: Int
 
   init(
@@ -30,7 +28,7 @@ final class DeclarationRegistration {
     self.protocolCount = protocolCount
   }
 
-  /// The object for which a declaration must be allowed: any, which is empty, if it defines protocols, because these are
+  /// The object that the policy must allow. Empty, for any, if the declaration defines protocols: these are
   /// for the whole bus.
   static func objectToPermit(_ object: String, isDefinition: Bool) -> String { isDefinition ? "" : object }
 
@@ -47,9 +45,8 @@ struct Definer: Hashable, Sendable {
 
 /// The protocols, and the objects that have one.
 ///
-/// If patterns of the configuration match an object, the most specific one gives it its protocol. Otherwise, the
-/// object's first declaration does. The lookup is done once for each run of messages about one object, and cached
-/// like the receivers of a notification.
+/// The most specific matching pattern of the configuration decides; without one, the object's first
+/// declaration. Lookups are cached like the receivers of a notification.
 struct Declarations {
   /// A pattern of the configuration, and the protocol last assigned to it.
   struct Rule {
@@ -58,18 +55,17 @@ struct Declarations {
   }
 
   private(set) var library = ProtocolLibrary<Definer>()
-  /// Declarations by object, the oldest first.
+  /// The oldest first.
   private var byObject: [ExactText: [DeclarationRegistration]] = [:]
   /// The most specific first.
   private(set) var rules: [Rule] = []
   private var routes: RouteCache<DelegateProtocol>
-  /// Declarations of all connections.
+  /// Of all connections.
   private(set) var count = 0
-  /// Protocols on which the next declaration relies: those that it defines and, during a replay, those that its names
-  /// meant when it first came. By now, the names may mean nothing or something else.
+  /// Protocols on which the next declaration relies: those that it defines and, during a replay, those that
+  /// its names meant when it first came.
   var context: [DelegateProtocol] = []
 
-  /// Checks messages about objects that have a protocol.
   let payloadCheck: PayloadCheck
 
   init(seed: UInt64, _ payloadCheck: PayloadCheck) {
@@ -77,13 +73,12 @@ struct Declarations {
     self.payloadCheck = payloadCheck
   }
 
-  /// Whether no object has a protocol.
+  /// True if no object has a protocol.
   var isEmpty: Bool { byObject.isEmpty && rules.isEmpty }
   var changeCount: UInt64 { routes.generation }
 
   // MARK: Looking up
 
-  /// The protocol of an object.
   mutating func linked(for object: RawSpan) -> DelegateProtocol? {
     guard !isEmpty, object.byteCount > 0 else { return nil }
     let place = routes.place(of: object, nameLength: 0)
@@ -99,16 +94,16 @@ struct Declarations {
     rule(for: object)?.linked ?? byObject[ExactText(object)]?.first?.linked
   }
 
-  /// The connection whose declaration gives the object its protocol; nil if the configuration does, or if it has none.
+  /// nil if the configuration decides, or the object has no protocol.
   func declarer(of object: String) -> ConnectionID? {
     rule(for: object) == nil ? byObject[ExactText(object)]?.first?.connection : nil
   }
 
   private func rule(for object: String) -> Rule? { rules.first { $0.pattern.matches(object) } }
 
-  /// Objects and patterns of the configuration that have a protocol, each once.
+  /// Objects with a protocol and the configuration's patterns, each once.
   ///
-  /// - Parameter connection: lists only what this one has declared; 0 for all.
+  /// - Parameter connection: the declarer; 0 for all.
   func objects(of connection: UInt64) -> [(object: String, linked: DelegateProtocol, by: ConnectionID)] {
     var found: [(object: String, linked: DelegateProtocol, by: ConnectionID)] = []
     if connection == 0 { found = rules.map { ($0.pattern.text, $0.linked, .bus) } }
@@ -131,8 +126,8 @@ struct Declarations {
     return found
   }
 
-  /// The protocols that have a method under one of these patterns, each with the first object that has it. A pattern that
-  /// begins with a wildcard is about everything, and not about a protocol.
+  /// The protocols with a method that a pattern matches, each with its first object. Patterns with a leading
+  /// wildcard are about everything, so they match no protocol.
   func protocols(meantBy patterns: [Pattern]) -> [(object: String, linked: DelegateProtocol)] {
     let patterns = isEmpty ? [] : patterns.filter { $0.text.utf8.first != UInt8(ascii: "*") }
     guard !patterns.isEmpty else { return [] }
@@ -149,8 +144,7 @@ struct Declarations {
 
   /// Defines the protocols of a source, until `undefine`.
   ///
-  /// - Parameter yields: whether differing definitions in files win, as if the files had been loaded afterwards.
-  ///
+  /// - Parameter yields: differing definitions in files win, as if they had been loaded later.
   /// - Throws: `invalidProtocol`, `conflict`, with one line for each error.
   mutating func define(
     _ source: [UInt8], for definer: Definer, yieldingToFiles yields: Bool
@@ -171,10 +165,8 @@ struct Declarations {
 
   mutating func undefine(_ definer: Definer) { library.remove(definer) }
 
-  /// Applies what the configuration defines and declares. If the protocol of a pattern is no longer defined, the
-  /// pattern keeps its former one, provided that `isUsed` returns true.
-  ///
-  /// - Returns: the definitions of connections that were replaced, and the patterns that keep their former protocol.
+  /// Applies the configuration. A pattern whose protocol is no longer defined keeps it if `isUsed` returns
+  /// true.
   mutating func configure(
     _ sources: [ProtocolSource], _ wanted: [ObjectRule], isUsed: (ObjectPattern) -> Bool
   ) -> ConfiguredProtocols {
@@ -212,7 +204,7 @@ struct Declarations {
     }
   }
 
-  /// Takes over the rules of another bus. Elsewhere, the names of their protocols keep their current meaning.
+  /// Restores only the rules. Elsewhere, the names of their protocols keep their current meaning.
   mutating func restoreRules(from reader: inout FieldReader) throws(WireError) {
     var wanted: [(pattern: ObjectPattern, name: String)] = []
     for _ in 0..<(try reader.integer(UInt32.self)) {
@@ -246,10 +238,10 @@ struct Declarations {
   }
 }
 
-/// The effects of a configuration's protocols that its files alone do not show.
+/// Effects of the configured protocols that the files alone do not show.
 package struct ConfiguredProtocols {
-  /// Definitions of connections that definitions in files have replaced.
+  /// Definitions of connections that files have replaced.
   package internal(set) var replacements: [ProtocolDiagnostic] = []
-  /// Patterns that keep a protocol that is no longer defined, since their objects have delegates.
+  /// Patterns that keep an undefined protocol, because their objects have delegates.
   package internal(set) var kept: [ObjectRule] = []
 }

@@ -2,7 +2,6 @@
 
 package import TribuneWire
 
-/// One declaration of the configuration.
 package struct ObjectRule: Equatable, Sendable {
   package var pattern: ObjectPattern
   package var protocolName: String

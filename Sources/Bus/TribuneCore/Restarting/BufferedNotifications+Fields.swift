@@ -2,11 +2,8 @@
 
 import TribuneWire
 
-/// Buffered notifications, as fields.
 extension BufferedNotifications {
-  /// Appends all buffered notifications, and the number of dropped ones.
-  ///
-  /// - Returns: the files of these notifications, in order.
+  /// Returns the notifications' files, in order.
   func append(to buffer: ByteBuffer) -> [any AttachedFile] {
     var files: [any AttachedFile] = []
     buffer.append(lostCount)
@@ -21,7 +18,7 @@ extension BufferedNotifications {
     return files
   }
 
-  /// Buffers the restored notifications, regardless of the limits.
+  /// Ignores the limits.
   mutating func restore(_ restored: RestoredBuffer) {
     for run in restored.runs {
       append(Run(slice: run.slice, count: run.count), under: run.isCoalescing ? run.slice.coalescingKey : nil)
@@ -35,10 +32,10 @@ extension BufferedNotifications {
 struct RestoredBuffer {
   private(set) var lostCount: UInt64
   private(set) var coalescedCount: UInt64
-  /// Frames of one name and object in a buffer of their own, and whether later ones replace them.
+  /// Frames of one name and object in a separate buffer, and true if later ones replace them.
   private(set) var runs: [(slice: ByteSlice, count: UInt64, isCoalescing: Bool)] = []
 
-  /// - Throws: an error if the fields are invalid. A run has whole posts; only one if it has a file or can be replaced.
+  /// Throws if the fields are invalid. A run has whole posts; only one if it has a file or can be replaced.
   init(from reader: inout FieldReader, attachments: [any AttachedFile]) throws(WireError) {
     lostCount = try reader.integer()
     guard lostCount <= BusCounters.most else {
@@ -85,7 +82,7 @@ struct RestoredBuffer {
 }
 
 extension ByteSlice {
-  /// Name and object of its first frame, joined by NUL, which neither contains.
+  /// Name and object of the first frame, joined by NUL, which neither contains.
   var coalescingKey: ExactText {
     let header = firstHeader
     let name = String(repairing: bytes.extracting(header.nameStart..<header.objectStart))

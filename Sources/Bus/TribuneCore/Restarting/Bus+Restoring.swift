@@ -2,12 +2,12 @@
 
 package import TribuneWire
 
-/// The last ids that a bus has given, from which its successor goes on.
+/// The last ids that a bus has given. Its successor continues from them.
 package struct BusCounters: Equatable {
   package var lastQuery: UInt64
   package var lastDelegate: UInt64
 
-  /// No bus counts so far. A higher number is corrupt, and would soon overflow.
+  /// A bus cannot count so far. A higher number is corrupt, and would soon overflow.
   package static let most: UInt64 = 1 << 62
 
   package init(lastQuery: UInt64 = 0, lastDelegate: UInt64 = 0) {
@@ -16,10 +16,10 @@ package struct BusCounters: Equatable {
   }
 }
 
-/// Restores a bus from the log of another one. The frames that made the other's state are replayed, each after
-/// `setLast` has set the ids given until then. State that no frame can bring back is restored directly.
+/// Restores a bus from the log of another one. The frames behind the other's state are replayed, each after
+/// `setLast`. State without frames is restored directly.
 ///
-/// The effects of a replay have been sent already; the server drops them (`dropEffects`).
+/// The effects of a replay were sent already; the server drops them (`dropEffects`).
 extension Bus {
   package var counters: BusCounters {
     mutating get {
@@ -27,14 +27,13 @@ extension Bus {
     }
   }
 
-  /// Makes the ids of the next frame follow these. Until `finishRestoring`, they can be lower than ids given already;
-  /// from then on, no id is given twice.
+  /// Sets the last ids before the next frame. Until `finishRestoring`, they can be lower than ids already
+  /// given; after it, ids are unique.
   package mutating func setLast(query: UInt64, delegate: UInt64) {
     ids.queries.setLast(query)
     ids.delegates.setLast(delegate)
   }
 
-  /// Whether a query of that id is under way.
   package func isUnderWay(_ id: QueryID) -> Bool { queries.place(of: id) != nil }
 
   func requireValidID(_ id: UInt64) throws(WireError) {
@@ -43,7 +42,7 @@ extension Bus {
     }
   }
 
-  /// The highest ids that are known to have been given.
+  /// The highest ids known to be given.
   package var highest: (query: UInt64, delegate: UInt64) {
     mutating get {
       raiseHighest()
@@ -51,16 +50,14 @@ extension Bus {
     }
   }
 
-  /// Makes ids up to these count as given, too, once the restore has ended.
+  /// Marks ids up to these as given, for after the restore.
   package mutating func raiseHighest(query: UInt64 = 0, delegate: UInt64 = 0) {
     ids.queries.raiseHighest(to: query)
     ids.delegates.raiseHighest(to: delegate)
   }
 
-  /// Drops all effects.
   package mutating func dropEffects() { effects.drain { _ in } }
 
-  /// Drops some effects.
   package mutating func dropEffects(where isDropped: (Effect) -> Bool) {
     var all = Batch<Effect>()
     takeEffects(&all)
@@ -69,11 +66,10 @@ extension Bus {
     }
   }
 
-  /// Ends the restore: from now on no id is given twice, and nothing waits for delegates or observers that have not
-  /// come back.
+  /// Ends the restore. Stops waiting for delegates and observers that have not come back.
   ///
-  /// Call it once, when all frames have been replayed, all other state has been restored, the effects have been
-  /// dropped, and connections that have not come back have been disconnected. Its own effects must be performed.
+  /// Must be called once, after all frames were replayed, all other state was restored, the effects were
+  /// dropped, and connections that have not come back were disconnected. Its own effects must be performed.
   package mutating func finishRestoring(at now: Instant) {
     ids.queries.finishRestoring()
     ids.delegates.finishRestoring()
@@ -84,16 +80,15 @@ extension Bus {
 
   // MARK: Queries and awaited posts under way
 
-  /// State that lasts, and that no frame can bring back.
+  /// Lasting state that a replay of frames cannot restore.
   package enum UnderWay {
     case query
     case awaitedPost
     case turns
   }
 
-  /// Calls `body` with each query under way, the oldest first, each awaited post, and the turns of each connection: its
-  /// owner, and its fields for `restoreQuery`, `restoreAwaitedPost` or `restoreTurns`. The buffer with the fields is
-  /// reused.
+  /// Calls `body` with the owner and the fields of each query under way, the oldest first, each awaited post,
+  /// and the turns of each connection. The buffer is reused.
   package mutating func forEachUnderWay<E: Error>(
     _ body: (UnderWay, ConnectionID, ByteBuffer) throws(E) -> Void
   ) throws(E) {
@@ -118,7 +113,6 @@ extension Bus {
 
   package mutating func isConnected(_ slot: ConnectionSlot) -> Bool { connections.has(slot) }
 
-  /// Whether something is registered under that serial: an observation, a monitor, a delegate, a hold or a declaration.
   package mutating func isRegistered(_ serial: Serial, by slot: ConnectionSlot) -> Bool {
     isConnected(slot) && connections[slot].hasRegistered(serial)
   }
@@ -127,8 +121,8 @@ extension Bus {
     isConnected(slot) && connections[slot].buffered != nil
   }
 
-  /// Notifications buffered for a suspended connection, and dropped ones not yet reported to it: the notifications that
-  /// it would miss if the buffer were lost.
+  /// Buffered notifications, and dropped ones that were not reported yet: the connection would miss them if
+  /// the buffer were lost.
   package mutating func bufferedCount(of slot: ConnectionSlot) -> UInt64 {
     guard isConnected(slot) else { return 0 }
     return connections[slot].buffered?.dueCount ?? 0

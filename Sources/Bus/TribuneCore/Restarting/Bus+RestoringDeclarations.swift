@@ -3,10 +3,10 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// The context of a declaration: the protocols that it needs besides its frame, as connections or files had defined
-/// them. When the frame is replayed, those may be gone or differ, but the declaration must not change.
+/// A declaration's context: the protocols that its frame relies on. At a replay, they may be gone or differ,
+/// but the declaration must not change.
 extension Bus {
-  /// Appends the context for `setDeclarationContext`; nothing if there is no such declaration.
+  /// Appends nothing if there is no such declaration.
   package mutating func appendContext(
     ofDeclaration serial: Serial, by slot: ConnectionSlot, to buffer: ByteBuffer
   ) {
@@ -15,14 +15,14 @@ extension Bus {
     let own = declaration.isDefinition ? library.protocols(of: declaration.definer) : []
     var used = own.flatMap(\.ancestors)
     if let linked = declaration.linked { used += linked.ancestors + [linked] }
-    // Each protocol once; the frame contains those that it defines itself.
+    // Each protocol once, without those that the frame itself defines.
     var names = Set(own.map(\.name))
     for linked in used where names.insert(linked.name).inserted {
       buffer.appendBytesField(linked.text.utf8Bytes)
     }
   }
 
-  /// Reads the context of the next declaration.
+  /// For the next replayed declaration.
   package mutating func setDeclarationContext(_ context: RawSpan) throws(WireError) {
     var reader = FieldReader(context)
     declarations.context = try ProtocolLibrary<Definer>.link(from: &reader)
@@ -30,7 +30,7 @@ extension Bus {
 }
 
 extension ProtocolLibrary {
-  /// The protocols whose texts are the remaining fields.
+  /// Reads the protocols' texts from the remaining fields.
   static func link(from reader: inout FieldReader) throws(WireError) -> [DelegateProtocol] {
     var sources: [ProtocolSource] = []
     while !reader.isAtEnd { sources.append(ProtocolSource(file: "log", text: try reader.byteArray())) }

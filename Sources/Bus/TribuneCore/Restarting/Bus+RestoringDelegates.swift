@@ -2,10 +2,10 @@
 
 package import TribuneWire
 
-/// What an `attach` takes from the configuration and the policy, which are others when it is replayed.
+/// The values that an `attach` takes from configuration and policy, which can differ at its replay.
 extension Bus {
-  /// Appends the context of an `attach` that is about to be taken, for `setAttachContext`: the default time-out, and the
-  /// delegates that it replaces.
+  /// Appends the context of an `attach` before it is handled: the default time-out, and the delegates that it
+  /// replaces.
   package mutating func appendContext(
     ofAttach frame: FrameView, from slot: ConnectionSlot, to buffer: ByteBuffer
   ) {
@@ -15,14 +15,14 @@ extension Bus {
       let isSet = try frame.decode(Attach.self).isSet
       replaced = isSet ? replaceable(of: String(repairing: frame.object), from: slot) : []
     } catch {
-      // It will be refused.
+      // The bus will refuse the frame.
       replaced = []
     }
     buffer.append(UInt32(replaced.count))
     for delegate in replaced { buffer.append(delegate.identity.id.rawValue) }
   }
 
-  /// Sets the context for the `attach` that is replayed next.
+  /// For the next replayed `attach`.
   package mutating func setAttachContext(_ context: RawSpan) throws(WireError) {
     var reader = FieldReader(context)
     limits.delegateTimeout = try reader.integer()

@@ -6,9 +6,7 @@ package import TribuneWire
 extension Bus {
   // MARK: Awaited posts
 
-  /// Appends the fields of one awaited post.
-  ///
-  /// - Returns: false if it is not under way.
+  /// Returns false if the post is not under way.
   package mutating func appendAwaitedPost(
     _ serial: Serial, by poster: ConnectionID, to buffer: ByteBuffer
   ) -> Bool {
@@ -32,12 +30,11 @@ extension Bus {
     post.shown?.append(to: buffer)
   }
 
-  /// Restores an awaited post that was under way in another bus.
+  /// Restores an awaited post of another bus. Its deadline is cut to the longest permitted one. Observers
+  /// that are not connected are settled as gone. If none is left, `finishRestoring` replies to the poster.
   ///
-  /// Its deadline is reduced to the longest that is permitted. Observers that are not connected are gone. If it waits
-  /// for no others, `finishRestoring` replies to the poster.
-  ///
-  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if its poster is not connected.
+  /// - Throws: an error if the fields are invalid; then nothing has changed. `notFound` if its poster is not
+  ///   connected.
   package mutating func restoreAwaitedPost(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let posterID = ConnectionID(rawValue: try reader.integer())
@@ -67,7 +64,7 @@ extension Bus {
       throw WireError(.notFound, "the poster \(posterID) of post \(serial) is not connected")
     }
     try requireFresh(serial, from: slot)
-    // There were never more connections than this at a time, and each acknowledges once.
+    // A bus never has more connections than this, and each acknowledges once.
     guard reply.acknowledged <= 1 << 24 else {
       throw WireError(
         .invalidValue,
@@ -85,17 +82,15 @@ extension Bus {
     countAnswers(post.reasonByteCount, to: slot)
   }
 
-  /// Replies to the posters whose posts wait for no observer any more.
+  /// Replies to the posters whose observers have all settled.
   mutating func concludeAwaited() {
     for number in awaitedPosts.numbers where awaitedPosts[number].waiting.isEmpty { conclude(number) }
   }
 
   // MARK: Posts that wait for the bus to be idle
 
-  /// Restores a post that waited for the bus to be idle in another bus.
-  ///
-  /// - Parameter frame: as it was posted.
-  /// - Throws: an error if it is invalid; nothing has changed then.
+  /// - Parameter frame: as posted.
+  /// - Throws: an error if it is invalid; then nothing has changed.
   package mutating func restoreWaiting(
     _ frame: RawSpan, number: UInt64, from poster: ConnectionID, uid: UInt32, at posted: Instant
   ) throws(WireError) {
@@ -123,7 +118,6 @@ extension Bus {
     postings.append(waiting)
   }
 
-  /// Removes the post with that number from those that wait.
   package mutating func forgetWaiting(number: UInt64) {
     guard let posted = postings.remove(number: min(number, BusCounters.most)), posted.reserved > 0
     else { return }
@@ -132,7 +126,7 @@ extension Bus {
 
   // MARK: Retained notifications
 
-  /// Whether the notification retained for that name and object has that sender and time.
+  /// True if the notification retained for that name and object has that sender and time.
   package mutating func isRetained(
     name: String, object: String, sender: ConnectionID, posted: Instant
   ) -> Bool {
@@ -140,13 +134,13 @@ extension Bus {
     return kept.sender == sender && kept.posted == posted
   }
 
-  /// The same check for the fields that `restoreRetained` reads.
+  /// The same check, for the fields of `restoreRetained`.
   package mutating func isRetained(_ fields: RawSpan) throws(WireError) -> Bool {
     let (name, object, sender, posted) = try Self.identity(ofRetained: fields)
     return isRetained(name: name, object: object, sender: sender, posted: posted)
   }
 
-  /// Removes the retained notification of the name and object in the fields that `restoreRetained` reads.
+  /// Forgets the retained notification of the name and object in the fields of `restoreRetained`.
   package mutating func forgetRetained(_ fields: RawSpan) throws(WireError) -> (name: String, object: String)
   {
     let (name, object, _, _) = try Self.identity(ofRetained: fields)
@@ -174,16 +168,15 @@ extension Bus {
     )
   }
 
-  /// All retained notifications, in the order of posting.
+  /// In the order of posting.
   package mutating func allRetained() -> [RetainedNotification] {
     retained.all(of: nil).sorted { $0.number < $1.number }
   }
 
-  /// Restores a notification that another bus retained, after all that are retained already. Together they can exceed
-  /// the limits.
+  /// Restores a notification after those that are retained already. Together they can exceed the limits.
   ///
-  /// - Parameter attachment: the file with its userInfo, if there is one.
-  /// - Throws: an error if the fields are invalid; nothing has changed then.
+  /// - Parameter attachment: the file with its userInfo, if any.
+  /// - Throws: an error if the fields are invalid; then nothing has changed.
   @discardableResult
   package mutating func restoreRetained(
     _ fields: RawSpan, attachment: (any AttachedFile)?
@@ -199,21 +192,18 @@ extension Bus {
 
   // MARK: Buffered notifications
 
-  /// Appends what is buffered for a suspended connection, for `restoreBuffered`.
-  ///
-  /// - Returns: the files that belong to it, in the order in which `restoreBuffered` needs them. If the connection is not
-  ///   suspended, there are none, and nothing is appended.
+  /// Returns the files for `restoreBuffered`, in order. Appends nothing if the connection is not suspended.
   package mutating func appendBuffered(of slot: ConnectionSlot, to buffer: ByteBuffer) -> [any AttachedFile] {
     guard isConnected(slot) else { return [] }
     return connections[slot].buffered?.append(to: buffer) ?? []
   }
 
-  /// Restores notifications that another bus buffered for a suspended connection, after all that are buffered
-  /// already. Together they can exceed the limits: the next notification then drops the oldest. Those that the rules in
-  /// force do not allow the connection to observe are left out.
+  /// Restores buffered notifications after those that are buffered already, except those that the rules in
+  /// force do not let the connection observe. Together they can exceed the limits; then the next notification
+  /// drops the oldest.
   ///
-  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if the connection is not
-  ///   suspended.
+  /// - Throws: an error if the fields are invalid; then nothing has changed. `notFound` if the connection is
+  ///   not suspended.
   package mutating func restoreBuffered(
     _ fields: RawSpan, attachments: [any AttachedFile], for slot: ConnectionSlot
   ) throws(WireError) {
@@ -233,10 +223,10 @@ extension RetainedNotification {
   package var name: String { tail.nameText }
   package var object: String { tail.objectText }
 
-  /// The file with its userInfo, if there is one.
+  /// The file with its userInfo, if any.
   package var attachment: (any AttachedFile)? { tail.slice.buffer.attachment }
 
-  /// Appends the fields for `Bus.restoreRetained`. They contain only the length of a file.
+  /// For `Bus.restoreRetained`. Has only the length of a file.
   package func append(to buffer: ByteBuffer) {
     buffer.append(sender.rawValue)
     buffer.append(uid)

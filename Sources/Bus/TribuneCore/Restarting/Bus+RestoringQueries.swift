@@ -3,10 +3,11 @@
 import TribuneProtocols
 package import TribuneWire
 
-/// Queries under way, as fields: the result of the ask and of the answers until now.
+/// Queries under way, as fields.
 ///
-/// A participant is identified by the frame that attached it. If that has brought back the same delegate, the query
-/// goes on with it. Otherwise the query keeps its own record of the delegate, and waits for it until `finishRestoring`.
+/// The serial of its `attach` identifies a participant's delegate. If the replay has attached the same
+/// delegate, the query continues with it. Otherwise, the query waits for its own record of the delegate until
+/// `finishRestoring`.
 extension Bus {
   private enum StateTag: UInt8 {
     case unasked, waiting, settled
@@ -57,11 +58,11 @@ extension Bus {
 
   // MARK: Reading
 
-  /// Restores a query that was under way in another bus.
+  /// Restores a query of another bus. It can exceed the limits for new queries. Its deadline is cut to the
+  /// longest permitted one.
   ///
-  /// It can exceed the limits for new queries. Its deadline is reduced to the longest that is permitted.
-  ///
-  /// - Throws: an error if the fields are invalid; nothing has changed then. `notFound` if its asker is not connected.
+  /// - Throws: an error if the fields are invalid; then nothing has changed. `notFound` if its asker is not
+  ///   connected.
   package mutating func restoreQuery(_ fields: RawSpan, at now: Instant) throws(WireError) {
     var reader = FieldReader(fields)
     let id = QueryID(rawValue: try reader.integer())
@@ -120,7 +121,7 @@ extension Bus {
     }
     query.method = method(of: tail, for: ask.mode.isForValues ? .query : .ask)
 
-    // Nothing throws from here on.
+    // No throws after this line.
     raiseHighest(query: id.rawValue)
     for id in ids { raiseHighest(delegate: id) }
     let place = queries.insert(
@@ -181,7 +182,7 @@ extension Bus {
     return participant
   }
 
-  /// The attached delegate, or a detached one in its place.
+  /// The attached delegate, or a record of it that is not attached.
   private mutating func delegate(
     _ identity: DelegateIdentity, of id: ConnectionID, under serial: Serial, failing policy: FailurePolicy
   ) -> DelegateRegistration {
@@ -199,7 +200,7 @@ extension Bus {
     return gone
   }
 
-  /// The method that a query calls, if its object has a protocol that still has it.
+  /// nil unless the object's protocol still has the method.
   private mutating func method(of tail: QueryTail, for use: Use) -> ProtocolMethod? {
     let object = tail.objectText
     guard let linked = declarations.linked(for: object.utf8Bytes),
@@ -208,7 +209,7 @@ extension Bus {
     return method
   }
 
-  /// Lets queries proceed without the delegates that have not come back.
+  /// Settles delegates that have not come back.
   mutating func settleUnresolved(at now: Instant) {
     var gone: [DelegateRegistration] = []
     swap(&gone, &restoring.unresolved)
@@ -217,13 +218,13 @@ extension Bus {
 }
 
 extension ConnectionSlot {
-  /// The slot of no connection.
+  /// Not a connection's slot.
   static let nowhere = ConnectionSlot(index: .max)
 }
 
 extension Query {
-  /// Whether all participants have been asked. In a mode that asks one at a time: whether the query waits for exactly
-  /// one, and unasked ones come last.
+  /// True if all participants were asked. In a sequential mode: true if the query waits for exactly one, and
+  /// unasked ones come last.
   fileprivate var hasAskedInOrder: Bool {
     guard ask.mode.isSequential else { return next == participants.count }
     return waitingCount == 1
@@ -232,16 +233,16 @@ extension Query {
 }
 
 extension QueryTail {
-  /// Appends name, object and the rest for `init(from:)`.
+  /// For `init(from:)`.
   func append(to buffer: ByteBuffer) {
     buffer.append(UInt8(nameLength))
     buffer.append(UInt8(objectLength))
     buffer.appendBytesField(slice.bytes)
   }
 
-  /// Reads name, object and the rest into a buffer of their own.
+  /// Reads name, object and the rest into a new buffer.
   ///
-  /// - Parameter attachment: the file with the userInfo that is not among the bytes.
+  /// - Parameter attachment: the file with userInfo that is not in the bytes.
   /// - Throws: `invalidName`, `invalidObject`, `reservedName`.
   init(from reader: inout FieldReader, attachment: (any AttachedFile)? = nil) throws(WireError) {
     nameLength = Int(try reader.integer(UInt8.self))

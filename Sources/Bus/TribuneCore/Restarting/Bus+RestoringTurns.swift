@@ -2,7 +2,7 @@
 
 package import TribuneWire
 
-/// The turns of questions (`QuestionTurns`), as fields: how many questions of each user are unread, and which wait.
+/// The turns of questions (`QuestionTurns`), as fields: each user's unread questions, and the waiting ones.
 extension Bus {
   // MARK: Writing
 
@@ -27,14 +27,15 @@ extension Bus {
 
   // MARK: Reading
 
-  /// Restores the turns of a connection, after its delegates and all queries.
+  /// Must follow the restore of the connection's delegates and of all queries.
   ///
-  /// - Throws: an error if the fields are invalid; no turn has changed then. `notFound` if there is no such connection.
+  /// - Throws: an error if the fields are invalid; then no turn has changed. `notFound` if there is no such
+  ///   connection.
   package mutating func restoreTurns(_ fields: RawSpan, of id: ConnectionID) throws(WireError) {
     guard let slot = connections[id] else {
       throw WireError(.notFound, "connection \(id) does not exist")
     }
-    // Its delegates may have gone, and have left unread questions.
+    // Delegates that have left can leave unread questions behind.
     let inbox = inbox(of: slot)
     var reader = FieldReader(fields)
     var unread: [(uid: UInt32, count: Int, reported: Int)] = []
@@ -80,7 +81,7 @@ extension Bus {
     queries[place].waitForTurn(index, isPrivileged: connections[asker].account.isPrivileged)
   }
 
-  /// Questions go on in their turns. Those whose turns are not known come last.
+  /// Queues questions without a known turn last, and sends those that have their turn.
   mutating func finishRestoringTurns(at now: Instant) {
     for place in queries.allPlaces {
       for index in queries[place].participants.indices
@@ -93,7 +94,7 @@ extension Bus {
       sendWaiting(of: inbox, at: now)
       _ = inbox.turns.value.takeReport()
     }
-    // A replay has noted some connections more than once, and others whose clients have read since.
+    // The replay reported some connections repeatedly, and others whose clients have read since.
     unreadInboxes = connections.takenSlots.filter { connections[$0].inbox?.turns.value.isReported == true }
   }
 }
