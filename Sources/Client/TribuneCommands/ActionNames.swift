@@ -2,22 +2,18 @@
 
 import TribuneWire
 
-/// The names of one action: for `window.close`, these are that, `window.shouldClose` and so on.
+/// The names of an action's messages: for `window.close`, also `window.shouldClose` and so on.
 struct ActionNames: Equatable, Sendable {
   let action: String
   let should: String
   let will: String
   let did: String
   let didFailTo: String
-
-  /// The words before the verb in the name of a message about an action.
   private static let prefixes = ["should", "may", "will", "didFailTo", "did"]
-  /// The verb takes the longest of the words before it.
+  /// Leaves room for the longest prefix.
   private static let lengthMax = WireLimits.nameLength - "didFailTo".utf8.count
 
-  /// - Parameter action: a name whose last token is the verb, or a pattern whose last token is one.
-  /// - Throws: if the name is already one of these, if it is a well-known one misspelt, or if one of these would be too
-  ///   long.
+  /// - Parameter action: a name, or a pattern that ends in a verb.
   init(_ action: String) throws(CommandError) {
     if let verb = Self.action(of: action) {
       throw .usage(
@@ -39,17 +35,13 @@ struct ActionNames: Equatable, Sendable {
     }
   }
 
-  /// Whether a name or pattern, which must be valid, is no question, and only queries for values can be about it.
+  /// True for a name that only value queries can have. The pattern must be valid.
   static func isValue(_ pattern: String) -> Bool {
     !pattern.hasSuffix("*") && !NameSyntax.hasVerb(behind: "should", in: pattern.utf8Bytes)
       && !NameSyntax.isWillOrDid(pattern.utf8Bytes)
   }
 
-  /// Requires that delegates can be asked under a name or pattern, which must be valid.
-  ///
-  /// - Parameters:
-  ///   - takesValues: whether queries for values count, whose names may be any.
-  ///   - offersAction: whether --action= can be given instead.
+  /// Requires that delegates can be asked under a valid name or pattern.
   static func requireQuestion(
     _ pattern: String, orValue takesValues: Bool = false, offeringAction offersAction: Bool = false
   ) throws(CommandError) {
@@ -62,7 +54,6 @@ struct ActionNames: Equatable, Sendable {
     let meant: String? = if let known { known } else { try question(meantBy: pattern) }
     if let meant {
       hint = ": did you mean \(meant)"
-      // An action is one name.
       if offersAction, !meant.contains("*"), let action = action(of: meant) {
         hint += ", or --action=\(action)"
       }
@@ -71,18 +62,16 @@ struct ActionNames: Equatable, Sendable {
     throw .usage("\"\(pattern)\" is \(fault)\(hint)")
   }
 
-  /// Requires that a delegate can be asked under its names or patterns, which must be valid; beside these, it can have
-  /// those of the *will* and *did* of actions.
+  /// Requires that a delegate can be asked under one of these valid names or patterns. The others may be *will* and
+  /// *did* messages of actions.
   static func requireQuestions(_ patterns: [String], orValues takesValues: Bool) throws(CommandError) {
     let others = patterns.filter { !NameSyntax.isWillOrDid($0.utf8Bytes) }
-    // Of a delegate that has none, the first says what is missing.
     for pattern in others.isEmpty ? patterns : others {
       try requireQuestion(pattern, orValue: takesValues)
     }
   }
 
-  /// The question about the action that a name is meant for: the name of the action itself, or of a message about it; nil
-  /// if it lacks a verb.
+  /// The question about the action that `name` means; nil without a verb.
   private static func question(meantBy name: String) throws(CommandError) -> String? {
     let (space, last) = NameSyntax.split(name)
     if prefixes.contains(String(last)) { return nil }
@@ -90,7 +79,7 @@ struct ActionNames: Equatable, Sendable {
     return try ActionNames(action(of: name) ?? misspelt).should
   }
 
-  /// The action that a message is about: `window.close` for `window.shouldClose`; nil if it is about none.
+  /// `window.close` for `window.shouldClose`; nil for other names.
   static func action(of message: String) -> String? {
     guard let prefix = prefixes.first(where: { NameSyntax.hasVerb(behind: $0, in: message.utf8Bytes) })
     else { return nil }

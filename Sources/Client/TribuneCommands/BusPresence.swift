@@ -3,25 +3,25 @@
 import Synchronization
 import Tribune
 
-/// Whether a connection's bus is reachable, according to the connection's events.
+/// Tracks, by a connection's events, whether its bus is reachable.
 final class BusPresence: Sendable {
   private struct State {
-    /// When the bus was last found; nil while the connection looks for it, and after the search has failed.
+    /// When the bus was last found; nil while it is unreachable.
     var since: ContinuousClock.Instant? = .now
-    /// When the clients of a bus that knew nothing of them are all back; nil if there was no such bus.
+    /// When all clients are back on a bus that did not know them; nil without such a bus.
     var settledAt: ContinuousClock.Instant?
   }
 
   private let state = Mutex(State())
   private let settling: Duration
 
-  /// - Parameter settling: how long clients may take to come back to a bus that knows nothing of them. Between two
-  ///   attempts, they pause for a second at most.
+  /// - Parameter settling: the time that clients may need to come back to a bus that does not know them. They retry
+  ///   at least once a second.
   init(settling: Duration = .seconds(5)) { self.settling = settling }
 
   var isUnreachable: Bool { state.withLock { $0.since == nil } }
 
-  /// Whether all holds and delegates that a lost bus had are in force again.
+  /// True once all holds and delegates of a lost bus are in force again.
   var isSettled: Bool { state.withLock { $0.settledAt.map { $0 <= .now } ?? true } }
 
   func note(_ event: ConnectionEvent) {
@@ -35,18 +35,17 @@ final class BusPresence: Sendable {
     }
   }
 
-  /// Returns once it is settled, or when the task is cancelled.
   func settled() async {
     while !Task.isCancelled, let moment = state.withLock({ $0.settledAt }), moment > .now {
       await sleep(ContinuousClock.now.duration(to: moment))
     }
   }
 
-  /// Returns when the bus has been reachable for `limit` from now on without a break, or when the task is cancelled.
+  /// Returns when the bus has been reachable for `limit` without a break, or when the task is cancelled.
   func uninterrupted(for limit: Duration) async {
     let start = ContinuousClock.now
     while !Task.isCancelled {
-      // While the bus is unreachable, the limit does not run.
+      // The limit does not run while the bus is unreachable.
       let left = state.withLock { state in
         state.since.map { limit - max($0, start).duration(to: .now) } ?? limit
       }

@@ -16,7 +16,7 @@ struct CommandError: Error, Equatable, Sendable {
     CommandError(message: message, status: ExitStatus.failure)
   }
 
-  /// The command that this one was to run cannot be started.
+  /// The command under this one cannot be started.
   static func cannotStart(_ command: [[UInt8]], _ error: Errno) -> CommandError {
     CommandError(
       message: error.message(starting: command).terminalSafe, status: ExitStatus.ofCommand(notStarted: error))
@@ -27,13 +27,12 @@ struct CommandError: Error, Equatable, Sendable {
 }
 
 extension CommandError {
-  /// A failure of the bus or of the connection to it.
   init(_ error: TribuneError, status: Int32 = ExitStatus.failure) {
     self.init(message: error.message.terminalSafe, status: status)
   }
 }
 
-/// The result of `work`, whose failure ends the command with this status.
+/// Runs `work`; its failure ends the command with this status.
 func orEnd<Answer>(
   with status: Int32 = ExitStatus.failure, _ work: () async throws(TribuneError) -> Answer
 ) async throws(CommandError) -> Answer {
@@ -45,7 +44,6 @@ func orEnd<Answer>(
 }
 
 extension Errno {
-  /// Why a command could not be started, for people.
   func message(starting command: [[UInt8]]) -> String {
     let path = command.first ?? []
     // The kernel gives the same error for a script without its interpreter as for no script.
@@ -65,19 +63,19 @@ enum ExitStatus {
   static let success: Int32 = 0
   static let failure: Int32 = 1
   static let usage: Int32 = 2
-  /// `ask`: the query was vetoed. The command of `delegate` vetoes.
+  /// `ask`: the query was vetoed. A command under `delegate` vetoes with it.
   static let vetoed: Int32 = 1
-  /// The command of `delegate` has no opinion. No tool means that by accident: see SEMANTICS.
+  /// A command under `delegate` abstains. Tools never exit with it by accident: see SEMANTICS.
   static let abstained: Int32 = 198
   /// `post --wait`: at least one awaited observer has not acknowledged.
   static let notAcknowledged: Int32 = 1
-  /// `post --wait`, `get`: there is no reply, so the acknowledgements, or what is retained, are unknown.
+  /// `post --wait`, `get`: the reply is missing, so the acknowledgements or the retained notification are unknown.
   static let noReply: Int32 = 255
   /// `guard`: the action was vetoed. `--veto-exit-code` replaces it. EX_NOPERM of sysexits(3).
   static let guardVetoed: Int32 = 77
   /// `lease`: others had it until the time was over. EX_TEMPFAIL of sysexits(3).
   static let leaseBusy: Int32 = 75
-  /// A command exists but cannot be run, or does not exist; as in shells.
+  /// As in shells: a command exists but cannot be run, or does not exist.
   static let cannotRun: Int32 = 126
   static let commandNotFound: Int32 = 127
 
@@ -85,6 +83,6 @@ enum ExitStatus {
     error == .noSuchFile ? commandNotFound : cannotRun
   }
 
-  /// There is no verdict. `ExecCondition=` then fails the unit; it does not skip it.
+  /// The verdict is missing. `ExecCondition=` then fails the unit; it does not skip it.
   static let noVerdict: Int32 = 255
 }

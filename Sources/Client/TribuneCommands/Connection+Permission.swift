@@ -5,10 +5,8 @@ import Tribune
 extension Connection {
   /// Asks the policy whether this connection may do something, without doing it.
   ///
-  /// - Parameters:
-  ///   - action: such as `post`; tribune-policy(5) lists them.
-  ///   - object: empty for none.
-  /// - Throws: `notPermitted` with the bus's words for it if this connection may not.
+  /// - Parameter action: such as `post`; tribune-policy(5) lists them.
+  /// - Throws: `notPermitted`, with the bus's message.
   func requirePermission(to action: String, _ name: String, object: String) async throws(TribuneError) {
     let decision = try await policyDecision(on: action, name, object: object)
     guard !decision.isAllowed else { return }

@@ -5,24 +5,22 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// The input of every verb besides its own operands: the global options and the output.
+/// The input of every verb besides its operands: the global options and the output.
 struct Context: Sendable {
-  /// How a verb writes what it has to say.
   enum Output: Sendable {
-    /// For people.
     case table
     case json(isPretty: Bool)
     case yaml
     case template(Template)
 
-    /// Whether values are written, for programs, in the place of a text for people.
+    /// True for output that programs read.
     var writesValues: Bool { if case .table = self { false } else { true } }
   }
 
   let terminal: Terminal
   let signals: SignalWatch
   private let output: Output
-  /// The columns of tables, and by which to sort them.
+  /// The columns of tables, and the column to sort by.
   private let arrangement: Table.Arrangement
   let showsLegend: Bool
   let isQuiet: Bool
@@ -31,9 +29,9 @@ struct Context: Sendable {
   var reconnectTimeout: Duration?
   /// How long to wait for a bus at the start; nil for ever.
   private let busWait: Duration?
-  /// The bus's address, or why there is none.
+  /// The failure says why the address is missing.
   let address: Result<Address, TribuneError>
-  /// Whether an option chose the bus, which a tribunectl that a command runs would not know.
+  /// True if an option chose the bus: a tribunectl under a command would not know it.
   let isAddressGiven: Bool
 
   init(_ invocation: Invocation, terminal: Terminal, signals: SignalWatch) throws(CommandError) {
@@ -73,13 +71,13 @@ struct Context: Sendable {
     }
   }
 
-  /// What a command's environment must have, for a tribunectl that it runs to talk to the same bus.
+  /// The environment with which a tribunectl under a command finds the same bus.
   var addressVariables: [(name: String, value: String)] {
     guard case .success(let address) = address else { return [] }
     return [("TRIBUNE_ADDRESS", address.description)]
   }
 
-  /// Why nobody asks under one of these names on this bus; nil if somebody may.
+  /// Why none of these names is ever asked on this bus; nil if one may be.
   func lackOfAskers(of patterns: [String]) -> String? {
     guard case .success(let address) = address, address == .user,
       let pattern = patterns.first(where: { $0.hasPrefix("host.") })
@@ -99,7 +97,7 @@ struct Context: Sendable {
 
   func print(_ value: JSONValue) throws(CommandError) { try write(text(of: value)) }
 
-  /// The value as --output wants it, and a line feed.
+  /// The value in the format of --output, and a line feed.
   func text(of value: JSONValue) -> String {
     switch output {
     case .table, .json(isPretty: false): value.compact + "\n"
@@ -109,17 +107,15 @@ struct Context: Sendable {
     }
   }
 
-  /// Writes the text, or with --output the value.
   func write(_ text: @autoclosure () -> String, or value: @autoclosure () -> JSONValue) throws(CommandError) {
     try write(self.text(text(), or: value()))
   }
 
-  /// The text, or with --output the value.
   func text(_ text: @autoclosure () -> String, or value: @autoclosure () -> JSONValue) -> String {
     !writesValues ? text() : self.text(of: value())
   }
 
-  /// Writes the text and, unless --no-legend was given, a legend below it; or with --output the values.
+  /// Writes the text and a legend, which --no-legend omits; or with --output the values.
   func list(
     _ values: [JSONValue], text: @autoclosure () throws(CommandError) -> String, legend: String
   ) throws(CommandError) {
@@ -137,7 +133,7 @@ struct Context: Sendable {
       hasHeader: showsLegend, isColoured: terminal.isColoured, limit: terminal.columns)
   }
 
-  /// Writes at once, so that the reader of a pipe gets each notification as it arrives.
+  /// Writes at once: the reader of a pipe gets each notification as it arrives.
   func write(_ text: String) throws(CommandError) { try write(bytes: Array(text.utf8)) }
 
   func write(bytes: [UInt8]) throws(CommandError) {
@@ -176,13 +172,10 @@ struct Context: Sendable {
     return line
   }
 
-  /// Reports that a staying verb is in place: on standard error for people and scripts, and to the service manager, if
-  /// there is one.
-  ///
-  /// - Parameter usesBus: whether to say on which bus.
+  /// Reports that a staying verb is in place, on standard error and to the service manager.
   func reportReady(_ line: String, usesBus: Bool = true) {
     if !isQuiet {
-      // A user may have a bus besides the system's, and what is registered on one has no effect on the other.
+      // A user may have a bus besides the system's, and a registration on one has no effect on the other.
       let bus = if usesBus, case .success(let address) = address { ", on \(address)" } else { "" }
       terminal.reportLine(line + bus.terminalSafe)
     }
@@ -197,8 +190,8 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects, and makes the first request that a verb cannot go on without. While no bus answers, waits for one as
-  /// long as --wait-for-bus says.
+  /// Connects, and makes the first request that a verb needs. While no bus answers, waits as long as --wait-for-bus
+  /// says.
   func waitingForBus<Answer>(
     _ work: () async throws(TribuneError) -> Answer
   ) async throws(TribuneError) -> Answer {
@@ -212,11 +205,8 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects to the bus.
-  ///
   /// - Parameters:
-  ///   - limit: how long to wait for it; nil means the global option.
-  ///   - identifiesPosters: whether notifications say who posted them.
+  ///   - limit: nil means the global option.
   ///   - events: called when the connection is lost and when it is back.
   func connect(
     within limit: Duration? = nil, identifyingPosters identifiesPosters: Bool = false,
@@ -233,9 +223,7 @@ struct Context: Sendable {
 
   /// Connects for a verb that continues after a restart of the bus, and reports each reconnection.
   ///
-  /// - Parameters:
-  ///   - thing: the kind of message that the verb may have missed meanwhile, as a singular noun.
-  ///   - identifiesPosters: whether notifications say who posted them.
+  /// - Parameter thing: the kind of message that the verb may have missed, as a singular noun.
   func connectToStay(
     missing thing: String, identifyingPosters identifiesPosters: Bool = false
   ) async throws(TribuneError) -> Connection {
@@ -248,16 +236,15 @@ struct Context: Sendable {
     }
   }
 
-  /// Connects for a verb that continues after a restart of the bus, and reports each reconnection. If it looks for the
-  /// bus for ever, it also reports each loss: nothing else would say it.
+  /// Connects for a verb that continues after a restart of the bus, and reports each reconnection. If it looks for
+  /// the bus for ever, it also reports each loss, which would otherwise stay unknown.
   ///
   /// - Parameters:
-  ///   - limit: how long to wait for it; nil means the global option.
-  ///   - presence: records whether the bus is there.
-  ///   - identifiesPosters: whether notifications say who posted them.
-  ///   - saysLoss: reports also with --quiet, unless nothing was missed.
-  ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is how many notifications were
-  ///     missed; nil when the bus did not know this connection.
+  ///   - limit: nil means the global option.
+  ///   - presence: receives the connection's events.
+  ///   - saysLoss: report even with --quiet, unless nothing was missed.
+  ///   - consequence: text for the report, beginning with "; ", or empty. Its argument is the number of missed
+  ///     notifications; nil when the bus did not know this connection.
   ///   - onReturn: called when the connection is back.
   func connectToStay(
     within limit: Duration? = nil, noting presence: BusPresence? = nil,
@@ -283,7 +270,7 @@ struct Context: Sendable {
       })
   }
 
-  /// Connects and makes a request that takes no longer than the bus takes to answer.
+  /// Connects and makes a request that takes only as long as the bus takes to answer.
   func request<Answer: Sendable>(
     _ work: @escaping @Sendable (Connection) async throws(TribuneError) -> Answer
   ) async throws(CommandError) -> Answer {

@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// What tribune-logind says of a veto, or of an override of vetoes, that concerns the host.
+/// tribune-logind's statement about a veto, or an override of vetoes, that concerns the host.
 struct HostEnforcement {
   private static let time = Duration.seconds(15)
 
@@ -12,17 +12,15 @@ struct HostEnforcement {
     case hold, allowed, override
   }
 
-  /// One line about a hold.
   let says: String
-  /// Whether logind knows of a hold.
   let isInForce: Bool
   let isTooLate: Bool
-  /// What is still in the way of what was allowed.
+  /// Remaining obstacles to an allowed action.
   let obstacles: [String]
 
-  /// Waits, not for long, until a hold is in force with logind, or until it lets what was allowed happen.
+  /// Waits at most `time` until a hold is in force with logind, or until logind allows the overridden action.
   ///
-  /// - Returns: nil if the pattern is not about the host, or if nobody answers.
+  /// Returns nil if the pattern is not about the host, or without an answer.
   static func ask(
     about pattern: String, after event: Event, over connection: Connection
   ) async throws(TribuneError) -> HostEnforcement? {

@@ -4,12 +4,12 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Stops and continues this process for Ctrl-Z and `fg`. It suspends the connection on the bus first, because nothing
-/// is read while the process is stopped: notifications are then treated as each observation says, and delay no poster.
+/// Stops and continues this process for Ctrl-Z and `fg`. It first suspends the connection on the bus, because a
+/// stopped process does not read: notifications are then treated as each observation says, and delay no poster.
 actor JobControl {
   static let signals = [Signals.terminalStop, Signals.resume]
 
-  /// How long the bus may take to suspend the connection. The process stops after that in any case.
+  /// How long the bus may take to suspend the connection. The process then stops anyway.
   private static let suspendTimeout = Duration.seconds(2)
 
   private let connection: Connection
@@ -25,7 +25,7 @@ actor JobControl {
     self.context = context
   }
 
-  /// Handles the signals, and returns at the first one of another kind. May be called once only.
+  /// Handles the signals, and returns at the first one of another kind. May be called only once.
   func interruption() async {
     let following = Task { await self.follow() }
     defer { following.cancel() }
@@ -39,8 +39,8 @@ actor JobControl {
     }
   }
 
-  /// Follows the signals, which may change while the bus answers: if SIGCONT has arrived by then, the process is not
-  /// stopped.
+  /// Follows the signals, which may change while the bus answers: if SIGCONT has arrived by then, the process does
+  /// not stop.
   private func follow() async {
     for await _ in changes {
       while isToStop ? !wasStopped : isSuspended {

@@ -3,13 +3,13 @@
 import Tribune
 import TribuneWire
 
-/// What the bus has of one kind, for the completion of a command line: `list --complete`.
+/// Words from the bus for completion: `list --complete`.
 enum LiveWords: String, CaseIterable, Sendable {
   case names, questions, actions, objects, connections
 
   private static let countMax = 10_000
 
-  /// Those that need no bus.
+  /// Words that need no bus.
   var wellKnown: [String] {
     switch self {
     case .names, .objects, .connections: []
@@ -18,7 +18,7 @@ enum LiveWords: String, CaseIterable, Sendable {
     }
   }
 
-  /// The words, sorted. All of them are plain.
+  /// Sorted; all are plain.
   func read(from bus: Connection) async throws(TribuneError) -> [String] {
     let words =
       switch self {
@@ -40,7 +40,7 @@ enum LiveWords: String, CaseIterable, Sendable {
     try await bus.delegates().flatMap(\.patterns) + bus.holds().map(\.pattern)
   }
 
-  /// None if this user may not list them.
+  /// Empty if this user may not list objects.
   private static func declaredObjects(of bus: Connection) async throws(TribuneError) -> [String] {
     do throws(TribuneError) {
       // The bus logs a list that it refuses.
@@ -52,8 +52,8 @@ enum LiveWords: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether a word means itself to every shell, and is no option. Other users choose names and objects; a word that a shell
-  /// could take for anything else is not offered.
+  /// True if every shell takes the word literally, and not as an option. Other users choose names and objects, so a
+  /// word with shell syntax is never offered.
   static func isPlain(_ word: String) -> Bool {
     !word.isEmpty && !word.hasPrefix("-")
       && word.utf8.allSatisfy { byte in

@@ -9,7 +9,6 @@ import TribuneWire
 extension Invocation {
   func name(at index: Int) throws(CommandError) -> String { try Self.checkedName(operands[index]) }
 
-  /// - Parameter takesValues: whether it may be a query's for a value.
   func question(at index: Int, orValue takesValues: Bool = false) throws(CommandError) -> String {
     let name = try name(at: index)
     try ActionNames.requireQuestion(name, orValue: takesValues)
@@ -39,7 +38,7 @@ extension Invocation {
     }
   }
 
-  /// The object that was given; empty if none.
+  /// Empty if not given.
   func object() throws(CommandError) -> String { try Self.oneObject(text(.object) ?? "", of: "--object: ") }
 
   static func oneObject(_ text: String, of option: String) throws(CommandError) -> String {
@@ -72,7 +71,6 @@ extension Invocation {
     return label
   }
 
-  /// The name of the command, without its folders; of a process if there is no command.
   func commandName(orOf pid: Int32) -> String {
     guard let program = command.first else { return ProcessFacts.name(of: pid) }
     let name =
@@ -80,8 +78,7 @@ extension Invocation {
     return name.prefix(utf8Length: WireLimits.labelLength)
   }
 
-  /// The operand at `index` as JSON, if there is one; with --text, the JSON of a text. For `-`, it is read from standard
-  /// input.
+  /// The operand at `index` as JSON, or with --text a text as a JSON string. For `-`, standard input.
   func userInfo(at index: Int) throws(CommandError) -> UserInfo {
     guard operands.indices.contains(index) else {
       guard !has(.text) || has(.eachLine) else { throw .usage("--text needs a text in the place of JSON") }
@@ -98,7 +95,7 @@ extension Invocation {
     do {
       return UserInfo(try JSONText(bytes).bytes)
     } catch {
-      // What begins as JSON does has a mistake somewhere else.
+      // Input that begins like JSON probably has another mistake.
       let isText = bytes.first.map { !"{[\"".utf8.contains($0) } ?? false
       let remedy =
         text == "-"
@@ -107,7 +104,7 @@ extension Invocation {
     }
   }
 
-  /// The JSON string that has this text; nil if the text is not UTF-8.
+  /// Nil if the text is not UTF-8.
   static func json(ofText bytes: [UInt8]) -> UserInfo? {
     String(validating: bytes, as: UTF8.self).map { UserInfo(JSONValue.string($0).compactBytes) }
   }
@@ -124,8 +121,7 @@ extension Invocation {
     return bytes
   }
 
-  /// The bytes of a file with protocols, or for `-` of standard input: at most 1 MiB, which is what the bus
-  /// reads of a file in protocols.d.
+  /// The bytes of a file with protocols, or for `-` of standard input: at most 1 MiB, like a file in protocols.d.
   static func definitions(in file: String) throws(CommandError) -> [UInt8] {
     let lengthMax = 1 << 20
     let bytes: [UInt8]?
@@ -145,7 +141,7 @@ extension Invocation {
     return bytes
   }
 
-  /// The time-out, in a range that fits the 32 bits of milliseconds of the wire.
+  /// Fits the 32 bits of milliseconds on the wire.
   func wireTimeout() throws(CommandError) -> Duration? { try wireSpan(.timeout) }
 
   func waiting() throws(CommandError) -> Waiting? {
@@ -160,7 +156,6 @@ extension Invocation {
     return Patience(span: span.map { min($0, .seconds(365 * 86_400)) })
   }
 
-  /// Throws if one of the other options was given, which make no sense beside `option`.
   func refuse(_ others: [Option], beside option: Option) throws(CommandError) {
     guard let other = others.first(where: has) else { return }
     throw .usage("\(option.spelling) and \(other.spelling) exclude each other")
@@ -182,17 +177,15 @@ extension Invocation {
   }
 }
 
-/// A message's name and its object, if it has one, for people.
 func subjectText(_ name: String, _ object: String) -> String {
   object.isEmpty ? name.terminalSafe : "\(name.terminalSafe) \(object.terminalSafe)"
 }
 
-/// The object that a delegate or a hold is about, for people.
 func objectText(_ object: String) -> String {
   object.isEmpty ? "any object" : "object \(object.terminalSafe)"
 }
 
-/// The query that this process answers, if it runs under a delegate's command.
+/// The query of the delegate's command under which this process runs.
 func parentQuery(reportingTo terminal: Terminal) -> UInt64? {
   guard let text = Environment.nonEmptyValue(of: "TRIBUNE_QUERY") else { return nil }
   guard let query = UInt64(text) else {

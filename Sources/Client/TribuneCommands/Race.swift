@@ -2,8 +2,8 @@
 
 import Tribune
 
-/// The result of the first task that finishes. The others are cancelled but not awaited, because a task that ignores
-/// its cancellation must not keep a command from ending.
+/// The result of the first task that finishes. The others are cancelled but not awaited: a task that ignores its
+/// cancellation must not keep a command from ending.
 func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async -> Result? {
   let (results, continuation) = AsyncStream<Result>.makeStream()
   let tasks = works.map { work in
@@ -11,14 +11,13 @@ func first<Result: Sendable>(of works: (@Sendable () async -> Result)...) async 
   }
   defer { for task in tasks { task.cancel() } }
   for await result in results { return result }
-  // This task was cancelled.
   return nil
 }
 
 /// The result of `work`, unless it takes longer than `limit`.
 ///
-/// - Parameter presence: of the bus that the work needs. While the connection looks for the bus, the limit does not
-///   run; it starts again when the bus is back. If the bus is not found, the work must end by itself.
+/// - Parameter presence: of the bus that the work needs. The limit does not run while the connection looks for the
+///   bus, and starts again afterwards. If the search fails, the work must end by itself.
 /// - Throws: `unreachable` when the limit is exceeded.
 func bounded<Answer: Sendable>(
   by limit: Duration, while presence: BusPresence? = nil,
@@ -39,9 +38,9 @@ func bounded<Answer: Sendable>(
   return try (result ?? .failure(TribuneError(.cancelled, "interrupted"))).get()
 }
 
-/// The result of `work`, which is tried again, after pauses that grow from 10 ms to 1 s, or to 10 s if the bus refuses.
+/// Repeats `work` after pauses that grow from 10 ms to 1 s, or to 10 s if the bus refuses.
 ///
-/// - Parameter mayPass: whether another try may end otherwise than with this error.
+/// - Parameter mayPass: true if another try may succeed after this error.
 func tryUntilDone<Answer>(
   _ work: () async throws(TribuneError) -> Answer, while mayPass: (TribuneError) -> Bool
 ) async throws(TribuneError) -> Answer {
@@ -58,7 +57,7 @@ func tryUntilDone<Answer>(
 }
 
 extension TribuneError {
-  /// Whether no bus was reached, or the bus is just ending. Nothing was refused then.
+  /// No bus was reached, or the bus is shutting down: nothing was refused.
   var meansNoBus: Bool { [.unreachable, .connectionLost, .shuttingDown].contains(code) }
 }
 

@@ -3,16 +3,15 @@
 import Tribune
 import TribuneSystem
 
-/// Routes the signals of a guard or a hold, and runs its command. Before the command runs, a signal is a reason not to
-/// run it. From then on, signals are passed on to the command.
+/// Routes the signals of a guard or a hold, and runs its command. A signal before the command's start prevents it.
+/// Later signals are relayed to the command.
 actor SignalRouter {
   private var command: ChildProcess?
   private var early: [SignalWatch.Signal] = []
   private let interrupt: AsyncStream<Int32>.Continuation
-  /// Ends at the first signal before the command runs, with its number.
+  /// Ends with the number of the first signal before the command runs.
   nonisolated let interruption: Task<Int32, Never>
 
-  /// Routes the signals of the watch from now on.
   static func routing(_ watch: SignalWatch) -> SignalRouter {
     let router = SignalRouter()
     Task { for await signal in watch.signals { await router.take(signal) } }
@@ -35,25 +34,25 @@ actor SignalRouter {
       interrupt.yield(signal.number)
       return
     }
-    // The terminal sends its signals to the command as well.
+    // The terminal has sent this signal to the command also.
     if !signal.isFromKernel { command.send(signal: signal.number) }
   }
 
   private var interrupted: Int32? { early.first?.number }
 
-  /// Passes all later signals on to the command, and those that came while it was being started.
+  /// Relays later signals to the command, and those that came while it was being started.
   private func relay(to command: ChildProcess) {
     self.command = command
     for signal in early { command.send(signal: signal.number) }
   }
 
-  /// Runs the command to its end. If an option chose the bus, a tribunectl that the command runs talks to the same one.
+  /// Runs the command to its end. If an option chose the bus, a tribunectl under the command uses the same one.
   ///
-  /// - Parameter hold: the last one of its connection, which the command inherits: if this process is killed, all holds
-  ///   of the connection stand until the command has ended, as a lock of flock(1) does. Without one, it inherits none:
-  ///   it may have fewer privileges than this process.
-  /// - Returns: how the command ended. If a signal came before, it does not run and counts as killed by that signal. If
-  ///   it cannot be started, that is reported, and it counts as exited with a shell's status for that.
+  /// - Parameter hold: the command inherits its connection, like a lock of flock(1): if this process is killed, all
+  ///   holds of the connection stand until the command ends. With nil it inherits no connection, because it may have
+  ///   fewer privileges than this process.
+  /// - Returns: how the command ended. After an earlier signal it does not run, and counts as killed by it. A failed
+  ///   start is reported, and counts as an exit with a shell's status.
   nonisolated func run(
     _ command: [[UInt8]], keeping hold: Tribune.Hold? = nil, in context: Context
   ) async -> ChildProcess.Termination {
@@ -62,7 +61,7 @@ actor SignalRouter {
     do throws(Errno) {
       if let socket = try hold?.duplicateSocket() {
         child = try Self.start(command, inheriting: socket.rawValue, in: context)
-        // The child alone has the duplicate.
+        // Only the child has the duplicate.
         socket.close()
       } else {
         child = try Self.start(command, inheriting: nil, in: context)

@@ -4,27 +4,27 @@ import Tribune
 import TribuneSystem
 
 extension SignalWatch {
-  /// The signals that end a staying verb. SIGHUP is one, so that no command is left running when the terminal closes.
+  /// The signals that end a staying verb. SIGHUP is one, because a command must not go on after its terminal closes.
   static let interrupting = [Signals.interrupt, Signals.terminate, Signals.hangUp]
-  /// The signals by which people and service managers end a process or notify it.
+  /// The signals with which people and service managers end or notify a process.
   static let relayed = interrupting + [Signals.quit, Signals.user1, Signals.user2]
 
-  /// Returns at the first signal. May be called once only.
+  /// Returns at the first signal. May be called only once.
   func interruption() async {
     for await _ in signals { return }
   }
 }
 
-/// Reads a sequence until it ends, until enough elements were read, or until an interruption. After an interruption,
-/// the elements that the sequence already holds are still read.
+/// Reads a sequence until it ends, until enough elements were read, or until an interruption. Elements that the
+/// sequence already holds are read even after an interruption.
 ///
 /// - Parameters:
 ///   - interruption: returns when the verb is interrupted.
-///   - count: how many counted elements are enough; nil for no limit.
-///   - limit: after this time, it is interrupted as well, and ends with this error; nil for no limit.
+///   - count: the number of counted elements to read; nil for no limit.
+///   - limit: the span after which it ends with this error; nil for no limit.
 ///   - cancel: ends the sequence after the elements that it holds.
-///   - show: shows an element, and returns whether it counts.
-/// - Returns: the status to exit with.
+///   - show: shows an element; true if it counts.
+/// - Returns: the exit status.
 func stay<S: AsyncSequence & Sendable>(
   reading sequence: S, until interruption: @escaping @Sendable () async -> Void, upTo count: Int64? = nil,
   within limit: (span: Duration, error: CommandError)? = nil, cancel: @escaping @Sendable () async -> Void,

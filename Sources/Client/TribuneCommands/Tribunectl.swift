@@ -22,9 +22,7 @@ package struct Tribunectl: Sendable {
     prepared = Result { () throws(CommandError) in try Self.prepare(arguments, terminal: terminal) }
   }
 
-  /// Runs the verb.
-  ///
-  /// - Returns: the status to exit with.
+  /// Runs the verb; returns the exit status.
   package func run() async -> Int32 {
     do throws(CommandError) {
       let prepared = try prepared.get()
@@ -49,7 +47,8 @@ package struct Tribunectl: Sendable {
     return Prepared(command: command, context: try Context(invocation, terminal: terminal, signals: signals))
   }
 
-  /// Whoever relies on a delegate, a lease or an announcement relies on the command, so without it nothing begins.
+  /// Clients that rely on a delegate, a lease or an announcement rely on its command, so without the command, the
+  /// verb does not begin.
   private static func check(_ program: [UInt8]) throws(CommandError) {
     do throws(Errno) {
       try ProgramFile.check(program)

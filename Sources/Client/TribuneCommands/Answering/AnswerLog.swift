@@ -5,13 +5,13 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// Prints a delegate's answers, and the notifications that it receives, on standard output.
+/// Prints a delegate's answers and its notifications.
 ///
-/// Whoever asks or posts causes a line. So userInfo is printed up to a length, and a few lines of each user in a second. A
-/// delegate answers whether or not anybody reads what it prints.
+/// Any asker or poster can cause lines, so userInfo is cut and each user's lines are limited. The delegate answers
+/// even if the output is not read.
 final class AnswerLog: Sendable {
   private struct State {
-    /// Lines that were left out since the last one that was printed.
+    /// Lines omitted since the last printed line.
     var omittedCount = 0
     var limits = LineLimits()
   }
@@ -34,7 +34,7 @@ final class AnswerLog: Sendable {
         do throws(CommandError) {
           try context.write(bytes: bytes)
         } catch {
-          // Neither a full disk nor a reader that has gone must lift a veto.
+          // Neither a full disk nor a closed pipe may lift a veto.
           let isFirst = hasReported.withLock { hasReported in
             defer { hasReported = true }
             return !hasReported
@@ -49,10 +49,6 @@ final class AnswerLog: Sendable {
   }
 
   /// Prints an answer; nil means that the question was withdrawn.
-  ///
-  /// - Parameters:
-  ///   - label: which of several delegates answers.
-  ///   - asked: when the question came.
   func show(
     _ answer: Answer?, to question: Question, by label: String? = nil,
     since asked: ContinuousClock.Instant = .now
@@ -78,7 +74,7 @@ final class AnswerLog: Sendable {
         delivery.line(in: context, userInfoUpTo: limit) + "\n", or: delivery.json(userInfoUpTo: limit)))
   }
 
-  /// - Returns: whether another line of a user may be printed. If not, it counts as left out.
+  /// Counts a line over the user's limit as omitted.
   private func takeLine(of user: UInt32) -> Bool {
     if ThisProcess.isPrivileged(user) { return true }
     return state.withLock { state in
@@ -103,14 +99,13 @@ final class AnswerLog: Sendable {
     if !output.write(Array(text.utf8)) { state.withLock { $0.omittedCount += count } }
   }
 
-  /// Waits until everything is written, but not for long.
   func flush() {
     output.flush(atMost: Self.flushTime)
     printOmitted()
     output.flush(atMost: Self.flushTime)
   }
 
-  /// Ends the command: another delegate was set in place of this one.
+  /// Ends the command, because another delegate took its place.
   func replaced(by delegate: DelegateInfo) {
     let participant = delegateText(
       delegate.id, label: delegate.label, process: delegate.process, pid: delegate.pid, uid: delegate.uid,
@@ -119,13 +114,12 @@ final class AnswerLog: Sendable {
   }
 
   func ended() async -> CommandError {
-    // Nil if the task was cancelled: then the result is not used.
+    // Nil after cancellation: then the result is unused.
     await ends.first { _ in true } ?? .ended(ExitStatus.success)
   }
 }
 
 extension Question {
-  /// `time  :asker  name  object  userInfo  label  → vetoed: reason`. A withdrawn question has no answer.
   func line(with answer: Answer?, by label: String?, after elapsed: Duration, in context: Context) -> String {
     let words = answer?.words ?? "withdrawn: \(withdrawal(after: elapsed))"
     let parts = [
@@ -137,7 +131,7 @@ extension Question {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// The bus does not say why it withdrew the question; the times tell whether the answer was late.
+  /// The bus does not say why it withdrew the question; the times show whether the answer was late.
   private func withdrawal(after elapsed: Duration) -> String {
     "no answer after \(elapsed.formatted), of \(timeout.formatted)"
   }

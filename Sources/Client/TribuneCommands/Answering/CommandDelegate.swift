@@ -4,11 +4,9 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// A delegate that lets a command answer. After its retirement it runs none for further questions, but a running command
-/// may finish.
+/// Answers questions with a command. After `retire()`, running commands may finish, but new ones do not start.
 final class CommandDelegate: Delegate {
-  /// A query in which it was asked and that has not ended. It counts until it ends, not until the answer, because the
-  /// answer may still be on its way.
+  /// A query counts until it ends, because its answer may still be on its way.
   private struct OpenQuery {
     var user: UInt32
     var variables: [(name: String, value: String?)]
@@ -26,9 +24,9 @@ final class CommandDelegate: Delegate {
   }
 
   private let command: [[UInt8]]
-  /// Learns how each query has ended; nil if nothing is to.
+  /// The program that learns how each query ended.
   private let concluding: [UInt8]?
-  /// Its name among several delegates; nil if it is alone.
+  /// Nil if it is the only delegate.
   private let label: String?
   private let runner: CommandRunner
   private let log: AnswerLog
@@ -39,14 +37,15 @@ final class CommandDelegate: Delegate {
     (label, self.runner, self.log) = (nil, runner, log)
   }
 
-  /// A file of a folder, which may go, and its companion, which may come and go.
+  /// A delegate of a file in a folder. The file and its companion may disappear at any time.
   init(file: [UInt8], label: String, by runner: CommandRunner, log: AnswerLog) {
     (command, concluding) = ([file], file + DelegateFile.concludedSuffix)
     (self.label, self.runner, self.log) = (label, runner, log)
   }
 
   func answer(_ question: Question) async -> Answer {
-    // The file may just have gone, before the folder was read again. One that cannot be seen fails when it is run.
+    // The file may just have gone, before the folder was read again. A file that cannot be examined fails when it
+    // runs.
     let kind = Folder.kind(of: command[0])
     guard label == nil || kind == .program || kind == nil && !Folder.lacks(command[0]) else {
       return .abstain
@@ -77,7 +76,7 @@ final class CommandDelegate: Delegate {
   }
 
   func received(_ delivery: Delivery) async {
-    // Of several, each would say the same.
+    // All delegates of a folder receive the same notifications.
     if label == nil { log.show(delivery) }
   }
 
@@ -85,9 +84,7 @@ final class CommandDelegate: Delegate {
 
   var isRetired: Bool { state.withLock { $0.isRetired } }
 
-  /// Makes it abstain from all further questions.
-  ///
-  /// - Returns: whether no question is open.
+  /// Makes it abstain from new questions. Returns true if no question is open.
   @discardableResult
   func retire() -> Bool {
     state.withLock { state in
@@ -96,9 +93,7 @@ final class CommandDelegate: Delegate {
     }
   }
 
-  /// Waits until a retired delegate has no open question.
-  ///
-  /// - Returns: false if it was revived first.
+  /// Waits until a retired delegate has no open question. Returns false if it was revived first.
   @discardableResult
   func idle() async -> Bool {
     await withCheckedContinuation { continuation in

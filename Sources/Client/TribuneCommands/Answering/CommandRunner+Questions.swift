@@ -7,8 +7,8 @@ import TribuneSystem
 extension CommandRunner {
   /// Runs a command to its end and turns the result into an answer.
   ///
-  /// The bus, not this function, limits the time: a process under the command can defer over its own connection. If
-  /// the query ends first, the task is cancelled, which ends the command.
+  /// The time limit is the bus's: a process under the command can defer over another connection. Cancelling the task
+  /// ends the command.
   func answer(_ question: Question, by command: [[UInt8]]) async -> Answer {
     // One byte over the limit shows that the value is too long.
     let limit = question.wantsValue ? valueLength + 1 : Self.reasonLength
@@ -23,7 +23,6 @@ extension CommandRunner {
       return .failed(
         "the questions of user \(question.asker.uid) that have commands or wait for them are too long together"
       )
-    // The answer is discarded.
     case .withdrawn: return .failed("the question was withdrawn")
     case .cannotStart(let error):
       let message = error.message(starting: command)
@@ -35,7 +34,7 @@ extension CommandRunner {
     }
   }
 
-  /// Runs a program that learns how a query ended, with the variables that the command for the question had.
+  /// Runs a program that learns how a query ended, with the variables of the question's command.
   func conclude(
     _ ending: Conclusion.Ending, of user: UInt32, setting variables: [(name: String, value: String?)],
     by program: [UInt8]

@@ -3,15 +3,14 @@
 import Tribune
 import TribuneSystem
 
-/// Runs commands for questions and notifications, a bounded number at a time, which `CommandTurns` shares among the users
-/// who ask and post.
+/// Runs commands for questions and notifications. `CommandTurns` shares a bounded number of processes among users.
 actor CommandRunner {
   enum Run: Equatable, Sendable {
     case ended(ChildProcess.Ending)
     case cannotStart(Errno)
-    /// Not started: this many questions of the user wait already.
+    /// Not started: the user has this many waiting questions.
     case tooMany(Int)
-    /// Not started: the questions of the user that wait have too much userInfo.
+    /// Not started: the user's waiting questions have too much userInfo.
     case tooLong
     /// Not started: the task was cancelled while the question waited.
     case withdrawn
@@ -22,37 +21,37 @@ actor CommandRunner {
   private struct Waiting {
     var user: UInt32
     var isOwed: Bool
-    /// Continued with true when the command may start, and with false when the question does not wait any more.
+    /// Resumed with true when the command may start, with false when the question is withdrawn.
     var turn: CheckedContinuation<Bool, Never>
   }
 
   let context: Context
   let valueLength: Int
-  /// The commands that end when the runner stops.
+  /// The commands that `stop()` ends.
   private var running: [Int32: ChildProcess] = [:]
   private var turns: CommandTurns
   private var waiting: [CommandTurns.Ticket: Waiting] = [:]
   private var lastTicket = 0
   private var hasStopped = false
   private var reported: Set<String> = []
-  /// Passes on what commands write to standard error, none of which waits for its reader.
+  /// Passes on the standard error of commands, which never wait for its reader.
   private var errors: OutputThread?
 
-  /// Bytes of output that are kept as a reason. The bus keeps no more.
+  /// Bytes of output that become a reason. The bus keeps no more.
   static let reasonLength = 4_096
 
   private static let commandsMax = 64
   private static let reportedMax = 64
-  /// Questions of one user that wait.
+  /// Waiting questions of one user.
   private static let waitingMax = 256
-  /// Bytes of userInfo that a user's commands and waiting questions have together. What runs has it twice.
+  /// Bytes of userInfo of a user's running commands and waiting questions. A running command has its userInfo twice.
   private static let byteCountMax = 64 << 20
-  /// The bound of `valueLength`, because 64 commands may write a value at the same time.
+  /// Upper bound of `valueLength`, because 64 commands may write a value at the same time.
   private static let valueLengthMax = 16 << 20
 
   /// - Parameters:
-  ///   - valueLength: bytes that the bus accepts in a value; 0 if no values are asked for.
-  ///   - isPrivileged: whether a user may have all commands that others leave.
+  ///   - valueLength: the bytes that the bus accepts in a value; 0 if the command gives no values.
+  ///   - isPrivileged: true for users who may use all free commands.
   init(
     in context: Context, valueLength: Int = 0,
     isPrivileged: @escaping @Sendable (UInt32) -> Bool = { ThisProcess.isPrivileged($0) }
@@ -64,16 +63,13 @@ actor CommandRunner {
       isPrivileged: isPrivileged)
   }
 
-  /// Runs a command to its end, in a process group of its own, when it is the user's turn. Cancelling the task ends the
-  /// command, or the wait.
+  /// Runs a command in a new process group when it is the user's turn. Cancelling the task ends the command or the
+  /// wait.
   ///
   /// - Parameters:
-  ///   - user: has asked, or posted.
-  ///   - variables: set in the command's environment on top of this program's own. A variable with the value nil is
-  ///     unset.
-  ///   - input: the command's standard input, which it need not read.
-  ///   - output: if it is captured, so is the end of standard error, which is also passed on.
-  ///   - isOwed: whether it runs in any case, also after the runner has stopped.
+  ///   - variables: set in the command's environment; nil unsets one.
+  ///   - output: if captured, the end of standard error is captured also, and passed on.
+  ///   - isOwed: run it even after the runner has stopped.
   func run(
     _ command: [[UInt8]], for user: UInt32, setting variables: [(name: String, value: String?)],
     input: UserInfo, output: ChildProcess.Output, isOwed: Bool = false
@@ -99,7 +95,7 @@ actor CommandRunner {
   private func turn(of ticket: CommandTurns.Ticket, of user: UInt32, isOwed: Bool) async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // A cancellation from here on finds the question waiting.
+        // A later cancellation finds the question waiting.
         if Task.isCancelled {
           turns.leave(ticket, of: user)
           continuation.resume(returning: false)
@@ -118,7 +114,7 @@ actor CommandRunner {
     one.turn.resume(returning: false)
   }
 
-  /// Says something on standard error that each question could cause. It is said once, behind what commands have written.
+  /// Reports a message only once, because every question could cause it.
   func reportOnce(_ message: String) {
     guard reported.count < Self.reportedMax, reported.insert(message).inserted else { return }
     if errors?.write(Array("tribunectl: \(message)\n".utf8)) != true { context.terminal.report(message) }
@@ -128,7 +124,7 @@ actor CommandRunner {
     _ command: [[UInt8]], setting variables: [(name: String, value: String?)], input: UserInfo,
     output: ChildProcess.Output, isOwed: Bool
   ) async -> Run {
-    // What has happened since its turn came.
+    // The state may have changed while the question waited.
     if hasStopped, !isOwed { return .ending }
     if Task.isCancelled { return .withdrawn }
     let child: ChildProcess
@@ -159,8 +155,7 @@ actor CommandRunner {
     return .relayed(limit: Self.reasonLength) { _ = thread.write($0) }
   }
 
-  /// Ends the running commands and returns when they have ended. No further command is started. All but those that are
-  /// owed.
+  /// Ends the running commands and waits for them. Only owed commands still start.
   func stop() async {
     hasStopped = true
     for (ticket, one) in waiting where !one.isOwed { withdraw(ticket) }
@@ -169,7 +164,7 @@ actor CommandRunner {
     for child in left { _ = await child.ended() }
   }
 
-  /// Waits until what commands wrote to standard error is passed on, but not for long.
+  /// Waits, at most a second, until the commands' standard error is passed on.
   func flush() { errors?.flush(atMost: .seconds(1)) }
 
   private func environment(setting variables: [(name: String, value: String?)]) -> [[UInt8]] {
@@ -182,7 +177,7 @@ actor CommandRunner {
 }
 
 extension ChildProcess {
-  /// Sends SIGTERM to the child and its group, and SIGKILL a second later.
+  /// Sends SIGTERM to the child's group, and SIGKILL a second later.
   fileprivate func terminate() {
     send(signal: Signals.terminate)
     Task {

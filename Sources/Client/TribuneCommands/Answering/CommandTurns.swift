@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides which questions have a command run for them now, and which wait. Questions go in as tickets, and decisions
-/// come out.
+/// Decides which questions run a command now, and which wait.
 ///
-/// Users share the commands by the formula of the bus's accounts: a user may have as many as the total leaves beside all
-/// other users, divided by the number of users who have some, and one more. So something is left whatever one user asks.
-/// Yet every user may have one while any is left, and privileged users may have all that is left.
+/// Users share the commands by the formula of the bus's accounts: a user may have the number that all other users
+/// leave, divided by the number of users with commands, plus one. So one user never takes all. Every user may have
+/// one while any is left, and privileged users may have all that are left.
 ///
-/// A question that cannot have a command at once waits, behind those of its user. When a command ends, the users who have
-/// questions take turns.
+/// A waiting question queues behind its user's others. When a command ends, users with waiting questions take turns.
 struct CommandTurns: Sendable {
   typealias Ticket = Int
 
   enum Decision: Equatable, Sendable {
-    /// Its command counts from now on, until `end`.
+    /// The command counts until `end`.
     case start
     /// Until `end` or `leave` returns the ticket.
     case wait
-    /// The user has this many that wait, which is the limit.
+    /// The user has reached the limit of waiting questions.
     case refuse(waiting: Int)
-    /// The user's questions have so much userInfo together, which is the limit.
+    /// The user's questions have too much userInfo.
     case refuseLong
   }
 
@@ -37,13 +35,11 @@ struct CommandTurns: Sendable {
 
   let total: Int
   let waitingMax: Int
-  /// Bytes of userInfo that a user's commands and waiting questions have together. One question may have more, if it is
-  /// alone.
+  /// Bytes of userInfo of a user's running commands and waiting questions. A single question may exceed it.
   let byteCountMax: Int
   private let isPrivileged: @Sendable (UInt32) -> Bool
-  /// Users who have commands or waiting questions.
   private var users: [UInt32: User] = [:]
-  /// Users who have waiting questions, in the order of their turns.
+  /// Users with waiting questions, in the order of their turns.
   private var turns: [UInt32] = []
   private var running = 0
   private var runningUsers = 0
@@ -55,11 +51,9 @@ struct CommandTurns: Sendable {
     (self.byteCountMax, self.isPrivileged) = (byteCountMax, isPrivileged)
   }
 
-  /// Takes a question.
-  ///
   /// - Parameters:
   ///   - byteCount: bytes of its userInfo.
-  ///   - isOwed: whether its command runs in any case, so that it may have to wait, but is not refused.
+  ///   - isOwed: the question may have to wait, but is never refused.
   mutating func ask(_ ticket: Ticket, of uid: UInt32, byteCount: Int, isOwed: Bool = false) -> Decision {
     var user = users[uid] ?? User(isPrivileged: isPrivileged(uid))
     let starts = user.waiting.isEmpty && mayStart(user)
@@ -80,10 +74,7 @@ struct CommandTurns: Sendable {
     return .wait
   }
 
-  /// A command of a user has ended.
-  ///
-  /// - Parameter byteCount: bytes of the userInfo that it was started with.
-  /// - Returns: the questions whose commands start now.
+  /// Ends a command, and returns the questions whose commands start now.
   mutating func end(of uid: UInt32, byteCount: Int) -> [Ticket] {
     guard var user = users[uid], user.running > 0 else {
       preconditionFailure("a command ends of user \(uid), who has none")
@@ -98,7 +89,7 @@ struct CommandTurns: Sendable {
     return started
   }
 
-  /// A waiting question needs no command any more. One that has started is not affected.
+  /// Removes a waiting question. A started one is not affected.
   mutating func leave(_ ticket: Ticket, of uid: UInt32) {
     guard var user = users[uid], let place = user.waiting.firstIndex(where: { $0.ticket == ticket }) else {
       return

@@ -6,14 +6,14 @@ import TribuneWire
 
 /// Runs a command for each notification, one after the other.
 ///
-/// While a command runs, notifications wait in the observation's bounded queue, which reports what it drops.
+/// While a command runs, notifications wait in the observation's bounded queue, which reports the ones that it drops.
 actor NotificationHandler {
   private let command: [[UInt8]]
   private let runner: CommandRunner
   private let context: Context
   /// Notifications dropped since the last command was started.
   private var lost = 0
-  /// Set when an unknown number of notifications was missed since then.
+  /// True if an unknown number was missed since then.
   private var isInterrupted = false
 
   init(running command: [[UInt8]], in context: Context) {
@@ -22,9 +22,9 @@ actor NotificationHandler {
     runner = CommandRunner(in: context)
   }
 
-  /// If this is a notification, runs the command to its end and tells a waiting poster the result.
+  /// Runs the command for a notification, and acknowledges it to a waiting poster. Returns false for other
+  /// deliveries.
   ///
-  /// - Returns: whether it was a notification.
   /// - Throws: when the command cannot be started, or when the handler has ended.
   func handle(_ delivery: Delivery) async throws(CommandError) -> Bool {
     switch delivery {
@@ -32,7 +32,6 @@ actor NotificationHandler {
       lost = lost.saturatingAdding(count)
       context.terminal.report("lost \(count.counted("notification"))")
       return false
-    // The connection has reported it already.
     case .interrupted:
       isInterrupted = true
       return false
@@ -46,7 +45,7 @@ actor NotificationHandler {
     let variables = Self.variables(of: notification, behind: lost, isInterrupted: isInterrupted)
     lost = 0
     isInterrupted = false
-    // Only one command runs at a time, so there is nothing to share.
+    // Only one command runs at a time, so users need no shares.
     let run = await runner.run(
       command, for: ThisProcess.effectiveUser, setting: variables, input: notification.userInfo,
       output: .inherited)
@@ -61,13 +60,13 @@ actor NotificationHandler {
       notification.acknowledgement?.failed(error.message(starting: command))
       throw .cannotStart(command, error)
     case .ending, .withdrawn, .tooMany, .tooLong:
-      // None has to wait, so there are never too many.
+      // Only one command runs at a time, so the limits are never reached.
       notification.acknowledgement?.failed("the observer is shutting down")
       throw .ended(ExitStatus.success)
     }
   }
 
-  /// Ends the running command and returns when it has ended. No further command is started.
+  /// Ends the running command and waits for it.
   func end() async { await runner.stop() }
 
   static func variables(

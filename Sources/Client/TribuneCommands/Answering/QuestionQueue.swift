@@ -2,17 +2,16 @@
 
 import Tribune
 
-/// The queue of questions that a person at a terminal answers, one after the other. Questions and lines go in;
-/// effects (texts to show, answers to give) come out.
+/// The questions that a person at a terminal answers one by one, without I/O.
 ///
-/// Only the first question is on the screen, with a prompt, and each line applies to it alone. When it leaves the
-/// queue, the text typed for it is discarded, so that it never answers the next question. The users who ask take turns: in
-/// a round, each has one question.
+/// Only the first question is on the screen, and each line answers it alone. When it leaves the queue, the text typed
+/// for it is discarded, because it must never answer the next question. Users take turns: in a round, each has one
+/// question.
 struct QuestionQueue: Sendable {
   typealias Ticket = Int
 
   struct Entry: Sendable {
-    /// Identifies the question; never reused.
+    /// Never reused.
     var ticket: Ticket
     var user: UInt32
     /// The asker and the subject, as lines that each end in a line feed.
@@ -25,7 +24,7 @@ struct QuestionQueue: Sendable {
     /// Write these lines. The cursor is at the start of a line.
     case show(String)
     case prompt
-    /// Replace the prompt, and the text typed after it, with these words. Discard typed input that was not read yet.
+    /// Replace the prompt and the text typed after it with these words. Discard typed input that was not read yet.
     case takeBack(String)
     case answer(Ticket, Answer)
   }
@@ -56,14 +55,13 @@ struct QuestionQueue: Sendable {
     return queue.count == 1 ? showFirst(at: now) : []
   }
 
-  /// Removes a question that needs no answer any more. An answered question is not affected.
   mutating func withdraw(_ ticket: Ticket, _ why: Withdrawal, at now: Duration) -> [Effect] {
     guard let place = queue.firstIndex(where: { $0.entry.ticket == ticket }) else { return [] }
     queue.remove(at: place)
     return place == 0 ? [.takeBack(why.rawValue)] + showFirst(at: now) : []
   }
 
-  /// Takes a line, without its line feed.
+  /// - Parameter line: without its line feed.
   mutating func read(_ line: String, at now: Duration) -> [Effect] {
     let words = line.trimmed
     guard let first = queue.first?.entry else { return words.isEmpty ? [] : [.show("no question is open\n")] }
@@ -81,7 +79,7 @@ struct QuestionQueue: Sendable {
     queue.isEmpty ? [.show(line + "\n")] : [.show("\n\(line)\n"), .prompt]
   }
 
-  /// Stops answering. Open questions fail.
+  /// Fails open and later questions.
   mutating func end() -> [Effect] {
     hasEnded = true
     let open = queue
@@ -108,7 +106,7 @@ struct QuestionQueue: Sendable {
 }
 
 extension Duration {
-  /// Rounded to the nearest second; spans below one second stay as they are.
+  /// Rounded to the nearest second; spans below one second stay.
   var roundedToSeconds: Duration {
     self < .seconds(1) ? self : .seconds((self + .milliseconds(500)).components.seconds)
   }

@@ -3,10 +3,9 @@
 import Tribune
 import TribuneSystem
 
-/// The delegate that asks the person at the terminal. It passes questions to the `QuestionQueue` and performs the
-/// effects that the queue returns.
+/// Asks the person at the terminal. It performs the effects of a `QuestionQueue`.
 actor TerminalDelegate: Delegate {
-  /// The default time for an answer, long enough for a person to read the question.
+  /// Long enough for a person to read the question.
   static let timeout = Duration.seconds(60)
   /// Bytes of a line that are kept. The bus cuts longer reasons anyway.
   private static let lineLength = 8_192
@@ -49,7 +48,7 @@ actor TerminalDelegate: Delegate {
     timer.cancel()
     if let answer { return answer }
     // Another process may have deferred for this delegate. Only the bus decides that the time is over, so this
-    // delegate must not report a failure earlier.
+    // delegate must not fail earlier.
     while !Task.isCancelled { await sleep(.seconds(3600)) }
     return .failed("no answer within \(question.timeout.formatted)")
   }
@@ -79,10 +78,9 @@ actor TerminalDelegate: Delegate {
     return .ended(ExitStatus.success)
   }
 
-  /// Makes open questions, and all later ones, fail.
   func end() { perform(questions.end()) }
 
-  /// Whether answers are logged: not on a terminal, which shows them already, unless the output is JSON.
+  /// A terminal shows the answers already, but not as JSON.
   private var logsAnswers: Bool { !context.terminal.isTerminal || context.writesValues }
 
   private var now: Duration { .nanoseconds(Int64(clamping: SystemClock.monotonicNanoseconds)) }
@@ -90,7 +88,7 @@ actor TerminalDelegate: Delegate {
   private func put(
     _ question: Question, _ ticket: QuestionQueue.Ticket, to answered: CheckedContinuation<Answer?, Never>
   ) {
-    // A cancellation from here on finds the question in the queue.
+    // A later cancellation finds the question in the queue.
     if Task.isCancelled {
       answered.resume(returning: nil)
       return
@@ -133,7 +131,7 @@ actor TerminalDelegate: Delegate {
     }
   }
 
-  /// The asker and the subject, safe for a terminal.
+  /// Safe for a terminal.
   private func text(of question: Question) -> String {
     let asker = question.asker
     let line = question.userInfo.line

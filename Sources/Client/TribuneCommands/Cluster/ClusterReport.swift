@@ -3,15 +3,15 @@
 import Tribune
 import TribuneJSON
 
-/// What each host of the cluster tells about itself, if tribune-nats on this host is asked for it.
+/// The hosts' reports about themselves, from this host's tribune-nats.
 struct ClusterReport {
   typealias Row = (host: String, node: JSONNode)
 
   private var told: [(host: String, root: JSONNode)] = []
-  /// Why others have told nothing, for people.
+  /// Why reports are missing, for people.
   private(set) var problems: [String] = []
 
-  /// - Parameter name: of the value, which is JSON.
+  /// - Parameter name: of a value query.
   /// - Throws: if no gateway answers.
   init(
     _ name: String, object: String = "", userInfo: UserInfo = .none, in context: Context
@@ -29,8 +29,8 @@ struct ClusterReport {
     self.init(reply.outcomes)
   }
 
-  /// - Parameter outcomes: a host may have several. Its delegate for a pattern of the configuration that matches the name,
-  ///   such as `cluster.**`, has the same label, and abstains.
+  /// - Parameter outcomes: a host may have several. Its delegate for a configured pattern that matches the name, such
+  ///   as `cluster.**`, has the same label, and abstains.
   init(_ outcomes: [Outcome]) {
     var outcomesByHost: [(host: String, outcomes: [Outcome])] = []
     for outcome in outcomes where outcome.isOfGateway || outcome.value != nil {
@@ -49,7 +49,7 @@ struct ClusterReport {
     }
   }
 
-  /// What the hosts have under a member, which is an array.
+  /// The elements of an array member, of all hosts.
   func rows(_ member: String) -> [Row] {
     told.flatMap { host, root in
       let list = root[member]
@@ -57,14 +57,14 @@ struct ClusterReport {
     }
   }
 
-  /// How many rows the hosts have left out.
+  /// The number of rows that the hosts omitted.
   func omittedCount(_ member: String) -> Int {
     told.reduce(0) { $0 + ($1.root["\(member)Omitted"]?.integer ?? 0) }
   }
 
   var hostCount: Int { told.count }
 
-  /// Prints the problems on standard error; returns the exit status.
+  /// Reports the problems; returns the exit status.
   func status(in context: Context) -> Int32 {
     for problem in problems { context.terminal.report(problem) }
     return problems.isEmpty ? ExitStatus.success : ExitStatus.failure
@@ -78,12 +78,12 @@ struct ClusterReport {
 }
 
 extension Outcome {
-  /// Whether a gateway's delegate has given it, by its label. Others can match the name of a report as well.
+  /// Judged by the label, because other delegates can match the name of a report.
   fileprivate var isOfGateway: Bool {
     label.hasPrefix("host:") || ["cluster", "starting"].contains(label)
   }
 
-  /// The host that the delegate stands for; or its whole label.
+  /// The host of the delegate, or its whole label.
   fileprivate var host: String { label.hasPrefix("host:") ? String(label.dropFirst(5)) : label }
 
   fileprivate var problem: String {
@@ -124,7 +124,7 @@ extension Table {
     }
   }
 
-  /// Delegates of several hosts, in the order in which each would ask them.
+  /// Delegates of several hosts, in the order in which each host asks them.
   init(delegates: [ClusterReport.Row]) {
     self.init([
       Column(title: "HOST", style: .bold), .number("ORDER"), "DELEGATE", .number("PID", rank: 1),

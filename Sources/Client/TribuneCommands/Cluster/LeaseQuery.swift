@@ -5,10 +5,10 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// One question about leases to tribune-nats, on the bus of this host.
+/// A question about leases to this host's tribune-nats.
 struct LeaseQuery: Sendable {
   let name: String
-  /// The lease; empty for all.
+  /// Empty for all leases.
   let lease: String
   let userInfo: UserInfo
 
@@ -18,7 +18,7 @@ struct LeaseQuery: Sendable {
     userInfo = UserInfo(JSONValue.object(members).compactBytes)
   }
 
-  /// - Throws: why there is no value; the status is that of no verdict. It may have been done.
+  /// - Throws: if no value arrives, with the status of no verdict. The request may have been carried out.
   func value(over connection: Connection) async throws(CommandError) -> UserInfo {
     let reply = try await orEnd(with: ExitStatus.noVerdict) { () async throws(TribuneError) -> QueryReply in
       try await bounded(by: connection.bus.replyTimeout(for: nil)) {
@@ -53,19 +53,18 @@ struct LeaseQuery: Sendable {
   }
 }
 
-/// What tribune-nats replies about a lease (docs/CLUSTER.md).
+/// tribune-nats's reply about a lease (docs/CLUSTER.md).
 enum LeaseReply: Equatable, Sendable {
-  /// - Parameter again: whether the host had it before.
+  /// - Parameter again: true if the host had it before.
   case acquired(again: Bool)
-  /// Others have it, or this host for a command that runs.
+  /// Another host has it, or another command on this host.
   case busy([ListedOwner])
   case released
   case broken(ListedOwner)
-  /// The host that was meant does not have it.
+  /// The named host does not have it.
   case absent([ListedOwner])
   case refused(String)
 
-  /// - Returns: nil if it is none of these.
   init?(_ userInfo: UserInfo) {
     guard let root = userInfo.jsonRoot else { return nil }
     switch root["state"]?.string {
@@ -83,7 +82,7 @@ enum LeaseReply: Equatable, Sendable {
 /// A host that has a lease, or a client of FleetLock.
 struct ListedOwner: Equatable, Sendable {
   var host: String
-  /// Whether its gateway is there; nil of a client of FleetLock, of which nobody knows that.
+  /// True if its gateway is present; nil for a client of FleetLock.
   var isPresent: Bool?
   /// Seconds since 1970, by that host's clock.
   var since: Int
@@ -91,7 +90,7 @@ struct ListedOwner: Equatable, Sendable {
   var pid: Int
   var uid: Int
   var unit: String
-  /// Whether its process still runs; nil if nobody knows.
+  /// True if its process still runs; nil if unknown.
   var isRunning: Bool?
 
   init(_ node: JSONNode) {
@@ -107,7 +106,7 @@ struct ListedOwner: Equatable, Sendable {
 
   var isGhost: Bool { isPresent == false }
 
-  /// Whether no process is known to use the lease.
+  /// True if no process is known to use the lease.
   var isKept: Bool { isPresent == nil || isRunning == false }
 
   private var microseconds: UInt64 {
@@ -115,7 +114,7 @@ struct ListedOwner: Equatable, Sendable {
     return overflow ? .max : microseconds
   }
 
-  /// `10:02:11`, or with the date if that is another day.
+  /// `10:02:11`, with the date unless it is today.
   var sinceText: String {
     let now = LocalTime(microsecondsSince1970: SystemClock.wallMicroseconds)
     guard let time = LocalTime(microsecondsSince1970: microseconds) else {

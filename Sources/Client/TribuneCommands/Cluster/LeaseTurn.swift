@@ -9,16 +9,16 @@ import TribuneWire
 struct LeaseTurn: Sendable {
   enum End: Sendable {
     case acquired(again: Bool)
-    /// Others still have it at the end of the time.
+    /// Others still had it at the end of the time.
     case late([ListedOwner])
     case failed(CommandError)
   }
 
-  /// A change is announced. What was missed while a link was down is found by asking again.
+  /// Changes are announced; asking again finds those missed while a link was down.
   private static let pause = Duration.seconds(10)
   private static let pauseMin = Duration.milliseconds(200)
 
-  /// Distinguishes this acquisition: whoever asks again with it asks for the same one.
+  /// Identifies this acquisition when it is asked for again.
   let id: String
   private let lease: String
   private let query: LeaseQuery
@@ -65,7 +65,7 @@ struct LeaseTurn: Sendable {
       for try await _ in news { changes.note() }
       changes.note()
     } catch {
-      // Whoever asks next learns why.
+      // The next question will report the failure.
       changes.note()
     }
   }
@@ -87,7 +87,7 @@ struct LeaseTurn: Sendable {
         default: return .failed(lack("the reply to \(query.name) is none that was asked for"))
         }
       } catch {
-        // Whoever waits already goes on, as long as there is a bus.
+        // The wait continues while the bus exists.
         guard owners != nil, !connection.hasEnded else {
           return .failed(error)
         }

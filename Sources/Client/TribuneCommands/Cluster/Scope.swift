@@ -3,9 +3,9 @@
 import Tribune
 import TribuneWire
 
-/// Whom a question is for, if the caller says so. The gateway of this host, tribune-nats, answers for it.
+/// The addressee of a question, if the caller names one. This host's tribune-nats answers for it.
 enum Scope: String, Sendable, CaseIterable {
-  /// This host, whatever the configuration says of the name.
+  /// This host, whatever the configuration says about the name.
   case host
   case cluster
 
@@ -15,10 +15,10 @@ enum Scope: String, Sendable, CaseIterable {
 }
 
 extension Invocation {
-  /// Nil if the configuration says it.
+  /// Nil if the configuration decides.
   func scope() -> Scope? { text(.scope).flatMap { Scope(rawValue: $0) } }
 
-  /// - Throws: if the name is too long to be asked by a scope.
+  /// - Throws: if the name is too long for a scope.
   func scope(of name: String) throws(CommandError) -> Scope? {
     guard let scope = scope() else { return nil }
     guard NameSyntax.isName(scope.name(name).utf8Bytes) else {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Assigns `order` values to items that arrive one by one but have an order of their own. The values are spread so
-/// that later items fit between them.
+/// Assigns spread `order` values to sorted keys, so later keys fit between them.
 struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
-  /// Distance between two places, where no item has to fit in.
+  /// The widest distance between two places.
   static var spacing: Int64 { 1 << 16 }
 
   /// Sorted by key, which is also the order of the places.
@@ -11,7 +10,7 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
 
   init() {}
 
-  /// Gives every key a place, as far apart as possible up to `spacing`.
+  /// Places all keys as far apart as possible, up to `spacing`.
   init(_ keys: some Collection<Key>) {
     let most = (Int64(Int32.max) - Int64(Int32.min)) / Int64(keys.count + 1)
     precondition(most > 0, "there are more files than positions in a chain")
@@ -37,9 +36,7 @@ struct ChainPlaces<Key: Hashable & Comparable & Sendable>: Sendable {
     return low
   }
 
-  /// Finds a place for a key that has none.
-  ///
-  /// - Returns: nil if there is no free value between its neighbours; nothing has changed then.
+  /// Places a new key. Returns nil, and changes nothing, if its neighbours leave no free value.
   mutating func insert(_ key: Key) -> Int32? {
     let index = index(of: key)
     let before = index > 0 ? Int64(places[index - 1].order) : nil

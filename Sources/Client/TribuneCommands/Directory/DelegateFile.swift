@@ -5,7 +5,7 @@ import TribuneWire
 
 /// An executable in `DIR/NAME/`: a delegate that responds to NAME.
 ///
-/// Files are asked in the byte order of their own names, whichever folder they are in.
+/// Files are asked in the byte order of their names, across folders.
 struct DelegateFile: Hashable, Comparable, Sendable {
   /// The folder's name: a pattern of the names that the delegate responds to.
   var pattern: String
@@ -21,17 +21,15 @@ struct DelegateFile: Hashable, Comparable, Sendable {
     return root + [slash] + Array(pattern.utf8) + [slash] + name
   }
 
-  /// The delegate's name in verdicts.
   var label: String { String(decoding: name, as: UTF8.self) }
 
   /// The path relative to DIR, safe for a terminal.
   var description: String { "\(pattern)/\(label)".terminalSafe }
 
-  /// The end of the name of a file's companion, which learns how each query has ended.
+  /// The suffix of a file's companion, which learns how each query ended.
   static let concludedSuffix = Array(".concluded".utf8)
 
-  /// Whether a file is no delegate: companions, hidden files, editors' backups, and files that package tools keep beside
-  /// the real one or have not put in place yet.
+  /// True for companions, hidden files, editors' backups, and temporary and old files of package tools.
   static func isIgnored(_ name: [UInt8]) -> Bool {
     if name.suffix(concludedSuffix.count).elementsEqual(concludedSuffix) { return true }
     if name.first == UInt8(ascii: ".") || name.last == UInt8(ascii: "~") { return true }
@@ -45,10 +43,10 @@ struct DelegateFile: Hashable, Comparable, Sendable {
 struct DelegateFolderContents: Equatable, Sendable {
   var files: Set<DelegateFile> = []
   var problems: [String] = []
-  /// Paths of what is there and could not be looked at.
+  /// Paths that exist but could not be examined.
   fileprivate(set) var unseen: [[UInt8]] = []
 
-  /// Whether a file may be there that was not seen.
+  /// True if the file may exist where it could not be examined.
   func mayHave(_ file: DelegateFile, in root: [UInt8]) -> Bool {
     let path = file.path(in: root)
     return unseen.contains { path == $0 || path.starts(with: $0 + [UInt8(ascii: "/")]) }
@@ -56,8 +54,6 @@ struct DelegateFolderContents: Equatable, Sendable {
 }
 
 extension DelegateFolderContents {
-  /// Reads a folder.
-  ///
   /// - Parameter watch: called for each folder before it is read.
   static func read(_ root: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void)
     -> DelegateFolderContents
@@ -94,7 +90,7 @@ extension DelegateFolderContents {
     in folder: [UInt8], watch: (_ folder: [UInt8]) throws(Errno) -> Void
   ) -> [[UInt8]] {
     do throws(Errno) {
-      // The watch comes first, so that a file added during the read is either seen or reported as a change.
+      // The watch comes first: a file added during the read is either seen or reported as a change.
       try watch(folder)
     } catch {
       let path = Self.shown(folder)

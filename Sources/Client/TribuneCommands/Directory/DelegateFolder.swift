@@ -4,9 +4,9 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// Keeps each executable of a folder attached as a delegate of its own, and follows changes in the folder.
+/// Keeps each executable of a folder attached as a delegate, and follows changes in the folder.
 ///
-/// After each change that the kernel reports, the whole folder is read again. So no change is missed when changes
+/// After each change that the kernel reports, the whole folder is read again. So changes are not missed when they
 /// arrive faster than they are read.
 actor DelegateFolder {
   struct Terms: Sendable {
@@ -37,7 +37,7 @@ actor DelegateFolder {
   private var connection: Connection
   private var members: [DelegateFile: Member] = [:]
   private var places = ChainPlaces<DelegateFile>()
-  /// What new connections have replaced, until its queries have ended.
+  /// Replaced connections, until their queries have ended.
   private var former: [(connection: Connection, delegates: [CommandDelegate])] = []
   /// Problems that have been reported and persist.
   private var problems: Set<String> = []
@@ -69,7 +69,7 @@ actor DelegateFolder {
     }
     defer { changes.cancel() }
     for await end in ends { return end }
-    // The task was cancelled, so the result is not used.
+    // The task was cancelled, so the result is unused.
     return .ended(ExitStatus.success)
   }
 
@@ -87,7 +87,7 @@ actor DelegateFolder {
       switch interests[change.watch] {
       case .all: true
       case .names(let names): change.name.isEmpty || names.contains(change.name)
-      // The folder is not watched any more.
+      // The folder is no longer watched.
       case nil: false
       }
     }
@@ -108,10 +108,10 @@ actor DelegateFolder {
     if contents.unseen.isEmpty {
       for watched in before.keys where interests[watched] == nil { watch.unwatch(watched) }
     } else {
-      // What is below was not visited.
+      // Folders below the root were not visited.
       interests.merge(before) { new, _ in new }
     }
-    // What cannot be read or looked at may still veto.
+    // Files that cannot be read or examined may still veto.
     let files = contents.files.union(members.keys.filter { contents.mayHave($0, in: root) })
     await retire(members.keys.filter { !files.contains($0) }.sorted())
     return contents.problems + (await attach(files, isFirst: isFirst))
@@ -141,7 +141,7 @@ actor DelegateFolder {
     do throws(Errno) {
       return try watch.watch(folder)
     } catch {
-      // A missing folder will appear in a folder that is watched. A folder without read permission stays unwatched.
+      // A missing folder will appear in a watched folder. A folder without read permission stays unwatched.
       return nil
     }
   }
@@ -163,7 +163,7 @@ actor DelegateFolder {
   }
 
   private func remove(_ file: DelegateFile, _ member: Member) async {
-    // The file may have come back meanwhile.
+    // The file may have come back by now.
     guard member.delegate.isRetired else { return }
     if members[file]?.delegate === member.delegate {
       members[file] = nil
@@ -172,7 +172,7 @@ actor DelegateFolder {
     do throws(TribuneError) {
       try await member.attachment.detach()
     } catch {
-      // The lost connection has removed it from the chain, too.
+      // The lost connection has also removed it from the chain.
       if error.code == .connectionLost { return }
       context.terminal.report(
         "delegate \(member.attachment.id) cannot be detached: \(error.message.terminalSafe)")
@@ -194,7 +194,7 @@ actor DelegateFolder {
         reportChange("attached \(file.description) (delegate \(member.attachment.id))")
         continue
       }
-      // While another file was attached, one that was retired can have gone with its place.
+      // A retired file can have lost its place while another file was attached.
       if places.order(of: file) == nil, places.insert(file) == nil { return await renumber(files) }
       do throws(TribuneError) {
         let member = try await attach(file, over: connection)
@@ -223,11 +223,11 @@ actor DelegateFolder {
     return Member(delegate: delegate, attachment: attachment)
   }
 
-  /// Gives all files new places when no value was free between two. On the same connection, the bus would take the
-  /// same delegate with another order for the existing one, so the new delegates use a new connection. The old ones
-  /// stay until the new ones are attached, so that every question finds a delegate.
+  /// Gives all files new places when two neighbours leave no free value. On the same connection, the bus would take
+  /// the same delegate with another order for the existing one, so the new delegates use a new connection. The old
+  /// ones stay until the new ones are attached: every question must find a delegate.
   ///
-  /// - Returns: the problems found.
+  /// Returns the problems found.
   private func renumber(_ files: Set<DelegateFile>) async -> [String] {
     let (oldConnection, oldMembers, oldPlaces) = (connection, members, places)
     var new: [DelegateFile: Member] = [:]
@@ -257,7 +257,7 @@ actor DelegateFolder {
     return []
   }
 
-  /// Ends the queries that are open here, and waits until that is concluded.
+  /// Ends the queries that are open here, and waits until their endings are handled.
   func end() async {
     let all = former + [(connection, members.values.map(\.delegate))]
     for (connection, _) in all { await connection.close() }

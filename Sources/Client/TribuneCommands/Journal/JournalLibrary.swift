@@ -5,8 +5,8 @@ import TribuneSystem
 /// The part of libsystemd that reads the journal, loaded on demand.
 ///
 /// Linking it, with its dependencies, would add 0.4 ms to each start of tribunectl, which is a quarter of the start
-/// time, and `ask` is used in ExecCondition=. So this type declares its functions, as <systemd/sd-journal.h> does,
-/// and no other file knows them. The library's name ends in its ABI number, which has not changed since 2013.
+/// time, and ExecCondition= runs `ask`. So this type declares its functions, as <systemd/sd-journal.h> does. The
+/// library's name ends in its ABI number, which has not changed since 2013.
 @safe struct JournalLibrary: Sendable {
   typealias Handle = OpaquePointer
   typealias Enumeration =

@@ -2,7 +2,6 @@
 
 import TribuneSystem
 
-/// Reads a journal, entry by entry.
 @safe struct JournalReader: ~Copyable {
   /// The folders of this host's journals, each with one subfolder per machine.
   private static let systemFolders = ["/var/log/journal", "/run/log/journal"]
@@ -24,7 +23,7 @@ import TribuneSystem
 
   /// Opens this host's journal, or the files in a directory.
   ///
-  /// - Throws: when there is no journal, or none that this process may read; the message says which.
+  /// - Throws: when no journal is readable; the message says why.
   init(directory: String? = nil) throws(CommandError) {
     let library = try JournalLibrary()
     let machines = (directory.map { [$0] } ?? Self.systemFolders).flatMap(Self.contents)
@@ -66,8 +65,8 @@ import TribuneSystem
 
   deinit { unsafe library.close(handle) }
 
-  /// Restricts reading to entries in which this field has this value. Several values of one field are alternatives;
-  /// all fields must match.
+  /// Restricts reading to entries with this field. Several values of one field are alternatives; all fields must
+  /// match.
   func match(_ field: String, _ value: String) throws(CommandError) {
     let match = Array("\(field)=\(value)".utf8)
     try check(unsafe library.addMatch(handle, match, match.count))
@@ -89,10 +88,10 @@ import TribuneSystem
     try check(unsafe library.previous(handle)) > 0 ? try entry() : nil
   }
 
-  /// Waits until the journal has changed. The first call returns at once, so `next` finds what was written before.
+  /// Waits until the journal has changed. The first call returns at once, so `next` finds earlier entries.
   func wait() throws(CommandError) { try check(unsafe library.wait(handle, .max)) }
 
-  /// Different values that a field has in the whole journal, `count` at most.
+  /// Distinct values of a field in the whole journal, at most `count`.
   func values(of field: String, upTo count: Int) throws(CommandError) -> [String] {
     try check(unsafe library.queryValues(handle, field))
     var values: [String] = []
@@ -130,7 +129,7 @@ import TribuneSystem
     return result
   }
 
-  /// The paths of the files and folders in a folder that are not hidden; none if it cannot be listed.
+  /// The paths of the visible files in a folder; empty if it cannot be listed.
   private static func contents(of folder: String) -> [String] {
     do throws(Errno) {
       return try Folder.names(in: Array(folder.utf8)).map { String(decoding: $0, as: UTF8.self) }

@@ -4,8 +4,8 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// A verdict as read from the journal; docs/SEMANTICS.md lists its fields. Any process can write such an entry, so
-/// every field is checked.
+/// A verdict from the journal; docs/SEMANTICS.md lists its fields. Any process can write such an entry, so every
+/// field is checked.
 struct LoggedVerdict: Sendable {
   static let messageIDs = ["7410e8ab9fd04abe9eb6b38ea90ed596", "e7932ba2c09d4f228b9e17f54e330131"]
 
@@ -35,7 +35,7 @@ struct LoggedVerdict: Sendable {
     }
   }
 
-  /// How many vetoes the entry does not list.
+  /// The number of vetoes that the entry does not list.
   var unlistedVetoCount: Int {
     max(Self.vetoesListed, entry["TRIBUNE_VETOES"].flatMap { Int($0) } ?? 0) - Self.vetoesListed
   }
@@ -103,8 +103,7 @@ struct LoggedVerdict: Sendable {
     return lines.map { $0 + "\n" }.joined()
   }
 
-  /// Whoever wrote the entry, if it is neither the system's bus nor root nor the user who reads it: it may be a bus of that
-  /// user, or whatever that user likes.
+  /// The entry's writer, unless it is the system's bus, root or the reader. Other users can write arbitrary entries.
   var otherWriter: String? {
     if entry["_SYSTEMD_UNIT"] == "tribuned.service" { return nil }
     guard let uid = entry["_UID"].flatMap({ UInt32($0) }) else { return "an unknown user" }

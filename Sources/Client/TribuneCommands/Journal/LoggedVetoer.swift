@@ -4,20 +4,20 @@ import TribuneJSON
 import TribunePolicy
 import TribuneWire
 
-/// Whose delegate or hold vetoed.
+/// The author of a vetoing delegate or hold.
 enum LoggedVetoer: Hashable, Sendable {
   /// The units for which systemd vouches, as `SYSTEM` or `SYSTEM/USER`.
   case unit(String)
-  /// The label of what is in no unit, or its process. It is a claim.
+  /// The label outside units, or the process. It is a claim.
   case label(String)
 
-  /// The most bytes that are kept. No unit and no label has as many, but any process can write to the journal.
+  /// Bytes kept. Units and labels are shorter, but any process can write to the journal.
   private static let lengthMax = 600
 
   /// Nil if the outcome is not a veto.
   ///
   /// - Parameters:
-  ///   - outcome: as TRIBUNE_OUTCOMES= has it, which does not say of a failure whether it counts as a veto.
+  ///   - outcome: from TRIBUNE_OUTCOMES=, which does not say whether a failure vetoes.
   ///   - vetoers: all of TRIBUNE_VETOED_BY=.
   init?(_ outcome: JSONNode, among vetoers: [String]) {
     let text = { (name: String) in outcome[name]?.string ?? "" }
@@ -34,7 +34,7 @@ enum LoggedVetoer: Hashable, Sendable {
       ? .label(name.prefix(utf8Length: Self.lengthMax)) : .unit(units.prefix(utf8Length: Self.lengthMax))
   }
 
-  /// Whether it is in a unit of the system that a glob matches; or in one of a user, for `SYSTEM/USER`.
+  /// True if it is in a unit that the glob matches. For `SYSTEM/USER`, either unit may match.
   func isIn(unit glob: String) -> Bool {
     guard case .unit(let units) = self else { return false }
     return [units[...], units.prefix { $0 != "/" }].contains {
@@ -42,7 +42,7 @@ enum LoggedVetoer: Hashable, Sendable {
     }
   }
 
-  /// A label has quotation marks, so that none can pass for a unit.
+  /// The quotation marks keep labels from looking like units.
   var text: String {
     switch self {
     case .unit(let units): units

@@ -10,8 +10,7 @@ enum PastTime {
   ///
   /// - Parameters:
   ///   - option: the option's spelling, for the message.
-  ///   - now: microseconds since 1970, as is the result.
-  /// - Throws: what is wrong with the text, for people.
+  ///   - now: microseconds since 1970, like the result.
   static func parse(_ text: String, of option: String, now: UInt64) throws(CommandError) -> UInt64 {
     let words = text.split(separator: " ")
     switch words.first {

@@ -3,7 +3,6 @@
 import TribuneSystem
 import TribuneWire
 
-/// Which verdicts of the journal are meant.
 struct VerdictFilter: Sendable {
   /// Nil for any.
   private let pattern: Pattern?
@@ -38,7 +37,7 @@ struct VerdictFilter: Sendable {
     return (since ?? 0)...(until ?? .max)
   }
 
-  /// Has the journal skip what does not pass, as far as its index can tell.
+  /// Makes the journal skip other entries, as far as its index can.
   func restrict(_ journal: borrowing JournalReader) throws(CommandError) {
     for id in LoggedVerdict.messageIDs { try journal.match("MESSAGE_ID", id) }
     if let pattern, pattern.isLiteral { try journal.match("TRIBUNE_NAME", pattern.text) }
@@ -50,7 +49,7 @@ struct VerdictFilter: Sendable {
     }
   }
 
-  /// The verdict of an entry that `restrict` has let pass; nil if it does not pass.
+  /// The verdict of an entry that passed `restrict`; nil if it does not match.
   func verdict(in entry: JournalReader.Entry) -> LoggedVerdict? {
     guard times.contains(entry.time), let verdict = LoggedVerdict(entry),
       NameSyntax.isName(verdict.name.utf8Bytes), pattern?.matches(verdict.name.utf8Bytes) ?? true

@@ -4,20 +4,19 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// Verdicts, counted by name. Its memory is bounded: users choose the names that they ask under, and any process can write
-/// to the journal.
+/// Verdicts, counted by name. Its memory is bounded: users choose the names that they ask under, and any process can
+/// write to the journal.
 struct VerdictSummary {
-  /// The most names that are counted one by one, of the bus's own verdicts and of those that others have written. Those
-  /// first seen after that are counted together.
+  /// Names that are counted one by one, separately for the bus and for other writers. Later names share one row.
   static let namesMax = 512
 
   private struct Key: Hashable {
     /// Nil for all further names.
     var name: String?
-    /// See `LoggedVerdict.otherWriter`: what others write does not spoil the figures of the bus.
+    /// See `LoggedVerdict.otherWriter`: entries of others do not spoil the bus's figures.
     var writer: String?
 
-    /// In place of a key that is one too many.
+    /// Replaces a key over the limit.
     var ofOthers: Key { Key(writer: writer == nil ? nil : "other users") }
   }
 
@@ -55,7 +54,7 @@ struct VerdictSummary {
     counts.sorted { Self.rank(of: $0) < Self.rank(of: $1) }
   }
 
-  /// The most vetoed first, then the most asked, and the further names last.
+  /// The most vetoed first, then the most asked, and the shared row last.
   private static func rank(of row: (key: Key, value: VerdictCounts)) -> (Int, Int, Int, String, String) {
     let (key, counts) = row
     return (key.name == nil ? 1 : 0, -counts.vetoed, -counts.asked, key.name ?? "", key.writer ?? "")
@@ -68,7 +67,6 @@ struct VerdictSummary {
     }
   }
 
-  /// A row for each name, and below it one for each vetoer, which has only a number of vetoes.
   var table: Table {
     var table = Table([
       "NAME", .number("MEDIAN"), .number("P99"), .number("LONGEST"), .number("ASKED"), .number("ALLOWED"),
@@ -89,18 +87,18 @@ struct VerdictSummary {
   }
 }
 
-/// How often something was asked, with what verdicts, who vetoed it, and how long its askers waited.
+/// The counts, vetoers and waiting times of one name.
 struct VerdictCounts {
-  /// The most that are counted one by one. Who is first seen after that is counted with others.
+  /// Vetoers that are counted one by one. Later ones share a count.
   static let vetoersMax = 64
 
   private(set) var asked = 0
   private(set) var allowed = 0
   private(set) var vetoed = 0
-  /// Of those that were allowed.
+  /// Of the allowed ones.
   private var overridden = 0
   private var vetoers: [LoggedVetoer: Int] = [:]
-  /// Vetoes by others than the vetoers.
+  /// Vetoes by vetoers over the limit.
   private(set) var otherVetoes = 0
   private var waits = Durations()
 

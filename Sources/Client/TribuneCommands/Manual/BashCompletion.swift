@@ -52,7 +52,7 @@ struct BashCompletion {
 
   private func entry(_ key: String, _ value: String) -> String { "    [\(key)]='\(value)'" }
 
-  /// The options as they are offered: followed by = if a value must follow.
+  /// An option that needs a value is followed by =.
   private func offers(of rows: [OptionSyntax]) -> String {
     rows.flatMap { row in
       row.spellings.map { row.takesWord && $0.hasPrefix("--") ? "\($0)=" : $0 }

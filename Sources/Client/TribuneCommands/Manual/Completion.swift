@@ -10,7 +10,7 @@ enum Completion: Equatable, Sendable {
   case verbs
   case files
   case folders
-  /// What the bus has of this kind.
+  /// Words from the bus.
   case live(LiveWords)
   /// A command with its own arguments.
   case command
@@ -65,7 +65,6 @@ extension VerbSyntax {
     }
   }
 
-  /// Whether the last operand may be repeated.
   var repeatsLast: Bool { operands.contains("…") }
 }
 

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text generated from the option table at build time: parts of tribunectl(1), and shell completions. The rest of the
-/// page is in docs/man.
+/// Parts of tribunectl(1) and shell completions, generated from the option table at build time.
 package enum Manual {
-  /// Every verb with its operands and its own options, as man(7) lines.
+  /// Every verb with its operands and its options, as man(7) lines.
   package static var verbs: [String] { CommandTable.verbs.flatMap(text(of:)) }
 
   /// The options of every verb, as man(7) lines.
   package static var options: [String] { CommandTable.globals.flatMap(item) }
 
-  /// The completion script of tribunectl for a shell; nil if there is none for that shell.
+  /// Nil for an unknown shell.
   static func completion(for shell: String) -> String? {
     switch shell {
     case "bash": BashCompletion().text

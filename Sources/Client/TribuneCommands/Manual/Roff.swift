@@ -2,7 +2,7 @@
 
 /// Formats text for the macros of man(7).
 package enum Roff {
-  /// Escapes text so that roff finds no request and no escape in it. Option names become bold.
+  /// Escapes requests and escapes of roff. Option names become bold.
   package static func text(_ text: String) -> String {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     return protectingStart(words.map { word(String($0)) }.joined(separator: " "))

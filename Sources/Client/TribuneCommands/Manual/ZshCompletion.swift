@@ -57,7 +57,6 @@ struct ZshCompletion {
     let added = [specifications(of: verb.options), operands(of: verb)].filter { !$0.isEmpty }
     var lines = ["      \(verb.verb.rawValue))"]
     lines += replaced.map { "        options=(${options:#(*\\)|)\($0)[=+\\[]*})" }
-    // Its own come first.
     if !added.isEmpty { lines += ["        options=("] + added + ["        $options )"] }
     return (lines + ["        ;;"]).joined(separator: "\n")
   }
@@ -106,7 +105,7 @@ struct ZshCompletion {
     }
   }
 
-  /// Escapes brackets and colons, which would end a part of the specification.
+  /// Brackets and colons would end a part of the specification.
   private static func escaped(_ text: String) -> String {
     text.reduce(into: "") { escaped, character in
       if "\\[]:".contains(character) { escaped += "\\" }

@@ -9,11 +9,11 @@ extension AwaitedReply {
     .object([("acknowledged", .integer(acknowledged)), ("missing", .array(missing.map(\.json)))])
   }
 
-  /// Observers that are printed. Every user can have many.
+  /// Every user can have many observers.
   private static let printedMax = 100
 
-  /// A headline with the number of observers that have not acknowledged, then a line for each of the first ones. Empty if
-  /// all have.
+  /// A headline with the number of missing acknowledgements, then a line for each of the first observers. Empty if
+  /// all acknowledged.
   func missingLines(of name: String, object: String) -> [String] {
     if missing.isEmpty { return [] }
     let all = acknowledged + missing.count
@@ -44,7 +44,7 @@ extension AwaitedReply.Missing {
 extension String {
   private static let printedReasonLength = 256
 
-  /// The beginning of a reason, where every user can have many that are long.
+  /// The beginning of a long reason, of which a user can have many.
   var printed: String {
     utf8.count > Self.printedReasonLength ? prefix(utf8Length: Self.printedReasonLength) + "…" : self
   }

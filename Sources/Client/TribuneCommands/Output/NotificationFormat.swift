@@ -19,7 +19,6 @@ struct NotificationFormat: Sendable {
   private let parts: [Part]
   private let readsMembers: Bool
 
-  /// - Throws: as `Template` does, and for an unknown placeholder.
   init(_ text: String) throws(CommandError) {
     var parts: [Part] = []
     for part in try Template(text, of: .format).parts {
@@ -32,9 +31,9 @@ struct NotificationFormat: Sendable {
     readsMembers = parts.contains { if case .member = $0 { true } else { false } }
   }
 
-  /// What --format says; nil if it was not given.
+  /// Nil if --format was not given.
   ///
-  /// - Parameter others: options that make no sense beside it, besides those that choose another output.
+  /// - Parameter others: options that exclude it, besides other output formats.
   static func given(
     in invocation: Invocation, beside others: [Option] = []
   ) throws(CommandError) -> NotificationFormat? {
@@ -54,7 +53,7 @@ struct NotificationFormat: Sendable {
         + known.map { "{\($0)}" }.joined(separator: ", ") + " and, for a member of JSON, {userInfo.KEY}")
   }
 
-  /// The notification in this format, without a line feed. What comes from its poster is escaped.
+  /// The notification without a line feed. The poster's data is escaped.
   ///
   /// - Parameter time: of its arrival, in microseconds since 1970.
   func line(of notification: Notification, at time: UInt64) -> String {

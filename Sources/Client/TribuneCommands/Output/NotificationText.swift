@@ -12,7 +12,7 @@ func timeOfDay(microsecondsSince1970 microseconds: UInt64 = SystemClock.wallMicr
 }
 
 extension UserInfo {
-  /// The userInfo for people, on one line; empty if there is none.
+  /// On one line, for people.
   var line: String {
     guard let text else { return "(\(count.counted("byte")) of binary data)" }
     // JSON over several lines would be shown with `\n` in it.
@@ -22,18 +22,18 @@ extension UserInfo {
 
   static let delegateLength = 1024
 
-  /// The line, or the length instead of one of more bytes than `limit`.
+  /// The line, or the length if it has over `limit` bytes.
   func line(upTo limit: Int) -> String { count > limit ? "(\(count.counted("byte")) of userInfo)" : line }
 
-  /// The JSON member, or `userInfoLength` instead of one of more bytes than `limit`.
+  /// The JSON member, or `userInfoLength` if it has over `limit` bytes.
   func jsonMember(upTo limit: Int) -> (name: String, value: JSONValue) {
     count > limit ? ("userInfoLength", .unsigned(UInt64(count))) : jsonMember
   }
 
-  /// A JSON member: `userInfo` as JSON, or null if there is none.
+  /// Null if empty.
   var jsonMember: (name: String, value: JSONValue) { jsonMember(named: "userInfo") }
 
-  /// A JSON member with that name. If the userInfo is not JSON, the name gets the suffix `Base64`.
+  /// If the userInfo is not JSON, the name gets the suffix `Base64`.
   func jsonMember(named name: String) -> (name: String, value: JSONValue) {
     if isEmpty { return (name, .null) }
     do {
@@ -58,7 +58,7 @@ extension Poster {
 }
 
 extension Notification {
-  /// - Parameter time: of arrival, in microseconds since 1970; nil leaves it out.
+  /// - Parameter time: of arrival, in microseconds since 1970; nil omits it.
   func json(userInfoUpTo limit: Int = .max, at time: UInt64? = nil) -> JSONValue {
     .object(
       [
@@ -68,8 +68,8 @@ extension Notification {
         + (isRetained ? [("retained", .bool(true))] : []))
   }
 
-  /// `time  :sender process[pid]  name  object  userInfo`, for people. The time is the time of arrival. A retained
-  /// notification is older, and is marked.
+  /// `time  :sender process[pid]  name  object  userInfo`. The time is the time of arrival. A retained notification
+  /// is older, and is marked.
   func line(in context: Context, userInfoUpTo limit: Int = .max) -> String {
     let source = [sender ?? "bus", poster?.name ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     let parts = [
@@ -96,7 +96,7 @@ extension Delivery {
   }
 
   /// - Parameters:
-  ///   - limit: bytes of userInfo, beyond which its length is there instead.
+  ///   - limit: bytes of userInfo, beyond which its length is shown instead.
   ///   - time: of arrival, in microseconds since 1970.
   func json(userInfoUpTo limit: Int = .max, at time: UInt64 = SystemClock.wallMicroseconds) -> JSONValue {
     switch self {
@@ -114,7 +114,6 @@ extension Context {
 }
 
 extension Units {
-  /// The units, as members of a JSON object.
   var members: [(name: String, value: JSONValue)] { PeerUnits(system: system, user: user).members }
 
   func members(ofProcess pid: Int32, _ uid: UInt32, _ process: String) -> [(name: String, value: JSONValue)] {

@@ -3,16 +3,16 @@
 import Tribune
 import TribuneWire
 
-/// The objects as a tree, split at each `/` of their names, as `busctl tree` draws paths.
+/// The objects as a tree, split at each `/` of their names, like `busctl tree`.
 struct ObjectTree: Sendable {
   private struct Node: Sendable {
     /// The object's name up to here; nil for the root.
     var name: String?
-    /// Nil if the name is only a prefix of other objects' names.
+    /// Nil if the name is only a prefix of other names.
     var info: ObjectInfo?
     var children: [Node] = []
 
-    /// Adds an object below this node. `pieces` is the rest of its name.
+    /// - Parameter pieces: the rest of its name.
     mutating func insert(_ info: ObjectInfo, _ pieces: ArraySlice<Substring>) {
       guard let piece = pieces.first else {
         self.info = info

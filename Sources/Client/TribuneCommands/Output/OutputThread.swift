@@ -3,14 +3,14 @@
 import Synchronization
 import TribuneSystem
 
-/// Writes in the given order on a thread of its own, so that others go on while nobody reads the output.
+/// Writes in order on a separate thread, because a reader may stop reading.
 final class OutputThread: Sendable {
   private struct State {
     var waiting: [[UInt8]] = []
     var byteCount = 0
   }
 
-  /// Bytes that wait to be written. One part may be longer, if it waits alone.
+  /// Bytes that wait. A single part may be longer.
   private static let byteCountMax = 1 << 20
 
   private let state = Mutex(State())
@@ -23,7 +23,7 @@ final class OutputThread: Sendable {
     try Thread.start { [self] in run(write) }
   }
 
-  /// - Returns: false if too much waits already.
+  /// Returns false if too much waits already.
   func write(_ bytes: [UInt8]) -> Bool {
     let isTaken = state.withLock { state in
       guard state.byteCount == 0 || state.byteCount + bytes.count <= Self.byteCountMax else { return false }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One block of a pcapng file, as the bytes that are written.
-///
-/// The format is that of draft-ietf-opsawg-pcapng, little endian: a type, the block's length, the body padded to four
-/// bytes, and the length again.
+/// One block of a pcapng file (draft-ietf-opsawg-pcapng), little endian: a type, the block's length, the body padded
+/// to four bytes, and the length again.
 struct PcapngBlock: Sendable {
   /// LINKTYPE_USER0: writer and reader agree privately on the content of a packet.
   static let linkType: UInt16 = 147
-  /// Bytes of one packet that Wireshark reads. It reports a file with a longer packet as broken.
+  /// Bytes of a packet that Wireshark reads. It reports a file with a longer packet as broken.
   static let capturedMax = 262_144
 
   private(set) var bytes: [UInt8] = []
@@ -21,27 +19,23 @@ struct PcapngBlock: Sendable {
     for (index, byte) in Self.littleEndian(length).enumerated() { bytes[4 + index] = byte }
   }
 
-  /// The block that a file begins with.
-  ///
-  /// - Parameter application: the program that writes the file.
+  /// The first block of a file.
   static func sectionHeader(application: String) -> PcapngBlock {
     PcapngBlock(type: 0x0A0D_0D0A) { block in
       block.append(UInt32(0x1A2B_3C4D))
       block.append(UInt16(1))
       block.append(UInt16(0))
-      // The section's length is unknown.
       block.append(UInt64.max)
       block.append(option: 4, application.utf8)
       block.endOptions()
     }
   }
 
-  /// The source of the packets that follow. Their times are in microseconds.
+  /// The source of the following packets. Their times are in microseconds.
   static func interface(name: String) -> PcapngBlock {
     PcapngBlock(type: 1) { block in
       block.append(linkType)
       block.append(UInt16(0))
-      // The captured length is unlimited.
       block.append(UInt32(0))
       block.append(option: 2, name.utf8)
       block.endOptions()
@@ -52,8 +46,7 @@ struct PcapngBlock: Sendable {
   ///
   /// - Parameters:
   ///   - time: microseconds since 1970.
-  ///   - dropCount: how many packets are missing before it.
-  ///   - comment: a remark for people.
+  ///   - dropCount: the number of packets missing before it.
   static func packet(_ packet: [UInt8], time: UInt64, dropCount: Int, comment: String? = nil) -> PcapngBlock {
     PcapngBlock(type: 6) { block in
       let captured = packet.prefix(capturedMax)
@@ -76,7 +69,7 @@ struct PcapngBlock: Sendable {
 
   private mutating func append(_ value: some FixedWidthInteger) { bytes += Self.littleEndian(value) }
 
-  /// Appends bytes and pads them with zeros to a multiple of four.
+  /// Pads with zeros to a multiple of four.
   private mutating func append(padding content: some Collection<UInt8>) {
     bytes += content
     bytes += repeatElement(0, count: (4 - content.count % 4) % 4)

@@ -8,7 +8,7 @@ struct Table: Sendable {
     var title: String
     var isNumeric = false
     var style = Style.plain
-    /// Columns with a rank are left out where there is no space for them, the highest first.
+    /// Columns with a rank are dropped when space is short, the highest first.
     var rank = 0
 
     static func number(_ title: String, rank: Int = 0) -> Column {
@@ -17,12 +17,12 @@ struct Table: Sendable {
 
     static func text(_ title: String, rank: Int = 0) -> Column { Column(title: title, rank: rank) }
 
-    /// The narrowest that a column with cells of this width is made. A number is never cut.
+    /// A number is never cut.
     fileprivate func leastWidth(of width: Int) -> Int {
       isNumeric ? width : min(width, max(title.columnCount, Self.cutWidth))
     }
 
-    /// Cut cells keep this many columns, or those of the title.
+    /// The columns that a cut cell keeps, unless its title is wider.
     private static let cutWidth = 12
   }
 
@@ -49,7 +49,7 @@ struct Table: Sendable {
       })
   }
 
-  /// The columns to show, and by which to sort; nil for the table's own.
+  /// Nil for the table's default.
   struct Arrangement: Sendable {
     fileprivate var columns: [String]?
     fileprivate var order: String?
@@ -63,7 +63,7 @@ struct Table: Sendable {
     }
   }
 
-  /// - Throws: for a column that the table does not have.
+  /// - Throws: for an unknown column.
   func arranged(by arrangement: Arrangement) throws(CommandError) -> Table {
     var table = self
     if let order = arrangement.order {
@@ -92,7 +92,7 @@ struct Table: Sendable {
         + "; there are \(titles.joined(separator: ", "))")
   }
 
-  /// How a cell is sorted: numbers and spans by their size, before texts.
+  /// Numbers and spans are sorted by size, before texts.
   private enum SortKey: Comparable {
     case number(Double)
     case text(String)
@@ -117,9 +117,9 @@ struct Table: Sendable {
     }
   }
 
-  /// The table's lines, each with its line feed; none without a row.
+  /// Each line has its line feed. Empty without rows.
   ///
-  /// - Parameter limit: the columns of the terminal. Longer texts are cut, and columns of a rank left out. Nil for no limit.
+  /// - Parameter limit: the columns of the terminal. Longer texts are cut, and columns of a rank dropped.
   func text(hasHeader: Bool, isColoured: Bool, limit: Int? = nil) -> String {
     if rows.isEmpty { return "" }
     let header = columns.map { Cell(text: $0.title, style: .underlined) }
@@ -154,7 +154,7 @@ struct Table: Sendable {
       let place = layout.indices.max(by: { columns[layout[$0].index].rank < columns[layout[$1].index].rank }),
       columns[layout[place].index].rank > 0
     { layout.remove(at: place) }
-    // Of the columns that can still be cut, the widest gives way.
+    // Cuts the widest columns that can still be cut.
     for place in layout.indices {
       let (index, width) = layout[place]
       layout[place].width = min(width, max(limit, columns[index].leastWidth(of: width)))

@@ -3,7 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
-/// A text with placeholders, as --format and --output take it: `{name} {userInfo.level}`. {{ and }} are braces.
+/// A text with placeholders for --format and --output: `{name} {userInfo.level}`. {{ and }} are braces.
 struct Template: Sendable {
   enum Part: Equatable, Sendable {
     case text(String)
@@ -13,7 +13,7 @@ struct Template: Sendable {
 
   let parts: [Part]
 
-  /// - Throws: for a brace that is neither doubled nor one of a pair, and for an empty name in a placeholder.
+  /// - Throws: for an unpaired brace, and for an empty name in a placeholder.
   init(_ text: String, of option: Option) throws(CommandError) {
     var parts: [Part] = []
     var literal = ""
@@ -39,7 +39,7 @@ struct Template: Sendable {
     self.parts = parts + [.text(literal)]
   }
 
-  /// The template with the members of a value filled in, without a line feed. A member that is missing is empty.
+  /// The filled-in template, without a line feed. A missing member is empty.
   func line(of value: JSONValue) -> String {
     parts.map { part in
       switch part {
@@ -51,7 +51,7 @@ struct Template: Sendable {
 }
 
 extension JSONValue {
-  /// A member of an object, or the element of an array with this index; nil if there is none.
+  /// A member of an object, or the element of an array with this index.
   fileprivate func member(_ name: String) -> JSONValue? {
     switch whole {
     case .object(let members): members.first { $0.name == name }?.value
@@ -60,7 +60,7 @@ extension JSONValue {
     }
   }
 
-  /// A text as it is, but escaped for the terminal; anything else as JSON.
+  /// A text, escaped for the terminal; other values as JSON.
   fileprivate var shown: String {
     switch whole {
     case .null: ""
@@ -69,7 +69,7 @@ extension JSONValue {
     }
   }
 
-  /// The value with JSON from another source read; JSON beyond the reader's limits stays as it is.
+  /// The value with embedded JSON parsed; JSON beyond the reader's limits stays.
   fileprivate var whole: JSONValue {
     guard case .text(let text) = self else { return self }
     do throws(JSONText.SyntaxError) {
@@ -79,7 +79,7 @@ extension JSONValue {
     }
   }
 
-  /// The value as block YAML, without a final line feed. Texts are quoted as in JSON, which YAML reads in the same way.
+  /// Block YAML, without a final line feed. Texts are quoted as in JSON, which YAML reads in the same way.
   var yaml: String { yamlLines.joined(separator: "\n") }
 
   private var yamlLines: [String] {
@@ -98,7 +98,7 @@ extension JSONValue {
     }
   }
 
-  /// Whether every reader of YAML takes the name for a text without quotes.
+  /// True if every reader of YAML takes the name for a text without quotes.
   private static func isPlainKey(_ name: String) -> Bool {
     !["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(name.lowercased())
       && name.first?.isLetter == true && name.utf8.allSatisfy { $0 < 0x80 }

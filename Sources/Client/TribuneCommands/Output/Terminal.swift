@@ -9,7 +9,7 @@ struct Terminal: Sendable {
   let isTerminal: Bool
   /// The width of standard output; nil if it is no terminal, or if its width is unknown.
   let columns: Int?
-  /// Whether standard error is a terminal on which lines can be erased.
+  /// True if lines on standard error can be erased.
   let errorTakesControls: Bool
 
   init() {
@@ -38,12 +38,12 @@ struct Terminal: Sendable {
     return terminal != "dumb"
   }
 
-  /// Writes to standard error. If that fails, there is no other place to report it.
+  /// Writes to standard error. A failure has no other place to be reported.
   func report(_ message: String) { reportLine("tribunectl: \(message)") }
 
   func reportLine(_ line: String) { prompt(line + "\n") }
 
-  /// Writes to standard error and leaves the cursor behind the text.
+  /// Leaves the cursor behind the text.
   func prompt(_ text: String) { StandardError.write(Array(text.utf8)) }
 }
 
@@ -63,7 +63,7 @@ enum Style: String, Sendable {
 }
 
 extension String {
-  /// A peer's text, safe for a terminal, on one line.
+  /// A peer's text on one line, safe for a terminal.
   var terminalSafe: String { escaped }
 
   /// The text after a colon; empty if the text is.
@@ -71,8 +71,8 @@ extension String {
 }
 
 extension String {
-  /// The columns that the text may take: a character that may be wide counts as two. A line that is a little short does
-  /// no harm, but one that wraps could not be erased.
+  /// Upper bound of the columns: a character that may be wide counts twice. A slightly short line does no harm, but a
+  /// wrapped line could not be erased.
   var columnCount: Int { unicodeScalars.reduce(0) { $0 + $1.columnCount } }
 
   /// The text, or the start of it that fits into `columns` with an ellipsis.

@@ -14,7 +14,7 @@ extension TrafficItem {
     return parts.filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// Whether the payload is a reason or a status, which the content includes already.
+  /// True for a reason or a status, which the content includes already.
   private var payloadIsText: Bool {
     switch content {
     case .answer, .deferral, .progress, .refusal: true
@@ -111,7 +111,7 @@ extension Answer {
 }
 
 extension Progress.Stage {
-  /// The word for the stage; once there is an outcome, the outcome's word.
+  /// The word for the stage, or for the outcome if one exists.
   var word: String {
     switch self {
     case .asked: "asked"

@@ -18,7 +18,7 @@ extension Verdict {
 
   /// The decision on one line, then a line for each outcome.
   ///
-  /// - Parameter fallback: the decision that was asked for if no delegate answers.
+  /// - Parameter fallback: the asker's decision if no delegate answers.
   func text(
     of name: String, object: String, default fallback: Decision = .allowed, in context: Context
   ) -> String {
@@ -37,13 +37,14 @@ extension Verdict {
     return ([head] + lines).map { $0 + "\n" }.joined()
   }
 
-  /// Whose default vetoes if no delegate answers: the asker's, or else the bus's, which an override does not go past.
+  /// Names the default that vetoes if no delegate answers: the asker's, or else the bus's, which an override does not
+  /// go past.
   func defaultText(_ fallback: Decision) -> String {
     fallback == .vetoed ? ": --default=veto" : ": Default=veto in tribuned.conf"
   }
 
-  /// Whether only delegates and other hosts are in the way. Nobody announces that a failure is over, a script cannot
-  /// announce that it would answer otherwise, and perhaps nobody here that another host has changed its mind.
+  /// True if only delegates and other hosts object. The end of a failure is not announced, a script cannot announce
+  /// that it would answer otherwise, and another host's change may not be announced here.
   var mayEndUnannounced: Bool {
     if isUnanswered { return outcomes.contains(where: \.isFailure) }
     let objections = outcomes.filter(\.isObjection)
@@ -51,8 +52,8 @@ extension Verdict {
       && objections.allSatisfy { $0.kind == .vetoed || $0.isFailure || $0.isOfOtherHost }
   }
 
-  /// The failures, if at least one of them counts as a veto: there is a veto, and no other outcome is one. The bus does
-  /// not say which, so it is certain only if there is one failure.
+  /// The failures, if at least one of them counts as a veto: the query is vetoed, and every other outcome is not a
+  /// veto. The bus does not say which one vetoes, so this is certain only for a single failure.
   var vetoingFailures: [Outcome] {
     guard isOverridden || !isAllowed && !isUnanswered else { return [] }
     let objections = outcomes.filter(\.isObjection)
@@ -71,13 +72,13 @@ extension Outcome {
       + (value.map { [$0.jsonMember(named: "value")] } ?? [])
   }
 
-  /// Whether the outcome can be why something is not allowed. For failures, the failure policy decides.
+  /// True if the outcome can prevent an action. For failures, the failure policy decides.
   var isObjection: Bool { kind != .approved && kind != .abstained && kind != .answered }
 
-  /// Whether the delegate's failure policy decides. A required delegate that is missing, which has no id, is a veto.
+  /// True if the delegate's failure policy decides. A missing required delegate, which has no id, is a veto.
   fileprivate var isFailure: Bool { delegate != 0 && [.timedOut, .gone, .failed].contains(kind) }
 
-  /// Whether a gateway gives it, for a host of the cluster.
+  /// True if a gateway answers, for a host of the cluster.
   fileprivate var isOfOtherHost: Bool { process == "tribune-nats" }
 
   private var style: Style {
@@ -90,12 +91,9 @@ extension Outcome {
   }
 
   /// `vetoed    by restore (pid 42, uid 0, backup.service): a restore runs  [1ms]`.
-  ///
-  /// - Parameter isVetoingFailure: whether it is a failure that counts as a veto.
   func line(isVetoingFailure: Bool, in context: Context) -> String {
     let consequence = isVetoingFailure ? Self.consequence : ""
     let said = consequence + (value?.line ?? reason.terminalSafe).afterColon
-    // A hold, or who is not there, was not asked.
     let time = elapsed == .zero ? "" : "  " + context.styled("[\(elapsed.formatted)]", .faint)
     return "\(context.styled(word, style)) \(participant)\(said)\(time)"
   }
@@ -105,9 +103,7 @@ extension Outcome {
     "\(kind.rawValue) by \(participant)\(isVetoingFailure ? Self.consequence : "")\(reason.terminalSafe.afterColon)"
   }
 
-  /// `held      backup (pid 42, uid 0), for 3min: a backup runs`. The reason is cut if it is long.
-  ///
-  /// - Parameter age: how long it has been in the way.
+  /// `held      backup (pid 42, uid 0), for 3min: a backup runs`. A long reason is cut.
   func line(for age: Duration, isVetoingFailure: Bool) -> String {
     let seconds = age.components.seconds
     let span = seconds > 0 ? ", for \(Duration.seconds(seconds).formatted)" : ""
@@ -115,21 +111,20 @@ extension Outcome {
     return "\(word) \(participant)\(span)\(consequence)\(reason.printed.terminalSafe.afterColon)"
   }
 
-  /// The kind, as wide as the others.
+  /// Padded to the width of the other kinds.
   private var word: String {
     kind.rawValue + String(repeating: " ", count: max(0, 9 - kind.rawValue.count))
   }
 
   private static let consequence = ", which counts as a veto"
 
-  /// The delegate's label or process, and its identity.
   var participant: String {
     delegateText(delegate, label: label, process: process, pid: pid, uid: uid, units: units)
   }
 }
 
-/// `restore (restore.sh, pid 42, uid 0, backup.service)`: a delegate's label or process, and its identity. A
-/// required delegate that is missing has no id, process or user, so only its label is returned.
+/// `restore (restore.sh, pid 42, uid 0, backup.service)`. A missing required delegate has no id, process or user, so
+/// only its label is returned.
 func delegateText(
   _ id: UInt64, label: String, process: String, pid: Int32, uid: UInt32, units: Units
 ) -> String {

@@ -4,8 +4,8 @@ import TribuneWire
 
 /// Parses a command line by the table.
 ///
-/// Options may stand anywhere before `--` or `--exec`, even before the verb, and nowhere behind. An option with a value
-/// may be given once, unless it takes several, so that no value is silently ignored.
+/// Options may stand anywhere before `--` or `--exec`, even before the verb. An option that takes one value may be
+/// given once, because no value may be silently ignored.
 struct CommandLineParser {
   enum Request: Equatable, Sendable {
     case run(Invocation)
@@ -24,7 +24,7 @@ struct CommandLineParser {
 
   private var given: [(row: OptionSyntax, value: Invocation.Value)] = []
   private var words: [String] = []
-  /// The verb, if it is known by now.
+  /// The verb, once it is known.
   private var syntax: VerbSyntax?
   private var command: [[UInt8]]?
 
@@ -63,12 +63,12 @@ struct CommandLineParser {
     words.append(word)
   }
 
-  /// An option of the verb, or else of any: what stands before the verb may belong to it.
+  /// An option of the verb, or else of any verb: an option before the verb may belong to it.
   private func option(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
     syntax?.options.first(where: matches) ?? CommandTable.anyOption(where: matches)
   }
 
-  /// Takes a command, if the verb takes one; else words that may start with a dash.
+  /// Takes the verb's command; without one, words that may start with a dash.
   private mutating func scanBehindDashes() throws(UsageError) {
     if syntax?.takesCommand == true {
       try takeCommand(behind: "--")
@@ -130,7 +130,8 @@ struct CommandLineParser {
     }
   }
 
-  /// Takes the word behind an option. One that looks like an option is not its value: `--override --dry-run` would override.
+  /// Takes the word behind an option. A word that looks like an option is not a value: `--override --dry-run` would
+  /// override.
   private mutating func takeValue(of row: OptionSyntax) throws(UsageError) -> String {
     guard position < arguments.count else { throw error("\(row.spelling) needs a value: \(row.usage)") }
     let word = try takeWord()
@@ -156,7 +157,7 @@ struct CommandLineParser {
   private func value(_ text: String, of row: OptionSyntax) throws(UsageError) -> Invocation.Value {
     switch row.argument {
     case .none, .command: return .flag
-    // Until the verb is known, its words are not, either.
+    // The verb's choices are unknown until the verb is.
     case .text, .choice: return row.isRepeatable ? .words([text]) : .text(text)
     case .list(let known):
       let words = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
@@ -184,7 +185,8 @@ struct CommandLineParser {
     }
   }
 
-  /// Takes the rest of the line. If it begins with a dash, an option has come too late: no program is called so.
+  /// Takes the rest of the line. A dash at its start is an option that came too late, because programs are not named
+  /// like that.
   private mutating func takeCommand(behind mark: String) throws(UsageError) {
     command = Array(arguments[position...])
     position = arguments.count
@@ -294,10 +296,10 @@ struct Invocation: Equatable, Sendable {
     return text
   }
 
-  /// Whether the option was given with nothing but white space, as `--why="$REASON"` is where the variable is unset.
+  /// True for an option with only white space, such as `--why="$REASON"` with an unset variable.
   func isBlank(_ option: Option) -> Bool { text(option)?.allSatisfy(\.isWhitespace) == true }
 
-  /// The words that were given, repetitions included.
+  /// The given words, repetitions included.
   func words(_ option: Option) -> [String] {
     guard case .words(let words) = values[option] else { return [] }
     return words

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The table of verbs and options, as the parser, the help, tribunectl(1) and the completions read it.
+// The table of verbs and options. The parser, the help, tribunectl(1) and the completions read it.
 //
 // A text has a verb with its operands, its summary, examples, paragraphs, and options. Four spaces begin the lines of
-// examples, which stay. Paragraphs may be wrapped anywhere. Two spaces end an option's argument: capitals are for
-// any value, `a|b` for one of these words, `a,b` for a list of them,
-// SPAN for a time span. `Option` knows the ranges of numbers.
+// examples, which are kept. Paragraphs may be wrapped anywhere. Two spaces end an option's argument: capitals are any
+// value, `a|b` one of these words, `a,b` a list of them, SPAN a time span. `Option` has the ranges of numbers.
 
 extension CommandTable {
   static let text = """

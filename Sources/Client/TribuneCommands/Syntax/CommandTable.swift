@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The one table of verbs and options, read from its text. The parser, the help, the man page and the completions are made
-/// from it.
+/// The table of verbs and options, parsed from its text.
 ///
-/// An option that several verbs share takes the same kind of argument in each, so that it may stand before the verb.
+/// An option that several verbs share takes the same kind of argument in each, because it may stand before the verb.
 /// Its summary may differ.
 enum CommandTable {
   private static let parts = HelpParts(text)
 
-  /// What tribunectl is for.
+  /// The purpose of tribunectl.
   static var summary: String { parts.paragraphs.joined(separator: " ") }
   static var globals: [OptionSyntax] { parts.options }
   static let verbs = VerbName.allCases.map { VerbSyntax($0) }
 
-  /// The first option for which `matches` holds, among the global options and those of all verbs.
+  /// The first match among the global options and those of all verbs.
   static func anyOption(where matches: (OptionSyntax) -> Bool) -> OptionSyntax? {
     globals.first(where: matches) ?? verbs.flatMap(\.options).first(where: matches)
   }
@@ -22,7 +21,7 @@ enum CommandTable {
 /// The parts of a text of the table. Each start of tribunectl reads two of them, so they are split by bytes.
 struct HelpParts {
   private(set) var head: [Substring] = []
-  /// Lines that four spaces begin; empty for none.
+  /// Lines that begin with four spaces; may be empty.
   private(set) var examples = ""
   private(set) var paragraphs: [String] = []
   private(set) var options: [OptionSyntax] = []

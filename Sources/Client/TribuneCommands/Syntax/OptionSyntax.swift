@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// An option. The raw value is its name, or the letter of one that has only a letter.
+/// An option. The raw value is its name, or its letter if it has no name.
 enum Option: String, Sendable, CaseIterable {
   // Options of every verb.
   case address, system, user, json, output, quiet, timeout, reconnect, help, version
@@ -35,7 +35,7 @@ enum Option: String, Sendable, CaseIterable {
   /// Its name in messages: `--object`, `-N`.
   var spelling: String { name.map { "--\($0)" } ?? "-\(rawValue)" }
 
-  /// The numbers that it takes; nil if it takes something else.
+  /// The range of a number; nil for other arguments.
   fileprivate var range: ClosedRange<Int64>? {
     switch self {
     case .count, .delegateID: 1...Int64.max
@@ -55,7 +55,7 @@ enum OptionArgument: Equatable, Sendable {
   case text(String)
   /// A systemd.time(7) span.
   case span
-  /// A span, or `infinity`, which counts as a flag.
+  /// A span, or `infinity`, which acts as a flag.
   case spanOrInfinity
   /// An optional span; if given, it follows `=`.
   case optionalSpan
@@ -77,7 +77,7 @@ struct OptionSyntax: Sendable {
   /// For the help: no capital, no full stop.
   private(set) var summary: String
 
-  /// - Parameter line: as the table has it: `-d --delay=SPAN  how often to refresh`.
+  /// - Parameter line: of the table: `-d --delay=SPAN  how often to refresh`.
   init(_ line: Substring) {
     let end = line.firstRange(of: "  ") ?? line.endIndex..<line.endIndex
     summary = String(line[end.upperBound...].drop { $0 == " " })
@@ -115,12 +115,11 @@ struct OptionSyntax: Sendable {
 
   var spelling: String { option.spelling }
 
-  /// Whether it may be given several times, with a value each.
   var isRepeatable: Bool {
     usageOfArgument.hasSuffix("…") && !usageOfArgument.contains(",") && argument != .command
   }
 
-  /// The spelling with the argument, as the help shows it: `--mode=parallel|all|order`.
+  /// As the help shows it: `--mode=parallel|all|order`.
   var usage: String { spelling + usageOfArgument }
 }
 
@@ -135,7 +134,7 @@ enum VerbName: String, Sendable, CaseIterable {
   case list, status, get, holds, leases, explain, tree, introspect, log
   case accounts, policy, verify, completion, help, version
 
-  /// What it is for: the heading above it in the help.
+  /// The heading above it in the help.
   var group: String {
     switch self {
     case .ask, .guard, .hold, .lease, .query, .delegate, .defer, .post, .declare: "Ask and act"
@@ -145,7 +144,7 @@ enum VerbName: String, Sendable, CaseIterable {
     }
   }
 
-  /// The words of other tools for what a verb does.
+  /// Other tools' words for a verb.
   private static let synonyms: [VerbName: [String]] = [
     .ask: ["check", "can", "may"], .guard: ["run", "exec", "do"],
     .hold: ["inhibit", "lock", "block", "veto"],
@@ -157,7 +156,7 @@ enum VerbName: String, Sendable, CaseIterable {
     .accounts: ["quota", "users"], .completion: ["completions"],
   ]
 
-  /// For the error about an unknown verb: ` (did you mean VERB?)`, or nothing.
+  /// For the error about an unknown verb: ` (did you mean VERB?)`, or empty.
   static func hint(for word: String) -> String {
     if let verb = synonyms.first(where: { $0.value.contains(word.lowercased()) })?.key {
       return " (did you mean \(verb.rawValue)?)"
@@ -173,7 +172,6 @@ struct VerbSyntax: Sendable {
   /// The operands as the help shows them: `NAME [JSON]`.
   let operands: String
   let operandCount: ClosedRange<Int>
-  /// Whether a command follows `--`.
   let takesCommand: Bool
   let needsCommand: Bool
   /// One line for the list of verbs: a capital, no full stop.
@@ -181,7 +179,7 @@ struct VerbSyntax: Sendable {
   /// Command lines, with four spaces before each.
   let examples: String
   let paragraphs: [String]
-  /// Its own; they replace global ones.
+  /// These replace global options.
   let options: [OptionSyntax]
 
   init(_ verb: VerbName) {
@@ -198,11 +196,11 @@ struct VerbSyntax: Sendable {
     takesCommand = operands.endIndex < words.endIndex
     needsCommand = takesCommand && words[operands.endIndex] == "--"
     let most = operands.contains { $0.contains("…") } ? Int.max : operands.count
-    // A delegate has no names with --directory, and no more of them than the bus takes.
+    // `delegate` has no names with --directory, and at most the bus's limit.
     operandCount = verb == .delegate ? 0...128 : operands.count { $0.first != "[" }...most
   }
 
-  /// Its own options, and the global ones that it does not replace.
+  /// Its options, and the global ones that it does not replace.
   var allOptions: [OptionSyntax] {
     options + CommandTable.globals.filter { global in !options.contains { $0.option == global.option } }
   }

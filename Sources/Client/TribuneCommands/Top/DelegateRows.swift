@@ -3,8 +3,8 @@
 import Tribune
 import TribuneJSON
 
-/// The delegates and awaited observers of a bus: what they have to answer now, and how they answered before. Those of one
-/// user, unit and label have one row, because that is how the bus counts.
+/// The delegates and awaited observers of a bus. As in the bus's counts, those of one user, unit and label share a
+/// row.
 struct DelegateRows {
   private struct Key: Hashable {
     var role: ParticipantStatistics.Role
@@ -15,14 +15,14 @@ struct DelegateRows {
 
   private struct Entry {
     var open = 0
-    /// How long a query has waited for the oldest of them.
+    /// The longest wait for one of them.
     var oldest: Duration?
     var outcomes = OutcomeCounts()
     var durations = DurationHistogram()
-    /// Nil for observers: the bus does not list them as it counts them.
+    /// Nil for observers: the bus lists and counts them differently.
     var isAttached: Bool?
 
-    /// A query can still wait for one that has just gone.
+    /// A query can still wait for a participant that has just gone.
     var isPast: Bool { isAttached == false && open == 0 }
   }
 
@@ -49,7 +49,7 @@ struct DelegateRows {
     }
   }
 
-  /// The one that lets others wait for longest first, and those that have gone last.
+  /// The longest awaited first, departed ones last.
   private var sorted: [(key: Key, value: Entry)] {
     func rank(_ key: Key, _ entry: Entry) -> (Int, Duration, String, String, UInt32, String) {
       (

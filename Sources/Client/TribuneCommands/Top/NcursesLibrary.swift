@@ -4,9 +4,8 @@ import TribuneSystem
 
 /// The part of ncurses that `top` draws with, loaded on demand.
 ///
-/// Linking it would delay each start of tribunectl, as linking the library that reads the journal would: `JournalLibrary`
-/// says why that matters. So this type declares its functions and constants, as <curses.h> does, and no other file knows
-/// them. The library's name ends in its ABI number, which has not changed since 2015.
+/// Linking it would delay each start of tribunectl; see `JournalLibrary`. So this type declares its functions and
+/// constants, as <curses.h> does. The library's name ends in its ABI number, which has not changed since 2015.
 @safe struct NcursesLibrary: Sendable {
   typealias Window = OpaquePointer
 
@@ -73,18 +72,18 @@ import TribuneSystem
 }
 
 extension NcursesLibrary {
-  /// Whether it knows the terminal that is standard output, and can move its cursor.
+  /// True if it knows the terminal on standard output, and can move its cursor.
   var canDraw: Bool {
     var reason: CInt = 0
     guard unsafe setUpTerminal(nil, StandardOutput.rawDescriptor, &reason) == Self.ok,
       let move = unsafe stringCapability("cup")
     else { return false }
-    // Minus one is for a capability that is no string.
+    // -1 means that the capability is not a string.
     return Int(bitPattern: move) != -1
   }
 
   static let ok: CInt = 0
-  /// What `readKey` returns for a key that is no character.
+  /// The result of `readKey` for a key without a character.
   static let isKeyCode: CInt = 0o400
 
   enum Attribute {
@@ -94,7 +93,7 @@ extension NcursesLibrary {
   }
 
   enum Colour {
-    /// That of the terminal.
+    /// The terminal's default colour.
     static let usual: CShort = -1
     static let black: CShort = 0
     static let red: CShort = 1

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How `top` shows a piece of text. A terminal without colours has bold and reversed text instead.
+/// A style of text. A terminal without colours shows bold and reversed text instead.
 enum TopStyle: Int, CaseIterable, Sendable {
   case plain, bold, faint, warning, alarm
   case title
   case selected, selectedAlarm
 }
 
-/// A line of a terminal: texts that are safe for it, and that fit into its width.
+/// Texts that are safe for a terminal and fit into its width.
 struct StyledLine: Equatable, Sendable {
   struct Span: Equatable, Sendable {
-    /// Where it begins. The text before it may end sooner: a character that may be wide counts as two.
+    /// Its first column. The text before it may end sooner, because a character that may be wide counts twice.
     var column: Int
     var text: String
     var style: TopStyle
@@ -22,19 +22,19 @@ struct StyledLine: Equatable, Sendable {
 
   init(width: Int) { (self.width, room) = (width, width) }
 
-  /// The text alone, without spaces at its end.
+  /// Without styles and trailing spaces.
   var text: String {
     var text = spans.map(\.text).joined()
     while text.last == " " { text.removeLast() }
     return text
   }
 
-  /// Adds a text, or as much of it as there is room for.
+  /// Adds the text, cut to the room left.
   mutating func append(_ text: String, _ style: TopStyle = .plain) {
     append(safe: text.terminalSafe.cut(toColumns: room), style)
   }
 
-  /// Adds a text in a cell of so many columns.
+  /// Adds the text in a cell of this width.
   mutating func append(_ text: String, _ style: TopStyle, in cellWidth: Int, alignedRight: Bool = false) {
     let cellWidth = min(cellWidth, room)
     let cut = text.terminalSafe.cut(toColumns: cellWidth)

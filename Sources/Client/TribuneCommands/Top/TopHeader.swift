@@ -10,7 +10,7 @@ enum TopHeader {
     var style = TopStyle.bold
   }
 
-  /// As many lines as there are for that. What does not fit into them is left out.
+  /// Items that do not fit into the header's lines are left out.
   static func lines(of model: TopModel) -> [StyledLine] {
     let count = model.size.headerRows
     var lines = [StyledLine(width: model.size.columns)]

@@ -11,12 +11,12 @@ enum TopKey: Hashable, Sendable {
   case function(Int)
 }
 
-/// What keys do. They are those of htop, as far as it has such.
+/// The keys are those of htop where it has an equivalent.
 extension TopModel {
-  /// What the terminal and the samples have to do with a key.
+  /// The action that a key requests.
   enum Effect: Equatable, Sendable {
     case none, quit
-    /// Draw everything, whatever others have written on the terminal.
+    /// Draw everything: another program may have written on the terminal.
     case redraw
     case refresh
   }
@@ -122,7 +122,7 @@ extension TopModel {
   }
 
   private mutating func typed(_ prompt: Prompt, _ text: String) {
-    // A line of a terminal has no more, and a program that types has no end.
+    // A terminal's line is no longer, and a program's typing might never end.
     guard text.count <= 128 else { return }
     mode = .typing(prompt, text: text)
     switch prompt {

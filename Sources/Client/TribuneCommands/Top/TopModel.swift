@@ -2,12 +2,12 @@
 
 import Tribune
 
-/// What `top` shows, as a value: samples and keys go in, and `TopRenderer` makes lines of it. It knows no terminal.
+/// The state of `top`, without a terminal: samples and keys go in, and `TopRenderer` makes lines of it.
 struct TopModel: Sendable {
   enum Mode: Equatable, Sendable {
     case browsing
     case help
-    /// A list of the columns, of which one is chosen.
+    /// The list of columns to sort by.
     case sorting(column: Int)
     case typing(Prompt, text: String)
   }
@@ -28,20 +28,20 @@ struct TopModel: Sendable {
   var problem: String?
   var isPaused = false
   var searched = ""
-  /// Only rows with this text are shown; empty for all.
+  /// Shows only rows with this text; empty for all.
   var filter = "" { didSet { arrange() } }
-  /// Whether queries are shown as a tree, of who waits for whom.
+  /// Shows queries as a tree of waits.
   var isTree = true { didSet { takeGroups() } }
 
   private(set) var sample: TopSample?
-  /// The one before it, if that is of the same view.
+  /// The previous sample, if it is of the same view.
   private(set) var earlier: TopSample?
   private(set) var rates: TopRates?
   private var groups: [TopGroup] = []
   private var orders: [TopView: Order] = [:]
 
   private(set) var rows: [TopRow] = []
-  /// The selected row, which is 0 if there are none.
+  /// The selected row; 0 without rows.
   private(set) var selected = 0
   private(set) var first = 0
 
@@ -55,7 +55,7 @@ struct TopModel: Sendable {
     }
   }
 
-  /// Texts begin with the first of the alphabet, and numbers with the highest.
+  /// Text columns ascend, and numbers descend.
   static func usualOrder(of column: Int, in view: TopView) -> Order {
     Order(column: column, isAscending: view.columns[column].isText)
   }
@@ -65,7 +65,7 @@ struct TopModel: Sendable {
       earlier = last
       rates = TopRates(from: last.snapshot, to: sample.snapshot)
     } else {
-      // It follows a key, and rates over such a moment would say little.
+      // A sample after a key follows too soon for meaningful rates.
       earlier = nil
     }
     self.sample = sample
@@ -73,7 +73,7 @@ struct TopModel: Sendable {
     takeGroups()
   }
 
-  /// Shows another view, which has no rows until a sample of it is there.
+  /// Shows another view, which has no rows until its first sample.
   mutating func show(_ view: TopView) {
     guard view != self.view else { return }
     self.view = view
@@ -86,7 +86,7 @@ struct TopModel: Sendable {
     keepSelectionVisible()
   }
 
-  /// Selects the next row that has the text that is searched for, from the row after so many on; stays if there is none.
+  /// Selects the next row with the searched text, starting `distance` rows on; without one, stays.
   mutating func search(from distance: Int) {
     guard !searched.isEmpty, !rows.isEmpty else { return }
     let places = rows.indices.map { (selected + distance + $0) % rows.count }
@@ -122,27 +122,27 @@ struct TopModel: Sendable {
   }
 }
 
-/// The size of a terminal, and what of it is for what.
+/// The size of a terminal, and its division.
 struct TopSize: Equatable, Sendable {
   var rows: Int
   var columns: Int
 
-  /// Lines about the bus, of which small terminals have fewer.
+  /// Small terminals have fewer.
   var headerRows: Int { max(0, min(3, rows - 7)) }
 
-  /// Lines of the table, without that of the columns' titles, the one of the views above it, and that of the keys below.
+  /// The rest after the lines of views, column titles and keys.
   var tableRows: Int { max(0, rows - headerRows - 3) }
 }
 
-/// How much a bus did in a second, between two snapshots of it.
+/// A bus's activity per second, between two snapshots.
 struct TopRates: Equatable, Sendable {
-  /// All nil if the counters do not belong together, because the bus began anew.
+  /// All nil if the bus restarted between the snapshots, because its counters did also.
   var posts: Double?
   var deliveries: Double?
   var asks: Double?
   var vetoes: Double?
   var losses: Double?
-  /// The part of the time in which the bus worked, from 0 to 1.
+  /// The fraction of time in which the bus worked, from 0 to 1.
   var busy: Double?
 
   init(from earlier: BusSnapshot, to later: BusSnapshot) {

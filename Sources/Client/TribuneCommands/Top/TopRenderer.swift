@@ -2,7 +2,7 @@
 
 import Tribune
 
-/// Makes lines of what `top` shows, for a terminal of the model's size.
+/// Draws a `TopModel` as lines of its size.
 struct TopRenderer {
   private let model: TopModel
   private var lines: [StyledLine] = []
@@ -33,7 +33,7 @@ struct TopRenderer {
     return line
   }
 
-  /// The names of the views; or why the sample is old, which matters more.
+  /// The names of the views, or the more important problem.
   private var views: StyledLine {
     line { line in
       if let problem = model.problem {
@@ -105,7 +105,7 @@ struct TopRenderer {
     return model.view == .queries ? "no query is under way: nobody waits for anybody" : "there are none"
   }
 
-  /// The columns to choose from, with the chosen one visible; empty while none is chosen.
+  /// The columns to choose from, with the chosen one visible; empty in other modes.
   private var columnPanel: [(String, TopStyle)] {
     guard case .sorting(let chosen) = model.mode else { return [] }
     let entries = model.view.columns.enumerated().map { index, column -> (String, TopStyle) in
@@ -146,7 +146,7 @@ struct TopRenderer {
   }
 }
 
-/// Which columns a table has in so many characters, and how wide they are.
+/// The columns that fit into a width, and their widths.
 struct TopColumnWidths {
   private(set) var widths: [(column: Int, width: Int)]
 
@@ -170,7 +170,7 @@ struct TopColumnWidths {
   }
 }
 
-/// What `top` says about its keys.
+/// The texts about keys.
 enum TopHelp {
   static let bar = [
     ("F1", "Help"), ("F3", "Search"), ("F4", "Filter"), ("F5", "Tree"), ("F6", "SortBy"), ("F10", "Quit"),

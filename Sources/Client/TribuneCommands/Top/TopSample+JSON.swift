@@ -3,7 +3,7 @@
 import Tribune
 import TribuneJSON
 
-/// What the bus has listed, as it is, for programs.
+/// The bus's lists as JSON, for programs.
 extension TopSample {
   var json: [JSONValue] {
     let holds = snapshot.holds.countsByConnection
@@ -18,7 +18,7 @@ extension TopSample {
 }
 
 extension JSONValue {
-  /// A user; null for all those together that the bus does not count one by one.
+  /// Null for the users that the bus counts together.
   static func uid(_ uid: UInt32?) -> JSONValue { uid.map { .integer(Int($0)) } ?? .null }
 }
 

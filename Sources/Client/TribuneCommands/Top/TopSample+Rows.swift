@@ -2,13 +2,11 @@
 
 import Tribune
 
-/// Rows of what the bus has listed, and how fast their counters grow.
+/// The bus's lists as rows, with the growth of their counters.
 extension TopSample {
-  /// The rows of its view, as the bus has listed them.
-  ///
   /// - Parameters:
-  ///   - earlier: a sample of the same view, from which rates are computed; nil if there is none.
-  ///   - isTree: whether those who wait stand above those that they wait for.
+  ///   - earlier: a sample of the same view, from which rates are computed.
+  ///   - isTree: put waiters above the participants that they wait for.
   func groups(since earlier: TopSample?, isTree: Bool) -> [TopGroup] {
     let (rates, holds) = (rates(since: earlier), snapshot.holds.countsByConnection)
     return switch view {
@@ -21,7 +19,7 @@ extension TopSample {
     }
   }
 
-  /// The counters whose growth the view shows, by what identifies them.
+  /// The counters whose growth the view shows, by identity.
   private var counters: [[String]: Int] {
     let counters: [([String], Int)] =
       switch view {

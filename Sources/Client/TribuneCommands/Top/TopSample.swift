@@ -2,11 +2,11 @@
 
 import Tribune
 
-/// What a bus has said at a moment, for one view.
+/// A bus's answers for one view at a moment.
 struct TopSample: Sendable {
   var view: TopView
   var snapshot: BusSnapshot
-  /// Why the bus does not tell this client what the view shows, or cannot; nil if it does.
+  /// Why the bus cannot or may not list the view; nil if it did.
   var refusal: String?
   /// Why the bus does not list everything for this user; nil if it does.
   var restriction: String?

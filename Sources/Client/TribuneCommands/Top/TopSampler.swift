@@ -2,7 +2,7 @@
 
 import Tribune
 
-/// Takes samples of a bus, and connects again if it was away for longer than a connection looks for it.
+/// Takes samples of a bus, and connects again after a long loss of the bus.
 actor TopSampler {
   enum Failure: Error, Equatable, Sendable {
     case busIsGone

@@ -4,18 +4,18 @@ import TribuneSystem
 
 /// The terminal, while ncurses draws on it, until `leave()` gives it back.
 ///
-/// ncurses has state of its own in the process, so there is one at a time, and one task uses it.
+/// ncurses has global state, so only one screen exists at a time, and one task uses it.
 @safe struct TopScreen: ~Copyable {
-  /// What ncurses waits for behind an ESC before that is a key of its own.
+  /// How long ncurses waits after an ESC before it is a key by itself.
   private static let escapeMilliseconds: CInt = 25
 
   private let library: NcursesLibrary
   private let window: NcursesLibrary.Window
   private let isColoured: Bool
 
-  /// Takes the terminal, which the library must be able to draw on.
+  /// The library must be able to draw on the terminal.
   init(_ library: NcursesLibrary, isColoured: Bool) throws(CommandError) {
-    // Without it, ncurses takes each byte for a character.
+    // Without UTF-8, ncurses takes each byte for a character.
     guard StandardOutput.useUTF8() else {
       throw .failure("this host lacks the locale C.UTF-8, to draw on terminals\nTry \"top --once\".")
     }
@@ -56,7 +56,7 @@ import TribuneSystem
         let pair = isColoured && span.style.colours != nil ? span.style.pair : 0
         _ = unsafe library.setAttributes(window, span.style.attributes(isColoured: isColoured), pair, nil)
         let characters = span.text.unicodeScalars.map { CInt(bitPattern: $0.value) }
-        // It fails behind the last place of the terminal, where the cursor cannot go; the text is there.
+        // Fails behind the last place of the terminal, where the cursor cannot go; the text is there.
         _ = unsafe library.add(window, characters, CInt(clamping: characters.count))
       }
     }
@@ -66,10 +66,10 @@ import TribuneSystem
   /// Gives the terminal back, until the next `show`.
   func leave() { _ = library.end() }
 
-  /// Lets the next `show` draw everything, whatever others have written.
+  /// Makes the next `show` draw everything, because other programs may have written on the terminal.
   func forget() { _ = unsafe library.redrawAll(window, true) }
 
-  /// The next key that was pressed; nil if there is none yet.
+  /// The next pressed key; nil if none is waiting.
   func nextKey() -> TopKey? {
     while true {
       var code: CUnsignedInt = 0

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneSystem
 
-/// `top` at a terminal: takes keys, signals, samples and the passing of time one after the other, and draws after each.
+/// `top` at a terminal: handles keys, signals, samples and ticks in turn, and draws after each.
 actor TopSession {
   private enum Event: Sendable {
     case input, inputEnd
@@ -15,7 +15,7 @@ actor TopSession {
   }
 
   static let ending = SignalWatch.interrupting + [Signals.quit]
-  /// How long a signal may take to end it: a terminal that is stopped takes no output.
+  /// How long a signal may take to end it: a stopped terminal takes no output.
   private static let endTimeout = Duration.seconds(2)
   private static let busIsGone = "the bus is gone, trying again"
 
@@ -23,19 +23,18 @@ actor TopSession {
   private let sampler: TopSampler
   private let events: AsyncStream<Event>
   private let emit: AsyncStream<Event>.Continuation
-  /// Ends with the first signal that is to end this; passes on all signals until then.
+  /// Ends with the first ending signal; passes on the other signals until then.
   private let interruption: Task<Void, Never>
   private var model: TopModel
-  /// When the sample was requested that is not there yet.
+  /// The time of the open request for a sample.
   private var requested: ContinuousClock.Instant?
-  /// Whether the terminal belongs to the shell until SIGCONT. This thread may run on for a moment after the request to stop.
+  /// True while the shell owns the terminal, until SIGCONT. This thread may run on for a moment after the request to
+  /// stop.
   private var isStopped = false
-  /// Whether another sample is wanted as soon as that one is there.
+  /// Another sample is wanted after the requested one.
   private var isStale = false
 
-  /// Connects to the bus, and takes the terminal.
-  ///
-  /// - Returns: nil if a signal has ended it before.
+  /// Connects to the bus, and takes the terminal. Returns nil if a signal came first.
   static func begin(
     _ view: TopView, with library: NcursesLibrary, in context: Context
   ) async throws(CommandError) -> TopSession? {
@@ -78,7 +77,7 @@ actor TopSession {
     (self.sampler, self.events, self.emit, self.interruption) = (sampler, events, emit, interruption)
   }
 
-  /// Runs until a key or a signal ends it, or until the terminal is gone. May be called once only.
+  /// Runs until a key or a signal ends it, or until the terminal is gone. May be called only once.
   nonisolated func run(every delay: Duration) async {
     await first(
       of: { await self.follow(every: delay) },
@@ -111,7 +110,7 @@ actor TopSession {
     screen.show(TopRenderer.lines(of: model))
   }
 
-  /// - Returns: false at the end.
+  /// Returns false at the end.
   private func take(_ event: Event) -> Bool {
     switch event {
     case .input:
@@ -129,7 +128,7 @@ actor TopSession {
       ThisProcess.stop()
     case .signal(Signals.resume):
       isStopped = false
-      // Whoever stopped it may have set up the terminal otherwise.
+      // Other programs may have changed the terminal's settings.
       screen.leave()
       screen.forget()
       screen.resize()
@@ -166,7 +165,7 @@ actor TopSession {
     request()
   }
 
-  /// The bus does not answer, or is not there.
+  /// The bus is late or gone.
   private func noteDelay() {
     guard let requested else { return }
     let span = requested.duration(to: .now)
@@ -183,13 +182,13 @@ actor TopSession {
     Task { [sampler, emit, view = model.view] in emit.yield(.sample(await sampler.sample(of: view))) }
   }
 
-  /// Has the next key announced, without a thread that ncurses is used from.
+  /// Announces the next key. ncurses may not be used from another thread, so that thread only polls.
   private func waitForInput() {
     Task { [emit] in
       do throws(Errno) {
         emit.yield(try await StandardInput.waitForInput() ? .input : .inputEnd)
       } catch {
-        // The terminal cannot be waited for, so that nobody could end this.
+        // Without a way to wait for the terminal, keys could not end the session.
         emit.yield(.inputEnd)
       }
     }

@@ -2,22 +2,22 @@
 
 import TribuneWire
 
-/// What a place in a table of `top` has, to be shown and compared.
+/// A cell of a table of `top`, to be shown and compared.
 enum TopValue: Equatable, Sendable {
-  /// The bus does not say.
+  /// Unknown to the bus.
   case missing
   case text(String)
-  /// A number that names something, such as a user.
+  /// A number that identifies, such as a user.
   case id(UInt64)
   /// `:N`.
   case connection(String)
   case count(Int)
   case bytes(Int)
-  /// So many in a second.
+  /// Per second.
   case rate(Double)
   case duration(Duration)
 
-  /// In as few characters as tell what matters. Not safe for a terminal.
+  /// As short as possible. Not safe for a terminal.
   var shown: String {
     switch self {
     case .missing, .text(""): "-"
@@ -36,7 +36,7 @@ extension TopValue {
 
   init(rate: Double?) { self = rate.map { .rate($0) } ?? .missing }
 
-  /// - Parameter uid: nil for all those together that the bus does not count one by one.
+  /// - Parameter uid: nil for the users that the bus counts together.
   init(uid: UInt32?) { self = uid.map { .id(UInt64($0)) } ?? .missing }
 }
 
@@ -64,7 +64,7 @@ extension TopValue: Comparable {
 }
 
 extension Int {
-  /// In five characters.
+  /// At most five characters.
   var abbreviated: String {
     switch self {
     case ..<100_000: String(self)
@@ -74,7 +74,7 @@ extension Int {
     }
   }
 
-  /// In five characters; K is 1,024 bytes.
+  /// At most five characters; K is 1,024 bytes.
   var abbreviatedBytes: String {
     switch self {
     case ..<10_000: String(self)
@@ -86,7 +86,7 @@ extension Int {
 }
 
 extension Double {
-  /// In five characters, with a digit behind the point where that matters.
+  /// At most five characters, with one decimal for small values.
   var abbreviatedRate: String {
     guard self < 100 else { return Int(exactly: rounded())?.abbreviated ?? "-" }
     let tenths = Int((self * 10).rounded())
@@ -95,7 +95,7 @@ extension Double {
 }
 
 extension Duration {
-  /// In five characters.
+  /// At most five characters.
   var abbreviated: String {
     let microseconds = max(0, wholeMicroseconds)
     let seconds = microseconds / 1_000_000
@@ -114,23 +114,23 @@ extension Duration {
 /// A row of a table of `top`.
 struct TopRow: Equatable, Sendable {
   var values: [TopValue]
-  /// Whether somebody has waited for it for long, or it loses what it should get.
+  /// A participant waits for it for long, or it loses messages.
   var isMarked = false
   var isPast = false
-  /// How many rows above it lead to it, in the tree of who waits for whom.
+  /// Its depth in the tree of waits.
   var depth = 0
 
-  /// Whether somebody who has waited for so long has a reason to look at what is waited for.
+  /// True if the wait is long enough to deserve attention.
   static func isLong(_ wait: Duration?) -> Bool { wait ?? .zero >= .seconds(1) }
 
   var branch: String { depth > 0 ? String(repeating: "  ", count: depth - 1) + "└─ " : "" }
 
-  /// Whether a value has the text, whatever the case of its letters.
+  /// Ignores case.
   func contains(_ text: String) -> Bool {
     let text = text.lowercased()
     return values.contains { $0.shown.lowercased().contains(text) }
   }
 }
 
-/// Rows that stay together wherever they are sorted: a row, and those that belong below it.
+/// Rows that sorting keeps together: a row, and its children.
 typealias TopGroup = [TopRow]

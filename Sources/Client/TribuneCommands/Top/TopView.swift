@@ -8,7 +8,7 @@ struct TopColumn: Equatable, Sendable {
   var isText = false
   var growth = 0
   var isRate = false
-  /// Columns of higher ranks are left out first where the terminal is narrow; those of rank 0 never.
+  /// Narrow terminals drop the highest ranks first, and never rank 0.
   var rank = 0
 
   static func text(_ title: String, _ width: Int, growth: Int = 1, rank: Int = 0) -> TopColumn {
@@ -67,7 +67,7 @@ enum TopView: String, CaseIterable, Sendable {
     }
   }
 
-  /// What the view is sorted by until somebody says otherwise, with the highest first; and what decides between equals.
+  /// The default sort columns, highest values first. The second decides between equals.
   private var sortTitles: (first: String, then: String) {
     switch self {
     case .delegates: ("OLDEST", "P99")

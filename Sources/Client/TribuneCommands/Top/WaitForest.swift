@@ -2,14 +2,13 @@
 
 import Tribune
 
-/// Who waits for whom: each query under way, below it the delegates that it waits for, and below these what they ask
-/// themselves, if they do.
+/// The tree of waits: each open query, below it the delegates that it waits for, and below these their own queries.
 struct WaitForest {
-  /// Deeper than this, a query stands at the top again.
+  /// A deeper query starts a new tree.
   private static let depthMax = 32
 
   private let queries: [QueryInfo]
-  /// The queries of each connection, as places in `queries`.
+  /// The queries of each connection, as indices into `queries`.
   private let asked: [String: [Int]]
   private let awaitedConnections: Set<String>
 
@@ -19,7 +18,7 @@ struct WaitForest {
     awaitedConnections = Set(queries.flatMap { $0.participants.filter(\.isAwaited).compactMap(\.connection) })
   }
 
-  /// One for each query that no other one waits for, and for the first of several that wait for each other.
+  /// One for each query that other queries do not wait for, and for the first of each cycle.
   var groups: [TopGroup] {
     var shown: Set<Int> = []
     var groups: [TopGroup] = []
@@ -36,7 +35,7 @@ struct WaitForest {
     return groups
   }
 
-  /// One for each delegate that is waited for, and for each query that waits for none.
+  /// One for each awaited delegate, and for each query that waits for none.
   var flatGroups: [TopGroup] {
     queries.flatMap { query -> [TopGroup] in
       let awaited = query.participants.filter(\.isAwaited)
@@ -52,7 +51,7 @@ struct WaitForest {
     path.append(place)
     for participant in query.participants where participant.isAwaited {
       rows.append(Self.row(of: participant, of: query, participant.waitedFor, depth: 2 * path.count - 1))
-      // Who asks and answers over one connection does both beside each other.
+      // A connection that asks and answers may do both independently.
       let own = participant.connection.flatMap { $0 == query.connection ? nil : asked[$0] } ?? []
       if let above = own.first(where: path.contains) {
         var row = Self.row(
@@ -100,7 +99,7 @@ extension QueryInfo {
 }
 
 extension QueryInfo.Participant {
-  /// The participant as one that is waited for.
+  /// The participant, described as awaited.
   fileprivate var waitedFor: String {
     let name =
       switch (label.isEmpty, process.isEmpty) {

@@ -4,7 +4,6 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// `accounts`.
 struct AccountsCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {}
 
@@ -30,7 +29,7 @@ struct AccountsCommand: Command {
 }
 
 extension AccountInfo {
-  /// What makes the account another one than most.
+  /// The account's exceptional states.
   fileprivate var state: String {
     [
       (isPrivileged, "privileged"), (weight > 1, "counts as \(weight)"), (used > share, "over its share"),

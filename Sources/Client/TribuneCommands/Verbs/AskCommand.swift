@@ -4,16 +4,15 @@ import Synchronization
 import Tribune
 import TribuneJSON
 
-/// `ask NAME [JSON]`.
 struct AskCommand: Command {
   private let query: Query
   private let withoutBus: VerdictWithoutBus
-  /// Nil if it asks once.
+  /// Nil to ask only once.
   private let patient: PatientQuery?
 
   init(_ invocation: Invocation) throws(CommandError) {
     let patience = try invocation.patience()
-    // Whoever waits wants to know every veto.
+    // A waiting caller wants to know every veto.
     let query = try Query(
       invocation, name: try invocation.question(at: 0), mode: patience == nil ? .parallel : .all)
     self.query = query
@@ -73,7 +72,7 @@ struct VerdictWithoutBus: Sendable {
       }
   }
 
-  /// The verdict, which is reported; nil if the error means something else, or if there is none.
+  /// Reports and returns the verdict of --if-unreachable; nil if it does not apply to the error.
   func decision(after error: TribuneError, in context: Context) -> Verdict.Decision? {
     guard let decision, error.meansNoBus else { return nil }
     context.terminal.report("\(error.message.terminalSafe); \(decision.rawValue), as --if-unreachable says")
@@ -83,7 +82,7 @@ struct VerdictWithoutBus: Sendable {
 
 struct Query: Sendable {
   var name: String
-  /// Whom it is for, if that is said.
+  /// The addressee, if given.
   var scope: Scope?
   var object: String
   var userInfo = UserInfo.none
@@ -92,7 +91,7 @@ struct Query: Sendable {
   var fallback = Verdict.Decision.allowed
   var override: String?
   var isDryRun = false
-  /// The notifications of the action that follows. Whoever may not post them is refused before anybody is asked.
+  /// The notifications of the action that follows. The permission to post them is checked before delegates are asked.
   var announcements: [String] = []
 
   var askedName: String { scope?.name(name) ?? name }
@@ -110,7 +109,7 @@ struct Query: Sendable {
     }
   }
 
-  /// - Parameter isFirst: whether it was not asked before.
+  /// - Parameter isFirst: false when it is asked again.
   func ask(
     over connection: Connection, isFirst: Bool = true, in context: Context
   ) async throws(TribuneError) -> Verdict {
@@ -121,7 +120,7 @@ struct Query: Sendable {
       let verdict = try await connection.ask(
         askedName, object: object, userInfo: userInfo, deadline: deadline, mode: mode, default: fallback,
         override: override, isDryRun: isDryRun, parent: parent, progress: progress)
-      // What nobody was asked, nobody has allowed.
+      // An unasked cluster has not allowed anything.
       if scope != nil, verdict.outcomes.isEmpty { throw noGateway }
       if override != nil, verdict.isAllowed, !isDryRun, object.isEmpty {
         await awaitWay(verdict.isOverridden ? .override : .allowed, over: connection, in: context)
@@ -132,13 +131,13 @@ struct Query: Sendable {
     return verdict
   }
 
-  /// A misspelt name reaches nobody, and is allowed.
+  /// A misspelt name reaches no delegate, and is allowed.
   func hint(at similarName: String, in context: Context) {
     guard !similarName.isEmpty else { return }
     context.terminal.report("nobody responds to \(askedName): did you mean \(similarName.terminalSafe)?")
   }
 
-  /// logind's locks and masks must not refuse what an override has allowed.
+  /// logind's locks and masks must not refuse an action that an override allowed.
   private func awaitWay(
     _ event: HostEnforcement.Event, over connection: Connection, in context: Context
   ) async {
@@ -161,7 +160,7 @@ struct Query: Sendable {
   ) async throws(TribuneError) {
     guard !announcements.isEmpty else { return }
     try await bounded(by: context.timeout) { [self] () async throws(TribuneError) in
-      // Who may not even ask is told that.
+      // A client that may not ask learns that first.
       try await connection.requirePermission(to: "ask", askedName, object: object)
       for name in announcements { try await connection.requirePermission(to: "post", name, object: object) }
     }
@@ -169,7 +168,7 @@ struct Query: Sendable {
 
   /// Runs `ask`, and waits a little longer than the bus may take.
   ///
-  /// On a terminal, shows which delegates are being waited for; elsewhere, prints each deferral on standard error.
+  /// A terminal shows the awaited delegates; elsewhere, each deferral is printed on standard error.
   func whileWaited<Reply: Sendable>(
     over connection: Connection, in context: Context,
     _ ask: @escaping @Sendable (@escaping @Sendable (Progress) -> Void) async throws(TribuneError) -> Reply
@@ -196,7 +195,7 @@ struct Query: Sendable {
 }
 
 extension Query {
-  /// - Parameter mode: what counts without --mode.
+  /// - Parameter mode: used without --mode.
   init(_ invocation: Invocation, name: String, mode: Mode) throws(CommandError) {
     self.init(
       name: name, scope: try invocation.scope(of: name), object: try invocation.object(),

@@ -5,7 +5,6 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// `capture [PATTERN…]`.
 struct CaptureCommand: Command {
   var signals: [Int32] { SignalWatch.interrupting }
 
@@ -26,7 +25,7 @@ struct CaptureCommand: Command {
           + "Try \"tribunectl help capture\".")
     }
     let traffic = try await monitor(patterns, in: context) { () async throws(TribuneError) in
-      // The file records the loss only before the next packet, if there is one.
+      // The file records the loss only before the next packet, which may never come.
       try await context.connectToStay(sayingLoss: true) { lost in
         switch lost {
         case 0?: ""
@@ -47,11 +46,11 @@ struct CaptureCommand: Command {
   }
 }
 
-/// The file while it is written. Each packet is written at once, so that the reader of a pipe gets it as it arrives.
+/// The open file. Each packet is written at once: the reader of a pipe gets it as it arrives.
 private final class CaptureOutput: Sendable {
   private let file = Mutex(CaptureFile())
 
-  /// - Returns: whether it was an item of traffic.
+  /// Returns true for an item of traffic.
   func write(_ delivery: TrafficDelivery, in context: Context) throws(CommandError) -> Bool {
     let block = file.withLock { $0.block(for: delivery, now: SystemClock.wallMicroseconds) }
     try context.write(bytes: block)
@@ -60,25 +59,25 @@ private final class CaptureOutput: Sendable {
   }
 }
 
-/// The bus's traffic as a pcapng file, block by block. Each item of traffic is one packet, which holds the whole
-/// `traffic` frame. Each loss is one packet, which holds a `lost` frame.
+/// The bus's traffic as a pcapng file, block by block. Each item of traffic is a packet with the whole `traffic`
+/// frame. Each loss is a packet with a `lost` frame.
 struct CaptureFile: Sendable {
-  /// Messages lost since the last packet that was not about a loss.
+  /// Messages lost since the last traffic packet.
   private var dropped = 0
-  /// Whether the connection was interrupted since the last packet.
+  /// True if the connection was interrupted since the last packet.
   private var isInterrupted = false
 
   /// The comment of the first packet after an interruption.
   static let interruption =
     "The bus was unreachable before this packet; the number of missed messages is unknown"
 
-  /// The blocks that the file begins with.
+  /// The blocks at the start of the file.
   static var opening: [UInt8] {
     PcapngBlock.sectionHeader(application: "tribunectl \(Version.current)").bytes
       + PcapngBlock.interface(name: "tribune").bytes
   }
 
-  /// The block for one element of traffic. Empty for a loss of unknown size: the next packet's comment reports that.
+  /// The block for one element of traffic. Empty for a loss of unknown size: the next packet's comment reports it.
   ///
   /// - Parameter now: microseconds since 1970; the time of a loss packet.
   mutating func block(for delivery: TrafficDelivery, now: UInt64) -> [UInt8] {

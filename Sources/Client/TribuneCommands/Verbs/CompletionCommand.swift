@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// `completion SHELL`.
 struct CompletionCommand: Command {
   static let shells = ["bash", "fish", "zsh"]
 

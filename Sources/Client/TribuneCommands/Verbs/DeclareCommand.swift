@@ -4,7 +4,6 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// `declare OBJECT PROTOCOL`.
 struct DeclareCommand: Command {
   var signals: [Int32] { SignalWatch.interrupting }
 
@@ -50,8 +49,8 @@ struct DeclareCommand: Command {
     return ExitStatus.success
   }
 
-  /// Errors in the definitions have one line each, with a line and a column. The bus does not know the file's name,
-  /// so it is added here.
+  /// Adds the file's name, which the bus does not know, to errors in its definitions. Each has a line with its line
+  /// and column.
   private func refusal(_ error: TribuneError) -> CommandError {
     guard let file, error.code == .invalidProtocol || error.code == .conflict,
       error.message.first?.isNumber == true

@@ -4,12 +4,11 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// `defer QUERY SPAN`.
 struct DeferCommand: Command {
   private let query: UInt64
   private let span: Duration
   private let status: String
-  /// The delegate from the command line; nil means the one from the environment.
+  /// Nil for the delegate from the environment.
   private let delegate: UInt64?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -41,7 +40,7 @@ struct DeferCommand: Command {
     return ExitStatus.success
   }
 
-  /// The delegate as which this process answers the query; 0 if it answers another query or none.
+  /// The delegate with which this process answers the query; 0 if it does not.
   static func delegate(answering query: UInt64, environment: (String) -> String?) -> UInt64 {
     guard let own = environment("TRIBUNE_QUERY").flatMap({ UInt64($0) }), own == query else { return 0 }
     return environment("TRIBUNE_DELEGATE").flatMap { UInt64($0) } ?? 0

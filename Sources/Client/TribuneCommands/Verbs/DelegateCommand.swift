@@ -3,7 +3,6 @@
 import Tribune
 import TribuneSystem
 
-/// `delegate NAME…`.
 struct DelegateCommand: Command {
   private enum AnswerSource {
     case answer(Answer)
@@ -109,7 +108,7 @@ struct DelegateCommand: Command {
       await runner.stop()
       await folder.end()
     }
-    // Nobody's question waits for the output.
+    // The end of the connection fails all open questions, so the output may take its time.
     await connection.close()
     await runner.flush()
     log.flush()
@@ -141,14 +140,14 @@ struct DelegateCommand: Command {
         + "(\(objectText(object)), delegate \(attachment.id)\(Self.valuesText(patterns)))")
   }
 
-  /// Says which names are no questions, as an action's would be.
+  /// Names the patterns that are only for value queries, because an action's question would be meant otherwise.
   static func valuesText(_ patterns: some Sequence<String>) -> String {
     let values = patterns.filter(ActionNames.isValue)
     return values.isEmpty ? "" : "; only for values: \(values.joined(separator: " ").terminalSafe)"
   }
 
-  /// Waits for a signal, for the end of the log, or for another end. The connection does not keep the delegate alive,
-  /// so this function does.
+  /// Waits for a signal, for the end of the log, or for another end. Keeps the delegate alive, because the connection
+  /// does not.
   private static func end(
     of delegate: some AnyObject & Sendable, _ log: AnswerLog, in context: Context,
     or other: @escaping @Sendable () async -> CommandError
@@ -164,14 +163,13 @@ struct DelegateCommand: Command {
 }
 
 extension TribuneError {
-  /// Why a delegate could not be attached, for people.
   var attachmentMessage: String {
     let remedy = "; --conforms=PROTOCOL,… says to which protocols it conforms"
     return message.terminalSafe + (code == .notConforming ? remedy : "")
   }
 }
 
-/// A delegate that gives one fixed answer.
+/// A delegate with one fixed answer.
 final class AnsweringDelegate: Delegate {
   private let answer: Answer
   private let log: AnswerLog

@@ -4,7 +4,6 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// `explain NAME`.
 struct ExplainCommand: Command {
   private let name: String
   private let object: String
@@ -22,7 +21,7 @@ struct ExplainCommand: Command {
     var explanation = try await context.request { [self] connection throws(TribuneError) in
       try await connection.explain(name, object: object)
     }
-    // These stand for other hosts.
+    // Gateways represent other hosts.
     if scope == .host { explanation.delegates.removeAll { $0.process == "tribune-nats" } }
     try context.list(
       explanation.json, text: try text(of: explanation, in: context), legend: explanation.legend(of: name))
@@ -59,14 +58,14 @@ struct ExplainCommand: Command {
 }
 
 extension Explanation {
-  /// What is missing, for people.
+  /// The missing delegate, for people.
   static func lack(_ name: String) -> String {
     name == "*"
       ? "No delegate responds, and the configuration vetoes what nobody approves."
       : "\(name.terminalSafe) is required, but not attached."
   }
 
-  /// One value for each hold, missing delegate and delegate, in this order. The members tell the kinds apart.
+  /// One value for each hold, missing delegate and delegate, in this order. Their members differ.
   var json: [JSONValue] {
     holds.map(\.json) + missing.map { .object([("missing", .string($0))]) } + delegates.map(\.json)
   }
@@ -114,7 +113,6 @@ extension Table {
     }
   }
 
-  /// The holds, in the given order.
   init(holds: [HoldInfo]) {
     self.init([
       .number("HOLD", rank: 6), Column(title: "NAME", style: .bold), "OBJECT", "LABEL",

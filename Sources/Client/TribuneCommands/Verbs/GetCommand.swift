@@ -5,12 +5,11 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// `get NAME [OBJECT]`.
 struct GetCommand: Command {
   private let name: String
   /// Empty for none.
   private let object: String
-  /// How to print it; nil for its userInfo.
+  /// Nil to print the userInfo.
   private let format: NotificationFormat?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -30,7 +29,7 @@ struct GetCommand: Command {
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
     let snapshot: RetainedSnapshot
-    // Only the list says how old it is.
+    // Only the list has the age.
     var list: [RetainedInfo] = []
     do throws(TribuneError) {
       let connection = try await context.connect(identifyingPosters: true)
@@ -58,7 +57,7 @@ struct GetCommand: Command {
     return ExitStatus.success
   }
 
-  /// - Parameter others: retained notifications of that name about objects.
+  /// - Parameter others: the number of retained notifications of that name with an object.
   private func absence(others: Int) -> String {
     let subject = "nothing is retained under \(subjectText(name, object))"
     guard others > 0 else { return subject }
@@ -81,24 +80,24 @@ struct GetCommand: Command {
 }
 
 extension RetainedInfo {
-  /// Whether the entry is the notification's, and not that of a later one.
+  /// False if the entry is of a later notification.
   func describes(_ notification: Notification) -> Bool {
     name == notification.name && object == notification.object && connection == notification.sender
       && byteCount == notification.userInfo.count
   }
 }
 
-/// The retained notifications of a name, as they are when the bus takes the request.
+/// The retained notifications of a name at the moment of the request.
 struct RetainedSnapshot: Sendable {
   private(set) var notifications: [Notification] = []
-  /// How many more there are, beyond what a connection buffers.
+  /// The number beyond the connection's buffer.
   private(set) var lost = 0
 
   /// - Parameter object: empty for any.
   /// - Throws: as `Connection.observe`; `notPermitted` if this user may observe none of it.
   init(of name: String, object: String = "", over connection: Connection) async throws(TribuneError) {
     let sequence = try await connection.observe(name, object: object, limit: .max, retained: true)
-    // It ends after what has come: the whole snapshot, perhaps with notifications that were posted since.
+    // The sequence ends after the buffered elements: the whole snapshot, perhaps with later notifications.
     await sequence.cancel()
     for try await delivery in sequence {
       switch delivery {

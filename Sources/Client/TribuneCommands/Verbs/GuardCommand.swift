@@ -3,14 +3,13 @@
 import Tribune
 import TribuneSystem
 
-/// `guard ACTION -- CMD…`.
 struct GuardCommand: Command {
   var signals: [Int32] { SignalWatch.relayed }
 
   private let action: String
   private let names: ActionNames
   private let query: Query
-  /// Nil if it asks once.
+  /// Nil to ask only once.
   private let patient: PatientQuery?
   private let object: String
   private let userInfo: UserInfo
@@ -19,13 +18,13 @@ struct GuardCommand: Command {
   private let waiting: Waiting?
   private let vetoStatus: Int32
   private let command: [[UInt8]]
-  /// Tracks the bus of the query's connection, which carries all the later messages too.
+  /// Tracks the bus of the query's connection, which also carries the later messages.
   private let presence = BusPresence()
 
   init(_ invocation: Invocation) throws(CommandError) {
     action = try invocation.name(at: 0)
     names = try ActionNames(action)
-    // The report lists every reason, so the query waits for all delegates unless something else is said.
+    // The report lists every reason, so by default the query waits for all delegates.
     var query = try Query(invocation, name: names.should, mode: .all)
     if !query.isDryRun { query.announcements = [names.will, names.did, names.didFailTo] }
     self.query = query
@@ -51,7 +50,7 @@ struct GuardCommand: Command {
     switch consent ?? .failed(CommandError(message: "interrupted", status: ExitStatus.noVerdict)) {
     case .allowed(let over, let verdict):
       connection = over
-      // Not on standard output, which is the command's.
+      // Standard output is the command's.
       if verdict.isOverridden, !context.isQuiet {
         report(verdict, "was vetoed (overridden)", in: context)
       }
@@ -73,13 +72,13 @@ struct GuardCommand: Command {
       return decision == .allowed ? ExitStatus.success : vetoStatus
     case .unreachable: return await router.run(command, in: context).shellStatus
     case .interrupted(let signal):
-      // Takes the query back, and removes the list of waiting delegates from the screen.
+      // Withdraws the query, and erases the list of waiting delegates from the screen.
       asking.cancel()
       await first(of: { _ = await asking.value }, { await sleep(.seconds(1)) })
       return 128 + signal
     case .failed(let error): throw error
     }
-    // After will is announced, the outcome must be announced too. So from here on, a signal waits until then.
+    // After will is announced, the outcome must be announced also. So from here on, signals wait until then.
     try await announceWill(over: connection, until: router.interruption, in: context)
     let termination = await router.run(command, in: context)
     switch termination {
@@ -97,7 +96,7 @@ struct GuardCommand: Command {
     case allowed(Connection, Verdict)
     case vetoed(Verdict)
     case dryRun(Verdict)
-    /// No bus could be reached, and --if-unreachable decides.
+    /// The bus is unreachable, and --if-unreachable decides.
     case unreachable(Verdict.Decision)
     case interrupted(Int32)
     case failed(CommandError)
@@ -134,8 +133,8 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Announces will, and waits until the bus has it, because the command must not run unannounced. If it is unknown
-  /// whether the bus has it, the action has failed, and that is announced too.
+  /// Announces will, and waits until the bus has it, because the command must not run unannounced. If that remains
+  /// unknown, the action has failed, which is also announced.
   private func announceWill(
     over connection: Connection, until interruption: Task<Int32, Never>, in context: Context
   ) async throws(CommandError) {
@@ -155,7 +154,7 @@ struct GuardCommand: Command {
     }
   }
 
-  /// Waits for the awaited observers or for a signal. Reports the observers that have not acknowledged, and continues.
+  /// Waits for the awaited observers or for a signal. Reports missing acknowledgements, and continues.
   private func postWill(
     _ waiting: Waiting, over connection: Connection, until interruption: Task<Int32, Never>,
     in context: Context
@@ -179,7 +178,7 @@ struct GuardCommand: Command {
         return nil
       })
     guard let reply, let reply else {
-      // From here on, will has either been posted before anything that is posted next, or never will be.
+      // From here on, will was either posted before all later posts, or never will be.
       posting.cancel()
       _ = await posting.value
       return
@@ -187,7 +186,7 @@ struct GuardCommand: Command {
     context.reportMissing(in: try reply.get(), of: names.will, object: object)
   }
 
-  /// Prints what is against it on standard error.
+  /// Prints the objections on standard error.
   private func report(_ verdict: Verdict, _ what: String, in context: Context) {
     context.terminal.report("\(subjectText(action, object)) \(what):")
     let against = verdict.outcomes.filter { $0.isObjection }
@@ -211,8 +210,8 @@ struct GuardCommand: Command {
     await announce(names.didFailTo, UserInfo("{\"\(kind)\":\(number)}"), over: connection, in: context)
   }
 
-  /// Announces the outcome. If the bus is gone, waits while the connection looks for it. If the connection had
-  /// already ended before, tries a new one, in case the bus is back.
+  /// Announces the outcome. While the connection looks for the bus, it waits. If the connection had already ended, it
+  /// tries a new one, in case the bus is back.
   private func announce(
     _ name: String, _ userInfo: UserInfo, over connection: Connection, in context: Context
   ) async {
@@ -222,13 +221,13 @@ struct GuardCommand: Command {
         try await post(name, userInfo, over: connection, while: presence)
       } catch {
         guard error.meansLostConnection else { throw error }
-        // If the bus was killed before it confirmed, the announcement is repeated.
+        // The bus may have been killed before it confirmed, so the announcement is repeated.
         if !connection.hasEnded {
           try await post(name, userInfo, over: connection, while: presence)
         } else if isOver || !presence.isUnreachable {
           try await post(name, userInfo, over: try await context.connect(within: Self.announcementTimeout))
         } else {
-          // The connection has looked for the bus until just now.
+          // The connection's search for the bus has just failed.
           throw error
         }
       }

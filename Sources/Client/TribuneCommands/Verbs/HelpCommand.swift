@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// `help [VERB]`.
 struct HelpCommand: Command {
   private let text: String
 
@@ -56,7 +55,7 @@ struct HelpText {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The examples of a verb and its own options; and if `isFull`, all about it.
+  /// A verb's examples and options; if `isFull`, all its text.
   func text(of syntax: VerbSyntax, isFull: Bool) -> String {
     let usage = [
       "tribunectl", syntax.verb.rawValue, syntax.options.isEmpty ? "" : "[OPTION…]", syntax.usage,
@@ -118,7 +117,7 @@ extension OptionSyntax {
 }
 
 extension HelpText {
-  /// What `help names` prints.
+  /// The text of `help names`.
   static let names = """
     The names of one action, here host.reboot, and the verbs that take each:
 

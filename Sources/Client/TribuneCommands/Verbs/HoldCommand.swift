@@ -4,7 +4,6 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// `hold NAME… [-- CMD…]`.
 struct HoldCommand: Command {
   var signals: [Int32] { SignalWatch.relayed }
 
@@ -29,13 +28,13 @@ struct HoldCommand: Command {
   private let reason: HoldReason
   private let label: String
   private let span: Duration?
-  /// As it was typed; empty if there is none.
+  /// As typed; may be empty.
   private let spanText: String
-  /// Empty if there is none.
+  /// May be empty.
   private let command: [[UInt8]]
-  /// The process for whose life it holds; nil to hold until interrupted.
+  /// Holds for the life of this process; nil to hold until interrupted.
   private let process: WatchedProcess?
-  /// Whether the command runs even if the holds are not taken.
+  /// Run the command even if the holds are not taken.
   private let runsAnyway: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -83,15 +82,15 @@ struct HoldCommand: Command {
     }
   }
 
-  /// The label that was given; else the name of the command, or of the process that started this one: a verdict that
-  /// names tribunectl would say nothing.
+  /// The given label; else the name of the command, or of the parent process. A verdict that names tribunectl would
+  /// be useless.
   private static func label(_ invocation: Invocation) throws(CommandError) -> String {
     if let label = try invocation.label() { return label }
     return invocation.commandName(
       orOf: invocation.number(.pid).map { Int32(clamping: $0) } ?? ThisProcess.parent)
   }
 
-  /// What to veto: the names that were given, each with its object, and the questions about the actions.
+  /// The given names, each with its object, and the questions about the actions.
   private static func targets(_ invocation: Invocation) throws(CommandError) -> [Target] {
     var targets: [Target] = []
     for text in invocation.operands {
@@ -115,7 +114,7 @@ struct HoldCommand: Command {
     return targets
   }
 
-  /// Whether a command or a process relies on the holds: then they are taken again whenever they are lost.
+  /// If a command or a process relies on the holds, they are taken again after each loss.
   private var isReliedOn: Bool { !command.isEmpty || process != nil }
 
   func run(in context: Context) async throws(CommandError) -> Int32 {
@@ -155,7 +154,7 @@ struct HoldCommand: Command {
     guard !command.isEmpty else { return try await stay(keeping, until: router.interruption, in: context) }
     let termination = await router.run(command, keeping: inherited, in: context)
     keeping.cancel()
-    // It releases the holds, before this process ends.
+    // This task releases the holds before the process ends.
     _ = await keeping.value
     return termination.shellStatus
   }
@@ -181,7 +180,7 @@ struct HoldCommand: Command {
   private struct Held: Sendable {
     var holds: [Tribune.Hold]
     var connection: Connection
-    /// What logind makes of them.
+    /// logind's statements about the holds.
     var news: [String] = []
   }
 
@@ -205,10 +204,10 @@ struct HoldCommand: Command {
 
   /// Waits until logind knows of the holds that are about the host.
   ///
-  /// - Returns: that it does not; on a terminal, also what they bind; nil if they are too late.
+  /// Returns warnings; on a terminal, also the effects. Nil if the holds came too late.
   private func news(of held: Held, in context: Context) async -> [String]? {
     var news: [String] = []
-    // Nothing can be sent over a connection that a command inherits.
+    // An inherited connection cannot send.
     var asking = command.isEmpty ? held.connection : nil
     for target in targets where !WellKnownQuestions.hostNames(matching: target.pattern).isEmpty {
       do throws(TribuneError) {
@@ -254,7 +253,7 @@ struct HoldCommand: Command {
   ///
   /// - Parameters:
   ///   - reason: why they are not in force, as was reported.
-  ///   - isFirst: whether they never were.
+  ///   - isFirst: true if they never were.
   /// - Returns: nil if they have expired by then, or the task was cancelled.
   private func takeLater(
     because reason: String, isFirst: Bool, _ standing: HoldStanding, in context: Context
@@ -284,10 +283,10 @@ struct HoldCommand: Command {
     case lost(TribuneError?)
   }
 
-  /// Holds until the holds have expired or the task is cancelled, and closes the connection then. If they end
-  /// otherwise, takes them again if they are relied on.
+  /// Holds until expiry or cancellation, then closes the connection. Other losses make it take the holds again if
+  /// they are relied on.
   ///
-  /// - Parameter start: how taking them has ended.
+  /// - Parameter start: the first attempt's result.
   private func keep(
     _ start: Result<Held, TribuneError>, _ standing: HoldStanding, in context: Context
   ) async -> End {
@@ -322,7 +321,7 @@ struct HoldCommand: Command {
     return .expired
   }
 
-  /// Whether all have expired; returns false when one has ended otherwise.
+  /// True once all have expired; false when one has ended otherwise.
   private func expired(_ holds: [Tribune.Hold]) async -> Bool {
     for hold in holds where await !hold.expired() { return false }
     return true

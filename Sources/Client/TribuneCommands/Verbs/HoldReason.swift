@@ -18,7 +18,7 @@ final class HoldReason: Sendable {
   }
 
   private let state: Mutex<State>
-  /// Nil if the reason stays.
+  /// Nil if the reason is fixed.
   let source: Source?
 
   init(_ text: String, from source: Source?) {
@@ -28,7 +28,7 @@ final class HoldReason: Sendable {
 
   var text: String { state.withLock { $0.text } }
 
-  /// Has the holds follow the reason, which was `text` when they were taken.
+  /// Lets the holds follow the reason. `text` is the reason with which they were taken.
   func apply(to holds: [Tribune.Hold], takenFor text: String) async throws(TribuneError) {
     let now = state.withLock { state in
       state.holds = holds
@@ -41,7 +41,7 @@ final class HoldReason: Sendable {
     for hold in holds { try await hold.update(why: text) }
   }
 
-  /// Reads lines up to the end of the input, each of which is the next reason. Empty ones say nothing.
+  /// Reads lines up to the end of the input. Each is the next reason; empty lines are ignored.
   func follow(in context: Context) async {
     guard let source else { return }
     var buffer = LineBuffer(limit: WireLimits.reasonLength)
@@ -56,7 +56,7 @@ final class HoldReason: Sendable {
         return context.terminal.report("--why-from: \(error)")
       }
       let lines = bytes.isEmpty ? [buffer.finish() ?? []] : buffer.append(bytes)
-      // What several lines said at once is over, except for the last.
+      // Only the last of several lines at once is current.
       let text = lines.lazy.map { String(decoding: $0, as: UTF8.self) }.last {
         !$0.allSatisfy(\.isWhitespace)
       }

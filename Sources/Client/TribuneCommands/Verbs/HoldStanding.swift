@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// How long a hold is wanted, and what a reconnection meant for it.
+/// The term of a hold, and the effect of a reconnection on it.
 final class HoldStanding: Sendable {
   private enum Term {
     case notStarted

@@ -3,7 +3,6 @@
 import Tribune
 import TribuneWire
 
-/// `holds`.
 struct HoldsCommand: Command {
   private let scope: Scope?
 

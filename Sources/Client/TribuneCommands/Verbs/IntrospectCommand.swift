@@ -4,7 +4,6 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// `introspect OBJECT|PROTOCOL`.
 struct IntrospectCommand: Command {
   private let subject: String
 
@@ -28,8 +27,8 @@ struct IntrospectCommand: Command {
     return ExitStatus.success
   }
 
-  /// The name of the protocol with these members. An object that matches a pattern of the configuration is not listed
-  /// itself. Its protocol is then the one that no other origin inherits from.
+  /// The name of the protocol with these members. An object that matches a configured pattern is not listed. Its
+  /// protocol is then the one that no other origin inherits from.
   static func protocolName(
     of subject: String, _ members: [MemberInfo], _ protocols: [ProtocolInfo], _ objects: [ObjectInfo]
   ) -> String {

@@ -5,7 +5,6 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// `lease NAME [-- CMD…]`.
 struct LeaseCommand: Command {
   var signals: [Int32] {
     switch action {
@@ -22,9 +21,9 @@ struct LeaseCommand: Command {
 
   private let lease: String
   private let action: Action
-  /// Empty if there is none.
+  /// May be empty.
   private let command: [[UInt8]]
-  /// Whether the host keeps the lease when the command has succeeded.
+  /// The host keeps the lease after the command succeeds.
   private let keeps: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -85,7 +84,7 @@ struct LeaseCommand: Command {
     }
   }
 
-  /// Ends a wait. The bus takes the question back, and the gateway what it has got meanwhile.
+  /// Ends a wait. The bus withdraws the question, and the gateway releases a lease that it has got by then.
   private func takeBack(
     _ turn: LeaseTurn, _ waiting: Task<LeaseTurn.End, Never>, in context: Context
   ) async throws(CommandError) {
@@ -99,7 +98,7 @@ struct LeaseCommand: Command {
     if case .acquired(again: false)?? = rest { try await release(turn.id, in: context) }
   }
 
-  /// Runs the command, if there is one, under the lease that this host has.
+  /// Runs the command, if given, under the acquired lease.
   private func runCommand(
     _ turn: LeaseTurn, _ router: SignalRouter, in context: Context
   ) async throws(CommandError) -> Int32 {
@@ -123,8 +122,8 @@ struct LeaseCommand: Command {
 
   private var advice: String { ", until \"tribunectl lease \(lease) --release\"" }
 
-  /// Releases what was acquired with that id. While that fails, tries again until the time is over: as long as this host
-  /// has the lease, all others wait.
+  /// Releases the acquisition with that id. Retries until the time is over, because all others wait while this host
+  /// has the lease.
   private func release(_ id: String, in context: Context) async throws(CommandError) {
     let end = ContinuousClock.now + context.timeout
     var isFirst = true
@@ -162,7 +161,7 @@ struct LeaseCommand: Command {
     case .released:
       if !context.isQuiet { context.terminal.reportLine("released \(lease)") }
     case .absent:
-      // A unit releases after each boot, whether or not there was a lease.
+      // A unit releases after each boot, even without a lease.
       if !context.isQuiet { context.terminal.reportLine("this host does not have \(lease)") }
     case .refused(let why): throw .failure("\(lease) was not released: \(why.terminalSafe)")
     default: throw .failure("\(lease) was not released")

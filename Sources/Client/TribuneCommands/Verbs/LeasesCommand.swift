@@ -4,13 +4,12 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// `leases`.
 struct LeasesCommand: Command {
   private struct Lease {
     var name: String
     var slots: Int
     var owners: [ListedOwner]
-    /// Why it cannot be read; empty if it can.
+    /// Why it is unreadable; empty if it is readable.
     var error: String
   }
 

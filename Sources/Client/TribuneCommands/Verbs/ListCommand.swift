@@ -4,11 +4,10 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// `list`.
 struct ListCommand: Command {
-  /// Whether to list retained notifications instead of connections.
+  /// List retained notifications instead of connections.
   private let listsRetained: Bool
-  /// Which words to list instead, for completions.
+  /// List these words for completion instead.
   private let words: LiveWords?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -71,7 +70,7 @@ struct ListCommand: Command {
     init(_ name: String, _ object: String) { (self.name, self.object) = (name, object) }
   }
 
-  /// The listed notifications, as far as this user may observe them. One observation of everything would be refused to
+  /// The listed notifications that this user may observe. A single observation of everything would be refused to
   /// users who may observe only some names.
   private static func values(
     of entries: [RetainedInfo], over bus: Connection
@@ -120,19 +119,19 @@ struct ListCommand: Command {
 }
 
 extension [HoldInfo] {
-  /// How many holds each connection has, by its id.
+  /// The number of holds of each connection, by its id.
   var countsByConnection: [String: Int] { reduce(into: [:]) { $0[$1.connection, default: 0] += 1 } }
 }
 
 extension ConnectionInfo {
-  /// The connection's exceptional states: paused, lossy, suspended, not surviving; empty for none.
+  /// The connection's exceptional states; may be empty.
   var state: String {
     [
       (isPaused, "paused"), (isLossy, "lossy"), (isSuspended, "suspended"), (!isSurviving, "not surviving"),
     ].filter(\.0).map(\.1).joined(separator: ", ")
   }
 
-  /// - Parameter holds: the holds of the connection, which are in a list of their own, or their number.
+  /// - Parameter holds: the holds of the connection, which are in a separate list, or their number.
   func json(holds: JSONValue) -> JSONValue {
     .object(
       [

@@ -3,19 +3,18 @@
 import TribuneSystem
 import TribuneWire
 
-/// `log [NAME]`.
 struct LogCommand: Command {
   /// Without --follow, a signal ends it at once.
   var signals: [Int32] { follows ? SignalWatch.interrupting : [] }
 
   private let filter: VerdictFilter
-  /// How many of the last verdicts; nil for all.
+  /// The number of the latest verdicts; nil for all.
   private let count: Int?
   private let directory: String?
   private let follows: Bool
   private let summarizes: Bool
 
-  /// The last verdicts that --follow begins with, as journalctl(1) does.
+  /// --follow begins with this many verdicts, like journalctl(1).
   private static let followedCount = 10
   private static let namedUnitsMax = 20
 
@@ -69,7 +68,7 @@ struct LogCommand: Command {
       next = try journal.next()
     }
     if summarizes { try summary.show(in: context) }
-    // An empty summary says so itself.
+    // A summary reports by itself that it is empty.
     guard shown == 0, count != 0, !context.writesValues, context.showsLegend else { return }
     if !summarizes { try context.print("No verdicts.") }
     if filter.unit != nil { try showUnits(in: journal, context) }
@@ -79,15 +78,15 @@ struct LogCommand: Command {
     try context.write(verdict.text(in: context), or: verdict.json)
   }
 
-  /// The first entry to read on from: the last `count` verdicts begin with it.
+  /// The first entry to read: the last `count` verdicts begin with it.
   private func firstEntry(in journal: borrowing JournalReader) throws(CommandError) -> JournalReader.Entry? {
     let times = filter.times
     if let count {
-      // Reads backwards, so that only the end of a long journal is read.
+      // Reads backwards, because a journal may be long.
       try journal.seek(before: times.upperBound)
       var left = count
       while let entry = try journal.previous(), entry.time >= times.lowerBound {
-        // Only what comes after the last entry.
+        // Only later entries.
         if count == 0 { return try journal.next() }
         guard filter.verdict(in: entry) != nil else { continue }
         left -= 1
@@ -118,7 +117,7 @@ struct LogCommand: Command {
     }
   }
 
-  /// Names units that can be meant: those that have vetoed, at any time and under any name.
+  /// Suggests units for --by: those that have vetoed, at any time and under any name.
   private func showUnits(in journal: borrowing JournalReader, _ context: Context) throws(CommandError) {
     let units = try journal.values(of: "TRIBUNE_VETOED_BY_SYSTEM_UNIT", upTo: Self.namedUnitsMax + 1)
     guard !units.isEmpty else { return try context.print("The journal has no veto by a unit.") }

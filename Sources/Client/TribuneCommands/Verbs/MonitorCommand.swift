@@ -4,7 +4,7 @@ import Tribune
 import TribuneSystem
 import struct TribuneWire.ConnectionID
 
-/// Connects, and monitors traffic under names that match any of the patterns; everything if there are none.
+/// Connects, and monitors traffic under names that match any of the patterns; without patterns, everything.
 ///
 /// - Parameter connect: makes a connection that survives restarts of the bus.
 func monitor(
@@ -33,14 +33,13 @@ struct ExcludedConnections: Sendable {
     self.ids = ids
   }
 
-  /// Whether the frame is from one of them, or to one alone.
+  /// True for a frame from one of them, or to one of them alone.
   func contains(_ delivery: TrafficDelivery) -> Bool {
     guard case .item(let item) = delivery else { return false }
     return [item.from, item.to].contains { $0.map(ids.contains) == true }
   }
 }
 
-/// `monitor [PATTERN…]`.
 struct MonitorCommand: Command {
   var signals: [Int32] { SignalWatch.interrupting }
 

@@ -4,7 +4,6 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// `observe PATTERN…`.
 struct ObserveCommand: Command {
   var signals: [Int32] { SignalWatch.interrupting + JobControl.signals }
 
@@ -12,14 +11,14 @@ struct ObserveCommand: Command {
   /// Empty for any.
   private let object: String
   private let count: Int64?
-  /// How long the notifications may take to come, if their number is given; nil for no limit.
+  /// How long `count` notifications may take to come; nil for no limit.
   private let limit: Duration?
   private let suspension: Tribune.SuspensionBehavior
   private let wantsRetained: Bool
   private let isAwaited: Bool
   /// The command for each notification; nil to print notifications.
   private let command: [[UInt8]]?
-  /// How to print a notification; nil for the usual line.
+  /// Nil for the default line.
   private let format: NotificationFormat?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -94,7 +93,7 @@ struct ObserveCommand: Command {
       show: { delivery throws(CommandError) in try await handler.handle(delivery) })
   }
 
-  /// - Returns: whether it was a notification.
+  /// Returns true for a notification.
   private func show(_ delivery: Delivery, in context: Context) throws(CommandError) -> Bool {
     guard case .notification(let notification) = delivery else {
       try showGap(delivery, in: context)
@@ -114,10 +113,10 @@ struct ObserveCommand: Command {
     return true
   }
 
-  /// Shows what was missed: among the notifications, or on standard error if their format has no place for it.
+  /// Reports missed notifications: in the output, or on standard error if the format has no place for them.
   private func showGap(_ gap: Delivery, in context: Context) throws(CommandError) {
     guard format != nil else { return try context.print(gap) }
-    // An interruption has been reported by the connection already.
+    // The connection has already reported an interruption.
     if case .lost(let count) = gap { context.terminal.report("lost \(count.counted("notification"))") }
   }
 }

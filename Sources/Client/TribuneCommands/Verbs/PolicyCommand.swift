@@ -6,7 +6,6 @@ import TribunePolicy
 import TribuneSystem
 import TribuneWire
 
-/// `policy explain ACTION NAME`.
 struct PolicyCommand: Command {
   private enum Who {
     case thisConnection
@@ -61,14 +60,14 @@ struct PolicyCommand: Command {
 
   // MARK: Who
 
-  /// The subject, if the bus does not know it, and where its parts are from.
+  /// The subject, nil if the bus knows it, and the source of its parts.
   private func subject() throws(CommandError) -> (PolicySubject?, String) {
     switch who {
     case .thisConnection: return (nil, "of this connection, as the kernel recorded them")
     case .connection(let id): return (nil, "of connection \(id), as the kernel recorded them")
     case .user(let name):
       guard let user = try Self.looking({ () throws(Errno) in try UserDatabase.user(name) }) else {
-        // A user of another host or of a container, or one that was removed.
+        // The user of another host or of a container, or a removed one.
         if let id = UInt32(name), id != .max {
           return (PolicySubject(uid: id, groups: []), "of the id alone: the user database does not have it")
         }
@@ -124,7 +123,7 @@ struct PolicyCommand: Command {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// What the decision alone does not say about its action.
+  /// Explains effects of the action that the decision does not show.
   private func remark(on decision: PolicyDecision) -> String? {
     if action == "list", pattern == "**", object.isEmpty {
       return decision.isAllowed

@@ -2,7 +2,6 @@
 
 import Tribune
 
-/// `post NAME [JSON]`.
 struct PostCommand: Command {
   private let name: String
   private let object: String
@@ -10,7 +9,7 @@ struct PostCommand: Command {
   let options: PostOptions
   private let waiting: Waiting?
   private let readsLines: Bool
-  /// Whether its lines are texts, and not JSON.
+  /// Lines are texts, not JSON.
   private let areTexts: Bool
 
   init(_ invocation: Invocation) throws(CommandError) {

@@ -7,8 +7,8 @@ import TribuneWire
 
 /// `post NAME --lines`: a notification for each line of standard input.
 ///
-/// What has come is posted at once and in one go. The bus confirms the last post of it before more is read, so that a
-/// refusal ends the command, and a fast writer waits for the bus.
+/// Each piece of input is posted at once in one batch. The bus confirms the batch's last post before more is read: a
+/// refusal then ends the command, and a fast writer waits for the bus.
 struct PostedLines: Sendable {
   let name: String
   let object: String
@@ -41,9 +41,9 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// The lines as userInfo, up to the first that is none, and what is wrong with that.
+  /// The lines as userInfo, up to the first invalid one, and its flaw.
   ///
-  /// - Parameter count: lines before these.
+  /// - Parameter count: the number of earlier lines.
   static func userInfos(
     of lines: [[UInt8]], asTexts areTexts: Bool = false, behind count: Int, upTo limit: Int
   ) -> ([UserInfo], flaw: CommandError?) {
@@ -87,8 +87,8 @@ struct PostedLines: Sendable {
     }
   }
 
-  /// Whether the bus may refuse this one though it takes the others: for what it retains and for files, users have shares,
-  /// and an object can have a protocol.
+  /// True if the bus may refuse this notification though it takes others: users have quotas of retained data and of
+  /// files, and an object can have a protocol.
   private func isConfirmed(_ userInfo: UserInfo) -> Bool {
     options.isRetained || !object.isEmpty || userInfo.count >= WireLimits.descriptorPayloadLength
   }
@@ -101,9 +101,7 @@ struct LineBuffer: Sendable {
 
   init(limit: Int) { self.limit = limit }
 
-  /// Takes a piece of input.
-  ///
-  /// - Returns: the lines that it completes, without their line feeds.
+  /// Returns the lines that the piece completes, without their line feeds.
   mutating func append(_ piece: [UInt8]) -> [[UInt8]] {
     var lines: [[UInt8]] = []
     var rest = piece[...]
@@ -118,7 +116,7 @@ struct LineBuffer: Sendable {
 
   private mutating func extend(by bytes: ArraySlice<UInt8>) {
     var line = partial ?? []
-    // The array has one owner, so that it grows in place.
+    // With a single owner, the array grows in place.
     partial = nil
     line += bytes.prefix(limit - line.count)
     partial = line

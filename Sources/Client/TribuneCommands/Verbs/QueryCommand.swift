@@ -3,7 +3,6 @@
 import Tribune
 import TribuneJSON
 
-/// `query NAME [JSON]`.
 struct QueryCommand: Command {
   private let query: Query
   private let collects: Bool
@@ -60,9 +59,9 @@ struct QueryCommand: Command {
 }
 
 extension QueryReply {
-  /// Says who has given no value, for people; empty if nothing is missing.
+  /// Lists the delegates without a value, for people; empty if no value is missing.
   ///
-  /// - Parameter collects: whether every value is wanted. A delegate that abstains has none, and none is missing.
+  /// - Parameter collects: every value is wanted. A delegate that abstains has none, which is not a lack.
   func lack(of subject: String, collects: Bool) -> [String] {
     let head: String
     var silent = outcomes

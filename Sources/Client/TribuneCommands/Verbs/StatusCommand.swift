@@ -4,7 +4,6 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// `status [CONNECTION]`.
 struct StatusCommand: Command {
   /// `:N`; nil to show the bus.
   private let connection: String?
@@ -138,7 +137,6 @@ struct StatusCommand: Command {
 }
 
 extension DurationHistogram {
-  /// Its median, its 99th percentile and the longest time; nil if there were none.
   fileprivate var summary: String? {
     guard let median = quantile(0.5), let most = quantile(0.99) else { return nil }
     return "median \(median.formatted), 99 % within \(most.formatted), longest \(longest.formatted)"
@@ -153,7 +151,7 @@ extension QueryInfo.Participant {
   fileprivate var identity: String { identityText(label, units.primary) ?? "\(process) \(pid)" }
 }
 
-/// A label, which is in quotation marks since any process can claim it, and a unit; nil without both.
+/// The label, in quotation marks because any process can claim it, and the unit; nil without both.
 private func identityText(_ label: String, _ unit: String) -> String? {
   let parts = [label.isEmpty ? "" : "\"\(label)\"", unit].filter { !$0.isEmpty }
   return parts.isEmpty ? nil : parts.joined(separator: " of ")

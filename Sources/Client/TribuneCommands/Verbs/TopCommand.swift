@@ -4,19 +4,18 @@ import Tribune
 import TribuneSystem
 import TribuneWire
 
-/// `top`.
 struct TopCommand: Command {
-  /// If it prints the table once, a signal ends it at once.
+  /// With --once, a signal ends it at once.
   var signals: [Int32] {
     library == nil ? [] : TopSession.ending + JobControl.signals + [Signals.windowChange]
   }
 
-  /// How often it refreshes. More often, it would disturb the bus that it watches.
+  /// A shorter delay would disturb the bus that it watches.
   private static let delays = Duration.milliseconds(100)...Duration.seconds(3600)
 
   private let view: TopView
   private let delay: Duration
-  /// What draws on the terminal; nil to print the table once.
+  /// Nil to print the table once.
   private let library: NcursesLibrary?
 
   init(_ invocation: Invocation) throws(CommandError) {
@@ -55,7 +54,7 @@ struct TopCommand: Command {
     if let restriction = sample.restriction {
       context.terminal.report("not all is shown: \(restriction.terminalSafe)")
     }
-    // Rows that nobody scrolls through.
+    // Rows without scrolling.
     var model = TopModel(view: view, size: TopSize(rows: 0, columns: 0))
     model.take(sample)
     let shown = view.columns.indices.filter { !view.columns[$0].isRate }

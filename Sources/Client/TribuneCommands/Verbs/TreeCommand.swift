@@ -4,7 +4,6 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// `tree`.
 struct TreeCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {}
 

@@ -6,7 +6,6 @@ import TribuneProtocols
 import TribuneSystem
 import TribuneWire
 
-/// `verify FILE…`.
 struct VerifyCommand: Command {
   private let files: [String]
 

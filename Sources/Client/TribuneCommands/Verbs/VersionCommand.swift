@@ -3,7 +3,6 @@
 import TribuneJSON
 import TribuneWire
 
-/// `version`.
 struct VersionCommand: Command {
   init(_ invocation: Invocation) throws(CommandError) {}
 

@@ -8,11 +8,12 @@ struct Patience: Sendable {
   /// Nil for ever.
   let span: Duration?
   let end: ContinuousClock.Instant?
-  /// When to ask again if only delegates and other hosts are in the way: nobody may announce it here when that is over.
+  /// The pause before the next question if only delegates and other hosts object: the end of these vetoes may not be
+  /// announced here.
   let pause: Duration
-  /// From a verdict to the next question, at least: changes that follow the question itself must not make a loop.
+  /// The shortest pause, because changes that the question itself causes must not make a loop.
   let pauseMin: Duration
-  /// How long after the end the bus may answer what was asked before.
+  /// The time after the end for answers to earlier questions.
   let grace: Duration
 
   /// - Parameter span: from now on; nil for ever.
@@ -25,19 +26,19 @@ struct Patience: Sendable {
     (self.pause, self.pauseMin, self.grace) = (pause, pauseMin, grace)
   }
 
-  /// The time until the end; nil for ever.
+  /// Nil for ever.
   var left: Duration? { end.map { max(.zero, ContinuousClock.now.duration(to: $0)) } }
 
-  /// How long to wait for a bus for which one would wait for `limit`.
+  /// Bounds a wait of `limit` by the time left.
   func bound(_ limit: Duration) -> Duration { left.map { min(limit, $0 + grace) } ?? limit }
 
-  /// Asks until the verdict is that the action is allowed, or until the time is over.
+  /// Asks until the action is allowed, or until the time is over.
   ///
   /// - Parameters:
-  ///   - changes: signals what may have ended a veto. What is signalled while `ask` runs counts.
-  ///   - ask: gets whether there is no verdict yet. Returns nil if there is none because the bus went away, whose return
-  ///     is signalled. It throws if nothing will be signalled any more.
-  ///   - show: called with each verdict that is a veto.
+  ///   - changes: signals possible ends of vetoes, including those while `ask` runs.
+  ///   - ask: `isFirst` is true before the first verdict. Returns nil when the bus went away, whose return is
+  ///     signalled. Throws if no more signals will come.
+  ///   - show: called with each veto.
   /// - Returns: the last verdict.
   func verdict(
     _ changes: ChangeSignal,
@@ -108,7 +109,7 @@ struct Patience: Sendable {
   }
 }
 
-/// Signals that something has changed. Signals that nobody has waited for yet count as one.
+/// Signals changes. Pending signals merge into one.
 final class ChangeSignal: Sendable {
   private let changes: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
@@ -118,7 +119,7 @@ final class ChangeSignal: Sendable {
     (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// Whether a signal that nobody has waited for yet would count as one with the next.
+  /// True while a signal is pending.
   var isNoted: Bool { isPending.load(ordering: .acquiring) }
 
   func note() {
@@ -126,11 +127,11 @@ final class ChangeSignal: Sendable {
     continuation.yield()
   }
 
-  /// Nothing will change any more: nobody has to wait.
+  /// Ends all waits: no more changes will come.
   func end() { continuation.finish() }
 
-  /// Returns at the next change, or at once if there was one that nobody has waited for; also at the end, and when the
-  /// task is cancelled, after which nobody may wait again.
+  /// Returns at the next change, or at once with a pending one; also at the end, and when the task is cancelled.
+  /// After a cancellation, it may not be called again.
   func wait() async {
     for await _ in changes {
       isPending.store(false, ordering: .releasing)

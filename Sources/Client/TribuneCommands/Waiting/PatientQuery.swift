@@ -4,16 +4,16 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// A query that is asked again while it is vetoed, whenever that may be over.
+/// A query that is asked again after each change that may end its vetoes.
 ///
-/// The bus announces the ends of holds, delegates that come and go, and reloads, and delegates announce that they have
-/// changed their mind. It observes all of that before it asks for the first time, so that it misses nothing in between.
+/// The bus announces the ends of holds, changes of delegates, and reloads; delegates announce changes of mind. The
+/// observation of these starts before the first question, because changes between the two must not be missed.
 struct PatientQuery: Sendable {
   let query: Query
   let patience: Patience
   let subject: String
   let presence: BusPresence
-  /// Whether the vetoes go to standard output as JSON, if JSON is wanted, and not to standard error.
+  /// With JSON output, vetoes go to standard output instead of standard error.
   let writesJSON: Bool
 
   private let changes = ChangeSignal()
@@ -32,14 +32,14 @@ struct PatientQuery: Sendable {
   }
 
   /// - Parameter connection: made by `connect`.
-  /// - Returns: the last verdict. If the time is over, it is a veto, or the first one: by then, the bus has decided without
-  ///   the delegates that have not answered.
+  /// - Returns: the last verdict. If the time is over, it is a veto, or the first verdict, in which slow delegates
+  ///   have no answer.
   func ask(over connection: Connection, in context: Context) async throws(TribuneError) -> Tribune.Verdict {
     let news = try await bounded(by: patience.bound(context.timeout)) {
       [self] () async throws(TribuneError) -> Notifications in
       try await connection.observe(anyOf: observedNames)
     }
-    // It ends when the observation or the task does.
+    // Ends with the observation or the task.
     let watching = Task { await watch(news) }
     defer { watching.cancel() }
     var vetoes = StandingVetoes(against: subject, default: query.fallback)
@@ -57,7 +57,7 @@ struct PatientQuery: Sendable {
       })
   }
 
-  /// - Parameter isFirst: whether there is no verdict that could count when the time is over.
+  /// - Parameter isFirst: true without an earlier verdict to fall back on.
   /// - Returns: nil while the connection looks for the bus.
   private func askOnce(
     over connection: Connection, isFirst: Bool, in context: Context
@@ -67,8 +67,8 @@ struct PatientQuery: Sendable {
       while true {
         await presence.settled()
         var query = query
-        // Not only what is left of the span: with less time than the caller gives them, delegates would fail that the
-        // verdict needs. If that takes too long, there is no verdict.
+        // Not only the rest of the span: with less time than the caller gives them, required delegates would fail. If
+        // the answer comes too late, the previous verdict stands.
         if isFirst, let span = patience.span {
           query.deadline = min(query.deadline ?? connection.bus.deadlineDefault, span)
         }
@@ -90,7 +90,7 @@ struct PatientQuery: Sendable {
 
   private func watch(_ news: Notifications) async {
     do throws(TribuneError) {
-      // While it pauses between two questions, it need not look at each of many.
+      // During a pause, one signal is enough, so further notifications are not examined.
       for try await delivery in news
       where !changes.isNoted && mayEndVeto(delivery) { changes.note() }
       changes.end()
@@ -105,7 +105,7 @@ struct PatientQuery: Sendable {
     Set([query.name, query.askedName]).contains { delivery.mayEndVeto(of: $0, object: query.object) }
   }
 
-  /// How long the holds stand, by their ids; none if this user may not list them.
+  /// Holds' ages by their ids; empty if this user may not list them.
   private func holdAges(over connection: Connection, in context: Context) async -> [UInt64: Duration] {
     do throws(TribuneError) {
       let explanation = try await bounded(by: context.timeout) {
@@ -116,7 +116,6 @@ struct PatientQuery: Sendable {
       }
       return Dictionary(explanation.holds.map { ($0.id, $0.age) }, uniquingKeysWith: { first, _ in first })
     } catch {
-      // It is shown without.
       return [:]
     }
   }
@@ -133,11 +132,11 @@ struct PatientQuery: Sendable {
 }
 
 extension Delivery {
-  /// Whether a question may be answered otherwise than before. What was missed counts, too.
+  /// True if the verdict may change. Missed notifications may change it also.
   ///
   /// - Parameters:
-  ///   - name: the question's, which must be valid.
-  ///   - object: empty for none: then the question is about all objects.
+  ///   - name: valid.
+  ///   - object: empty if the question is about all objects.
   func mayEndVeto(of name: String, object: String) -> Bool {
     guard case .notification(let news) = self else { return true }
     guard object.isEmpty || news.object.isEmpty || news.object == object else { return false }
@@ -151,8 +150,8 @@ extension Delivery {
 }
 
 extension Tribune.Notification {
-  /// Whether the name matches one of the patterns in a member of the userInfo: a pattern, or an array of them. If that
-  /// cannot be read, it may.
+  /// True if the name matches a pattern in a member of the userInfo: a pattern, or an array of them. An unreadable
+  /// member matches.
   fileprivate func isAbout(_ name: String, patternsIn member: String) -> Bool {
     guard let member = userInfo.jsonRoot?[member] else { return true }
     let patterns = member.kind == .array ? (0..<member.count).map { member[$0]?.string } : [member.string]

@@ -4,14 +4,14 @@ import Tribune
 import TribuneJSON
 import TribuneSystem
 
-/// The vetoes that a waiting question meets, and since when each of them stands.
+/// The vetoes that a waiting question meets, and their ages.
 ///
-/// Whoever may hold the name can change a veto for as long as the question waits. So a reason is shown up to a length, and
-/// of each user but root and the process's own, a few lines in a minute.
+/// Holders of the name can change their vetoes constantly. So reasons are cut, and each user except root and the
+/// process's user has a few lines a minute.
 struct StandingVetoes: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// Required delegates that are missing have labels, and no ids.
+  /// Missing required delegates have labels, and no ids.
   private struct Key: Hashable {
     var delegate: UInt64
     var label: String
@@ -27,25 +27,24 @@ struct StandingVetoes: Sendable {
 
   private let subject: String
   private let fallback: Verdict.Decision
-  /// Those of the last verdict; nil before the first.
+  /// The vetoes of the last verdict; nil before the first.
   private var known: [Key: Veto]?
   private var remarks: [String] = []
   private var limits = LineLimits(perSeconds: 60)
-  /// Changes that were left out, and not counted in a line yet.
+  /// Omitted changes that are not counted in a line yet.
   private var omittedCount = 0
 
   /// - Parameters:
-  ///   - subject: what they are against, for people.
-  ///   - fallback: the decision that was asked for if no delegate answers.
+  ///   - subject: the vetoed subject, for people.
+  ///   - fallback: the asker's decision if no delegate answers.
   init(against subject: String, default fallback: Verdict.Decision) {
     (self.subject, self.fallback) = (subject, fallback)
   }
 
-  /// Takes the next verdict, which must be a veto.
+  /// Takes the next verdict, which must be a veto. Returns lines about each new or changed veto.
   ///
-  /// - Parameter holdAges: how long the holds stand, by their ids. Without its age, a hold stands since it was first met,
-  ///   as a delegate's veto does.
-  /// - Returns: lines for people about each veto that is new or has changed.
+  /// - Parameter holdAges: by the holds' ids. A hold without an age stands since it was first met, like a delegate's
+  ///   veto.
   mutating func take(_ verdict: Verdict, holdAges: [UInt64: Duration], at now: Instant) -> [String] {
     var lines = known == nil ? ["waiting until \(subject) is allowed:"] : []
     let failures = verdict.vetoingFailures
@@ -64,7 +63,7 @@ struct StandingVetoes: Sendable {
         for: since.duration(to: now), isVetoingFailure: failures == [outcome])
       lines.append("  " + line)
     }
-    // The lines that count are limited as those of one more user.
+    // The count lines are limited like those of another user.
     if omittedCount > 0, limits.take(for: .max) {
       lines.append("  and \(omittedCount) more, not shown")
       omittedCount = 0
@@ -76,7 +75,7 @@ struct StandingVetoes: Sendable {
     return lines
   }
 
-  /// The verdict that was taken last, as JSON. Each outcome in the way has its age.
+  /// The last taken verdict as JSON. Each objection has its age.
   func json(of verdict: Verdict, at now: Instant) -> JSONValue {
     let outcomes = verdict.outcomes.map { outcome -> JSONValue in
       guard outcome.isObjection, let veto = known?[Key(outcome)] else { return outcome.json }

@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneSystem
 
-/// Shows the delegates that a query waits for on standard error, which must be a terminal, and erases them in the end.
+/// Shows the awaited delegates on standard error, which must be a terminal, and erases them at the end.
 final class WaitingScreen: Sendable {
   /// A query that ends sooner shows nothing.
   private static let delay = Duration.milliseconds(250)
@@ -28,7 +28,7 @@ final class WaitingScreen: Sendable {
     }
   }
 
-  /// Runs `work`, and refreshes the screen every second meanwhile.
+  /// Runs `work`, and refreshes the screen every second.
   func whileWaiting<Result: Sendable>(
     for work: () async throws(TribuneError) -> Result
   ) async throws(TribuneError) -> Result {
@@ -64,7 +64,7 @@ extension Progress {
   }
 }
 
-/// The delegates that a query waits for. Events and times go in, lines come out.
+/// The delegates that a query waits for, without I/O.
 struct WaitingDisplay: Sendable {
   static let delegatesMax = 8
 
@@ -81,7 +81,7 @@ struct WaitingDisplay: Sendable {
     deferred(delegate, participant: participant, status: nil, at: now)
   }
 
-  /// A delegate has deferred. A nil status leaves the previous one.
+  /// A nil status keeps the previous one.
   mutating func deferred(_ delegate: UInt64, participant: String, status: String?, at now: Duration) {
     if let place = rows.firstIndex(where: { $0.delegate == delegate }) {
       if let status { rows[place].status = status }
@@ -94,7 +94,7 @@ struct WaitingDisplay: Sendable {
     rows.removeAll { $0.delegate == delegate }
   }
 
-  /// The lines to show, each cut to `columns` of the terminal.
+  /// Each line is cut to `columns` of the terminal.
   func lines(at now: Duration, columns: Int) -> [String] {
     var lines = rows.prefix(Self.delegatesMax).map { row in
       let waited = Duration.seconds(max(.zero, now - row.since).components.seconds)
@@ -110,8 +110,8 @@ struct WaitingDisplay: Sendable {
 struct ReplaceableLines: Sendable {
   private var shown = 0
 
-  /// The text to write so that `lines` replace the previous ones; empty if nothing changes. The cursor is at the
-  /// start of a line before and after.
+  /// The text that replaces the previous lines; empty without a change. The cursor is at the start of a line before
+  /// and after.
   mutating func replace(with lines: [String]) -> String {
     if shown == 0, lines.isEmpty { return "" }
     // Moves up to the first line, and erases from there.
