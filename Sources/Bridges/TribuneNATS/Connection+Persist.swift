@@ -3,7 +3,7 @@
 import Tribune
 import TribuneService
 
-/// What a gateway does on a bus from the moment that it has connected.
+/// Work that a gateway starts on each connection to the bus.
 enum BusWork: CaseIterable {
   case exports, durableExports, retained, leases, scopes
 }
@@ -11,9 +11,8 @@ enum BusWork: CaseIterable {
 typealias BusTries = FirstTries<BusWork>
 
 extension Connection {
-  /// Does what the policy of the bus may not allow yet: tries again until it is done, or the connection has ended.
-  ///
-  /// - Parameter lack: what is missing meanwhile. The journal has it once.
+  /// Retries work that the bus's policy may not allow yet, until it succeeds or the connection ends. Logs
+  /// `lack` once.
   func persist(
     _ work: BusWork, _ tries: BusTries, lack: String,
     _ body: () async throws(TribuneError) -> Void

@@ -7,8 +7,8 @@ import TribuneWire
 
 /// Connects this host's bus with the other hosts of its cluster.
 ///
-/// Either side can go and come back. While NATS is away, the delegates for the other hosts veto; while the bus is away, other
-/// hosts learn that this one cannot answer.
+/// Either side may restart. While NATS is away, the delegates of other hosts veto; while the bus is away,
+/// other hosts get the reply that this one cannot answer.
 final class Gateway {
   private enum Side: CaseIterable {
     case bus, nats
@@ -17,7 +17,7 @@ final class Gateway {
   private let settings: NATSSettings
   private let subjects: Subjects
   private let instance = Instance()
-  /// Tells what this gateway asks for clients of FleetLock from what it asks for other hosts. Only this host's bus has it.
+  /// Marks this gateway's questions for FleetLock clients. Only this host's bus sees it.
   private let mark = Instance()
   private let status: (String) -> Void
   private var neighbours = Neighbours()
@@ -70,7 +70,7 @@ final class Gateway {
     self?.answeringBus
   }
 
-  /// - Parameter status: gets one line whenever something has changed.
+  /// - Parameter status: receives one line after each change.
   init(_ settings: NATSSettings, status: @escaping (String) -> Void) {
     self.settings = settings
     self.status = status
@@ -81,7 +81,7 @@ final class Gateway {
 
   func serve(_ sockets: [(descriptor: CInt, name: String)]) { fleetLock.serve(sockets) }
 
-  /// Returns when each side was reached or found missing.
+  /// Returns after a first attempt to connect to each side.
   func start() async {
     let tries = FirstTries<Side>()
     Task { await followBus { tries.finish(.bus) } }
@@ -105,7 +105,7 @@ final class Gateway {
         let bus = try await Connection.connect(identifyingPosters: true) { [weak self] event in
           Task { @MainActor in self?.note(event) }
         }
-        // Before anything else that could fail.
+        // First, because the later steps may fail.
         try await hosts.join(bus)
         (self.bus, exchange.bus, durable.incoming.bus) = (bus, bus, bus)
         retries.reset()
@@ -150,7 +150,7 @@ final class Gateway {
     reportStatus()
   }
 
-  /// Observes what is exported, for as long as the connection lasts.
+  /// Exports notifications until the connection ends.
   private func takeOut(from bus: Connection, _ tries: BusTries) async {
     defer { tries.finish(.exports) }
     let patterns = settings.exports.filter { !$0.isDurable }.map(\.pattern.text)
@@ -162,9 +162,8 @@ final class Gateway {
     }
   }
 
-  /// Observes what is exported durably, in the same way. A poster that waits, waits until JetStream has it.
-  ///
-  /// - Parameter earlier: stores what the connection before this one has left.
+  /// Exports durable notifications until the connection ends. An awaited poster waits for JetStream.
+  /// `earlier` stores the rest of the previous connection.
   private func takeDurableOut(
     from bus: Connection, after earlier: Task<Void, Never>?, _ tries: BusTries
   ) async {
@@ -172,7 +171,8 @@ final class Gateway {
     let patterns = settings.exports.filter(\.isDurable).map(\.pattern.text)
     guard settings.lack == nil, !patterns.isEmpty else { return }
     if let earlier {
-      // Each observation may keep 64 MiB waiting. Nobody knows what is posted before this one.
+      // Only one observation at a time, as each may retain 64 MiB. Posts until this one starts are lost, and
+      // their number is unknown.
       await earlier.value
       exchange.lose(nil, from: settings.host)
     }
@@ -184,7 +184,7 @@ final class Gateway {
     }
   }
 
-  /// Shares what is retained, for as long as the connection lasts.
+  /// Shares retained notifications until the connection ends.
   private func share(with bus: Connection, _ tries: BusTries) async {
     defer { tries.finish(.retained) }
     guard settings.lack == nil, !settings.retained.isEmpty else { return }
@@ -208,7 +208,7 @@ final class Gateway {
       double.linkChanged(isUp: true)
       _ = publisher.publish(presence)
       durable.linkChanged(isUp: true)
-      // What others have posted meanwhile, or before this gateway, has not arrived; if it was nothing, nobody knows that either.
+      // Posts from before this connection are lost, and their number is unknown.
       if settings.imports.contains(where: { !$0.isDurable }) { exchange.lose(nil, from: nil) }
       announceLink()
       Task { await findOutWhoMaySpeak() }
@@ -232,14 +232,14 @@ final class Gateway {
     reportStatus()
   }
 
-  /// Tries to publish as another host what no host takes.
+  /// Tests whether NATS lets this host publish as another one.
   private func findOutWhoMaySpeak() async {
     guard speaksForOthers != true else { return }
     speaksForOthers = nil
     guard !settings.questions.isEmpty, let other = settings.others.first,
       publisher.publish(ClusterMessage(subjects.reply(as: other))), await publisher.isThere()
     else { return }
-    // A refusal comes before the answer, and by another thread.
+    // A refusal arrives before the reply, but on another thread.
     await rest(for: .seconds(1))
     guard speaksForOthers == nil else { return }
     speaksForOthers = true
@@ -248,7 +248,7 @@ final class Gateway {
     )
   }
 
-  /// Both sides are there. Nobody knows what was posted while one was not.
+  /// Announces that both sides are connected, and a loss of unknown size.
   private func announceLink() {
     announce("cluster.link.didConnect")
     announceReturn()
@@ -259,7 +259,7 @@ final class Gateway {
     Task { [settings] in await PostExchange.post(name, settings.cluster, on: bus) }
   }
 
-  /// Has those ask again whose question was vetoed because a host was not heard.
+  /// Triggers a new question from askers that got a veto because a host was unreachable.
   private func announceReturn() {
     guard let bus else { return }
     let names = inquiries.takeUnheard()
@@ -292,7 +292,7 @@ final class Gateway {
     }
   }
 
-  /// Takes questions and replies, on whichever thread has them; returns false for everything else.
+  /// Handles questions and replies on any thread. Returns false for everything else.
   private lazy var receiveQuestion: @Sendable (ClusterMessage) throws(EnvelopeError) -> Bool = {
     [subjects, remotes, inquiries] message throws(EnvelopeError) in
     switch subjects.parse(message.subject) {
@@ -304,7 +304,7 @@ final class Gateway {
     return true
   }
 
-  /// The same on libnats's thread, but for what is not valid, about which the main actor tells the journal.
+  /// The same for libnats's thread. Leaves invalid messages to the main actor, which logs them.
   private var receivesAtOnce: @Sendable (ClusterMessage) -> Bool {
     { [receiveQuestion] message in
       do throws(EnvelopeError) { return try receiveQuestion(message) } catch { return false }
@@ -329,7 +329,7 @@ final class Gateway {
         if try !durable.outgoing.acknowledge(message, token: token) {
           try retained.acknowledge(message, token: token)
         }
-      // A question or a reply that is not valid.
+      // An invalid question or reply.
       case .ask, .cancel, .reply: _ = try receiveQuestion(message)
       case .post, .durable, nil: return
       }
@@ -338,21 +338,21 @@ final class Gateway {
     }
   }
 
-  /// NATS does not return to this gateway what it has published itself.
+  /// NATS does not echo this gateway's own messages, so another gateway uses this host's name.
   private func noteDouble(_ other: Instance) {
     guard other != instance else { return }
     if double.note(other) { _ = publisher.publish(presence) }
     reportStatus()
   }
 
-  /// A host has come, or its gateway was started anew, and does not know yet of this one.
+  /// A new host, or a restarted gateway, does not know this one yet.
   private func welcome() {
     _ = publisher.publish(presence)
     announceReturn()
     reportStatus()
   }
 
-  /// Other hosts can send whatever they like, so the journal has the first such message and then few.
+  /// Other hosts can send anything, so the log gets the first invalid message and then exponentially fewer.
   private func drop(_ message: ClusterMessage, _ error: EnvelopeError) {
     malformed += 1
     guard malformed.nonzeroBitCount == 1 else { return }
@@ -384,8 +384,6 @@ final class Gateway {
     remotes.endAll(unless: neighbours.isPresent, olderThan: Neighbours.silenceMax)
     reportStatus()
   }
-
-  // MARK: Both
 
   private var lastStatus = ""
 

@@ -3,7 +3,6 @@
 package import TribuneService
 import TribuneSystem
 
-/// tribune-nats.
 package final class NATSProgram: ServiceProgram {
   package static let name = "tribune-nats"
 

@@ -4,38 +4,35 @@ package import TribuneService
 import TribuneSystem
 package import TribuneWire
 
-/// What nats.conf says.
+/// The settings in nats.conf.
 nonisolated package struct NATSSettings: Equatable, Sendable {
-  /// A section `[Export "PATTERN"]`.
   package struct Export: Equatable, Sendable {
     package var pattern: Pattern
-    /// Whether it goes through JetStream, and no other way.
+    /// Uses only JetStream.
     package var isDurable = false
   }
 
-  /// A section `[Import "PATTERN"]`.
   package struct Import: Equatable, Sendable {
     package var pattern: Pattern
-    /// Whether it comes through JetStream.
     package var isDurable = false
-    /// The hosts whose notifications come in; empty for all.
+    /// Source hosts; empty for all.
     package var hosts: [String] = []
 
     package func takes(from host: String) -> Bool { hosts.isEmpty || hosts.contains(host) }
   }
 
-  /// A section `[Query "PATTERN"]`: other hosts may ask this one these names.
+  /// A section `[Query "PATTERN"]`: names that other hosts may ask this one.
   package struct Question: Equatable, Sendable {
     package var pattern: Pattern
-    /// Whether they are asked of the whole cluster, also if the asker does not say so.
+    /// True if each such question goes to the whole cluster, even without the asker's request.
     package var isClusterWide = false
   }
 
-  /// How this host logs in to NATS. Each is a path or a word; empty for none.
+  /// Credentials for NATS: words or paths, empty for none.
   package struct Login: Equatable, Sendable {
     package var user = ""
     package var passwordFile = ""
-    /// A file of a JWT and its seed.
+    /// Contains a JWT and its seed.
     package var credentialsFile = ""
     package var publicKey = ""
     package var seedFile = ""
@@ -43,14 +40,14 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     package var certificateFile = ""
     package var keyFile = ""
 
-    /// Whether NATS cannot tell who this host is, and so cannot keep it from speaking for others.
+    /// True if NATS cannot identify this host, and so cannot keep it from publishing as another.
     package var isNameless: Bool {
       [user, credentialsFile, publicKey, certificateFile].allSatisfy(\.isEmpty)
     }
 
     package var hasCertificates: Bool { !authorityFile.isEmpty || !certificateFile.isEmpty }
 
-    /// What keeps this host from logging in.
+    /// Errors that prevent a login.
     package var problems: [String] {
       let files = [
         ("PasswordFile", passwordFile), ("CredentialsFile", credentialsFile), ("SeedFile", seedFile),
@@ -68,42 +65,42 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     }
   }
 
-  /// A line or file that cannot be read, which may be about a veto; nil if all can.
+  /// An unreadable line or file, which may concern a veto.
   package var unreadable: String?
   package var cluster = ""
-  /// This host; empty if its name is none that NATS could use.
+  /// Empty if the host's name is not a valid token.
   package var host: String
   package var servers: [String] = []
   package var login = Login()
-  /// All hosts of the cluster, the same on each of them.
+  /// All hosts of the cluster, the same list on each.
   package var roster: [String] = []
   package var missing = MissingHost.veto
   package var hostTimeout = Duration.seconds(10)
   package var exports: [Export] = []
   package var imports: [Import] = []
-  /// The names whose retained notifications all hosts share.
+  /// Names whose retained notifications all hosts share.
   package var retained: [Pattern] = []
-  /// How many servers have what this program makes in JetStream.
+  /// Number of JetStream replicas.
   package var replicas = 1
-  /// What the stream of durable notifications keeps, if this program makes it.
+  /// Limits of the durable stream, if this program creates it.
   package var durableBytesMax = 1 << 30
   package var durableAgeMax = Duration.seconds(7 * 86_400)
   package var questions: [Question] = []
   package var fleetLock = FleetLockSettings()
 
-  /// - Parameter hostName: of this host. What is behind its first dot does not count.
+  /// - Parameter hostName: cut at its first dot.
   package init(hostName: String) {
     let short = hostName.split(separator: ".").first.map(String.init) ?? ""
     host = Subjects.isToken(short) ? short : ""
   }
 
-  /// Whether a connection without TLS is refused. libnats itself takes tls:// for a wish.
+  /// Refuses connections without TLS. libnats itself treats tls:// as optional.
   package var requiresTLS: Bool { login.hasCertificates || servers.contains { $0.hasPrefix("tls://") } }
 
-  /// The hosts that are asked, besides this one.
+  /// The hosts to ask, except this one.
   package var others: [String] { roster.filter { $0 != host } }
 
-  /// Tells this roster from those of other hosts, in whichever order it is written. Empty if there is none.
+  /// A hash of the roster, independent of its order; empty without a roster.
   package var rosterMark: String {
     guard !roster.isEmpty else { return "" }
     let hosts = roster.sorted()
@@ -114,29 +111,26 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return "\(hosts.count)-\(String(hash, radix: 16))"
   }
 
-  /// The names that are asked of the whole cluster.
+  /// The names of cluster-wide questions.
   package var clusterPatterns: [String] { questions.filter(\.isClusterWide).map(\.pattern.text) }
 
   package var hasDurableExports: Bool { exports.contains { $0.isDurable } }
 
-  /// Whether this host has JetStream store what is posted here.
   package var storesNotifications: Bool { hasDurableExports || !retained.isEmpty }
 
   package var hasDurableImports: Bool { imports.contains { $0.isDurable } }
 
-  /// Whether what is posted on this host under a name goes through JetStream.
   package func isExportedDurably(_ name: String) -> Bool {
     exports.contains { $0.isDurable && $0.pattern.matches(name.utf8Bytes) }
   }
 
-  /// Whether what a host posts under a name comes in, through JetStream or without it.
   package func imports(_ name: String, from host: String, durably: Bool) -> Bool {
     imports.contains {
       $0.isDurable == durably && $0.takes(from: host) && $0.pattern.matches(name.utf8Bytes)
     }
   }
 
-  /// Whether a name's notifications go through the bucket of those that are retained.
+  /// True if a name's notifications go through the bucket of retained ones.
   package func isShared(_ name: String) -> Bool { retained.contains { $0.matches(name.utf8Bytes) } }
 
   package var isUsed: Bool {
@@ -144,7 +138,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
       || !fleetLock.groups.isEmpty
   }
 
-  /// The first section of what is shared, and of what is durable, which have names in common; nil if there are none.
+  /// The first shared pattern that overlaps a durable one.
   package var sharedAndDurable: (shared: String, durable: String)? {
     let durable = exports.filter(\.isDurable).map(\.pattern) + imports.filter(\.isDurable).map(\.pattern)
     for shared in retained {
@@ -153,7 +147,7 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return nil
   }
 
-  /// Why no cluster can be reached with these settings; nil if it can.
+  /// The reason that the cluster is unreachable with these settings.
   package var lack: String? {
     if let unreadable { return "\(unreadable) cannot be read" }
     if cluster.isEmpty { return "Name= is missing in [Cluster]" }
@@ -162,12 +156,12 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return clusterPatterns.isEmpty ? nil : rosterLack
   }
 
-  /// Why no question can be asked of the cluster; nil if one can.
+  /// The reason that cluster-wide questions are impossible.
   package var scopeLack: String? { lack ?? rosterLack }
 
   private var rosterLack: String? { others.isEmpty ? "Roster= in [Cluster] has no other host to ask" : nil }
 
-  /// What is not wrong, and hardly meant.
+  /// Valid settings that are probably mistakes.
   package var warnings: [String] {
     var found: [String] = []
     if !questions.isEmpty, !roster.isEmpty, !roster.contains(host) {
@@ -188,10 +182,8 @@ nonisolated package struct NATSSettings: Equatable, Sendable {
     return found
   }
 
-  /// Reads nats.conf and nats.conf.d/*.conf in a directory. Later lines win. A missing directory is an error, unless it
-  /// is the default one.
-  ///
-  /// - Returns: the settings without what is wrong, and all that is.
+  /// Reads nats.conf and nats.conf.d/*.conf. Later lines win. Only the default directory may be missing.
+  /// Returns the valid settings and all errors.
   package static func load(from directory: String, hostName: String) -> (NATSSettings, [Diagnostic]) {
     var reader = NATSSettingsReader(hostName: hostName)
     reader.readAll(in: directory)

@@ -4,9 +4,8 @@ import TribuneHTTP
 package import TribuneService
 import TribuneWire
 
-/// Reads files of settings one after the other.
 nonisolated package struct NATSSettingsReader {
-  /// The most patterns that one connection can attach a delegate with, or observe with at once.
+  /// Limit of patterns for one delegate or observation.
   private static let patternsMax = WireLimits.patternsPerDelegate
   private static let hostsMax = 64
 
@@ -29,7 +28,7 @@ nonisolated package struct NATSSettingsReader {
         "Import", hasSubject: true,
         [
           strictly("Durable", \.imports, \.pattern, \.isDurable, true, SettingSyntax.flag),
-          // What cannot be read must not let everybody in.
+          // An unreadable `From=` must not admit all hosts.
           strictly("From", \.imports, \.pattern, \.hosts, [""], hosts),
         ], begin: adding(\.imports, \.pattern) { .init(pattern: $0) }, doubt: doubt, consequence: consequence),
       Section("Retain", hasSubject: true, [], begin: adding(\.retained, \.self) { $0 }),
@@ -47,7 +46,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static let doubt: Section.Doubt = { draft, place in
     draft.settings.unreadable = "\(place)"
-    // It may be Scope=.
+    // The unreadable line may be Scope=.
     for index in draft.settings.questions.indices
     where draft.settings.questions[index].pattern.text == place.subject {
       draft.settings.questions[index].isClusterWide = true
@@ -62,7 +61,7 @@ nonisolated package struct NATSSettingsReader {
   private static let cluster: [Setting<Draft>] = [
     Setting("Name", \.settings.cluster, strictly: "", token), Setting("Host", \.settings.host, token),
     Setting("Servers", \.settings.servers, strictly: [], servers),
-    // With a host left out, a question could pass that it would veto. So lines add up.
+    // Lines add up: a missing host could let a question pass that it would veto.
     Setting("Roster") { draft, text, place throws(SettingError) in
       do throws(SettingError) {
         draft.settings.roster =
@@ -72,7 +71,7 @@ nonisolated package struct NATSSettingsReader {
         throw error
       }
     },
-    // A word that cannot be read must not be what lets a question pass.
+    // An unreadable word must not let a question pass.
     Setting("OnMissingHost", \.settings.missing, strictly: .veto) { value throws(SettingError) in
       try SettingSyntax.word(value, ["abstain": .abstain, "veto": .veto])
     },
@@ -99,7 +98,6 @@ nonisolated package struct NATSSettingsReader {
 
   mutating func readAll(in directory: String) { reader.read("nats.conf", in: directory) }
 
-  /// Reads a file's contents.
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
   package consuming func finish() -> (NATSSettings, [Diagnostic]) {
@@ -110,7 +108,7 @@ nonisolated package struct NATSSettingsReader {
     return (settings, reader.diagnostics + found)
   }
 
-  /// A key whose value is a path. One that is wrong counts, too: without it, a connection may need no TLS.
+  /// A key with a path. An invalid path is kept: without it, a connection may not require TLS.
   private static func file(_ name: String, _ path: Setting<Draft>.Path<String>) -> Setting<Draft> {
     Setting(name) { draft, text, _ throws(SettingError) in
       draft[keyPath: path] = text
@@ -118,9 +116,7 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
-  /// A key of a section about a pattern.
-  ///
-  /// - Parameter strict: what a value counts as that cannot be read.
+  /// A key in a section about a pattern. An unreadable value becomes `strict`.
   private static func strictly<One: Sendable, Value: Sendable>(
     _ name: String, _ all: Path<[One]>, _ pattern: any KeyPath<One, Pattern> & Sendable,
     _ path: any WritableKeyPath<One, Value> & Sendable, _ strict: Value,
@@ -137,7 +133,7 @@ nonisolated package struct NATSSettingsReader {
     }
   }
 
-  /// Adds what a section is about, if it is new.
+  /// Adds a section's pattern unless it exists.
   private static func adding<One: Sendable>(
     _ all: Path<[One]>, _ path: any KeyPath<One, Pattern> & Sendable,
     _ make: @escaping @Sendable (Pattern) -> One
@@ -151,8 +147,6 @@ nonisolated package struct NATSSettingsReader {
       draft.settings[keyPath: all].append(make(pattern))
     }
   }
-
-  // MARK: Values
 
   private static func pattern(_ text: String) throws(SettingError) -> Pattern {
     guard !text.isEmpty else {
@@ -188,7 +182,7 @@ nonisolated package struct NATSSettingsReader {
 
   private static func servers(_ text: String) throws(SettingError) -> [String] {
     let servers = SettingSyntax.words(of: text)
-    // None of these is named, since a password may stand in it.
+    // The message does not name the address, because it may contain a password.
     guard !servers.contains(where: { $0.contains("@") }) else {
       throw SettingError(
         message: "a user or password stands in User= and PasswordFile=, and not in an address")

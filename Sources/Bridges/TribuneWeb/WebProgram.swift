@@ -4,13 +4,12 @@ import TribuneHTTP
 package import TribuneService
 import TribuneSystem
 
-/// tribune-web: the page and the metrics on the sockets that systemd passes, or on one of its own.
 package final class WebProgram: ServiceProgram {
   package static let name = "tribune-web"
   package static let options: Set = ["--page", "--listen"]
   package static let needsFaultlessSettings = true
 
-  /// What comes at once goes to the pages together.
+  /// Combines events that arrive together.
   private static let wakeDelay = Duration.milliseconds(50)
 
   private let settings: WebSettings
@@ -35,7 +34,6 @@ package final class WebProgram: ServiceProgram {
     try listen(at: arguments["--listen"])
   }
 
-  /// Takes the sockets that systemd passes, and opens the one that --listen names.
   private func listen(at address: String?) throws {
     var passed = try PassedToService.take()
     if let address {

@@ -3,19 +3,20 @@
 package import TribuneHTTP
 import TribuneSystem
 
-/// What web.conf says.
+/// The settings in web.conf.
 nonisolated package struct WebSettings: Equatable, Sendable {
   /// `Hosts=`, `TokenFile=` and `AllowNetwork=`.
   package var access = HTTPAccess()
-  /// `Monitor=`: the names of which verdicts are shown.
+  /// `Monitor=`: names whose verdicts are shown.
   package var patterns = ["**"]
   /// `ShowUserInfo=`
   package var showsUserInfo = false
-  /// `ConnectionsMax=`, for each socket.
+  /// `ConnectionsMax=`, per socket.
   package var connectionsMax = 256
-  /// `PagesMax=`, for each socket: event streams at a time.
+  /// `PagesMax=`, per socket: concurrent event streams.
   package var pagesMax = 32
-  /// `MetricNamesMax=`: names with time series of their own; likewise participants, and users in their units.
+  /// `MetricNamesMax=`: names with their own time series; also the limit for participants, and for users by
+  /// unit.
   package var metricNamesMax = 100
 
   package init() {}

@@ -5,7 +5,6 @@ package import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Reads files of settings one after the other.
 nonisolated package struct WebSettingsReader {
   private struct Draft: Sendable {
     var settings = WebSettings()
@@ -29,7 +28,6 @@ nonisolated package struct WebSettingsReader {
 
   mutating func readAll(in directory: String) { reader.read("web.conf", in: directory) }
 
-  /// Reads a file's contents.
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
   package consuming func finish() -> (WebSettings, [Diagnostic]) {

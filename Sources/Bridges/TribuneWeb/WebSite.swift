@@ -2,9 +2,8 @@
 
 package import TribuneHTTP
 
-/// What is answered to which request. Nothing that can be asked for changes anything.
+/// Routes requests. All requests are read-only.
 nonisolated package struct WebSite: Sendable {
-  /// What can be answered to a request that is in order.
   package enum Resource: Equatable, Sendable {
     case file(HTTPResponse)
     case health
@@ -22,7 +21,7 @@ nonisolated package struct WebSite: Sendable {
     token = settings.access.token
   }
 
-  /// The resource that a request is for, or why it gets none.
+  /// The requested resource, or the error response.
   package func resource(for request: HTTPRequest) -> Result<Resource, HTTPResponse> {
     guard request.method == "GET" || request.method == "HEAD" else {
       return .failure(HTTPResponse(405, "nothing here can be changed", fields: ["Allow": "GET, HEAD"]))
@@ -35,7 +34,7 @@ nonisolated package struct WebSite: Sendable {
     guard !request.isCrossSite else {
       return .failure(HTTPResponse(403, "this is not for the pages of others"))
     }
-    // It says no more than a port that is open or closed.
+    // Public, because it reveals no more than an open port does.
     if request.path == "/healthz" { return .success(.health) }
     if let token, !(request.only("authorization").map(token.isPresented) ?? false) {
       return .failure(

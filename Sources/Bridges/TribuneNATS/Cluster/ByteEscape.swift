@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A way to write text so that some bytes are a mark and two hexadecimal digits: `%0A`.
+/// Escapes bytes as a mark and two hexadecimal digits: `%0A`.
 nonisolated struct ByteEscape: Sendable {
-  /// For the value of a header: printable ASCII without spaces, in which all other bytes and `%` are `%XX`.
+  /// For header values: printable ASCII without spaces stays; all other bytes and `%` become `%XX`.
   static let header = ByteEscape(mark: "%") { (0x21...0x7E).contains($0) }
   private static let digits = Array("0123456789ABCDEF".utf8)
 
   private let mark: UInt8
   private let isPlain: [Bool]
 
-  /// - Parameter plain: the bytes that stay as they are, but for the mark, which begins an escape.
+  /// - Parameter plain: the bytes that stay. The mark is always escaped.
   init(mark: Unicode.Scalar, plain: (UInt8) -> Bool) {
     self.mark = UInt8(ascii: mark)
     isPlain = (0...UInt8.max).map { $0 != UInt8(ascii: mark) && plain($0) }
@@ -27,8 +27,8 @@ nonisolated struct ByteEscape: Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// - Parameter lengthMax: of the text, in bytes.
-  /// - Returns: nil if it is longer or no UTF-8, or if the mark is not followed by two digits, in upper case.
+  /// Returns nil if the text exceeds `lengthMax` bytes or is not UTF-8, or if two upper-case digits do not
+  /// follow the mark.
   func unescape(_ escaped: some StringProtocol, lengthMax: Int) -> String? {
     guard escaped.utf8.count <= 3 * lengthMax else { return nil }
     var bytes: [UInt8] = []

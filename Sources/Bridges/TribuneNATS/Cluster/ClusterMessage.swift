@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A message of NATS, with those of its headers that Tribune knows. Nothing of it was checked.
+/// A NATS message with the headers that Tribune uses, not validated.
 nonisolated struct ClusterMessage: Equatable, Sendable {
   enum Header: String, CaseIterable, Sendable {
     case instance = "Tribune-Instance"
@@ -14,13 +14,13 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
     case peer = "Tribune-Peer"
     case host = "Tribune-Host"
     case roster = "Tribune-Roster"
-    /// Of a bucket: that there is no value any more.
+    /// In a bucket: the value was deleted.
     case operation = "KV-Operation"
-    /// Of JetStream: stores only if the last value of the subject is this one; 0 for none.
+    /// JetStream stores the message only at this revision of its subject; 0 for none.
     case expectedRevision = "Nats-Expected-Last-Subject-Sequence"
-    /// Of JetStream: what has the same id as another one before is not stored again, for some time.
+    /// JetStream drops recent duplicates.
     case messageID = "Nats-Msg-Id"
-    /// Of JetStream: stores only in the stream of this name.
+    /// JetStream stores the message only in this stream.
     case expectedStream = "Nats-Expected-Stream"
   }
 
@@ -28,9 +28,9 @@ nonisolated struct ClusterMessage: Equatable, Sendable {
   var reply = ""
   var headers: [Header: String] = [:]
   var payload: [UInt8] = []
-  /// Whether the server says that nobody receives what was published with this subject as its reply.
+  /// True for NATS's "no responders" reply.
   var isNoResponders = false
-  /// Of a value in a bucket: grows with each that is stored there.
+  /// In a bucket: increases with each stored value.
   var revision: UInt64 = 0
 
   init(_ subject: String, headers: [Header: String] = [:], payload: [UInt8] = []) {

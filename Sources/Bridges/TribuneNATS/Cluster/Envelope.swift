@@ -2,12 +2,11 @@
 
 import TribuneWire
 
-/// Why a message of another host is dropped.
 nonisolated struct EnvelopeError: Error, Equatable {
   let message: String
 }
 
-/// A gateway's process, as other hosts distinguish it from the ones before it.
+/// One process of a gateway, distinct from its predecessors.
 nonisolated struct Instance: Hashable, Sendable {
   let text: String
 
@@ -29,15 +28,14 @@ nonisolated struct Instance: Hashable, Sendable {
   }
 }
 
-/// Which one of an instance's exports a notification is.
 nonisolated struct ExportNumber: Equatable, Sendable {
-  /// Among all, from 1.
+  /// Among all exports of the instance, from 1.
   var sequence: UInt64
-  /// Among those of its name, from 1.
+  /// Among its exports of this name, from 1.
   var count: UInt64
 }
 
-/// What a notification has besides its name and payload.
+/// The headers of a notification.
 nonisolated struct PostEnvelope: Equatable, Sendable {
   var instance: Instance
   var number: ExportNumber
@@ -66,14 +64,14 @@ nonisolated extension PostEnvelope {
   }
 }
 
-/// What a question to a host has besides its name and payload.
+/// The headers of a question to a host.
 nonisolated struct AskEnvelope: Equatable, Sendable {
   var instance: Instance
   var query: UInt64
   var object: String
   var wantsValue: Bool
   var isDryRun: Bool
-  /// The time for the answer, or for progress.
+  /// Time for the answer or for progress.
   var timeout: Duration
   var peer = RemotePeer()
   /// Of the asker's roster; empty if it has none.
@@ -93,7 +91,7 @@ nonisolated extension AskEnvelope {
     case "value": wantsValue = true
     default: throw EnvelopeError(message: "has no valid Tribune-Kind")
     }
-    // Any other value counts as no dry run: that asks for more than was meant, never for less.
+    // An invalid value means a real question, which asks for more than intended, never for less.
     isDryRun = message.headers[.dryRun] == "yes"
   }
 
@@ -109,9 +107,9 @@ nonisolated extension AskEnvelope {
   }
 }
 
-/// What a host says about a question. A value is the payload.
+/// A host's reply to a question. The payload is the value.
 nonisolated enum ReplyEnvelope: Equatable, Sendable {
-  /// Somebody there needs more time.
+  /// A delegate there needs more time.
   case progress(timeout: Duration, status: String)
   case approve
   case veto(String)
@@ -164,7 +162,7 @@ nonisolated enum ReplyEnvelope: Equatable, Sendable {
 }
 
 nonisolated extension ClusterMessage {
-  /// The longest time that another host can ask for.
+  /// The limit of a timeout from another host.
   fileprivate static var timeoutMax: UInt64 { 3_600_000 }
 
   func instance() throws(EnvelopeError) -> Instance {
@@ -199,7 +197,7 @@ nonisolated extension ClusterMessage {
 }
 
 nonisolated extension UInt64 {
-  /// A number of digits alone.
+  /// Accepts digits only.
   fileprivate init?(decimal text: Substring) {
     guard text.utf8.count <= 20,
       text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
@@ -209,7 +207,7 @@ nonisolated extension UInt64 {
 }
 
 nonisolated extension Duration {
-  /// Rounded up; one at least.
+  /// Rounded up, at least 1.
   fileprivate var roundedMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     return max(1, min(seconds, 1 << 32) * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)

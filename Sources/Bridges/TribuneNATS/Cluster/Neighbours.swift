@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The other hosts that are there, as they say themselves. Nothing is decided by it: a question is asked of each host of
-/// the roster, present or not.
+/// The hosts that announce themselves. This is informational: each host of the roster is asked, present or
+/// not.
 nonisolated struct Neighbours {
   static let interval = Duration.seconds(2)
-  /// After so long without a word, a host counts as gone.
+  /// A host is gone after this silence.
   static let silenceMax = Duration.seconds(10)
   static let hostsMax = 256
 
   private struct Neighbour {
     var instance: Instance
-    /// Of its roster; empty if it has none.
+    /// Empty if the host has no roster.
     var rosterMark: String
     var heardAt: ContinuousClock.Instant
   }
 
   private var all: [String: Neighbour] = [:]
 
-  /// There is always room for the hosts of the roster.
+  /// Hosts of the roster always fit.
   mutating func note(
     _ host: String, _ instance: Instance, rosterMark: String, isRostered: Bool,
     at now: ContinuousClock.Instant
@@ -27,7 +27,7 @@ nonisolated struct Neighbours {
     all[host] = Neighbour(instance: instance, rosterMark: rosterMark, heardAt: now)
   }
 
-  /// The hosts that have another roster.
+  /// The hosts with a different roster.
   func others(than rosterMark: String) -> [String] {
     guard !rosterMark.isEmpty else { return [] }
     return all.filter { !["", rosterMark].contains($0.value.rosterMark) }.keys.sorted()

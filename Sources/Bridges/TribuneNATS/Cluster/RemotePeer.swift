@@ -3,13 +3,12 @@
 import Tribune
 import TribuneJSON
 
-/// A process of another host, by what the gateway there says of it: information, which nothing relies on.
+/// A process of another host, as its gateway describes it. Unverified, so no decision uses it.
 nonisolated struct RemotePeer: Equatable, Sendable {
-  /// The name of a unit has so many bytes at most (systemd.unit(5)).
+  /// Bytes in a unit's name (systemd.unit(5)).
   private static let textMax = 255
   private static let headerMax = 4 * 3 * textMax
 
-  /// Nil if it is not known.
   var pid: Int32?
   var uid: UInt32?
   var process = ""
@@ -27,7 +26,7 @@ nonisolated extension RemotePeer {
     (pid, uid, process, units) = (poster.pid, poster.uid, poster.process, poster.units)
   }
 
-  /// - Parameter headerText: `Tribune-Peer`. What it does not have in a valid form is not known.
+  /// Parses `Tribune-Peer`. Invalid parts stay unknown.
   init(headerText: String) {
     self.init()
     guard headerText.utf8.count <= Self.headerMax else { return }

@@ -3,13 +3,13 @@
 import TribuneJSON
 import TribuneWire
 
-/// JetStream's answer about what it was to store.
+/// JetStream's reply to a store.
 nonisolated enum StoreReply: Equatable, Sendable {
   case stored
   case refused(code: Int, why: String)
 
-  /// JetStream's codes if the last revision is not the expected one. With replicas it is 10164 while another write is not
-  /// decided yet; libnats does not name that.
+  /// JetStream's codes for a revision conflict. With replicas, 10164 means that another write is undecided;
+  /// libnats has no name for it.
   static let conflicts: Set = [10_071, 10_164]
   private static let whyMax = 256
 
@@ -31,9 +31,8 @@ nonisolated enum StoreReply: Equatable, Sendable {
   }
 }
 
-/// The last tokens of the reply subjects at which JetStream says that it has stored something.
-///
-/// An answer may be for the gateway's process before this one, so each process has tokens of its own.
+/// The last tokens of the reply subjects for stores. Each process has its own, because a reply may be for an
+/// earlier process of the gateway.
 nonisolated struct StoreTokens: Sendable {
   enum Kind: String, Sendable {
     case durable = "d"

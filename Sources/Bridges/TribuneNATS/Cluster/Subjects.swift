@@ -2,7 +2,7 @@
 
 import TribuneWire
 
-/// The subjects of a cluster, as one of its hosts uses them (docs/CLUSTER.md).
+/// The NATS subjects of a cluster for one of its hosts (docs/CLUSTER.md).
 nonisolated struct Subjects: Equatable, Sendable {
   enum Incoming: Equatable, Sendable {
     case post(from: String, name: String)
@@ -18,13 +18,13 @@ nonisolated struct Subjects: Equatable, Sendable {
   private let host: String
   private let prefix: String
 
-  /// Both names are tokens.
+  /// Both names satisfy `isToken`.
   init(cluster: String, host: String) {
     self.host = host
     prefix = "tribune.v1.\(cluster)"
   }
 
-  /// Whether a text can be the name of a cluster or a host: 1 to 63 bytes that a token of a name can have.
+  /// True for a valid name of a cluster or host: 1 to 63 bytes that one token of a name may have.
   static func isToken(_ text: some StringProtocol) -> Bool {
     text.utf8.count <= 63 && !text.utf8.contains(UInt8(ascii: "."))
       && NameSyntax.isName(String(text).utf8Bytes)
@@ -48,11 +48,10 @@ nonisolated struct Subjects: Equatable, Sendable {
     "\(prefix).reply.\(other).\(host).\(token)"
   }
 
-  /// What another host would publish to itself, and does not take.
+  /// A probe that another host would publish to itself and that no host handles.
   func reply(as other: String) -> String { "\(prefix).reply.\(other).\(other).nobody" }
 
-  /// Whether this host may reply to a question of another one at that subject: the asker chooses it, and must not be able
-  /// to make this host publish anything else.
+  /// The asker chooses the reply subject. This check keeps it from making this host publish anywhere else.
   func isReply(_ subject: String, to other: String) -> Bool {
     let start = "\(prefix).reply.\(host).\(other)."
     return subject.hasPrefix(start) && Self.isToken(subject.dropFirst(start.count))
@@ -60,12 +59,12 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   func stored(token: String) -> String { "\(prefix).stored.\(host).\(token)" }
 
-  /// Whether what a server of NATS has refused, by its words, is part of questions to other hosts.
+  /// True if the refusal, in the NATS server's words, concerns questions to other hosts.
   func isAboutQuestions(_ refusal: String) -> Bool {
     ["ask", "cancel", "reply"].contains { refusal.contains("\"\(prefix).\($0).") }
   }
 
-  /// The same of the subscription to replies: without it, nobody would learn of a veto.
+  /// True if the server refused the subscription to replies, without which vetoes would be lost.
   func isAboutAllReplies(_ refusal: String) -> Bool {
     refusal.contains("Subscription to \"\(prefix).reply.")
   }
@@ -93,7 +92,7 @@ nonisolated struct Subjects: Equatable, Sendable {
 
   var leases: String { "\(prefix).lease.*.>" }
 
-  /// What a subject that came in is about; nil if this host has not subscribed to it, or if it is its own.
+  /// Returns nil for a subject without subscription, and for this host's own messages.
   func parse(_ subject: String) -> Incoming? {
     guard subject.hasPrefix("\(prefix).") else { return nil }
     let stored = self.stored(token: "")

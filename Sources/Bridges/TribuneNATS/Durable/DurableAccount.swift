@@ -4,28 +4,28 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// What has come from the stream of durable notifications: finds what comes again, and what is missing.
+/// The position in the durable stream: finds duplicates and gaps. A file keeps it across processes.
 ///
-/// All that a host stores comes, and in its order, so the numbers of its instances say it all. Those of the stream do not: a
-/// server that was killed may use them again. A file has the account, which outlives the process.
+/// A host's stored notifications all arrive, in order, so their instances' numbers suffice. The stream's own
+/// numbers do not: a server may reuse them after a SIGKILL.
 nonisolated struct DurableAccount: Equatable, Sendable {
   static let hostsMax = 64
-  /// Of a host. What comes again can be of as many instances.
+  /// Per host; redelivered messages can come from as many.
   static let instancesMax = 4
   private static let fileLengthMax = 64 << 10
 
   enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
-    /// Nobody knows how many of the host were lost before it.
+    /// Preceded by an unknown number of losses.
     case newAfterGap
     case stale
   }
 
-  /// How far this host has come in a stream.
+  /// The position of this host in a stream.
   struct Position: Equatable, Sendable {
-    /// When the stream was made: what tells it from another one of the same name.
+    /// Creation time, which distinguishes streams of the same name.
     var created: Int64
-    /// The last message that was acknowledged; 0 for none.
+    /// The last acknowledged message; 0 for none.
     var sequence: UInt64
   }
 
@@ -36,14 +36,14 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   }
 
   var position: Position?
-  /// In the order of the first message of each.
+  /// In the order of their first message.
   private var origins: [Origin] = []
 
   init() {}
 
   var isEmpty: Bool { position == nil && origins.isEmpty }
 
-  /// Where a consumer begins that is made anew. All of a stream that this host does not know is new to it.
+  /// The first sequence for a new consumer. A stream that this host does not know is completely new to it.
   func start(in created: Int64) -> UInt64 {
     guard let position, position.created == created else { return 1 }
     return position.sequence + 1
@@ -70,8 +70,6 @@ nonisolated struct DurableAccount: Equatable, Sendable {
     origins.append(origin)
   }
 
-  // MARK: The file
-
   init?(_ text: String) {
     for line in text.split(separator: "\n") {
       let words = line.split(separator: " ", omittingEmptySubsequences: false)
@@ -93,7 +91,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
     return first + origins.map { "\($0.host) \($0.instance.text) \($0.last)\n" }.joined()
   }
 
-  /// The file of a cluster; nil if this process was given no folder for it.
+  /// Nil if this process has no state directory.
   static func path(cluster: String) -> String? {
     Environment.nonEmptyValue(of: "STATE_DIRECTORY").map { "\($0)/durable-\(cluster)" }
   }
@@ -101,7 +99,7 @@ nonisolated struct DurableAccount: Equatable, Sendable {
   static func load(from path: String) -> DurableAccount? {
     do throws(Errno) {
       let bytes = try InputFile.contents(of: path, lengthMax: fileLengthMax, waits: false) ?? []
-      // One that the host's end has left empty says nothing either.
+      // A crash of the host can leave the file empty.
       if let account = DurableAccount(String(decoding: bytes, as: UTF8.self)), !account.isEmpty {
         return account
       }

@@ -5,11 +5,10 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// Takes durable notifications out to a stream of JetStream, and brings those of other hosts in: at least once, in order.
-///
-/// It looks for the stream and this host's consumer, again and again, and makes what is not there.
+/// Exchanges durable notifications through a JetStream stream: at least once, in order. Checks the stream and
+/// this host's consumer periodically, and creates them if they are missing.
 final class DurableExchange {
-  /// How often the stream and the consumer are looked for while all is well: somebody may have removed them.
+  /// Interval of the checks while all is well; an administrator may remove the stream.
   private static let lookPause = Duration.seconds(10)
 
   private let subjects: Subjects
@@ -28,10 +27,10 @@ final class DurableExchange {
   private var isOpening = false
   private var lookedAt: ContinuousClock.Instant?
   private var hasFailed = false
-  /// What the journal has about the stream. There are few such texts.
+  /// The warnings already logged; few distinct texts exist.
   private var warned: Set<String> = []
   private var openingLack: String?
-  /// The host that keeps most of the stream while that has no space.
+  /// The host that retains most of a full stream.
   private var slowest: String?
   private var reported: String?
 
@@ -45,7 +44,7 @@ final class DurableExchange {
     incoming = DurableImport(subjects, settings, stream, publisher: publisher, posts: posts)
   }
 
-  /// What keeps durable notifications waiting, besides a link that is down.
+  /// The reason that durable notifications wait, other than a lost link.
   var lack: String? {
     openingLack
       ?? outgoing.refusal.map { why in slowest.map { "\(why); \($0) has read least of the stream" } ?? why }
@@ -86,7 +85,7 @@ final class DurableExchange {
         hasFailed = false
         use(opening)
       case .failure(let failure):
-        // What is open may go on. It may have been slow once: the next look is soon.
+        // An open stream stays in use after a failed check, which is repeated soon.
         if hasFailed || !outgoing.isOpen { openingLack = failure.description }
         hasFailed = true
         report()
@@ -104,7 +103,7 @@ final class DurableExchange {
     }
   }
 
-  /// Nothing durable is exported or imported. What this host once imported may still be kept for it.
+  /// Without durable imports and exports, a consumer from an earlier configuration may still retain messages.
   private func lookForConsumer(_ client: NATSClient) {
     guard incoming.hasAccount else { return }
     queue.async { [stream] in

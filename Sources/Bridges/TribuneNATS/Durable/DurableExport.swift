@@ -3,19 +3,18 @@
 import Tribune
 import TribuneWire
 
-/// Stores what this host exports durably in the stream, one notification after the other.
-///
-/// The next one goes out once JetStream has the one before; what is sent again can so overtake nothing, and what waits is in
-/// the queue of the bus's observation, which is bounded and counts what it drops.
+/// Stores this host's durable exports in the stream, one at a time. Each waits for JetStream's confirmation
+/// of the one before, so a resend cannot overtake. The others wait in the observation's queue on the bus,
+/// which is bounded and counts its drops.
 final class DurableExport {
   private struct Unstored {
     var message: ClusterMessage
     var sentAt: ContinuousClock.Instant?
-    /// Gets why it will never be stored; nil once it is.
+    /// Receives the reason that it can never be stored; nil once it is stored.
     let conclude: CheckedContinuation<String?, Never>
   }
 
-  /// JetStream's answer if a message is longer than its stream takes.
+  /// JetStream's error code for a message above the stream's limit.
   private static let tooLong = 10_054
   private static let answerMax = Duration.seconds(5)
   static let refusalPause = Duration.seconds(1)
@@ -27,13 +26,13 @@ final class DurableExport {
   private let posts: PostExchange
   private let refusalChanged: () -> Void
 
-  /// Another one after each gap of unknown size: that is how other hosts learn of it.
+  /// Replaced after each gap of unknown size, which shows the gap to other hosts.
   private var counter = ExportCounter()
   private var unstored: Unstored?
   private let tokens = StoreTokens(.durable)
   private var lastToken: UInt64 = 0
   private(set) var isOpen = false
-  /// Why JetStream does not store what was sent last; nil if it may.
+  /// The reason that JetStream refuses the current message.
   private(set) var refusal: String? {
     didSet { if refusal != oldValue { refusalChanged() } }
   }
@@ -97,7 +96,7 @@ final class DurableExport {
     notification.acknowledgement?.failed(why)
   }
 
-  /// - Returns: why it will never be stored; nil once it is.
+  /// - Returns: the reason that it can never be stored; nil once it is stored.
   private func store(_ message: ClusterMessage) async -> String? {
     await withCheckedContinuation { continuation in
       lastToken += 1
@@ -115,7 +114,7 @@ final class DurableExport {
 
   func close() { isOpen = false }
 
-  /// Sends again what JetStream has not answered, or has refused.
+  /// Resends a message that JetStream refused or did not confirm in time.
   func sendAgain(at now: ContinuousClock.Instant) {
     guard let sentAt = unstored?.sentAt else { return }
     if now - sentAt > (refusal == nil ? Self.answerMax : Self.refusalPause) { send() }
@@ -127,7 +126,7 @@ final class DurableExport {
       return conclude("it is too long for NATS, which takes \(publisher.payloadMax) bytes with headers")
     }
     unstored?.sentAt = .now
-    // What is dropped here is sent again like what JetStream does not answer.
+    // A dropped message is resent like an unconfirmed one.
     _ = publisher.publish(message)
   }
 
@@ -138,7 +137,7 @@ final class DurableExport {
     unstored.conclude.resume(returning: failure)
   }
 
-  /// - Returns: false if the answer is not about a durable notification.
+  /// - Returns: false if the reply does not concern a durable notification.
   func acknowledge(_ message: ClusterMessage, token: String) throws(EnvelopeError) -> Bool {
     guard let number = tokens.number(of: token) else { return false }
     guard number == lastToken, unstored != nil else { return true }

@@ -5,8 +5,8 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Posts what comes from the stream on this host's bus, one notification after the other: the next one comes in once this
-/// host has acknowledged the one before.
+/// Posts the stream's messages on this host's bus, one at a time. Each one's acknowledgement releases the
+/// next.
 final class DurableImport {
   private let subjects: Subjects
   private let settings: NATSSettings
@@ -15,7 +15,8 @@ final class DurableImport {
   private let posts: PostExchange
 
   private var account = DurableAccount()
-  /// Whether it says something of the consumer that is there. Without one, this host has imported nothing yet.
+  /// True if the account describes the existing consumer. Before a consumer exists, this host has imported
+  /// nothing.
   private(set) var hasAccount = false
   private let accountPath: String?
   private var storedAccount: DurableAccount?
@@ -24,7 +25,7 @@ final class DurableImport {
   private var waitingForBus: CheckedContinuation<Connection, Never>?
   private var underWay: String?
 
-  /// Nil while there is no bus.
+  /// Nil while the bus is away.
   var bus: Connection? {
     didSet {
       guard let bus else { return }
@@ -44,7 +45,7 @@ final class DurableImport {
     (self.account, storedAccount, hasAccount) = (account, account, true)
   }
 
-  /// Where a consumer begins that is not there; nil for what is posted from now on.
+  /// The start of a new consumer; nil starts with new messages.
   var knownAccount: DurableAccount? { hasAccount ? account : nil }
 
   func use(_ consumer: DurableStore.Consumer, of created: Int64) {
@@ -52,7 +53,7 @@ final class DurableImport {
     var hasLost = false
     if hasAccount, consumer.isMade {
       ServiceLog.warning("the consumer \(stream.consumer) of \(stream.name) was removed, and is made again")
-      // Of the same stream, the numbers of what comes next show what is missing.
+      // In the same stream, the next numbers show what is missing.
       hasLost = !isSameStream
     } else if !hasAccount, !consumer.isMade {
       ServiceLog.warning("nobody knows which durable notifications have come in: no file has said so")
@@ -61,7 +62,7 @@ final class DurableImport {
     if hasLost { posts.lose(nil, from: nil) }
     if consumer.isMade || !isSameStream {
       account.position = DurableAccount.Position(created: created, sequence: consumer.acknowledged)
-      // What is lost is announced, and what is being posted has come, before a file says so.
+      // The file is written only after losses are announced and the current post has ended.
       if !hasLost, underWay == nil { storeAccount() }
     }
     hasAccount = true
@@ -69,12 +70,12 @@ final class DurableImport {
     isImporting = true
   }
 
-  /// Otherwise, JetStream delivers what is being posted again every few seconds.
+  /// Keeps JetStream from redelivering the message that is being posted.
   func keepWaiting() {
     if let underWay { _ = publisher.publish(ClusterMessage(underWay, payload: Array("+WPI".utf8))) }
   }
 
-  /// A message of the stream. JetStream sends the next one when this returns.
+  /// JetStream sends the next message after this returns.
   func receive(_ message: ClusterMessage) async throws(EnvelopeError) {
     guard let subject = AckSubject(message.reply), subject.stream == stream.name,
       subject.consumer == stream.consumer
@@ -82,7 +83,8 @@ final class DurableImport {
     let position = account.position.map {
       DurableAccount.Position(created: $0.created, sequence: subject.sequence)
     }
-    // Also what cannot be used is acknowledged, or it would come again and again, and nothing behind it ever.
+    // Unusable messages are acknowledged too: otherwise JetStream would redeliver them for ever and block the
+    // rest.
     defer { acknowledge(message, at: position) }
     underWay = message.reply
     if try await take(message) { await announceLosses() }
@@ -106,7 +108,7 @@ final class DurableImport {
     return arrival != .new(lost: 0)
   }
 
-  /// Once the message behind a gap is acknowledged, nothing shows the gap again.
+  /// Losses must be announced before the next acknowledgement, after which the gap is no longer visible.
   private func announceLosses() async {
     while await !posts.announce() {
       _ = await currentBus()
@@ -114,7 +116,7 @@ final class DurableImport {
     }
   }
 
-  /// - Parameter position: of the message, in the stream that it was from when it came.
+  /// - Parameter position: of the message, in the stream that existed on its arrival.
   private func acknowledge(_ message: ClusterMessage, at position: DurableAccount.Position?) {
     if let position, position.created == account.position?.created { account.position = position }
     storeAccount()
@@ -134,8 +136,8 @@ final class DurableImport {
     }
   }
 
-  /// Posts on this host's bus, once there is one. What the bus refuses is lost: what comes behind it must not wait for a
-  /// change of the policy.
+  /// Waits for a bus if it is away. A refused notification is lost, because others must not wait for a change
+  /// of the policy.
   private func post(_ name: String, _ object: String, _ userInfo: UserInfo, from host: String) async {
     var retries = PostRetries()
     while true {
@@ -158,13 +160,13 @@ final class DurableImport {
   }
 }
 
-/// What becomes of one notification that the bus has not taken: whether it is posted again, and when.
+/// Decides whether and when to retry a post that the bus did not accept.
 nonisolated struct PostRetries: Sendable {
-  /// The bus's answers that do not last. After them, nobody knows whether it has posted.
+  /// Temporary errors. After them, the notification may or may not have been posted.
   private static let passing: Set<TribuneError.Code> = [
     .connectionLost, .shuttingDown, .tooSlow, .unreachable,
   ]
-  /// For so long, a notification waits for a bus that has no capacity. Others wait behind it.
+  /// How long a notification, and all behind it, waits for a bus without capacity.
   private static let fullMax = Duration.seconds(30)
 
   private var fullSince: ContinuousClock.Instant?
@@ -173,7 +175,7 @@ nonisolated struct PostRetries: Sendable {
 
   /// - Returns: nil if the notification is lost.
   mutating func pause(after code: TribuneError.Code, at now: ContinuousClock.Instant) -> Duration? {
-    // A connection that has ended is known as such in a moment.
+    // The lost connection is noticed within this pause.
     if Self.isPassing(code) { return .milliseconds(100) }
     guard code == .limitExceeded else { return nil }
     let since = fullSince ?? now

@@ -3,34 +3,34 @@
 import CNats
 import TribuneWire
 
-/// The stream of durable notifications in JetStream, and this host's consumer. Each call waits for NATS.
+/// The JetStream stream of durable notifications, and this host's consumer. Each call blocks on the network.
 ///
-/// A consumer delivers one message, and the next one when that is acknowledged: so none overtakes another, whatever is
-/// delivered again. The stream keeps all messages, until it is half full or refuses one: then those give way that all
-/// consumers have acknowledged. JetStream could remove each at once, but NATS 2.9 then also removes others when it was killed.
+/// A consumer has one unacknowledged message at a time, so redelivery keeps the order. The stream keeps all
+/// messages until it is half full or refuses one; then messages that all consumers have acknowledged are
+/// removed. JetStream could remove each at once, but NATS 2.9 then loses others after a SIGKILL.
 @safe nonisolated final class DurableStore {
   struct Opening: Sendable {
     var created: Int64
     var last: UInt64
     var warnings: [String] = []
-    /// Whose consumer keeps most of it, if some was to give way and not all could; nil if that is not known.
+    /// The consumer that retains most of the stream after an incomplete removal; nil if unknown.
     var slowest: String?
-    /// This host's; nil if none was asked for.
+    /// This host's consumer; nil if not requested.
     var consumer: Consumer?
   }
 
   struct Consumer: Sendable {
     var isMade: Bool
-    /// The last message that it does not deliver any more.
+    /// The last message that it will not deliver again.
     var acknowledged: UInt64
   }
 
-  /// Of a stream that this program has made.
+  /// Marks a stream that this program created.
   private static let description = "Durable notifications, made by tribune-nats"
   private static let secondNanoseconds: Int64 = 1_000_000_000
-  /// For so long, JetStream knows what it has stored by its id, and does not store it twice.
+  /// JetStream drops duplicate ids within this time.
   private static let duplicateSeconds: Int64 = 600
-  /// After so long without an acknowledgement, a message comes again.
+  /// JetStream redelivers an unacknowledged message after this time.
   private static let ackSeconds: Int64 = 5
 
   private let stream: DurableStream
@@ -41,9 +41,7 @@ import TribuneWire
     context = try JetStreamContext(client)
   }
 
-  /// Makes what is not there.
-  ///
-  /// - Parameter account: where the consumer begins if it is not there; nil for what is posted from now on.
+  /// Creates what is missing. A new consumer starts after `account`, or with new messages if it is nil.
   func open(needsConsumer: Bool, after account: DurableAccount?, needsSpace: Bool) throws(NATSError)
     -> Opening
   {
@@ -91,7 +89,7 @@ import TribuneWire
       do throws(NATSError) {
         opening.slowest = unsafe try purge(info.pointee.State)
       } catch {
-        // The stream can be used as long as it has space.
+        // The stream stays usable until it is full.
         opening.warnings.append("cannot be emptied: \(error)")
       }
     }
@@ -103,9 +101,8 @@ import TribuneWire
     return unsafe info.State.Bytes > UInt64(limit) / 2
   }
 
-  /// Removes what all consumers have acknowledged.
-  ///
-  /// - Returns: the consumer that has acknowledged least; nil if each has everything.
+  /// Removes the messages that all consumers have acknowledged. Returns the consumer that has acknowledged
+  /// least; nil if all are up to date.
   private func purge(_ state: jsStreamState) throws(NATSError) -> String? {
     var made: UnsafeMutablePointer<jsConsumerInfoList>?
     let status = unsafe js_Consumers(&made, context.pointer, stream.name, nil, nil)
@@ -115,7 +112,7 @@ import TribuneWire
     defer { unsafe jsConsumerInfoList_Destroy(made) }
     var floor = unsafe state.LastSeq
     let count = Int(unsafe made?.pointee.Count ?? 0)
-    // A cluster of servers may leave out some that it has not heard of in time.
+    // A NATS cluster may omit consumers that did not reply in time.
     guard count == Int(unsafe state.Consumers) else { return nil }
     var slowest: String?
     for index in 0..<count {
@@ -177,7 +174,7 @@ import TribuneWire
     guard status != NATS_OK else { return }
     let failure = NATSError(
       status, "the stream \(stream.name) with Replicas=\(stream.replicas) cannot be made")
-    // Another gateway may have made it meanwhile, also with other settings.
+    // Another gateway may have created it concurrently, perhaps with other settings.
     guard try read() != nil else { throw failure }
   }
 
@@ -189,7 +186,7 @@ import TribuneWire
     return unsafe info != nil
   }
 
-  /// - Returns: nil if there is none; else what the caller destroys.
+  /// - Returns: nil if it does not exist. The caller destroys the result.
   private func readConsumer() throws(NATSError) -> UnsafeMutablePointer<jsConsumerInfo>? {
     var made: UnsafeMutablePointer<jsConsumerInfo>?
     var code = jsErrCode(0)
@@ -217,8 +214,8 @@ import TribuneWire
     return unsafe info.pointee.AckFloor.Stream
   }
 
-  /// A server that was killed may wait for the acknowledgement of a message that it had, and after which the message was
-  /// removed. NATS 2.9 would wait for ever.
+  /// After a SIGKILL, a server may wait for the acknowledgement of a message that was since removed. NATS 2.9
+  /// would wait for ever.
   private func acknowledgeIfRemoved(_ delivered: jsSequenceInfo) {
     var message: OpaquePointer?
     var code = jsErrCode(0)
@@ -227,7 +224,7 @@ import TribuneWire
     guard code == JSNoMessageFoundErr else { return }
     let subject =
       "$JS.ACK.\(stream.name).\(stream.consumer).1.\(delivered.Stream).\(delivered.Consumer).0.0"
-    // If that fails, the next look does it again.
+    // The next check retries.
     _ = unsafe natsConnection_PublishString(context.client.connection, subject, "+ACK")
   }
 

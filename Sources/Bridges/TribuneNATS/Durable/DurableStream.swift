@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The stream of a cluster's durable notifications, and this host's consumer of it.
+/// The configuration of a cluster's durable stream and of this host's consumer.
 nonisolated struct DurableStream: Equatable, Sendable {
-  /// What a stream is set to that has this one's name, whoever has made it.
+  /// The actual settings of the stream of this name, which any program may have created.
   struct Properties: Equatable, Sendable {
     var subjects: [String]
-    /// Whether it has one consumer for each message only.
+    /// True if each message has a single consumer.
     var isWorkQueue = false
     var acknowledges = true
     var discardsUnread = false
-    /// Whether this program has made it. Then it may remove what all hosts have.
+    /// True if this program created it, and so may remove messages that all hosts have.
     var isOwn = false
-    /// After which it removes messages, read or not; nil for never.
+    /// The age at which it removes messages, even unread ones; nil for never.
     var ageMax: Duration?
   }
 
@@ -20,7 +20,7 @@ nonisolated struct DurableStream: Equatable, Sendable {
   let consumer: String
   let deliverSubject: String
   let bytesMax: Int
-  /// Of one message. As the stream is emptied once it is half full, there is space for one again.
+  /// Bytes of one message. The stream is emptied at half its size, so one message always fits again.
   var messageMax: Int { bytesMax / 2 }
   let ageMax: Duration
   let replicas: Int
@@ -34,13 +34,13 @@ nonisolated struct DurableStream: Equatable, Sendable {
     replicas = settings.replicas
   }
 
-  /// What the journal says of this host's consumer if nothing is imported. What it has not acknowledged, the stream keeps.
+  /// The log line for a consumer that is no longer needed. The stream keeps all that it has not acknowledged.
   var unneededConsumer: String {
     "keeps notifications for \(consumer), which imports none of them any more: to end that, run "
       + "\"nats consumer rm \(name) \(consumer)\""
   }
 
-  /// Why a stream cannot be used.
+  /// The reason that a stream is unusable.
   func flaw(of properties: Properties) -> String? {
     if !properties.subjects.contains(subjects) { return "its subjects are not \(subjects)" }
     if properties.isWorkQueue { return "it is a work queue, of which each message reaches one host only" }
@@ -48,7 +48,7 @@ nonisolated struct DurableStream: Equatable, Sendable {
     return nil
   }
 
-  /// What the stream does otherwise than one that this program makes, and that loses messages; nil for nothing.
+  /// A setting that may lose messages, unlike this program's own.
   func warning(about properties: Properties) -> String? {
     if properties.discardsUnread { return "removes unread notifications when it is full" }
     if let age = properties.ageMax, age < ageMax {

@@ -7,17 +7,18 @@ import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Answers FleetLock's calls: a client that is about to reboot gets the lease of its group, and releases it when it works
-/// again. Nobody is told that it has a lease unless JetStream has confirmed that.
+/// Serves FleetLock: a client takes its group's lease before a reboot and releases it afterwards. A client is
+/// told that it has a lease only after JetStream has confirmed it.
 final class FleetLock {
   private static let connectionsMax = 256
-  /// How long those who may veto have. With the time that a lease can take, it is less than a connection has.
+  /// Time for the delegates. Together with the time for the lease, it stays below the deadline of an HTTP
+  /// connection.
   private static let deadline = Duration.seconds(10)
-  /// By when the bus says how it has ended, unless it hangs.
+  /// The bus replies by then unless it hangs.
   private static let answerMax = deadline + .seconds(2)
-  /// At a time. Other hosts answer 64 questions of one at a time, and others than clients of FleetLock ask, too.
+  /// Concurrent questions. Other hosts answer 64 of one host, and not only for FleetLock.
   private static let questionsMax = 16
-  /// Bytes of the reasons that a client is told.
+  /// Bytes of reasons in a reply.
   private static let reasonsMax = 2_048
 
   private let settings: FleetLockSettings
@@ -33,7 +34,7 @@ final class FleetLock {
     site = FleetLockSite(settings.access)
   }
 
-  /// What is wrong with one socket does not keep the gateway from its other work.
+  /// A bad socket does not stop the gateway's other work.
   func serve(_ sockets: [(descriptor: CInt, name: String)]) {
     let limits = HTTPListener.Limits(connections: Self.connectionsMax, streams: 0)
     for (descriptor, name) in sockets {
@@ -89,7 +90,7 @@ final class FleetLock {
       return "acquired"
     case .steadyState:
       let conclusion = await leases.release(lease, of: client)
-      // A client says so whenever it starts, whether or not it had the lease.
+      // A client calls this at each start, with or without a lease.
       if case .absent = conclusion { return "absent" }
       if let error = FleetLockError(conclusion, lease) { throw error }
       return "released"
@@ -115,7 +116,7 @@ final class FleetLock {
     throw FleetLockError(.vetoed, "\(name): \(reasons)")
   }
 
-  /// Asks the bus, and takes no answer for an error: it may hang.
+  /// Converts a missing answer to an error, because the bus may hang.
   private func ask(
     _ bus: Connection, _ name: String, _ request: FleetLockRequest
   ) async -> Result<Tribune.Verdict, TribuneError> {
@@ -139,16 +140,15 @@ final class FleetLock {
   }
 }
 
-/// The question whether a client of FleetLock may reboot, as a gateway asks it on the bus of its host.
+/// The question before a FleetLock client reboots.
 nonisolated enum FleetLockQuestion {
   static func userInfo(group: String, _ mark: Instance) -> UserInfo {
     UserInfo(
       JSONValue.object([("group", .string(group)), ("mark", .string(mark.text))]).compactBytes)
   }
 
-  /// What other hosts learn of the question: not the mark, with which they could have this host ask in its own name.
-  ///
-  /// - Returns: nil if this gateway does not ask it for a client. All else that a gateway asks, it asks for another host.
+  /// The userInfo for other hosts, without the mark, with which they could make this host ask in its own
+  /// name. Returns nil if this gateway asks for another host, not for a client.
   static func userInfoForOthers(_ question: Tribune.Question, _ mark: Instance) -> UserInfo? {
     guard UInt32(bitPattern: question.asker.pid) == ThisProcess.id else { return nil }
     do throws(JSONText.SyntaxError) {

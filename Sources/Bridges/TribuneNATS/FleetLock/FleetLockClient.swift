@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A client of FleetLock as the owner of a lease: a machine, which need not run Tribune.
-///
-/// Its name is one that no host can have, for theirs have no colon. So no host can release what a client has, nor a client
-/// what a host has.
+/// A FleetLock client as a lease's owner: a machine, with or without Tribune. The prefix has a colon, which
+/// host names cannot have, so clients and hosts cannot release each other's leases.
 nonisolated enum FleetLockClient {
   private static let prefix = "fleetlock:"
-  /// Bytes that the id of a client can have.
+  /// Bytes.
   static let idMax = 128
 
-  /// Whether a text can be the id of a client: letters, digits, `.`, `_`, `-` and `:`, as machine ids, UUIDs and the names of
-  /// hosts have them.
+  /// Accepts letters, digits, `.`, `_`, `-` and `:`, which machine ids, UUIDs and host names consist of.
   static func isID(_ text: some StringProtocol) -> Bool {
     (1...idMax).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in

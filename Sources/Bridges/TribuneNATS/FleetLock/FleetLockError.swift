@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneSystem
 import TribuneWire
 
-/// Why a client does not get what it has asked for. Clients log the message, and count the kinds, of which there are few.
+/// The error of a FleetLock call. Clients log the message and count the kinds, so kinds are few.
 nonisolated struct FleetLockError: Error, Equatable, Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case noFleetLock = "no_fleet_lock"
@@ -20,15 +20,15 @@ nonisolated struct FleetLockError: Error, Equatable, Sendable {
     case wrongHost = "wrong_host"
     case busy
     case vetoed
-    /// Others have the lease with another number of slots.
+    /// Other owners have the lease with a different number of slots.
     case otherSlots = "other_slots"
-    /// The configuration of the group has an error.
+    /// The group's configuration has an error.
     case misconfigured
-    /// The bus, or who decides on it, cannot be asked.
+    /// The bus, or a delegate, cannot be asked.
     case noVerdict = "no_verdict"
     case unreachable
     case failed
-    /// It may have been done.
+    /// The change may or may not have happened.
     case unknown
 
     var status: UInt32 {
@@ -67,7 +67,7 @@ nonisolated struct FleetLockError: Error, Equatable, Sendable {
 }
 
 nonisolated extension FleetLockError {
-  /// Why a lease was not changed; nil if it was.
+  /// Returns nil if the lease was changed.
   init?(_ conclusion: LeaseAttempt.Conclusion, _ lease: String) {
     switch conclusion {
     case .made: return nil
@@ -84,7 +84,7 @@ nonisolated extension FleetLockError {
 }
 
 nonisolated extension LeaseOwner {
-  /// `db1 since 2026-11-27 10:02:11, for backup`.
+  /// Formatted as `db1 since 2026-11-27 10:02:11, for backup`.
   fileprivate var summary: String {
     let (microseconds, overflow) = UInt64(clamping: since).multipliedReportingOverflow(by: 1_000_000)
     let time = overflow ? nil : LocalTime(microsecondsSince1970: microseconds)

@@ -3,7 +3,7 @@
 import TribuneJSON
 import TribuneWire
 
-/// Who asks, as the body of a request says it.
+/// The body of a FleetLock request.
 nonisolated struct FleetLockRequest: Equatable, Sendable {
   var id: String
   var group: String

@@ -3,15 +3,14 @@
 package import TribuneHTTP
 import TribuneWire
 
-/// What nats.conf says of FleetLock.
+/// The FleetLock settings in nats.conf.
 nonisolated package struct FleetLockSettings: Equatable, Sendable {
-  /// A section `[FleetLock "GROUP"]`.
   package struct Group: Equatable, Sendable {
-    /// How many of its machines may reboot at a time.
+    /// Machines that may reboot at the same time.
     package var slots = 1
-    /// The name that is asked before one may; nil for none.
+    /// The question to ask before a reboot; nil for none.
     package var question: String?
-    /// Why nobody of the group may reboot; nil if they may.
+    /// The reason to refuse all reboots of the group.
     package var lack: String?
 
     package init() {}
@@ -19,7 +18,7 @@ nonisolated package struct FleetLockSettings: Equatable, Sendable {
 
   package static let groupsMax = 64
 
-  /// `Hosts=`, `TokenFile=` and `AllowNetwork=` of the section `[FleetLock]`.
+  /// `Hosts=`, `TokenFile=` and `AllowNetwork=`.
   package var access = HTTPAccess()
   package var groups: [String: Group] = [:]
 
@@ -27,8 +26,7 @@ nonisolated package struct FleetLockSettings: Equatable, Sendable {
 
   package static func lease(of group: String) -> String { "fleetlock.\(group)" }
 
-  /// Whether a text can be a group. What FleetLock allows beyond that, dots in a row or at the ends, no lease can have in
-  /// its name.
+  /// A lease's name cannot have dots in a row or at an end, which FleetLock would allow.
   package static func isGroup(_ text: String) -> Bool {
     !text.utf8.contains(UInt8(ascii: "_")) && NameSyntax.isName(lease(of: text).utf8Bytes)
   }

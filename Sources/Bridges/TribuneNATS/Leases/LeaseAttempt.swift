@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What NATS has of a lease.
+/// A lease as NATS stores it.
 nonisolated struct StoredLease: Equatable, Sendable {
-  /// Nil if nothing was stored yet, or if it was deleted.
+  /// Nil if the lease was never stored, or was deleted.
   var bytes: [UInt8]?
-  /// Grows with each change; 0 before the first.
+  /// Increases with each change; 0 before the first.
   var revision: UInt64
 
   init(_ bytes: [UInt8]?, revision: UInt64) { (self.bytes, self.revision) = (bytes, revision) }
 }
 
-/// Why a lease could not be read or written.
 nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
   enum Kind: Equatable, Sendable {
     case final
     case transient
-    /// Of something written: it was refused.
+    /// The write was refused.
     case rejected
-    /// Of something written: it may be carried out later, or have been already.
+    /// The write may happen later, or may have happened already.
     case inFlight
-    /// Of something written: the revision was not the expected one any more.
+    /// The write's expected revision was outdated.
     case conflict
 
-    /// - Parameter code: JetStream's, of something written.
+    /// - Parameter code: JetStream's error code for a write.
     init(refusal code: UInt32) {
       self = StoreReply.conflicts.contains(Int(code)) ? .conflict : .rejected
     }
@@ -34,12 +33,11 @@ nonisolated struct LeaseStoreError: Error, Equatable, Sendable {
   init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
 }
 
-/// A change of a lease, until it is known whether it was made: a state machine without I/O. Time is what its methods are
-/// told.
+/// An attempt to change a lease: a state machine without I/O, whose methods receive the time.
 ///
-/// NATS takes a write only if the revision is the one that was read (compare-and-set). A change counts as made only if
-/// NATS has confirmed such a write of this very attempt, also if the host has the lease already: what is read may be old
-/// by now.
+/// NATS accepts a write only at the revision that was read (compare-and-set). A change succeeds only if NATS
+/// confirms a write of this attempt, even if the host seems to have the lease already, because a read may be
+/// outdated.
 nonisolated struct LeaseAttempt {
   enum Action: Equatable, Sendable {
     case read(after: Duration)
@@ -48,15 +46,15 @@ nonisolated struct LeaseAttempt {
   }
 
   enum Conclusion: Equatable, Sendable {
-    /// - Parameter again: whether the host had the lease before.
+    /// - Parameter again: true if the host had the lease before.
     case made(LeaseOwner, again: Bool)
     case busy(LeaseRecord)
     case absent(LeaseRecord)
     case refused(String)
     case failed(String)
-    /// It may have been made, or may be made yet.
+    /// The change may have happened, or may happen later.
     case unknown(String)
-    /// It was made, and then undone: nobody waited for it any more.
+    /// The caller was cancelled.
     case undone
   }
 
@@ -70,14 +68,14 @@ nonisolated struct LeaseAttempt {
   private var owner: LeaseOwner?
   private var isAgain = false
   private var expected: UInt64 = 0
-  /// The revision that a write under way expects. Once there is a later one, that write changes nothing any more.
+  /// The revision that a write in flight expects. A later revision makes that write void.
   private var inFlight: UInt64?
   private var rejection: LeaseStoreError?
   private var wasInFlight = false
   private var failures = 0
   private var conflicts = 0
 
-  /// - Parameter end: after it, nothing is tried again.
+  /// - Parameter end: the time of the last retry.
   init(
     _ change: LeaseRecord.Change, until end: ContinuousClock.Instant,
     isRunning: @escaping @Sendable (LeaseOwner) -> Bool
@@ -85,7 +83,7 @@ nonisolated struct LeaseAttempt {
     (self.change, self.end, self.isRunning) = (change, end, isRunning)
   }
 
-  /// Whether nothing of it is in NATS, nor on its way there.
+  /// True if the attempt neither changed NATS nor has a write in flight.
   var isWithoutEffect: Bool { !wasInFlight && rejection == nil }
 
   mutating func hasRead(
@@ -108,7 +106,7 @@ nonisolated struct LeaseAttempt {
     case .busy: return .conclude(.busy(record))
     case .refused(let why): return .conclude(.refused(why))
     case .absent:
-      // A write whose outcome nobody has told may be what has removed it.
+      // A write with unknown outcome may have removed the lease.
       if wasInFlight, let owner { return .conclude(.made(owner, again: true)) }
       return .conclude(.absent(record))
     case .changed(let owner, let before):
@@ -116,10 +114,10 @@ nonisolated struct LeaseAttempt {
         self.rejection = nil
         return give(rejection.message)
       }
-      // Otherwise, it is what this attempt has written itself.
+      // Otherwise this attempt wrote the lease itself.
       if !wasInFlight || before?.id != owner.id { isAgain = before != nil }
       (self.owner, expected) = (owner, stored.revision)
-      // What is acquired meanwhile, by whoever asked after this, is not released.
+      // A retry must not release a later acquisition.
       change = change.only(owner.id)
       return .write(next.bytes, expecting: expected)
     }
@@ -138,10 +136,10 @@ nonisolated struct LeaseAttempt {
         guard conflicts < Self.conflictsMax, now < end else {
           return give("others changed it again and again meanwhile")
         }
-        // The other write may not be decided yet, and what is read the same.
+        // The other write may be undecided, and a read may return the old value.
         return .read(after: .milliseconds(conflicts - 1))
       case .rejected:
-        // What it was refused for may be over, or somebody else may have written it: only a look at it tells.
+        // The refusal may be over, or another host may have written: only a read tells.
         rejection = error
         return .read(after: .zero)
       case .inFlight: (inFlight, wasInFlight) = (expected, true)

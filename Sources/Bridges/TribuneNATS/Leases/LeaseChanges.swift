@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where leases are kept. What has not had its turn by `end` is not done.
+/// Storage of leases. Work that has not started by `end` is skipped.
 protocol LeaseStorage: AnyObject {
   func read(
     _ lease: String, after pause: Duration, until end: ContinuousClock.Instant
@@ -11,10 +11,10 @@ protocol LeaseStorage: AnyObject {
   ) async -> Result<Void, LeaseStoreError>
 }
 
-/// Changes leases: of each owner of a lease, one change after the other.
+/// Changes leases, one change at a time for each owner of a lease.
 ///
-/// An acquisition that nobody waits for any more is undone before its turn is over. So the undoing cannot release what
-/// whoever asks again with the same id is told, in a later turn, that the host has.
+/// A cancelled acquisition is undone within its turn. Otherwise the undo could release the lease that a later
+/// request with the same id was told it has.
 final class LeaseChanges {
   private struct Line: Hashable {
     var lease: String
@@ -24,17 +24,18 @@ final class LeaseChanges {
   private let storage: any LeaseStorage
   private let span: Duration
   private let isRunning: @Sendable (LeaseOwner) -> Bool
-  /// The last one in each line.
+  /// The last change in each line.
   private var last: [Line: Task<LeaseAttempt.Conclusion, Never>] = [:]
 
-  /// - Parameter span: how long a change is tried, its wait for a turn included.
+  /// - Parameter span: limit of a change, including its wait for a turn.
   init(
     in storage: any LeaseStorage, span: Duration, isRunning: @escaping @Sendable (LeaseOwner) -> Bool
   ) {
     (self.storage, self.span, self.isRunning) = (storage, span, isRunning)
   }
 
-  /// When the task is cancelled, nobody waits for the change any more. It still returns only when its turn is over.
+  /// Cancellation means that the caller no longer needs the change. The call still returns only after its
+  /// turn.
   func make(_ change: LeaseRecord.Change, of lease: String) async -> LeaseAttempt.Conclusion {
     let line = Line(lease: lease, owner: change.owner)
     let end = ContinuousClock.now + span
@@ -55,11 +56,11 @@ final class LeaseChanges {
     _ change: LeaseRecord.Change, of lease: String, until end: ContinuousClock.Instant
   ) async -> LeaseAttempt.Conclusion {
     let conclusion = await attempt(change, of: lease, until: end)
-    // What the host had before, it keeps.
+    // The undo keeps what the host had before.
     guard Task.isCancelled, case .acquire(let owner, _) = change, case .made(_, again: false) = conclusion
     else { return conclusion }
     let release = LeaseRecord.Change.release(host: owner.host, machine: owner.machine, id: owner.id)
-    // In a task of its own, since this one is cancelled.
+    // A separate task, since this one is cancelled.
     let undoing = Task { await attempt(release, of: lease, until: .now + span) }
     return switch await undoing.value {
     case .made, .absent: .undone

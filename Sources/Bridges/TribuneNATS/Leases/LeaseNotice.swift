@@ -2,12 +2,11 @@
 
 import TribuneWire
 
-/// What gateways tell each other when a lease has become free, so that nobody who waits for it has to ask again and
-/// again. Nothing is decided by it.
+/// Gateways announce a free lease to each other, so waiting programs need not poll. This is informational.
 nonisolated enum LeaseNotice: Equatable, Sendable {
-  /// By the owner that had it; nil if that is the host that says so.
+  /// The owner that released it; nil for the announcing host.
   case released(owner: String?)
-  /// Somebody took it from this host.
+  /// Another host took the lease from this one.
   case broken(owner: String, why: String)
 
   init(_ message: ClusterMessage) throws(EnvelopeError) {
@@ -36,7 +35,7 @@ nonisolated enum LeaseNotice: Equatable, Sendable {
     }
   }
 
-  /// The notification's name on the bus of each host.
+  /// The notification's name on each host's bus.
   var name: String {
     switch self {
     case .released: "cluster.lease.didRelease"

@@ -3,21 +3,20 @@
 import TribuneJSON
 import TribuneWire
 
-/// Who has a lease: what NATS keeps of it, as a value without I/O.
-///
-/// A host has a lease at most once, and so has a client of FleetLock. What a host does under it is one command at a time.
+/// The owners of a lease, as stored in NATS: a value without I/O. A host or a FleetLock client has a lease at
+/// most once, for one command at a time.
 nonisolated struct LeaseRecord: Equatable, Sendable {
   static let slotsMax = 64
 
   enum Change: Equatable, Sendable {
-    /// - Parameter slots: how many hosts may have the lease at a time.
+    /// - Parameter slots: number of hosts that may have the lease at a time.
     case acquire(LeaseOwner, slots: Int)
-    /// - Parameter id: of the acquisition that has ended; nil for whichever it was.
+    /// - Parameter id: of the acquisition; nil for any.
     case release(host: String, machine: String, id: String?)
-    /// The same of another host, whatever runs there.
+    /// Removes another host's acquisition, even while its command runs.
     case remove(host: String, id: String?)
 
-    /// The host, or the client of FleetLock, that it is about.
+    /// The host or FleetLock client.
     var owner: String {
       switch self {
       case .acquire(let owner, _): owner.host
@@ -25,7 +24,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
       }
     }
 
-    /// The same, about that acquisition alone.
+    /// The same change, limited to that acquisition.
     func only(_ id: String) -> Change {
       switch self {
       case .acquire: self
@@ -36,12 +35,11 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   }
 
   enum Effect: Equatable, Sendable {
-    /// The record has changed. The first owner is the one that was added, or removed; the second one, what the host had
-    /// before.
+    /// The first owner was added or removed; `before` is the host's earlier acquisition.
     case changed(LeaseOwner, before: LeaseOwner?)
-    /// Others have it, or this host has it for a command that still runs.
+    /// Other hosts have it, or a running command of this host.
     case busy
-    /// The host does not have it, or not by that acquisition.
+    /// The host does not have it, or has another acquisition.
     case absent
     case refused(String)
   }
@@ -49,7 +47,7 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   var slots = 1
   var owners: [LeaseOwner] = []
 
-  /// - Parameter isRunning: whether the process of an owner, which is this host, still runs.
+  /// - Parameter isRunning: true if the owner's process, on this host, still runs.
   mutating func apply(_ change: Change, isRunning: (LeaseOwner) -> Bool) -> Effect {
     switch change {
     case .acquire(let owner, let slots): acquire(owner, slots, isRunning)
@@ -107,27 +105,27 @@ nonisolated struct LeaseRecord: Equatable, Sendable {
   }
 }
 
-/// A host that has a lease, and for whom it took it; or a client of FleetLock.
+/// A host, with the process that it took the lease for, or a FleetLock client.
 nonisolated struct LeaseOwner: Equatable, Sendable {
-  /// Bytes that each of its texts can have.
+  /// Bytes per text.
   static let textMax = 255
 
   var host: String
-  /// Distinguishes this acquisition from all others: 32 hexadecimal digits.
+  /// 32 random hexadecimal digits, unique per acquisition.
   var id: String
-  /// The machine, which another one of the same name is not; empty for a client of FleetLock.
+  /// Distinguishes machines of the same name; empty for a FleetLock client.
   var machine = ""
-  /// The boot of the host, as the kernel calls it.
+  /// The kernel's boot id.
   var boot: String
-  /// The process that uses the lease; 0 if none does.
+  /// The process that uses the lease; 0 for none.
   var pid = 0
-  /// When that process started, in ticks since the boot; 0 if that is not known.
+  /// Start time of the process, in ticks since boot; 0 if unknown.
   var start = 0
-  /// What the process does, for people; so are all that follow.
+  /// Informational, like all that follow.
   var label = ""
   var uid = 0
   var unit = ""
-  /// Seconds since 1970, by the host's own clock. Nothing is decided by it.
+  /// Seconds since 1970 by the host's own clock.
   var since = 0
 
   static func isName(_ text: String) -> Bool {
@@ -135,7 +133,7 @@ nonisolated struct LeaseOwner: Equatable, Sendable {
   }
 }
 
-/// Why what NATS has of a lease is not used: whoever may write there can have written anything.
+/// A lease in NATS that cannot be used. Any client with write access may have written it.
 nonisolated struct LeaseRecordError: Error, Equatable {
   let message: String
 }
@@ -144,7 +142,7 @@ nonisolated extension LeaseRecord {
   static let lengthMax = 64 << 10
   private static let version = 1
 
-  /// - Throws: if these are not the bytes of a record. Nothing that cannot be read is a free lease.
+  /// Throws for an invalid record, because an unreadable lease must never seem free.
   init(_ bytes: [UInt8]) throws(LeaseRecordError) {
     self.init()
     guard bytes.count <= Self.lengthMax else {

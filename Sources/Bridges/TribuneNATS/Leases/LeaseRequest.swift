@@ -4,7 +4,7 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// What a program of this host asks about leases, by a query for a value. The object is the lease.
+/// A request about a lease, as a value query of a local program. The object names the lease.
 nonisolated enum LeaseRequest: Equatable, Sendable {
   case acquire(id: String, slots: Int, label: String)
   case release(id: String?)
@@ -43,7 +43,7 @@ nonisolated enum LeaseRequest: Equatable, Sendable {
       self = .acquire(id: id, slots: slots, label: label)
     case Self.names[1]:
       let id = root["id"]?.string
-      // Without one, it is about whatever the host has.
+      // Without an id, the request concerns any acquisition of this host.
       guard root["id"].map({ _ in id.map(LeaseOwner.isID) ?? false }) ?? true else {
         throw Mistake(message: "\"id\" is not 32 hexadecimal digits")
       }

@@ -3,11 +3,10 @@
 import CNats
 import TribuneWire
 
-/// A cluster's leases in JetStream: a bucket with a key for each, and its last value. Each call waits for NATS.
+/// A cluster's leases in a JetStream bucket, compatible with `nats kv`. Each call blocks on the network.
 ///
-/// It is a bucket as `nats kv` knows it. The stream's leader reads it. As libnats reads a bucket, any replica may answer,
-/// which may not have the last value yet.
-// Used by one queue, one call at a time.
+/// Reads go to the stream's leader. libnats's own bucket reads may reach a replica without the latest value.
+// Used by a single queue, one call at a time.
 @safe nonisolated final class LeaseStore: @unchecked Sendable {
   static let namesMax = 1_024
 
@@ -20,7 +19,7 @@ import TribuneWire
 
   private func subject(_ name: String) -> String { "$KV.\(bucket).\(name)" }
 
-  /// - Parameter wasThere: whether this process knows that there is a bucket: if it is gone, so is what it had.
+  /// - Parameter wasThere: true if this process has seen the bucket. If it is gone now, its leases are lost.
   init(_ client: NATSClient, cluster: String, replicas: Int, wasThere: Bool) throws(LeaseStoreError) {
     self.client = client
     self.replicas = replicas
@@ -43,9 +42,7 @@ import TribuneWire
     )
   }
 
-  // MARK: The bucket
-
-  /// - Returns: whether there is a bucket; it is one that forgets nothing by itself.
+  /// Returns whether the bucket exists. Throws if it could forget values by itself.
   private func isUsable() throws(LeaseStoreError) -> Bool {
     var made: UnsafeMutablePointer<jsStreamInfo>?
     var code = jsErrCode(0)
@@ -79,13 +76,11 @@ import TribuneWire
       unsafe kvStore_Destroy(made)
       return status
     }
-    // Another gateway may have made it meanwhile, also with other settings.
+    // Another gateway may have created it concurrently, perhaps with other settings.
     guard status != NATS_OK else { return }
     let error = NATSError(status, "the bucket \(bucket) with Replicas=\(replicas) cannot be made")
     guard try isUsable() else { throw LeaseStoreError(.transient, "\(error)") }
   }
-
-  // MARK: The leases
 
   func read(_ name: String) throws(LeaseStoreError) -> StoredLease {
     var made: OpaquePointer?
@@ -151,8 +146,6 @@ import TribuneWire
     return (names.sorted(), count <= Self.namesMax)
   }
 
-  // MARK: Errors
-
   private static func readingError(_ status: natsStatus, _ code: jsErrCode) -> LeaseStoreError {
     if code == JSNotEnabledErr || code == JSNotEnabledForAccountErr {
       return LeaseStoreError(.final, "leases need JetStream, which NATS does not have here")
@@ -162,8 +155,8 @@ import TribuneWire
   }
 }
 
-/// The store of the connection to NATS that there is, opened when it is needed.
-// Used by one queue, one call at a time.
+/// Opens the store of the current connection to NATS on demand.
+// Used by a single queue, one call at a time.
 nonisolated final class CurrentLeaseStore: @unchecked Sendable {
   private let cluster: String
   private let replicas: Int

@@ -3,7 +3,7 @@
 import Dispatch
 
 extension DispatchQueue {
-  /// Does work that may wait for the network, and returns what it comes to.
+  /// Runs blocking work on the queue.
   nonisolated func result<Success: Sendable, Failure: Error>(
     of work: @escaping @Sendable () throws(Failure) -> Success
   ) async -> Result<Success, Failure> {

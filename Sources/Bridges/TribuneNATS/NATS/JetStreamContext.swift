@@ -2,15 +2,15 @@
 
 import CNats
 
-/// A context of JetStream. libnats's calls with it wait for the server.
+/// A JetStream context. libnats's calls with it block on the network.
 @safe nonisolated final class JetStreamContext {
   private static let waitMilliseconds: Int64 = 2_000
 
   let pointer: OpaquePointer
-  /// Must outlive it.
+  /// Must outlive the context.
   let client: NATSClient
 
-  /// - Throws: what libnats says. Whether the server has JetStream, only a call shows.
+  /// Succeeds even if the server has no JetStream; only a later call shows that.
   init(_ client: NATSClient, waitMilliseconds: Int64 = waitMilliseconds) throws(NATSError) {
     self.client = client
     var made: OpaquePointer?
@@ -22,7 +22,6 @@ import CNats
 
   deinit { unsafe jsCtx_Destroy(pointer) }
 
-  /// The options of a call, which waits for so long.
   static func options(waitMilliseconds: Int64 = waitMilliseconds) -> jsOptions {
     var options = unsafe jsOptions()
     unsafe jsOptions_Init(&options)

@@ -3,14 +3,15 @@
 import Dispatch
 import Synchronization
 
-/// A queue from libnats's threads to the main actor. At its bounds it drops and counts: whoever puts something in never waits.
+/// A bounded queue from libnats's threads to the main actor. Producers never wait: a full lane drops and
+/// counts.
 nonisolated final class Lane: Sendable {
   static let countMax = 8_192
   static let weightMax = 64 << 20
 
   struct Batch {
     var messages: [ClusterMessage] = []
-    /// Dropped since the last batch, after these messages.
+    /// Messages dropped after these ones.
     var dropped = 0
   }
 
@@ -23,7 +24,7 @@ nonisolated final class Lane: Sendable {
   private let state = Mutex(State())
   private let announce: @Sendable @MainActor () -> Void
 
-  /// - Parameter announce: called when there is something to take; once until it is taken.
+  /// - Parameter announce: called once when messages are ready, and again after they were taken.
   init(_ announce: @escaping @Sendable @MainActor () -> Void) { self.announce = announce }
 
   func put(_ message: ClusterMessage) {

@@ -3,10 +3,10 @@
 import CNats
 import TribuneSystem
 
-/// A connection to NATS. Its calls may wait for the network, so none of them is made on the main thread.
-// libnats locks its connections, and the pointer does not change.
+/// A connection to NATS. Its calls may block on the network, so the main thread never makes them.
+// libnats locks its connections, and the pointer is constant.
 @safe nonisolated final class NATSClient: @unchecked Sendable {
-  /// What waits while libnats looks for another server.
+  /// Bytes that wait while libnats reconnects.
   private static let reconnectBufferSize: CInt = 1 << 20
   private static let pingMilliseconds: Int64 = 2_000
   private static let writeMilliseconds: Int64 = 5_000
@@ -14,10 +14,10 @@ import TribuneSystem
 
   let connection: OpaquePointer
   private var subscriptions: [NATSSubscription] = []
-  /// Those of the bucket; used on the queue of the watcher alone.
+  /// The bucket's subscriptions, used only on the watcher's queue.
   private var values: [NATSSubscription] = []
 
-  /// Connects and subscribes: each list of subjects has its lane.
+  /// Connects and subscribes. Each list of subjects has its own lane.
   init(
     _ settings: NATSSettings, posts: [String], durable: [String], others: [String],
     to receiver: NATSReceiver
@@ -35,7 +35,7 @@ import TribuneSystem
     for subject in posts { unsafe try subscribe(subject, NATSReceiver.receivePost, receiver) }
     for subject in durable { unsafe try subscribe(subject, NATSReceiver.receiveDurable, receiver) }
     for subject in others { unsafe try subscribe(subject, NATSReceiver.receiveOther, receiver) }
-    // A server that refuses one of them says so to the receiver.
+    // The server reports a refused subscription to the receiver.
     try NATSError.check(
       unsafe natsConnection_FlushTimeout(connection, Self.connectMilliseconds), "no answer")
     guard unsafe natsConnection_HasHeaderSupport(connection) == NATS_OK else {
@@ -61,9 +61,9 @@ import TribuneSystem
       (natsOptions_SetReconnectBufSize(options, reconnectBufferSize), "reconnecting"),
       (natsOptions_SetWriteDeadline(options, writeMilliseconds), "time-out"),
       (natsOptions_SetNoEcho(options, true), "echo"),
-      // Otherwise, libnats waits a millisecond for more to send.
+      // Otherwise libnats waits a millisecond for more data.
       (natsOptions_SetSendAsap(options, true), "sending"),
-      // One thread for all subscriptions, which so keep the order of what comes in.
+      // A single thread for all subscriptions keeps the order of messages.
       (natsOptions_UseGlobalMessageDelivery(options, true), "delivery"),
     ]
     if !login.user.isEmpty {
@@ -97,7 +97,7 @@ import TribuneSystem
   }
 
   private static func setServers(_ options: OpaquePointer, _ servers: [String]) throws(NATSError) {
-    // libnats copies them.
+    // libnats copies the strings.
     let texts = servers.map { Array($0.utf8CString) }
     func collect(_ rest: ArraySlice<[CChar]>, _ pointers: [UnsafePointer<CChar>?]) -> natsStatus {
       guard let first = rest.first else {
@@ -138,15 +138,13 @@ import TribuneSystem
     if let subscription = unsafe subscription { subscriptions.append(unsafe NATSSubscription(subscription)) }
   }
 
-  // MARK: JetStream
-
-  /// Watches a bucket, which is made if it does not exist: all values that it has, and then all that come.
+  /// Watches a bucket, and creates it if it is missing. Delivers all current values first.
   func watch(
     _ bucket: Bucket, replicas: Int, _ subjects: [String], to receiver: NATSReceiver
   ) throws(NATSError) {
     values = []
     let context = try JetStreamContext(self, waitMilliseconds: Self.connectMilliseconds)
-    // libnats gets its pointer alone.
+    // libnats gets only its pointer.
     defer { withExtendedLifetime(context) {} }
     try Self.make(bucket, replicas, context)
     for subject in subjects {
@@ -197,7 +195,7 @@ import TribuneSystem
     return String(decoding: buffer[..<end].map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// The most bytes of headers and payload together.
+  /// Limit of headers and payload together.
   var payloadMax: Int { Int(unsafe natsConnection_GetMaxPayload(connection)) }
 
   func publish(_ message: ClusterMessage) throws(NATSError) {
@@ -216,19 +214,18 @@ import TribuneSystem
     try NATSError.check(unsafe natsConnection_PublishMsg(connection, native), "cannot publish")
   }
 
-  /// Waits until the server has answered a ping, and so has read everything that was published before.
+  /// Waits for the server's pong. It has read everything published before.
   func ping(milliseconds: Int64) throws(NATSError) {
     try NATSError.check(unsafe natsConnection_FlushTimeout(connection, milliseconds), "no answer")
   }
 }
 
-/// A subscription, which ends with this object.
 @safe nonisolated final class NATSSubscription {
   private let subscription: OpaquePointer
 
   init(_ subscription: OpaquePointer) {
     unsafe self.subscription = subscription
-    // What waits at libnats is on its way to a lane.
+    // Messages pending in libnats are on their way to a lane.
     unsafe natsSubscription_SetPendingLimits(subscription, CInt(Lane.countMax), CInt(Lane.weightMax))
   }
 

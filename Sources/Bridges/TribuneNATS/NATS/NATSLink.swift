@@ -4,9 +4,8 @@ import CNats
 import Dispatch
 import TribuneService
 
-/// This host's link to NATS: connects, again and again if need be, and says whether there is a server at the other end.
-///
-/// Everything that can wait for the network runs on two queues of its own. The main actor never waits for them.
+/// This host's link to NATS: reconnects, and checks that the server responds. Two queues make the blocking
+/// calls, so the main actor never waits.
 final class NATSLink {
   enum Lost {
     case posts, others, any
@@ -17,12 +16,12 @@ final class NATSLink {
     case up
     case down
     case overrun(Lost)
-    /// The server does not let this host publish or subscribe something.
+    /// The server denies this host a publication or subscription.
     case refused(String)
   }
 
   private static let probePause = Duration.seconds(1)
-  /// Without an answer for so long, the link counts as lost, whatever libnats says.
+  /// The link is lost after this time without a pong, whatever libnats reports.
   private static let silenceMax = Duration.seconds(5)
   private static let silence = "NATS does not answer"
 
@@ -53,7 +52,7 @@ final class NATSLink {
   private var drainingDurable: Task<Void, Never>?
   private var closing: CheckedContinuation<Void, Never>?
   private var watching: Task<Void, Never>?
-  /// When the last ping was sent that the server has answered.
+  /// When the last answered ping was sent.
   private var provenAt: ContinuousClock.Instant?
 
   var lack: String? { publisher.lack }
@@ -61,10 +60,11 @@ final class NATSLink {
   var isUp: Bool { lack == nil }
 
   /// - Parameters:
-  ///   - posts: the subjects of posts, which are handled one after the other.
-  ///   - durable: the subjects of durable notifications, the same, apart from posts.
-  ///   - others: all other subjects, which are handled when they come.
-  ///   - receivesAtOnce: gets what comes at others, on a thread of libnats. Returns false for what the main actor is to have.
+  ///   - posts: subjects of posts, handled in order.
+  ///   - durable: subjects of durable notifications, handled in order, apart from posts.
+  ///   - others: all other subjects, handled on arrival.
+  ///   - receivesAtOnce: gets messages of `others` on libnats's thread. Returns false to pass one to the main
+  /// actor.
   init(
     _ settings: NATSSettings, _ publisher: Publisher, posts: [String], durable: [String], others: [String],
     receivesPost: @escaping @MainActor (ClusterMessage) async -> Void,
@@ -85,7 +85,7 @@ final class NATSLink {
     self.changed = changed
   }
 
-  /// Connects for as long as the process lives.
+  /// Reconnects for as long as the process lives.
   func follow(_ attempted: () -> Void) async {
     Task { await probe() }
     var retries = Retries()
@@ -99,7 +99,7 @@ final class NATSLink {
         ServiceLog.info("connected to NATS at \(client.serverURL)")
         become(nil)
         attempted()
-        // If it has ended before it was known here, nobody says so again.
+        // A connection that closed before `client` was set reports no further event.
         if !client.isClosed { await withCheckedContinuation { closing = $0 } }
         throw NATSError(NATS_CONNECTION_CLOSED, "libnats has given up")
       } catch {
@@ -119,7 +119,7 @@ final class NATSLink {
     }.get()
   }
 
-  /// Its end may wait for the network, or for threads of libnats.
+  /// Closing may block on the network or on libnats's threads.
   private func drop(_ client: NATSClient?) { connector.async { withExtendedLifetime(client) {} } }
 
   private func become(_ lack: String?) {
@@ -137,7 +137,7 @@ final class NATSLink {
     case .refused(let why): return changed(.refused(why))
     case .disconnected, .reconnected, .closed: break
     }
-    // An attempt that failed after it had connected ends like a connection.
+    // An attempt that failed after it had connected reports events too.
     guard let client, client.number == connection else { return }
     switch event {
     case .disconnected:
@@ -154,9 +154,7 @@ final class NATSLink {
     }
   }
 
-  // MARK: Retained values
-
-  /// Has all values of the bucket come, once more if they have come before, and then those that are stored.
+  /// Delivers all values of the bucket again, then new ones.
   func watchValues() {
     watching?.cancel()
     guard !settings.retained.isEmpty else { return }
@@ -175,8 +173,6 @@ final class NATSLink {
     }
   }
 
-  // MARK: Whether the server is there
-
   private func probe() async {
     while true {
       await rest(for: Self.probePause)
@@ -186,7 +182,7 @@ final class NATSLink {
       guard client === self.client else { continue }
       if isAnswered {
         provenAt = max(provenAt ?? sent, sent)
-        // libnats may have found it again without having said so yet.
+        // libnats may have reconnected without an event yet.
       } else if isUp, provenAt.map({ ContinuousClock.now - $0 > Self.silenceMax }) ?? true {
         ServiceLog.warning(Self.silence)
         become(Self.silence)
@@ -198,8 +194,6 @@ final class NATSLink {
       }
     }
   }
-
-  // MARK: In
 
   private func drainOthers() {
     let batch = otherLane.take()
@@ -219,7 +213,7 @@ final class NATSLink {
   private func drainDurable() {
     drainingDurable = Task { [earlier = drainingDurable] in
       await earlier?.value
-      // What was dropped comes again, because nobody acknowledges it.
+      // Dropped messages were not acknowledged, so they are redelivered.
       for message in durableLane.take().messages { await receivesDurable(message) }
     }
   }

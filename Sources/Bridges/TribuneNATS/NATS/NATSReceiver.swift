@@ -4,17 +4,17 @@ import CNats
 import Dispatch
 import Synchronization
 
-/// What libnats calls, on threads of its own. It hands everything to the main actor, and never waits for it.
+/// The callbacks of libnats, which run on its threads and hand everything to the main actor without waiting.
 ///
-/// libnats has unretained pointers to it, also from connections that have ended. So there is one, which lives as long as
-/// the process.
+/// libnats has unretained pointers to this object, even from closed connections, so the single instance lives
+/// as long as the process.
 nonisolated final class NATSReceiver: Sendable {
   enum Event: Sendable {
     case disconnected
     case reconnected
     /// libnats has given up.
     case closed
-    /// libnats has dropped messages because this process did not take them in time.
+    /// libnats dropped messages because this process was too slow.
     case overrun
     case refused(String)
   }
@@ -22,10 +22,10 @@ nonisolated final class NATSReceiver: Sendable {
   private let posts: Lane
   private let durable: Lane
   private let others: Lane
-  /// Returns false for what the main actor is to have.
+  /// Returns false to pass a message to the main actor.
   private let handle: @Sendable (ClusterMessage) -> Bool
   private let note: @Sendable @MainActor (Event, _ connection: UInt) -> Void
-  /// Errors that are on their way to the main actor. Others are left out meanwhile.
+  /// Errors on their way to the main actor. Further ones are dropped.
   private let errorsUnderWay = Atomic(0)
 
   init(
@@ -58,8 +58,6 @@ nonisolated final class NATSReceiver: Sendable {
       MainActor.assumeIsolated { note(event, number) }
     }
   }
-
-  // MARK: Callbacks
 
   static let receivePost: natsMsgHandler = { _, _, message, receiver in
     guard let message = unsafe message else { return }
@@ -126,7 +124,7 @@ extension ClusterMessage {
       var value: UnsafePointer<CChar>?
       guard unsafe natsMsgHeader_Get(message, header.rawValue, &value) == NATS_OK, let value = unsafe value
       else { continue }
-      // What is no UTF-8 becomes what no header may have.
+      // Invalid UTF-8 becomes a character that header values cannot have.
       headers[header] = unsafe String(cString: value)
     }
   }

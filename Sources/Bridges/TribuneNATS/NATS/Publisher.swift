@@ -5,7 +5,7 @@ import Dispatch
 import Synchronization
 import TribuneService
 
-/// What this host publishes, from any thread. Nobody waits for the network: a queue of its own hands messages to libnats.
+/// Publishes messages from any thread. Callers never wait: a queue hands the messages to libnats.
 nonisolated final class Publisher: Sendable {
   private static let countMax = 8_192
   private static let weightMax = 64 << 20
@@ -15,7 +15,7 @@ nonisolated final class Publisher: Sendable {
     var client: NATSClient?
     var lack: String? = "not connected to NATS yet"
     var payloadMax = 0
-    /// Of the messages that were given to the queue, and are not with libnats yet.
+    /// Messages that libnats has not taken yet.
     var count = 0
     var weight = 0
     var failedCount = 0
@@ -24,7 +24,7 @@ nonisolated final class Publisher: Sendable {
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "tribune-nats.publisher")
 
-  /// Why nothing can be published; nil while something can.
+  /// The reason that publishing is impossible.
   var lack: String? { state.withLock { $0.lack } }
 
   var isUp: Bool { client != nil }
@@ -38,8 +38,8 @@ nonisolated final class Publisher: Sendable {
     state.withLock { ($0.client, $0.lack, $0.payloadMax) = (client, lack, payloadMax) }
   }
 
-  /// - Parameter failed: called on another thread if libnats does not take it.
-  /// - Returns: false if it is dropped, because there is no server, or too much waits.
+  /// Returns false if the message is dropped, because the server is away or too much waits. `failed` runs on
+  /// another thread if libnats rejects the message.
   func publish(_ message: ClusterMessage, failed: (@Sendable () -> Void)? = nil) -> Bool {
     let weight = message.weight
     let client = state.withLock { state -> NATSClient? in
@@ -76,16 +76,16 @@ nonisolated final class Publisher: Sendable {
     }
   }
 
-  /// Whether the server answers what is sent now, behind all that was published before. What it had for this host by then has
-  /// been handled.
+  /// True if the server answers a ping behind all earlier publications. Messages that it sent before the
+  /// answer have then been handled.
   func isThere() async -> Bool {
     guard let client, await answers(client), client === self.client else { return false }
-    // What libnats has read before the answer may still be on its way through its threads.
+    // Messages that preceded the answer may still be in libnats's threads.
     await rest(for: .milliseconds(100))
     return client === self.client
   }
 
-  /// On the queue, so that an answer is about what was published before, too.
+  /// Runs on the queue, behind earlier publications.
   func answers(_ client: NATSClient) async -> Bool {
     let answer = await queue.result { () throws(NATSError) in
       try client.ping(milliseconds: Self.answerMilliseconds)

@@ -3,16 +3,16 @@
 import CNats
 import Synchronization
 
-/// Destroys messages of libnats several at a time: libnats wakes a thread of its own to destroy one, which costs more than all
-/// else that is done with it.
+/// Destroys libnats's messages in batches: each destruction wakes a thread of libnats, which costs more than
+/// all other work on the message.
 nonisolated enum SpentMessages {
-  /// So many of the longest that NATS takes may wait, for as long as no other comes.
+  /// At most this many messages stay in memory until the next one arrives.
   private static let countMax = 16
 
-  /// Their addresses. Each message belongs to this list alone.
+  /// Owned message pointers, as addresses.
   private static let pending = Mutex<[UInt]>([])
 
-  /// - Parameter message: belongs to this list from now on.
+  /// Takes ownership of `message`.
   static func add(_ message: OpaquePointer) {
     let address = UInt(bitPattern: message)
     let spent = pending.withLock { pending -> [UInt] in

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What has come from other hosts: finds what comes twice, and what is missing.
+/// Detects duplicates and gaps in the notifications of other hosts.
 nonisolated struct ImportAccount {
   static let hostsMax = 64
   static let namesMax = 1_024
 
   enum Arrival: Equatable, Sendable {
     case new(lost: UInt64)
-    /// To be posted. The gateway there has started anew or has missed something, and nobody knows what.
+    /// To be posted, after an unknown loss: the gateway there restarted or missed something.
     case newAfterGap
-    /// Not to be posted: what its host exported later has come before it. It counts among those lost.
+    /// Not to be posted: a later export overtook it, so it is one of the lost ones.
     case late(lost: UInt64)
-    /// It has come before.
+    /// A duplicate.
     case stale
   }
 
   fileprivate struct Origin {
     var instance: Instance
-    /// Of the last one that was posted, whatever its name.
+    /// Of the last posted notification of any name.
     var sequence: UInt64
     var last: [String: ExportNumber]
   }
 
-  /// Of each host, the one that was heard last, and the one before: a process of which late ones come, or another gateway of
-  /// the same name, as nobody can tell whether one is forged.
+  /// Two per host: the latest, and the one before it, of which late notifications may arrive. It may also be
+  /// another gateway of the same name; a forgery looks the same.
   private var origins: [String: [Origin]] = [:]
-  /// The hosts in the order of their coming, so that one can be forgotten for another.
+  /// In order of arrival; the first host is forgotten first.
   private var order: [String] = []
 
   mutating func note(
@@ -62,7 +62,7 @@ nonisolated extension ImportAccount.Origin {
     let former = last[name]
     if let former, number.sequence <= former.sequence { return .stale }
     last[name] = number
-    // Its counts have started again if this one is not greater.
+    // If the number is not greater, its counts have restarted.
     let lost = former.map { number.count > $0.count ? number.count - $0.count - 1 : 0 } ?? 0
     guard number.sequence > sequence else { return .late(lost: lost + 1) }
     sequence = number.sequence

@@ -3,7 +3,7 @@
 import Tribune
 import TribuneSystem
 
-/// Keeps what crosses between hosts from crossing again.
+/// Keeps notifications and questions from crossing between hosts twice.
 nonisolated enum LoopRule {
   static let process = "tribune-nats"
 
@@ -11,8 +11,7 @@ nonisolated enum LoopRule {
 
   static func isKnown(_ poster: Poster?) -> Bool { poster.map { !$0.process.isEmpty } ?? false }
 
-  /// Whether a notification may be exported: nothing that a gateway has brought in, of whichever cluster. One whose poster
-  /// is not known may be such a notification.
+  /// Forbids to export what any gateway has imported. A notification with an unknown poster may be one.
   static func allows(poster: Poster?) -> Bool {
     guard let poster else { return false }
     return !isOwn(poster) && !poster.process.isEmpty && poster.process != process
@@ -22,6 +21,6 @@ nonisolated enum LoopRule {
     poster?.pid.map { UInt32(bitPattern: $0) } == ThisProcess.id
   }
 
-  /// Whether a question may be asked of other hosts: not if a gateway asks it for another host.
+  /// Forbids to forward a gateway's question, which comes from another host.
   static func allows(asker: Asker) -> Bool { asker.process != process }
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was lost and has not been announced yet.
+/// Losses that have not been announced yet.
 nonisolated struct Losses: Equatable, Sendable {
   struct Loss: Equatable, Sendable {
-    /// Nil if it may be any.
+    /// Nil for any host.
     var host: String?
-    /// Nil if nobody knows how many.
+    /// Nil if unknown.
     var count: UInt64?
   }
 
   static let hostsMax = 64
 
   private var hosts: [String: Loss] = [:]
-  /// Of any host, or of more hosts than are told apart.
+  /// Losses of unknown hosts, and of hosts beyond the limit.
   private var any: Loss?
 
   var isEmpty: Bool { hosts.isEmpty && any == nil }
@@ -31,7 +31,7 @@ nonisolated struct Losses: Equatable, Sendable {
     return Loss(host: host, count: known &+ count)
   }
 
-  /// What has accumulated, in the order of the hosts' names; then begins anew.
+  /// Returns the losses in the order of host names, and resets.
   mutating func take() -> [Loss] {
     defer { self = Losses() }
     return hosts.keys.sorted().compactMap { hosts[$0] } + [any].compactMap(\.self)

@@ -5,7 +5,7 @@ import TribuneJSON
 import TribuneService
 import TribuneWire
 
-/// Takes notifications out to the cluster and brings others in, and keeps account of what was lost.
+/// Exports and imports notifications, and counts losses.
 final class PostExchange {
   private static let lossName = "cluster.link.didInterrupt"
   private static let namesMax = 1_024
@@ -19,14 +19,14 @@ final class PostExchange {
   private let subjects: Subjects
   private let settings: NATSSettings
   private let publisher: Publisher
-  /// Another one after each gap of which nobody knows the names: so importers learn that there is one.
+  /// Replaced after a gap of unknown names, which shows importers the gap.
   private var counter = ExportCounter()
   private var account = ImportAccount()
   private var losses = Losses()
   private(set) var posters = RemotePosters()
   private var announcing: Task<Void, Never>?
   private var announcement: Task<Bool, Never>?
-  /// What the bus has let this program post, a short time ago: its policy or its protocols can change.
+  /// Recent permissions to post. They expire, because the policy and the protocols can change.
   private var permitted: Set<Permission> = []
   private var permittedSince = ContinuousClock.now
   private var complained: Set<String> = []
@@ -40,8 +40,6 @@ final class PostExchange {
   init(_ subjects: Subjects, _ settings: NATSSettings, publisher: Publisher) {
     (self.subjects, self.settings, self.publisher) = (subjects, settings, publisher)
   }
-
-  // MARK: Out
 
   func export(_ delivery: Delivery) {
     switch delivery {
@@ -80,8 +78,6 @@ final class PostExchange {
     }
   }
 
-  // MARK: In
-
   func receive(_ message: ClusterMessage, from host: String, name: String) async throws(EnvelopeError) {
     let envelope = try PostEnvelope(message)
     guard !settings.isShared(name) else { return }
@@ -113,7 +109,7 @@ final class PostExchange {
     }
   }
 
-  /// What is posted without an acknowledgement may be refused in silence, and so is lost without being counted.
+  /// The bus drops a forbidden post without acknowledgement silently, and the loss would not be counted.
   private func isPermitted(_ permission: Permission) -> Bool {
     if .now - permittedSince > Self.permissionSpan { (permitted, permittedSince) = ([], .now) }
     return permitted.contains(permission)
@@ -123,11 +119,9 @@ final class PostExchange {
     posters.note(peer, of: name, from: host, at: .now)
   }
 
-  // MARK: Losses
-
   /// - Parameters:
-  ///   - count: nil if it is not known.
-  ///   - host: the one that they are from; nil if it may be any.
+  ///   - count: nil if unknown.
+  ///   - host: the source; nil for any host.
   func lose(_ count: UInt64?, from host: String?) {
     losses.add(count, from: host)
     announceSoon()
@@ -142,9 +136,8 @@ final class PostExchange {
     }
   }
 
-  /// Announces what has been lost, one announcement after the other.
-  ///
-  /// - Returns: false if there is no bus that could have all of it. It gets the rest when it is back.
+  /// Announces losses, one announcement at a time. Returns false if the bus is away; the rest follows when it
+  /// is back.
   func announce() async -> Bool {
     let task = Task { [earlier = announcement] in
       _ = await earlier?.value
@@ -155,7 +148,7 @@ final class PostExchange {
   }
 
   private func announceAll() async -> Bool {
-    // What is lost meanwhile is announced with it.
+    // Includes losses that happened during the wait.
     guard let bus else { return losses.isEmpty }
     var isDone = true
     for loss in losses.take() {
@@ -176,7 +169,7 @@ final class PostExchange {
     return isDone
   }
 
-  /// Posts what is about the cluster itself.
+  /// Posts about the cluster itself.
   @discardableResult
   static func post(
     _ name: String, _ object: String, _ userInfo: UserInfo = .none, on bus: Connection

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who has posted last what has come in, of each host and name.
+/// The last poster of imported notifications, per host and name.
 nonisolated struct RemotePosters {
   static let countMax = 1_024
 
@@ -8,7 +8,7 @@ nonisolated struct RemotePosters {
     var host: String
     var name: String
     var peer: RemotePeer
-    /// Of that host and name, since this gateway was started or had too many.
+    /// Since the gateway's start or the last overflow of this table.
     var count: Int
     var at: ContinuousClock.Instant
   }

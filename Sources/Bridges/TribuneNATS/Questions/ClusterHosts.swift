@@ -3,7 +3,8 @@
 import Tribune
 import TribuneService
 
-/// The hosts of the cluster as delegates on this host's bus: those of the roster always, and others while they are there.
+/// The other hosts as delegates on this host's bus: hosts of the roster always, others while they are
+/// present.
 final class ClusterHosts {
   private static let unlistedMax = 64
 
@@ -11,8 +12,8 @@ final class ClusterHosts {
     var delegate: HostDelegate
     var label: String
     var patterns: [String]
-    /// What it counts as that this program or its connection ends. Whatever goes wrong with it is a veto, also where a missing
-    /// host is none; but nobody relies on a host that the roster does not have, and its delegate goes when it goes.
+    /// The result if this program or its connection ends: a veto, even where a missing host abstains. The
+    /// delegate of an unlisted host disappears with it, as no question depends on that host.
     var onFailure = FailurePolicy.veto
   }
 
@@ -30,11 +31,11 @@ final class ClusterHosts {
   private let mark: Instance
   private let double: DoubledHost
   private let rosters: RosterCheck
-  /// The bus does not retain delegates.
+  /// Kept here, because the bus does not retain delegates across connections.
   private var listed: [Place] = []
-  /// The names that the configuration has asked of the cluster, as far as the policy lets them be.
+  /// The configured names that the policy allows.
   private var asked: [String] = []
-  /// The others, which are tried again.
+  /// The refused names, which are retried.
   private(set) var refused: [String] = []
   private var unlisted: [String: Unlisted] = [:]
   private var isOverfull = false
@@ -49,7 +50,7 @@ final class ClusterHosts {
   }
 
   func join(_ bus: Connection) async throws(TribuneError) {
-    // Other gateways know this one by that name: without it, questions could go round in circles.
+    // Other gateways recognize this one by that process name. Under another name, questions could loop.
     let known = try await bus.own().process
     guard known == LoopRule.process else {
       throw TribuneError(.refused, "the bus knows this process as \"\(known)\", not as \(LoopRule.process)")
@@ -57,7 +58,7 @@ final class ClusterHosts {
     self.bus = bus
     let patterns = settings.clusterPatterns
     guard !patterns.isEmpty, try await !attachConfigured(patterns, to: bus) else { return }
-    // What is refused of one pattern is no reason to leave out the others.
+    // A refused pattern must not affect the others.
     for pattern in patterns where try await !attachConfigured([pattern], to: bus) {
       refused.append(pattern)
       Task { await attachLater(pattern, to: bus) }
@@ -89,7 +90,8 @@ final class ClusterHosts {
     }
   }
 
-  /// Until all are attached, one vetoes: a question is not to be put to a part of the roster.
+  /// While the attachment is incomplete, one delegate vetoes: a question must not reach only a part of the
+  /// roster.
   private func attachAll(_ places: [Place], to bus: Connection) async throws(TribuneError) {
     guard let first = places.first else { return }
     let delegate = HostDelegate(first.delegate.role, mark) { [host = settings.host] _, _, _ in
@@ -108,13 +110,11 @@ final class ClusterHosts {
   }
 
   private func attach(_ place: Place, to bus: Connection) async throws(TribuneError) -> Attachment {
-    // In the mode "order", the delegates of this host are asked before other hosts.
+    // In mode "order", local delegates are asked before other hosts.
     try await bus.attach(
       place.delegate, respondingTo: place.patterns, order: 1_000, onFailure: place.onFailure,
       timeout: settings.hostTimeout, label: place.label)
   }
-
-  // MARK: The roster
 
   private func configuredPlaces(_ patterns: [String]) -> [Place] {
     guard let lack = settings.lack else {
@@ -145,12 +145,12 @@ final class ClusterHosts {
     return HostDelegate(role, mark) { [inquiries, double, rosters] question, name, userInfo in
       let answer = await inquiries.ask(host, missing: missing, question, as: name, userInfo)
       if !answer.isObjection, !question.wantsValue, let doubt = rosters.doubt { return .veto(doubt) }
-      // The other one of this name, whose bus may have a veto, is not asked.
+      // The other host of this name may have a veto, but was not asked.
       return answer.isObjection ? answer : await double.knownDoubt().map { .failed($0) } ?? answer
     }
   }
 
-  /// This host has its say in what is asked of each host.
+  /// This host's own answer to a question for every host.
   private var ownDelegate: HostDelegate {
     HostDelegate(.scoped, mark) { [own, host = settings.host] question, name, userInfo in
       let request = OwnBus.Request(
@@ -163,8 +163,6 @@ final class ClusterHosts {
       return reply.answer(of: host, value)
     }
   }
-
-  // MARK: Hosts that the roster does not have
 
   func note(_ host: String) {
     guard let bus, settings.scopeLack == nil, !settings.roster.contains(host), unlisted[host] == nil else {
@@ -196,13 +194,13 @@ final class ClusterHosts {
       if one.isGone { await end(one) }
     } catch {
       await end(one)
-      // It is tried again when the host is heard again.
+      // Retried when the host is heard again.
       if unlisted[host] === one { unlisted[host] = nil }
     }
   }
 
   func forget(unless isPresent: (String) -> Bool) {
-    // It is said again a while after there was room.
+    // Logged again only after some room was free.
     if unlisted.count < Self.unlistedMax / 2 { isOverfull = false }
     for (host, one) in unlisted where !isPresent(host) {
       one.isGone = true
@@ -215,7 +213,7 @@ final class ClusterHosts {
     do throws(TribuneError) {
       for attachment in one.attachments { try await attachment.detach() }
     } catch {
-      // The connection has ended, and with it what was attached.
+      // The connection ended, including its delegates.
       return
     }
   }

@@ -3,14 +3,14 @@
 import Synchronization
 import TribuneService
 
-/// Whether another gateway says that it is this host: nobody could tell its answers from those of this one.
+/// Detects another gateway with this host's name. Askers could not tell the answers of the two apart.
 nonisolated final class DoubledHost: Sendable {
-  /// How long a gateway that has just connected listens for another one, which says so at once, before it answers.
+  /// A new gateway listens this long before it answers; the other one announces itself at once.
   private static let listening = Duration.milliseconds(500)
 
   private struct State {
     var other: (instance: Instance, heardAt: ContinuousClock.Instant)?
-    /// Nil while there is no connection to NATS.
+    /// Nil without a connection to NATS.
     var listensUntil: ContinuousClock.Instant?
   }
 
@@ -19,7 +19,7 @@ nonisolated final class DoubledHost: Sendable {
 
   init(_ host: String) { self.host = host }
 
-  /// Why what this gateway answers cannot be believed; nil if it can, as far as it is known now.
+  /// The reason to distrust this gateway's own answers, as far as known.
   var doubt: String? {
     guard let other = state.withLock({ $0.other }), .now - other.heardAt < Neighbours.silenceMax else {
       return nil
@@ -27,7 +27,7 @@ nonisolated final class DoubledHost: Sendable {
     return "another gateway says that it is \(host)"
   }
 
-  /// The same, once this gateway has listened for long enough.
+  /// Waits for the end of the listening time first.
   func knownDoubt() async -> String? {
     let now = ContinuousClock.now
     let end = state.withLock { $0.listensUntil } ?? now + Self.listening
@@ -39,7 +39,7 @@ nonisolated final class DoubledHost: Sendable {
     state.withLock { $0.listensUntil = isUp ? .now + Self.listening : nil }
   }
 
-  /// - Returns: whether it may not know yet of this one.
+  /// - Returns: true if the other gateway may not know this one yet.
   func note(_ instance: Instance) -> Bool {
     let wasKnown = doubt != nil
     let former = state.withLock { state in

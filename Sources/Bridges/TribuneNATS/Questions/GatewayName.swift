@@ -2,11 +2,11 @@
 
 import TribuneWire
 
-/// A name that gateways alone answer on a bus.
+/// A name that only gateways answer.
 nonisolated enum GatewayName: Equatable, Sendable {
-  /// What every host of the cluster is asked, this one too, under a name that is not theirs: `scope.cluster.unit.shouldStop`.
+  /// Asked of every host, this one included, without the prefix: `scope.cluster.unit.shouldStop`.
   case cluster(String)
-  /// What this host alone is asked, whatever the configuration says of the name: `scope.host.unit.shouldStop`.
+  /// Asked of this host only, whatever the configuration says: `scope.host.unit.shouldStop`.
   case host(String)
   case report(HostReport.Kind)
   case lease

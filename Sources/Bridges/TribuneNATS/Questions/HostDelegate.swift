@@ -2,12 +2,12 @@
 
 import Tribune
 
-/// A host of the cluster, as a delegate on this bus.
+/// Another host of the cluster, as a delegate on this bus.
 nonisolated final class HostDelegate: Delegate {
   enum Role {
-    /// Those under names of the configuration, which the host is asked as they are.
+    /// Names of the configuration, asked unchanged.
     case configured
-    /// Those that gateways alone answer.
+    /// Names that only gateways answer.
     case scoped
   }
 
@@ -15,14 +15,14 @@ nonisolated final class HostDelegate: Delegate {
   private let mark: Instance
   private let ask: Ask
 
-  /// Puts a question to the host, under a name, and with what it may know.
+  /// Asks the host under this name with this userInfo.
   typealias Ask = @Sendable (Question, _ name: String, _ userInfo: UserInfo) async -> Answer
 
   init(_ role: Role, _ mark: Instance, _ ask: @escaping Ask) {
     (self.role, self.mark, self.ask) = (role, mark, ask)
   }
 
-  /// Any other question that a gateway asks has crossed already, or is for this host alone.
+  /// Abstains from a gateway's other questions: they have crossed already, or are for this host only.
   func answer(_ question: Question) async throws -> Answer {
     let userInfo: UserInfo
     if LoopRule.allows(asker: question.asker) {
@@ -37,7 +37,7 @@ nonisolated final class HostDelegate: Delegate {
     case (.scoped, .cluster(let name)), (.scoped, .host(let name)):
       guard GatewayName(name) == nil else { return .failed("\(name) cannot be asked by a scope") }
       return await ask(question, name, userInfo)
-    // A pattern of the configuration may match what others answer. A lease is taken by the host that asks.
+    // A configured pattern may match other delegates' names. Only the asking host's gateway takes a lease.
     case (.configured, _), (.scoped, .lease), (.scoped, nil): return .abstain
     }
   }
@@ -57,7 +57,7 @@ nonisolated extension Question {
     do throws(TribuneError) {
       try await deferAnswer(by: span, status: status)
     } catch {
-      // The question is over; the bus says so by itself.
+      // The question is over, as the bus reports separately.
       return
     }
   }

@@ -4,14 +4,14 @@ import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// What a host tells the others about its bus, when it is asked for a value.
+/// A report about this host's bus, the reply to a value query.
 nonisolated enum HostReport {
   enum Kind: String, Equatable, Sendable, CaseIterable {
-    /// Its holds, as far as they are about names that other hosts may ask.
+    /// Holds on names that other hosts may ask.
     case holds = "cluster.holds"
-    /// Whom it would ask a question whose name is in the userInfo.
+    /// The delegates for the question in the userInfo.
     case explanation = "cluster.explain"
-    /// Who on other hosts posts and asks here.
+    /// Processes of other hosts that post and ask here.
     case peers = "cluster.peers"
   }
 
@@ -21,10 +21,10 @@ nonisolated enum HostReport {
   }
 
   private static let rowsMax = 1_000
-  /// Of the rows of one list. All of a report fits into a message of NATS with its usual settings.
+  /// Bytes per list, which lets a whole report fit into a NATS message with default limits.
   private static let bytesMax = 300_000
 
-  /// - Parameter patterns: the names about which this host tells something; nil for all.
+  /// - Parameter patterns: the visible names; nil for all.
   static func make(
     _ kind: Kind, object: String, userInfo: UserInfo, patterns: [Pattern]?, _ peers: Peers,
     on bus: Connection
@@ -43,7 +43,7 @@ nonisolated enum HostReport {
         throw TribuneError(.notPermitted, "it does not answer \(name) to other hosts")
       }
       let explanation = try await bus.explain(name, object: object)
-      // The delegates of gateways abstain from what a gateway asks.
+      // Gateways abstain from a gateway's question, so their delegates are omitted.
       let delegates = explanation.delegates.filter { $0.process != LoopRule.process }
       return JSONValue.object(
         rows("holds", explanation.holds, json) + rows("delegates", delegates, json)
@@ -53,7 +53,7 @@ nonisolated enum HostReport {
       let questions = peers.questions.filter { question in
         patterns?.contains { $0.matches(question.name.utf8Bytes) } ?? true
       }
-      // Other hosts are told nothing about what this one imports.
+      // Other hosts do not learn what this one imports.
       return JSONValue.object(
         rows("posts", patterns == nil ? peers.posters : [], json) + rows("questions", questions, json)
       ).compactBytes

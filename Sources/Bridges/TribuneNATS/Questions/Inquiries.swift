@@ -5,14 +5,14 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// The questions of this host's bus that are asked of other hosts.
+/// This host's open questions to other hosts.
 ///
-/// Whichever thread has news of one handles it at once: each hop to another thread would cost more than all else here. The lock
-/// is held briefly, and nothing is resumed or published under it.
+/// The thread that receives an event handles it, because a hop to another thread costs more than all other
+/// work here. The lock is held briefly: resuming and publishing happen outside it.
 nonisolated final class Inquiries: Sendable {
   private static let weightMax = 64 << 20
-  /// For so long, a host is not asked that is not in the roster and did not answer. Whoever says that it is there could
-  /// otherwise delay each question.
+  /// An unlisted host that did not answer is skipped this long. Otherwise any host that claims to be present
+  /// could delay each question.
   private static let muteSpan = Duration.seconds(60)
 
   private struct Open {
@@ -25,15 +25,15 @@ nonisolated final class Inquiries: Sendable {
   }
 
   private struct State {
-    /// By their tokens, which nobody can guess.
+    /// By random token.
     var open: [String: Open] = [:]
     var weight = 0
     var unheard = Unheard()
-    /// The hosts that are not asked, until then.
+    /// Hosts to skip until the given time.
     var mute: [String: ContinuousClock.Instant] = [:]
     var refusal: String?
-    /// Wakes when the first question may be due. Most have their answers long before, so that a timer for each would cost
-    /// more than all else here.
+    /// One timer for the earliest due time, because most questions are answered long before and a timer for
+    /// each would dominate the cost.
     var alarm: (due: ContinuousClock.Instant, task: Task<Void, Never>)?
   }
 
@@ -49,14 +49,13 @@ nonisolated final class Inquiries: Sendable {
     self.rosterMark = rosterMark
   }
 
-  /// Why no host can be asked, although there is a connection; nil if they can.
+  /// The reason that no host can be asked despite a connection.
   var refusal: String? { state.withLock { $0.refusal } }
 
-  /// The names of what is to be announced when a host is heard again; then begins anew.
+  /// Returns the announcements due when a host is heard again, and resets.
   func takeUnheard() -> [String] { state.withLock { $0.unheard.take() } }
 
-  /// Asks a host, and returns its answer, or what it counts as that there is none. If the task is cancelled, the host
-  /// learns that.
+  /// Asks a host. Returns its answer, or the result for a missing host. Cancellation notifies the host.
   func ask(
     _ host: String, missing: MissingHost, _ question: Tribune.Question, as name: String, _ userInfo: UserInfo
   ) async -> Tribune.Answer {
@@ -110,8 +109,6 @@ nonisolated final class Inquiries: Sendable {
     if !isSent { cutOff(token, publisher.lack ?? "too much waits to be sent") }
   }
 
-  // MARK: What is due
-
   private func setAlarm(for due: ContinuousClock.Instant, _ state: inout State) {
     if let alarm = state.alarm, alarm.due <= due { return }
     state.alarm?.task.cancel()
@@ -132,8 +129,6 @@ nonisolated final class Inquiries: Sendable {
       if let next = state.open.values.map(\.inquiry.due).min() { setAlarm(for: next, &state) }
     }
   }
-
-  // MARK: What happens to one
 
   private func note(_ token: String, _ news: (inout Inquiry) -> Inquiry.Action) {
     let change = state.withLock { state -> (action: Inquiry.Action, one: Open)? in
@@ -183,7 +178,7 @@ nonisolated final class Inquiries: Sendable {
       defer { state.mute[one.host] = .now + Self.muteSpan }
       return state.mute.isEmpty
     }
-    // There may be many of them.
+    // Many such hosts may exist.
     if isFirst {
       ServiceLog.notice(
         "\(absence): what Roster= does not have, and does not answer, is not asked for a minute")
@@ -192,12 +187,12 @@ nonisolated final class Inquiries: Sendable {
 
   private func cutOff(_ token: String, _ why: String) { note(token) { $0.isCutOff(why) } }
 
-  /// The connection to NATS is lost, or something that came over it, which may have been a veto.
+  /// The connection, or a message on it, was lost. It may have been a veto.
   func cutOff(_ why: String) {
     for token in state.withLock({ Array($0.open.keys) }) { cutOff(token, why) }
   }
 
-  /// - Parameter why: no reply can come until further notice; nil if one can.
+  /// - Parameter why: the reason that replies cannot arrive until further notice; nil if they can.
   func refuse(_ why: String?) { state.withLock { $0.refusal = why } }
 
   private func cancel(_ token: String) {
@@ -211,7 +206,7 @@ nonisolated final class Inquiries: Sendable {
     cancelled.continuation.resume(returning: .failed("cancelled"))
   }
 
-  /// A host that does not hear of it sees that by the presence of this one, or answers in vain.
+  /// A host that misses it notices by this one's presence, or its answer is ignored.
   private func sendCancel(_ one: Open) {
     let headers = one.message.headers.filter { [.instance, .query].contains($0.key) }
     _ = publisher.publish(ClusterMessage(subjects.cancel(at: one.host), headers: headers))
@@ -225,9 +220,8 @@ nonisolated final class Inquiries: Sendable {
   }
 }
 
-/// The questions that were vetoed because NATS or a host was not heard.
-///
-/// When it is heard again, whoever waits for another verdict learns that, as from any delegate that may answer otherwise now.
+/// The questions vetoed because NATS or a host was unreachable. When it is back, waiting askers get the usual
+/// announcement that the answer may have changed.
 nonisolated struct Unheard {
   static let namesMax = 256
 
@@ -238,7 +232,7 @@ nonisolated struct Unheard {
     announcements.insert(may)
   }
 
-  /// The names of what is to be posted, without an object, which counts for all; then begins anew.
+  /// Returns the notifications to post, without an object to cover all objects, and resets.
   mutating func take() -> [String] {
     defer { announcements = [] }
     return announcements.sorted()

@@ -2,35 +2,34 @@
 
 import Tribune
 
-/// What a host that does not answer counts as.
+/// The result for a host that does not answer.
 nonisolated package enum MissingHost: Equatable, Sendable, CaseIterable {
   case veto
   case abstain
-  /// The roster does not have it, so nobody relies on it: it counts while it is there, and has something to say.
+  /// Not in the roster: the host's answers count while it is present, and its absence does not.
   case unlisted
 }
 
-/// A question to one host, until there is an answer: a state machine without I/O. Time is what its methods are told.
-///
-/// There is one answer, and nothing that comes later changes it. Nothing but a reply of the host itself approves.
+/// A question to one host: a state machine without I/O, whose methods receive the time. The first conclusion
+/// is final, and only the host's own reply approves.
 nonisolated struct Inquiry {
   enum Action: Equatable, Sendable {
     case none
     case askAgain(after: Duration)
     case extend(Duration, status: String)
-    /// Find out whether the server of NATS is there. The bus has to give this much time for that.
+    /// Check that the NATS server responds. The bus must allow this much time.
     case prove(within: Duration)
     case conclude(Answer)
   }
 
-  /// A server of NATS may not know yet of a gateway that has just connected to another one.
+  /// A NATS server may not know yet a gateway that just connected to another server.
   static let retryPause = Duration.milliseconds(400)
   static let triesMax = 3
-  /// What remains of the bus's time when a silent host is given up.
+  /// Time left for the bus when the inquiry gives up.
   static let margin = Duration.milliseconds(250)
-  /// How long the server of NATS may take to say that it is there.
+  /// Limit of the check of the NATS server.
   static let proofMax = Duration.seconds(3)
-  /// A delegate that asks for more time again and again is believed so often.
+  /// Limit of extensions for a delegate that keeps asking for time.
   static let extensionsMax = 1_000
 
   private let host: String
@@ -40,9 +39,9 @@ nonisolated struct Inquiry {
   private var isConcluded = false
   private var isProving = false
   private var hasReplied = false
-  /// Why it was not heard; nil if it was.
+  /// The reason that the host was unreachable.
   private(set) var absence: String?
-  /// The time at which the host counts as missing.
+  /// When the host counts as missing.
   private(set) var due: ContinuousClock.Instant
 
   init(
@@ -69,7 +68,7 @@ nonisolated struct Inquiry {
     }
   }
 
-  /// The server of NATS says that the host has no gateway.
+  /// NATS reports that the host has no gateway.
   mutating func isUnheard() -> Action {
     guard !isConcluded else { return .none }
     if missing != .unlisted, tries < Self.triesMax {
@@ -79,28 +78,28 @@ nonisolated struct Inquiry {
     return conclude(absent("no gateway of \(host) is connected to NATS"))
   }
 
-  /// `due` may have passed.
+  /// Does nothing before `due`.
   mutating func isDue(at now: ContinuousClock.Instant) -> Action {
     guard !isConcluded, now >= due else { return .none }
     guard missing != .veto else { return conclude(absent("\(host) did not answer")) }
-    // A veto may be lost with the link, and nobody knows yet.
+    // A veto may be lost with a link whose loss is not detected yet.
     guard !isProving else { return cutOff("no answer from NATS, nor from \(host)") }
     isProving = true
     due = now + Self.proofMax
     return .prove(within: Self.proofMax + Self.margin)
   }
 
-  /// The server of NATS has answered, or has not, what was sent when the host was due. What it had before of the host has come.
+  /// The result of the server check. The host's earlier messages have been handled.
   mutating func isProven(_ isThere: Bool) -> Action {
     guard !isConcluded else { return .none }
     return isThere
       ? conclude(absent("\(host) did not answer")) : cutOff("no answer from NATS, nor from \(host)")
   }
 
-  /// Something is lost, or was never sent, that may be about this question.
+  /// A message about this question may be lost.
   mutating func isCutOff(_ why: String) -> Action { isConcluded ? .none : cutOff(why) }
 
-  /// Whether it is one that nobody relies on, and has not said a word.
+  /// True for an unlisted host that never replied.
   var isMute: Bool { missing == .unlisted && !hasReplied }
 
   private mutating func cutOff(_ why: String) -> Action {

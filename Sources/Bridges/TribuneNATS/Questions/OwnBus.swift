@@ -4,9 +4,8 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// What this host's bus replies to other hosts, and to what is asked of this host by a scope.
-///
-/// The gateway asks. So the delegates of other hosts abstain, and a question crosses once.
+/// Asks this host's bus for other hosts and for `scope.host`. As the gateway is the asker, the delegates of
+/// other hosts abstain, and a question crosses only once.
 nonisolated final class OwnBus: Sendable {
   struct Request {
     var name: String
@@ -14,11 +13,11 @@ nonisolated final class OwnBus: Sendable {
     var userInfo: UserInfo
     var wantsValue: Bool
     var isDryRun: Bool
-    /// The time that the asker gives, unless it learns that somebody needs more.
+    /// The asker's timeout, unless progress extends it.
     var timeout: Duration
-    /// The query on this bus that waits for the reply; nil if it is on another one.
+    /// The waiting query on this bus; nil if another host asks.
     var parent: UInt64?
-    /// The names about which the asker may learn something; nil for all.
+    /// The names that the asker may see; nil for all.
     var patterns: [Pattern]?
   }
 
@@ -64,11 +63,11 @@ nonisolated final class OwnBus: Sendable {
     }
   }
 
-  /// What the asker has to know so that it waits as long as a delegate here may take; nil if nothing.
+  /// The progress that the asker needs to wait long enough for a delegate here; nil if none.
   private static func need(_ progress: Tribune.Progress, within timeout: Duration)
     -> ReplyEnvelope?
   {
-    // The delegates of gateways, this one's too, answer at once.
+    // Gateways' delegates answer at once.
     guard progress.process != LoopRule.process else { return nil }
     let who = progress.label.isEmpty ? progress.process : progress.label
     switch progress.stage {

@@ -4,7 +4,7 @@ import Synchronization
 import Tribune
 import TribuneWire
 
-/// The questions of other hosts, which this host's bus is asked: on whichever thread has news of one, as with `Inquiries`.
+/// Questions of other hosts to this host's bus. The receiving thread handles events, as in `Inquiries`.
 nonisolated final class RemoteQuestions: Sendable {
   static let perHostMax = 64
   static let hostsMax = 64
@@ -25,7 +25,7 @@ nonisolated final class RemoteQuestions: Sendable {
   }
 
   private struct Running {
-    /// Nil while it begins.
+    /// Nil while it starts.
     var task: Task<Void, Never>?
     var weight: Int
     var question: UnderWay
@@ -68,7 +68,7 @@ nonisolated final class RemoteQuestions: Sendable {
     let question = UnderWay(
       host: other, name: name, object: envelope.object, asker: envelope.peer, began: .now)
     switch begin(key, Running(weight: message.weight, question: question)) {
-    // It was asked again, because it seemed that nobody had received it.
+    // A repeated question: the asker's first try seemed undelivered.
     case .isRunning: return
     case .isTooMuch:
       return reply(.failed("\(host) answers too many questions of \(other) already"), to: message)
@@ -78,11 +78,11 @@ nonisolated final class RemoteQuestions: Sendable {
       name: name, object: envelope.object, userInfo: UserInfo(message.payload),
       wantsValue: envelope.wantsValue, isDryRun: envelope.isDryRun, timeout: envelope.timeout,
       patterns: patterns)
-    // The thread that receives for the bus goes on with it.
+    // The bus's receiving thread continues it.
     let task = Task.immediate(executorPreference: own.executor) {
       let (answer, value) = await own.decide(request) { [self] in reply($0, to: message) }
       let doubt = answer.isObjection ? nil : await double.knownDoubt()
-      // Nobody waits for the answer to a question that was cancelled.
+      // A cancelled question needs no answer.
       if running.withLock({ $0.removeValue(forKey: key) }) != nil {
         reply(doubt.map { .failed($0) } ?? answer, to: message, value)
       }
@@ -111,7 +111,7 @@ nonisolated final class RemoteQuestions: Sendable {
     }
   }
 
-  /// What only gateways answer does not cross a second time.
+  /// Refuses to forward gateway-only names a second time.
   private func isAnswered(_ name: String, wantsValue: Bool) -> Bool {
     switch GatewayName(name) {
     case .report: wantsValue
@@ -126,22 +126,20 @@ nonisolated final class RemoteQuestions: Sendable {
       message = ClusterMessage(
         question.reply, headers: ReplyEnvelope.failed("the value is longer than NATS takes").headers)
     }
-    // An answer that is not sent is no answer: the asker counts this host as missing.
+    // If the reply is dropped, the asker treats this host as missing.
     _ = publisher.publish(message)
   }
 
-  /// The oldest first.
+  /// Oldest first.
   var underWay: [UnderWay] {
     running.withLock { $0.values.map(\.question) }.sorted { $0.began < $1.began }
   }
-
-  // MARK: What ends them
 
   func cancel(_ message: ClusterMessage, from other: String) throws(EnvelopeError) {
     end(Key(host: other, instance: try message.instance(), query: try message.query()))
   }
 
-  /// Ends questions older than `age` whose asker's gateway is gone, or was started anew.
+  /// Ends questions older than `age` whose asking gateway is gone or has restarted.
   func endAll(unless isPresent: (_ host: String, _ instance: Instance) -> Bool, olderThan age: Duration) {
     let old = running.withLock { $0.filter { ContinuousClock.now - $0.value.question.began > age } }
     for key in old.keys where !isPresent(key.host, key.instance) { end(key) }

@@ -3,10 +3,10 @@
 import Tribune
 
 nonisolated extension ReplyEnvelope {
-  /// What this host replies to another one, after its own bus has decided.
+  /// This host's reply, from its bus's verdict.
   init(_ verdict: Verdict) {
     if verdict.isAllowed {
-      // The default alone approves nothing.
+      // A default without answers is not an approval.
       self = verdict.isUnanswered ? .abstain : .approve
       return
     }
@@ -21,9 +21,9 @@ nonisolated extension ReplyEnvelope {
 }
 
 nonisolated extension Verdict {
-  /// Who objects, and why. There is one at least if it is a veto.
+  /// The objections, with reasons; at least one for a veto.
   var objections: [String] {
-    // A failure may count as an abstention, which an outcome does not say: vetoes that were meant come first.
+    // The outcome does not show whether a failure abstains, so real vetoes come first.
     let vetoes = outcomes.filter(\.isMeantVeto) + outcomes.filter(\.isFailure)
     guard vetoes.isEmpty else { return vetoes.map(\.objection) }
     return [
@@ -37,7 +37,7 @@ nonisolated extension Outcome {
 
   fileprivate var isFailure: Bool { kind == .timedOut || kind == .gone || kind == .failed }
 
-  /// Who objects, and why: `restore (pid 42, restore.service): a restore is running`.
+  /// Formatted as `restore (pid 42, restore.service): a restore is running`.
   fileprivate var objection: String {
     let who = label.isEmpty ? (process.isEmpty ? "a delegate" : process) : label
     let place =

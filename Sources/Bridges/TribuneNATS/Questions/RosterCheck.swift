@@ -3,25 +3,26 @@
 import Synchronization
 import TribuneService
 
-/// Whether the hosts that are there have the same roster: as long as one has another, nobody knows who has to be asked.
+/// Checks that all present hosts have the same roster. A different one means that the set of hosts to ask is
+/// uncertain.
 nonisolated final class RosterCheck: Sendable {
-  /// More hosts than these are not named.
+  /// Hosts named in a message.
   private static let namesMax = 8
 
-  /// Of this host's roster; empty if it has none.
+  /// Of this host's roster; empty without one.
   let mark: String
   private let host: String
   private let others = Mutex<[String]>([])
 
   init(_ settings: NATSSettings) { (mark, host) = (settings.rosterMark, settings.host) }
 
-  /// Why no question passes; nil if it may, as far as it is known now.
+  /// The reason to block all questions, as far as known.
   var doubt: String? {
     let others = others.withLock { $0 }
     return others.isEmpty ? nil : Self.text(others.prefix(Self.namesMax).joined(separator: " "), host)
   }
 
-  /// Why a question of a host does not pass; nil if it may.
+  /// The reason to block another host's question.
   func doubt(about other: String, with mark: String) -> String? {
     self.mark.isEmpty || mark == self.mark ? nil : Self.text(host, other)
   }
@@ -30,7 +31,7 @@ nonisolated final class RosterCheck: Sendable {
     "Roster= of \(one) is another one than that of \(other)"
   }
 
-  /// - Parameter others: the hosts that are there and have another roster.
+  /// - Parameter others: the present hosts with a different roster.
   func note(_ others: [String]) {
     let wasKnown = doubt != nil
     self.others.withLock { $0 = others }

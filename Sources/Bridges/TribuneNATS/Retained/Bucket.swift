@@ -12,7 +12,7 @@ nonisolated struct Bucket: Equatable, Sendable {
 
   func subject(_ key: RetainedKey) -> String { prefix + key.text }
 
-  /// The keys of all names that match a pattern, and perhaps others.
+  /// Matches the keys of all names of a pattern, and perhaps more.
   func subjects(matching pattern: Pattern) -> String {
     let tokens = pattern.text.split(separator: ".").map { $0 == "**" ? ">" : String($0) }
     return prefix + tokens.joined(separator: ".") + (tokens.last == ">" ? "" : ".*")

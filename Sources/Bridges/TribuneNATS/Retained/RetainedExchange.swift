@@ -4,9 +4,8 @@ import Tribune
 import TribuneService
 import TribuneWire
 
-/// Shares retained notifications with the cluster through a bucket of JetStream: one value for each name and object.
-///
-/// What is to be stored is sent until it comes back from the bucket, or something newer does.
+/// Shares retained notifications through a JetStream bucket: one value per name and object. A local value is
+/// resent until it, or a newer one, comes back from the bucket.
 final class RetainedExchange {
   private struct Sent {
     var token: UInt64
@@ -22,14 +21,14 @@ final class RetainedExchange {
   private let complain: (_ name: String, _ what: String) -> Void
   private let hearAgain: () -> Void
   private var ledger = RetainedLedger()
-  /// The last try of each key that was to be stored.
+  /// The last attempt to store each key.
   private var sent: [RetainedKey: Sent] = [:]
   private let storeTokens = StoreTokens(.retained)
   private var lastToken: UInt64 = 0
-  /// Nil while the gateway does not read what its bus has.
+  /// Nil while the gateway does not read from its bus.
   private var bus: Connection?
 
-  /// - Parameter hearAgain: has all values of the bucket come once more.
+  /// - Parameter hearAgain: requests all values of the bucket again.
   init(
     _ subjects: Subjects, _ settings: NATSSettings, _ instance: Instance, publisher: Publisher,
     complain: @escaping (_ name: String, _ what: String) -> Void, hearAgain: @escaping () -> Void
@@ -39,8 +38,8 @@ final class RetainedExchange {
     bucket = Bucket(cluster: settings.cluster)
   }
 
-  /// The gateway has begun to read what a bus has, maybe another one than before; nil if it does not read any more. So
-  /// what it posts is behind that.
+  /// Starts or stops to post to a bus. Call it after the gateway has begun to read, because the gateway must
+  /// read back its own posts.
   func use(_ bus: Connection?) {
     self.bus = bus
     guard bus != nil else { return }
@@ -48,11 +47,8 @@ final class RetainedExchange {
     hearAgain()
   }
 
-  // MARK: Out
-
-  /// Exports what an observation with retained notifications brings.
-  ///
-  /// - Returns: true when something is lost, so that the caller observes again; false at the end.
+  /// Exports the notifications of an observation. Returns true after a loss, when the caller must observe
+  /// again; false at the end.
   func export(_ notifications: Notifications) async throws(TribuneError) -> Bool {
     for try await delivery in notifications {
       switch delivery {
@@ -60,7 +56,7 @@ final class RetainedExchange {
       case .lost:
         use(nil)
         return true
-      // The snapshot comes again.
+      // A new snapshot follows.
       case .interrupted: continue
       }
     }
@@ -100,12 +96,12 @@ final class RetainedExchange {
       return complain(
         key.name, "is too long for NATS, which takes \(publisher.payloadMax) bytes, and was not shared")
     }
-    // What is dropped here is sent again like what JetStream does not answer.
+    // A dropped message is resent like an unconfirmed one.
     _ = publisher.publish(message)
     sent[key] = Sent(token: lastToken, at: .now, isAgain: again)
   }
 
-  /// Sends what has not come back from the bucket for some seconds.
+  /// Resends values that did not come back from the bucket for some seconds.
   func sendAgain() {
     let now = ContinuousClock.now
     for (key, one) in sent where now - one.at > .seconds(5) { send(key, again: true) }
@@ -121,7 +117,7 @@ final class RetainedExchange {
     switch try StoreReply(message.payload) {
     case .stored: return
     case .refused(let code, _) where StoreReply.conflicts.contains(code):
-      // The value that is there comes by itself, unless somebody has removed it, or the bucket.
+      // The bucket delivers the conflicting value, unless it, or the bucket, was removed.
       guard one.isAgain else { return }
       ledger.doubt(key)
       hearAgain()
@@ -129,8 +125,6 @@ final class RetainedExchange {
       complain(key.name, "is not shared yet: JetStream refuses it: \(why) (\(code))")
     }
   }
-
-  // MARK: In
 
   func isValue(_ message: ClusterMessage) -> Bool { bucket.key(of: message.subject) != nil }
 

@@ -2,10 +2,8 @@
 
 import TribuneWire
 
-/// The name and the object of a retained notification, as a key of a bucket: `NAME./OBJECT`.
-///
-/// No token of a name begins with a slash, so the key says where the name ends. Bytes of the object that a key cannot have
-/// are `=XX`.
+/// The bucket key of a retained notification: `NAME./OBJECT`. A name's token never starts with a slash, which
+/// marks the name's end. Invalid bytes of the object become `=XX`.
 nonisolated struct RetainedKey: Hashable, Sendable {
   let name: String
   let object: String
@@ -24,7 +22,7 @@ nonisolated struct RetainedKey: Hashable, Sendable {
     self.object = object
   }
 
-  /// - Returns: nil if it is none of these keys. Anybody may have written it.
+  /// Returns nil for a foreign key, which any client of NATS may have written.
   init?(_ text: Substring) {
     guard let slash = text.firstIndex(of: "/"), slash > text.startIndex,
       text[text.index(before: slash)] == "."

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the bucket has of each key, as far as it has come, and what this host has posted beyond that: a state machine without
-/// I/O. At rest, the bus has what the bucket has.
+/// Synchronizes the values of bus and bucket by key: a state machine without I/O. At rest, the two are equal.
 ///
-/// A local value is stored only if the bucket's last one has come here before (compare-and-set). If another host's value
-/// is there first, that one is posted, and the local one is given up. So a value that was overwritten never comes back,
-/// however late or often a message arrives.
+/// A local value is stored only if the bucket's last revision has arrived here (compare-and-set). If another
+/// host's value precedes it, that one is posted and the local one dropped. An overwritten value therefore
+/// never returns, however late or often messages arrive.
 ///
-/// On the bus, order is what the gateway's own posts show when they are read back. A local value that is read before
-/// may be behind one of them on the bus or before it. Once it is stored, it is posted again then.
+/// The gateway reads back its own posts to learn their order on the bus. A local value read before such a
+/// post may precede or follow it there, and is posted again after it is stored.
 nonisolated struct RetainedLedger {
   enum Step: Equatable {
     case none
     case post
-    /// Store what `write(of:)` says.
+    /// Store the result of `write(of:)`.
     case store
-    /// There is no room, so the local value stays on this host.
+    /// The table is full, so the value stays local.
     case full
   }
 
   struct Write: Equatable {
     /// Empty if the value is cleared.
     var payload: [UInt8]
-    /// The last revision of the key that the bucket may have; 0 for none.
+    /// The key's last known revision; 0 for none.
     var expected: UInt64
   }
 
@@ -30,7 +29,7 @@ nonisolated struct RetainedLedger {
   static let localMax = 1_024
   static let weightMax = 64 << 20
 
-  /// What own processes have posted, and the bucket may not have.
+  /// A local post that the bucket may not have.
   private struct Local {
     var payload: [UInt8]
     var mayBeOverwritten: Bool
@@ -38,12 +37,12 @@ nonisolated struct RetainedLedger {
 
   private struct Entry {
     var revision: UInt64 = 0
-    /// Of the payload of that revision.
+    /// Of that revision's payload.
     var hash = 0
     var isOwn = true
-    /// Whether the bus may not have it.
+    /// True if the bus may lack this value.
     var isUnsure = false
-    /// Posts of the gateway that have not been read back. Too high a number only has a value posted once more.
+    /// The gateway's posts that were not read back. An overestimate only causes an extra post.
     var unread = 0
     var local: Local?
   }
@@ -51,16 +50,14 @@ nonisolated struct RetainedLedger {
   private var entries: [RetainedKey: Entry] = [:]
   private var localCount = 0
   private var weight = 0
-  /// What is being posted; one after the other is.
+  /// The key being posted, one at a time.
   private var posting: RetainedKey?
 
-  // MARK: The bus
-
-  /// A value has been read from the bus.
+  /// A value was read from the bus.
   ///
   /// - Parameters:
-  ///   - isPosted: whether the gateway has posted it.
-  ///   - isOld: whether the bus had it when the gateway began to read.
+  ///   - isPosted: the gateway posted it.
+  ///   - isOld: the bus had it before the gateway began to read.
   mutating func read(_ key: RetainedKey, _ payload: [UInt8], isPosted: Bool, isOld: Bool) -> Step {
     guard var entry = entry(of: key) else { return isPosted ? .none : .full }
     defer { entries[key] = entry }
@@ -72,7 +69,7 @@ nonisolated struct RetainedLedger {
       if !isOld { entry.unread = max(0, entry.unread - 1) }
       return .none
     }
-    // The other host's value was posted since, and so is behind it.
+    // The other host's value was posted later.
     if isOld, !entry.isOwn, !entry.isUnsure { return .none }
     setLocal(nil, &entry)
     guard localCount < Self.localMax, weight + payload.count <= Self.weightMax else { return .full }
@@ -80,7 +77,6 @@ nonisolated struct RetainedLedger {
     return .store
   }
 
-  /// The post has come to its end.
   mutating func posted(_ key: RetainedKey, isRefused: Bool) {
     posting = nil
     guard isRefused, var entry = entries[key] else { return }
@@ -89,8 +85,8 @@ nonisolated struct RetainedLedger {
     entries[key] = entry
   }
 
-  /// The gateway begins to read anew, after a gap or on a bus that may have nothing. What it has posted before is part of
-  /// what the bus has, but for what is being posted. All values of the bucket come again.
+  /// The gateway reads the bus again, after a gap or on a new bus. The snapshot includes its earlier posts,
+  /// except the one in flight. The bucket delivers all values again.
   mutating func restart() {
     for key in entries.keys {
       entries[key]?.unread = key == posting ? 1 : 0
@@ -99,11 +95,7 @@ nonisolated struct RetainedLedger {
     }
   }
 
-  // MARK: The bucket
-
-  /// A value has come from the bucket.
-  ///
-  /// - Parameter isOwn: whether this host has stored it, by whichever process.
+  /// A value arrived from the bucket. `isOwn`: any process of this host stored it.
   mutating func arrive(_ key: RetainedKey, revision: UInt64, _ payload: [UInt8], isOwn: Bool) -> Step {
     guard var entry = entry(of: key) else { return .post }
     let isNews = revision > entry.revision
@@ -112,7 +104,7 @@ nonisolated struct RetainedLedger {
     (entry.revision, entry.hash, entry.isOwn, entry.isUnsure) = (revision, payload.hashValue, isOwn, false)
     if let local = entry.local {
       guard isNews else { return .none }
-      // The local value is newer than whatever this host has stored before.
+      // The local value is newer than anything that this host has stored.
       if isOwn, payload != local.payload { return .store }
       setLocal(nil, &entry)
       if payload == local.payload, !local.mayBeOverwritten { return .none }
@@ -122,10 +114,10 @@ nonisolated struct RetainedLedger {
     return .post
   }
 
-  /// The bucket refuses a write again and again, and nothing comes: what was known of the key is wrong.
+  /// The bucket keeps refusing writes without a newer value, so the known revision is wrong.
   mutating func doubt(_ key: RetainedKey) { entries[key]?.revision = 0 }
 
-  /// What is to be stored of a key; nil for nothing.
+  /// Nil if the key has nothing to store.
   func write(of key: RetainedKey) -> Write? {
     guard let entry = entries[key], let local = entry.local else { return nil }
     return Write(payload: local.payload, expected: entry.revision)
@@ -136,8 +128,6 @@ nonisolated struct RetainedLedger {
     setLocal(nil, &entry)
     entries[key] = entry
   }
-
-  // MARK: Bounds
 
   private func entry(of key: RetainedKey) -> Entry? {
     entries[key] ?? (entries.count < Self.keysMax ? Entry() : nil)

@@ -5,19 +5,19 @@ import TribuneJSON
 import TribuneService
 import TribuneSystem
 
-/// Keeps the picture of the bus, and the feed of the pages. A bus that goes is looked for until it is back.
+/// Maintains the picture of the bus and the pages' feed. Reconnects after the bus has gone.
 final class BusFollower {
-  /// What is about a registration, or about the observer's own rights: a reason to list anew.
+  /// Changes of registrations, or of the observer's rights, require new lists.
   private static let changes = ["tribune.hold.*", "tribune.delegate.*", "tribune.bus.didReload"]
   private static let arrivals = ["tribune.connection.*"]
   private static let beatSeconds = 5
-  /// How old lists are at most while a page is open, and while only the metrics are read.
+  /// Maximum age of lists, with an open page and without.
   private static let listSeconds = (watched: 5, else: 30)
-  /// How long after a request somebody is taken to look. Who reads metrics comes again.
+  /// How long a request counts as interest. Prometheus repeats its requests within this time.
   private static let lookSeconds = 300
   /// How long a request waits for a list.
   private static let listWait = Duration.seconds(1)
-  /// A bus that does not say its status for so long hangs.
+  /// A bus hangs if it sends no status for this long.
   private static let silenceMax = Duration.seconds(10)
   private static let leaveMax = Duration.seconds(5)
 
@@ -29,10 +29,10 @@ final class BusFollower {
   private let isWatched: () -> Bool
   private let changed: () -> Void
   private var history = History()
-  /// Who was connected lately, by connection: a verdict can name one that has gone when it is shown.
+  /// Recent processes by connection: a verdict may concern one that has left.
   private var peers = RecentValues<String, Who>(countMax: QueryTracker.recentMax)
-  /// Verdicts whose asker is not known yet, and those behind them, in their order. The bus has announced the asker's connection
-  /// before, but another task reads that.
+  /// Verdicts with an unknown asker, and those behind them, in order. The bus has announced the asker's
+  /// connection earlier, but another task reads that.
   private var unnamed: [VerdictRecord] = []
   /// How many of them have waited for a second.
   private var overdue = 0
@@ -44,8 +44,8 @@ final class BusFollower {
   private lazy var listing = Refresh { [weak self] in await self?.list() ?? true }
 
   /// - Parameters:
-  ///   - isWatched: whether a page is open, for which lists have to be fresh.
-  ///   - changed: called when the feed has something new.
+  ///   - isWatched: true while a page is open, which needs fresh lists.
+  ///   - changed: called after the feed has changed.
   init(_ settings: WebSettings, isWatched: @escaping () -> Bool, changed: @escaping () -> Void) {
     (self.settings, self.isWatched, self.changed) = (settings, isWatched, changed)
     publish()
@@ -53,7 +53,6 @@ final class BusFollower {
 
   private var isLookedAt: Bool { isWatched() || secondsSinceLook < Self.lookSeconds }
 
-  /// Somebody begins to look.
   func noteLook() {
     let isNew = !isLookedAt
     secondsSinceLook = 0
@@ -62,7 +61,7 @@ final class BusFollower {
     listing.request()
   }
 
-  /// Somebody reads the metrics: if nobody did before, waits for a list.
+  /// Serves a request for metrics; the first one waits for a list.
   func look() async {
     let isNew = !isLookedAt
     noteLook()
@@ -73,15 +72,13 @@ final class BusFollower {
 
   private static var seconds: Int { Int(SystemClock.wallMicroseconds / 1_000_000) }
 
-  /// Follows one bus after the other. Does not return.
-  ///
-  /// - Parameter attempted: called when a bus was reached or found missing.
+  /// Follows the bus and reconnects; never returns. `attempted` runs after each attempt to connect.
   func run(_ attempted: () -> Void) async {
     Task { await keepTime() }
     var retries = Retries(longest: .seconds(1))
     while true {
       do throws(TribuneError) {
-        // This object connects again by itself, so that it knows at once when the bus is gone.
+        // Without the library's reconnection, a lost bus is noticed at once.
         let bus = try await Connection.connect(reconnectingFor: .zero)
         try await follow(bus, attempted)
         retries.reset()
@@ -118,7 +115,7 @@ final class BusFollower {
     if let arrivals { Task { await read(arrivals, as: bus) } }
   }
 
-  /// Nil if the policy of the bus refuses it, which is noted.
+  /// Returns nil and notes a gap if the bus's policy refuses the request.
   private static func allowed<Value>(
     _ what: String, _ gaps: inout [String], _ body: () async throws(TribuneError) -> Value?
   ) async throws(TribuneError) -> Value? {
@@ -141,9 +138,7 @@ final class BusFollower {
     publish()
   }
 
-  // MARK: What the bus sends
-
-  /// Runs beside the main queue: there can be very many frames, of which few are shown.
+  /// Runs off the main queue, because frames may be many and only a few are shown.
   nonisolated private func read(_ traffic: Traffic, _ settings: WebSettings) async {
     var tracker = QueryTracker(keepingUserInfo: settings.showsUserInfo)
     do throws(TribuneError) {
@@ -155,7 +150,7 @@ final class BusFollower {
         }
       }
     } catch {
-      // The end of the connection, which `run` sees as well.
+      // The connection has ended; `run` handles that.
       return
     }
   }
@@ -209,14 +204,12 @@ final class BusFollower {
         if isLookedAt { listing.request() }
       }
     } catch {
-      // The end of the connection, which `run` sees as well.
+      // The connection has ended; `run` handles that.
       return
     }
   }
 
-  // MARK: What the bus is asked
-
-  /// Looks at the counters each second, and at the lists when they are old.
+  /// Polls the counters every second, and the lists when they are old.
   private func keepTime() async {
     var beat = 0
     while true {
@@ -232,7 +225,7 @@ final class BusFollower {
       secondsSinceLook = min(secondsSinceLook + 1, Self.lookSeconds)
       secondsSinceList += 1
       let isLookedAt = isLookedAt
-      // The plot has an hour of intervals, also for those who begin to look.
+      // The plot has an hour of intervals, even for a new page.
       if isLookedAt || Self.seconds % History.secondsPerInterval == 0 { polling.request() }
       if isLookedAt, secondsSinceList >= (isWatched() ? Self.listSeconds.watched : Self.listSeconds.else) {
         listing.request()
@@ -263,15 +256,15 @@ final class BusFollower {
         publishQueries()
       }
     } catch {
-      // The end of the connection, which `run` sees as well.
+      // The connection has ended; `run` handles that.
       return true
     }
     await leaveTime(since: began)
     return true
   }
 
-  /// A bus with many connections or queries is busy with their list for a while: it gets nine times as long for all else. A
-  /// request that waited for a bus that was away says nothing about that.
+  /// Lists of many connections or queries keep the bus busy. This leaves it nine times as long for other
+  /// work. A request that waited for an absent bus does not count.
   private func leaveTime(since began: ContinuousClock.Instant) async {
     await rest(for: min(began.duration(to: .now) * 9, Self.leaveMax))
   }
@@ -295,7 +288,7 @@ final class BusFollower {
       (picture.connections, picture.delegates, picture.holds) = (now.connections, now.delegates, now.holds)
       counters.note(now, max: settings.metricNamesMax)
     } catch {
-      // The end of the connection, which `run` sees as well.
+      // The connection has ended; `run` handles that.
       return true
     }
     secondsSinceList = 0

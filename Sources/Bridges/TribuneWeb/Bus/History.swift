@@ -7,7 +7,7 @@ import TribuneWire
 /// Rates and latencies of the last hour, in intervals of ten seconds.
 nonisolated package struct History: Sendable {
   private struct Interval {
-    /// Counted in intervals since 1970.
+    /// In intervals since 1970.
     var number: Int
     var growth = BusGrowth()
     var latencies = Durations()
@@ -21,7 +21,6 @@ nonisolated package struct History: Sendable {
 
   package init() {}
 
-  /// The bus is gone, and its counters with it.
   package mutating func interrupt() { last = nil }
 
   package mutating func note(_ status: BusStatus, at seconds: Int) {
@@ -37,7 +36,7 @@ nonisolated package struct History: Sendable {
 
   private mutating func current(at seconds: Int, _ change: (inout Interval) -> Void) {
     let number = seconds / Self.secondsPerInterval
-    // A clock that was set back adds to the latest.
+    // After the clock was set back, events count in the latest interval.
     if number > intervals.last?.number ?? .min {
       intervals.append(Interval(number: number))
       intervals.removeAll { $0.number <= number - Self.intervalsMax }
@@ -46,8 +45,8 @@ nonisolated package struct History: Sendable {
     change(&intervals[intervals.count - 1])
   }
 
-  /// The finished intervals: when each began, in seconds since 1970, events in a second of each kind, and the median and the
-  /// longest of the times to a verdict, in seconds.
+  /// The finished intervals: start in seconds since 1970, events per second of each kind, median and maximum
+  /// of the times to a verdict in seconds.
   package func json(at seconds: Int) -> JSONValue {
     let finished = intervals.filter { $0.number < seconds / Self.secondsPerInterval }
     let latencies = finished.map { DurationHistogram($0.latencies) }

@@ -2,7 +2,7 @@
 
 package import Tribune
 
-/// Finds the question to each verdict among the frames that a monitor sees.
+/// Matches verdicts with their questions in a monitor's frames.
 nonisolated package struct QueryTracker: Sendable {
   private struct Key: Hashable {
     var asker: String
@@ -18,17 +18,17 @@ nonisolated package struct QueryTracker: Sendable {
     var userInfo: UserInfo
   }
 
-  /// Questions whose verdict nobody has seen are forgotten, so many at a time.
+  /// Questions without a verdict are forgotten in batches of this size.
   package static let recentMax = 4_096
 
   private let keepsUserInfo: Bool
   private var questions = RecentValues<Key, Question>(countMax: recentMax)
-  /// Those who ask, as the delegates are told, by query.
+  /// Askers by query, from the frames to delegates.
   private var askers: [UInt64: Who] = [:]
 
   package init(keepingUserInfo keepsUserInfo: Bool) { self.keepsUserInfo = keepsUserInfo }
 
-  /// - Returns: the record if the frame is a verdict. Its asker may be no more than a connection.
+  /// - Returns: nil unless the frame is a verdict. The record's asker may have only its connection.
   package mutating func take(_ item: TrafficItem) -> VerdictRecord? {
     switch item.content {
     case .ask(_, _, _, _, let override, _): note(item, isValueQuery: false, override: override)
@@ -37,7 +37,7 @@ nonisolated package struct QueryTracker: Sendable {
       if askers.count >= Self.recentMax { askers = [:] }
       askers[query] = Who(asker)
     case .refusal:
-      // Most refuse something else.
+      // Most error frames do not concern a question.
       if let to = item.to { _ = questions.remove(Key(asker: to, serial: item.serial)) }
     case .verdict(let verdict):
       guard let to = item.to else { return nil }

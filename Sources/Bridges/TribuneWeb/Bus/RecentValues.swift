@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The values that were set lately. The oldest are forgotten, `countMax` at a time, so that there are never more than twice as
-/// many.
+/// Recently set values. The oldest are forgotten in batches of `countMax`, so at most twice as many are kept.
 nonisolated package struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let countMax: Int
   private var recent: [Key: Value] = [:]

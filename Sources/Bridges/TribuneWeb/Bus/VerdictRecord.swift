@@ -4,23 +4,22 @@ package import Tribune
 import TribuneJSON
 import TribuneWire
 
-/// A verdict, with what was asked.
+/// A verdict with its question.
 nonisolated package struct VerdictRecord: Sendable {
   /// Microseconds since 1970.
   package var time: UInt64
   package var name: String
   package var object: String
   package var asker: Who
-  /// Nil if the question came before this program.
+  /// Nil if the question preceded this program.
   package var elapsed: Duration?
-  /// Whether a value was asked for, rather than permission.
   package var isValueQuery: Bool
-  /// The reason for going past vetoes, as far as it is shown.
+  /// The reason of an override, truncated to `reasonMax`.
   package var override: String?
   package var verdict: Tribune.Verdict
   package var userInfo = UserInfo.none
 
-  /// The bytes that are shown of a reason, and of userInfo.
+  /// Bytes.
   static let reasonMax = 1_024
   static let userInfoMax = 1_024
 

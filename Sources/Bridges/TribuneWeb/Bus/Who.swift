@@ -3,11 +3,10 @@
 import Tribune
 import TribuneJSON
 
-/// A process on the bus.
 nonisolated package struct Who: Equatable, Sendable {
   /// `:N`
   package var connection: String
-  /// Nil if nothing is known but the connection.
+  /// Nil if only the connection is known.
   package var pid: Int?
   package var uid: Int?
   package var process = ""
@@ -30,7 +29,7 @@ nonisolated package struct Who: Equatable, Sendable {
       connection: info.id, pid: Int(info.pid), uid: Int(info.uid), process: info.process, unit: info.unit)
   }
 
-  /// What the bus posts when somebody connects; nil if it is something else.
+  /// Parses the bus's announcement of a new connection.
   init?(_ userInfo: UserInfo) {
     let parsed: JSONDocument
     do throws(JSONText.SyntaxError) {

@@ -3,9 +3,9 @@
 import Tribune
 import TribuneWire
 
-/// What /metrics has of a bus. The number of time series does not depend on who uses the bus, but for what is said to.
+/// The /metrics of a bus. Configured limits bound the number of time series, whatever users do.
 nonisolated package enum BusMetrics {
-  /// What this program itself has counted.
+  /// This program's own counters.
   package struct Own: Sendable {
     package var pages = 0
     package var verdictsSeen = 0

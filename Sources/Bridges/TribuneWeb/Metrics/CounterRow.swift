@@ -2,12 +2,12 @@
 
 package import Tribune
 
-/// What the bus counts about a name, a participant or a user.
+/// Counters of a name, a participant or a user.
 nonisolated package protocol CounterRow: Sendable {
-  /// The values of the labels; empty for all together that have no row of their own.
+  /// Label values; empty for the combined rest.
   var labels: [String] { get }
 
-  /// Adds what another row has counted, so many times.
+  /// Adds another row's counters, multiplied by `factor`.
   mutating func add(_ other: Self, times factor: Int)
 }
 
@@ -57,7 +57,7 @@ nonisolated extension UserStatistics: CounterRow {
 }
 
 nonisolated extension OutcomeCounts {
-  /// By the names that metrics give them.
+  /// By their names in metrics.
   static var all: KeyValuePairs<String, WritableKeyPath<OutcomeCounts, Int>> {
     [
       "approved": \.approved, "vetoed": \.vetoed, "abstained": \.abstained, "timed_out": \.timedOut,

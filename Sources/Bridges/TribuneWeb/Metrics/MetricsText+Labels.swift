@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 nonisolated extension MetricsText {
-  /// The labels of a sample, as they are written: many samples have the same.
+  /// The formatted labels of a sample, which many samples share.
   package struct Labels: Sendable {
-    /// Without the braces; empty for none.
+    /// Without braces; empty for none.
     private(set) var text = ""
 
     package init(_ labels: some Sequence<(String, String)> = []) {

@@ -2,12 +2,12 @@
 
 package import Tribune
 
-/// Metrics as Prometheus reads them: in OpenMetrics 1.0.0, or in its older text format.
+/// Metrics for Prometheus: OpenMetrics 1.0.0, or the older text format.
 nonisolated package struct MetricsText {
   package enum Format: Equatable, Sendable {
     case openMetrics, classic
 
-    /// - Parameter accept: the `Accept` field of the request.
+    /// - Parameter accept: the request's `Accept` field.
     package init(accept: String) {
       self = accept.contains("application/openmetrics-text") ? .openMetrics : .classic
     }
@@ -25,7 +25,6 @@ nonisolated package struct MetricsText {
 
   package init(_ format: Format) { self.format = format }
 
-  /// The text as a whole.
   package consuming func finish() -> [UInt8] {
     if format == .openMetrics { output += "# EOF\n".utf8 }
     return output
@@ -33,7 +32,7 @@ nonisolated package struct MetricsText {
 
   /// - Parameters:
   ///   - name: without `_total`.
-  ///   - unit: with which the name ends, if any.
+  ///   - unit: the name's suffix, if any.
   package mutating func counter(
     _ name: String, unit: String? = nil, _ help: String, _ samples: [(labels: Labels, value: Double)]
   ) {
@@ -64,9 +63,7 @@ nonisolated package struct MetricsText {
     gauge(name, unit: unit, help, Double(value))
   }
 
-  /// Facts that are text.
-  ///
-  /// - Parameter name: without `_info`.
+  /// A metric whose labels are its content. `name` excludes `_info`.
   package mutating func info(_ name: String, _ help: String, _ labels: Labels) {
     if format == .openMetrics {
       head(name, "info", nil, help)
@@ -76,7 +73,7 @@ nonisolated package struct MetricsText {
     sample("\(name)_info", labels, 1)
   }
 
-  /// The upper bounds of the intervals of each histogram. Those in which the bus counts are many more.
+  /// Upper bounds of the histograms' buckets. The bus itself has many more.
   private static let boundsSeconds = [
     0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30,
   ]
@@ -115,7 +112,7 @@ nonisolated package struct MetricsText {
     output += " \(Self.text(value))\n".utf8
   }
 
-  /// Whole numbers without a fraction, except in `le`, where OpenMetrics wants one, and does not mind elsewhere.
+  /// OpenMetrics requires a fraction in `le`, and accepts one elsewhere.
   private static func text(_ value: Double) -> String {
     value.rounded() == value && value.magnitude < 1e15 ? "\(Int(value)).0" : "\(value)"
   }

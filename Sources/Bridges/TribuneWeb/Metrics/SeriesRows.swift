@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A list of counters of the bus as time series: its first rows have their own, and all others have one together.
+/// A list of counters as time series: the first rows have their own, and all others share one.
 ///
-/// Prometheus takes a counter that falls for one that has begun anew, and counts all of it once more. So that of the others
-/// gets what is counted among them: a row that becomes busy, and leaves them, or that comes to them, changes nothing.
+/// Prometheus takes a falling counter for a restart and counts it again. Therefore the shared series adds up
+/// increments, and a row that enters or leaves the shared part does not change it.
 nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
-  /// In the order of the list.
   package private(set) var own: [Row] = []
-  /// Nil if there have never been any.
+  /// Nil before the first one.
   package private(set) var others: Row?
-  /// The rows that had no series of their own when the list was last taken, together.
+  /// The combined rows without their own series in the latest list.
   private(set) var rest: Row?
   private var wasTaken = false
 
   package init() {}
 
   /// - Parameters:
-  ///   - rows: the list, with those first that are to have series of their own. What the bus does not list any more, it adds
-  ///     to the row of its own others.
-  ///   - countMax: time series of their own.
+  ///   - rows: the list, with rows for their own series first. The bus adds rows that it no longer lists to
+  /// its own rest.
+  ///   - countMax: number of own series.
   package mutating func take(_ rows: [Row], max countMax: Int) {
     let (before, listed) = (Set(own.map(\.labels)), Set(rows.map(\.labels)))
-    // What those have counted since then that had no series of their own.
+    // The increments of rows that had no series of their own before.
     var change: Row?
     for row in rows where !before.contains(row.labels) { Self.add(row, to: &change) }
     for row in own where !listed.contains(row.labels) { Self.add(row, times: -1, to: &change) }
@@ -31,7 +30,7 @@ nonisolated package struct SeriesRows<Row: CounterRow>: Sendable {
     let first = Set(own.map(\.labels))
     rest = nil
     for row in rows where !first.contains(row.labels) { Self.add(row, to: &rest) }
-    // At first, there is nothing that it could fall behind.
+    // The first value cannot fall below an earlier one.
     if others != nil || rest != nil, let added = wasTaken ? change : rest { Self.add(added, to: &others) }
     wasTaken = true
   }

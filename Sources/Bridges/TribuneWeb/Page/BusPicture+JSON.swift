@@ -3,12 +3,12 @@
 import Tribune
 import TribuneJSON
 
-/// The sections of the page. Times are moments, so that a section that has not changed is the same.
+/// The page's sections. They contain times instead of ages, which keeps unchanged sections equal.
 nonisolated extension BusPicture {
-  /// What a section has at most, however long its rows are; the page says how many more there are.
+  /// Limits of a section, for rows and bytes. The page shows how many more exist.
   private static let rowsMax = 1_000
   private static let rowBytesMax = 1 << 20
-  /// Of the delegates that a query waits for, those that are shown.
+  /// Shown delegates of a waiting query.
   private static let waitsMax = 16
 
   func busJSON(at now: UInt64, verdictsLost: Int) -> JSONValue {
@@ -42,7 +42,7 @@ nonisolated extension BusPicture {
           ("unit", .string(participant.units.primary)), ("queued", .bool(participant.state == .queued)),
         ])
       }
-      // The bus lists others only where it has listed all that are awaited.
+      // The bus lists other participants only if all awaited ones fit.
       let isFull = query.participants.allSatisfy { $0.isAwaited || $0.connection == nil }
       let asker = Who(
         connection: query.connection, pid: Int(query.pid), uid: Int(query.uid), process: query.process,
@@ -67,7 +67,7 @@ nonisolated extension BusPicture {
     }
   }
 
-  /// In the order in which they are asked, object by object.
+  /// In the order of asking, by object.
   var delegatesJSON: [UInt8] {
     let ordered = delegates.sorted {
       $0.object != $1.object
@@ -114,8 +114,8 @@ nonisolated extension BusPicture {
 }
 
 nonisolated extension JSONValue {
-  /// The second since 1970 that is nearest to a moment, which is given in microseconds, less a span. It is the same whenever it
-  /// is computed, as a rule.
+  /// The time `span` before `now` (microseconds), in seconds since 1970. Rounding makes repeated calls return
+  /// the same second.
   fileprivate static func second(_ now: UInt64, before span: Duration) -> JSONValue {
     .integer(Int(((Double(now) / 1e6) - span / .seconds(1)).rounded()))
   }

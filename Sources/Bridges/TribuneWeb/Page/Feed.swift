@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What open pages are sent: the latest version of each section, and the latest verdicts, in the form of server-sent events.
+/// Server-sent events for open pages: the latest version of each section, and the latest verdicts.
 ///
-/// A page that is behind gets what is newer than its cursor. So a feed is as large for a thousand events as for a day's, and
-/// for slow pages as for none.
+/// A page reads everything newer than its cursor, so memory depends neither on the number of events nor on
+/// slow pages.
 nonisolated package struct Feed: Sendable {
-  /// A part of the page that each version replaces.
+  /// A part of the page, replaced as a whole.
   package enum Section: String, CaseIterable, Sendable {
     case bus, queries, holds, delegates, connections, history
   }
 
-  /// Where a page is. A new one has nothing.
+  /// A page's position. A new page has received nothing.
   package struct Cursor: Sendable {
     fileprivate var isGreeted = false
     fileprivate var nextVerdict: UInt64 = 0
-    /// Turns go round, so that none of these waits for as long as the others change: verdicts up to this one, and then each
-    /// section.
+    /// Round-robin, so a busy part cannot starve others: verdicts up to this one, then each section.
     fileprivate var endVerdict: UInt64 = 0
     fileprivate var nextSection = 0
     fileprivate var versions: [Section: UInt64] = [:]
@@ -35,7 +34,7 @@ nonisolated package struct Feed: Sendable {
 
   package init() {}
 
-  /// - Returns: whether it differs from the version before.
+  /// - Returns: true if the section changed.
   @discardableResult
   package mutating func set(_ section: Section, _ json: [UInt8]) -> Bool {
     let event = Self.event(section.rawValue, json)
@@ -55,17 +54,16 @@ nonisolated package struct Feed: Sendable {
     }
   }
 
-  /// Has each page read something, so that it notices when the connection is gone, and a connection whose page has gone is
-  /// closed.
+  /// Sends each page an event, which detects dead connections on both sides.
   package mutating func tick() { beat += 1 }
 
-  /// The event behind the cursor, which moves; nil if there is none.
+  /// The next event; advances the cursor.
   package func next(_ cursor: inout Cursor) -> [UInt8]? {
     if !cursor.isGreeted {
       cursor.isGreeted = true
       (cursor.nextVerdict, cursor.endVerdict) = (firstVerdict, firstVerdict + UInt64(verdicts.count))
       cursor.beat = beat
-      // The page forgets what it had from another connection.
+      // The page drops what it had from an earlier connection.
       return Self.event("hello", Array("{}".utf8))
     }
     if cursor.nextVerdict < firstVerdict {

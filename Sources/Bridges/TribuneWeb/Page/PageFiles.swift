@@ -4,7 +4,7 @@ import TribuneHTTP
 import TribuneService
 import TribuneSystem
 
-/// The files of the page, by their paths in URLs. They are read once.
+/// The page's files by URL path, read once.
 nonisolated package struct PageFiles: Sendable {
   private static let names: [(path: String, file: String, type: String)] = [
     ("/", "index.html", "text/html; charset=utf-8"),
@@ -20,7 +20,6 @@ nonisolated package struct PageFiles: Sendable {
 
   private var responses: [String: HTTPResponse] = [:]
 
-  /// - Throws: `Missing` if one of them cannot be read.
   package init(in directory: String) throws(Missing) {
     for (path, file, type) in Self.names {
       let file = "\(directory)/\(file)"
@@ -33,11 +32,11 @@ nonisolated package struct PageFiles: Sendable {
     }
   }
 
-  /// Reads those that were installed with the program, or that belong to the sources that it was built from.
+  /// Reads the files installed with the program, or those of its source tree.
   init(besideProgram: Void) throws(Missing) {
     let folder = ThisProcess.path.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     var missing = Missing(description: "the page is missing")
-    // As "make install" and SwiftPM lay them out, the last for tests.
+    // The layouts of "make install" and of SwiftPM; the last is for tests.
     for (levels, place) in [(1, "share/tribune/web"), (3, "web"), (4, "web")] where folder.count > levels {
       do throws(Missing) {
         self = try PageFiles(in: (folder.dropLast(levels) + [place[...]]).joined(separator: "/"))
