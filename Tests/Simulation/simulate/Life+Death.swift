@@ -7,7 +7,8 @@ import TribuneWire
 
 extension Life {
   /// The input that the dead daemon was reading is in doubt, and the connection that it was writing to may end.
-  /// | `mayHaveHandedOver`: the next daemon may have the buffered notifications.
+  ///
+  /// `mayHaveHandedOver`: the next daemon may have the buffered notifications.
   func noteDeath(mayHaveHandedOver: Bool = false) {
     diedAt = taken
     doubtThoseWhoStopped()

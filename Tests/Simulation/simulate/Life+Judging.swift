@@ -7,7 +7,8 @@ import TribuneWire
 
 /// The naive model: it takes the operations in the order in which the bus read them, and accounts for each
 /// connection.
-/// | A daemon that dies may not have taken the operations that it was reading. It took them if the connection
+///
+/// A daemon that dies may not have taken the operations that it was reading. It took them if the connection
 /// survives; if the client has to connect again, both are possible.
 extension Life {
   // MARK: Events

@@ -14,7 +14,8 @@ struct Violation: Error {
 }
 
 /// One life of a bus, its clients and systemd, determined by a number.
-/// | Each step's random numbers come from the life's number and the step's, so leaving out steps does not change the
+///
+/// Each step's random numbers come from the life's number and the step's, so leaving out steps does not change the
 /// others.
 final class Life {
   /// Derived from the life's number; only the configuration changes later.
