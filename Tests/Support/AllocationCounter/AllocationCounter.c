@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Counts the heap allocations of a program that it is preloaded into (ld.so(8), LD_PRELOAD), which must get its
- * allocator from the C library at run time. $TRIBUNE_ALLOCATION_COUNT names a file of 8 bytes or more: the first 8
- * hold the count, in the machine's own order. They are mapped and shared, so that whoever watches reads them at any
- * moment without the program's doing anything for it. Without the variable nothing is counted.
+ * Preloaded (ld.so(8), LD_PRELOAD), counts a program's heap allocations by the C library. $TRIBUNE_ALLOCATION_COUNT names
+ * a file whose first 8 bytes hold the count in native byte order; they are shared memory, so a watcher can read them at
+ * any moment. Without the variable, it counts none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,18 +12,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What is allocated before the file is there goes uncounted. */
+/* Counts that precede the file are dropped. */
 static _Atomic uint64_t nowhere;
 static _Atomic uint64_t *count = &nowhere;
 
-/* glibc's own allocator, under the names that it has beside those that are taken here. dlsym(3) would find it
- * as well, but may allocate. */
+/* glibc's allocator under its other names. dlsym(3) may allocate. */
 void *__libc_malloc(size_t length);
 void *__libc_calloc(size_t number, size_t length);
 void *__libc_realloc(void *old, size_t length);
 void *__libc_memalign(size_t alignment, size_t length);
 
-/* What is to be counted and cannot be must not go on as if it allocated nothing. */
+/* A program whose allocations cannot be counted must not appear to make none. */
 static _Noreturn void give_up(void)
 {
 	static const char text[] = "the file that $TRIBUNE_ALLOCATION_COUNT names cannot be used\n";
@@ -44,7 +42,7 @@ __attribute__((constructor)) static void begin(void)
 		give_up();
 	close(file);
 	count = shared;
-	/* It is about this program, not about what this one starts. */
+	/* Programs that this one starts are not counted. */
 	unsetenv("TRIBUNE_ALLOCATION_COUNT");
 	unsetenv("LD_PRELOAD");
 }

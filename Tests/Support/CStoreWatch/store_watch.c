@@ -29,7 +29,6 @@ static struct piece pieces[64];
 
 static int is_watching;
 static size_t watched_max;
-/* The page of the current store. */
 static char *open_pages;
 static void (*before_store)(void);
 static void (*other_cause)(int signal);

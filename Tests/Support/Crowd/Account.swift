@@ -4,16 +4,13 @@ import Glibc
 import Synchronization
 import Tribune
 
-/// Records what the clients of a crowd have done, and the results.
 actor Account {
-  /// Answers per line of progress.
   private static let step = 20
 
   private var answers = 0
   private var asked = 0
   private var lines: [String] = []
 
-  /// Counts an answer of the bus to a post or a question.
   func progress() {
     answers += 1
     if answers.isMultiple(of: Self.step) { say("progress") }
@@ -25,14 +22,12 @@ actor Account {
 
   func write(_ lines: [String]) { self.lines += lines }
 
-  /// Prints all of it.
   func tell() {
     for line in lines { say(line) }
     say("asked \(asked)")
   }
 }
 
-/// A flag that tasks share, and that is raised once.
 final class Flag: Sendable {
   private let isUp = Atomic(false)
 
@@ -45,9 +40,7 @@ final class Flag: Sendable {
 struct Numbers {
   private var ranges: [ClosedRange<Int>] = []
 
-  /// Adds the next number.
-  ///
-  /// - Returns: false if it is not higher than the last one, and was not added.
+  /// Returns false, without adding it, if the number is not higher than the last.
   mutating func add(_ number: Int) -> Bool {
     guard let last = ranges.last else {
       ranges.append(number...number)
@@ -66,7 +59,6 @@ struct Numbers {
 }
 
 extension Connection {
-  /// Raised once the connection has ended for good, after which every call fails.
   var over: Flag {
     let flag = Flag()
     Task {
@@ -77,12 +69,10 @@ extension Connection {
   }
 }
 
-/// Writes a line to standard output at once.
 func say(_ line: String) {
   var bytes = Array("\(line)\n".utf8)[...]
   while !bytes.isEmpty {
     let count = unsafe bytes.withUnsafeBytes { unsafe write(1, $0.baseAddress, $0.count) }
-    // The reader has gone.
     guard count > 0 else { exit(1) }
     bytes = bytes.dropFirst(count)
   }

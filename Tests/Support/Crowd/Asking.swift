@@ -4,15 +4,11 @@ import Tribune
 import TribuneTestSupport
 
 extension Question {
-  /// Every delegate approves this.
   static let kind = "kind.shouldStop"
-  /// Every delegate vetoes this.
   static let firm = "firm.shouldStop"
-  /// A hold vetoes this, so no delegate is asked.
   static let held = "held.shouldStop"
 }
 
-/// A delegate that always gives the same answer to the same question.
 final class Judge: Delegate {
   let connection: Connection
 
@@ -27,7 +23,6 @@ final class Judge: Delegate {
   }
 }
 
-/// Asks, and checks each verdict.
 final class Asker: Sendable {
   let name: String
   let connection: Connection

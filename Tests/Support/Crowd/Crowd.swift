@@ -4,30 +4,30 @@ import Dispatch
 import Glibc
 import Tribune
 
-/// Many clients of a bus, each with its own connection, that keep an account of what they send and receive. A test
-/// starts one crowd inside and one outside of a container, and adds up.
+/// Many clients of a bus, each with a connection, that account for what they send and receive. A test adds up
+/// one crowd inside and one outside of a container.
 ///
 ///     crowd SIDE SEED OBSERVERS POSTERS DELEGATES ASKERS HOLDERS
 ///
-/// It finds the bus as all clients do. It prints these lines:
+/// It prints:
 ///
 ///     connection :7            first, one for each connection
 ///     ready                    everything is registered
 ///     progress                 the bus has answered `Account.step` more posts and questions
 ///
-/// When it reads the line `stop` from its standard input:
+/// After the line `stop` on standard input:
 ///
 ///     stopped                  all posters and askers have finished
 ///
-/// When it reads `settle`:
+/// After `settle`:
 ///
 ///     settled                  the bus has just answered every observer
 ///
-/// When it reads `account`, which is sent once the bus has taken the last post, `load.end`:
+/// After `account`, sent once the bus has taken the last post, `load.end`:
 ///
 ///     posted POSTER COUNT      numbers 1 to COUNT were used by the poster
-///     unsure POSTER NUMBER     the poster does not know whether the bus took that number
-///     observed OBSERVER LOST   how many losses were reported to the observer
+///     unsure POSTER NUMBER     the bus may have taken that number
+///     observed OBSERVER LOST   losses that were reported to the observer
 ///     received OBSERVER POSTER RANGE…    the numbers that it received from the poster
 ///     repeated OBSERVER POSTER NUMBER    a number that came twice, or after a higher one
 ///     asked COUNT
@@ -41,7 +41,7 @@ struct Crowd {
   let commands: AsyncStream<String>
   private let stopping = Flag()
 
-  /// How many clients of each kind there are. The other crowd has as many delegates and holders.
+  /// The number of clients of each kind. Both crowds have equally many delegates and holders.
   struct Size {
     var side: String
     var seed: UInt64
@@ -78,7 +78,7 @@ struct Crowd {
         exit(1)
       }
     }
-    // This waits on the main thread, because it would block one of the threads that the tasks share.
+    // Reads on the main thread, because it would block a thread that the tasks share.
     while let line = readLine() { reading.yield(line) }
     reading.finish()
     dispatchMain()
@@ -136,7 +136,6 @@ struct Crowd {
     withExtendedLifetime((delegates, holders)) {}
   }
 
-  /// Makes so many, one after the other, named after the side and their number.
   private func each<T>(_ count: Int, _ make: (String) async throws -> T) async throws -> [T] {
     var all: [T] = []
     for index in 0..<count { all.append(try await make("\(size.side)-\(index)")) }

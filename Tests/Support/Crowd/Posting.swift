@@ -3,7 +3,6 @@
 import Tribune
 import TribuneTestSupport
 
-/// Posts numbers under its own name, and records which of them the bus has taken.
 final class Poster: Sendable {
   let name: String
   let connection: Connection
@@ -13,9 +12,8 @@ final class Poster: Sendable {
     self.connection = connection
   }
 
-  /// Posts bursts of numbers until `stopping` is raised. The bus acknowledges the last number of a burst. This confirms
-  /// the whole burst, because the bus takes what a connection sends in order. If the client has reconnected meanwhile,
-  /// some of it may have been lost with the old connection.
+  /// Posts bursts of numbers until `stopping` is raised. The acknowledgement of the last confirms the burst, because
+  /// the bus takes a connection's frames in order. After a reconnection, some may be lost.
   func post(seed: UInt64, _ account: Account, until stopping: Flag) async {
     var random = SplitMix64(seed: seed)
     var last = 0
@@ -41,7 +39,7 @@ final class Poster: Sendable {
     await account.write("posted \(name) \(last)")
   }
 
-  /// The number, and padding: mostly little, and rarely so much that it is sent as a file.
+  /// Mostly short padding; rarely so much that it is sent as a file.
   private func userInfo(_ number: Int, _ random: inout SplitMix64) -> UserInfo {
     let length =
       if random.oneIn(400) {
@@ -56,9 +54,6 @@ final class Poster: Sendable {
 }
 
 extension Connection {
-  /// Waits until the bus has answered.
-  ///
-  /// - Returns: false if the connection was lost meanwhile.
   fileprivate func isAnswered() async -> Bool {
     do {
       try await postAcknowledged("settled")
@@ -69,7 +64,6 @@ extension Connection {
   }
 }
 
-/// Counts what it receives.
 final class Observer: Sendable {
   let name: String
   let connection: Connection
@@ -81,13 +75,12 @@ final class Observer: Sendable {
     notifications = try await connection.observe("load.**", limit: 65_536)
   }
 
-  /// Returns when the bus has answered. If the connection was lost meanwhile, asks once more on the new one.
+  /// Returns when the bus has answered. Asks again on a new connection.
   func settle() async throws {
     if await connection.isAnswered() { return }
     try await connection.postAcknowledged("settled")
   }
 
-  /// Observes until the post `load.end`, and records what it received.
   func observe(_ account: Account) async throws {
     var tally = Tally(name: name)
     for try await delivery in notifications where tally.takes(delivery) { break }
@@ -95,7 +88,6 @@ final class Observer: Sendable {
   }
 }
 
-/// What one observer received.
 private struct Tally {
   let name: String
   private var lost = 0
@@ -104,16 +96,13 @@ private struct Tally {
 
   init(name: String) { self.name = name }
 
-  /// Counts a delivery.
-  ///
-  /// - Returns: whether it is `load.end`.
   mutating func takes(_ delivery: Delivery) -> Bool {
     if case .lost(let count) = delivery {
       lost += count
       return false
     }
     guard case .notification(let notification) = delivery else {
-      // Other deliveries do not say how many are missing.
+      // Other deliveries do not give the number of losses.
       complaints.append("broken \(name) received \(delivery)")
       return false
     }

@@ -2,11 +2,10 @@
  *
  * Tells the thread sanitizer about Swift's Mutex. Preloaded by tools/test-threads.
  *
- * The sanitizer knows the order of two accesses from the instrumented atomic operations between them. Of a Mutex, those
- * that lock and unlock it without contention are compiled into the program that uses it, and instrumented there. The
- * others are in the library, and the kernel changes the word itself (futex(2), FUTEX_LOCK_PI): the sanitizer sees
- * nothing of that, and would report what a contended Mutex protects as a race. So the library's functions are wrapped
- * here: unlocking releases the mutex's address, and locking acquires it, as the instrumented operations do.
+ * The sanitizer orders accesses by the instrumented atomic operations between them. A Mutex's uncontended operations are
+ * inlined into the instrumented program. The contended ones are in the library, and the kernel changes the word
+ * (futex(2), FUTEX_LOCK_PI), so the sanitizer would report false races. These wrappers release the mutex's address on
+ * unlock and acquire it on lock.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,7 +19,7 @@
 #define TRY_LOCK "$s15Synchronization12_MutexHandleV12_tryLockSlowSbyF"
 #define UNLOCK "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
 
-/* Of the sanitizer; not there in programs that are not instrumented, which this is preloaded into as well. */
+/* The sanitizer's functions; absent in programs without it, which also preload this. */
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 

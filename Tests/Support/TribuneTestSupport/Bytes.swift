@@ -24,7 +24,6 @@ extension ByteBuffer {
   }
 }
 
-/// The code of the error that `body` throws; nil when it throws none.
 package func refusal(_ body: () throws(WireError) -> Void) -> ErrorCode? {
   do {
     try body()

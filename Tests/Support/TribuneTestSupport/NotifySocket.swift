@@ -8,7 +8,7 @@ import TribuneWire
 
 /// The service manager's end of sd_notify(3).
 package final class NotifySocket: Sendable {
-  /// A notification with its descriptors, which the receiver has to close.
+  /// The receiver closes the descriptors.
   package struct Message {
     package let text: String
     package let descriptors: [CInt]
@@ -22,9 +22,7 @@ package final class NotifySocket: Sendable {
   private let folder: (any AnyObject & Sendable)?
   private let taken = Mutex<[String]>([])
 
-  /// - Parameters:
-  ///   - path: nil for a name in the abstract namespace.
-  ///   - folder: is kept until the socket is closed.
+  /// Without a path, the socket gets an abstract name. It retains `folder` until it is closed.
   package init(path: String?, in folder: (any AnyObject & Sendable)? = nil) throws {
     self.folder = folder
     descriptor = try Self.makeDatagram()
@@ -41,7 +39,7 @@ package final class NotifySocket: Sendable {
 
   package var received: [String] { taken.withLock { $0 } }
 
-  /// - Throws: `Errno.again` if no notification arrives.
+  /// Throws `Errno.again` if no notification arrives.
   package func receive() throws -> Message {
     guard try waits(milliseconds: Self.patienceMilliseconds) else { throw Errno.again }
     let bytes = ByteBuffer(capacity: 65_536)
@@ -52,14 +50,12 @@ package final class NotifySocket: Sendable {
     return Message(text: text, descriptors: passed.releaseAll())
   }
 
-  /// The text of the next notification, each assignment a line.
   package func next() throws -> String {
     let message = try receive()
     for descriptor in message.descriptors { close(descriptor) }
     return message.text
   }
 
-  /// Receives that many notifications, or all that are there.
   package func drain(_ count: Int? = nil) throws {
     if let count {
       for _ in 0..<count { _ = try next() }
@@ -68,21 +64,16 @@ package final class NotifySocket: Sendable {
     }
   }
 
-  /// Whether a notification is there, or arrives within that time.
   package func waits(milliseconds: CInt) throws -> Bool {
     var watched = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
     return try retrying { unsafe poll(&watched, 1, milliseconds) } > 0
   }
 
-  /// Waits for a notification with this assignment; others are skipped.
-  ///
-  /// - Returns: the whole notification.
   @discardableResult
   package func wait(for assignment: String) throws -> String {
     try wait { $0.split(separator: "\n").contains(Substring(assignment)) }
   }
 
-  /// Waits for a notification that fulfils a condition; others are skipped.
   @discardableResult
   package func wait(until isMeant: (String) -> Bool) throws -> String {
     while true {
@@ -93,9 +84,7 @@ package final class NotifySocket: Sendable {
 
   // MARK: Filling
 
-  /// Fills the socket's queue, as if the manager had stopped reading.
-  ///
-  /// - Returns: the number of notifications in it.
+  /// Fills the socket's queue, as if the manager had stopped reading; returns its length.
   package func fill() throws -> Int {
     let sender = try Self.makeDatagram()
     try UnixSocket.connect(sender, to: address)
@@ -114,7 +103,7 @@ package final class NotifySocket: Sendable {
 }
 
 extension FileDescriptor {
-  /// Binds the socket to an abstract name that the kernel chooses (unix(7), "autobind").
+  /// Binds the socket to an abstract name from the kernel (unix(7), "autobind").
   package func takeName() throws {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -128,7 +117,6 @@ extension FileDescriptor {
     }
   }
 
-  /// The name from `takeName()`, without the zero byte at its beginning.
   package func abstractName() throws -> String {
     var address = sockaddr_un()
     var length = socklen_t(MemoryLayout<sockaddr_un>.size)

@@ -2,8 +2,7 @@
 
 import Glibc
 
-/// The seeds for tests of properties: some fixed ones, and a fresh one, which `TRIBUNE_TEST_SEED` can set. A failure
-/// shows the seed as the test's argument.
+/// Seeds for property tests: some fixed ones, and a fresh one, which `TRIBUNE_TEST_SEED` can set. A failure shows it.
 package enum Seeds {
   package static let all: [UInt64] = Array(1...8) + [fresh]
 

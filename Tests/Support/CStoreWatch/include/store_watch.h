@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls back before every store into memory that is watched, on the thread that stores: so a test sees that memory as a
- * process leaves it that is killed between any two stores. For one thread at a time.
+ * Calls back before every store into watched memory, on the storing thread: a test sees the memory as a process killed
+ * between any two stores leaves it. For one thread at a time.
  */
 #pragma once
 
 #include <stddef.h>
 
-/* To be called once. `before` may end the watching. `crash` is called for a SIGSEGV or SIGTRAP of another cause. */
+/* Call once. `before` may end the watching. `crash` is called for a SIGSEGV or SIGTRAP of another cause. */
 void store_watch_begin(void (*before)(void), void (*crash)(int signal));
 
 /* Up to 64 pieces of memory, each starting at a page boundary. */

@@ -4,5 +4,5 @@
  */
 #pragma once
 
-/* Makes this thread act as a user, until it acts as another one. The process has to be root's. -1 after an error. */
+/* Makes this thread act as a user. Needs root. Returns -1 after an error. */
 int thread_user_set(unsigned user);
