@@ -3,8 +3,8 @@
 
 import PackageDescription
 
-// The sources under test are symbolic links: compiled here, they are of this package, so that what is
-// internal to the bus can be reached, and they carry the fuzzer's counters.
+// The sources are symbolic links, so this package compiles them: their internals are reachable, and they carry the
+// fuzzer's counters.
 let instrumented: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
@@ -15,10 +15,9 @@ let instrumented: [SwiftSetting] = [
   .unsafeFlags(["-sanitize=fuzzer,address", "-parse-as-library"]),
 ]
 
-/// As in the library.
 let caller: [SwiftSetting] = instrumented + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
-/// As in the daemon; what is internal to it can be reached.
+/// As in the daemon, with its internals reachable.
 let mainActor: [SwiftSetting] =
   instrumented + [.defaultIsolation(MainActor.self), .unsafeFlags(["-enable-testing"])]
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libFuzzer has a main of its own, and the package manager gives every program another. So the program
- * starts as any other and hands over to libFuzzer here.
+ * libFuzzer has its own main, and the package manager gives each program another, which calls libFuzzer here.
  */
 #pragma once
 

@@ -13,9 +13,8 @@ struct FuzzBus {
   }
 }
 
-/// Feeds the input to a bus as frames of four connections. Where a client's frame has nothing to say, the
-/// input says more: the sender's lowest bits which connection sends it, the header's last bytes how much
-/// time passes before. Whatever it is: nothing traps, no query is left, and in the end the bus is empty.
+/// Feeds the input to a bus as frames of four connections. The sender's lowest bits select the connection, the
+/// header's last bytes the time before the frame. The bus must end empty.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzBus(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let stream = ByteBuffer(capacity: count)
@@ -45,7 +44,7 @@ private struct World: ~Copyable {
     payloadCheck: PayloadCheck(
       userInfo: { (_, _) throws(WireError) in }, value: { (_, _) throws(WireError) in }),
     access: .policy(World.policy, exempt: []))
-  /// Most is allowed, so that most of the bus is reached; some to only some of the four users.
+  /// Allows most, to reach most of the bus, and some to only some of the four users.
   private static let policy: Policy = {
     let text =
       "allow * ** user:*\nallow * ** group:3\ndeny observe,hold *.a user:1\ndeny post,set a.** user:2\n"
@@ -102,7 +101,7 @@ private struct World: ~Copyable {
         precondition([.invalidName, .invalidObject, .unknownName, .notPermitted].contains(error.code))
       }
     case .answer, .defer:
-      // A number that was never given out says nothing new: mostly, it is one that was.
+      // Mostly replaces unknown query ids by real ones.
       if header.fieldsLength >= 16, slice.bytes.integer(at: 32, as: UInt8.self) < 0xF0 {
         slice.buffer.store(lastQuestion.query, at: slice.range.lowerBound + 32)
         slice.buffer.store(lastQuestion.delegate, at: slice.range.lowerBound + 40)
@@ -183,7 +182,7 @@ private struct World: ~Copyable {
 }
 
 extension BusLimits {
-  /// What so little input reaches.
+  /// Limits that small inputs reach.
   fileprivate static var small: BusLimits {
     var limits = BusLimits()
     limits.bufferMax = 2_000

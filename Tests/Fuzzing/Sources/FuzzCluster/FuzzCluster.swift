@@ -13,8 +13,8 @@ struct FuzzCluster {
   }
 }
 
-/// Reads the input as a message of another host: a line with the subject, one for each header, an empty one, and the
-/// payload. What is accepted is the same when it is written and read again.
+/// Reads the input as a message of another host: the subject, headers and an empty line, then the payload. An
+/// accepted message survives writing and reading.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzCluster(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let message = unsafe message(in: Array(UnsafeBufferPointer(start: start, count: count)))
@@ -59,7 +59,7 @@ private func read<Envelope: Equatable>(
     let envelope = try parse(message)
     var again = message
     again.headers = headers(envelope)
-    // Who has posted or asked is information that is written, and not read.
+    // Poster and asker are written for information and never read.
     let same = try parse(again)
     precondition(headers(same) == headers(envelope))
     precondition(same == envelope)

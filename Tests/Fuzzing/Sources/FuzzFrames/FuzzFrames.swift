@@ -11,8 +11,7 @@ struct FuzzFrames {
   }
 }
 
-/// Reads the input as a client's hello, and as a stream of frames. Whatever it is: nothing traps, and
-/// what can be read is written so that it is read again as the same.
+/// Reads the input as a hello and as a stream of frames. Accepted frames survive writing and reading.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzFrames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let stream = ByteBuffer(capacity: count)
@@ -103,7 +102,7 @@ private func readParts(_ frame: FrameView) {
 
 private func readFields<F: FrameFields>(_ type: F.Type, of frame: FrameView) throws(WireError) {
   let fields = try frame.decode(F.self)
-  // Text of nearly 64 KiB that has to be repaired grows, and is cut when it is written.
+  // Writing repairs text, which then grows, and cuts it near 64 KiB.
   guard frame.fields.byteCount < 20_000 else { return }
   let written = ByteBuffer(capacity: 0)
   written.appendFrame(fields, serial: frame.header.serial, payload: frame.payload)

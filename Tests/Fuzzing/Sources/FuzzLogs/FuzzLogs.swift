@@ -16,9 +16,8 @@ struct FuzzLogs {
   }
 }
 
-/// Has a daemon take over a log whose entries are the input, behind one byte: if that is even, the lengths and checksums
-/// of the entries are made right first, so that what they say is believed. Whatever it is: the daemon comes to
-/// serve.
+/// A daemon takes over a log made of the input's entries, and must start to serve. If the first byte is even, the
+/// entries first get valid lengths and checksums.
 @c(LLVMFuzzerTestOneInput)
 public nonisolated func fuzzLogs(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 0 else { return 0 }
@@ -66,7 +65,6 @@ private enum LogImage {
     adopted.endRecovery()
   }
 
-  /// Has each entry end within the log, and carry its own checksum.
   private static func mend(_ log: inout MutableRawSpan) {
     var offset = 0
     while log.byteCount - offset >= LogEntry.headLength {

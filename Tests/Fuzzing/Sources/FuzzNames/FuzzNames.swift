@@ -11,8 +11,8 @@ struct FuzzNames {
   }
 }
 
-/// Reads the input as a pattern and, on the second line, a name; and all of it as text. Whatever
-/// it is, the rules here give the same answers as a plainer way to say them.
+/// Reads the input as a pattern and, on the second line, a name; and all of it as text. A plainer implementation must
+/// agree.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzNames(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))

@@ -12,8 +12,8 @@ struct FuzzPolicy {
   }
 }
 
-/// Reads the input as a policy file and, behind a zero, as expectations. Whatever it is, each line that was read decides
-/// as its text does when it is read alone, and each expectation gets an answer.
+/// Reads the input as a policy file and, after a zero, as expectations. Each line must decide as it does alone, and
+/// each expectation must get an answer.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzPolicy(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))

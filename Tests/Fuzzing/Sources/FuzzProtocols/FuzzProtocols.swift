@@ -11,8 +11,8 @@ struct FuzzProtocols {
   }
 }
 
-/// Reads the input as two files, with a zero between them, and as what two owners add. Whatever it is, what
-/// comes of it is right: it reads back as the same, and goes without leaving anything.
+/// Reads the input as two protocol files with a zero between them, for two owners. The result must survive writing
+/// and reading, and removal must be complete.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzProtocols(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
@@ -26,7 +26,6 @@ public func fuzzProtocols(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// What was loaded is written, and loaded again.
 private func checkAgain(_ library: ProtocolLibrary<Int>) {
   let texts = library.protocols.map { ProtocolSource(file: $0.name, text: Array($0.text.utf8)) }
   var again = ProtocolLibrary<Int>()

@@ -13,8 +13,8 @@ struct FuzzVarlink {
   }
 }
 
-/// Reads the input as a call, which becomes whole frames or a reply of JSON; and as a frame of the bus, which becomes a
-/// reply of JSON or nothing.
+/// Reads the input as a call, which becomes whole frames or a JSON reply; and as a frame of the bus, which becomes a
+/// JSON reply or is dropped.
 @c(LLVMFuzzerTestOneInput)
 public func fuzzVarlink(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let input = unsafe RawSpan(_unsafeStart: start, byteCount: count)
@@ -24,7 +24,7 @@ public func fuzzVarlink(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     precondition(!error.reason.isEmpty)
   }
   do throws(WireError) {
-    // A reply that was made already is sent as it is.
+    // The bus sends such a reply unchanged.
     guard let header = try FrameHeader(input, at: 0, limits: .fromBus), header.frameLength == count,
       CallID(serial: header.serial)?.method != .madeReply
     else { return 0 }
@@ -35,7 +35,6 @@ public func fuzzVarlink(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
       if let message = reply.message { check(reply: message) }
     }
   } catch {
-    // The bus makes no such frame.
     return 0
   }
   return 0
