@@ -46,5 +46,4 @@ def _run(function: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 @pytest.fixture
 def cluster() -> Cluster:
-    # A folder with a short name, for the path of a socket is short.
     return Cluster(Path(tempfile.mkdtemp(prefix="tribune-")))

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from support import Cluster, Host, NatsServer, Relay
 
-# One of these numbers makes the same faults in the same order again.
 SEED = int(os.environ.get("TRIBUNE_CLUSTER_SEED", random.randrange(1 << 32)))
 
 

@@ -13,7 +13,6 @@ def openssl(*arguments: object) -> bytes:
     return subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True).stdout
 
 
-# The first bits of a key, which become its first letter.
 PREFIXES = {"account": 0, "operator": 14 << 3, "user": 20 << 3}
 SEED_PREFIX = 18 << 3
 
@@ -26,7 +25,6 @@ class NKey:
         self._kind = kind
         openssl("genpkey", "-algorithm", "ed25519", "-out", self._path)
         prefix = PREFIXES[kind]
-        # The key itself is what stands last in either form.
         public = openssl("pkey", "-in", self._path, "-pubout", "-outform", "DER")[-32:]
         secret = openssl("pkey", "-in", self._path, "-outform", "DER")[-32:]
         self.public = self._text(bytes([prefix]) + public)

@@ -55,9 +55,8 @@ class Ledger:
         self.bus = bus
         self.arrived: Counter[str] = Counter()
         self.lost: Counter[str] = Counter()
-        # How often a host's gateway was said to have left out nobody knows how many, of that host or of any.
+        # Reported losses of unknown size, by host or "any".
         self.unknown: Counter[str] = Counter()
-        # The last number of each host and topic.
         self.last: dict[tuple[str, str], int] = {}
         self._news = news or asyncio.Condition()
         self._observation = bus.observe(*patterns, limit=1 << 20)
@@ -75,7 +74,7 @@ class Ledger:
 
     def _take(self, news: tribune.Notification) -> None:
         if news.name == CONNECTED:
-            # The gateway may be a new one, which cannot know what it has missed.
+            # A new gateway cannot count its misses.
             self.unknown["any"] += 1
         elif news.name != INTERRUPTED:
             host, number, *_ = news.text.split(" ", 2)

@@ -73,7 +73,6 @@ async def until_allowed(host: Host, *user_info: str) -> None:
     program = patient(host, *user_info)
     await program.start()
     try:
-        # What nobody announces, such as the return of another host's bus, tribunectl notices after 30 s.
         async with asyncio.timeout(2 * DEADLINE):
             assert await program.process.wait() == 0, program.lines
     finally:

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import tribune
 
-# What only guards against hanging.
+# Only guards against hanging.
 DEADLINE = 30
 REPOSITORY = Path(__file__).resolve().parents[3]
-# Behind the last line of a program that has ended.
 ENDED = "(it has ended)"
 PROGRAMS = Path(os.environ.get("TRIBUNE_BIN_DIR", REPOSITORY / ".build/release")).absolute()
 NATS_SERVER = os.environ.get("NATS_SERVER") or str(REPOSITORY / ".build/python/bin/nats-server")
@@ -58,7 +57,6 @@ class Program:
         self._command = [str(word) for word in command]
         self._descriptors = () if passed is None else (passed.fileno(),)
         if passed is not None:
-            # The shell says which process it is for, and gives it the number that it has to have.
             script = f'exec 3<&{passed.fileno()}; LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"'
             self._command = ["bash", "-c", script, "bash", *self._command]
         self._environment = os.environ | (environment or {})
@@ -108,7 +106,7 @@ class Program:
         if self.process is None:
             return 0
         with contextlib.suppress(ProcessLookupError):
-            # In this order: a signal to what has ended would take its status.
+            # In this order: a signal to an ended process would take its status.
             self.process.send_signal(signal.SIGCONT)
             self.process.send_signal(number)
         status = await self.process.wait()
@@ -295,7 +293,7 @@ class Host:
             while self._notices.recv(65_536):
                 continue
         self.status, self._is_ready = "", False
-        # All the time, because the gateway waits for whoever does not listen.
+        # Read always, because the gateway waits for a full notify socket.
         self._notice_reader = self._notice_reader or asyncio.create_task(self._listen())
         await self.gateway.start()
         await self._wait_for(lambda: self._is_ready)
@@ -320,7 +318,7 @@ class Host:
         with contextlib.suppress(asyncio.CancelledError):
             await self._notice_reader
         self._notice_reader = None
-        # One sender alone reaches a limit of its own.
+        # A single sender would reach its own limit first.
         for _ in range(8):
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, contextlib.suppress(BlockingIOError):
                 sender.setblocking(False)
@@ -376,7 +374,6 @@ class Cluster:
         self.folder = folder
         self.servers: list[NatsServer] = []
         self.relays: list[Relay] = []
-        # Those of each host's links, and those between the servers.
         self.links: dict[str, list[Relay]] = {}
         self.routes: list[Relay] = []
         self.hosts: list[Host] = []
@@ -402,7 +399,6 @@ class Cluster:
             ports = tuple(relay.port for relay in routes) or (1,)
             store = f'jetstream {{ store_dir: "{self.folder}/{name}" }}'
             await self.server(name, ports, store, relayed=True)
-        # JetStream needs two of three servers before it is ready.
         waiting = [asyncio.create_task(one.program.wait_for_line("new metadata leader")) for one in self.servers]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
@@ -413,7 +409,6 @@ class Cluster:
         """The server that leads a stream, once all three have all of it. Until then, it may stand still without any."""
         async with asyncio.timeout(DEADLINE):
             while True:
-                # While nobody leads all streams, nobody answers.
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(1):
                         reply = await request(self.servers[0].port, f"$JS.API.STREAM.INFO.{stream}", b"")

@@ -14,7 +14,7 @@ from observers import Ledger
 from questions import NAME, QUERY, until_allowed
 from support import Cluster, Host, lasting
 
-# It goes on for so long, and until there were so many, also if that takes longer.
+# Seconds and posts that must both be reached.
 SECONDS = float(os.environ.get("TRIBUNE_CLUSTER_SECONDS", "20"))
 POSTS = int(os.environ.get("TRIBUNE_CLUSTER_POSTS", "100000"))
 ASKS = POSTS // 100
@@ -31,7 +31,6 @@ class Posts:
         self.ledgers = [Ledger(name, bus) for name, bus in zip(names, buses, strict=True)]
         self.count: Counter[str] = Counter()
         self._last: dict[tuple[str, str], int] = {}
-        # What was lost with a gateway that was killed, of which nobody can know the number.
         self._written_off: Counter[tuple[str, str]] = Counter()
         self._turn = asyncio.Lock()
 
@@ -75,7 +74,7 @@ class Posts:
     def unknowns(self, killed: str) -> dict[tuple[str, str], int]:
         """How often each pair of which one is killed was told of unknown losses."""
         return {
-            # If NATS is there before the bus is, a new gateway does not say that it has come.
+            # If NATS runs before the bus, a new gateway is not announced.
             (there.name, here.name): -1 if here.name == killed else here.unknowns(there.name)
             for there, here in self._pairs()
             if killed in (there.name, here.name)
@@ -96,7 +95,7 @@ class Posts:
                     for topic in TOPICS:
                         await self._post(ledger, topic)
                 try:
-                    # A link or a route may not be there yet, and what is posted is lost: then once more.
+                    # Before a link or route exists, posts are lost: retry.
                     async with asyncio.timeout(3):
                         for there, here in self._pairs():
                             while not self._is_settled(there, here, unknowns or {}):
@@ -108,7 +107,6 @@ class Posts:
     def report(self) -> None:
         for there, here in self._pairs():
             pair = (there.name, here.name)
-            # Most faults are about others.
             assert here.arrived[pair[0]] > self.count[pair[0]] // 4
             print(
                 f"{pair[0]} -> {pair[1]}: {self.count[pair[0]]} posted, {here.arrived[pair[0]]} arrived,"
@@ -203,7 +201,7 @@ async def test_the_accounts_of_posts_and_questions_add_up_whatever_is_cut_and_ki
     )
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(ledger.watch()) for ledger in posts.ledgers]
-        # What comes before the first notification of a name that a host has seen, it cannot miss.
+        # A host cannot miss notifications before the first one of their name.
         await posts.settle()
         tasks += [group.create_task(posts.keep_posting(ledger)) for ledger in posts.ledgers]
         tasks.append(group.create_task(questions.keep_asking()))

@@ -36,26 +36,23 @@ async def hosts_with_clocks(cluster: Cluster) -> list[Host]:
 async def test_clocks_that_are_an_hour_apart_change_nothing(cluster: Cluster) -> None:
     hosts = await hosts_with_clocks(cluster)
     buses = [await cluster.connect(host) for host in hosts]
-    # Leases: whoever has one, keeps it until it is released.
     for host in hosts:
         assert (await host.tribunectl("lease", "backup", "--keep"))[0] == 0
         owners = (await hosts[0].leases())["backup"]["owners"]
         since = {owner["host"]: owner["since"] for owner in owners}
         assert set(since) == {host.name}
-        # That their clocks are wrong indeed.
+        # The clocks are wrong indeed.
         assert abs(since[host.name] / 1_000_000 - time.time() - OFFSETS[host.name]) < HOUR / 4
         for other in hosts:
             if other is not host:
                 assert (await other.tribunectl("lease", "backup", "--wait=0", "--", "true"))[0] == 75
         assert (await host.tribunectl("lease", "backup", "--release"))[0] == 0
-    # Retained values: the last one wins, and not that of the clock that is ahead.
     for text in ("first", "second"):
         for host, bus in zip(hosts, buses, strict=True):
             await bus.post(VALUE, f"{text} of {host.name}".encode(), retain=True)
             for other in buses:
                 watching = await Watch(other, VALUE, retained=True).start()
                 await watching.until(f"{text} of {host.name}")
-    # Notifications, with none dropped as old.
     watches = [await watch(bus) for bus in buses]
     texts = [f"{host.name} {number}" for number in range(3) for host in hosts]
     for number in range(3):

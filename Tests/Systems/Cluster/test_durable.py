@@ -90,7 +90,6 @@ async def test_a_notification_arrives_as_it_was(cluster: Cluster) -> None:
 
 async def test_three_hosts_have_each_notification_once_and_in_order(cluster: Cluster) -> None:
     server = await jetstream(cluster)
-    # What matches a section without Durable=, too, goes one way only.
     hosts = await cluster.trio('[Export "**"]\n[Import "**"]\n' + BOTH, port=server.port)
     for each in hosts:
         await each.gateway.wait_for_line(COMES_IN)
@@ -99,7 +98,7 @@ async def test_three_hosts_have_each_notification_once_and_in_order(cluster: Clu
     for index in range(200):
         for number, bus in enumerate(buses):
             await bus.post(f"t.n{index % 3}", f"{number} {index}".encode())
-    # A copy that came another way would come before the marker of its host, or behind a second one.
+    # A copy on another way would come before its host's marker, or after a second one.
     for turn in ("first", "second"):
         for number, bus in enumerate(buses):
             await bus.post("t.end", f"{turn} {number}".encode())
@@ -179,7 +178,6 @@ async def test_what_is_posted_while_a_link_is_cut_arrives(cluster: Cluster, side
         await relay.mend()
         await post(db1, ["after"])
         assert await watching.until("after") == [*numbered("before", 20), *numbered("cut", 50), "after"]
-        # It was no loss: this is the first that is announced.
         await db1.post("t.a", b"x" * 2_000_000)
         await post(db1, ["end"])
         assert await next_loss(losses) == {"host": "db1", "lost": 1}
@@ -233,7 +231,6 @@ async def test_a_full_stream_refuses_and_nothing_is_lost(cluster: Cluster) -> No
     one, two = await pair(cluster, server.port, server.port, options="DurableMaxBytes=64K")
     db1, db2 = [await cluster.connect(each) for each in (one, two)]
     watching = await watch(db2)
-    # The stream keeps what a host has not read.
     await two.gateway.end()
     texts = [f"{index} {'x' * 5_000}" for index in range(50)]
     for text in texts:
@@ -258,7 +255,6 @@ async def test_what_waits_too_long_is_lost_and_counted_on_both_sides(cluster: Cl
         await one.wait_for_status("cluster unreachable")
         for text in numbered("cut" + "x" * 250_000, 300):
             await db1.post_acknowledged("t.a", text.encode())
-        # As they come: unread, they are more than an observer may keep waiting.
         reading = asyncio.create_task(watching.until("after"))
         await relay.mend()
         await post(db1, ["after"])
@@ -293,7 +289,6 @@ async def test_what_comes_while_the_bus_is_away_waits_for_it(cluster: Cluster) -
     await two.bus.end()
     await two.wait_for_status("no bus")
     await post(db1, numbered("away", 20))
-    # Who observes has to be quicker than the gateway is.
     two.gateway.send(signal.SIGSTOP)
     await two.start_bus()
     watching = await watch(await cluster.connect(two))
@@ -389,7 +384,6 @@ async def test_a_host_that_does_not_know_what_it_had_says_so(cluster: Cluster) -
     async with db2.observe("cluster.link.didInterrupt") as losses:
         await two.start_gateway()
         assert await next_loss(losses) == {}
-        # Once is enough.
         await post(db1, ["known"])
         await until_all_have_all(server)
         await two.gateway.end()
@@ -483,13 +477,12 @@ async def test_with_three_replicas_their_leader_may_be_killed_and_each_notificat
     buses = [await cluster.connect(each) for each in hosts]
     watches = [await watch(bus) for bus in buses]
     texts: list[str] = []
-    # The second one counts on the first to be back.
+    # The second turn needs the first leader back.
     for turn in ("first", "second"):
         leader = await cluster.leader(STREAM)
         mine = numbered(turn, 100)
         texts += mine
         posting = asyncio.create_task(post(buses[0], mine))
-        # Some are stored, and the others are posted while it is away.
         await watches[0].until(mine[10])
         await leader.end()
         await posting
@@ -512,7 +505,7 @@ async def test_what_is_longer_than_half_of_the_stream_keeps_nothing_waiting(clus
 
 async def test_what_all_hosts_have_gives_way_to_what_does_not_fit(cluster: Cluster) -> None:
     server = await jetstream(cluster)
-    # As the gateway makes it, but for messages as long as the whole stream.
+    # As the gateway makes it, except for messages as long as the whole stream.
     config = {
         "name": STREAM,
         "description": "Durable notifications, made by tribune-nats",
@@ -567,7 +560,6 @@ async def test_what_nobody_knows_the_poster_of_is_refused_and_counted(cluster: C
     one, two = await pair(cluster, port, port)
     db1, db2 = [await cluster.connect(each) for each in (one, two)]
     await post(db1, ["before"])
-    # A process without a name.
     script = (
         "import asyncio, ctypes, tribune\n"
         "async def main():\n"
@@ -604,7 +596,7 @@ async def test_what_waits_for_the_bus_is_delivered_once(cluster: Cluster) -> Non
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(b'CONNECT {"verbose":false}\r\nSUB $JS.ACK.*.db2.> 1\r\n')
     await post(db1, ["x"])
-    # For longer than JetStream waits without a word.
+    # Longer than JetStream waits without a word.
     async with asyncio.timeout(DEADLINE):
         for _ in range(4):
             while await reader.readline() != b"+WPI\r\n":
@@ -710,7 +702,6 @@ async def test_what_was_confirmed_arrives_in_order_and_only_a_killed_gateway_rep
             reply = await bus.post_awaited(f"t.n{number % 3}", text.encode(), deadline=2)
             if reply.acknowledged == 1:
                 confirmed[name].append(text)
-            # Without a gateway, the answer comes at once.
             await asyncio.sleep(0.001)
 
     await asyncio.gather(*(keep_posting(name, bus) for name, bus in zip(NAMES, buses, strict=True)), cutting)

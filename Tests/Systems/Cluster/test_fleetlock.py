@@ -69,7 +69,6 @@ async def pair(cluster: Cluster, sections: str = WORKERS, port: int | None = Non
 
 async def test_one_machine_after_the_other_through_any_gateway(cluster: Cluster) -> None:
     db1, db2 = await pair(cluster)
-    # A client that starts says that it works, whether or not it ever had the lease.
     assert await unlock(db1, "a") == (200, {"state": "absent"})
     assert await lock(db1, "a") == (200, {"state": "acquired"})
     assert await lock(db2, "a") == (200, {"state": "acquired"})
@@ -77,7 +76,6 @@ async def test_one_machine_after_the_other_through_any_gateway(cluster: Cluster)
     assert (status, error["kind"]) == (409, "busy")
     assert error["value"].startswith("others have fleetlock.workers: fleetlock:a since ")
     assert error["value"].endswith(", for a reboot, through db2")
-    # Nobody releases what another has.
     assert await unlock(db2, "b") == (200, {"state": "absent"})
     assert await unlock(db2, "a") == (200, {"state": "released"})
     assert await unlock(db1, "a") == (200, {"state": "absent"})
@@ -94,7 +92,7 @@ async def test_a_group_has_slots_of_its_own(cluster: Cluster) -> None:
     assert (status, error["kind"]) == (409, "busy")
     assert "fleetlock:x" in error["value"]
     assert "fleetlock:y" in error["value"]
-    # Whatever the number was raised to, it counts once those are done who had the lease before.
+    # A raised number takes effect after the earlier owners have released.
     db1.configure(db1.configuration.replace("Slots=2", "Slots=3"))
     await db1.gateway.end()
     await db1.start_gateway()
@@ -110,7 +108,6 @@ async def test_a_gateway_that_is_killed_changes_nothing(cluster: Cluster) -> Non
     assert (await lock(db2, "b"))[0] == 409
     assert await lock(db2, "a") == (200, {"state": "acquired"})
     assert await unlock(db2, "a") == (200, {"state": "released"})
-    # Who comes meanwhile waits at the socket.
     waiting = asyncio.create_task(lock(db1, "b"))
     await db1.start_gateway()
     assert (await waiting)[0] in (200, 503)
@@ -130,7 +127,6 @@ async def test_what_a_client_has_is_seen_and_broken_like_a_host_s(cluster: Clust
     _, table = await db2.tribunectl("leases")
     assert "kept" in table
     assert "not there" not in table
-    # No host has it, and so none releases it.
     release = await db1.tribunectl("lease", "fleetlock.workers", "--release")
     assert release == (0, "this host does not have fleetlock.workers\n")
     bus = await cluster.connect(db2)
@@ -149,7 +145,6 @@ async def test_hosts_and_machines_take_turns(cluster: Cluster) -> None:
     status, error = await lock(db1, "db2")
     assert (status, error["kind"]) == (409, "busy")
     assert error["value"].startswith("others have fleetlock.workers: db2 since ")
-    # A client is no host, also if it says that it has the same name.
     assert await unlock(db1, "db2") == (200, {"state": "absent"})
     assert (await db2.tribunectl("lease", "fleetlock.workers", "--release"))[0] == 0
     assert (await lock(db1, "a"))[0] == 200
@@ -244,12 +239,10 @@ async def test_a_silent_link_has_an_answer_in_time(cluster: Cluster) -> None:
     await cluster.add(db1, db2)
     assert (await unlock(db1, "a"))[0] == 200
     relay.silence()
-    # Many ask at once, and none of them waits for all others.
     replies = await asyncio.gather(*(lock(db1, f"a{number}") for number in range(100)))
     assert {status for status, _ in replies} == {503}
     await relay.mend()
     await db1.wait_for_status("all hosts are there")
-    # Whatever was done, one of them has it at most.
     assert len(await db2.owners("fleetlock.workers")) <= 1
 
 
@@ -263,11 +256,9 @@ async def test_a_veto_of_any_host_counts(cluster: Cluster) -> None:
         assert error["value"].startswith(f"{VETO}: host:db2 (")
         assert error["value"].endswith("a restore is running")
         assert await db1.owners("fleetlock.workers") == []
-        # It is about reboots alone.
         assert (await unlock(db1, "a"))[0] == 200
     assert (await lock(db1, "a"))[0] == 200
     assert (await unlock(db1, "a"))[0] == 200
-    # Local delegates learn who wants to reboot. One that is not there has no say, but a host of the roster has.
     async with db1.connect() as bus:
 
         async def decide(question: tribune.Question) -> bool:
@@ -303,7 +294,7 @@ async def test_who_has_no_token_gets_nothing(cluster: Cluster) -> None:
     assert (status, error["kind"]) == (401, "unauthorized")
     bearer = {"Authorization": "Bearer correct-horse-battery-staple", "Host": "lock.example.org"}
     assert (await call(db1, PRE_REBOOT, body("a"), **bearer))[0] == 200
-    # As a client sends it whose URL is http://x:correct-horse-battery-staple@localhost/.
+    # A client sends this for http://x:correct-horse-battery-staple@localhost/.
     basic = "Basic eDpjb3JyZWN0LWhvcnNlLWJhdHRlcnktc3RhcGxl"
     assert (await call(db1, STEADY_STATE, body("a"), Authorization=basic))[0] == 200
 
@@ -340,12 +331,10 @@ async def test_those_who_hold_connections_disturb_nothing_else(cluster: Cluster)
         for number in range(400):
             _, writer = await asyncio.open_connection(*db1.listener.getsockname())
             stack.callback(writer.close)
-            # One half says nothing, the other one begins, and says no more.
             if number % 2:
                 writer.write(f"POST {PRE_REBOOT} HTTP/1.1\r\nHost: localhost\r\nA: ".encode())
         assert (await db1.tribunectl("lease", "db", "--", "true"))[0] == 0
         assert (await lock(db2, "a"))[0] == 200
-        # One address cannot have all connections.
         assert (await call(db1, STEADY_STATE, body("a"), source="127.0.0.2"))[0] == 200
 
 
@@ -363,7 +352,6 @@ class Machine:
     async def _insist(self, path: str) -> None:
         """Asks any gateway until one says yes, as a client does: again after a pause, since nobody tells it when."""
         while True:
-            # A gateway that is killed replies nothing.
             with contextlib.suppress(ConnectionError, IndexError):
                 if (await call(self._chance.choice(self._hosts), path, body(self._name)))[0] == 200:
                     return

@@ -55,7 +55,6 @@ class Lease:
     async def __aexit__(self, *_: object) -> None:
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
-        # Its command has the same pipes, and ends with them.
         self.process.stdin.close()
         await self.process.wait()
 
@@ -79,7 +78,6 @@ class Lease:
             return await self.process.wait()
 
 
-# Runs until its standard input is closed.
 STAY = ("--", "sh", "-c", "echo runs; read line; exit 0")
 FAIL = ("--", "sh", "-c", "exit 3")
 
@@ -109,7 +107,7 @@ async def test_a_command_that_fails_keeps_it_until_somebody_says_otherwise(clust
     assert "keeps db, until" in output
     assert (await db2.tribunectl("lease", "db", "--wait=0", "--", "true"))[0] == 75
     assert (await db1.leases())["db"]["owners"][0]["running"] is False
-    # The host itself gets it again, and has then shown that all is well.
+    # The host itself gets it again, which proves its success.
     assert (await db1.tribunectl("lease", "db", "--wait=0", "--", "true"))[0] == 0
     assert await db1.owners("db") == []
 
@@ -174,7 +172,6 @@ async def test_one_command_at_a_time_on_one_host(cluster: Cluster) -> None:
         assert "still runs under it" in output
         async with Lease(db1, "db", *STAY) as second:
             await second.wait_for_line("db1 has it since")
-            # Killed, it proves nothing; but its process is gone.
             first.process.kill()
             await second.runs()
             assert await second.end() == 0
@@ -302,14 +299,12 @@ async def test_a_silent_link_gives_no_lease(cluster: Cluster) -> None:
     assert "inside" not in output
     await relay.mend()
     await db1.wait_for_status("all hosts are there")
-    # Whether or not that was done, nobody has it who does not know.
     who = await db2.owners("db")
     assert who in ([], ["db1"])
     assert (await db1.tribunectl("lease", "db", "--", "true"))[0] == 0
     assert (await db2.tribunectl("lease", "db", "--", "true"))[0] == 0
 
 
-# Two of these at a time would leave a line in overlaps.
 CRITICAL = """
 mkdir "$0/inside" || { echo overlap >>"$0/overlaps"; exit 1; }
 echo "$1" >>"$0/account"
@@ -325,10 +320,9 @@ async def work(host: Host, folder: Path, results: list[int], problems: list[str]
             results.append(status)
         elif status != 255:
             problems.append(output)
-        # Otherwise there was no answer and so no lease, and nothing ran.
 
 
-# Older ones, as a cluster, may confirm two writes that expect the same revision (nats-server's issue 4320).
+# Older clusters may confirm two writes that expect the same revision (nats-server's issue 4320).
 CONFIRMS_ONE = NATS_VERSION >= (2, 9, 21)
 
 
@@ -402,7 +396,7 @@ async def take_turns(bus: tribune.Bus, chance: random.Random, turns: list[str], 
         await asyncio.sleep(0.02)
         inside.remove(lease_id)
         replied = await state(bus, "release", lease_id, 25)
-        # Nobody else has released it. After a try without an answer, nobody knows.
+        # After a try without an answer, the release is uncertain.
         assert replied != "absent"
         while replied not in ("released", "absent"):
             await asyncio.sleep(0.1)

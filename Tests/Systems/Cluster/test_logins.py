@@ -21,11 +21,9 @@ class Login:
     """How a server lets hosts in, and what is wrong with the one that it does not."""
 
     server: str
-    # Of [Cluster], with the folder of the host's files for {}.
     options: str
     right: dict[str, str]
     wrong: dict[str, str]
-    # What is said of it, by the server or by the library that connects.
     reason: str
 
     def host(self, cluster: Cluster, name: str, port: int, files: dict[str, str]) -> Host:
@@ -114,7 +112,7 @@ def certificate(folder: Path) -> Login:
         options=TLS_OPTIONS,
         right=files_of(ours, ours.sign("client", LOCAL)),
         wrong=files_of(ours, theirs.sign("client", LOCAL)),
-        # With TLS 1.3, the end of the connection is all that a client learns.
+        # With TLS 1.3, a client only sees the connection end.
         reason="",
     )
 
@@ -136,7 +134,6 @@ async def test_what_is_wrong_is_said_and_vetoes_until_it_is_right(cluster: Clust
     assert not verdict
     assert verdict.outcomes[0].reason.startswith("cluster unreachable: cannot connect: ")
     assert login.reason in verdict.outcomes[0].reason
-    # Nor is it there for the other one.
     assert not await there.ask(NAME)
     login.write(cluster, "db1", login.right)
     for host in (db1, db2):

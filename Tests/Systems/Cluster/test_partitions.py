@@ -15,7 +15,7 @@ from questions import NAME, QUERY, approving, until_allowed
 from support import DEADLINE, Cluster, Host
 
 ALL = f'[Export "t.**"]\n[Import "t.**"]\n{QUERY}'
-# What a gateway takes out at once, and an observer takes in where much else runs.
+# A gateway and an observer on a busy machine keep up with this many.
 WINDOW = 200
 
 
@@ -55,7 +55,6 @@ async def test_servers_that_are_killed(cluster: Cluster, killed: int) -> None:
             verdict = await bus.ask(NAME)
             assert not verdict
             assert all("cluster unreachable" in one.reason for one in verdict.outcomes if one.label.startswith("host:"))
-            # At once, and not when HostTimeoutSec= is over.
             assert time.monotonic() - began < 5
         await asyncio.gather(*(server.start() for server in servers))
     async with beside(*(keep_posting(bus, host.name) for bus, host in zip(buses, hosts, strict=True))):
@@ -77,7 +76,6 @@ async def test_a_gateway_that_is_restarted(cluster: Cluster) -> None:
                 await until_allowed(host)
             await db1.post("t.a", f"after {turn}".encode())
             await watching.until(f"after {turn}")
-            # What was posted meanwhile, nobody has counted. The first loss may be from before the gateway here started.
             while (loss := (await anext(losses)).json()) == {}:
                 continue
             assert loss == {"host": "db1"}
@@ -89,7 +87,6 @@ async def test_a_service_manager_that_hangs_holds_nothing_up(cluster: Cluster) -
     db2 = await cluster.connect(hosts[1])
     await db2.attach(approving, NAME)
     await hosts[1].stop_listening()
-    # Each gateway has another status now.
     await server.end()
     await hosts[0].wait_for_status("cluster unreachable")
     await server.start()
@@ -121,7 +118,7 @@ async def until_last(bus: tribune.Bus, ledgers: list[Ledger], number: int) -> in
     [
         # The server ends the connection.
         (2_000, 20_000, 'max_pending: 1048576, write_deadline: "1s"'),
-        # The server keeps what the gateway cannot take in at once.
+        # The server keeps messages for the slow gateway.
         (20_000, 10, ""),
     ],
     ids=["cut off", "kept"],
@@ -140,7 +137,6 @@ async def test_a_gateway_that_does_not_take_in_loses_what_is_counted(
         hosts[2].gateway.send(signal.SIGSTOP)
         for number in range(first, first + count, WINDOW):
             await post_all(db1, range(number, number + WINDOW), size)
-            # The other host has all of them.
             while ledgers[0].arrived["db1"] < number + WINDOW:
                 await ledgers[0].changes()
         assert not ledgers[0].lost
@@ -158,7 +154,7 @@ async def test_a_gateway_that_does_not_take_in_loses_what_is_counted(
 async def test_a_gateway_that_does_not_take_out_says_what_was_not_sent(cluster: Cluster) -> None:
     hosts = await cluster.trio(ALL)
     buses = [await cluster.connect(host) for host in hosts]
-    # What was lost and what has arrived come in any order.
+    # Losses and arrivals come in any order.
     news = asyncio.Condition()
     own = Ledger(hosts[0].name, buses[0], news, (INTERRUPTED,))
     others = [Ledger(host.name, bus, news) for host, bus in zip(hosts[1:], buses[1:], strict=True)]
@@ -169,7 +165,6 @@ async def test_a_gateway_that_does_not_take_out_says_what_was_not_sent(cluster: 
         first = await until_last(buses[0], others, 0)
         hosts[0].gateway.send(signal.SIGSTOP)
         await post_all(buses[0], range(first, first + count), 20_000)
-        # The other hosts are not held up.
         await buses[1].post("t.b", b"db2 0")
         while not others[1].arrived["db2"]:
             await others[1].changes()
@@ -181,7 +176,6 @@ async def test_a_gateway_that_does_not_take_out_says_what_was_not_sent(cluster: 
             assert ledger.arrived["db1"] + own.lost["db1"] == total
         print(own.lost["db1"], "of", total, "lost")
         assert own.lost["db1"]
-        # They learn that something is missing, but not how much of what they import.
         for ledger in others:
             while not ledger.unknown["db1"]:
                 await ledger.changes()

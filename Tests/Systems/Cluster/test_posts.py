@@ -40,7 +40,6 @@ async def test_nothing_crosses_that_is_not_exported_and_imported(cluster: Cluste
         await db1.post("t.out.a", b"a")
         await db1.post("t.out.b", b"b")
         assert [(await anext(two)).text for _ in "ab"] == ["a", "b"]
-        # The other one takes from db2 alone, but for what comes behind that.
         await db1.post("end", b"end")
         assert (await anext(three)).text == "end"
         await db2.post("t.out.c", b"c")
@@ -55,16 +54,14 @@ async def test_four_hosts_that_share_everything_get_each_notification_once(clust
     await cluster.add(*hosts)
     buses = [await cluster.connect(host) for host in hosts]
     watches = [await watch(bus) for bus in buses]
-    # A minute of posts, as one that goes round may need a while to become many.
     rounds = 0
     began = time.monotonic()
     while time.monotonic() - began < 60:
         for name, bus in zip(names, buses, strict=True):
             await bus.post(f"t.{name}.did", f"{name} {rounds}".encode(), object=f"o{rounds % 3}")
         rounds += 1
-        # As many as the gateways can take.
         await asyncio.sleep(0.01)
-    # A notification that went round would come before the marker of the host that passed it on, or behind a second one.
+    # A looping notification would come before its forwarder's marker, or after a second one.
     for turn in ("first", "second"):
         for name, bus in zip(names, buses, strict=True):
             await bus.post("t.marker", f"{turn} {name}".encode())
@@ -102,7 +99,6 @@ async def test_a_bus_with_gateways_into_two_clusters_passes_nothing_on(cluster: 
         watches = [await watch(bus) for bus in buses]
         await buses[0].post("t.a", b"from h1")
         await watches[1].until("from h1")
-        # Whatever is passed on goes out before what comes later.
         await buses[1].post("t.a", b"from h2")
         await watches[2].until("from h2")
         await buses[2].post("t.a", b"from h3")

@@ -146,7 +146,6 @@ async def test_a_host_that_does_not_answer(cluster: Cluster, way: str, policy: s
     found = outcomes(verdict)
     assert found["host:db2"][0] == "approved"
     assert found["host:db3"][0] == ("failed" if policy == "veto" else "abstained")
-    # Nothing is remembered of it.
     if way == "killed":
         await hosts[2].start_gateway()
     else:
@@ -271,7 +270,7 @@ async def test_hosts_whose_rosters_differ_veto_until_they_agree(cluster: Cluster
         await host.gateway.wait_for_line("questions to the cluster are vetoed")
         await host.wait_for_status("Roster= of db")
     buses = [await cluster.connect(host) for host in hosts]
-    # One that vetoes hangs, and so is as good as missing.
+    # A hanging vetoer is as good as missing.
     await buses[2].attach(vetoing, NAME)
     hosts[2].gateway.send(signal.SIGSTOP)
     for bus in buses[:2]:
@@ -318,7 +317,6 @@ async def test_hosts_that_may_speak_for_themselves_alone(cluster: Cluster) -> No
     db1, db2 = [await cluster.connect(host) for host in hosts]
     await db2.attach(approving, NAME)
     assert not (await db1.ask(NAME)).is_unanswered
-    # Nobody is let in with a wrong password, and nothing is allowed then.
     (cluster.folder / "password-db1").write_text("wrong\n")
     await hosts[0].gateway.end()
     await hosts[0].start_gateway()
@@ -353,7 +351,6 @@ async def test_two_gateways_of_the_same_name_approve_nothing(cluster: Cluster) -
         verdict = await db1.ask(NAME)
         assert not verdict
         assert "another gateway" in outcomes(verdict)["host:db2"][1]
-    # What is asked where they are does not reach the other one either.
     for bus in (db2, double):
         verdict = await bus.ask(NAME)
         assert not verdict
@@ -385,7 +382,7 @@ async def each_is_vetoed(bus: tribune.Bus, is_starting: bool = False) -> None:
 
 async def test_a_host_outside_the_roster_that_hangs_does_not_veto(cluster: Cluster) -> None:
     server = await cluster.server()
-    # Longer than a host counts as present without a word.
+    # Exceeds the time for which a silent host is present.
     options = "HostTimeoutSec=20s"
     hosts = [Host(cluster.folder, name, server.port, "db1 db2", QUERY, options) for name in ("db1", "db2", "db3")]
     await cluster.add(*hosts)

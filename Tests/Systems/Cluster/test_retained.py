@@ -93,13 +93,12 @@ async def test_what_was_posted_while_the_gateway_was_away_is_newer_than_what_it_
 async def test_what_the_bus_drops_before_the_gateway_reads_it_is_shared_nevertheless(cluster: Cluster) -> None:
     hosts = await cluster.trio(RETAIN, port=(await jetstream(cluster)).port)
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
-    # The value of another host, and one of its own, are older.
     await db2.post("disk.theirs", b"old", retain=True)
     await db1.post("disk.ours", b"old", retain=True)
     await until_text(db1, "old", "disk.theirs")
     await until_text(db2, "old", "disk.ours")
     hosts[0].gateway.send(signal.SIGSTOP)
-    # Behind more than the socket takes, and before more than the bus keeps for an observer that does not read.
+    # More than the socket takes, and less than the bus keeps for an observer that does not read.
     for number in range(8_000):
         await db1.post("disk.flood", b"x" * 20_000, retain=True)
         if number == 200:
@@ -151,7 +150,6 @@ async def test_two_that_post_at_once_agree_in_the_end(cluster: Cluster) -> None:
         await asyncio.gather(
             *(bus.post(name, f"{name} of {number}".encode(), retain=True) for number, bus in enumerate(buses))
         )
-    # What was posted before has been read by now.
     for number, bus in enumerate(buses):
         await bus.post("disk.marker", number, retain=True)
         for other in buses:
@@ -207,7 +205,6 @@ async def test_values_wait_for_room_in_a_bucket_that_is_full(cluster: Cluster) -
     for index in range(10):
         await db1.post(f"disk.n{index}", f"{index} {'x' * 5_000}".encode(), retain=True)
     await hosts[0].gateway.wait_for_line("JetStream refuses it")
-    # What others have is not disturbed, and each host has what it posts.
     assert len(await db1.retained()) == 10
     wider = json.dumps(bucket | {"max_bytes": 1_000_000}).encode()
     changed = json.loads(await request(port, f"$JS.API.STREAM.UPDATE.{bucket['name']}", wider))
@@ -223,7 +220,7 @@ async def test_with_three_replicas_their_leader_may_be_killed(cluster: Cluster) 
     await cluster.add(*hosts)
     buses = [await cluster.connect(host) for host in hosts]
     names = [f"disk.n{index}" for index in range(20)]
-    # The second one counts on the first to be back.
+    # The second turn needs the first leader back.
     for turn in ("first", "second"):
         leader = await cluster.leader("KV_tribune_test")
         for name in names[:10]:

@@ -23,7 +23,6 @@ async def test_a_question_is_for_the_cluster_if_its_asker_says_so(cluster: Clust
     buses = [await cluster.connect(host) for host in hosts]
     await buses[1].attach(vetoing, NAME, label="restore")
     await buses[0].attach(approving, NAME)
-    # It is about one host, unless somebody says something else.
     assert await hosts[0].tribunectl("ask", NAME, "-q") == (0, "")
     status, output = await hosts[0].tribunectl(
         "ask", NAME, "--scope=cluster", "--object=a", "--mode=all", "--json=short"
@@ -34,7 +33,6 @@ async def test_a_question_is_for_the_cluster_if_its_asker_says_so(cluster: Clust
     assert found["host:db2"][0] == "vetoed"
     assert "no host.shouldReboot of a" in found["host:db2"][1]
     assert found["host:db3"][0] == "abstained"
-    # The host that is asked asks as it does for others, and its own veto counts, too.
     status, output = await hosts[1].tribunectl("ask", NAME, "--scope=cluster", "--json=short")
     assert status == 1
     assert printed_outcomes(output)["host:db2"][0] == "vetoed"
@@ -47,7 +45,6 @@ async def test_a_question_is_for_one_host_if_its_asker_says_so(cluster: Cluster)
     await db2.attach(vetoing, "cluster.shouldReboot")
     assert (await hosts[0].tribunectl("ask", "cluster.shouldReboot", "-q"))[0] == 1
     assert (await hosts[0].tribunectl("ask", "cluster.shouldReboot", "--scope=host", "-q"))[0] == 0
-    # Also while there is no cluster, which vetoes otherwise.
     await server.end()
     await hosts[0].wait_for_status("cluster unreachable")
     assert (await hosts[0].tribunectl("ask", "cluster.shouldReboot", "--scope=host", "-q"))[0] == 0
@@ -82,7 +79,6 @@ async def test_values_of_each_host(cluster: Cluster) -> None:
         await bus.attach(lambda _, number=number: asyncio.sleep(0, tribune.Value(number)), "host.freeBytes")
     status, output = await hosts[1].tribunectl("query", "--scope=cluster", "--collect", "host.freeBytes")
     assert (status, sorted(output.split())) == (0, ["0", "1", "2"])
-    # Whose value is missing is said.
     await hosts[2].gateway.end()
     status, output = await hosts[1].tribunectl("query", "--scope=cluster", "--collect", "host.freeBytes")
     assert (status, {"0", "1"} <= set(output.split())) == (0, True)
@@ -112,7 +108,6 @@ async def test_a_roster_without_others_is_no_cluster_to_ask(cluster: Cluster) ->
 
 
 async def test_the_holds_of_all_hosts(cluster: Cluster) -> None:
-    # The second pattern matches what gateways alone answer, too.
     hosts = await cluster.trio(SHARED + '[Query "cluster.**"]\nScope=cluster\n')
     db1, db2, _ = [await cluster.connect(host) for host in hosts]
     async with (
@@ -127,11 +122,9 @@ async def test_the_holds_of_all_hosts(cluster: Cluster) -> None:
             ("db1", "host.shouldReboot", "", "a backup is running"),
             ("db2", "**", "disk/1", "a restore is running"),
         }
-        # One's own host tells all.
         _, output = await hosts[1].tribunectl("holds", "--scope=cluster")
         assert "nobody else may ask this" in output
         assert "3 holds of 3 hosts listed." in output
-        # What is not known is said.
         await hosts[0].gateway.end()
         status, output = await hosts[2].tribunectl("holds", "--scope=cluster")
         assert (status, "db1: no gateway of db1 is connected to NATS" in output) == (1, True)
@@ -142,7 +135,6 @@ async def test_delegates_of_the_configuration_leave_the_lists_to_those_who_have_
     for arguments in (("holds",), ("explain", "cluster.shouldReboot")):
         status, output = await hosts[0].tribunectl(*arguments, "--scope=cluster")
         assert (status, " 3 hosts " in output, "no answer" in output) == (0, True, False)
-    # A host that is away is named once.
     await hosts[2].gateway.end()
     for arguments in (("holds",), ("explain", "cluster.shouldReboot")):
         status, output = await hosts[0].tribunectl(*arguments, "--scope=cluster", "--json=short")
@@ -185,7 +177,6 @@ async def test_a_host_that_the_roster_does_not_have_counts_while_it_is_there(clu
         verdict = await db1.ask(name)
         assert not verdict
         assert "host:db3" in {outcome.label for outcome in verdict.outcomes}
-        # Nobody relies on it.
         await guest.gateway.end()
         assert await db1.ask(name)
         while not (await anext(changed)).name.endswith("didDetach"):

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preloaded, has the wall clock of a program be wrong by $WRONG_CLOCK seconds, as on a host whose clock was set so.
- *
- * Clocks that only count, and the waits by them, are left alone. Waits until a time of the wall clock last as long as the
- * program means.
+ * Preloaded, shifts a program's wall clock by $WRONG_CLOCK seconds. Monotonic clocks and waits stay right; waits until a
+ * wall clock time last as long as the program means.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -20,7 +18,7 @@ static time_t offset(void)
   return text ? atol(text) : 0;
 }
 
-/* No host has been up for so long that one of its other clocks says this. */
+/* No monotonic clock reaches this. */
 static struct timespec right(const struct timespec *moment)
 {
   struct timespec result = *moment;

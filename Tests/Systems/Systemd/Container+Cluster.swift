@@ -4,13 +4,12 @@ import Foundation
 
 extension Container {
   static let gatewayUnit = "tribune-nats.service"
-  /// The address of the bus of the other host, whose programs have no units of Tribune's.
   private static let other = "unix:/run/other-bus"
 
-  /// Boots a machine with a server of NATS and another host, `db2`, of its cluster, in which it is to be `db1`.
+  /// Boots a machine as `db1` of a cluster, with a NATS server and another host, `db2`.
   ///
-  /// The server lets in who has a certificate; the gateway may read its key by its group. While the gateway does not run, the
-  /// bus vetoes what is asked of the cluster.
+  /// The server demands a certificate, whose key the gateway reads by its group. Without the gateway, the bus
+  /// vetoes the cluster's questions.
   static func withCluster() throws -> Container {
     func settings(of host: String) -> String {
       """
@@ -40,7 +39,6 @@ extension Container {
       RequireDelegate=unit:\(gatewayUnit)
 
       """,
-      // As 70-nats.policy has it for an export and an import.
       "/etc/tribune/policy.d/80-test.policy": """
       allow  observe  backup.**   unit:\(gatewayUnit)
       allow  post     backup.**   unit:\(gatewayUnit)
@@ -54,7 +52,6 @@ extension Container {
 
       """,
     ])
-    // One certificate is that of the server, of its clients, and their authority.
     try machine.does(
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
       "-subj", "/CN=shop", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "/etc/nats/shop.key", "-out",

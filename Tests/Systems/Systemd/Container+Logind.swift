@@ -5,11 +5,7 @@ import Foundation
 extension Container {
   static let logindUnit = "tribune-logind.service"
 
-  /// Boots a machine with tribune-logind, and returns when that has reached the bus and logind.
-  ///
-  /// - Parameters:
-  ///   - settings: lines of `[Logind]`.
-  ///   - files: further files that are there when it boots.
+  /// Returns when tribune-logind has reached the bus and logind. `settings` are lines of `[Logind]`.
   static func withLogind(
     _ release: Release = .own, settings: [String] = [], files: [String: String] = [:]
   ) throws -> Container {
@@ -21,17 +17,14 @@ extension Container {
     return machine
   }
 
-  /// Waits until tribune-logind has logged this.
   func waitForLogind(_ message: String) throws {
     try waitForEntry("_SYSTEMD_UNIT=\(Self.logindUnit)") { $0["MESSAGE"] as? String == message }
   }
 
-  /// What tribune-logind logged while it ran, once the machine is off.
   func logindMessagesLeft() throws -> [String] {
     try journalLeft("_SYSTEMD_UNIT=\(Self.logindUnit)").compactMap { $0["MESSAGE"] as? String }
   }
 
-  /// Sends a signal over D-Bus to tribune-logind alone.
   func emitToLogind(_ arguments: String...) throws {
     let names = try does("busctl", "list", "--no-legend").split(separator: "\n")
       .map { $0.split(separator: " ") }.filter { $0.count > 2 && $0[2] == "tribune-logind" }
@@ -41,7 +34,6 @@ extension Container {
     try does(["busctl", "emit", "--destination=\(names[0][0])"] + arguments)
   }
 
-  /// A lock that logind lists.
   struct Lock: Equatable {
     var what: String
     var who: String
@@ -49,7 +41,7 @@ extension Container {
     var uid: Int
   }
 
-  /// The locks that block, by what they are about: logind lists them in no order.
+  /// The blocking locks; logind lists them in no order.
   func blocks() throws -> [Lock] {
     let reply = try jsonObject(
       does(
@@ -63,7 +55,7 @@ extension Container {
     }.sorted { $0.what < $1.what }
   }
 
-  /// The action that logind has scheduled; empty if there is none.
+  /// The action that logind has scheduled; empty for none.
   func scheduledShutdown() throws -> String {
     let property = try jsonObject(
       does(
@@ -72,7 +64,6 @@ extension Container {
     return (property["data"] as? [Any])?.first as? String ?? "?"
   }
 
-  /// The units that are masked at run time.
   func masked() throws -> [String] {
     try does("find", "/run/systemd/system", "-lname", "/dev/null", "-printf", "%f\n").split(separator: "\n")
       .map(String.init).sorted()

@@ -5,32 +5,23 @@ import Glibc
 import Testing
 import TribuneTestSupport
 
-/// A container with a real systemd, up when `init` returns, and gone with its last reference.
-///
-/// tools/systemd-container boots it, with Tribune as `make install` installs it, or without. tools/test-systemd
-/// prepares what that needs.
+/// A container with a real systemd, which ends with its last reference. tools/systemd-container boots it, with or
+/// without Tribune; tools/test-systemd prepares that.
 final class Container: ServedBus {
   private let folder: TestFolder
   private let nspawn: RunningProgram
-  /// The pid of its systemd, as the host knows it.
   let leader: Int32
 
-  /// Its files, while it runs.
   var root: String { "/proc/\(leader)/root" }
-  /// The path of its system bus, from the host.
   var path: String { "\(root)/run/tribune/bus" }
-  /// What it wrote to disk; still there when it has ended.
+  /// Its writes to disk, which outlive it.
   private var written: String { "\(folder.path)/memory/upper" }
 
-  /// The release whose systemd it has.
   enum Release: CaseIterable {
-    /// This machine's own.
     case own
-    /// A later one.
     case newer
   }
 
-  /// Boots one.
   init(
     _ release: Release = .own, enabled: [String] = ["tribuned.socket"], hasTribune: Bool = true,
     files: [String: String] = [:],
@@ -67,7 +58,6 @@ final class Container: ServedBus {
   }
 
   deinit {
-    // A container ends with its systemd, and systemd-nspawn with that.
     kill(leader, SIGKILL)
     _ = nspawn.status()
     for mount in ["root", "memory"] {
@@ -77,7 +67,6 @@ final class Container: ServedBus {
     }
   }
 
-  /// A variable that tools/test-systemd sets.
   private static func given(_ variable: String) throws -> String {
     guard let value = ProcessInfo.processInfo.environment[variable] else {
       throw Programs.Missing(
@@ -88,7 +77,6 @@ final class Container: ServedBus {
 
   // MARK: Inside
 
-  /// A command that runs another one inside, until it ends itself.
   private var inside: [String] {
     [
       "/usr/bin/nsenter", "-t\(leader)", "-m", "-p", "-u", "-i", "-n", "-C", "--", "setpriv",
@@ -102,7 +90,6 @@ final class Container: ServedBus {
 
   func run(_ command: String...) throws -> FinishedProgram { try FinishedProgram(inside + command) }
 
-  /// Runs a command inside, which must succeed.
   @discardableResult
   func does(_ command: String...) throws -> String { try does(command) }
 
@@ -129,7 +116,6 @@ final class Container: ServedBus {
     return program
   }
 
-  /// Adds a user whose own systemd runs.
   func addUser(_ name: String) throws -> String {
     try does("useradd", "--create-home", name)
     let uid = try does("id", "--user", name)
@@ -143,7 +129,7 @@ final class Container: ServedBus {
     try does(["runuser", "-u", user, "--", "env", "XDG_RUNTIME_DIR=/run/user/\(uid)"] + command)
   }
 
-  /// Starts a command of a user inside that keeps running. It ends with the test; with runuser(1), it would not.
+  /// Starts a user's command that ends with the test; with runuser(1), it would not.
   func start(as user: String, _ uid: String, _ command: String...) throws -> RunningProgram {
     try start(as: user, uid, command)
   }
@@ -177,8 +163,7 @@ final class Container: ServedBus {
     try does("systemctl", "daemon-reload")
   }
 
-  /// Copies Tribune's packages into it: `older.deb`, `newer.deb` with a higher version, and `clients`, a folder with those
-  /// of the clients.
+  /// Copies Tribune's packages into it: `older.deb`, `newer.deb` (a higher version), and the folder `clients`.
   func copyPackages(to folder: String) throws {
     let packages = try Self.given("TRIBUNE_CONTAINER_FOLDER")
     for package in ["older.deb", "newer.deb", "clients"] {
@@ -205,7 +190,6 @@ final class Container: ServedBus {
     try does(as: user, uid, "systemctl", "--user", "show", "-P", name, "tribuned.service")
   }
 
-  /// Waits for a journal entry, from the first one on.
   func waitForEntry(_ matches: String..., until isWanted: ([String: Any]) -> Bool) throws {
     let journal = try RunningProgram(
       inside + ["journalctl", "--follow", "--lines=all", "--output=json"] + matches)
@@ -215,21 +199,16 @@ final class Container: ServedBus {
     throw Programs.Missing(description: "journalctl ends: \(try journal.errors.rest())")
   }
 
-  /// Waits until a unit has logged this text.
   func waitForMessage(_ text: String, of unit: String) throws {
     try waitForEntry("_SYSTEMD_UNIT=\(unit)") { ($0["MESSAGE"] as? String)?.contains(text) == true }
   }
 
-  /// Sends a signal to a unit, and waits until systemd has started it again.
   func restart(_ unit: String = "tribuned.service", by signal: String) throws {
     let run = try property("InvocationID", of: unit)
     try does("systemctl", "kill", "--signal=\(signal)", unit)
     try waitForStart(of: unit, after: run)
   }
 
-  /// Waits until systemd has started a unit again.
-  ///
-  /// - Parameter run: the `InvocationID=` of its last run.
   func waitForStart(of unit: String = "tribuned.service", after run: String) throws {
     var isLater = false
     // SD_MESSAGE_UNIT_STARTED
@@ -240,9 +219,7 @@ final class Container: ServedBus {
     }
   }
 
-  /// Powers it off by a command, and returns when it has ended.
-  ///
-  /// - Returns: 0 if it shut down in order.
+  /// Returns 0 after an orderly shutdown.
   func powerOff(by command: String...) throws -> Int32 { try powerOff(by: command) }
 
   func powerOff(by command: [String]) throws -> Int32 {
@@ -252,12 +229,10 @@ final class Container: ServedBus {
 
   // MARK: Afterwards
 
-  /// A file that it wrote to disk.
   func left(_ path: String) throws -> String {
     try String(contentsOf: URL(fileURLWithPath: written + path), encoding: .utf8)
   }
 
-  /// Its journal.
   func journalLeft(_ matches: String...) throws -> [[String: Any]] {
     let folders = try FileManager.default.contentsOfDirectory(atPath: "\(written)/var/log/journal")
     guard folders.count == 1 else {

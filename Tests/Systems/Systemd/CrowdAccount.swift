@@ -3,9 +3,7 @@
 import Foundation
 import Testing
 
-/// The accounts of crowds, added up.
 struct CrowdAccount {
-  /// What one observer received from each poster, and how many losses were reported to it.
   struct Observed {
     var lost = 0
     var received: [String: IndexSet] = [:]
@@ -13,15 +11,12 @@ struct CrowdAccount {
 
   /// The highest number of each poster, which has posted all numbers up to it.
   private(set) var posted: [String: Int] = [:]
-  /// The numbers of which a poster does not know whether the bus took them.
   private(set) var unsure: [String: IndexSet] = [:]
   private(set) var observers: [String: Observed] = [:]
   private(set) var asked = 0
-  /// The crowds' lines about repeated posts, unexpected verdicts and unexpected errors.
   private(set) var repeated: [String] = []
   private(set) var wrong: [String] = []
   private(set) var broken: [String] = []
-  /// Observers that do not know how many they have lost.
   private(set) var interrupted: Set<String> = []
 
   mutating func add(_ lines: [String]) throws {
@@ -52,8 +47,7 @@ struct CrowdAccount {
     return number
   }
 
-  /// What does not add up: each observer must have received each post once and in its poster's order, or have been told
-  /// of its loss.
+  /// Each observer must have received each post once and in its poster's order, or a report of its loss.
   var problems: [String] {
     var problems = repeated
     for (name, observed) in observers.sorted(by: { $0.key < $1.key }) {
@@ -70,7 +64,7 @@ struct CrowdAccount {
       for poster in observed.received.keys where posted[poster] == nil {
         problems.append("\(name) received something of \(poster), who is nobody")
       }
-      // A post in doubt that did not come was either reported as lost, or never taken.
+      // An uncertain post that did not come was reported as lost or never taken.
       let least = interrupted.contains(name) ? 0 : missing
       if !(least...missing + doubtful).contains(observed.lost) {
         problems.append(

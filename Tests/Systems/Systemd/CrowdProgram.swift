@@ -24,12 +24,10 @@ final class CrowdProgram {
   }
 
   let side: Side
-  /// The ids of its connections.
   private(set) var connections: [String] = []
   private let input = Pipe()
   private let program: RunningProgram
 
-  /// Starts a crowd. When this returns, its clients have registered, and wait.
   init(_ side: Side, of size: Size, seed: UInt64, at machine: Container) throws {
     self.side = side
     let arguments = [side.rawValue, String(seed)] + size.arguments
@@ -57,18 +55,15 @@ final class CrowdProgram {
     try input.fileHandleForWriting.write(contentsOf: Data("\(command)\n".utf8))
   }
 
-  /// Sends it a command, and waits for its answer.
   func say(_ command: String, until answer: String) throws {
     try say(command)
     _ = try lines(to: answer)
   }
 
-  /// Waits for so many more lines of progress.
   func progress(_ count: Int) throws {
     for _ in 0..<count { _ = try lines(to: "progress") }
   }
 
-  /// The lines that it prints before this one.
   func lines(to last: String) throws -> [String] {
     var lines: [String] = []
     do {

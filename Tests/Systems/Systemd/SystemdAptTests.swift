@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// With the files of Examples/apt in their places, apt, dpkg, unattended-upgrades and needrestart ask the bus.
 @Suite("Packages under systemd", .timeLimit(.minutes(15)))
 struct SystemdAptTests {
   private let machine: Container
@@ -31,7 +30,6 @@ struct SystemdAptTests {
     try machine.does(Self.enable)
   }
 
-  /// Makes `/root/NAME_VERSION.deb`.
   private func make(_ package: String, _ version: String, field: String = "", command: String = "") throws {
     try machine.does(
       "sh", "-c", "cd /root && make-package \"$@\"", "sh", package, version, field, command)
@@ -46,7 +44,6 @@ struct SystemdAptTests {
     try run("cd /root && apt-get --yes", arguments.joined(separator: " "))
   }
 
-  /// The version of a package that is installed; nil if it is not.
   private func version(of package: String) throws -> String? {
     let shown = try machine.run(
       "dpkg-query", "--show", "--showformat=${db:Status-Status} ${Version}", package)
@@ -62,24 +59,20 @@ struct SystemdAptTests {
 
   private func end(_ hold: RunningProgram) throws {
     hold.signal(SIGKILL)
-    // It has ended when it has closed its output.
     _ = try hold.output.rest()
   }
 
-  /// Attaches a delegate that approves, and notes each question in /root/asked.
   private func approve(_ name: String = "packages.shouldChange") throws -> RunningProgram {
     try machine.staying(
       "delegate", name, "--exec", "sh", "-c",
       "echo \"${TRIBUNE_OBJECT:--} ${TRIBUNE_DRY_RUN:-0} $(cat)\" >>/root/asked")
   }
 
-  /// The questions since the last call.
   private func asked() throws -> [String] {
     let lines = try machine.does("sh", "-c", "touch /root/asked; cat /root/asked; rm /root/asked")
     return lines.split(separator: "\n").map { String($0) }
   }
 
-  /// What a notification says of packages: its name, and name, action and state of each package.
   private func told(_ observer: RunningProgram) throws -> [String] {
     let notification = try observer.output.object()
     let userInfo = try #require(notification["userInfo"] as? [String: Any])
@@ -105,7 +98,6 @@ struct SystemdAptTests {
     let question =
       #"- 0 {"packages":[{"name":"x","architecture":"all","action":"install","newVersion":"1"}],"packagesOmitted":0}"#
     #expect(try asked() == [question, question])
-    // Of what was vetoed, nothing is told.
     #expect(try told(observer) == ["packages.didChange", "x install"])
     withExtendedLifetime(delegate) {}
   }
@@ -124,7 +116,6 @@ struct SystemdAptTests {
     #expect(try apt("purge y").status == 0)
     #expect(try asked().count == 1)
     #expect(try told(observer) == ["packages.didChange", "y remove"])
-    // Only names what it would do.
     #expect(try apt("--simulate remove x").status == 0)
     #expect(try asked() == [])
 
@@ -210,7 +201,6 @@ struct SystemdAptTests {
     withExtendedLifetime((delegate, hold)) {}
   }
 
-  /// Installs version 1 of two packages, and makes version 2 available to unattended-upgrades.
   private func prepareUpgrade() throws {
     let script = """
       cd /root
@@ -288,7 +278,6 @@ struct SystemdAptTests {
     withExtendedLifetime((delegate, hold)) {}
   }
 
-  /// docs/OPERATING.md says which reboots ask whom.
   @Test(
     "molly-guard has the reboot of an unattended-upgrade ask, at once or when it is scheduled",
     arguments: ["now", "02:00"])
@@ -311,7 +300,6 @@ struct SystemdAptTests {
     withExtendedLifetime(hold) {}
   }
 
-  /// Starts units whose program is then replaced.
   private func makeOutdated(_ units: String...) throws {
     for unit in units {
       try machine.write(unit: "\(unit).service", "[Service]\nExecStart=/usr/local/bin/waiter infinity\n")
@@ -325,15 +313,13 @@ struct SystemdAptTests {
   @Test("needrestart leaves out what is vetoed, says who and why, and restarts the others")
   func needrestart() throws {
     try makeOutdated("first", "second", "third")
-    // needrestart only lists what its configuration has it defer.
+    // needrestart only lists deferred units.
     try machine.write("$nrconf{override_rc}{qr(^third)} = 0;\n", to: "/etc/needrestart/conf.d/test.conf")
     let pids = try ["first", "second"].map { try machine.property("MainPID", of: "\($0).service") }
     let delegate = try approve("unit.shouldRestart")
     let hold = try hold("unit.shouldRestart", "--object=unit/first.service")
-    // It only lists them.
     #expect(try machine.does("needrestart", "-r", "l").contains("systemctl restart first.service"))
     #expect(try asked() == [])
-    // Also where root has a bus of its own, it asks that of the system.
     try machine.does("sh", "-c", "mkdir -p /root/own/tribune; touch /root/own/tribune/bus")
     let ran = try machine.run("env", "XDG_RUNTIME_DIR=/root/own", "needrestart", "-r", "a")
     #expect(ran.status == 0 && ran.output.contains("systemctl restart third.service"))

@@ -6,7 +6,6 @@ import Testing
 import TribuneSystem
 import TribuneWire
 
-/// One user connects as often as it can, and the bus is killed meanwhile: what that costs the service manager.
 @Suite("Many connections of one user under systemd", .timeLimit(.minutes(15)))
 final class SystemdAttackTests {
   private static let attacker: UInt32 = 65_534
@@ -14,9 +13,8 @@ final class SystemdAttackTests {
   private static let beside = 4_000
 
   private let machine: Container
-  /// The folder of the bus's socket. No other user may follow the path of a process of root.
+  /// Other users may not follow the path of a process of root.
   private let folder: FileDescriptor
-  /// One connection of root.
   private let root: RawClient
   private var clients: [ConnectionID: RawClient] = [:]
 
@@ -25,7 +23,7 @@ final class SystemdAttackTests {
       enabled: ["tribuned.service", "tribuned.socket"],
       files: [
         "/etc/tribune/policy.d/attack.policy": "allow observe disk.* user:*\n",
-        // Without that, the user gets 7,680.
+        // The default for this user is 7,680.
         "/etc/tribune/tribuned.conf":
           "[Bus]\nConnectionsMax=18000\n[User \"\(Self.attacker)\"]\nShare=1000\n",
       ])
@@ -36,7 +34,6 @@ final class SystemdAttackTests {
     try TribuneSystem.ThisProcess.raiseDescriptorLimit()
   }
 
-  /// Connects the attacker once more, with an observation.
   private func connect() throws -> (id: ConnectionID, client: RawClient) {
     let client = try RawClient(path: "/proc/self/fd/\(folder.rawValue)/bus", user: Self.attacker)
     let id = try client.greet().connection
@@ -51,31 +48,25 @@ final class SystemdAttackTests {
     }
   }
 
-  /// Nanoseconds of processor time that the container's systemd has used.
   private func processorTime() throws -> UInt64 {
     let text = try String(contentsOfFile: "/proc/\(machine.leader)/schedstat", encoding: .utf8)
     return try #require(UInt64(text.prefix { $0 != " " }))
   }
 
-  /// Kills the bus.
-  ///
-  /// - Returns: the attacker's connections that the bus had just listed as surviving.
   private func kill() throws -> Set<ConnectionID> {
     let entries = try root.connections()
     let surviving = entries.filter { $0.isSurviving && $0.peer.uid == Self.attacker }.map(\.id)
     let start = ContinuousClock.now
     try machine.does("systemctl", "kill", "--signal=KILL", "tribuned.service")
-    // This one waits at the socket for the next bus.
     _ = try connect()
     let away = ContinuousClock.now - start
     try root.settle()
     print("killed among \(entries.count) connections, of which \(surviving.count) survive: away for \(away)")
-    // An idle machine takes 0.7 s at most. The limit only catches what is out of all proportion.
+    // An idle machine takes at most 0.7 s. The limit catches a gross slowdown only.
     #expect(away < .seconds(10))
     return Set(surviving)
   }
 
-  /// Expects that the bus still serves these connections.
   private func expectServed(_ ids: Set<ConnectionID>) throws {
     for id in ids {
       if let client = clients[id] { _ = try client.busEntry() }
@@ -85,19 +76,16 @@ final class SystemdAttackTests {
   @Test("a bus with 16,000 connections of one user, and killed among them, costs systemd next to nothing")
   func attack() throws {
     let before = try processorTime()
-    // A kill when half of them have connected.
     try fill(to: Self.most / 2)
     let first = try kill()
     try fill(to: Self.most)
     try expectServed(first)
-    // With all there, and each known to the keeper.
     while try root.connections().contains(where: { !$0.isSurviving }) { try root.settle() }
     let second = try kill()
     #expect(second.count == clients.count)
     try expectServed(second)
     print("systemd: \((try processorTime() - before) / 1_000_000) ms for \(Self.most) connections, two kills")
 
-    // Connection churn beside 4,000, with a kill in the middle of it.
     let between = try processorTime()
     for id in clients.keys.dropFirst(Self.beside) { clients[id] = nil }
     for _ in 0..<Self.beside { _ = try connect() }
@@ -107,7 +95,7 @@ final class SystemdAttackTests {
     try expectServed(third)
     print(
       "systemd: \((try processorTime() - between) / 1_000_000) ms for churn beside \(Self.beside), one kill")
-    // A tenth of that is usual. With the connections in systemd's own store, it was over two minutes.
+    // Usually a tenth of that; over two minutes if systemd's own store had the connections.
     #expect(try processorTime() - before < 500_000_000)
     #expect(try machine.number("NRestarts") == 3)
   }

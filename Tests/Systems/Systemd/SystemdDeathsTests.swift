@@ -4,13 +4,12 @@ import Foundation
 import Testing
 import TribuneTestSupport
 
-/// Whoever dies, what is held is locked, and nothing else.
 @Suite("Deaths between the bus and logind", .timeLimit(.minutes(15)))
 struct SystemdDeathsTests {
   @Test("each service is restarted, and the locks outlast it", arguments: Container.Release.allCases)
   func restarts(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
-    // All that takes the host down: a part of it would be masked, with the newer one.
+    // All actions that take the host down: the newer systemd would mask a subset.
     let all = ["hold", "host.shouldReboot", "host.shouldPowerOff"]
     let hold = try machine.staying(all + ["--label=backup", "--why=now"])
     try machine.waitForLogind("blocking shutdown: backup: now")
@@ -55,7 +54,6 @@ struct SystemdDeathsTests {
       let run = try machine.property("InvocationID", of: "\(victim).service")
       try machine.does(
         "sh", "-c", "sleep \(delay); systemctl kill --signal=KILL \(victim).service")
-      // The holder dies before the service is back, or after.
       let diesFirst = Bool.random(using: &random)
       if diesFirst { hold.signal(SIGKILL) }
       try machine.waitForStart(of: "\(victim).service", after: run)
@@ -63,7 +61,6 @@ struct SystemdDeathsTests {
         try machine.waitForLogind("blocking shutdown: hold\(round): now")
         hold.signal(SIGKILL)
       }
-      // When this one alone is locked and masked, everything before it has been dealt with.
       let next = try machine.staying("hold", "host.shouldPowerOff", "--label=next\(round)", "--why=then")
       try machine.waitForLogind("blocking shutdown: next\(round): then")
       #expect(try machine.blocks().map(\.who) == ["next\(round)"], "round \(round): \(victim)")

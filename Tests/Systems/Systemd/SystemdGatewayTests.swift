@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// tribune-nats under its own unit, with the policy that is installed.
 @Suite("The gateway under systemd", .timeLimit(.minutes(15)))
 struct SystemdGatewayTests {
   private static let unit = Container.gatewayUnit
@@ -18,7 +17,6 @@ struct SystemdGatewayTests {
     #expect(verdict.status == 1 && verdict.output.contains(lack), "\(verdict)")
     let lease = try machine.run("tribunectl", "lease", "reboot", "--", "echo", "rebooting")
     #expect(lease.status == 255 && lease.output == "" && lease.errors.contains(lack), "\(lease)")
-    // The way out.
     try machine.does("tribunectl", "ask", "--scope=host", "host.shouldReboot")
   }
 
@@ -36,7 +34,6 @@ struct SystemdGatewayTests {
     #expect(try jsonObject(machine.does("tribunectl", "-j", "status"))["denied"] as? Int == 0)
     let complaints = try machine.does(
       "journalctl", "--quiet", "--priority=warning", "--output=cat", "_SYSTEMD_UNIT=\(Self.unit)")
-    // Its NATS has no permissions.
     #expect(
       complaints.split(separator: "\n").allSatisfy { $0.hasPrefix("NATS lets this host speak for ") },
       "\(complaints)")
@@ -58,17 +55,14 @@ struct SystemdGatewayTests {
     try machine.does("systemctl", "reload", "tribuned.service")
     var attached = ""
     while !attached.contains("host:db2") { attached = try "\(observer.output.object())" }
-    // The other host does not answer it, which is its say now.
     let asked = try machine.run("tribunectl", "-j", "ask", "svc.shouldStop")
     #expect(try outcomes(asked.output)["host:db2"] == "failed")
   }
 
-  /// Expects questions, leases, FleetLock and what is durable to work.
   private func expectService(of machine: Container, _ observer: RunningProgram) throws {
     let abstained = ["host:db1": "abstained", "host:db2": "abstained"]
     let question = ["-j", "ask", "--scope=cluster", "cluster.shouldReboot"]
     #expect(try outcomes(machine.does(["tribunectl"] + question)) == abstained)
-    // The other host has answered, so it is known.
     #expect(try machine.property("StatusText", of: Self.unit) == "all hosts are there")
     #expect(try outcomes(machine.onOtherHost(question)) == abstained)
     try machine.does("tribunectl", "ask", "cluster.shouldReboot")
@@ -86,25 +80,22 @@ struct SystemdGatewayTests {
       _ = try host == "here" ? machine.does(["tribunectl"] + post) : machine.onOtherHost(post)
       #expect(try observer.output.object()["object"] as? String == host)
     }
-    // What says, after a crash, which have come in.
     let file = try machine.does("stat", "--format=%U %a", "/var/lib/tribune-nats/durable-shop")
     #expect(file == "tribune-nats 600")
   }
 
-  /// The outcomes of a verdict by their labels.
   private func outcomes(_ verdict: String) throws -> [String: String] {
     let outcomes = try #require(try jsonObject(verdict)["outcomes"] as? [[String: Any]])
     return outcomes.reduce(into: [:]) { $0[$1["label"] as? String ?? ""] = $1["outcome"] as? String }
   }
 
-  /// Those who have one of these leases.
   private func owners(_ leases: String) throws -> [[String: Any]] {
     try leases.split(separator: "\n").flatMap { lease in
       try #require(try jsonObject(lease)["owners"] as? [[String: Any]])
     }
   }
 
-  /// Takes and releases a lease as a machine with Zincati does. An error would be thrown.
+  /// Takes and releases a lease as a machine with Zincati does. Raises on an error.
   private static let fleetLock = """
     from urllib.request import Request, urlopen
     for call in ["pre-reboot", "steady-state"]:

@@ -3,12 +3,10 @@
 import Foundation
 import Testing
 
-/// The units of systemd/examples, which ask the bus and post to it.
 @Suite("Units that use the bus", .timeLimit(.minutes(15)))
 struct SystemdGuardTests {
   private let machine: Container
 
-  /// A machine with a unit that asks before it starts, and writes a line when it runs.
   init() throws {
     machine = try Container()
     try machine.copy(
@@ -37,14 +35,12 @@ struct SystemdGuardTests {
     try machine.waitForEntry("UNIT=job.service") { $0["UNIT_RESULT"] as? String == "exec-condition" }
     #expect(try state() == ["inactive", "success"])
     try machine.waitForMessage("a restore is running", of: "job.service")
-    // The hold is about that unit alone, for as long as it lasts.
     try machine.write(unit: "other.service", "[Service]\nType=oneshot\nExecStart=/bin/true\n")
     try machine.copy(
       "systemd/examples/ask-first.conf", to: "/etc/systemd/system/other.service.d/ask-first.conf")
     try machine.does("systemctl", "start", "other.service")
     #expect(try state(of: "other.service") == ["inactive", "success"])
     hold.signal(SIGKILL)
-    // It has ended when it has closed its output.
     _ = try hold.output.rest()
     try machine.does("systemctl", "start", "job.service")
     #expect(try runs == 1)
@@ -85,7 +81,7 @@ struct SystemdGuardTests {
 
         """,
         "/etc/systemd/system/early.service.d/ask-first.conf": example,
-        // Delays the delegates: a unit that does not wait for them asks before they are attached.
+        // Delays the delegates: a unit that does not wait for them asks too early.
         "/etc/systemd/system/tribune-delegates.service.d/late.conf": """
         [Service]
         ExecStartPre=/bin/sh -c 'while systemctl list-jobs --no-legend early.service | grep running; do :; done'
@@ -96,7 +92,6 @@ struct SystemdGuardTests {
         "/etc/tribune/delegates.d/unit.shouldStart/50-maintenance":
           "#!/bin/sh\necho 'maintenance until noon'\nexit 1\n"
       ])
-    // By now, everything has been started that is started at boot.
     try #require(try machine.run("test", "-e", "/var/lib/early").status == 1)
     try machine.waitForEntry("UNIT=early.service") { $0["UNIT_RESULT"] as? String == "exec-condition" }
     try machine.waitForMessage("maintenance until noon", of: "early.service")
@@ -126,7 +121,6 @@ struct SystemdGuardTests {
     }
     try machine.write(
       "#!/bin/sh\necho \"$1\" >>/var/lib/pruned\n", to: "/usr/local/bin/prune-backups", mode: 0o755)
-    // It elapses at once, and not at night.
     try machine.write(
       unit: "nightly-prune.timer.d/now.conf",
       "[Timer]\nOnCalendar=\nRandomizedDelaySec=0\nOnActiveSec=0\nAccuracySec=1us\n")

@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// Vetoes on the bus are locks of logind, and locks of logind are holds on the bus.
 @Suite("Locks of logind and holds", .timeLimit(.minutes(15)))
 struct SystemdLogindTests {
   @Test(
@@ -11,7 +10,7 @@ struct SystemdLogindTests {
     arguments: Container.Release.allCases)
   func hold(on release: Container.Release) throws {
     let machine = try Container.withLogind(release)
-    // The newer one shows no lock that does not bind root.
+    // The newer systemd shows no lock that does not bind root.
     let name = release == .own ? "host.shouldReboot" : "host.**"
     let hold = try machine.staying("hold", name, "--label=backup", "--why=backup at 40 %")
     try machine.waitForLogind("blocking shutdown: backup: backup at 40 %")
@@ -20,7 +19,6 @@ struct SystemdLogindTests {
     let text = refusal.output + refusal.errors
     #expect(text.contains("\"backup\"") && text.contains("\"backup at 40 %\""), "\(text)")
     #expect(try machine.run("systemctl", "reboot").status != 0)
-    // What stands for holds is not held again.
     #expect(try machine.does("tribunectl", "holds", "-j").split(separator: "\n").count == 1)
     hold.signal(SIGKILL)
     try machine.waitForLogind("not blocking shutdown any more")
@@ -65,7 +63,6 @@ struct SystemdLogindTests {
     try machine.waitForLogind("not blocking shutdown any more")
     let delegate = try machine.staying("delegate", "host.shouldSuspend", "--label=desktop", "--approve")
     try machine.waitForLogind("not blocking sleep any more")
-    // Also one that a reload requires.
     try machine.write(
       "[Query \"host.shouldReboot\"]\nRequireDelegate=label:db\n",
       to: "/etc/tribune/tribuned.conf.d/required.conf")
@@ -138,7 +135,6 @@ struct SystemdLogindTests {
         "/etc/systemd/system/\(Container.logindUnit).d/between.conf":
           "[Service]\nExecStartPre=/bin/sh -c 'find /run/systemd/system -lname /dev/null -printf \"%%f \" >\(between)'\n"
       ])
-    // What the administrator has masked stays masked.
     try machine.does("systemctl", "mask", "--runtime", "suspend.target")
     let hold = try machine.staying(
       "hold", "host.shouldReboot", "host.shouldSuspend", "--label=backup", "--why=now")
@@ -146,7 +142,6 @@ struct SystemdLogindTests {
     #expect(try machine.masked() == ["kexec.target", "reboot.target", "suspend.target"])
     let refusal = try machine.run("systemctl", "start", "reboot.target")
     #expect(refusal.status != 0 && refusal.errors.contains("masked"), "\(refusal.errors)")
-    // Also while no process is there.
     try machine.restart(Container.logindUnit, by: "KILL")
     #expect(try machine.masked() == ["kexec.target", "reboot.target", "suspend.target"])
     #expect(try machine.read(between).split(separator: " ").count == 3)
@@ -165,7 +160,7 @@ struct SystemdLogindTests {
 
   @Test("while logind hangs, what is vetoed is masked", arguments: Container.Release.allCases)
   func hung(on release: Container.Release) throws {
-    // As installed, logind alone enforces it with the newer one.
+    // As installed, only logind enforces it with the newer systemd.
     let machine = try Container.withLogind(release)
     let hold = try machine.staying("hold", "host.**", "--label=backup", "--why=now")
     if release == .newer { #expect(try machine.masked() == []) }

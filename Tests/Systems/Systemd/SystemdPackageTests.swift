@@ -4,7 +4,6 @@ import Foundation
 import Testing
 import TribuneWire
 
-/// The Debian package on a machine without Tribune: installed, upgraded under its clients, and removed.
 @Suite("The package under systemd", .timeLimit(.minutes(15)))
 struct SystemdPackageTests {
   private let machine: Container
@@ -63,7 +62,6 @@ struct SystemdPackageTests {
     #expect(try machine.does("stat", "--format=%U", "/proc/\(pid)") == "tribune")
     #expect(try machine.does("journalctl", "--list-catalog").contains("Tribune: Whether"))
 
-    // All its files are as they were packed.
     #expect(try machine.does("dpkg", "--verify", "tribune") == "")
   }
 
@@ -97,14 +95,12 @@ struct SystemdPackageTests {
     arguments: [["older", "newer"], ["newer", "older"]])
   func keeps(packages: [String]) throws {
     try install(packages[0])
-    // Clients inside and outside of the container.
     let observer = try machine.staying("--reconnect=0", "observe", "package.*", "-j")
     let delegate = try machine.staying("--reconnect=0", "delegate", "package.shouldLeave", "--veto=not now")
     let hold = try machine.staying("--reconnect=0", "hold", "package.shouldStart", "--why=the disk is full")
     let outside = try (0..<3).map { _ in try RawClient.greeted(machine) }
     try outside[0].observe("package.*", serial: 1)
     try outside[1].attach(Attach(patterns: ["package.shouldMove"]), serial: 1)
-    // This query waits for its answer.
     try outside[2].send(Ask(deadline: 60_000), serial: 7, name: "package.shouldMove")
     let question = try outside[1].nextQuestion().question
     let before = try connections()
@@ -115,11 +111,9 @@ struct SystemdPackageTests {
 
     #expect(try installedVersion == version(of: packages[1]))
     #expect(try machine.property("MainPID") != pid)
-    // The keeper stays, because it has the connections.
     #expect(try machine.property("MainPID", of: "tribuned-keeper.service") == keeper)
     #expect(try machine.property("ActiveState") == "active")
     #expect(try machine.number("NRestarts") == 0)
-    // The clients that asked for the lists have gone.
     #expect(try connections().intersection(before).count == 6)
     try outside[1].answer(question, .veto, "it is in use")
     let verdict = try outside[2].next()
@@ -145,7 +139,7 @@ struct SystemdPackageTests {
     }
     try install("older")
     try machine.does("systemctl", "enable", "--now", "tribune-web.socket")
-    // A request would start it, too, and could be answered before the bus is reached.
+    // A request would also start it, and could be answered before it has reached the bus.
     try machine.does("systemctl", "start", "tribune-web.service")
     #expect(try health() == "ok")
     let pid = try machine.property("MainPID", of: "tribune-web.service")
@@ -203,12 +197,10 @@ struct SystemdPackageTests {
     "50-default.policy", "60-web.policy", "70-nats.policy",
   ]
 
-  /// The names of the files in `policy.d`.
   private func policies() throws -> [Substring] {
     try machine.does("ls", "-A", Self.policies).split(separator: "\n")
   }
 
-  /// The status of a post by a user about whom no line of the default policy is.
   private func postOfNobody() throws -> CInt {
     try machine.run("runuser", "-u", "nobody", "--", "tribunectl", "post", "package.didMove").status
   }
@@ -219,7 +211,6 @@ struct SystemdPackageTests {
     #expect(try policies() == Self.installedPolicies)
     #expect(try postOfNobody() == 1)
     try machine.does("tribunectl", "post", "package.didMove")
-    // What the administrator has deleted stays so.
     try machine.does("rm", "\(Self.policies)/50-default.policy")
     try install("newer")
     #expect(try policies() == Array(Self.installedPolicies.dropFirst()))
@@ -227,7 +218,6 @@ struct SystemdPackageTests {
 
   @Test("removed, leaves no bus and no client, but its configuration; purged, leaves nothing but its user")
   func removes() throws {
-    /// All files but logs.
     func files() throws -> Set<Substring> {
       Set(
         try machine.does("find", "/", "-xdev", "-path", "/var/log", "-prune", "-o", "-print")
@@ -256,7 +246,6 @@ struct SystemdPackageTests {
     #expect(try machine.does("find", "/run", "-name", "tribun*") == "")
     #expect(try machine.run("pgrep", "tribun").status == 1)
 
-    // The next installation has the same configuration.
     try install("newer")
     #expect(try RawClient(machine).greet().queriesMax == 7)
 
@@ -264,7 +253,7 @@ struct SystemdPackageTests {
     let after = try files()
     #expect(after.subtracting(before).sorted() == [])
     #expect(before.subtracting(after).sorted() == [])
-    // The user stays, as some of its files may: no other user may get its uid.
+    // The user stays: another user with its uid would own its files.
     try machine.does("getent", "passwd", "tribune")
     #expect(try !machine.does("journalctl", "--list-catalog").contains("Tribune"))
 

@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// With the file from Examples in its run.d, molly-guard asks the bus before a reboot.
 @Suite("Reboots under systemd", .timeLimit(.minutes(15)))
 struct SystemdRebootTests {
   private let machine: Container

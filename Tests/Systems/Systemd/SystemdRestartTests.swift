@@ -5,15 +5,13 @@ import Testing
 import TribuneTestSupport
 import TribuneWire
 
-/// Restarts of the bus under load: each client's account must come out even.
 @Suite("Restarts under systemd", .timeLimit(.minutes(15)))
 struct SystemdRestartTests {
   private static let service = "tribuned.service"
   private static let keeper = "tribuned-keeper.service"
   private static let restarts = 20
-  /// An account could come out even by luck. Each run has a seed of its own.
+  /// Several runs, each with another seed: one account could come out even by luck.
   private static let runs = 1...3
-  /// On each side: 200 clients together.
   private static let size = CrowdProgram.Size(
     observers: 30, posters: 15, delegates: 25, askers: 20, holders: 10)
 
@@ -22,16 +20,11 @@ struct SystemdRestartTests {
   init() throws {
     machine = try Container(
       enabled: ["tribuned.service", "tribuned.socket"],
-      // The crowd inside runs as a dynamic user.
       files: ["/etc/tribune/policy.d/crowd.policy": "allow * ** user:*\n"])
   }
 
-  /// Disturbs the bus again and again while two crowds work, one inside and one outside of the container, and adds up
-  /// their accounts.
-  ///
-  /// - Parameters:
-  ///   - run: the run's number. To repeat it as the first one, set TRIBUNE_TEST_SEED to the seed that it prints.
-  ///   - afterwards: inspects the bus while all clients are still connected.
+  /// Disturbs the bus repeatedly while one crowd works inside and one outside of the container, and adds up their
+  /// accounts. To repeat a run as the first one, set TRIBUNE_TEST_SEED to its printed seed.
   private func account(
     run: Int, during disturb: () throws -> Void, afterwards: ([CrowdProgram]) throws -> Void
   ) throws -> CrowdAccount {
@@ -42,13 +35,11 @@ struct SystemdRestartTests {
     }
     for crowd in crowds { try crowd.say("start") }
     for _ in 0..<Self.restarts {
-      // Waits for a random amount of progress of both.
       for crowd in crowds { try crowd.progress(Int.random(in: 1...8, using: &random)) }
       try disturb()
     }
     for crowd in crowds { try crowd.progress(5) }
     for crowd in crowds { try crowd.say("stop", until: "stopped") }
-    // All clients have reconnected now: every observer gets what is posted from now on.
     for crowd in crowds { try crowd.say("settle", until: "settled") }
     try afterwards(crowds)
 
@@ -64,10 +55,7 @@ struct SystemdRestartTests {
     return account
   }
 
-  /// Expects each hold once, under the name of its holder.
-  ///
-  /// - Parameter areDoubled: whether the clients outside may have two: they cannot prove who they were, and their old
-  ///   holds stand for five seconds.
+  /// Clients outside cannot prove their identity, so they may have two holds: the old ones stay for five seconds.
   private func expectHolds(areDoubled: Bool = false) throws {
     let holds = try machine.does("tribunectl", "-j", "holds").split(separator: "\n").map { line in
       try jsonObject(line)
@@ -78,11 +66,9 @@ struct SystemdRestartTests {
     #expect(holds.allSatisfy { $0["why"] as? String == "held by \($0["object"] as? String ?? "")" })
   }
 
-  /// What no client notices.
   enum Disturbance: CaseIterable {
     case busRestarted, bothRestarted, keeperKilled
 
-    /// Arguments of systemctl.
     fileprivate var command: [String] {
       switch self {
       case .busRestarted: ["restart", service]
@@ -122,8 +108,8 @@ struct SystemdRestartTests {
       try expectHolds()
     }
     #expect(try machine.number("NRestarts") == Self.restarts)
-    // A verdict may name a delegate that was disconnected while it was asked. Clients outside cannot prove who they
-    // were: a question to their old connections times out, and what they missed is unknown.
+    // A verdict may name a delegate that was disconnected while it was asked. Questions to old connections of clients
+    // outside time out, and their misses are unknown.
     for verdict in account.wrong {
       #expect(
         verdict.hasPrefix("wrong kind.shouldStop ")
@@ -145,7 +131,6 @@ struct SystemdRestartTests {
     } afterwards: { _ in
       try expectHolds(areDoubled: true)
     }
-    // Every question meets its hold, or its vetoing delegate.
     for verdict in account.wrong { #expect(verdict.hasPrefix("wrong kind.shouldStop "), "\(verdict)") }
   }
 
@@ -159,7 +144,7 @@ struct SystemdRestartTests {
       try machine.does("systemctl", "restart", Self.service)
       let ended = try machine.number("InactiveEnterTimestampMonotonic")
       let ready = try machine.number("ActiveEnterTimestampMonotonic")
-      // An idle machine takes 300 ms at most. The limit only catches what is out of all proportion.
+      // An idle machine takes at most 300 ms. The limit catches a gross slowdown only.
       #expect((0..<10_000_000).contains(ready - ended), "taken over in \(ready - ended) µs")
     }
 

@@ -4,7 +4,6 @@ import Foundation
 import Testing
 import TribuneWire
 
-/// The system's units under a real systemd.
 @Suite("The service under systemd", .timeLimit(.minutes(15)))
 struct SystemdServiceTests {
   private static let service = "tribuned.service"
@@ -32,7 +31,7 @@ struct SystemdServiceTests {
     let up = try machine.number("ActiveEnterTimestampMonotonic")
     let basic = try machine.number("ActiveEnterTimestampMonotonic", of: "basic.target")
     #expect(up <= basic)
-    // Runs when the daemon has said that it is ready. If the bus does not answer then, the start fails.
+    // Runs after the daemon's readiness notification. If the bus does not answer then, the start fails.
     try machine.write(unit: "tribuned.service.d/ask.conf", "[Service]\nExecStartPost=tribunectl status\n")
     try machine.does("systemctl", "restart", "tribuned.service")
     #expect(try machine.property("StatusText").hasPrefix("0 connections, "))
@@ -69,7 +68,6 @@ struct SystemdServiceTests {
     #expect(try owner() == expected)
     try machine.does("systemctl", "stop", Self.service)
     #expect(try owner() == expected)
-    // The next client starts the service through the same socket.
     try machine.does("tribunectl", "status")
     try machine.does("systemctl", "stop", "tribuned.socket")
     #expect(try machine.property("ActiveState") == "inactive")
@@ -96,7 +94,6 @@ struct SystemdServiceTests {
     let socket = try machine.does("stat", "--format=%i", "/run/tribune/bus")
     try machine.does("systemctl", "restart", "tribuned.socket")
     #expect(try machine.does("stat", "--format=%i", "/run/tribune/bus") != socket)
-    // This client connects to the new socket.
     try machine.does("tribunectl", "post", "disk.didMount")
     #expect(try machine.property("MainPID") != pid)
     #expect(try client.next().name == "disk.didMount")
@@ -110,7 +107,6 @@ struct SystemdServiceTests {
     #expect(try client.call("Tell", "{\"name\":\"disk.didMount\"}").error == nil)
     #expect(try machine.property("ActiveState") == "active")
     #expect(try machine.does("stat", "--format=%U %a", "/run/tribune/io.tribune.Bus") == "root 666")
-    // A restart keeps both sockets.
     try machine.does("systemctl", "restart", Self.service)
     #expect(try client.call("Tell", "{\"name\":\"disk.didMount\"}").error == nil)
     try machine.does("systemctl", "stop", "tribuned.socket")
@@ -175,7 +171,6 @@ struct SystemdServiceTests {
     for _ in 0..<30 {
       let run = try machine.property("InvocationID")
       try machine.does("kill", "-KILL", try machine.property("MainPID"))
-      // A client that waits triggers the socket.
       try RawClient(machine).greet()
       try machine.waitForStart(after: run)
     }
@@ -196,7 +191,6 @@ struct SystemdServiceTests {
     try RawClient(machine).greet()
   }
 
-  /// A client that observes, and whose connection the keeper has.
   private func keptClient(_ machine: Container) throws -> RawClient {
     let (client, welcome) = try RawClient.welcomed(machine)
     try client.observe("disk.*", serial: 1)
@@ -233,7 +227,6 @@ struct SystemdServiceTests {
   @Test("clients stay connected, however long a restart takes")
   func slowRestart() throws {
     let machine = try Container(enabled: ["tribuned.service"])
-    // Without the lease, the keeper would wait for 30 s.
     try machine.write(unit: "tribuned.service.d/slow.conf", "[Service]\nRestartSec=35s\n")
     let client = try keptClient(machine)
     try machine.restart(by: "KILL")
@@ -246,7 +239,7 @@ struct SystemdServiceTests {
     let client = try keptClient(machine)
     try machine.restart(Self.keeper, by: "STOP")
     try machine.waitForEntry("UNIT=\(Self.keeper)") { $0["UNIT_RESULT"] as? String == "watchdog" }
-    // The new keeper has taken everything once it has a later connection.
+    // A later kept connection proves that the new keeper has everything.
     _ = try keptClient(machine)
     try machine.does("systemctl", "restart", Self.service)
     try client.settle(serial: 2)
@@ -254,14 +247,12 @@ struct SystemdServiceTests {
 }
 
 extension Container {
-  /// Whether its systemd has a capability (capabilities(7)), by its number.
   fileprivate func has(capability: Int) throws -> Bool {
     let status = try read("/proc/1/status").split(separator: "\n")
     let set = try #require(status.first { $0.hasPrefix("CapEff:") }).split(separator: "\t")
     return try #require(UInt64(set[1], radix: 16)) >> UInt64(capability) & 1 == 1
   }
 
-  /// The soft and the hard limit of open descriptors.
   fileprivate func fileLimits(of pid: String) throws -> [Int] {
     try TestBus.descriptorLimits(in: read("/proc/\(pid)/limits"))
   }

@@ -10,7 +10,6 @@ struct SystemdShutdownTests {
   private static let askers = (1...8).map { "asker\($0).service" }
   private static let vetoed = askers[4...]
 
-  /// A service that asks when it stops, and records the verdict and the exit status.
   private static func asking(_ unit: String) -> String {
     """
     [Service]
@@ -31,7 +30,6 @@ struct SystemdShutdownTests {
     try delegate.attach(Attach(timeout: 60_000, patterns: ["a.shouldB"]), serial: 1)
     try asker.send(Ask(deadline: 60_000), serial: 1, name: "a.shouldB")
     _ = try delegate.nextQuestion()
-    // Restarts keep the connections and the query.
     for restarted in ["tribuned.service", "tribuned.socket"] {
       try machine.does("systemctl", "restart", restarted)
       try asker.settle(serial: 2)
@@ -51,7 +49,7 @@ struct SystemdShutdownTests {
   func asksWhileStopping() throws {
     let machine = try Container(enabled: ["tribuned.service"])
     for unit in Self.askers { try machine.write(Self.asking(unit), to: "/etc/systemd/system/\(unit)") }
-    // This delegate stops after half of them, and so vetoes their queries.
+    // This delegate stops after half of them, which vetoes their queries.
     try machine.write(
       """
       [Unit]
@@ -69,7 +67,7 @@ struct SystemdShutdownTests {
 
     for unit in Self.askers {
       let answer = try machine.left("/var/lib/\(unit)")
-      // The delegate may have stopped before the others asked: either verdict shows that the bus has answered.
+      // The delegate may have stopped before the others asked; either verdict shows that the bus has answered.
       let isAllowed = !Self.vetoed.contains(unit) && answer.hasSuffix("status 0\n")
       #expect(isAllowed || answer.hasSuffix("status 1\n"), "\(unit): \(answer)")
       #expect(
@@ -89,7 +87,6 @@ struct SystemdShutdownTests {
     }
     let began = try moment("tribuned.service", "Stopping")
     for unit in Self.askers + ["steward.service"] { #expect(try moment(unit, "Stopped") <= began, "\(unit)") }
-    // The bus has ended by itself and at once.
     #expect(try moment("tribuned.service", "Stopped") >= began)
     #expect(try moment("tribuned.socket", "Closed") >= began)
     for unit in ["tribuned.service", "tribuned-keeper.service"] {

@@ -3,11 +3,9 @@
 import Foundation
 import Testing
 
-/// What the bus is told and asked before the host goes down.
 @Suite("Shutdowns and the bus", .timeLimit(.minutes(15)))
 struct SystemdTransitionTests {
-  /// Observes in a unit: a machine that goes down stops all of its processes, also those that were started from outside,
-  /// and then waits for them.
+  /// Observes in a unit: a shutdown stops all other processes, and waits for units.
   private func observe(_ pattern: String, on machine: Container, running script: String) throws {
     try machine.write(script, to: "/root/handle")
     try machine.does(
@@ -108,7 +106,7 @@ struct SystemdTransitionTests {
   @Test("observers get ready before the host sleeps, and learn that it is awake; a hold keeps it awake")
   func suspended() throws {
     let machine = try Container.withLogind()
-    // In place of the kernel's file, to which systemd writes how to sleep: a container has none, and nothing sleeps here.
+    // Replaces the kernel's file that starts a sleep: a container has none, and must not sleep.
     try #require(try machine.does("stat", "--file-system", "--format=%T", "/sys") == "tmpfs")
     try machine.does(
       "sh", "-c", "mount -o remount,rw /sys; mkdir /sys/power; echo freeze mem >/sys/power/state")
@@ -139,7 +137,6 @@ struct SystemdTransitionTests {
       "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameOwnerChanged", "sss", "org.freedesktop.login1",
       ":1.1", "")
     try machine.does("busctl", "emit", "/org/freedesktop/login1", manager, "PrepareForShutdown", "b", "true")
-    // logind is still known, and nothing was announced.
     let hold = try machine.staying("hold", "host.shouldReboot", "--label=backup", "--why=now")
     try machine.waitForLogind("blocking shutdown: backup: now")
     #expect(try machine.blocks().map(\.who) == ["backup"])
@@ -151,7 +148,7 @@ struct SystemdTransitionTests {
   @Test("observers learn that the host does not go down after all")
   func failed() throws {
     let machine = try Container.withLogind()
-    // The target's own service: logind refuses by itself if the target is masked.
+    // Masks the target's own service: logind refuses a masked target by itself.
     try machine.does("systemctl", "mask", "--runtime", "systemd-reboot.service")
     let observer = try machine.staying("observe", "host.**", "-N", "2", "-j")
     _ = try machine.run("systemctl", "reboot")
@@ -212,7 +209,6 @@ struct SystemdTransitionTests {
 
       """)
     try machine.does("systemctl", "start", "delegate.service")
-    // It delays the reboot, so that there is time to ask.
     try observe("host.willReboot", on: machine, running: "systemd-inhibit --what=sleep --mode=delay true")
     #expect(try machine.powerOff(by: "systemctl", "reboot") == 133)
     let messages = try machine.logindMessagesLeft()
@@ -238,19 +234,17 @@ struct SystemdTransitionTests {
     "a minute before a scheduled shutdown, it is asked for again, and everybody's terminal has the reasons")
   func askedAgain() throws {
     let machine = try Container.withLogind()
-    // wall(1) writes to the terminals of those who have logged in.
+    // wall(1) writes to the terminals of logged-in users.
     let terminal = try machine.start(
       "script", ["--quiet", "--flush", "--command", "login -f root", "/dev/null"], input: Pipe())
     let delegate = try machine.staying(
       "delegate", "host.shouldHalt", "--label=db", "--exec", "sh", "-c",
       "test ! -e /root/busy || { echo not in sync; exit 1; }")
-    // 65 s from now.
     let time = String(UInt64((Date().timeIntervalSince1970 + 65) * 1_000_000))
     try machine.does(
       "busctl", "call", "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.login1.Manager",
       "ScheduleShutdown", "st", "halt", time)
     try machine.waitForMessage("may happen: there is no veto", of: Container.logindUnit)
-    // This veto is new, and nobody announces it.
     try machine.write("", to: "/root/busy")
     try machine.waitForLogind("cancelled the halt, because of a veto of host.shouldHalt")
     #expect(try machine.scheduledShutdown() == "")

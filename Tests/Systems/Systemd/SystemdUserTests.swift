@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// Users' own buses, and dynamic users of the system's bus.
 @Suite("Users under systemd", .timeLimit(.minutes(15)))
 struct SystemdUserTests {
   @Test("a service with a dynamic user is a client like any other, listed with its unit")
@@ -51,7 +50,6 @@ struct SystemdUserTests {
     withExtendedLifetime((own, right)) {}
   }
 
-  /// A machine with a user who has enabled a bus.
   private func machineWithUser() throws -> (Container, uid: String) {
     let machine = try Container(enabled: [])
     let uid = try machine.addUser("tester")
@@ -68,7 +66,6 @@ struct SystemdUserTests {
     #expect(try machine.does("stat", "--format=%U %a", "/run/user/\(uid)/tribune/bus") == "tester 600")
     let pid = try machine.property("MainPID", ofBusOf: "tester", uid)
     #expect(try machine.does("stat", "--format=%U", "/proc/\(pid)") == "tester")
-    // The system's bus was not started.
     #expect(try machine.property("ActiveState") == "inactive")
 
     try machine.does("useradd", "stranger")
@@ -93,7 +90,6 @@ struct SystemdUserTests {
     for _ in 0..<2 { try machine.does(as: "tester", uid, "tribunectl", "list") }
     let run = try property("InvocationID")
     try machine.does("kill", "-KILL", try property("MainPID"))
-    // The bus answers when it is back, and systemd knows that once `start` returns.
     try machine.does(as: "tester", uid, "tribunectl", "status")
     try machine.does(as: "tester", uid, "systemctl", "--user", "start", "tribuned.service")
     #expect(try property("InvocationID") != run)

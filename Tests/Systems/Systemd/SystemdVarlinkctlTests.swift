@@ -3,7 +3,6 @@
 import Foundation
 import Testing
 
-/// The bus's Varlink socket with varlinkctl(1), which systemd has from version 255 on.
 @Suite("varlinkctl of a newer systemd", .timeLimit(.minutes(15)))
 struct SystemdVarlinkctlTests {
   private let bus: TestBus
@@ -15,7 +14,7 @@ struct SystemdVarlinkctlTests {
       throw Programs.Missing(
         description: "there is no newer systemd (TRIBUNE_NEWER_TREE); \"make test-systemd\" sees to one")
     }
-    // With the libraries of its own release.
+    // With the libraries of its release.
     let folders = try FileManager.default.contentsOfDirectory(atPath: "\(tree)/usr/lib")
     let libraries = "\(tree)/usr/lib/\(try #require(folders.first { $0.hasSuffix("-linux-gnu") }))"
     let files = try FileManager.default.contentsOfDirectory(atPath: libraries)
@@ -34,7 +33,6 @@ struct SystemdVarlinkctlTests {
     try run("call", "--json=short", "unix:\(bus.varlinkPath)", "io.tribune.Bus.\(method)", parameters)
   }
 
-  /// Starts a call with several replies.
   private func start(_ method: String, _ parameters: String) throws -> RunningProgram {
     try RunningProgram(
       varlinkctl + [
@@ -42,7 +40,7 @@ struct SystemdVarlinkctlTests {
       ])
   }
 
-  /// The next reply. Where there are several, each begins with a record separator (RFC 7464).
+  /// Each of several replies begins with a record separator (RFC 7464).
   private func next(of call: RunningProgram) throws -> [String: Any] {
     try jsonObject(call.nextLine().drop { $0 == "\u{1E}" })
   }
@@ -52,7 +50,6 @@ struct SystemdVarlinkctlTests {
     let info = try run("info", "unix:\(bus.varlinkPath)")
     #expect(info.status == 0 && info.output.contains("tribuned") && info.output.contains("io.tribune.Bus"))
     let interface = try run("introspect", "unix:\(bus.varlinkPath)", "io.tribune.Bus")
-    // It checks the syntax, and prints it in its own format.
     #expect(interface.status == 0 && interface.output.contains("method Ask"), "\(interface.errors)")
   }
 

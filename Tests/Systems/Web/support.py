@@ -15,11 +15,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-# What only guards against hanging.
+# Only guards against hanging.
 DEADLINE = 60
 REPOSITORY = Path(__file__).resolve().parents[3]
 PROGRAMS = Path(os.environ.get("TRIBUNE_BIN_DIR", REPOSITORY / ".build/release")).absolute()
-# Programs that are not installed, lest they be started at the next boot.
+# Unpacked, because installed programs would start at the next boot.
 UNPACKED = REPOSITORY / ".build/peers/root/usr/bin"
 
 
@@ -133,7 +133,6 @@ class Web:
 
     @staticmethod
     def _start(etc: Path, bus_address: str, sockets: list[socket.socket]) -> subprocess.Popen[str]:
-        # The shell says which process they are for, and gives them the numbers that they have to have.
         numbers = [passed.fileno() for passed in sockets]
         moves = " ".join(f"{10 + at}<&{number}" for at, number in enumerate(numbers))
         places = " ".join(f"{3 + at}<&{10 + at} {10 + at}<&-" for at in range(len(numbers)))

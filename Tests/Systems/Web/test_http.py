@@ -127,7 +127,6 @@ def test_a_token_is_needed_if_there_is_one(start, tmp_path: Path, authorization:
         response = web.get(path, "HEAD", Authorization=authorization)
         assert response.status == status
     assert ("WWW-Authenticate" in response.headers) == (status == 401)
-    # Whoever balances load learns no more than that it runs.
     assert web.get("/healthz").status == 200
 
 
@@ -167,7 +166,6 @@ def test_by_hand_a_wrong_address_is_said(tmp_path: Path, address: str) -> None:
 def test_it_lists_only_while_somebody_looks(bus: Bus, web: Web) -> None:
     with bus.staying("monitor", "-o", "{kind} {says}") as monitor:
         lists = (line.split()[1] for line in monitor.stdout if line.startswith("list "))
-        # What it asked at the start is over by then.
         while next(lists) != "bus":
             pass
         with bus.staying("hold", "a.shouldB", "--why=no"):
@@ -212,7 +210,6 @@ def test_malformed_and_huge_requests_are_refused(web: Web, request_bytes: bytes)
                 connection.sendall(request_bytes)
                 answer = connection.recv(65536)
             except OSError:
-                # It was closed before all was sent, or read.
                 continue
             assert answer == b"" or answer.startswith((b"HTTP/1.1 4", b"HTTP/1.1 5", b"HTTP/1.0 4", b"HTTP/1.0 5"))
     assert web.get("/healthz").status == 200
@@ -223,7 +220,6 @@ def test_slow_senders_are_ended(web: Web) -> None:
     began = time.monotonic()
     with web.raw() as idle, web.raw() as trickling:
         trickling.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nA: ")
-        # One byte whenever the other side would have given up waiting for it, until that closes.
         trickling.settimeout(5)
         ended = False
         while not ended and time.monotonic() < began + DEADLINE:
@@ -247,7 +243,6 @@ def test_many_connections_leave_it_as_it_was(start) -> None:
         connection = web.raw()
         connections.append(connection)
     assert web.open_descriptors() < descriptors + 70
-    # From another address and by the other socket, one still gets through.
     with socket.create_connection(("127.0.0.1", web.port), timeout=DEADLINE, source_address=("127.0.0.2", 0)) as other:
         other.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert other.makefile().read().endswith("ok\n")
@@ -295,7 +290,7 @@ def test_pages_that_nobody_reads_take_no_memory(bus: Bus, start: Callable[[str],
     with contextlib.ExitStack() as pages:
         for _ in range(60):
             assert pages.enter_context(unread(web, "/events")) == "200"
-        # What all of them have not read is 240 MiB.
+        # All of them together have left 240 MiB unread.
         assert web.private_kilobytes() < before + 16_000
 
 
@@ -307,7 +302,7 @@ def test_there_are_no_more_pages_than_configured(start) -> None:
     assert web.get("/events").status == 503
     assert "tribune_web_pages 2.0\n" in web.get("/metrics").text
     streams[0].close()
-    # It notices with what it sends next, which is something every five seconds.
+    # The server notices with its next event, at most five seconds later.
     deadline = time.monotonic() + DEADLINE
     while "tribune_web_pages 2.0\n" in web.get("/metrics").text and time.monotonic() < deadline:
         streams[1].line()

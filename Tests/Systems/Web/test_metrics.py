@@ -76,7 +76,6 @@ def test_openmetrics_is_for_those_who_ask_for_it(web: Web) -> None:
     assert open_metrics.text.endswith("\n# EOF\n")
     assert "# TYPE tribune_notifications_posted counter\n" in open_metrics.text
     assert "# TYPE tribune_notifications_posted_total counter\n" in classic.text
-    # A unit is what the name ends with.
     for name, unit in re.findall(r"^# UNIT (\S+) (\S+)$", open_metrics.text, re.M):
         assert name.endswith(f"_{unit}")
 
@@ -163,7 +162,7 @@ def test_a_bus_that_hangs_is_said_to_be_away(bus: Bus, web: Web) -> None:
         bus.process.send_signal(signal.SIGCONT)
         page.until("bus", lambda now: now["connected"])
         assert web.get("/healthz").status == 200
-        # It is not left alone for long because it took long to answer.
+        # A slow answer must not delay the next scrape.
         began = time.monotonic()
         bus.tribunectl("post", "a.b")
         page.until("bus", lambda now: now["posted"] == 1)
@@ -201,7 +200,6 @@ def test_prometheus_scrapes_it(bus: Bus, web: Web, tmp_path: Path) -> None:
                 with urllib.request.urlopen(address, timeout=DEADLINE) as answer:
                     return json.load(answer)["data"]["result"]
 
-            # It scrapes when it likes, and tells nobody.
             deadline = time.monotonic() + DEADLINE
             while not query("tribune_queries_asked_total == 1") and time.monotonic() < deadline:
                 pass
@@ -213,7 +211,6 @@ def test_prometheus_scrapes_it(bus: Bus, web: Web, tmp_path: Path) -> None:
             address = f"http://127.0.0.1:{port}/api/v1/metadata?metric=tribune_web_verdict_duration_seconds"
             with urllib.request.urlopen(address, timeout=DEADLINE) as answer:
                 facts = json.load(answer)["data"]["tribune_web_verdict_duration_seconds"][0]
-            # Only OpenMetrics has units.
             assert (facts["type"], facts["unit"]) == ("histogram", "seconds")
         finally:
             prometheus.terminate()

@@ -37,7 +37,6 @@ def test_a_veto_is_on_the_page_within_a_second(bus: Bus, web: Web, browser: Brow
     item = browser.run("return document.querySelector('#verdict-list li.vetoed').textContent")
     for part in ("vetoed", "host.shouldReboot", "vm/1", "asked by tribunectl", f"held by backup: {reason}", "pid "):
         assert part in item
-    # What peers say is text.
     assert browser.run("return document.querySelectorAll('#verdict-list b').length") == 1
     assert browser.console() == []
 
@@ -52,7 +51,6 @@ def test_the_page_goes_on_when_the_bus_was_killed(bus: Bus, web: Web, browser: B
     browser.wait(READY)
     bus.tribunectl("ask", "two.shouldRun")
     browser.wait(HAS_TEXT, "two.shouldRun")
-    # What it has shown stays.
     assert browser.run("return document.querySelectorAll('#verdict-list > li').length") == 2
 
 
@@ -147,7 +145,6 @@ def test_search_filters_everything(bus: Bus, web: Web, browser: Browser) -> None
         browser.wait("document.getElementById('verdict-note').textContent.includes('1 waiting')")
         browser.press("p")
         browser.wait(HAS_TEXT, "late.shouldRun")
-        # An element of another kind than text is not typed into.
         browser.press("/v")
         assert browser.run("return document.getElementById('search').value") == "v"
 
@@ -185,11 +182,10 @@ def test_it_can_be_read_in_both_schemes_and_on_a_phone(
         bus.tribunectl("ask", "host.shouldReboot")
         browser.wait("document.querySelectorAll('#verdict-list > li').length === 3")
         assert browser.run("return document.documentElement.scrollWidth") <= width
-        # Each text stands out from what is behind it (WCAG AA).
+        # Text contrast (WCAG AA).
         poor = browser.run(CONTRAST)
         assert poor == []
         if folder := os.environ.get("TRIBUNE_PICTURES"):
-            # An interval of the plots has to be over.
             browser.wait("document.querySelectorAll('#plots polyline').length > 3")
             name = "phone" if width == 400 else "page"
             browser.picture(Path(folder) / f"web-{name}-{scheme}.png")
@@ -241,18 +237,15 @@ def test_a_screen_reader_finds_its_way(bus: Bus, web: Web, browser: Browser) -> 
         ("button", "Vetoes only"),
     ]:
         assert (role, name) in roles, f"{role} {name}"
-    # That of the question may have ended.
     assert {("table", "1 connections"), ("table", "2 connections")} & roles
     images = [name for role, name in roles if role == "image" and name]
     assert any(name.startswith("Queries in the last hour. asked: latest") for name in images)
     assert browser.run("return document.getElementById('verdict-list').ariaLive") == "polite"
-    # Whoever uses the keyboard sees where they are.
     browser.press("\ue004\ue004")
     assert browser.run("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 def test_a_day_of_verdicts_takes_no_memory(bus: Bus, web: Web, browser: Browser) -> None:
-    # One every two seconds. What is kept is full after some thousand.
     day = 43_200
     open_page(browser, web)
 
@@ -271,6 +264,6 @@ def test_a_day_of_verdicts_takes_no_memory(bus: Bus, web: Web, browser: Browser)
             browser.wait(HAS_TEXT, f"the/last/{part}")
             seen.append(sizes())
     assert browser.run("return document.querySelectorAll('#verdict-list > li').length") == 500
-    # A peak that stays with the allocator happens once. What is never freed grows in each part.
+    # The allocator may keep one peak. A leak grows in each part.
     for growth, most in zip(zip(*seen, strict=True), (300, 250_000, 500), strict=True):
         assert min(later - earlier for earlier, later in pairwise(growth)) < most, seen
