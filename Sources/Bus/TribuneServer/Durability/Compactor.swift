@@ -4,48 +4,47 @@ import TribuneCore
 import TribuneLog
 import TribuneWire
 
-/// Keeps the write-ahead log short, and decides which frames it admits.
+/// Compacts the write-ahead log, and decides which frames it admits.
 ///
-/// Compaction copies live entries (`LiveEntries`), a little in each iteration of the loop, while the log is written to. At
-/// its end it writes the counters, the configuration in force, and each query and awaited post under way.
+/// Compaction copies live entries (`LiveEntries`) in steps, one each iteration, while writing continues. Its
+/// end writes the counters, the configuration, and all open queries and awaited posts.
 ///
-/// When the log is over its admission limit, it admits no new work. Consequences of admitted work are appended in any
-/// case: without them, a replay would decide differently.
+/// Above its admission limit, the log admits no new work. Consequences of admitted work are always appended:
+/// without them, a replay would decide differently.
 ///
-/// Compacting everything at once blocks the loop for up to a second. It is done only if enough was appended since the last
-/// compaction to pay for it.
+/// A full compaction blocks the loop for up to a second. It requires enough entries since the last one.
 final class Compactor {
-  /// The fewest bytes of the log that one step reads.
+  /// Minimum bytes of the log that one step reads.
   private static let stepLength = 131_072
-  /// Bytes read per byte appended since the last step. It is above 1, so compaction catches up with the end of the log.
+  /// Bytes read for each byte appended since the last step. Above 1, so compaction catches up with the end of
+  /// the log.
   private static let stepPerAppended = 4
   /// The shortest time between two compactions that may free little.
   private static let retryNanoseconds: UInt64 = 1_000_000_000
-  /// Space kept free for the rest of a transaction, in bytes; hardly any transaction appends more.
+  /// Bytes kept free for the rest of a transaction; few transactions append more.
   private static let transactionLength = 65_536
 
   private let wal: WriteAheadLog
   private let bus: Cell<Bus>.Reference
   private let sessions: SessionTable
   private let live: LiveEntries
-  /// What users log from one compaction to the next.
+  /// What users log between two compactions.
   let turnover = LogTurnover()
   private let context: ServerContext
-  /// Separate from the recorder's: `Recorder.record` may compact while the recorder's has an entry in it.
+  /// Separate from the recorder's: `Recorder.record` may compact while the recorder's holds an entry.
   private let buffer = ByteBuffer(capacity: 256)
 
-  /// The entries that the compaction under way has copied.
   private var relocations: [Relocation] = []
-  /// Bytes of the log at the last step, and at the end of the last compaction.
+  /// Bytes of the log after the last step, and after the last compaction.
   private var lengthAtLastStep = 0
   private(set) var lengthAtLastEnd = 0
-  /// An entry was refused, and no compaction has begun since to make space for it.
+  /// An entry was refused, and no compaction has since begun.
   private var isWanted = false
   /// Earliest next compaction for a refused entry.
   private var retryFrom = Instant(nanoseconds: 0)
-  /// Earliest next compaction after one that failed.
+  /// Earliest next compaction after a failed one.
   private var backoffUntil = Instant(nanoseconds: 0)
-  /// The journal has a message that the log is full, and none yet that it has space again.
+  /// The journal's last message says that the log is full.
   private var isFull = false
   /// Longest refused entry since that message, in bytes.
   private var refusedLength = 0
@@ -62,7 +61,7 @@ final class Compactor {
 
   // MARK: Compaction
 
-  /// Begins or continues a compaction, at the end of each iteration. The log is committed.
+  /// Call at the end of each iteration, after the commit.
   func step(at now: Instant) {
     let appended = wal.usedLength - lengthAtLastStep
     lengthAtLastStep = wal.usedLength
@@ -73,17 +72,14 @@ final class Compactor {
     }
   }
 
-  /// Commits, and compacts everything.
   func compactNow(at now: Instant) {
     wal.commit()
-    // A compaction under way has copied entries that were live then. Some may be dead by now, so another one follows.
+    // The current compaction has copied entries that may be dead by now, so another one follows.
     if wal.isCompacting { finish(at: now) }
     compactWhole(at: now)
   }
 
-  /// Compacts everything, from the beginning.
-  ///
-  /// - Parameter commits: whether the compaction includes uncommitted entries, which its end commits.
+  /// - Parameter commits: true if it includes uncommitted entries; its end commits them.
   func compactWhole(committing commits: Bool = false, at now: Instant) {
     begin(committing: commits)
     finish(at: now)
@@ -94,7 +90,7 @@ final class Compactor {
     wal.beginCompaction(committing: commits)
   }
 
-  /// A disconnect entry is about to be appended.
+  /// Call before appending a disconnect entry.
   func noteEnd(of id: ConnectionID) {
     if wal.isCompacting { live.noteEnd(of: id) }
   }
@@ -121,11 +117,11 @@ final class Compactor {
     if !hasEnded { backoffUntil = retryFrom }
     lengthAtLastEnd = wal.usedLength
     noteSpace()
-    // A log that is full of what is still needed makes nobody wait: it refuses.
+    // If live entries fill the log, it refuses frames instead of delaying them.
     turnover.begin(space: max(wal.admissionLimit / 16 * 15 - wal.usedLength, wal.admissionLimit / 8))
   }
 
-  /// - Returns: whether there was space for all of it.
+  /// - Returns: false if the space is too small.
   private func appendSnapshot(at now: Instant) -> Bool {
     let buffer = self.buffer
     buffer.truncate(to: 0)
@@ -163,20 +159,21 @@ final class Compactor {
 
   // MARK: Space
 
-  /// Compacts before the segment is full, because nothing can be compacted within a transaction. Only the small
-  /// segments of processes with little memory get that full.
+  /// Compacts before the segment is full, because compaction within a transaction is impossible. Only the
+  /// small segments of processes with little memory get that full.
   @inline(__always) func reserve(_ length: Int, at now: Instant) {
     if wal.freeLength < length + Self.transactionLength { compactNow(at: now) }
   }
 
-  /// Why a frame cannot be logged now; nil if it can. Compacts first if that promises enough space.
+  /// Nil if the frame can be logged. Compacts first if that promises enough space.
   func refusal(of frame: FrameView, from user: UserAccount, at now: Instant) -> WireError? {
     var length = frame.bytes.byteCount + LoggedFrame.headLength
     guard length <= wal.admittedBodyLengthMax else { return tooLong(frame) }
     if !user.isPrivileged { length += wal.admissionLimit / 16 }
     if wal.admits(bodyLength: length) { return nil }
     let promised = wal.usedLength - lengthAtLastEnd
-    // If half of the log was appended since the last compaction, compacting takes little longer than appending did.
+    // If half of the log was appended since the last compaction, compacting takes little longer than
+    // appending did.
     if promised >= wal.admissionLimit / 2 || promised >= wal.admissionLimit / 8 && now >= retryFrom {
       compactNow(at: now)
       if wal.admits(bodyLength: length) { return nil }
@@ -198,7 +195,7 @@ final class Compactor {
   }
 
   private func noteFull(for length: Int) {
-    // Capped, because much of the log may never be free again.
+    // Capped, because much of the log may never become free again.
     refusedLength = max(refusedLength, min(length, wal.admissionLimit / 2))
     guard !isFull else { return }
     isFull = true
@@ -218,8 +215,8 @@ final class Compactor {
 
   /// Call when the log got shorter or its admission limit changed.
   func noteSpace() {
-    // Reports space only if much is free, and enough for the refused entries: otherwise, the journal would get the two
-    // messages over and over.
+    // Requires much free space, and enough for the refused entries: otherwise, the two messages would
+    // alternate in the journal.
     let free = wal.admissionLimit - wal.usedLength
     guard isFull, free >= max(wal.admissionLimit / 4, refusedLength) else { return }
     isFull = false

@@ -7,19 +7,19 @@ import TribuneWire
 /// The content of a connect entry.
 nonisolated struct ConnectionFacts {
   var slot: Int
-  /// The kernel's number for the socket (SO_COOKIE), which is the same in every process that has the socket.
+  /// SO_COOKIE, which is the same in every process that has the socket.
   var cookie: UInt64
   var peer: PeerIdentity
-  /// Whom the policy decides about.
+  /// The subject of policy decisions.
   var subject: Subject
   var connected: Instant
-  /// The limits for its frames, as its welcome states them.
+  /// As stated in the client's welcome.
   var limits: FrameLimits
-  /// Whether the connection has been greeted.
+  /// True if the connection has been greeted.
   var isOpen: Bool
   var acceptsFiles: Bool
   var wantsPosters: Bool
-  /// The secret of a client that speaks Varlink (`VarlinkState`); nil for others.
+  /// As in `VarlinkState`; nil for other clients.
   var varlinkSecret: UInt64?
 
   /// Bits of one byte.
@@ -81,7 +81,7 @@ extension ConnectionFacts {
   }
 }
 
-/// The last ids, from which the next daemon goes on.
+/// The last used ids.
 nonisolated struct LoggedCounters {
   var bus: BusCounters
   var lastConnection: ConnectionID
@@ -100,8 +100,8 @@ nonisolated extension LoggedCounters {
 }
 
 extension UInt64 {
-  /// The number, if counting can have reached it. A higher one was damaged before it was written, and becomes one from
-  /// which counting can continue: as an id, it is higher than any that was given out.
+  /// A number that counting cannot have reached was damaged before it was written. It becomes one above all
+  /// used ids, from which counting can continue.
   fileprivate nonisolated var countable: UInt64 { self <= BusCounters.most ? self : BusCounters.most / 2 }
 }
 
@@ -121,7 +121,6 @@ extension ByteBuffer {
 }
 
 nonisolated extension Subject.Unit {
-  /// What the log says of it, beside its name.
   fileprivate var number: UInt8 {
     switch self {
     case .none: 0

@@ -4,43 +4,43 @@ package import TribuneCore
 package import TribuneLog
 package import TribuneWire
 
-/// The kind of a log entry. A number is never given to another kind.
+/// The kind of a log entry. Numbers are never reused.
 nonisolated package enum EntryKind: UInt8, CaseIterable, Sendable {
-  /// The last ids (`LoggedCounters`).
+  /// `LoggedCounters`.
   case counters = 1
-  /// The peer, limits and slot of a connection (`ConnectionFacts`).
+  /// `ConnectionFacts`.
   case connect = 2
-  /// A client's frame, as it was sent.
+  /// A client's frame, unchanged.
   case frame = 3
   case disconnect = 4
-  /// The core's time was advanced, and waits for some connections longer.
+  /// The core's time was advanced; some connections' deadlines wait.
   case advance = 5
   case retained = 6
-  /// The whole of a query under way.
+  /// All of an open query.
   case query = 7
-  /// The whole of an awaited post under way.
+  /// All of an awaited post.
   case awaitedPost = 8
   /// A control frame that must not be lost; its time is a `ControlFrameID`.
   case controlFrame = 9
   case questionFailure = 10
-  /// Partial input and unsent output of a connection that is handed over.
+  /// Partial input and unsent output of a handed-over connection.
   case inFlight = 11
-  /// The notifications buffered for a suspended connection that is handed over.
+  /// The buffered notifications of a suspended, handed-over connection.
   case buffered = 12
   case handoverEnd = 13
-  /// A post that waits for the bus to be idle.
+  /// A post that waits until the bus is idle.
   case postponedPost = 14
   /// A postponed post was delivered or dropped.
   case postponedPostDone = 15
-  /// The client must reconnect; its registrations are kept until the entry's time.
+  /// The client must reconnect before the entry's time.
   case detached = 16
-  /// The configuration of the core from here on (`Bus.restoreConfiguration`); empty if it was too long.
+  /// The core's configuration from here on (`Bus.restoreConfiguration`); empty if it was too long.
   case configuration = 17
   /// The policy has ended a registration.
   case registrationEnd = 18
-  /// The questions that wait for their turns at a connection's delegates, and the unread ones.
+  /// A connection's waiting questions by delegate, and the unread ones.
   case questionTurns = 19
-  /// The client of a connection has read questions that had ended, and others have waited for that.
+  /// The client has read stale questions, which released waiting ones.
   case questionsRead = 20
   /// A connection has succeeded another one, and has its account.
   case succession = 21
@@ -69,7 +69,7 @@ extension WriteAheadLog {
   }
 }
 
-/// Ids that are never given out twice; the log has a sequence for each kind.
+/// Ids that are never reused, as one sequence for each kind.
 nonisolated enum LoggedSequence: Int, Sendable {
   case connection = 0
   case query = 1

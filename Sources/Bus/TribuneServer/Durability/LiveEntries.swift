@@ -18,8 +18,8 @@ final class LiveEntries {
   let sessions: SessionTable
   let bus: Cell<Bus>.Reference
   private let postponed: PostponedPosts
-  /// Connections that have ended since the compaction began. Without their connect entries, a replay would skip the
-  /// changes that they made meanwhile to registrations of others.
+  /// Connections that have ended since the compaction began. Without their connect entries, a replay would
+  /// skip their changes to others' registrations.
   private var ended: Set<ConnectionID> = []
 
   /// `bus` must outlive this: a reference keeps nothing alive.
@@ -29,10 +29,10 @@ final class LiveEntries {
 
   func compactionBegins() { ended.removeAll() }
 
-  /// A disconnect entry is about to be appended while a compaction is under way.
+  /// Call before appending a disconnect entry during a compaction.
   func noteEnd(of id: ConnectionID) { ended.insert(id) }
 
-  /// Whether a compaction keeps an entry. Forgets a registration that another connection has ended.
+  /// Forgets a registration that another connection has ended.
   ///
   /// - Parameter isTail: the entry is younger than the compaction.
   func isLive(_ entry: LogEntry, isTail: Bool) -> Bool {
@@ -57,7 +57,7 @@ final class LiveEntries {
     sessions.withPositions(of: entry.connection) { positions, _ in positions.connect } == entry.position
   }
 
-  /// Most entries are control frames, so this looks nothing up by a hash.
+  /// Most entries are control frames, so this avoids hash lookups.
   private func isUnsent(_ entry: LogEntry) -> Bool {
     let frame = ControlFrameID(entry.moment)
     guard let session = sessions.session(ifAt: frame.slot), session.id == entry.connection
@@ -83,7 +83,7 @@ final class LiveEntries {
   }
 
   private func isStillRetained(_ entry: LogEntry, isTail: Bool) -> Bool {
-    // The entry says that a notification is forgotten, which the compaction may have copied before.
+    // The entry forgets a notification, which the compaction may already have copied.
     if entry.body.byteCount <= RetainedFiles.headLength || entry.body.integer(at: 0, as: UInt8.self) == 0 {
       return isTail
     }
@@ -94,7 +94,6 @@ final class LiveEntries {
     }
   }
 
-  /// Notes the new position of an entry.
   func note(_ relocation: Relocation) {
     let (from, to) = (relocation.from, relocation.to)
     _ = sessions.withPositions(of: relocation.connection) { positions, _ in
@@ -108,7 +107,7 @@ final class LiveEntries {
   }
 }
 
-/// An entry that a compaction has copied. The new position holds when the segments have changed roles.
+/// An entry that a compaction has copied. The new position is valid when the segments have changed roles.
 struct Relocation {
   enum What {
     case connection
@@ -122,7 +121,7 @@ struct Relocation {
   let to: EntryPosition
 }
 
-/// The posts that wait for the bus to be idle, by their numbers.
+/// Posts that wait until the bus is idle, by number.
 final class PostponedPosts {
   private var numbers: Set<UInt64> = []
 
@@ -132,7 +131,6 @@ final class PostponedPosts {
 
   func remove(_ number: UInt64) { numbers.remove(number) }
 
-  /// Whether the post of an entry still waits.
   fileprivate func contains(_ entry: LogEntry) -> Bool {
     entry.body.byteCount >= 8 && numbers.contains(entry.body.integer(at: 0, as: UInt64.self))
   }

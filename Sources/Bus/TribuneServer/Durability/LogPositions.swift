@@ -3,9 +3,9 @@
 import TribuneLog
 import TribuneWire
 
-/// The positions of a session's entries in the log: its connect entry, and the frames that have registered something.
+/// The log positions of a session's connect entry and registrations.
 struct LogPositions {
-  /// Nil for a session that the log does not know.
+  /// Nil for a session that is not logged.
   var connect: EntryPosition?
   var suspend: EntryPosition?
   var registrations: [Serial: EntryPosition] = [:]

@@ -3,26 +3,26 @@
 import TribuneCore
 import TribuneWire
 
-/// Shares among users what is logged from one compaction to the next.
+/// Shares the log's space between two compactions among users.
 ///
-/// What frames leave in the log for good counts in the shares of its users. But frames that leave nothing there, such as
-/// those that defer an answer, take space until a compaction ends, and there can be millions of them in a second. So half of
-/// the space is shared like all that users share. The frames of a user who has used up that wait for the compaction.
+/// Users' quotas cover the frames that stay in the log. Transient frames, such as deferrals, take space until
+/// a compaction ends, and can be millions a second. Half of the space is therefore shared among users, and a
+/// user who has used up a share waits for the compaction.
 final class LogTurnover {
-  /// What a frame is logged with, and what it causes.
+  /// An entry's head, and its consequences. In bytes.
   private static let overhead = 256
 
-  /// How many compactions have ended.
+  /// Compactions that have ended, plus 1.
   private var compaction: UInt64 = 1
   private var space = Int.max / 4
   private var loggedByteCount = 0
   private var userCount = 0
   private var waiting: [UserAccount] = []
 
-  /// Whether any frames wait for a compaction. Reading this costs no check of exclusive access.
+  /// True if any frames wait for a compaction. Reading this costs no check of exclusive access.
   private(set) var isAwaited = false
 
-  /// A compaction has ended. Until the next one ends, `space` bytes can be logged.
+  /// - Parameter space: bytes that can be logged until the next compaction ends.
   func begin(space: Int) {
     compaction += 1
     (self.space, loggedByteCount, userCount) = (space, 0, 0)
@@ -30,7 +30,6 @@ final class LogTurnover {
     isAwaited = false
   }
 
-  /// A frame of a user was logged.
   func note(_ length: Int, of account: UserAccount) {
     guard !account.isPrivileged else { return }
     if account.logged.value.compaction != compaction {

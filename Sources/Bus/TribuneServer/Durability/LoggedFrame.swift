@@ -6,7 +6,7 @@ import TribuneWire
 
 /// Identifies a control frame by its connection's slot and its number there; stored as the entry's time.
 nonisolated struct ControlFrameID {
-  /// Counts the control frames of the connection; wraps around.
+  /// Wraps around.
   let number: UInt32
   let slot: Int
 
@@ -20,8 +20,9 @@ nonisolated struct ControlFrameID {
   var moment: Instant { Instant(nanoseconds: UInt64(number) | UInt64(slot) << 32) }
 }
 
-/// A client's frame in an entry: the last query and delegate ids given out before it, the frame, then its context. That
-/// is from `Bus.appendContext` for a declaration or a delegate, and the truncation reason for an answer.
+/// A client's frame in an entry: the last query and delegate ids before it, the frame, then its context. The
+/// context is from `Bus.appendContext` for a declaration or a delegate, and the truncation reason for an
+/// answer.
 struct LoggedFrame: ~Escapable {
   static let headLength = 16
 

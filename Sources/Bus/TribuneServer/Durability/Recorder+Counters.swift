@@ -5,17 +5,16 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// The counter slots, which have the recorder's counts for each connection. Each change is one store.
+/// The counter slots of connections. Each change is one store.
 extension Recorder {
-  /// `count` notifications were queued.
   @inline(__always) func noteQueued(_ count: Int, at slot: ConnectionSlot, _ output: inout Output) {
     output.queuedCount &+= UInt32(truncatingIfNeeded: count)
     guard survivesDeath else { return }
     wal.set(.queued, of: slot.index, to: output.queuedCount)
   }
 
-  /// - Parameter wereBuffered: whether the slot counts them as buffered already. They stay counted there, since no two
-  ///   counters change at once.
+  /// - Parameter wereBuffered: the slot counts them as buffered, and continues to: two counters cannot change
+  ///   at once.
   func noteQueued(_ count: Int, for session: Session, wereBuffered: Bool = false) {
     guard !wereBuffered else {
       session.output.bufferedBefore &+= UInt32(truncatingIfNeeded: count)
@@ -24,7 +23,6 @@ extension Recorder {
     noteQueued(count, at: session.slot, &session.output)
   }
 
-  /// `count` notifications were missed by a session that is detached.
   func noteMissed(_ count: Int, at slot: ConnectionSlot, wereBuffered: Bool = false) {
     guard let session = sessions.detached(at: slot) else {
       preconditionFailure("slot \(slot.index) has no session")
@@ -37,21 +35,18 @@ extension Recorder {
     }
   }
 
-  /// Counts the notifications that are buffered while the connection is suspended.
   func noteBuffered(for slot: ConnectionSlot) {
     guard let before = sessions[slot]?.output.bufferedBefore ?? sessions.detached(at: slot)?.bufferedBefore
     else { return }
     wal.set(.buffered, of: slot.index, to: bufferedCount(of: slot, before: before))
   }
 
-  /// - Parameter before: notifications that were buffered, and are queued or reported as lost by now
-  ///   (`Output.bufferedBefore`).
+  /// - Parameter before: as `Output.bufferedBefore`.
   func bufferedCount(of slot: ConnectionSlot, before: UInt32) -> UInt32 {
     before &+ UInt32(truncatingIfNeeded: bus.value.bufferedCount(of: slot))
   }
 
-  /// Counts the notifications that the core has buffered, before the bus is done with their poster: the log has no
-  /// other record of them.
+  /// Call before the bus has finished with the poster: the log has no other record of these notifications.
   func noteBufferedOfAll() {
     while let slot = bus.value.popBuffered() { noteBuffered(for: slot) }
   }
@@ -62,7 +57,6 @@ extension Recorder {
     if survivesDeath { setFlag(.sending, of: session) }
   }
 
-  /// The kernel has taken part of the queue.
   @inline(__always) func noteSent(to session: Session) {
     if survivesDeath { writeSent(to: session) }
   }
@@ -87,7 +81,7 @@ extension Recorder {
     wal.set(.lost, of: session.slot.index, to: UInt32(clamping: reported))
   }
 
-  /// Control frames that an earlier daemon had queued are queued again; they are not in the log.
+  /// An earlier daemon's queued control frames are not in the log.
   func noteRestoredFrames(of session: Session) {
     let count = UInt32(truncatingIfNeeded: session.output.queue.unsentOtherCount)
     guard survivesDeath, count > 0 else { return }
@@ -95,7 +89,7 @@ extension Recorder {
     setFlag(.unlogged, of: session)
   }
 
-  /// The in-flight I/O and the counter slot are this daemon's own from now on.
+  /// The in-flight I/O and the counter slot now belong to this daemon.
   func noteRecovered(_ session: Session) {
     guard survivesDeath else { return }
     noteSent(to: session)
@@ -104,7 +98,7 @@ extension Recorder {
     noteReceived(from: session)
   }
 
-  /// Completes a counter slot for the daemon that resumes the connection.
+  /// Completes a counter slot for the next daemon.
   func noteHandedOver(_ session: Session) {
     wal.set(.queued, of: session.slot.index, to: session.output.queuedCount)
     noteBuffered(for: session.slot)
@@ -127,7 +121,7 @@ extension Recorder {
 
   // MARK: Flags
 
-  /// - Parameter isSlotKnown: false if the counter slot is damaged: only the registrations of the session are known.
+  /// - Parameter isSlotKnown: false if the counter slot is damaged; then only the registrations are known.
   func noteDetached(_ session: DetachedSession, isSlotKnown: Bool) {
     if isSlotKnown {
       wal.set(.flags, of: session.slot.index, to: session.flags.rawValue)
@@ -137,12 +131,12 @@ extension Recorder {
     noteBuffered(for: session.slot)
   }
 
-  /// A connection that was not greeted is about to be sent a refusal.
+  /// Call before sending a refusal to an ungreeted connection.
   func noteSendingLast(to found: FoundConnection) {
     wal.set(.flags, of: found.facts.slot, to: found.flags.union(.sending).rawValue)
   }
 
-  /// The client's last frame is taken, in the transaction under way.
+  /// Call in the transaction of the client's last frame.
   func noteLast(of session: Session) {
     session.input.hasLast = true
     if survivesDeath { setFlag(.hasLast, of: session) }

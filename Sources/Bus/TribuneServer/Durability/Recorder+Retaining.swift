@@ -4,7 +4,7 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Logs retained notifications. The keeper keeps a file with userInfo for as long as it is retained.
+/// Logs retained notifications. The keeper keeps their files.
 extension Recorder {
   func recordRetained(_ kept: RetainedNotification) {
     guard survivesDeath else { return }
@@ -29,7 +29,7 @@ extension Recorder {
     record(.retained, buffer.bytes)
   }
 
-  /// Has the keeper keep a file: once, even if it is retained under several names.
+  /// Makes the keeper keep a file, once for all its names.
   ///
   /// - Returns: its inode; nil if it is not kept.
   private func keptFile(_ file: any AttachedFile) -> UInt64? {
@@ -43,15 +43,15 @@ extension Recorder {
     return inode
   }
 
-  /// Has the keeper drop the files that are no longer retained. The committed log says so by now.
+  /// Call after the commit of the entries that forget the notifications.
   func removeForgottenFiles() {
     for inode in retainedFiles.value.takeForgotten().sorted() { keeper.forget(.file(inode)) }
   }
 }
 
-/// The inodes of retained files, by a key for name and object, and of files that are still kept but no longer retained.
+/// The inodes of retained files by name and object, and of kept files that are no longer retained.
 struct RetainedFiles {
-  /// Bytes before the fields in a retained entry: whether a notification is retained, and its file.
+  /// Bytes before the fields in a retained entry: a flag for retained, and the file.
   static let headLength = 1 + FilesHandedOver.recordLength
 
   private var files: [ExactText: UInt64] = [:]
@@ -62,26 +62,24 @@ struct RetainedFiles {
     set { files[ExactText(key)] = newValue }
   }
 
-  /// The key of a retained file.
   static func key(_ name: String, _ object: String) -> String { "\(name)\0\(object)" }
 
   var hasForgotten: Bool { !forgotten.isEmpty }
   /// All kept files.
   var inodes: Set<UInt64> { forgotten.union(files.values) }
 
-  /// Ends the retention under a key. `takeForgotten` gives its file, unless another key has it by then.
+  /// Ends the retention under a key. `takeForgotten` returns its file unless another key has it.
   mutating func forget(_ key: String) {
     guard !files.isEmpty, let file = files.removeValue(forKey: ExactText(key)), !files.values.contains(file)
     else { return }
     forgotten.insert(file)
   }
 
-  /// - Returns: whether a file is kept already; if it was forgotten, it is retained again.
+  /// - Returns: true if the file is kept; a forgotten one is then retained again.
   mutating func recall(_ inode: UInt64) -> Bool {
     forgotten.remove(inode) != nil || files.values.contains(inode)
   }
 
-  /// The files that need not be kept any more.
   mutating func takeForgotten() -> Set<UInt64> {
     defer { forgotten.removeAll() }
     return forgotten

@@ -5,29 +5,29 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Logs what the next daemon needs to continue if this one dies (see `WriteAheadLog`).
+/// Logs everything that the next daemon needs to continue if this one dies (see `WriteAheadLog`).
 ///
-/// Events that change the core are logged as they came in: frames other than posts, disconnects, and moments at which
-/// something was due. For a post, its effect is logged: that it is retained, awaited, or waits. Control frames are
-/// logged as they go out. The connection's counter slot has the reads and writes under way and the number of queued
-/// notifications; each change there is one store.
+/// Events that change the core are logged unchanged: frames other than posts, disconnects, and deadlines. For
+/// a post, its effect is logged: retained, awaited, or waiting. Control frames are logged when they are
+/// queued. The connection's counter slot has its reads and writes in progress and its number of queued
+/// notifications.
 ///
-/// A *transaction* is one event for the core with all its effects. Everything in it is queued and logged before any of
-/// it is sent, and one store commits it. So the next daemon knows every frame that a client has read, and every frame
-/// that it knows was sent or is in the log to be sent. If half of a transaction were visible, its replay would cause
-/// the other half, which no client would receive. A compaction commits, so none begins within a transaction; the one
-/// at the end of a recovery commits that transaction.
+/// A *transaction* is one event for the core with all its effects. One store commits them before any is sent.
+/// The next daemon therefore knows every frame that a client has read, and finds all other frames in the log.
+/// A replay of half of a transaction would cause the other half, which no client would receive. A compaction
+/// commits, so none begins within a transaction, except at the end of a recovery, whose transaction it
+/// commits.
 ///
-/// Plain posts are no transactions: the counter slots count their notifications as soon as they are queued.
+/// Plain posts are not transactions: the counter slots count their notifications as soon as they are queued.
 final class Recorder {
-  /// Longest control frame that is logged, in bytes. A connection with a longer one unsent when the daemon dies has to
-  /// connect again.
+  /// Longer control frames are not logged. If one is unsent when the daemon dies, its client must reconnect.
+  /// In bytes.
   private static let controlFrameLengthMax = 65_536
 
   let wal: WriteAheadLog
   private let compactor: Compactor
   let postponed = PostponedPosts()
-  /// Whether there is to be a keeper of the log and the connections if the daemon dies. Without one, nothing is logged.
+  /// Without a keeper, nothing is logged.
   let survivesDeath: Bool
   let keeper: KeeperLink
   private let context: ServerContext
@@ -35,11 +35,9 @@ final class Recorder {
   let bus: Cell<Bus>.Reference
   private let files: UserInfoFiles
   private let buffer = ByteBuffer(capacity: 4096)
-  /// The files of retained notifications.
   let retainedFiles = Cell(RetainedFiles())
-  /// The number of nested transactions under way.
   private var transactionDepth = 0
-  /// Connections that were read, and whose posts may be delivered only when the iteration ends.
+  /// Connections whose posts are delivered at the end of the iteration.
   private let receiving = Cell<[Session]>([])
   private var isSealed = false
 
@@ -57,30 +55,25 @@ final class Recorder {
 
   // MARK: Compaction
 
-  /// Commits, and continues a compaction, or begins one that is due. A compaction reads committed entries only, up to
-  /// the end of the log.
+  /// A compaction reads committed entries only, up to the end of the log.
   func commitAndCompact() {
     commit()
     compactor.step(at: context.now)
   }
 
-  /// Commits, and compacts everything.
   func compactNow() { compactor.compactNow(at: context.now) }
 
-  /// Compacts everything, uncommitted entries too, and commits.
+  /// Includes uncommitted entries, and commits.
   func compactAll() { compactor.compactWhole(committing: true, at: context.now) }
 
-  /// Makes space for the entries of the next event.
   func makeSpace() { compactor.reserve(0, at: context.now) }
 
   // MARK: Transactions
 
   var isInTransaction: Bool { transactionDepth > 0 }
 
-  /// The core is about to take an event, which is logged already.
   func beginTransaction() { transactionDepth += 1 }
 
-  /// All effects of the transaction are queued.
   func endTransaction() {
     transactionDepth -= 1
     guard !isInTransaction else { return }
@@ -94,19 +87,18 @@ final class Recorder {
     if retainedFiles.value.hasForgotten { removeForgottenFiles() }
   }
 
-  /// Another daemon continues with the log: nothing is committed any more.
+  /// Only the next daemon may use the log.
   func seal() { isSealed = true }
 
   // MARK: Frames
 
-  /// Lets the core take a frame as one transaction. A frame that can change the core is logged first, and its entry is
-  /// discarded if the core refuses the frame.
+  /// Performs a frame as one transaction. Logs it first if it can change the core, and discards the entry if
+  /// the core refuses it.
   ///
   /// - Parameters:
-  ///   - isLogged: false for a frame that is refused in any case.
-  ///   - take: hands the frame to the core, or acts on it.
-  ///   - apply: queues the frames that the core wants sent.
-  /// - Returns: the error if the frame was not taken, because the log has no space for the registration or query.
+  /// - isLogged: false for a frame that will be refused.
+  /// - apply: queues the core's frames.
+  /// - Returns: the error if the log has no space for the registration or query.
   func perform(
     _ frame: FrameView, _ kind: FrameKind?, of session: Session, isLogged: Bool,
     _ take: () throws(WireError) -> Void, apply: () -> Void
@@ -121,7 +113,7 @@ final class Recorder {
     if position != nil { compactor.turnover.note(frame.bytes.byteCount, of: session.account) }
     beginTransaction()
     defer { endTransaction() }
-    // The next daemon must not take a frame that this one refused.
+    // The next daemon must not accept a frame that this one refused.
     defer { if let position { wal.discard(from: position) } }
     let refusedBefore = bus.value.totals.refused
     try take()
@@ -142,9 +134,7 @@ final class Recorder {
     return nil
   }
 
-  /// Logs a frame that is about to be taken, if it can change the core.
-  ///
-  /// - Throws: `limitExceeded` if it takes part in decisions and there is no space for it.
+  /// - Throws: `limitExceeded` if a frame that takes part in decisions finds no space.
   private func record(
     _ frame: FrameView, _ kind: FrameKind?, of session: Session
   ) throws(WireError) -> EntryPosition? {
@@ -152,7 +142,7 @@ final class Recorder {
     switch kind?.effect {
     case .decides, .asks:
       if let error = compactor.refusal(of: frame, from: session.account, at: context.now) { throw error }
-    // Without space, observers and monitors are let in unlogged, and have to connect again after a restart.
+    // Without space, observers and monitors are admitted unlogged, and must reconnect after a restart.
     case .observes:
       if compactor.refusal(of: frame, from: session.account, at: context.now) != nil {
         setFlag(.incomplete, of: session)
@@ -167,8 +157,7 @@ final class Recorder {
     return append(frame.bytes, fields.bytes, of: session)
   }
 
-  /// Has the keeper keep a connection open when the daemon ends: one that has registered or asked something, or is
-  /// handed over.
+  /// Makes the keeper keep a connection that has registered or asked something, or is handed over.
   func keepOpen(_ session: Session) {
     guard !session.isKept else { return }
     session.isKept = keeper.keep(.connection(session.cookie), lending: session.descriptor.rawValue)
@@ -179,15 +168,16 @@ final class Recorder {
     return record(.frame, of: session.id, words: (last.lastQuery, last.lastDelegate), frame, context)
   }
 
-  /// Notes the position of a frame that has registered something, and completes its entry. The kind matters: another
-  /// frame may have a registration's serial.
+  /// Notes the position of a registering frame, and completes its entry. The kind matters: another frame may
+  /// have a registration's serial.
   private func noteTaken(
     _ frame: FrameView, _ kind: FrameKind?, at position: EntryPosition, of session: Session
   ) {
     let serial = frame.header.serial
     switch kind?.effect {
     case .answers: if case .answer = kind { replaceAnswer(frame, at: position, of: session) }
-    // Buffered notifications stay counted as buffered once they are queued, so a new suspension changes no counter.
+    // Buffered notifications stay counted as buffered once they are queued, so a new suspension changes no
+    // counter.
     case .suspends: session.positions.suspend = position
     case .observes, .decides:
       guard bus.value.isRegistered(serial, by: session.slot) else { return }
@@ -200,7 +190,7 @@ final class Recorder {
     }
   }
 
-  /// Logs an answer without its content if the core kept none of that: its replay must not decide more than it did.
+  /// Logs an answer without its content if the core kept none: its replay must not decide more.
   private func replaceAnswer(_ frame: FrameView, at position: EntryPosition, of session: Session) {
     guard let reason = bus.value.restoring.truncationReason else { return }
     wal.discard(from: position)
@@ -208,11 +198,11 @@ final class Recorder {
     buffer.append(frame.bytes.extracting(first: frame.header.payloadStart))
     buffer.setFrameLength(frame.header.payloadStart, frameAt: 0)
     buffer.append(reason.utf8Bytes)
-    // An answer gives out no ids.
+    // An answer uses no ids.
     _ = append(buffer.bytes, RawSpan(), of: session)
   }
 
-  /// Adds the context on which a declaration relies to its entry, which is the last one.
+  /// Adds a declaration's context to its entry, which is the last one.
   private func addContext(
     to frame: FrameView, at position: EntryPosition, of session: Session
   ) -> EntryPosition? {
@@ -221,11 +211,10 @@ final class Recorder {
     guard fields.count > 0 else { return position }
     bus.value.charge(fields.count, toRegistration: frame.header.serial, of: session.slot)
     wal.discard(from: position)
-    // A declaration gives out no id.
+    // A declaration uses no id.
     return append(frame.bytes, fields.bytes, of: session)
   }
 
-  /// The policy has ended a registration.
   func recordEnd(of serial: Serial, by id: ConnectionID) {
     guard survivesDeath else { return }
     let buffer = emptyBuffer()
@@ -233,7 +222,7 @@ final class Recorder {
     record(.registrationEnd, of: id, buffer.bytes)
   }
 
-  /// Logs the last ids given out, before a client learns of them.
+  /// Call before a client learns of the ids.
   func noteGivenIDs() {
     guard survivesDeath else { return }
     let counters = bus.value.counters
@@ -245,13 +234,12 @@ final class Recorder {
 
   func hasSlot(_ slot: ConnectionSlot) -> Bool { slot.index < wal.slotCount }
 
-  /// Gives a new connection its counter slot.
   func admit(_ session: Session) {
     wal.setLast(.connection, session.id.rawValue)
     wal.assignSlot(session.slot.index, to: session.id)
   }
 
-  /// Logs a connection that is to survive the daemon: it has been greeted, or is handed over.
+  /// Logs a connection that must survive the daemon: it was greeted, or is handed over.
   func recordConnection(_ session: Session) {
     let buffer = emptyBuffer()
     ConnectionFacts(session).append(to: buffer)
@@ -260,7 +248,7 @@ final class Recorder {
 
   /// A connection without a connect entry gets no disconnect entry.
   func recordDisconnection(of id: ConnectionID) {
-    // A compaction after this lookup would drop the connect entry, and the disconnect entry would have none before it.
+    // A compaction after this lookup would drop the connect entry that the disconnect entry needs.
     if !isInTransaction { compactor.reserve(0, at: context.now) }
     let position = sessions.withPositions(of: id) { positions, _ in
       defer { positions.connect = nil }
@@ -271,13 +259,10 @@ final class Recorder {
     record(.disconnect, of: id)
   }
 
-  /// A detached connection can be resumed until `end`.
   func recordDetached(_ id: ConnectionID, until end: Instant) { record(.detached, of: id, at: end) }
 
-  /// The client of a connection has read the questions for which others wait.
   func recordRead(by id: ConnectionID) { record(.questionsRead, of: id) }
 
-  /// A connection has the accounts of others from now on.
   func noteSuccession(of predecessors: [ConnectionID], by session: Session) {
     session.predecessors += predecessors
     guard survivesDeath else { return }
@@ -288,7 +273,6 @@ final class Recorder {
     }
   }
 
-  /// The core is about to do the work that is due, except what waits for `unheard` connections until `end`.
   func recordAdvance(waitingFor unheard: [Session], until end: Instant) {
     guard survivesDeath else { return }
     let buffer = emptyBuffer()
@@ -297,7 +281,7 @@ final class Recorder {
     record(.advance, buffer.bytes)
   }
 
-  /// Logs the observers for which a poster waits, which is shorter than the post.
+  /// Logs the awaited observers, which are shorter than the post.
   private func recordAwaitedPost(_ serial: Serial, of session: Session) {
     guard survivesDeath else { return }
     let buffer = emptyBuffer()
@@ -315,11 +299,11 @@ final class Recorder {
     record(.questionFailure, buffer.bytes)
   }
 
-  /// A post waits for the bus to be idle: accepted, and not sent to any observer. A planned restart delivers it first.
+  /// A planned restart delivers such a post first.
   func recordPostponed(_ slice: ByteSlice, number: UInt64, from poster: ConnectionID, uid: UInt32) {
     postponed.insert(number)
     guard survivesDeath else { return }
-    // The keeper keeps no file of it: userInfo that waits here is short, or does not wait for long.
+    // The keeper does not keep its file: waiting userInfo is short or waits briefly.
     guard let frame = slice.buffer.attachment == nil ? slice : files.inlined(slice) else { return }
     let buffer = emptyBuffer()
     buffer.append(number)
@@ -335,7 +319,7 @@ final class Recorder {
     record(.postponedPostDone, buffer.bytes)
   }
 
-  /// Logs the configuration in force, before any event that it decides.
+  /// Logs the current configuration, before any event that it decides.
   func recordConfiguration() {
     wal.admissionLimit = context.configuration.logMaxBytes
     compactor.noteSpace()
@@ -344,7 +328,7 @@ final class Recorder {
     record(.configuration, buffer.bytes)
   }
 
-  /// The log is complete for the daemon that takes it over. The file with the inode `inFlight` has the in-flight I/O.
+  /// - Parameter inFlight: the inode of the file with the in-flight I/O.
   func recordHandoverEnd(inFlight: UInt64) {
     let buffer = emptyBuffer()
     buffer.append(inFlight)
@@ -352,11 +336,9 @@ final class Recorder {
     wal.commit()
   }
 
-  /// Logs a control frame that has been queued.
-  ///
   /// - Parameters:
-  ///   - rest: the rest of the frame that begins in `slice`.
-  ///   - isRecorded: false for a frame that is not worth it, such as an entry of a long list.
+  /// - rest: the rest of the frame that begins in `slice`.
+  /// - isRecorded: false for an unimportant frame, such as an entry of a long list.
   func recordControlFrame(_ slice: ByteSlice, _ rest: ByteSlice?, to session: Session, isRecorded: Bool) {
     guard survivesDeath, session.positions.connect != nil else { return }
     let number = session.output.controlCount &+ 1
@@ -374,15 +356,14 @@ final class Recorder {
     }
   }
 
-  /// A connection's control frames are logged while its queue has at most this many bytes. When the log is over half
-  /// full after a compaction, unread control frames may use an eighth of it, shared evenly.
+  /// Control frames are logged while their queue has at most this many bytes. If the log is over half full
+  /// after a compaction, unread control frames share an eighth of it evenly.
   private var queueRecordedMax: Int {
     let highMark = context.configuration.queue.highMarkBytes
     guard compactor.lengthAtLastEnd > wal.admissionLimit / 2 else { return highMark }
     return min(highMark, wal.admissionLimit / 8 / max(1, sessions.count))
   }
 
-  /// The empty buffer in which the next entry is encoded.
   @inline(__always) func emptyBuffer() -> ByteBuffer {
     let buffer = self.buffer
     buffer.truncate(to: 0)
@@ -414,7 +395,7 @@ final class Recorder {
     if survivesDeath { setFlag(.receiving, of: session) }
   }
 
-  /// The frames that were read have been taken, except those that the connection keeps.
+  /// The read frames have been handled, except those that the connection keeps.
   @inline(__always) func noteReceived(from session: Session) {
     if survivesDeath { endReceiving(from: session) }
   }
@@ -423,12 +404,11 @@ final class Recorder {
     // Until its effects are committed, a read is lost if the daemon dies.
     commit()
     guard session.input.isEmpty else { return }
-    // The log does not have posts that are delivered when the iteration ends.
+    // The log lacks posts that are delivered at the end of the iteration.
     guard !bus.value.hasSoonPosts else { return receiving.value.append(session) }
     removeFlag(.receiving, of: session)
   }
 
-  /// The posts of the iteration are delivered.
   func endIteration() {
     while let session = receiving.value.popLast() {
       if !session.isClosed { noteReceived(from: session) }

@@ -5,9 +5,9 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Restores the in-flight I/O of connections that were handed over.
+/// Restores the in-flight I/O of handed-over connections.
 extension Recovery {
-  /// The in-flight I/O of each connection, by id; nil if the last daemon did not hand it over.
+  /// By connection id; nil if the last daemon did not hand over.
   func handedOverIO(_ replayed: ReplayedLog) -> [UInt64: InFlightIO]? {
     guard let (inode, moment) = replayed.handedOver, let file = passed.takeFile(inode: inode)
     else { return nil }
@@ -36,7 +36,7 @@ extension Recovery {
     return inFlight
   }
 
-  /// The file that `FilesHandedOver.append(_:to:)` has recorded; nil if it has recorded none.
+  /// The file that `FilesHandedOver.append(_:to:)` has recorded, if any.
   ///
   /// - Throws: `invalidDescriptor` if the file is missing or has changed.
   func file(from reader: inout FieldReader) throws(WireError) -> (inode: UInt64, file: InFlightFile)? {
@@ -59,7 +59,7 @@ extension Recovery {
     return (inode, file)
   }
 
-  /// Has the keeper keep the files of retained notifications. Files that were only under way are forgotten.
+  /// Makes the keeper keep the files of retained notifications, but not transient ones.
   func keepInheritedFiles() {
     for inode in recorder.retainedFiles.value.inodes.sorted() {
       guard let file = inheritedFiles[inode] else { continue }
@@ -72,7 +72,6 @@ extension Recovery {
     inheritedFiles = [:]
   }
 
-  /// Restores the in-flight I/O of a connection.
   func restore(_ inFlight: InFlightIO, of session: Session) {
     do throws(WireError) {
       if let bytes = inFlight.bytes {
@@ -81,7 +80,7 @@ extension Recovery {
         var waiting: [UInt64] = []
         for _ in 0..<(try fields.integer(UInt32.self)) { waiting.append(try fields.integer()) }
         if let varlink = session.varlink { try restoreReply(from: &fields, of: varlink) }
-        // Output comes first: an error in the rest is reported behind it, and not in the middle of a frame.
+        // Output comes first: an error in the rest is then reported behind it, and not in mid-frame.
         while !fields.isAtEnd { try restorePart(from: &fields, of: session) }
         recorder.noteRestoredFrames(of: session)
         try reader.restore(input, of: session)
@@ -94,7 +93,7 @@ extension Recovery {
     }
   }
 
-  /// The rest of a reply that was written in part.
+  /// The rest of a partly written reply.
   private func restoreReply(
     from reader: inout FieldReader, of varlink: VarlinkState
   ) throws(WireError) {
@@ -132,7 +131,7 @@ extension Recovery {
     quota.countRestored(of: session)
   }
 
-  /// A duplicate of a file that may also be retained, or under way to other connections.
+  /// A duplicate, because the file may also be retained or in flight elsewhere.
   private func duplicateFile(inode: UInt64) throws(WireError) -> FileDescriptor {
     do throws(Errno) {
       if let known = inheritedFiles[inode] { return try FileDescriptor.duplicate(of: known.rawDescriptor) }

@@ -7,23 +7,22 @@ import TribuneWire
 
 /// The result of replaying a log.
 struct ReplayedLog {
-  /// By the connection's id.
+  /// By connection id.
   var found: [UInt64: FoundConnection] = [:]
   var takenSlots: Set<Int> = []
-  /// The ids that were given out to delegates and holds.
+  /// Used delegate and hold ids.
   var givenDelegates: Set<UInt64> = []
-  /// If the log was handed over: the inode of the file with the in-flight I/O, and the time of the hand-over.
+  /// After a hand-over: the inode of the file with the in-flight I/O, and the time.
   var handedOver: (file: UInt64, moment: Instant)?
-  /// Entries that could not be replayed.
   var skippedCount = 0
 }
 
-/// Rebuilds the bus that wrote a log: the core receives the frames of that bus once more.
+/// Rebuilds the state of the bus that wrote a log, from its frames.
 extension Recovery {
-  /// Replays the log into the core, which must be empty. The effects are dropped.
+  /// The core must be empty. Drops all effects.
   func replayLog() -> (ReplayedLog, LogDamage?) {
     var replayed = ReplayedLog()
-    // A limit that has been lowered since must not refuse a frame that was allowed once.
+    // A limit that was lowered later must not refuse a formerly allowed frame.
     bus.value.limits = bus.value.limits.lifted
     bus.value.restoring.isReplaying = true
     let damage = wal.forEachEntry { entry in
@@ -38,9 +37,9 @@ extension Recovery {
     }
     bus.value.restoring.isReplaying = false
     bus.value.beginCounting()
-    // From here on, today's configuration is in force, as after a reload.
+    // From here on, the current configuration applies, as after a reload.
     bus.value.apply(context.configuration, at: context.now, log: context.log)
-    // The last connection in a slot has the highest id of all that were in it.
+    // The last connection in a slot has the highest id of that slot.
     wal.forEachSession { counters in
       let id = counters.connection.rawValue
       if id <= BusCounters.most { sessions.noteGiven(counters.connection) }
@@ -52,7 +51,7 @@ extension Recovery {
     // A newer daemon wrote it.
     guard let kind = entry.kind else { return true }
     let id = entry.connection.rawValue
-    // No bus gives out higher ids.
+    // A higher id is damaged.
     guard id <= BusCounters.most else { return false }
     sessions.noteGiven(entry.connection)
     var reader = FieldReader(entry.body)
@@ -75,7 +74,7 @@ extension Recovery {
       }
     case .frame: return try replayFrame(entry, into: &replayed)
     case .disconnect:
-      // The connect entry may be gone from the log already.
+      // The connect entry may already have left the log.
       guard let gone = replayed.found.removeValue(forKey: id) else { return true }
       replayed.takenSlots.remove(gone.facts.slot)
       if gone.facts.isOpen { bus.value.disconnect(ConnectionSlot(index: gone.facts.slot), at: entry.moment) }
@@ -120,7 +119,8 @@ extension Recovery {
   private func replayFrame(_ entry: LogEntry, into replayed: inout ReplayedLog) throws(WireError) -> Bool {
     guard let found = replayed.found[entry.connection.rawValue] else { return true }
     guard found.facts.isOpen, let recorded = LoggedFrame(entry.body) else { return false }
-    // A request counts as refused until the core takes it. The log has no frames that were refused when they came.
+    // A request counts as refused until the core accepts it. Frames that the old bus refused are not in the
+    // log.
     let isRequest = recorded.kind?.effect?.isRequest == true
     replayed.found[entry.connection.rawValue]?.isRefused = found.isRefused || isRequest
     guard max(recorded.lastQuery, recorded.lastDelegate) <= BusCounters.most else { return false }
@@ -128,7 +128,7 @@ extension Recovery {
     guard let header = try FrameHeader(buffer.bytes, at: 0, limits: .fromBus),
       header.frameLength == buffer.count
     else { return false }
-    // A daemon gives out no id twice. A log in which one does is damaged, even if its checksums are right.
+    // Ids are never reused, so a log that reuses one is damaged, even if its checksums are right.
     switch header.kind {
     case .ask where bus.value.isUnderWay(QueryID(rawValue: recorded.lastQuery + 1)): return false
     case .attach where replayed.givenDelegates.contains(recorded.lastDelegate + 1): return false
@@ -170,7 +170,6 @@ extension Recovery {
     sessions.noteGiven(counters.lastConnection)
   }
 
-  /// Restores a retained notification, or forgets one.
   private func replayRetained(_ body: RawSpan) throws(WireError) {
     var reader = FieldReader(body)
     guard try reader.flag() else {
@@ -183,7 +182,7 @@ extension Recovery {
     do throws(WireError) {
       found = try file(from: &reader)
     } catch {
-      // The notification that replaced this one is still to come, unless it is lost, too.
+      // The notification that replaced this one follows, unless it is also lost.
       let key = try bus.value.forgetRetained(body.extracting(droppingFirst: RetainedFiles.headLength))
       recorder.retainedFiles.value[RetainedFiles.key(key.name, key.object)] = nil
       return
@@ -193,8 +192,6 @@ extension Recovery {
     recorder.retainedFiles.value[RetainedFiles.key(kept.name, kept.object)] = found?.inode
   }
 
-  /// Restores a post that waits, or forgets one that no longer does.
-  ///
   /// - Throws: an error if the entry is invalid.
   private func replayWaiting(_ entry: LogEntry) throws(WireError) {
     var reader = FieldReader(entry.body)

@@ -5,12 +5,12 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Continues where another daemon ended, after a hand-over or without one. Used once, at the start.
+/// Continues another daemon's bus, with or without a hand-over. Used once, at the start.
 final class Recovery {
-  /// How long the registrations of a detached session are kept for its client to come back.
+  /// The time that a detached session's client has to reconnect.
   private static let detachedNanoseconds: UInt64 = 5_000_000_000
 
-  /// Ids to skip if the log's last id is damaged: more than can have been given out since the highest known one.
+  /// Ids to skip if the log's last id is damaged: more than can have been used since the highest known one.
   private static let idsSkipped: UInt64 = 1 << 32
 
   let context: ServerContext
@@ -25,11 +25,10 @@ final class Recovery {
   let keeper: KeeperLink
   private let interpreter: Interpreter
   private let loop: EventLoop
-  /// The descriptors that this daemon got at its start.
   let passed: PassedAtStart
-  /// Files that the last daemon left, by inode.
+  /// The last daemon's files, by inode.
   var inheritedFiles: [UInt64: InFlightFile] = [:]
-  /// Sockets of connections that cannot be resumed.
+  /// The socket of a connection that cannot be resumed.
   private final class Socket {
     var descriptor: FileDescriptor?
 
@@ -54,7 +53,6 @@ final class Recovery {
     (self.loop, self.keeper, self.context) = (loop, keeper, context)
   }
 
-  /// Replays the log, and resumes the connections that are still open.
   func run() {
     (replayed, damage) = replayLog()
     let inFlight = handedOverIO(replayed)
@@ -63,7 +61,7 @@ final class Recovery {
       let counters = wal.counters(of: session.facts.slot)
       replayed.found[id]?.judge(by: counters, id: ConnectionID(rawValue: id), isHandedOver: isPlanned)
       if damage != nil { replayed.found[id]?.fate = .restarts(isNotified: false) }
-      // The keeper has no socket of it, but its client may be there and connect again.
+      // The keeper lacks its socket, but its client may reconnect.
       if !session.positions.registrations.isEmpty, !passed.hasConnection(cookie: session.facts.cookie) {
         replayed.found[id]?.fate = .restarts(isNotified: false)
         replayed.found[id]?.isDetached = true
@@ -78,7 +76,7 @@ final class Recovery {
       }
     }
     sessions.collectFreeSlots()
-    // The in-flight I/O and the registrations of these connections are unknown: the log does not have them.
+    // Their in-flight I/O and registrations are unknown, because they are not in the log.
     unknownCount = passed.shutConnections()
     recorder.beginTransaction()
     logDetached()
@@ -91,8 +89,8 @@ final class Recovery {
     applyEffectsToPresent()
     wal.setLast(.connection, sessions.lastID.rawValue)
     recorder.noteGivenIDs()
-    // One store commits all effects before any is sent. The log has what caused them only in the queries and posts that
-    // the end of this compaction writes.
+    // One store commits all effects before any is sent. Only the queries and posts that this compaction's end
+    // writes record their causes.
     recorder.compactAll()
     recorder.endTransaction()
     interpreter.settle()
@@ -100,7 +98,7 @@ final class Recovery {
     keepInheritedFiles()
   }
 
-  /// Skips ids, so that none is given out twice, even if entries are lost or did not fit into the log.
+  /// Ids must not be reused, even if entries are lost or did not fit into the log.
   private func skipGivenIDs() {
     var isDamaged = false
     func last(_ id: LoggedSequence, known: UInt64) -> UInt64 {
@@ -120,15 +118,15 @@ final class Recovery {
     context.log.warning("the log is damaged in its last ids: new ids are much higher")
   }
 
-  /// Puts a session back into its slot: with its socket, or as a detached one if the client has to connect again.
+  /// Inserts a session into its slot, detached if the client must reconnect.
   ///
-  /// - Returns: false if there is no socket any more, or the kernel does not let it be watched.
+  /// - Returns: false if the socket is missing or cannot be watched.
   private func adopt(_ id: ConnectionID, _ found: FoundConnection) -> Bool {
     let socket = passed.takeConnection(cookie: found.facts.cookie)
     if case .restarts = found.fate {
       guard socket != nil || found.isDetached else { return false }
       if let socket { ended[id] = Socket(socket) }
-      // A connection that has not sent its hello has no registrations.
+      // A connection without a hello has no registrations.
       if found.facts.isOpen { sessions.insert(DetachedSession(id, found)) }
       return true
     }
@@ -158,8 +156,8 @@ final class Recovery {
     return true
   }
 
-  /// Logs when detached sessions end: once for each, even if the bus restarts several times meanwhile. Until then, what
-  /// they have does not keep their clients from coming back.
+  /// Logs the end of each detached session once, even over several restarts. Their resources do not keep
+  /// their clients from reconnecting.
   private func logDetached() {
     let due = context.now.advanced(byNanoseconds: Self.detachedNanoseconds)
     for session in sessions.allDetached {
@@ -168,11 +166,10 @@ final class Recovery {
       bus.value.noteDetached(session.slot)
       context.timeouts.value.insert(.detached, session.token, due: min(known ?? due, due))
     }
-    // This comes before the counter slots say that nothing is under way.
+    // Must precede the changes to the counter slots, which end reads and writes in progress.
     recorder.commit()
   }
 
-  /// Resumes a connection and its in-flight I/O, or detaches it.
   private func resume(_ id: ConnectionID, _ found: FoundConnection, _ inFlight: InFlightIO?) {
     if case .restarts(let isNotified) = found.fate { return detach(id, found, isNotified: isNotified) }
     guard let session = sessions[id] else { return }
@@ -186,7 +183,7 @@ final class Recovery {
     switch found.fate {
     case .survives:
       if let inFlight { restore(inFlight, of: session) }
-      // Without the rest of a frame, nothing can be sent behind its beginning.
+      // Without the rest of a partial frame, sending must stop.
       if found.isMidFrame, !session.output.queue.isMidFrame { session.output.writing = .closed }
       session.beginCounting()
     case .loses(let count):
@@ -198,7 +195,7 @@ final class Recovery {
     if session.isAwaitingHello { gatekeeper.awaitHello(of: session) }
   }
 
-  /// Ends a connection that cannot be resumed. Its registrations are kept for its client to connect again.
+  /// Ends a connection that cannot be resumed. Its registrations wait for its client.
   private func detach(_ id: ConnectionID, _ found: FoundConnection, isNotified: Bool) {
     if let session = sessions.detached(id) {
       session.queuedCount = found.queuedCount
@@ -207,7 +204,7 @@ final class Recovery {
       if found.isIncomplete { session.flags.insert(.incomplete) }
       recorder.noteDetached(session, isSlotKnown: found.isSlotKnown)
     } else if isNotified {
-      // If this daemon dies behind the refusal, the next one must not send another hello behind it.
+      // If this daemon dies after the refusal, the next one must not send another hello.
       recorder.noteSendingLast(to: found)
     }
     guard let socket = ended[id]?.descriptor.take() else { return }
@@ -221,11 +218,11 @@ final class Recovery {
       return sender.unreadFiles.endRestored(socket, of: account)
     }
     UnixSocket.shutdown(socket)
-    // This also closes descriptors in input that was not read, which can take long.
+    // This also closes descriptors in unread input, which can take long.
     quota.close(socket, of: account.descriptors)
   }
 
-  /// Queues unsent control frames again: the greeting first, then the count of lost notifications, then the rest.
+  /// Queues unsent control frames again: the greeting, the count of lost notifications, then the rest.
   private func restore(_ found: FoundConnection, having lost: UInt32, of session: Session) {
     // The bus's hello, and the welcome.
     let greeting = found.controlFrames.prefix(Int(2 - min(found.controlSent, 2)))
@@ -244,7 +241,7 @@ final class Recovery {
     }
   }
 
-  /// Applies the effects, except those for connections that have not come back.
+  /// Drops effects for connections that have not returned.
   private func applyEffectsToPresent() {
     bus.value.dropEffects(where: { effect in
       guard let slot = effect.slot else { return false }
@@ -253,7 +250,6 @@ final class Recovery {
     interpreter.applyEffects()
   }
 
-  /// Writes the result of the recovery to the journal.
   func logResult() {
     if let damage { context.log.warning("the log is damaged: \(damage)") }
     if replayed.skippedCount > 0 {

@@ -7,15 +7,15 @@ package import TribuneWire
 nonisolated package enum SessionCounter: Int, Sendable {
   /// `SessionFlags`.
   case flags = 0
-  /// Notifications that were queued for the connection.
+  /// Queued notifications.
   case queued = 1
-  /// Notifications that were sent to it.
+  /// Sent notifications.
   case sent = 2
-  /// Control frames that were sent to it.
+  /// Sent control frames.
   case controlSent = 3
-  /// Notifications that are buffered while it is suspended.
+  /// Notifications buffered during a suspension.
   case buffered = 4
-  /// Notifications that were reported to it as lost.
+  /// Notifications reported as lost.
   case lost = 5
 }
 
@@ -24,25 +24,24 @@ nonisolated package struct SessionFlags: OptionSet, Sendable {
 
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// A read is under way, or a frame was read in part.
+  /// A read is in progress, or a frame was read in part.
   package static let receiving = SessionFlags(rawValue: 1)
-  /// A write is under way, or a frame was written in part.
+  /// A write is in progress, or a frame was written in part.
   package static let sending = SessionFlags(rawValue: 2)
-  /// A control frame is queued that must not be lost and is not in the log.
+  /// A queued control frame must not be lost, and is not in the log.
   package static let unlogged = SessionFlags(rawValue: 4)
   /// A registration is not in the log, for lack of space.
   package static let incomplete = SessionFlags(rawValue: 8)
-  /// The socket is shut down, and the client has time to make a new connection.
+  /// The socket is shut down, and the client has time to reconnect.
   package static let detached = SessionFlags(rawValue: 16)
-  /// The client has sent its last frame. The log may not have that any more: its hold can have ended.
+  /// The client has sent its last frame. Its hold may have ended, so the log may lack that frame.
   package static let hasLast = SessionFlags(rawValue: 32)
-  /// The client was sent files that it may not have received.
+  /// The client may not have received some files.
   package static let hasUnreadFiles = SessionFlags(rawValue: 64)
-  /// A call of a client that speaks Varlink is under way.
+  /// A Varlink call is in progress.
   package static let inCall = SessionFlags(rawValue: 128)
 }
 
-/// The counters of one connection in the log.
 nonisolated package struct SessionCounters: Equatable, Sendable {
   package var connection: ConnectionID
   package var flags: SessionFlags = []
@@ -50,12 +49,12 @@ nonisolated package struct SessionCounters: Equatable, Sendable {
   package var sent: UInt32 = 0
   package var controlSent: UInt32 = 0
   package var buffered: UInt32 = 0
-  /// Nil if it is damaged: no decision depends on it, only a figure.
+  /// Nil if damaged: a figure on which no decision depends.
   package var lost: UInt32? = 0
 }
 
 extension SessionCounters {
-  /// Nil if a counter on which a decision depends is damaged.
+  /// Nil if a counter that decisions need is damaged.
   fileprivate nonisolated init?(_ slot: CounterSlot) {
     func value(_ counter: SessionCounter) -> UInt32? { slot[counter.rawValue] }
     guard let flags = value(.flags), let queued = value(.queued), let sent = value(.sent),
@@ -77,12 +76,12 @@ extension WriteAheadLog {
     setCounter(counter.rawValue, of: slot, to: value)
   }
 
-  /// The counters of a slot; nil if it belongs to no connection, or is damaged.
+  /// Nil if the slot is free or damaged.
   nonisolated package func counters(of slot: Int) -> SessionCounters? {
     self.slot(slot).flatMap { SessionCounters($0) }
   }
 
-  /// Visits the slots that belong to a connection and are not damaged.
+  /// Skips free and damaged slots.
   nonisolated package func forEachSession(_ body: (SessionCounters) -> Void) {
     forEachSlot { _, slot in
       if let counters = SessionCounters(slot) { body(counters) }

@@ -5,11 +5,11 @@ import TribuneLog
 import TribuneSystem
 import TribuneWire
 
-/// Hands everything over to the next daemon, so that no client notices the change.
+/// Hands the bus over to the next daemon.
 ///
-/// The log already has the core's state. A hand-over adds what is under way on each connection, in both directions:
-/// input that was read and not taken, and queued output. That can be as much as all queues may hold, so it has a file
-/// of its own: a log that ends with the same entry as the bus's log.
+/// The log has the core's state. A hand-over adds each connection's unhandled input and queued output. These
+/// can be as long as all queues, so they have a separate file: a log whose last entry equals that of the
+/// bus's log.
 final class Handover {
   private let context: ServerContext
   private let bus: Cell<Bus>.Reference
@@ -26,9 +26,8 @@ final class Handover {
     (self.gatekeeper, self.keeper, self.context) = (gatekeeper, keeper, context)
   }
 
-  /// Logs everything that the next daemon needs, and has the keeper keep it. Unread input stays in the sockets.
-  ///
-  /// Afterwards, nothing may change on the bus.
+  /// Logs everything that the next daemon needs. Unread input stays in the sockets. Afterwards, the bus must
+  /// not change.
   func write() throws(Errno) {
     for session in sessions.all {
       recorder.noteHandedOver(session)
@@ -47,7 +46,7 @@ final class Handover {
     var files = FilesHandedOver()
     let log = try writeInFlight(&files)
     let inFlight = files.insert(log.rawDescriptor)
-    // The keeper is to have the files of retained notifications already, but for those that lacked a descriptor.
+    // The keeper already has the files of retained notifications, except after a lack of descriptors.
     for (inode, file) in files.descriptors.sorted(by: { $0.key < $1.key })
     where !keeper.isToKeep(.file(inode)) {
       keeper.keep(.file(inode), owning: try FileDescriptor.duplicate(of: file))
@@ -55,9 +54,9 @@ final class Handover {
     recorder.recordHandoverEnd(inFlight: inFlight)
   }
 
-  /// Shuts the connections that the keeper has not acknowledged, so that their clients notice: a keeper that does not
-  /// answer may have copies. The next daemon must not find these connections, and then gives their clients time to come
-  /// back.
+  /// Shuts the connections that the keeper has not acknowledged, because their clients must notice, even if
+  /// the keeper has copies. The next daemon must not find these connections; it gives their clients time to
+  /// reconnect.
   func shutUnkept() {
     for session in sessions.all where !keeper.isKept(.connection(session.cookie)) {
       UnixSocket.shutdown(session.descriptor)
@@ -65,7 +64,7 @@ final class Handover {
     keeper.forgetUnkept()
   }
 
-  /// Writes a log of what is under way on each connection, as of the end of the bus's log.
+  /// Must be called after the last change to the bus's log.
   private func writeInFlight(_ files: inout FilesHandedOver) throws(Errno) -> WriteAheadLog {
     var bodies: [(kind: EntryKind, id: ConnectionID, body: ByteBuffer)] = []
     for session in sessions.all
@@ -88,7 +87,7 @@ final class Handover {
     return log
   }
 
-  /// The input and output that are under way on a connection; nil if there are none.
+  /// Nil if the connection has no in-flight I/O.
   private func inFlightBytes(of session: Session, _ files: inout FilesHandedOver) -> ByteBuffer? {
     let request = session.listing?.request
     let inputCount = (request?.count ?? 0) + session.input.count
@@ -119,7 +118,6 @@ final class Handover {
     return buffer
   }
 
-  /// The notifications that are buffered for a suspended connection.
   private func buffered(for session: Session, _ files: inout FilesHandedOver) -> ByteBuffer {
     let fields = ByteBuffer(capacity: 256)
     let attached = bus.value.appendBuffered(of: session.slot, to: fields)

@@ -6,18 +6,17 @@ import TribuneWire
 
 /// Keeps copies of a bus's descriptors for the next daemon: `tribuned --keep`.
 ///
-/// It serves one bus. It holds the descriptors that this bus sends, and returns all of them to a bus that resumes
-/// (`KeeperMessage`). `KeeperState` decides whether the keeper waits for another bus, and until when. The keeper parses
-/// nothing that a client has sent, and reads from none of the descriptors that it holds.
+/// It serves one bus, and returns all descriptors to a bus that resumes (`KeeperMessage`). `KeeperState`
+/// decides how long it waits. The keeper never parses client data or reads from a kept descriptor.
 package final class Keeper {
-  /// The most buses connected at a time, including the one that is served.
+  /// Connected buses, including the served one.
   private static let peersMax = 4
-  /// The number of messages taken from one bus before others have their turn.
+  /// Messages taken from one bus before others have their turn.
   private static let messagesPerTurn = 64
 
-  /// The delay before a retry after the kernel had no space.
+  /// The delay of a retry after the kernel had no space.
   private static let delayMilliseconds: CInt = 20
-  /// How long the keeper accepts no connection after it had no descriptor for one.
+  /// The pause after the keeper had no descriptor for a connection.
   private static let acceptPauseMilliseconds: UInt32 = 1000
 
   private enum Token {
@@ -29,7 +28,6 @@ package final class Keeper {
 
   private typealias BusID = KeeperState.BusID
 
-  /// The connection of a bus.
   private final class Peer {
     let channel: KeeperChannel
     /// Nil unless the bus receives the kept items.
@@ -54,7 +52,7 @@ package final class Keeper {
   private var nextPeer = BusID(Token.firstPeer)
   private var watchedLease: CInt?
   private var isTransferDelayed = false
-  /// When the keeper accepts connections again; nil while it watches the listener.
+  /// The end of a pause; nil while the keeper watches the listener.
   private var acceptsFrom: Instant?
   private var hasEnded = false
   /// Reports that this process is alive, at least once in `beatMilliseconds`.
@@ -63,10 +61,9 @@ package final class Keeper {
   private var nextBeat = Instant(nanoseconds: 0)
 
   /// - Parameters:
-  ///   - listener: a listening socket of type SOCK_SEQPACKET.
-  ///   - signals: the signals that end the keeper.
-  ///   - capacity: the most descriptors that the keeper holds.
-  ///   - isStepped: whether descriptors are closed at once, instead of on threads.
+  /// - listener: a listening socket of type SOCK_SEQPACKET.
+  /// - signals: the signals that end the keeper.
+  /// - isStepped: true to close descriptors at once, instead of on threads.
   package init(
     on listener: consuming FileDescriptor, endedBy signals: consuming SignalDescriptor, capacity: Int,
     log: Log, beatMilliseconds: CInt = -1, beat: (() -> Void)? = nil, isStepped: Bool = false
@@ -81,11 +78,11 @@ package final class Keeper {
     try epoll.add(self.signals.rawValue, for: .readable, token: Token.signals)
   }
 
-  /// A keeper's listening socket at `path`, in place of a file on which no process listens any more.
+  /// A listening socket at `path`, which replaces a stale file.
   package static func listener(at path: String) throws(Errno) -> FileDescriptor {
     let socket = try UnixSocket.makeForPackets()
     guard SocketFile.isSocket(at: path) != false else { throw .fileExists }
-    // Without the lock, two keepers that start at once would both find no other.
+    // Without the lock, two starting keepers could both find no other.
     try Folder.withLock(Folder.parent(of: path)) { () throws(Errno) in
       do throws(Errno) {
         try UnixSocket.connect(try UnixSocket.makeForPackets(), to: path)
@@ -105,15 +102,13 @@ package final class Keeper {
 
   private var now: Instant { Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
 
-  /// Runs until the keeper ends.
   package func run() throws(Errno) {
     while try turn(isWaiting: true) {}
   }
 
-  /// Handles the events that have come.
+  /// Handles all pending events.
   ///
-  /// - Parameter isWaiting: whether to wait for an event.
-  /// - Returns: whether the keeper continues.
+  /// - Returns: true if the keeper continues.
   package func turn(isWaiting: Bool) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: isWaiting ? waitLimitMilliseconds : 0)
     beatIfDue()
@@ -137,19 +132,18 @@ package final class Keeper {
     return !hasEnded
   }
 
-  /// The items that the keeper holds.
   package var items: [KeptItem] { kept.items }
   package var count: Int { kept.count }
   package func has(_ item: KeptItem) -> Bool { kept.has(item) }
 
-  /// Limits how often the service manager is notified, however often this is called.
+  /// Limits notifications of the service manager, however often this is called.
   private func beatIfDue() {
     guard let beat, nextBeat <= now else { return }
     nextBeat = now.advanced(byMilliseconds: UInt32(beatMilliseconds) / 2)
     beat()
   }
 
-  /// The longest time to wait for an event; negative for no limit.
+  /// Negative for no limit.
   private var waitLimitMilliseconds: CInt {
     var limit = beatMilliseconds < 0 ? CInt.max : beatMilliseconds
     for due in [state.nextDue, acceptsFrom] {
@@ -188,7 +182,7 @@ package final class Keeper {
     while let socket = try nextSocket() {
       do throws(KeeperChannel.Failure) {
         let channel = try KeeperChannel(socket)
-        // Buses that connected and ended while the keeper could accept nobody count no more.
+        // Removes buses that connected and ended while the keeper could not accept.
         if peers.count == Self.peersMax { for bus in peers.keys.sorted() { receive(from: bus) } }
         guard peers.count < Self.peersMax else {
           _ = try channel.send(.refusal("too many buses are connected"))
@@ -209,7 +203,7 @@ package final class Keeper {
     } catch {
       guard error.isOutOfResources else { throw error }
       log.warning("not accepting connections for \(Self.acceptPauseMilliseconds) ms: \(error)")
-      // The listener stays readable, and would wake this process again and again.
+      // The listener stays readable, and would wake this process constantly.
       try epoll.remove(listener.rawValue)
       acceptsFrom = now.advanced(byMilliseconds: Self.acceptPauseMilliseconds)
       return nil
@@ -251,7 +245,7 @@ package final class Keeper {
   }
 
   private func attach(_ bus: BusID, _ attachment: KeeperAttachment) {
-    // The bus that is served may have ended, with messages that were not taken yet.
+    // The served bus may have ended, with unhandled messages.
     if let owner = state.owner {
       guard owner != bus else { return refuse(bus, because: "the bus is attached already") }
       receive(from: owner)
@@ -267,7 +261,7 @@ package final class Keeper {
   {
     switch message {
     case .batch(let items):
-      // The lease that is kept is replaced.
+      // The kept lease is replaced.
       if items.contains(.lease) { unwatchLease() }
       let count = kept.take(items, passed)
       if items.contains(.lease) { watchLease() }
@@ -297,17 +291,16 @@ package final class Keeper {
     drop(bus)
   }
 
-  /// Hangs up on a bus that is alive, and continues without this keeper: no other bus may get what it had.
+  /// Hangs up on a live bus, which continues without this keeper: another bus must not get its descriptors.
   private func drop(_ bus: BusID) {
     if bus == state.owner { perform(state.finish(bus)) }
     depart(bus)
   }
 
-  /// Sends a message. A bus never has more than a window of unread messages, so if its socket is full, it does not
-  /// read, and is dropped.
+  /// Drops a bus whose socket is full: unread messages never exceed a window, so that bus does not read.
   private func send(_ message: KeeperMessage, to bus: BusID) {
     switch offer(message, to: bus) {
-    // The messages that a bus sent before it ended are still taken.
+    // Messages that a bus sent before it ended are still handled.
     case .sent, .ended: break
     case .full, .failed:
       log.warning("disconnecting a bus that does not read")
@@ -317,7 +310,6 @@ package final class Keeper {
 
   private enum Offer {
     case sent
-    /// The kernel has no space for the message now.
     case full
     case ended
     case failed
@@ -371,7 +363,6 @@ package final class Keeper {
     }
   }
 
-  /// Continues the transfers for which the kernel had no space.
   private func continueDelayedTransfers() {
     guard isTransferDelayed else { return }
     isTransferDelayed = false
@@ -400,9 +391,10 @@ package final class Keeper {
 
   private func leaseEnded() {
     guard let lease = watchedLease else { return }
-    // The bus may have died unnoticed. The keeper must notice that first, so that it does not wait for another bus.
+    // The bus may have died unnoticed. The keeper must notice that first; otherwise, it would wait for
+    // another bus.
     if let owner = state.owner { receive(from: owner) }
-    // The bus may have sent another lease before.
+    // The bus may have replaced the lease before.
     guard watchedLease == lease else { return }
     forgetLease()
     kept.forget([.lease])

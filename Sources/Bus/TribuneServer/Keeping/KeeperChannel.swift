@@ -3,16 +3,14 @@
 package import TribuneSystem
 import TribuneWire
 
-/// One end of the connection between a bus and its keeper. Nothing here waits.
+/// One end of the connection between a bus and its keeper. Non-blocking, except `wait`.
 package final class KeeperChannel {
   package enum Failure: Error, Equatable, CustomStringConvertible {
-    /// The other end has hung up.
     case ended
     case malformed(String)
-    /// The other end runs as a user who may not have the connections.
+    /// The other end's user must not have the connections.
     case untrusted(uid: UInt32)
     case failed(Errno)
-    /// The other end does not serve this one, for the reason given.
     case refused(String)
 
     package var description: String {
@@ -36,8 +34,8 @@ package final class KeeperChannel {
 
   package var rawValue: CInt { socket.rawValue }
 
-  /// - Parameter socket: a connected socket of type SOCK_SEQPACKET. Its peer must run as the user of this process, or
-  ///   as root, as the service manager does.
+  /// - Parameter socket: a connected socket of type SOCK_SEQPACKET. Its peer must run as the user of this
+  ///   process, or as root, like the service manager.
   package init(_ socket: consuming FileDescriptor) throws(Failure) {
     self.socket = socket
     let uid: UInt32
@@ -50,11 +48,9 @@ package final class KeeperChannel {
     guard uid == 0 || uid == ThisProcess.effectiveUser else { throw .untrusted(uid: uid) }
   }
 
-  /// Shuts the socket, so that the other end sees the end at once, even while a process that is just being started has
-  /// a copy of the socket.
+  /// Shuts the socket, because a starting child process may have a copy that would delay the end.
   deinit { UnixSocket.shutdown(socket) }
 
-  /// Connects to the keeper that listens at `path`.
   package static func connect(to path: String) throws(Failure) -> KeeperChannel {
     try KeeperChannel(try socket(connectedTo: path))
   }
@@ -69,8 +65,6 @@ package final class KeeperChannel {
     }
   }
 
-  /// Sends a message, with copies of the descriptors.
-  ///
   /// - Returns: false if the message cannot be sent now.
   package func send(_ message: KeeperMessage, passing descriptors: [CInt] = []) throws(Failure) -> Bool {
     let buffer = buffer
@@ -80,14 +74,13 @@ package final class KeeperChannel {
       return try UnixSocket.send(buffer.bytes, passing: descriptors, to: socket) > 0
     } catch {
       if error.isDisconnection { throw .ended }
-      // This passes: fewer descriptors are under way once the other end has taken some.
+      // Temporary: the other end takes descriptors that are in flight.
       guard error == .tooManyPassed || error.isOutOfResources else { throw .failed(error) }
       return false
     }
   }
 
-  /// The next message, if one has come. It may have fewer descriptors than it announces, if this process has reached
-  /// its limit on descriptors; these are the first ones then.
+  /// Nonblocking. If this process has reached its limit on descriptors, the message has only the first ones.
   package func receive() throws(Failure) -> Reception {
     let buffer = buffer
     buffer.truncate(to: 0)
@@ -104,7 +97,7 @@ package final class KeeperChannel {
     case .descriptors: preconditionFailure("more descriptors came than one packet can have")
     case .bytes: break
     }
-    // Leaves out the stand-ins for descriptors that were lost.
+    // Drops the stand-ins for lost descriptors.
     var whole = PassedDescriptors()
     for descriptor in passed.releaseAll() { whole.append(owning: descriptor) }
     do throws(WireError) {
@@ -114,8 +107,8 @@ package final class KeeperChannel {
     }
   }
 
-  /// If the other end closes with unread messages, the kernel reports a reset first, and what that end had sent can
-  /// still be received: a bus that was killed may have sent connections with its last messages.
+  /// If the other end closes with unread messages, the kernel reports a reset before that end's last
+  /// messages. These may have connections of a killed bus.
   private func receive(into buffer: ByteBuffer, _ passed: inout PassedDescriptors) throws(Errno) -> Received {
     do throws(Errno) {
       return try UnixSocket.receive(from: socket, into: buffer, &passed, descriptorsMax: .max)
@@ -125,8 +118,6 @@ package final class KeeperChannel {
     }
   }
 
-  /// Waits until there is something to receive.
-  ///
   /// - Returns: false after `limit`.
   package func wait(atMost limit: Duration) throws(Failure) -> Bool {
     do throws(Errno) {

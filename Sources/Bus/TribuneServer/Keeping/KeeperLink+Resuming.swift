@@ -4,28 +4,28 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// How a bus takes over from another one, and leaves everything to the next. No client is served meanwhile, so every wait
+/// The take-over and the hand-over through the keeper. The bus serves no clients during them, so every wait
 /// has a limit.
 extension KeeperLink {
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// How long a bus tries to connect to its keeper, and how long it waits for each message of the keeper.
+  /// Limits for connecting, and for each of the keeper's messages.
   private static let connectingLimit = Duration.seconds(2)
   private static let givingLimit = Duration.seconds(5)
-  /// How long a bus tries to send a message, if the system lacks memory for it.
+  /// The limit for sending a message if the system lacks memory.
   private static let sendingLimit = Duration.seconds(1)
-  /// How long the keeper has to take what is handed over. No client is served meanwhile.
+  /// The keeper's time to take everything that is handed over.
   static let handOverLimit = Duration.seconds(5)
   private static let pauseMilliseconds: UInt32 = 10
 
   // MARK: Coming
 
-  /// Takes over what the keeper has, into `passed`. If there is no keeper, the bus looks for one later.
+  /// Takes over the keeper's descriptors. Without a keeper, the bus looks for one later.
   ///
-  /// - Throws: if the keeper serves another bus, or does not answer: this bus would start without what that keeper
-  ///   may have.
+  /// - Throws: an error if the keeper serves another bus or does not answer, because this bus would start
+  ///   without its connections.
   func resume(into passed: PassedAtStart) throws(Failure) {
     guard !hasEnded else { return }
     let channel: KeeperChannel
@@ -66,7 +66,7 @@ extension KeeperLink {
     }
   }
 
-  /// - Returns: the number of descriptors that the keeper has and that did not come.
+  /// - Returns: the number of the keeper's descriptors that did not arrive.
   private func attach(
     log inode: UInt64, over channel: KeeperChannel, into passed: PassedAtStart
   ) throws(KeeperChannel.Failure) -> Int {
@@ -99,7 +99,7 @@ extension KeeperLink {
         return count - receivedCount
       // The keeper has nothing for this bus.
       case .acknowledged: return 0
-      // The keeper asks this bus again to leave when it has given everything.
+      // The keeper repeats this when it has given everything.
       case .leaving: break
       case .attach, .forget, .finished, .refusal:
         throw .malformed("unexpected message from the keeper")
@@ -107,7 +107,7 @@ extension KeeperLink {
     }
   }
 
-  /// Sends a message, also if the system lacks memory for it at first.
+  /// Retries if the system lacks memory.
   private func send(_ message: KeeperMessage, on channel: KeeperChannel) throws(KeeperChannel.Failure) {
     let deadline = ContinuousClock.now + Self.sendingLimit
     while try !channel.send(message) {
@@ -121,7 +121,6 @@ extension KeeperLink {
     let passed: PassedDescriptors
   }
 
-  /// Waits for the next message.
   private func next(on channel: KeeperChannel) throws(KeeperChannel.Failure) -> Next {
     while true {
       if case .message(let message, let passed) = try channel.receive() {
@@ -134,9 +133,9 @@ extension KeeperLink {
 
   // MARK: Going
 
-  /// Waits until the keeper has acknowledged every message, for `limit` at most.
+  /// Waits until the keeper has acknowledged every message.
   ///
-  /// - Returns: whether the keeper has everything.
+  /// - Returns: true if the keeper has everything.
   func flush(within limit: Duration) -> Bool {
     isHandingOver = true
     defer { isHandingOver = false }
@@ -156,7 +155,8 @@ extension KeeperLink {
     return false
   }
 
-  /// Has the keeper forget connections that it may have taken without acknowledging them. Does not wait for its answer.
+  /// Covers connections that the keeper may have taken without acknowledging them. Does not wait for its
+  /// answer.
   func forgetUnkept() {
     guard case .up(let channel) = state else { return }
     let items = unkeptConnections

@@ -4,23 +4,23 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// The bus's side of its keeper (`Keeper`): which descriptors the keeper must keep, and which of them it has.
+/// The bus's end of its connection to the keeper (`Keeper`): the descriptors to keep, and which of them the
+/// keeper has.
 ///
-/// The bus never waits for its keeper. Descriptors to keep are noted here, and sent when an iteration ends, a bounded
-/// number of messages ahead of the keeper's acknowledgements. If a keeper does not acknowledge in time, the bus leaves
-/// it, looks for another one, and sends that one everything anew. An item is kept once the keeper has acknowledged it,
-/// for as long as the keeper is connected.
+/// The bus never waits for its keeper. Descriptors are sent at the end of an iteration, with a bounded number
+/// of messages ahead of the acknowledgements. If a keeper does not acknowledge in time, the bus leaves it,
+/// looks for another one, and sends that one everything again.
 // The module's default isolation does not reach another module that inlines the initializer (Swift 6.2).
 @MainActor
 final class KeeperLink {
   enum State {
-    /// There is no keeper; `until` is when to look for one. → attaching, up, ended
+    /// Looks for a keeper at `until`. → attaching, up, ended
     case down(until: Instant)
-    /// A keeper is connected, and has not answered yet. It was sent nothing else. → up, down, ended
+    /// A keeper is connected, and has not answered. It was sent nothing else. → up, down, ended
     case attaching(KeeperChannel)
     /// → down, ended
     case up(KeeperChannel)
-    /// Nothing is kept: this bus has no keeper, or no other daemon may resume it. Final.
+    /// Nothing is kept: the bus has no keeper, or must not be resumed. Final.
     case ended
   }
 
@@ -37,7 +37,7 @@ final class KeeperLink {
     }
 
     let descriptor: CInt
-    /// Whether this entry owns the descriptor, and closes it.
+    /// True if this entry closes the descriptor.
     let isOwned: Bool
     var progress = Progress.waiting
   }
@@ -49,48 +49,46 @@ final class KeeperLink {
     case forget
   }
 
-  /// How long the keeper may take to acknowledge a message.
   private static let answerLimitNanoseconds: UInt64 = 5_000_000_000
   private static let retryNanoseconds: UInt64 = 200_000_000
-  /// How long the bus waits before it offers a keeper without space something again.
+  /// The pause before a full keeper is offered another item.
   private static let offerAgainNanoseconds: UInt64 = 1_000_000_000
   /// The most ended items that wait to be sent to the keeper.
   private static let forgettingMax = 65_536
 
-  /// The path of the keeper's socket; empty if the bus has no keeper.
+  /// Empty if the bus has no keeper.
   let path: String
   let log: Log
   private let loop: EventLoop
-  /// Nil if no service manager keeps descriptors.
+  /// Nil without a service manager that stores descriptors.
   private let manager: ManagerStore?
   private let clock: () -> Instant
   var state: State
   private(set) var entries: [KeptItem: Entry] = [:]
-  /// Items to send, in order, from `waitingHead` on. Some may have been forgotten since.
+  /// Items to send, in order, from `waitingHead` on. May include forgotten ones.
   private var waiting: [KeptItem] = []
   private var waitingHead = 0
   private var forgetting: [KeptItem] = []
-  /// Items that the keeper had no space for. Some may have been forgotten since.
+  /// Items that the keeper had no space for. May include forgotten ones.
   private var refused: [KeptItem] = []
-  /// When to offer the keeper one of `refused` again; nil if there are none.
+  /// Nil if `refused` is empty.
   private var offerAgainAt: Instant?
   private(set) var unacknowledged: [(sent: Sent, at: Instant)] = []
-  /// When to retry a message that the kernel had no space for.
+  /// The time of a retry after the kernel had no space.
   private var retryAt: Instant?
-  /// Items that the keeper gave, and that the bus has neither kept nor forgotten yet.
+  /// Items that the keeper gave, and that the bus has neither kept nor forgotten.
   var given: Set<KeptItem> = []
-  /// Why the last keeper refused this bus; the same reason is not logged twice in a row.
+  /// The same reason is not logged twice in a row.
   private var lastRefusal: String?
-  /// When the bus last began to send everything anew, for the journal.
+  /// The start of the last complete resend, for the journal.
   private var refillBegan: Instant?
-  /// Whether something has changed since the last `endIteration`. In most iterations, nothing changes.
+  /// Most iterations change nothing.
   let hasChanged = Cell(true)
-  /// Whether the bus hands over, and so needs the keeper until everything is kept.
+  /// True while the bus needs the keeper for a hand-over.
   var isHandingOver = false
 
   /// - Parameters:
-  ///   - path: the path of the keeper's socket; nil for a bus without a keeper, of which nothing is kept.
-  ///   - clock: returns the current time.
+  /// - path: the path of the keeper's socket; nil for a bus without a keeper.
   init(
     path: String?, manager: ManagerStore?, loop: EventLoop, log: Log,
     clock: @escaping () -> Instant = { Instant(nanoseconds: SystemClock.monotonicNanoseconds) }
@@ -108,7 +106,7 @@ final class KeeperLink {
   // MARK: Kept items
 
   /// - Parameter descriptor: must stay open until the item is forgotten.
-  /// - Returns: whether a keeper is to have the item.
+  /// - Returns: true if a keeper must have the item.
   @discardableResult
   func keep(_ item: KeptItem, lending descriptor: CInt) -> Bool {
     guard !hasEnded else { return false }
@@ -152,7 +150,7 @@ final class KeeperLink {
     }
   }
 
-  /// Offers the keeper an item that it had no space for. If it takes this one, it is offered the next.
+  /// Offers one item; if the keeper takes it, another one follows.
   private func offerRefused() {
     while let item = refused.popLast() {
       guard case .refused? = entries[item]?.progress else { continue }
@@ -166,23 +164,20 @@ final class KeeperLink {
     if entry.isOwned { FileDescriptor(owning: entry.descriptor).close() }
   }
 
-  /// Has the keeper forget the items that it gave, and that the bus does not resume.
+  /// Makes the keeper forget the items that the bus does not resume.
   func forgetUnclaimed() {
     forgetting += given.sorted()
     given = []
     hasChanged.value = true
   }
 
-  /// Whether the keeper has the item, or is to have it.
   func isToKeep(_ item: KeptItem) -> Bool { entries[item] != nil }
 
   func isKept(_ item: KeptItem) -> Bool { entries[item]?.progress == .kept }
 
-  /// Descriptors that the keeper has, or is to get.
   var descriptorCount: Int { entries.count }
   var keptCount: Int { entries.values.count { $0.progress == .kept } }
 
-  /// Connections that were sent and not acknowledged.
   var unkeptConnections: [KeptItem] {
     entries.filter { $0.key.kind == .connection && $0.value.progress == .sent }.keys.sorted()
   }
@@ -196,10 +191,9 @@ final class KeeperLink {
   }
   var hasEnded: Bool { if case .ended = state { true } else { false } }
   var isUp: Bool { if case .up = state { true } else { false } }
-  /// Whether the keeper has acknowledged everything.
   var isSettled: Bool { isUp && unacknowledged.isEmpty && forgetting.isEmpty && waitingHead == waiting.count }
 
-  /// Whether there is something to send, and the window allows another message.
+  /// True if the window allows another message.
   var hasWork: Bool {
     (!forgetting.isEmpty || waitingHead < waiting.count) && unacknowledged.count < KeeperMessage.windowMax
   }
@@ -210,16 +204,14 @@ final class KeeperLink {
 
   // MARK: The service manager
 
-  /// Stores the log with the service manager as well.
+  /// Stores the log with the service manager, in addition to the keeper.
   func store(log: CInt) {
     if !hasEnded { manager?.store(log: log) }
   }
 
   // MARK: Sending
 
-  /// Sends the waiting items, at the end of an iteration in which something has changed.
-  ///
-  /// - Returns: when to call `tick`; nil if there is no need.
+  /// - Returns: the time of the next `tick`; nil for none.
   func endIteration() -> Instant? {
     hasChanged.value = false
     flush()
@@ -227,19 +219,18 @@ final class KeeperLink {
     return min(due, nextDue ?? due)
   }
 
-  /// Sends the waiting items, as far as the window allows.
   func flush() {
     if forgetting.count > Self.forgettingMax { leave(because: "it does not keep up") }
     retryAt = nil
     while case .up(let channel) = state, hasWork {
       guard !sendNext(over: channel) else { continue }
-      // No acknowledgement is awaited that would cause another try.
+      // No acknowledgement would cause another try.
       if unacknowledged.isEmpty, hasWork { retryAt = now.advanced(byNanoseconds: Self.retryNanoseconds) }
       return
     }
   }
 
-  /// - Returns: false if there is nothing to send, or if it cannot be sent now.
+  /// - Returns: false if no item waits, or sending is impossible now.
   private func sendNext(over channel: KeeperChannel) -> Bool {
     if !forgetting.isEmpty {
       // These go first: an item that is kept again must be sent after it was forgotten.
@@ -283,7 +274,6 @@ final class KeeperLink {
 
   // MARK: Receiving
 
-  /// The keeper has sent something, or has hung up.
   func receive() {
     hasChanged.value = true
     while true {
@@ -334,7 +324,7 @@ final class KeeperLink {
     }
     guard count < items.count else { return offerRefused() }
     defer { offerAgainAt = now.advanced(byNanoseconds: Self.offerAgainNanoseconds) }
-    // What is offered again is one item: a keeper that stays full is reported once.
+    // A full keeper is offered one item at a time, and is reported once.
     guard offerAgainAt == nil || items.count > 1 else { return }
     log.warning("the keeper has no space for \((items.count - count).counted("descriptor"))")
   }
@@ -348,7 +338,7 @@ final class KeeperLink {
 
   // MARK: Coming and going
 
-  /// When to call `tick`; nil if there is no need.
+  /// The time of the next `tick`; nil for none.
   var nextDue: Instant? {
     switch state {
     case .down(let until): until
@@ -358,7 +348,7 @@ final class KeeperLink {
     }
   }
 
-  /// Looks for a keeper, or leaves a keeper that does not answer.
+  /// Looks for a keeper, or leaves one that does not answer.
   func tick(at now: Instant) {
     manager?.tick(at: now)
     hasChanged.value = true
@@ -382,7 +372,7 @@ final class KeeperLink {
       try watch(channel)
       state = .attaching(channel)
       refillBegan = now
-      // The log is first, because nothing else is of use without it.
+      // The log is first, because the other descriptors are useless without it.
       waiting = entries.keys.sorted()
       waitingHead = 0
       guard send(.attach(.begin), as: .attach, over: channel) else { throw .ended }
@@ -401,7 +391,7 @@ final class KeeperLink {
     }
   }
 
-  /// Makes a new pair of sockets for each bus and each keeper, because an end of an earlier pair may be lost. The
+  /// Each bus and keeper gets a new pair of sockets, because an end of an earlier pair may be lost. The
   /// service manager drops its end when the other end is closed.
   func renewLease() {
     guard let manager else { return }
@@ -410,8 +400,8 @@ final class KeeperLink {
       let one = try pair.one.duplicate().release()
       manager.store(lease: pair.other.rawValue) { [weak self] isSent in
         let descriptor = FileDescriptor(owning: one)
-        // If the manager does not have the other end, the lease would end with this process, and the keeper would close
-        // everything.
+        // Without the other end at the manager, the lease would end with this process, and the keeper would
+        // close everything.
         if isSent, let self { keep(.lease, owning: descriptor) } else { descriptor.close() }
       }
     } catch {
@@ -421,7 +411,7 @@ final class KeeperLink {
 
   func leave(because reason: String, isExpected: Bool = false) {
     guard let channel else { return }
-    // No other bus may resume what this keeper has, now or after it has read this message.
+    // Another bus must never resume this keeper's descriptors.
     sendFinished(on: channel)
     loop.unwatch(channel.rawValue)
     log.write(
@@ -437,7 +427,7 @@ final class KeeperLink {
     (waiting, waitingHead) = ([], 0)
   }
 
-  /// Ends the link, because no other daemon may resume the bus.
+  /// Must be called if other daemons must not resume the bus.
   func end() {
     if let channel {
       if isUp { sendFinished(on: channel) }

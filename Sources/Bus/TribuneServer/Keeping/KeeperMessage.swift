@@ -20,27 +20,27 @@ package import TribuneWire
 /// of a record that it does not know.
 nonisolated package enum KeeperMessage: Equatable, Sendable {
   case attach(KeeperAttachment)
-  /// The items' descriptors come with the message, in the order of the items.
+  /// The descriptors come with the message, in the order of the items.
   case batch([KeptItem])
   case forget([KeptItem])
   /// Acknowledges the oldest unacknowledged message, and the first `count` of its descriptors.
   case acknowledged(count: Int)
   /// Everything was sent: `count` descriptors.
   case end(count: Int)
-  /// From the keeper: it must end. A bus that can do without it sends `finished`, and looks for the next keeper.
+  /// The keeper must end. A bus that can spare it sends `finished`, and looks for the next keeper.
   case leaving
-  /// From the bus: no other bus may resume it.
+  /// The bus must not be resumed.
   case finished
-  /// From the keeper: why it no longer serves the bus.
+  /// The keeper stops serving the bus, for this reason.
   case refusal(String)
 
   package static let version: UInt8 = 1
-  /// The most items in one message: the kernel passes at most this many descriptors with one packet (SCM_MAX_FD).
+  /// The kernel passes at most this many descriptors with one packet (SCM_MAX_FD).
   package static let itemsMax = 253
-  /// The most messages that one side sends ahead of the acknowledgements. Together with `itemsMax`, that is fewer
-  /// descriptors than the kernel lets a user have under way without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
+  /// Messages ahead of the acknowledgements. Times `itemsMax`, that is below the kernel's limit on a user's
+  /// descriptors in flight without penalty (UNIX_INFLIGHT_SANE_USER, 2,024).
   package static let windowMax = 7
-  /// The longest message, in bytes.
+  /// In bytes.
   package static let lengthMax = 8 + 8192
 
   fileprivate static let headLength = 8
@@ -62,26 +62,23 @@ nonisolated package enum KeeperMessage: Equatable, Sendable {
   }
 }
 
-/// How a bus attaches to its keeper.
 nonisolated package enum KeeperAttachment: Equatable, Sendable {
-  /// Starts with nothing: the keeper closes what it still has.
+  /// The keeper closes its kept descriptors.
   case begin
-  /// Takes over everything that is kept with the write-ahead log of this inode, or with any log if it is 0.
+  /// Takes over everything that is kept with the log of this inode, or with any log if it is 0.
   case resume(log: UInt64)
 }
 
-/// A descriptor that is kept, and the key by which it is found: a connection by its cookie, all else by an inode.
+/// A kept descriptor's key: a cookie for a connection, an inode for others.
 nonisolated package struct KeptItem: Hashable, Comparable, Sendable {
   package enum Kind: UInt8, Sendable {
-    /// The write-ahead log.
     case log = 1
     case connection = 2
     /// A file in memory.
     case file = 3
     /// A listening socket, with the inode of its file.
     case listener = 5
-    /// One end of a pair of sockets. The service manager has the other end, and closes it when the bus has ended for
-    /// good.
+    /// One end of a pair of sockets. The service manager closes the other end when the bus has finally ended.
     case lease = 4
   }
 
@@ -118,7 +115,7 @@ nonisolated extension KeeperMessage {
     guard bodyLength == packet.byteCount - Self.headLength else {
       throw WireError(.malformedFrame, "a packet of \(packet.byteCount) bytes states a body of \(bodyLength)")
     }
-    // A process that has reached its limit on descriptors receives fewer than were sent.
+    // A process at its limit on descriptors receives fewer than were sent.
     guard kind == .batch || announced == 0, descriptorCount <= announced else {
       throw WireError(
         .malformedFrame, "\(descriptorCount) descriptors came with a message that states \(announced)")

@@ -5,22 +5,22 @@ import TribuneSystem
 
 /// The process around a keeper: its socket, signals and the service manager.
 enum KeeperProcess {
-  /// Descriptors that the process needs for itself.
+  /// Descriptors for the process itself.
   private static let ownDescriptors = 64
 
-  /// How long the journal has to take the remaining entries when the keeper ends.
+  /// The journal's time for the remaining entries when the keeper ends.
   private static let flushGrace = Duration.seconds(2)
 
   private struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// - Parameter path: where to listen unless the service manager passes a socket.
+  /// - Parameter path: used unless the service manager passes a socket.
   /// - Returns: the exit status.
   static func run(listeningAt path: String?, _ log: Log) -> Int32 {
     Signals.ignore(Signals.brokenPipe)
     defer { log.flush(within: flushGrace) }
-    // The keeper has no configuration that it could read again.
+    // The keeper has no configuration to reload.
     Signals.ignore(Signals.hangUp)
     // A process that could trace this one could get every client's connection.
     ThisProcess.forbidTracing()
@@ -44,7 +44,6 @@ enum KeeperProcess {
     }
   }
 
-  /// The socket that the service manager has passed, or one at `path`.
   private static func listener(at path: String?, _ log: Log) throws -> FileDescriptor {
     let passed = try PassedAtStart.receive()
     guard passed.count <= 1 else {

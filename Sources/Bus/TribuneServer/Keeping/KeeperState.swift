@@ -2,9 +2,7 @@
 
 package import TribuneCore
 
-/// Decides for which bus the keeper keeps its descriptors, and until when: a state machine without I/O.
-///
-/// `Keeper` performs its actions.
+/// Decides which bus the keeper serves, and how long it waits: a state machine without I/O.
 nonisolated package struct KeeperState: Equatable {
   /// Identifies the connection of a bus to the keeper.
   package typealias BusID = Int
@@ -14,8 +12,8 @@ nonisolated package struct KeeperState: Equatable {
     case vacant
     /// A bus is connected. → awaited, vacant
     case owned(by: BusID)
-    /// The bus has gone, and another one is awaited: until this time or, if it is nil, for as long as the lease lasts.
-    /// → owned, vacant
+    /// The bus has left, and another one is awaited until this time, or for as long as the lease lasts. →
+    /// owned, vacant
     case awaited(until: Instant?)
   }
 
@@ -28,18 +26,18 @@ nonisolated package struct KeeperState: Equatable {
     /// Give all descriptors to this bus, and serve it.
     case give(BusID)
     case refuse(BusID, String)
-    /// Ask this bus to continue without this keeper, which must end.
+    /// Ask this bus to continue without this keeper.
     case askToLeave(BusID)
     case exit
   }
 
-  /// How long a bus is awaited if no lease says whether one will come.
+  /// The wait for a bus without a lease.
   package static let waitLimitNanoseconds: UInt64 = 30_000_000_000
-  /// How long a keeper that must end stays at most, because a bus still needs it.
+  /// The longest time that an ending keeper stays for a bus.
   package static let endingNanoseconds: UInt64 = 8_000_000_000
 
   package private(set) var phase = Phase.vacant
-  /// When the keeper ends at the latest; nil unless it must end. Final once it is set.
+  /// The latest end; nil unless the keeper must end. Final once it is set.
   package private(set) var endsBy: Instant?
   private var hasLease = false
 
@@ -47,7 +45,7 @@ nonisolated package struct KeeperState: Equatable {
 
   package enum Attachment {
     case begin
-    /// - Parameter isKept: whether the keeper has the log that the bus wants to resume with.
+    /// - Parameter isKept: true if the keeper has the bus's log.
     case resume(isKept: Bool)
   }
 
@@ -61,17 +59,16 @@ nonisolated package struct KeeperState: Equatable {
     case (.awaited, _), (.vacant, _):
       phase = .owned(by: bus)
       hasLease = false
-      // The bus has all descriptors itself. So a keeper that must end can end, and the bus finds another one.
+      // The bus has all descriptors, so an ending keeper can end; the bus finds another one.
       return endsBy == nil ? .serveAnew(bus) : .exit
     }
   }
 
-  /// The bus that is served.
   package var owner: BusID? { if case .owned(let bus) = phase { bus } else { nil } }
 
   // MARK: Ending
 
-  /// Asks the bus to leave, if the keeper must end. Called when the bus has been given everything.
+  /// Call when the bus has been given everything.
   package func askToLeaveIfEnding() -> Action {
     if case .owned(let bus) = phase, endsBy != nil { .askToLeave(bus) } else { .nothing }
   }
@@ -85,17 +82,15 @@ nonisolated package struct KeeperState: Equatable {
     return vacate()
   }
 
-  /// A connection has ended.
   package mutating func depart(_ bus: BusID, at now: Instant) {
     guard owner == bus else { return }
     phase = .awaited(until: hasLease ? nil : now.advanced(byNanoseconds: Self.waitLimitNanoseconds))
   }
 
-  /// No other bus may resume what is kept, because this bus has ended for good, or continues without this keeper. A
-  /// keeper that must end can end then.
+  /// The kept descriptors must not be resumed: this bus has finally ended, or continues without this keeper.
   package mutating func finish(_ bus: BusID) -> Action { owner == bus ? vacate() : .nothing }
 
-  /// The keeper must end. It stays while it is the only process that has the descriptors.
+  /// The keeper must end. It stays while only it has the descriptors.
   package mutating func end(at now: Instant) -> Action {
     if endsBy == nil { endsBy = now.advanced(byNanoseconds: Self.endingNanoseconds) }
     return switch phase {
@@ -105,7 +100,7 @@ nonisolated package struct KeeperState: Equatable {
     }
   }
 
-  /// When to call `tick`; nil if there is no need.
+  /// The time of the next `tick`; nil for none.
   package var nextDue: Instant? {
     guard case .awaited(let until?) = phase else { return endsBy }
     return min(until, endsBy ?? until)

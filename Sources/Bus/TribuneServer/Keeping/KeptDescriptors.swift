@@ -3,14 +3,12 @@
 import TribuneCore
 import TribuneSystem
 
-/// The descriptors that the keeper has. The keeper neither reads from them nor writes to them.
-///
-/// Their number is limited. Further ones are refused. The sender learns that from the count of those that were taken.
+/// The keeper's descriptors, up to a capacity. The keeper never reads from them or writes to them.
 final class KeptDescriptors {
   private let capacity: Int
   private let hasThreads: Bool
   private var descriptors: [KeptItem: CInt] = [:]
-  /// Closing a connection with unread data may take as long as its sender likes, so threads do it.
+  /// A sender can make closing a connection with unread data slow, so threads close it.
   private let closing = ClosingThreads()
   private let accounts = Accounts()
 
@@ -19,15 +17,15 @@ final class KeptDescriptors {
   isolated deinit { clear() }
 
   var count: Int { descriptors.count }
-  /// All items, the write-ahead log first.
+  /// The write-ahead log first.
   var items: [KeptItem] { descriptors.keys.sorted() }
 
   func has(_ item: KeptItem) -> Bool { descriptors[item] != nil }
   func descriptor(of item: KeptItem) -> CInt? { descriptors[item] }
 
-  /// Takes over descriptors: the first one is for the first item, and so on.
+  /// Takes descriptors in the order of the items, up to the capacity.
   ///
-  /// - Returns: how many were taken, from the first one on.
+  /// - Returns: the number of taken ones.
   func take(_ items: [KeptItem], _ passed: consuming PassedDescriptors) -> Int {
     var taken = 0
     var passed = passed
@@ -58,8 +56,8 @@ final class KeptDescriptors {
     closing.close(owned, of: accounts.account(of: user).descriptors)
   }
 
-  /// The user whose connections may have unread data: the peer's for a connection that has some, and this process's for
-  /// a listening socket, which may have connections that were not accepted. Nil for all other descriptors.
+  /// The user to charge for closing: a connection's peer if it has unread data, or this process's user for a
+  /// listening socket, whose backlog may have some. Nil for other descriptors.
   private static func userWithUnread(_ descriptor: borrowing FileDescriptor) -> UInt32? {
     switch UnixSocket.role(of: descriptor) {
     case .listening: return ThisProcess.effectiveUser

@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneSystem
 
-/// The names under which the service manager stores descriptors.
+/// Names of descriptors in the service manager's store.
 enum StoredName: String {
   /// The write-ahead log.
   case log = "state"
@@ -11,21 +11,21 @@ enum StoredName: String {
   case lease
 }
 
-/// The service manager stores the write-ahead log and one end of the lease, in addition to the keeper. Nothing here
-/// waits (sd_notify(3), `FDSTORE=1`).
+/// Stores the write-ahead log and one end of the lease with the service manager. Nonblocking (sd_notify(3),
+/// `FDSTORE=1`).
 ///
-/// The manager's rules say when a bus has ended for good: it keeps both descriptors while a restart is due, and closes
-/// them otherwise.
+/// The manager decides when a bus has finally ended: it keeps both descriptors until a due restart, and
+/// closes them otherwise.
 final class ManagerStore {
   private static let retryNanoseconds: UInt64 = 100_000_000
 
   private let log: Log
   private let socket: ServiceSocket
-  /// Notifications that the manager has not taken, and their descriptors.
+  /// Notifications that the manager has not taken.
   private var waiting: [(text: String, descriptor: CInt?, then: (Bool) -> Void)] = []
   private(set) var nextDue: Instant?
 
-  /// Whether there is a service manager that can store descriptors (sd_notify(3)).
+  /// True if the service manager can store descriptors (sd_notify(3)).
   static var isAvailable: Bool { ServiceSocket.isNamed }
 
   init(log: Log) throws(Errno) {
@@ -33,7 +33,7 @@ final class ManagerStore {
     socket = try ServiceSocket()
   }
 
-  /// Stores the write-ahead log, in place of a log that is stored already.
+  /// Replaces an already stored log.
   func store(log: CInt) {
     remove(StoredName.log.rawValue)
     send("FDSTORE=1\nFDNAME=\(StoredName.log.rawValue)\nFDPOLL=0", passing: log)
@@ -41,13 +41,12 @@ final class ManagerStore {
 
   /// Stores an end of the lease. The manager drops it when the keeper's end is closed.
   ///
-  /// - Parameter then: called with true when the notification is sent, and so outlasts this process; with false if it
-  ///   can never be sent.
+  /// - Parameter then: called with true when the notification is sent, and therefore outlasts this process;
+  ///   with false if sending failed permanently.
   func store(lease: CInt, then: @escaping (Bool) -> Void = { _ in }) {
     send("FDSTORE=1\nFDNAME=\(StoredName.lease.rawValue)", passing: lease, then: then)
   }
 
-  /// Removes all descriptors that are stored under a name.
   func remove(_ name: String) { send("FDSTOREREMOVE=1\nFDNAME=\(name)") }
 
   private func send(
