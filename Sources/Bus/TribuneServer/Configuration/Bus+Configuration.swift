@@ -16,7 +16,7 @@ nonisolated extension Bus {
     _ = configure(protocols: configuration.protocolSources, objects: configuration.objects)
   }
 
-  /// Bytes that a configuration takes in the log each time it is written there.
+  /// Bytes that each copy of a configuration takes in the log.
   static func loggedLength(of configuration: Configuration) -> Int {
     var bus = Bus(configuration, Accounts())
     let fields = ByteBuffer(capacity: 0)
@@ -26,7 +26,6 @@ nonisolated extension Bus {
 }
 
 extension Bus {
-  /// Applies a configuration.
   mutating func apply(_ configuration: Configuration, at now: Instant, log: Log) {
     limits = configuration.busLimits
     policy = configuration.policy

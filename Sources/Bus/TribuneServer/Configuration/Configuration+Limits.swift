@@ -10,7 +10,6 @@ extension Configuration {
     FrameLimits(fields: WireLimits.fieldsLength, payload: payloadMaxBytes)
   }
 
-  /// The limits that the core enforces.
   nonisolated var busLimits: BusLimits {
     var limits = BusLimits()
     limits.observationsMax = observationsMax
@@ -33,16 +32,15 @@ extension Configuration {
   }
 
   // MARK: The log
-  //
-  // Of the bytes that the log admits, retained notifications have a half by default, other frames of users 5/16, unread
-  // control frames 2/16 once the log is over half full, and privileged users the last sixteenth.
+  // By default, shares of the log's admission limit are: retained notifications 8/16, other frames of users
+  // 5/16, unread control frames 2/16 once the log is over half full, privileged users 1/16.
 
-  /// Bytes that a segment of the log may need: `LogMax=` for what it admits, as much again for the entries that follow
-  /// from that, and the retained notifications.
+  /// Bytes that a segment of the log may need: `LogMax=` for admitted entries, the same for their
+  /// consequences, and the retained notifications.
   nonisolated var segmentLength: Int { 2 * logMaxBytes + notifications.retainedMaxBytes }
 
-  /// The configuration with `LogMax=` and `RetainedMax=` reduced to what the log has space for. It was made with all the
-  /// space that any configuration may need, unless the process could not have that much.
+  /// Reduces `LogMax=` and `RetainedMax=` to the log's space, which is small only if the process could not
+  /// allocate more.
   func fitted(to wal: WriteAheadLog, _ log: Log) -> Configuration {
     let length = wal.segmentCapacity
     guard segmentLength > length, length < WriteAheadLog.segmentCapacityMax else { return self }

@@ -7,8 +7,8 @@ import TribuneSystem
 import TribuneWire
 
 nonisolated extension Configuration {
-  /// The sections of `tribuned.conf`, which config/tribuned.conf explains in this order. Those with a subject may come
-  /// several times; their contents add up.
+  /// The sections of `tribuned.conf`, in the order of config/tribuned.conf. Sections with a subject may be
+  /// repeated; their contents add up.
   package static let sections: [SettingsSection<Configuration>] = [
     SettingsSection(
       "Bus",
@@ -129,10 +129,10 @@ nonisolated extension Configuration {
     return pattern
   }
 
-  /// The id of a user, who is given by name or id; nil if this host has none of that name. Without it, the bus can run.
+  /// Nil if this host has no user of that name. The bus can run without that user.
   private static func user(_ text: String) throws(SettingError) -> UInt32? {
     if text.isEmpty { throw SettingError(message: "needs a user, as in [User \"backup\"]", .mistake) }
-    // -1 is no user: chown(2) and the like take it for "no change".
+    // -1 is not a user: chown(2) and others read it as "no change".
     if SettingSyntax.number(text[...]) != nil {
       guard let id = UInt32(text), id != .max else { throw SettingError(text, "is not a user id", .mistake) }
       return id
@@ -144,12 +144,11 @@ nonisolated extension Configuration {
     }
   }
 
-  /// Delegates, separated by spaces; none for an empty text.
   private static func requiredDelegates(_ text: String) throws(SettingError) -> [RequiredDelegate] {
     var delegates: [RequiredDelegate] = []
     for word in SettingSyntax.words(of: text) {
       guard let delegate = RequiredDelegate(word) else {
-        // A word with a prefix of its own, or with nothing behind it, is no name to repeat.
+        // A word with another prefix, or with an empty name, must not be suggested.
         let name = word.contains(":") ? "NAME" : word.escaped
         let unit = word.contains(":") || Condition.isUnit(word) ? name : "\(name).service"
         throw SettingError(

@@ -5,10 +5,8 @@ package import TribunePolicy
 package import TribuneProtocols
 import TribuneWire
 
-/// The settings of an operator. Every property starts with its default. `sections` has the key of each in
-/// `tribuned.conf`; config/tribuned.conf explains the keys.
+/// The operator's settings, with their defaults. `sections` has the keys; config/tribuned.conf explains them.
 nonisolated package struct Configuration: Equatable, Sendable {
-  /// The section of the same name.
   package struct Queue: Equatable, Sendable {
     package var highMarkBytes = 1 << 20
     package var lowMarkBytes = 256 << 10
@@ -18,7 +16,6 @@ nonisolated package struct Configuration: Equatable, Sendable {
     package var memoryMaxBytes = 1 << 30
   }
 
-  /// The section of the same name.
   package struct Notifications: Equatable, Sendable {
     /// For one suspended connection.
     package var bufferMaxBytes = 1 << 20
@@ -29,7 +26,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var connectionsMax = 16_384
   package var registrationsMax = 65_536
   package var payloadMaxBytes = 16 << 20
-  /// For one connection, as are the two that follow.
+  /// For one connection, like the two that follow.
   package var observationsMax = 4_096
   package var delegatesMax = 4_096
   package var queriesMax = 1_024
@@ -38,7 +35,7 @@ nonisolated package struct Configuration: Equatable, Sendable {
   package var frameTimeoutNanoseconds: UInt64 = 60_000_000_000
   /// For all partial frames of more than 16 KiB together.
   package var partialFramesMemoryMaxBytes = 256 << 20
-  /// For one of the two segments that hold the write-ahead log in turn.
+  /// For one of the two segments that alternate as the write-ahead log.
   package var logMaxBytes = 64 << 20
 
   package var queue = Queue()
@@ -55,28 +52,27 @@ nonisolated package struct Configuration: Equatable, Sendable {
   /// The users who may override, and the `[Query …]` sections.
   package var policy = BusPolicy()
 
-  /// As how many users one counts in shares, by its id: the `[User …]` sections.
+  /// Share weights by user id, from the `[User …]` sections.
   package var weights: [UInt32: Int] = [:]
 
-  /// The files of `policy.d`; nil if there are none.
+  /// From `policy.d`; nil without files.
   package var access: Policy?
 
-  /// The `[Object …]` sections, each pattern once, in the order of the sections.
+  /// The `[Object …]` sections in order, each pattern once.
   package var objects: [ObjectRule] = []
-  /// The files of `protocols.d`.
+  /// From `protocols.d`.
   package var protocolSources: [ProtocolSource] = []
 
   // [Socket]
-  /// Permission bits of a socket that the daemon creates itself.
+  /// For sockets that the daemon creates.
   package var socketMode: UInt32 = 0o666
 
   // [Log]
   package var logLevel = Log.Level.info
 
-  /// The defaults of the system's bus.
   package init() {}
 
-  /// The defaults of a user's own bus.
+  /// Defaults of a user's bus.
   package static var forUser: Configuration {
     var configuration = Configuration()
     configuration.socketMode = 0o600

@@ -7,8 +7,7 @@ package import TribuneService
 import TribuneSystem
 import TribuneWire
 
-/// Reads configuration files one after the other into one configuration. It continues after an error, so that all
-/// errors of all files are reported.
+/// Reads configuration files into one configuration. Continues after errors, to report all of them.
 nonisolated package struct ConfigurationReader {
   private var reader: SettingsReader<Configuration>
   private var policy = PolicyParser(.ofHost)
@@ -16,19 +15,17 @@ nonisolated package struct ConfigurationReader {
 
   package init(defaults: Configuration) { reader = SettingsReader(defaults, Configuration.sections) }
 
-  /// Reads all files of a directory. A missing directory is an error, unless it is the default one.
   package mutating func readAll(in directory: String) {
     reader.read("tribuned.conf", in: directory)
     readAll(in: "\(directory)/protocols.d", endingIn: ".protocol", .mistake) { reader, contents, path in
       reader.read(ProtocolSource(file: path, text: contents))
     }
-    // A policy that lacks a file could allow what the file denies.
+    // A policy without one of its files could allow what that file denies.
     let policies = "\(directory)/policy.d"
     readAll(in: policies, endingIn: ".policy", .error) { $0.read(policy: $1, file: $2) }
     readAll(in: policies, endingIn: ".test", .error) { $0.read(policyTests: $1, file: $2) }
   }
 
-  /// - Parameter severity: what it is if one cannot be read.
   private mutating func readAll(
     in directory: String, endingIn suffix: String, _ severity: Diagnostic.Severity,
     _ take: (inout ConfigurationReader, _ contents: [UInt8], _ path: String) -> Void
@@ -49,13 +46,12 @@ nonisolated package struct ConfigurationReader {
     }
   }
 
-  /// Reads a file's contents. They replace what earlier files set.
+  /// Later files override earlier ones.
   package mutating func read(_ contents: [UInt8], file: String) { reader.read(contents, file: file) }
 
-  /// Adds a protocol file. All protocol files are linked together in the end.
+  /// Protocol files are linked together at the end.
   package mutating func read(_ source: ProtocolSource) { reader.stated.protocolSources.append(source) }
 
-  /// Adds a policy file.
   package mutating func read(policy contents: [UInt8], file: String) {
     hasPolicy = true
     policy.read(contents, file: file)
@@ -66,12 +62,12 @@ nonisolated package struct ConfigurationReader {
     policy.read(tests: contents, file: file)
   }
 
-  /// Checks the settings against each other, links the protocols, and returns the result.
+  /// Checks the settings against each other, and links the protocols.
   package consuming func finish() -> (Configuration, [Diagnostic]) {
     for rule in SettingRule.all {
       guard let violation = rule.violation(in: reader.settings) else { continue }
       let lines = rule.keys.compactMap { key in reader.lines.lastIndex { $0.key == key } }
-      // An invalid setting has been reported already, and the rule cannot be checked without it.
+      // An invalid setting was already reported, and the rule cannot be checked without it.
       guard lines.allSatisfy({ reader.lines[$0].isValid }), let last = lines.max() else { continue }
       reader.report(rule.severity, reader.lines[last].place, violation)
     }
@@ -107,7 +103,7 @@ nonisolated package struct ConfigurationReader {
 
   private mutating func checkProtocols() {
     let configuration = reader.settings
-    // Most configurations have no protocols; they need no library.
+    // Most configurations have no protocols.
     if configuration.protocolSources.isEmpty, configuration.objects.isEmpty { return }
     var library = ProtocolLibrary<Never>()
     for mistake in library.load(configuration.protocolSources) {
@@ -126,7 +122,7 @@ nonisolated package struct ConfigurationReader {
     }
   }
 
-  /// The log has the configuration in force, which must leave space there for all else.
+  /// The log contains the configuration, which must leave space for everything else.
   private mutating func checkLength() {
     let configuration = reader.settings
     // Most configurations have neither.
@@ -152,13 +148,13 @@ nonisolated package struct ConfigurationReader {
 }
 
 nonisolated extension Configuration {
-  /// Reads `tribuned.conf` in `directory`, then `tribuned.conf.d/*.conf` in the order of their names,
-  /// `protocols.d/*.protocol`, `policy.d/*.policy` and `policy.d/*.test`. Missing files leave the defaults, but a link to
-  /// a missing one is an error: what it should require would be missing unnoticed. A missing directory is an error,
-  /// unless it is the default one.
+  /// Reads `tribuned.conf`, `tribuned.conf.d/*.conf` in the order of their names, `protocols.d/*.protocol`,
+  /// `policy.d/*.policy` and `policy.d/*.test`. Missing files leave the defaults, but a broken link is an
+  /// error, because its requirements would be missing unnoticed. A missing directory is an error, unless it
+  /// is the default one.
   ///
-  /// - Returns: the configuration, to be used only if no diagnostic is an error; and the diagnostics, in the order of
-  ///   files and lines, with those about protocols last.
+  /// - Returns: the configuration, which is unusable if a diagnostic is an error; and the diagnostics, in the
+  ///   order of files and lines, with protocols last.
   package static func load(
     from directory: String, defaults: Configuration = Configuration()
   ) -> (Configuration, [Diagnostic]) {

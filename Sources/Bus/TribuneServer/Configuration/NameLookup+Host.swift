@@ -4,7 +4,7 @@ import TribunePolicy
 import TribuneSystem
 
 nonisolated extension NameLookup {
-  /// Looks in the host's databases (nsswitch.conf(5)).
+  /// Uses the host's databases (nsswitch.conf(5)).
   static let ofHost = NameLookup(
     user: { try UserDatabase.id(of: $0) }, group: { try UserDatabase.id(ofGroup: $0) })
 }

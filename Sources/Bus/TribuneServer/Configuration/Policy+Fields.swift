@@ -6,9 +6,9 @@ import TribuneSystem
 import TribuneWire
 
 nonisolated extension AccessRules {
-  /// Whoever runs the bus may do everything on it, and so may root on a bus without policy files.
+  /// The bus's user may do everything, and so may root without policy files.
   ///
-  /// - Parameter policy: nil if there are no policy files.
+  /// - Parameter policy: nil without policy files.
   static func ofBus(_ policy: Policy?) -> AccessRules {
     let owner = ThisProcess.effectiveUser
     guard let policy else { return .policy(Policy(), exempt: [owner, 0]) }
@@ -16,7 +16,7 @@ nonisolated extension AccessRules {
   }
 }
 
-/// A policy that one daemon asks another about.
+/// A policy in a question to another daemon.
 nonisolated extension PolicyFields {
   init(_ policy: Policy?) {
     self.init(

@@ -2,10 +2,9 @@
 
 import TribuneService
 
-/// A relation that two settings must have.
+/// A required relation between two settings.
 nonisolated struct SettingRule: Sendable {
   let severity: Diagnostic.Severity
-  /// The two settings.
   let keys: [String]
   private let relation: String
   private let consequence: String
@@ -44,7 +43,7 @@ nonisolated struct SettingRule: Sendable {
     self.isKept = isKept
   }
 
-  /// A message for the operator if `configuration` breaks the rule; nil otherwise.
+  /// The message for the operator; nil if `configuration` keeps the rule.
   func violation(in configuration: Configuration) -> String? {
     guard !isKept(configuration) else { return nil }
     let settings = keys.map { key in

@@ -4,9 +4,8 @@ import CSystemd
 import TribuneSystem
 import TribuneWire
 
-/// One journal entry: names and values for sd_journal_sendv(3).
-///
-/// A value may contain a peer's unmodified text, so every value is escaped here.
+/// One journal entry, as names and values for sd_journal_sendv(3). Escapes every value, because it may
+/// contain a peer's text.
 nonisolated package struct JournalEntry: Equatable, Sendable {
   /// The fields as `NAME=VALUE`, concatenated.
   private var bytes: [UInt8] = []
@@ -18,20 +17,19 @@ nonisolated package struct JournalEntry: Equatable, Sendable {
     append("SYSLOG_IDENTIFIER", "tribuned")
   }
 
-  /// Adds a field. A name may have several values; the journal does not keep their order.
+  /// A name may have several values; the journal does not keep their order.
   package mutating func append(_ name: StaticString, _ value: String) {
     let start = bytes.count
     bytes += "\(name)=\(value.escaped)".utf8
     ranges.append(start..<bytes.count)
   }
 
-  /// The bytes of all fields.
   package var byteCount: Int { bytes.count }
 
-  /// Each field as `NAME=VALUE`, in the order in which they were added.
+  /// Each field as `NAME=VALUE`, in order.
   package var fields: [String] { ranges.map { String(decoding: bytes[$0], as: UTF8.self) } }
 
-  /// Sends the entry to the journal, and blocks until the journal accepts it. On failure, it goes to standard error.
+  /// Blocks until the journal accepts the entry. On failure, writes to standard error.
   package func send() {
     var bytes = bytes
     let result = unsafe bytes.withUnsafeMutableBytes { bytes in

@@ -4,31 +4,30 @@ import Synchronization
 package import TribuneSystem
 import TribuneWire
 
-/// Writes to the journal from a thread of its own.
+/// Writes to the journal on a separate thread.
 ///
-/// The journal receives entries through a datagram socket, and a sender blocks while that socket is full: as long as
-/// journald is stopped, hangs, or waits for a disk. The bus must not block. So entries go into a queue, and a thread
-/// that does nothing else sends them.
+/// A sender blocks while the journal's datagram socket is full: journald is stopped, hangs, or waits for a
+/// disk. The bus must not block.
 ///
-/// The queue is bounded in entries and in bytes, including the entries that are being sent. An entry that does not
-/// fit is dropped and counted. The count is written next, ahead of waiting entries; further ones after as many entries as
-/// the queue holds, or when it is empty, so that a slow journal does not get counts instead of entries. When the bus ends,
-/// the journal gets a bounded time to accept the rest.
+/// The queue is bounded in entries and bytes, including those being sent. Excess entries are dropped and
+/// counted. The first count is written ahead of waiting entries. Later counts are written after a full queue
+/// of entries, or when the queue is empty, because a slow journal must not get counts instead of entries.
+/// When the bus ends, the journal gets a bounded time for the rest.
 ///
-/// What users cause has half of the queue, and each user no more of it than is left for the others: nobody can drown the
-/// bus's own entries, root's verdicts, or those of many others.
+/// Users' entries have half of the queue, and each user at most the space left for the others, because a user
+/// must not drown the bus's entries, root's verdicts, or those of other users.
 ///
-/// Two threads share the queue, which is one of the few places with a lock. The lock is held only while an entry is
-/// added or removed, never while one is written.
+/// Two threads share the queue, hence the lock. It is held only while an entry is added or removed, never
+/// during a write.
 nonisolated package final class JournalWriter: Sendable {
-  /// The most entries that wait at a time, and their bytes.
+  /// Limits on waiting entries and their bytes.
   package static let entriesMax = 4_096
   package static let bytesMax = 8 << 20
 
   private let queue: JournalQueue
 
   /// - Parameter send: sends one entry to the journal. It may block.
-  /// - Throws: when no thread or no descriptor is available.
+  /// - Throws: an error if a thread or a descriptor is unavailable.
   package init(send: @escaping @Sendable (JournalEntry) -> Void = { $0.send() }) throws(Errno) {
     let queue = try JournalQueue()
     self.queue = queue
@@ -37,21 +36,18 @@ nonisolated package final class JournalWriter: Sendable {
 
   deinit { queue.end() }
 
-  /// Queues an entry, or drops it. Does not wait.
+  /// Never blocks.
   ///
-  /// - Parameter user: who caused it; nil for the bus itself.
+  /// - Parameter user: the user who caused the entry; nil for the bus.
   package func write(_ item: JournalItem, for user: UInt32? = nil) {
     queue.append(item, for: user.flatMap { ThisProcess.isPrivileged($0) ? nil : $0 })
   }
 
-  /// Waits until everything has been written, for `limit` at most.
-  ///
-  /// - Returns: whether everything has been written.
+  /// - Returns: true if everything was written before `limit`.
   @discardableResult
   package func flush(within limit: Duration) -> Bool { queue.drain(within: limit) }
 }
 
-/// A journal entry, or a verdict that becomes one.
 nonisolated package enum JournalItem: Sendable {
   case entry(JournalEntry)
   /// The writer's thread formats it, which saves the bus the time.
@@ -72,7 +68,6 @@ nonisolated package enum JournalItem: Sendable {
   }
 }
 
-/// The state that the writer and its thread share.
 nonisolated private final class JournalQueue: Sendable {
   private struct Waiting {
     let item: JournalItem
@@ -80,7 +75,7 @@ nonisolated private final class JournalQueue: Sendable {
     let byteCount: Int
   }
 
-  /// Waiting entries and those that the thread has taken but not yet written, and their bytes.
+  /// Entries in the queue, including those being sent.
   private struct Use {
     var entries = 0
     var bytes = 0
@@ -99,10 +94,10 @@ nonisolated private final class JournalQueue: Sendable {
   private struct State {
     var waiting: [Waiting] = []
     var use = Use()
-    /// Of each user but the privileged ones, and of all these together.
+    /// For each unprivileged user, and for all of them together.
     var userUse: [UInt32: Use] = [:]
     var usersUse = Use()
-    /// Dropped entries that have not been reported yet.
+    /// Dropped entries that have not been reported.
     var droppedCount = 0
     /// Entries that may be written before drops are reported again.
     var untilReport = 0
@@ -113,7 +108,6 @@ nonisolated private final class JournalQueue: Sendable {
 
     var isEmpty: Bool { use.entries == 0 && droppedCount == 0 }
 
-    /// Adds an entry, or counts it as dropped.
     mutating func add(_ entry: Waiting) {
       guard use.entries < JournalWriter.entriesMax, use.bytes + entry.byteCount <= JournalWriter.bytesMax,
         entry.user.map({ hasShare($0, entry.byteCount) }) ?? true
@@ -143,7 +137,6 @@ nonisolated private final class JournalQueue: Sendable {
       if userUse[user]?.entries == 0 { userUse[user] = nil }
     }
 
-    /// The number of dropped entries to report now.
     mutating func takeDropped() -> Int {
       guard droppedCount > 0, untilReport <= 0 || use.entries == 0 else { return 0 }
       untilReport = JournalWriter.entriesMax
@@ -190,7 +183,7 @@ nonisolated private final class JournalQueue: Sendable {
     }
   }
 
-  /// The thread's body. It ends when everything is written and no writer is left.
+  /// Ends when everything is written and the writer is gone.
   func run(_ send: (JournalEntry) -> Void) {
     while true {
       let waiting = state.withLock { state in

@@ -4,21 +4,20 @@ package import TribuneCore
 import TribuneJSON
 package import TribuneWire
 
-/// A verdict as it is logged in the journal. docs/SEMANTICS.md lists its fields.
+/// A verdict's journal entry. docs/SEMANTICS.md lists its fields.
 nonisolated package struct VerdictEntry: Sendable {
-  /// The message ids that systemd/tribune.catalog explains.
+  /// The message ids in systemd/tribune.catalog.
   package static let messageID = "7410e8ab9fd04abe9eb6b38ea90ed596"
   package static let overriddenMessageID = "e7932ba2c09d4f228b9e17f54e330131"
 
-  /// Outcomes that are listed. Further ones are only counted.
+  /// Further outcomes are only counted.
   package static let outcomesMax = 64
-  /// Bytes of a reason that are written.
+  /// In bytes; longer reasons are cut.
   package static let reasonLength = 1_024
 
-  /// One of the listed outcomes.
   struct Listed: Sendable {
     let outcome: Outcome
-    /// Whether it counts as a veto; for failures, the failure policy decides.
+    /// True for a veto; for failures, the failure policy decides.
     let isVeto: Bool
   }
 
@@ -29,20 +28,20 @@ nonisolated package struct VerdictEntry: Sendable {
   let query: QueryID
   let verdict: VerdictKind
   let isUnanswered: Bool
-  /// The reason why the asker overrode the vetoes; nil if it did not.
+  /// Nil without an override.
   let overrideReason: String?
   let mode: QueryMode
   /// From the query to its verdict.
   let elapsedMicroseconds: UInt64
-  /// If there are too many outcomes, vetoes take precedence. The order is that of the chain.
+  /// In the order of the chain. Vetoes take precedence if some must be omitted.
   let listed: [Listed]
   let outcomeCount: Int
   let vetoCount: Int
 
   /// - Parameters:
-  ///   - vetoes: the indexes of the outcomes that are vetoes.
-  ///   - omittedVetoCount: vetoes that the verdict does not list.
-  ///   - overrideReason: ignored unless the verdict is overridden.
+  /// - vetoes: the indexes of the vetoing outcomes.
+  /// - omittedVetoCount: vetoes that the verdict does not list.
+  /// - overrideReason: ignored unless the verdict is overridden.
   package init(
     name: String, object: String, asker: PeerIdentity, askerConnection: ConnectionID, verdict: Verdict,
     vetoes: OutcomePlaces, omittedVetoCount: Int = 0, overrideReason: String = "", mode: QueryMode,
@@ -61,7 +60,7 @@ nonisolated package struct VerdictEntry: Sendable {
     outcomeCount = verdict.outcomes.count + Int(verdict.omittedCount)
     vetoCount = vetoes.count + omittedVetoCount
 
-    // Vetoes get the slots first; the other outcomes get the rest.
+    // Vetoes get the slots first.
     var vetoPlaces = min(vetoes.count, Self.outcomesMax)
     var otherPlaces = Self.outcomesMax - vetoPlaces
     var listed: [Listed] = []
@@ -80,8 +79,8 @@ nonisolated package struct VerdictEntry: Sendable {
     self.listed = listed
   }
 
-  /// As how many lines of the log an entry counts: one, and one more for each 4 KiB that it has in the journal, where each
-  /// text is in up to six fields.
+  /// The weight of an entry in log lines: one, and one more for each 4 KiB in the journal, where each text is
+  /// in up to six fields.
   package static func weight(of verdict: Verdict) -> Int {
     let bytes = verdict.outcomes.prefix(outcomesMax).reduce(0) { sum, outcome in
       sum + 512 + 6 * (outcome.delegate.label.utf8.count + min(outcome.reason.utf8.count, reasonLength))
@@ -96,7 +95,6 @@ nonisolated package struct VerdictEntry: Sendable {
     }
   }
 
-  /// Notice for a veto, warning for an overridden one, info for an allowed query.
   package var level: Log.Level { Self.level(of: verdict, isOverridden: overrideReason != nil) }
 
   package static func level(of verdict: VerdictKind, isOverridden: Bool) -> Log.Level {
@@ -106,7 +104,8 @@ nonisolated package struct VerdictEntry: Sendable {
 
   // MARK: For people
 
-  /// One line: `backup.shouldPrune repo/main: vetoed by restore (pid 42, restore.service): a restore is running`.
+  /// One line: `backup.shouldPrune repo/main: vetoed by restore (pid 42, restore.service): a restore is
+  /// running`.
   package var message: String {
     let subject = object.isEmpty ? name : "\(name) \(object)"
     var text = "\(subject): \(decision)"
@@ -132,7 +131,6 @@ nonisolated package struct VerdictEntry: Sendable {
 
   // MARK: For the journal
 
-  /// The entry with all its fields.
   var journalEntry: JournalEntry {
     var entry = JournalEntry(level, message)
     entry.append("MESSAGE_ID", overrideReason == nil ? Self.messageID : Self.overriddenMessageID)
@@ -172,7 +170,7 @@ nonisolated package struct VerdictEntry: Sendable {
     return entry
   }
 
-  /// The members of the notification that the bus posts when vetoes were overridden.
+  /// The members of the `didOverride` announcement.
   var override: [(name: String, value: JSONValue)] {
     [
       ("query", .unsigned(query.rawValue)), ("name", .string(name)),
@@ -194,7 +192,7 @@ nonisolated extension VerdictKind {
 nonisolated extension PeerIdentity {
   fileprivate func nameOr(_ other: String) -> String { process.isEmpty ? other : process }
 
-  /// ` (pid 42, restore.service)`; empty if there is no process.
+  /// ` (pid 42, restore.service)`; empty without a process.
   fileprivate var details: String {
     guard pid != 0 else { return "" }
     let units = units.text
@@ -203,7 +201,6 @@ nonisolated extension PeerIdentity {
 }
 
 nonisolated extension Outcome {
-  /// The delegate's label; without one, its process.
   fileprivate var who: String {
     delegate.label.isEmpty ? delegate.peer.nameOr("delegate \(delegate.id.rawValue)") : delegate.label
   }

@@ -3,14 +3,12 @@
 import Dispatch
 package import TribuneCore
 
-/// One Dispatch timer for the earliest of many deadlines. It wakes the event loop, whose next iteration begins with what
-/// is due.
+/// One Dispatch timer for the earliest of many deadlines. It wakes the event loop, which then handles due
+/// deadlines.
 ///
-/// The timer is set only when a deadline is earlier than the one it is set for. A deadline that is met does not
-/// change the timer, so most queries never touch it. The timer then fires once without effect, and is set for the
-/// next deadline, if there is one.
-///
-/// Each loop iteration schedules the next deadline.
+/// The timer changes only for a deadline that is earlier than its current one. A deadline that is met leaves
+/// it unchanged, so most queries never touch it. It then fires once without effect, and continues with the
+/// next deadline, which each loop iteration schedules.
 package final class DeadlineTimer {
   private let source = DispatchSource.makeTimerSource(queue: .main)
   /// The earliest deadline since `clear`.
@@ -18,13 +16,12 @@ package final class DeadlineTimer {
 
   package init() {
     source.setEventHandler { [weak self] in
-      // A deadline that an iteration has just cleared is nil here. One that is to come needs the timer again.
+      // Nil if an iteration has just cleared it. A later deadline needs the timer again.
       if let self, let due { set(due) }
     }
     source.activate()
   }
 
-  /// All deadlines until now are handled.
   package func clear() { due = nil }
 
   package func schedule(_ due: Instant?) {

@@ -7,13 +7,12 @@ package import TribuneSystem
 /// The owner of a descriptor that the event loop watches.
 nonisolated package enum WatchToken: Equatable {
   case mainQueue
-  /// The bus's keeper.
   case keeper
   case listener(Int)
   /// The alarm of the event loop's target.
   case alarm
-  /// A connection's slot, and the low bits of its id, because the slot may be reused before an event of the same wait
-  /// is handled.
+  /// The generation is the low bits of the id: the slot may be reused before an event of the same wait is
+  /// handled.
   case connection(slot: Int, generation: UInt32)
 
   package init(rawValue: UInt64) {
@@ -39,35 +38,34 @@ nonisolated package enum WatchToken: Equatable {
   }
 }
 
-/// The callbacks of the event loop.
 package protocol EventLoopTarget: AnyObject {
-  /// The loop woke up. Called first in each iteration.
+  /// Called first in each iteration.
   func beginIteration()
   func handleEvent(_ token: WatchToken, _ readiness: Readiness)
-  /// Whether there is work although nothing is ready.
+  /// True if work waits although nothing is ready.
   var hasWork: Bool { get }
-  /// Whether to call `becameIdle` when there is nothing else to do.
+  /// True to request `becameIdle`.
   var wantsIdle: Bool { get }
   /// Nothing was ready. `endIteration` follows.
   func becameIdle()
-  /// Everything that was ready has been handled.
+  /// Called after all ready events.
   ///
-  /// - Returns: whether the loop continues.
+  /// - Returns: false to end the loop.
   func endIteration() -> Bool
 }
 
-/// The main thread's event loop: one wait for the sockets, the target's alarm and the Dispatch main queue.
+/// The main thread's event loop: one wait for sockets, the target's alarm and the Dispatch main queue.
 ///
-/// libdispatch signals through an eventfd that its main queue has work, and performs that work on request: the
-/// interface by which CFRunLoop hosts the queue. So signals, timers and tasks of the main actor run here, between two
-/// iterations over the sockets, and a message costs one `epoll_wait` and no thread switch.
+/// libdispatch signals work in its main queue through an eventfd, and performs it on request, as for
+/// CFRunLoop. Signals, timers and main-actor tasks therefore run here, and a message costs one `epoll_wait`
+/// and no thread switch.
 package final class EventLoop {
   private static let eventsPerWait = 8192
 
   private let epoll: Epoll
   private let mainQueueHandle: CInt
 
-  /// - Parameter hostsMainQueue: false if the process's main thread serves that queue already.
+  /// - Parameter hostsMainQueue: false if the process's main thread already serves that queue.
   package init(hostsMainQueue: Bool = true) throws(Errno) {
     epoll = try Epoll(capacity: Self.eventsPerWait)
     mainQueueHandle = hostsMainQueue ? _dispatch_get_main_queue_handle_4CF() : -1
@@ -83,7 +81,7 @@ package final class EventLoop {
     try epoll.modify(descriptor, for: interest, token: token.rawValue)
   }
 
-  /// Stops watching a descriptor, which must be watched and open.
+  /// The descriptor must be watched and open.
   package func unwatch(_ descriptor: CInt) { epoll.unwatch(descriptor) }
 
   /// Runs until the target's `endIteration` returns false.
@@ -91,9 +89,9 @@ package final class EventLoop {
     while try iterate(for: target) {}
   }
 
-  /// Waits once, and lets the target handle everything that is ready.
+  /// Waits once, and handles all ready events.
   ///
-  /// - Returns: whether the loop continues.
+  /// - Returns: true if the loop continues.
   package func iterate<Target: EventLoopTarget>(for target: Target) throws(Errno) -> Bool {
     let count = try epoll.wait(milliseconds: target.wantsIdle || target.hasWork ? 0 : -1)
     target.beginIteration()
@@ -112,8 +110,8 @@ package final class EventLoop {
     return target.endIteration()
   }
 
-  /// The handle is read before the queue is drained. If it were not read, it would wake the loop forever; if it were
-  /// read afterwards, the read could swallow the signal for work that arrived meanwhile.
+  /// The handle is read before the queue is drained. Unread, it would wake the loop forever; read afterwards,
+  /// it could lose the signal for new work.
   private func drainMainQueue() {
     Wakeup.clear(mainQueueHandle)
     _dispatch_main_queue_callback_4CF(nil)

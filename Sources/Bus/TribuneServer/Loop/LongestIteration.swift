@@ -2,11 +2,11 @@
 
 import TribuneCore
 
-/// The longest of the event loop's last iterations, without waiting.
+/// The longest of the event loop's recent iterations, without waiting.
 nonisolated struct LongestIteration {
   private static let periodNanoseconds: UInt64 = 60_000_000_000
 
-  /// The longest one since `periodBegan`, and of the period before that.
+  /// For the current period, and for the previous one.
   private var longest: UInt64 = 0
   private var longestBefore: UInt64 = 0
   private var periodBegan = Instant(nanoseconds: 0)
@@ -24,7 +24,7 @@ nonisolated struct LongestIteration {
     periodBegan = now
   }
 
-  /// The longest one in the last minute, or in up to a minute more.
+  /// Covers the last one to two minutes.
   mutating func nanoseconds(at now: Instant) -> UInt64 {
     advance(to: now)
     return max(longest, longestBefore)

@@ -6,7 +6,7 @@ import TribunePolicy
 import TribuneSystem
 import TribuneWire
 
-/// Answers `list` requests, and has the status line.
+/// Answers `list` requests, and makes the status line.
 final class Lister {
   /// The address of the bus, as lists show it.
   var address = ""
@@ -30,7 +30,6 @@ final class Lister {
     started = context.now
   }
 
-  /// The status of the service, in a line.
   var status: String {
     """
     \(sessions.count.counted("connection")), \(bus.value.observationCount.counted("observation")), \
@@ -39,16 +38,15 @@ final class Lister {
     """
   }
 
-  /// Differs whenever the figures of the status may have changed.
+  /// Differs whenever the status may have changed.
   var changeCount: UInt64 {
-    // The connections that have come, and those that have gone: the sum only grows.
+    // Connections that have arrived, plus those that have left: the sum only grows.
     2 &* sessions.lastID.rawValue &- UInt64(sessions.count) &+ context.statistics.value.posted
       &+ context.statistics.value.lost &+ bus.value.changeCount
   }
 
   // MARK: Lists
 
-  /// Begins a list.
   private func begin(_ listing: Listing, for session: Session) throws(WireError) {
     let (request, slot, now) = (listing.request, session.slot, context.now)
     let frame = FrameView(listing.header, request.bytes)
@@ -139,14 +137,14 @@ final class Lister {
     AnyIterator(items.lazy.map(entries).makeIterator())
   }
 
-  /// A part for each item, with an entry or none.
+  /// A part for each item, with one entry or none.
   private func parts<Items: Sequence>(
     of items: Items, _ entry: @escaping (Items.Element) -> Entry?
   ) -> AnyIterator<[Entry]> {
     AnyIterator(items.lazy.map { entry($0).map { [$0] } ?? [] }.makeIterator())
   }
 
-  /// Sends entries, until one gets the connection closed.
+  /// Stops when an entry gets the connection closed.
   private func send(_ entries: some Sequence<Entry>, _ serial: Serial, to session: Session) {
     for entry in entries {
       guard session.isServed else { return }
@@ -157,21 +155,21 @@ final class Lister {
 
   // MARK: Lists under way
 
-  /// All connections, or the one with that number, the oldest first.
+  /// All open connections, or only this one, the oldest first.
   private func connections(_ number: UInt64) -> [ConnectionID] {
-    // Slots are reused, so their order means nothing.
+    // Slots are reused, so their order is meaningless.
     (sessions.all.filter(\.isOpen).map(\.id) + sessions.allDetached.map(\.id))
       .filter { number == 0 || $0.rawValue == number }
       .sorted()
   }
 
-  /// Goes on with a connection's list.
+  /// Continues a connection's list.
   ///
-  /// - Parameter hasTime: asked after each part.
-  /// - Returns: whether it is sent.
+  /// - Parameter hasTime: checked after each part.
+  /// - Returns: true if the list is complete.
   /// - Throws: an error that ends the connection.
   func goOn(_ listing: Listing, for session: Session, while hasTime: () -> Bool) throws(WireError) -> Bool {
-    // One read can hold more than a thousand lists, from a peer that did not wait for the first answer.
+    // One read can hold over a thousand lists, from a peer that did not wait for an answer.
     guard session.output.accepts else { return true }
     if !listing.hasBegun {
       do throws(WireError) {
@@ -192,7 +190,6 @@ final class Lister {
     return true
   }
 
-  /// Ends a list before it is sent.
   func end(_ listing: Listing, for session: Session) {
     let error = WireError(.cancelled, "the bus is restarted, and has no time for the rest of the list")
     replier.refuse(session, serial: listing.header.serial, error)
@@ -202,9 +199,8 @@ final class Lister {
 
   private static func byName(_ entries: [Entry]) -> [Entry] { entries.sorted { $0.key < $1.key } }
 
-  /// Counts the traffic of a connection for a list of users.
   private func add(_ id: ConnectionID, to users: inout UserTraffic, _ visible: VisibleUsers) {
-    // One that has gone since the list was begun still counts, or its user's counters would fall for this list.
+    // A connection that left after the list began still counts; otherwise, its user's counters would fall.
     let gone = peer(of: id) == nil ? sessions.departed.value.connection(id, at: context.now) : nil
     guard let peer = peer(of: id) ?? gone?.peer, visible.contains(peer.uid),
       let traffic = sessions[id]?.countedTraffic() ?? sessions.detached(id)?.countedTraffic() ?? gone?.traffic
@@ -244,14 +240,14 @@ final class Lister {
     return entry
   }
 
-  /// Whether the connection survives a restart, if any connection does. One without registrations counts as surviving:
-  /// nothing is lost with it, and a planned restart keeps it.
+  /// True if a restart keeps the connection. One without registrations survives: it loses nothing, and a
+  /// planned restart keeps it.
   private func survives(_ session: Session) -> Bool {
     let isKept = !session.isKept || keeper.isKept(.connection(session.cookie))
     return isKept && !session.output.flags.contains(.incomplete)
   }
 
-  /// Nil if the connection is gone.
+  /// Nil if the connection has left.
   private func entry(of id: ConnectionID) -> Entry? {
     if let session = sessions[id] {
       var entry = entry(id, at: session.slot, session.peer, since: session.connected)
@@ -280,7 +276,7 @@ final class Lister {
       lost: connection.inherited.lost + connection.traffic.lost, posted: connection.traffic.posted)
   }
 
-  /// An entry with the core's counts for a connection; the queue's figures are zero.
+  /// The queue's figures are zero.
   private func entry(
     _ id: ConnectionID, at slot: ConnectionSlot, _ peer: PeerIdentity, since connected: Instant
   ) -> ConnectionEntry {
@@ -308,7 +304,7 @@ extension ConnectionEntry {
 }
 
 extension Entry {
-  /// Of a delegate, a hold or a query; their numbers follow the time of their making.
+  /// Of a delegate, a hold or a query; in order of creation.
   fileprivate nonisolated var number: UInt64 {
     switch self {
     case .delegate(let entry): entry.delegate.id.rawValue
@@ -318,7 +314,7 @@ extension Entry {
     }
   }
 
-  /// Of a retained notification: its name and object.
+  /// Of a retained notification.
   fileprivate nonisolated var key: (String, String) {
     if case .retained(let entry) = self { (entry.name, entry.object) } else { ("", "") }
   }

@@ -3,19 +3,17 @@
 import TribuneCore
 import TribuneWire
 
-/// A list that a client gets.
-///
-/// It is made and sent in parts, because the bus can have as many registrations as take a tenth of a second, and every
-/// user can ask for lists. What comes or goes meanwhile may be missing in it.
+/// A list in progress. It is made and sent in parts, because every user may request lists, and all
+/// registrations can take a tenth of a second. Concurrent changes may be missing.
 final class Listing {
-  /// The frame that asked for it.
+  /// The requesting frame.
   let request: ByteBuffer
   let header: FrameHeader
-  /// Makes the entries of the next part; nil until the list is begun.
+  /// Makes the entries of the next part; nil until the list begins.
   var parts: AnyIterator<[Entry]>?
-  /// Puts the entries of all parts in order; nil if they are sent as they are made.
+  /// Sorts the entries of all parts; nil if they are sent at once.
   var arrange: (([Entry]) -> [Entry])?
-  /// Those that were made, and wait for that.
+  /// Entries that wait for `arrange`.
   var entries: [Entry] = []
 
   init(_ frame: FrameView) {
@@ -26,9 +24,7 @@ final class Listing {
 
   var hasBegun: Bool { parts != nil }
 
-  /// The next part to send.
-  ///
-  /// - Returns: an empty part if there was only something to make; nil at the end.
+  /// - Returns: an empty part if entries were only made; nil at the end.
   func next() -> [Entry]? {
     if let part = parts?.next() {
       guard arrange != nil else { return part }

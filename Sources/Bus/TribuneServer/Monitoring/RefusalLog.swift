@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// Counts what is refused, and logs what the policy refuses.
+/// Counts refusals, and logs those by the policy.
 final class RefusalLog {
   private let context: ServerContext
 

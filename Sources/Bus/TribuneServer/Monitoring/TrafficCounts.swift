@@ -3,18 +3,17 @@
 import TribuneCore
 import TribuneWire
 
-/// What a connection, or all of a user's connections in a unit, sent and received.
+/// Traffic counters of a connection, or of a user's connections in a unit.
 nonisolated struct TrafficCounts: Counts, Equatable {
   var posted: UInt64 = 0
-  /// The bytes of these notifications, as frames.
+  /// Frame bytes of these notifications.
   var postedBytes: UInt64 = 0
-  /// Notifications that were queued for it.
+  /// Queued notifications.
   var delivered: UInt64 = 0
   var lost: UInt64 = 0
   var asked: UInt64 = 0
-  /// Frames that the policy refused.
   var denied: UInt64 = 0
-  /// Frames that were refused for another reason.
+  /// Frames that were refused for other reasons than the policy.
   var refused: UInt64 = 0
 
   var activity: UInt64 { posted &+ delivered &+ asked &+ denied &+ refused }
@@ -29,9 +28,8 @@ nonisolated struct TrafficCounts: Counts, Equatable {
     refused &+= other.refused
   }
 
-  /// Takes over what a counter of 32 bits, which starts with the connection, has counted since the last call. If that were
-  /// 2³² or more, 2³² would be missing: it happens to a connection that nobody lists, and that the log does not compact,
-  /// for so long.
+  /// Takes over a 32-bit counter that starts with the connection. Misses 2³² if that many were counted since
+  /// the last call, which requires a connection that was neither listed nor compacted for so long.
   mutating func noteDelivered(upTo count: UInt32) {
     delivered &+= UInt64(count &- UInt32(truncatingIfNeeded: delivered))
   }

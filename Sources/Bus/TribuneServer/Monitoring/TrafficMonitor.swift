@@ -4,17 +4,16 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Shows each frame that passes to monitors, wrapped in a `traffic` frame that names sender and receiver.
+/// Shows passing frames to monitors, wrapped in `traffic` frames with sender and receiver.
 ///
-/// A client's frame is shown before it is taken, a post once its receivers are known, and a frame to a client when it
-/// is queued, so effects are shown after their cause. `traffic` frames and the losses of monitors are not shown,
-/// because each would cause another.
-///
-/// A monitor is an observer like any other: frames that it does not read in time are dropped, and reported as lost.
+/// A client's frame is shown before it is handled, a post once its receivers are known, and a frame to a
+/// client when it is queued; effects are therefore shown after their cause. `traffic` frames and the losses
+/// of monitors are not shown, because each would cause another. A monitor is an observer: unread frames are
+/// dropped, and reported as lost.
 final class TrafficMonitor {
   private let bus: Cell<Bus>.Reference
   private let sender: Sender
-  /// The client's frame that is being taken, if there are monitors.
+  /// The client's frame in progress, if monitors exist.
   private var taken: TakenFrame?
 
   /// `bus` must outlive the monitor: a reference keeps nothing alive.
@@ -24,19 +23,17 @@ final class TrafficMonitor {
 
   var isWatched: Bool { bus.value.isMonitored }
 
-  /// The frame that was being taken is answered.
   func endFrame() { taken = nil }
 
-  /// The frame that is being taken, for the `ok` or the `error` that answers it.
+  /// The frame in progress, for the `ok` or the `error` that answers it.
   private struct TakenFrame {
     let connection: ConnectionSlot
     /// The name under which it was shown; nil for none.
     let name: ByteSlice?
-    /// Whether it is a `monitor` frame: its answer is not shown to the monitor itself.
+    /// True for a `monitor` frame: its answer is not shown to the monitor itself.
     let isMonitor: Bool
   }
 
-  /// Shows a run of posts.
   func showPosts(_ run: ByteSlice, receivers: Int, from poster: Session) {
     forEachFrame(of: run, limits: poster.limits) { header, frame in
       show([frame], under: frame.name(header), from: poster.id, to: .bus, receivers: receivers)
@@ -54,19 +51,18 @@ final class TrafficMonitor {
     }
   }
 
-  /// Shows a post that was not plain, when it is delivered.
+  /// Shows a delivered post that was not plain.
   func showPost(_ slice: ByteSlice, receivers: Int, from poster: ConnectionID) {
     let name = slice.name(header(slice.bytes, at: 0, .fromBus))
     show([slice], under: name, from: poster, to: .bus, receivers: receivers)
   }
 
-  /// Shows a refused post that was not plain. One that waits has been shown already.
+  /// Shows a refused post that was not plain. A waiting one was already shown.
   func showRefusedPost(_ frame: FrameView, _ slice: ByteSlice, from poster: Session) {
     guard !frame.isPostThatWaits else { return }
     show([slice], under: slice.name(frame.header), from: poster.id, to: .bus, receivers: 0)
   }
 
-  /// Shows buffered notifications that are delivered to a connection now.
   func showBuffered(_ slices: [ByteSlice], lost: UInt64, to observer: Session) {
     showLoss(lost, of: observer)
     for slice in slices {
@@ -80,7 +76,6 @@ final class TrafficMonitor {
     show([slice], under: tail.name, from: poster, to: observer.id, receivers: 1)
   }
 
-  /// The header of an accepted frame.
   private func header(_ bytes: RawSpan, at position: Int, _ limits: FrameLimits) -> FrameHeader {
     guard let header = FrameHeader.peek(bytes, at: position, limits: limits) else {
       preconditionFailure("an accepted frame must have a header")
@@ -94,8 +89,8 @@ final class TrafficMonitor {
     taken = TakenFrame(connection: poster.slot, name: name, isMonitor: false)
   }
 
-  /// Shows a frame that a client sent to the bus itself. A post that does not wait is shown later, once its receivers
-  /// are known.
+  /// Shows a frame that a client sent to the bus. A post that does not wait is shown once its receivers are
+  /// known.
   func showFrame(_ frame: FrameView, _ slice: ByteSlice, from session: Session) {
     let name = name(of: frame, slice)
     let isMonitor = frame.header.kind == .monitor
@@ -106,12 +101,11 @@ final class TrafficMonitor {
       except: isMonitor ? session.slot : nil)
   }
 
-  /// The name under which a client's frame is shown; nil for none.
   private func name(of frame: FrameView, _ slice: ByteSlice) -> ByteSlice? {
     switch frame.header.kind?.shownName {
     case .named: return slice.name(frame.header)
     case .namedByQuery:
-      // Errors in the fields are reported when they are taken.
+      // Errors in the fields are reported when the frame is handled.
       return frame.queryID.flatMap { bus.value.tail(of: $0)?.name }
     case .namedByPost:
       return frame.donePost.flatMap { bus.value.shownTail(ofPost: $0.serial, by: $0.poster)?.name }
@@ -119,9 +113,7 @@ final class TrafficMonitor {
     }
   }
 
-  /// Shows a frame from the bus to one client.
-  ///
-  /// - Parameter query: the query or awaited post that the frame is about; nil for none.
+  /// - Parameter query: the frame's query or awaited post; nil for none.
   func showControlFrame(_ slice: ByteSlice, _ kind: FrameKind, _ query: QueryTail?, to session: Session) {
     guard session.output.accepts else { return }
     var name = query?.name
@@ -147,14 +139,12 @@ final class TrafficMonitor {
     show([verdict], under: tail.name, from: .bus, to: asker, receivers: 1)
   }
 
-  /// Shows a notification of the bus itself.
-  ///
-  /// - Parameter isAnnounced: whether it is announced if a monitor does not keep up with it.
+  /// - Parameter isAnnounced: true to announce monitors that are too slow for it.
   func showAnnouncement(_ slice: ByteSlice, name: String, receivers: Int, isAnnounced: Bool) {
     show([slice], under: name.utf8Bytes, from: .bus, to: .bus, receivers: receivers, isAnnounced: isAnnounced)
   }
 
-  /// Shows notifications dropped for an observer at once: the `lost` frame that it reads counts all drops until then.
+  /// Shows losses at once: the observer's `lost` frame counts all drops until it is read.
   func showLoss(_ count: UInt64, of observer: Session) {
     guard count > 0, !bus.value.isMonitor(observer.slot) else { return }
     let buffer = sender.bufferToEncode()
@@ -175,10 +165,9 @@ final class TrafficMonitor {
   }
 
   /// - Parameters:
-  ///   - parts: the frame, in one piece or in two.
-  ///   - name: empty for none.
-  ///   - excluded: a monitor to which it is not shown.
-  ///   - isAnnounced: whether it is announced if a monitor does not keep up with it.
+  /// - parts: the frame, in one or two pieces.
+  /// - name: empty for none.
+  /// - isAnnounced: true to announce monitors that are too slow for it.
   private func show(
     _ parts: [ByteSlice], under name: RawSpan, from: ConnectionID, to: ConnectionID, receivers: Int,
     except excluded: ConnectionSlot? = nil, isAnnounced: Bool = true
@@ -200,7 +189,6 @@ final class TrafficMonitor {
 }
 
 extension ByteSlice {
-  /// The name of the frame that the slice begins with.
   fileprivate func name(_ header: FrameHeader) -> ByteSlice {
     let start = range.lowerBound
     return ByteSlice(buffer, start + header.nameStart..<start + header.objectStart)
@@ -208,7 +196,7 @@ extension ByteSlice {
 }
 
 extension FrameView {
-  /// Whether it is a post that is delivered later, or whose fields end too early to tell.
+  /// Also true if the fields end too early to tell.
   fileprivate var isPostThatWaits: Bool {
     guard header.kind == .post else { return false }
     return rawPostingStyle != PostingStyle.now.rawValue

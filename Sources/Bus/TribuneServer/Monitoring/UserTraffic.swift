@@ -3,7 +3,7 @@
 import TribuneCore
 import TribuneWire
 
-/// Whose traffic is counted together.
+/// The user and unit whose traffic is counted together.
 nonisolated struct TrafficKey: Hashable {
   let uid: UInt32
   let unit: String
@@ -11,11 +11,11 @@ nonisolated struct TrafficKey: Hashable {
   init(_ peer: PeerIdentity) { (uid, unit) = (peer.uid, peer.units.primary) }
 }
 
-/// The traffic of users and their units, as a list: of the connections that had gone when the list was begun, and of those
-/// that a `Listing` has looked at since.
+/// The traffic of users and units, for a list: of connections that had left when the list began, and of those
+/// that the list has since visited.
 nonisolated struct UserTraffic {
   private var all: [TrafficKey: (traffic: TrafficCounts, connections: UInt32)] = [:]
-  /// The traffic of the users that are not among the busiest, and of the connections that go together with it.
+  /// Users that are not among the busiest.
   private var rest = (traffic: TrafficCounts(), connections: UInt32(0))
   private let visible: VisibleUsers
 
@@ -34,7 +34,7 @@ nonisolated struct UserTraffic {
     all[key] = (sum, connections)
   }
 
-  /// The busiest first, and all others together.
+  /// The busiest first, then all others together.
   var entries: [UserEntry] {
     let countMax = Busiest<TrafficKey, TrafficCounts>.countMax
     let ranked = all.map { $0 }.inShares { ($0.key.uid, $0.value.traffic.activity) }

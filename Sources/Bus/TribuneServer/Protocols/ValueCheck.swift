@@ -4,14 +4,13 @@ import TribuneJSON
 package import TribuneProtocols
 package import TribuneWire
 
-/// Checks userInfo against the parameters of a method, and a delegate's value against its result.
+/// Checks userInfo against a method's parameters, and a delegate's value against its result.
 nonisolated package struct ValueCheck {
-  /// How many levels below the payload a value may lie. Recursive types set no limit of their own.
+  /// Levels below the payload. Recursive types have no other limit.
   package static let depthMax = 128
 
-  /// The definitions of the named types.
+  /// By name.
   private let types: [String: ValueType]
-  /// The path to the value that is being checked.
   private var path: [Step] = []
 
   private enum Step {
@@ -19,8 +18,8 @@ nonisolated package struct ValueCheck {
     case element(Int)
   }
 
-  /// - Parameter payload: JSON. An empty payload stands for an empty object.
-  /// - Throws: `invalidParameter` for the first field that does not fit.
+  /// - Parameter payload: JSON. An empty payload is an empty object.
+  /// - Throws: `invalidParameter` for the first wrong field.
   package static func check(userInfo payload: RawSpan, for method: ProtocolMethod) throws(WireError) {
     try check(payload, method.declaration.parameters, of: method, "userInfo")
   }
@@ -124,7 +123,7 @@ nonisolated package struct ValueCheck {
     }
   }
 
-  /// The type as an error names it. The text of a long type would not help: the protocol has it.
+  /// The type in an error. The protocol has the text of a long type.
   private func shown(_ type: ValueType) -> String {
     switch type {
     case .structure: "an object"

@@ -4,17 +4,14 @@ import Synchronization
 import TribuneCore
 import TribuneSystem
 
-/// Closes descriptors that clients have passed and that the bus does not keep, on threads of its own.
+/// Closes descriptors that clients have passed, on separate threads.
 ///
-/// Closing a descriptor may block: a file system in user space answers when it likes, a socket may linger for its
-/// peer, and a memory file may be larger than any that the bus accepts. So threads close them, and end when nothing
-/// is left for them. The number of threads is limited, and lower for one user, so that no user keeps the others
-/// waiting. Further descriptors stay open until a thread is free. The user's account says how many are still open; if
-/// there are many, the bus accepts no more from that user.
+/// Closing a descriptor may block: on a file system in user space, a lingering socket, or a huge memory file.
+/// The number of threads is limited, in all and for each user, because one user must not delay others.
+/// Further descriptors stay open until a thread is free. If a user has many, the bus refuses more.
 ///
-/// A signal ends the wait for a peer, and the descriptor is closed all the same: the kernel goes on by itself. It does
-/// not end the wait for a file system. None of this helps when the process ends: the kernel then waits for the same
-/// answers.
+/// A signal ends the wait for a peer, and the kernel closes the descriptor nevertheless. It does not end the
+/// wait for a file system. When the process ends, the kernel waits for the same answers.
 nonisolated final class ClosingThreads: Sendable {
   private static let threadsMax = 16
   /// Threads that close descriptors of one user.
@@ -35,7 +32,7 @@ nonisolated final class ClosingThreads: Sendable {
     }
   }
 
-  /// How long closing a descriptor may wait until it is interrupted; for ever if zero.
+  /// The time after which closing is interrupted; zero for never.
   private let patienceMilliseconds: Int
   /// Without threads, descriptors are closed at once.
   private let hasThreads: Bool
@@ -46,12 +43,11 @@ nonisolated final class ClosingThreads: Sendable {
     (self.patienceMilliseconds, self.hasThreads) = (patienceMilliseconds, hasThreads)
   }
 
-  /// Descriptors that are not closed yet.
   var count: Int { state.withLock { $0.waiting.count + $0.threadCount } }
 
   /// - Parameters:
-  ///   - user: the user who passed the descriptor.
-  ///   - isChargedConnection: whether it is one of the user's `unclosedConnections`.
+  /// - user: the user who passed the descriptor.
+  /// - isChargedConnection: true if `unclosedConnections` includes it.
   func close(
     _ descriptor: consuming FileDescriptor, of user: UserDescriptors, isChargedConnection: Bool = false
   ) {

@@ -4,12 +4,11 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Limits the descriptors that clients pass: those that wait for the rest of their frames, in-flight files, and those
-/// that are being closed.
+/// Limits the descriptors that clients pass: in partial frames, in flight, and being closed.
 final class DescriptorQuota {
-  /// The most descriptors of one connection that wait for the rest of their frames.
+  /// Waiting descriptors of one connection.
   private static let waitingMax = 16
-  /// The most unclosed descriptors of one user.
+  /// Unclosed descriptors of one user.
   private static let closingMax = 512
 
   private let accounts: Accounts
@@ -19,10 +18,9 @@ final class DescriptorQuota {
     (self.accounts, self.closing) = (accounts, closing)
   }
 
-  /// The account of the descriptors that a user has passed.
   func descriptors(of user: UInt32) -> UserDescriptors { accounts.account(of: user).descriptors }
 
-  /// Descriptors under way, of all users.
+  /// Descriptors in flight, of all users.
   var heldCount: Int {
     accounts.countDescriptors()
     return accounts.used(.descriptors)
@@ -30,7 +28,7 @@ final class DescriptorQuota {
 
   // MARK: Partial frames
 
-  /// Counts the descriptors that no frame has taken after a read.
+  /// Counts the descriptors that wait for their frames after a read.
   ///
   /// - Throws: `unexpectedDescriptors`, `outOfMemory`.
   func countWaiting(of session: Session) throws(WireError) {
@@ -43,7 +41,7 @@ final class DescriptorQuota {
       count <= Self.waitingMax
     else { throw WireError(.unexpectedDescriptors, "descriptors came that belong to no frame") }
     guard isMore else { return }
-    // They are counted already.
+    // They are already counted.
     do throws(WireError) {
       try accounts.requireDescriptors(0, of: session.account)
     } catch {
@@ -51,13 +49,11 @@ final class DescriptorQuota {
     }
   }
 
-  /// Counts a descriptor that was handed over as part of a connection's input.
   func countRestored(of session: Session) {
     session.account.descriptors.held.change(by: 1)
     session.input.descriptorsCounted += 1
   }
 
-  /// Closes the descriptors that no frame has taken.
   func releaseWaiting(of session: Session) {
     for descriptor in session.input.descriptors.releaseAll() {
       close(FileDescriptor(owning: descriptor), of: session.account.descriptors)
@@ -68,14 +64,14 @@ final class DescriptorQuota {
 
   // MARK: Closing
 
-  /// Closes a connection on a thread. It still counts as one for its user until it is closed.
+  /// The connection is charged to its user until a thread has closed it.
   func closeConnection(_ socket: consuming FileDescriptor, of account: UserAccount) {
     accounts.chargeUnclosedConnection(to: account)
     closing.close(socket, of: account.descriptors, isChargedConnection: true)
   }
 
-  /// Closes a connection that was shut down and charged with `chargeUnclosedConnection`, and releases the charge: at once if
-  /// closing it takes no time, or when a thread has closed it.
+  /// Closes a connection that was shut down and charged with `chargeUnclosedConnection`, and then releases
+  /// the charge. Uses a thread only if closing can take long.
   func closeCharged(_ socket: consuming FileDescriptor, of account: UserAccount) {
     guard !UnixSocket.canHaveUnreadDescriptors(socket) else {
       return closing.close(socket, of: account.descriptors, isChargedConnection: true)
@@ -85,12 +81,12 @@ final class DescriptorQuota {
     accounts.countConnections()
   }
 
-  /// Closes a descriptor of a user without waiting.
+  /// Never blocks.
   func close(_ descriptor: consuming FileDescriptor, of user: UserDescriptors) {
     closing.close(descriptor, of: user)
   }
 
-  /// - Throws: `outOfMemory` if too many descriptors of the user are not closed yet.
+  /// - Throws: `outOfMemory` if the user has too many unclosed descriptors.
   func requireClosed(of user: UserDescriptors) throws(WireError) {
     let count = user.unclosed.current
     guard count <= Self.closingMax else {
@@ -100,7 +96,7 @@ final class DescriptorQuota {
 
   // MARK: In-flight files
 
-  /// - Throws: `limitExceeded` if the user may have no more in-flight files.
+  /// - Throws: `limitExceeded` if the user has too many in-flight files.
   func requireFileQuota(of account: UserAccount) throws(WireError) {
     try accounts.requireDescriptors(1, of: account)
   }

@@ -4,27 +4,22 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Frames whose userInfo is in a file. Each has a buffer of its own, to which the file is attached.
+/// Frames whose userInfo is in a file. Each has a separate buffer, to which the file is attached.
 ///
-/// A few buffers are reused, so that a post with a file allocates nothing. Nothing signals that a buffer has been
-/// sent to every receiver: other buffers are freed with their last slice and need no signal. So these buffers are
-/// checked at the end of each loop iteration, and the files of unused ones are closed.
+/// A few buffers are reused, so a post with a file allocates nothing. The end of a buffer's use causes no
+/// event, so lent buffers are checked at the end of each loop iteration, which closes the files of unused
+/// ones.
 struct FileFrames {
-  /// The most buffers that are checked, and the most that are kept for reuse.
+  /// Buffers that are checked, and buffers that are kept for reuse.
   private static let countMax = 8
   /// Bytes of a frame without its userInfo: header, a few fields, name and object.
   static let frameLength = 560
 
   private var lent: [ByteBuffer] = []
-  /// Whether there are buffers to check.
   var areLent: Bool { !lent.isEmpty }
   private var free: [(buffer: ByteBuffer, file: InFlightFile)] = []
 
-  /// Returns a buffer for one frame.
-  ///
-  /// - Parameters:
-  ///   - file: attached to the buffer; it has `length` bytes.
-  ///   - user: the user who posted the file.
+  /// - Parameter length: the length of the file in bytes.
   mutating func make(
     with file: consuming FileDescriptor, length: Int, of user: UserDescriptors
   ) -> ByteBuffer {
@@ -43,7 +38,7 @@ struct FileFrames {
     return buffer
   }
 
-  /// Closes the files that no receiver needs any more. Must be called while nothing is being sent.
+  /// Closes unused files. Must not be called during a send.
   mutating func collect() {
     var index = 0
     while index < lent.count {

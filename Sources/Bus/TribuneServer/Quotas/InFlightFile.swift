@@ -5,11 +5,10 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// A memory file that came with a post, for as long as a receiver still needs it. Then, the object is reused for
-/// the next one.
+/// A memory file of a post, while receivers need it. The object is reused for later files.
 ///
-/// The last reference may be released on any thread, as far as the compiler knows. Hence the atomics, which cost no
-/// more than plain integers here.
+/// For the compiler, any thread may release the last reference. Hence the atomics, which cost no more than
+/// plain integers here.
 nonisolated final class InFlightFile: AttachedFile {
   private static let none: Int32 = -1
 
@@ -18,7 +17,6 @@ nonisolated final class InFlightFile: AttachedFile {
   /// The user who posted the file.
   let user: UserDescriptors
 
-  /// Creates an object without a file.
   init(of user: UserDescriptors) { self.user = user }
 
   deinit { close() }
@@ -26,7 +24,7 @@ nonisolated final class InFlightFile: AttachedFile {
   var length: Int { byteCount.load(ordering: .relaxed) }
   var rawDescriptor: Int32 { descriptor.load(ordering: .relaxed) }
 
-  /// Takes ownership of a file. There must be none yet.
+  /// Takes ownership of a file. The object must be empty.
   func take(_ file: consuming FileDescriptor, length: Int) {
     let before = descriptor.exchange(file.release(), ordering: .relaxed)
     precondition(before == Self.none, "there is a file already")
@@ -34,7 +32,6 @@ nonisolated final class InFlightFile: AttachedFile {
     user.held.change(by: 1)
   }
 
-  /// Closes the file, if there is one.
   func close() {
     let open = descriptor.exchange(Self.none, ordering: .relaxed)
     guard open != Self.none else { return }

@@ -4,23 +4,23 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// Limits the files that were sent to clients and that these have not received yet.
+/// Limits the sent files that clients have not received.
 ///
-/// The kernel counts them for the user of the bus, whoever is to receive them. Once there are as many as a process of that
-/// user may open, none of its processes can send a descriptor: the bus no file, the keeper no connection. So each file is
-/// charged to the user of its receiver, also after the bus has ended the connection, because the file is still in the
-/// client's socket. All users together may have half of what the kernel allows.
+/// The kernel charges them to the bus's user. Beyond that user's limit on open files, its processes cannot
+/// send any descriptor: neither the bus nor the keeper. Each file is therefore charged to its receiver's
+/// user, even after the connection has ended, because the file is still in the client's socket. All users
+/// together may have half of the kernel's limit.
 ///
-/// The kernel says only how much of a socket's memory is in use, and no event says that a client has read. So sockets are
-/// examined when their counts matter: one before another file is sent to it, and all of them when a user seems to have
-/// its share. A file is released when its client has read everything.
+/// The kernel reports only a socket's memory in use, and reading causes no event. Sockets are examined when
+/// their counts matter: one before it gets another file, and all when a user reaches its share. Files are
+/// released when their client has read everything.
 final class UnreadFiles {
-  /// How often the sockets of ended connections are examined, at least.
+  /// The period of examining ended connections.
   private static let endedNanoseconds: UInt64 = 100_000_000
-  /// Bytes of the kernel's memory for a frame, at least. Linux 6.18 takes 768.
+  /// A lower bound of the kernel's memory for a frame, in bytes. Linux 6.18 takes 768.
   private static let frameMemory = 512
 
-  /// A connection that the bus has ended, and whose client has files to receive.
+  /// An ended connection whose client has unreceived files.
   private final class Ended {
     var socket: FileDescriptor?
     let account: UserAccount
@@ -36,11 +36,11 @@ final class UnreadFiles {
   private let accounts: Accounts
   private let recorder: Recorder
   private let context: ServerContext
-  /// Those with unread files, and some that have had some since the last examination.
+  /// Sessions with unread files, now or at the last examination.
   private var sessions: [Session] = []
   private var ended: [Ended] = []
   private var nextExamination = Instant(nanoseconds: 0)
-  /// The number of sessions at which those without unread files are removed next.
+  /// At this many sessions, those without unread files are removed.
   private var tidyCount = 64
   private var isScheduled = false
 
@@ -50,11 +50,9 @@ final class UnreadFiles {
 
   // MARK: Sending
 
-  /// Whether a file can be sent to a client now.
-  ///
-  /// Half of a user's share is for clients that have received everything, so that some that do not read leave something to
-  /// the others. The files for one client are limited by their length, too: a file that was sent counts in no queue, and
-  /// takes the memory of its poster.
+  /// Half of a user's share is for clients that have received everything, because slow ones must not use all
+  /// of it. A client's files are also limited by length: a sent file is in no queue, and takes its poster's
+  /// memory.
   func canSend(_ file: any AttachedFile, to session: Session) -> Bool {
     releaseIfReceived(session)
     let unread = session.output.unreadFiles
@@ -102,20 +100,20 @@ final class UnreadFiles {
 
   // MARK: Ending
 
-  /// Whether the client of a connection that ends has files to receive.
+  /// True if the client has unreceived files.
   func remain(for session: Session) -> Bool {
     releaseIfReceived(session)
     return session.output.unreadFiles.count > 0
   }
 
-  /// Ends a connection whose client has files to receive.
   func end(_ socket: consuming FileDescriptor, of session: Session) {
     let count = session.output.unreadFiles.count
     session.output.unreadFiles.count = 0
     end(socket, of: session.account, count: count)
   }
 
-  /// Shuts a socket, and closes it when its client has received the files. Until then, it counts as a connection.
+  /// Shuts a socket, and closes it when its client has received the files. Until then, it counts as a
+  /// connection.
   private func end(_ socket: consuming FileDescriptor, of account: UserAccount, count: Int) {
     UnixSocket.shutdown(socket)
     accounts.chargeUnclosedConnection(to: account)
@@ -125,27 +123,26 @@ final class UnreadFiles {
 
   // MARK: Restarting
 
-  /// Charges the files that an earlier daemon sent to a client that has not read everything since. Their length is unknown.
+  /// Charges an earlier daemon's files if the client has unread data. Their length is unknown.
   func restore(for session: Session) {
     let length = UnixSocket.unreadMemory(of: session.descriptor)
     guard length > 0 else { return recorder.noteFilesReceived(by: session) }
     charge(restoredCount(length, of: session.account), to: session)
   }
 
-  /// Ends a connection over which an earlier daemon may have sent files.
   func endRestored(_ socket: consuming FileDescriptor, of account: UserAccount) {
     let count = restoredCount(UnixSocket.unreadMemory(of: socket), of: account)
     accounts.charge(count, of: .unreadFiles, to: account)
     end(socket, of: account, count: count)
   }
 
-  /// About how many files are in a socket: the most that can be, up to what is left of the user's share, since what is
-  /// charged beyond that would be missing to others. May undercount; the kernel's limit leaves slack.
+  /// An upper bound of the files in a socket, within the user's share, because a higher charge would burden
+  /// others. May undercount; the kernel's limit leaves slack.
   ///
-  /// - Parameter length: bytes of the kernel's memory that the socket takes.
+  /// - Parameter length: the socket's kernel memory in bytes.
   private func restoredCount(_ length: Int, of account: UserAccount) -> Int {
     let share = accounts.share(of: .unreadFiles, for: account)
-    // A privileged user's share is all that others leave.
+    // A privileged user's share is everything that others leave.
     let most = account.isPrivileged ? min(share, accounts.total(of: .unreadFiles) / 16) : share
     return max(
       1, min((length + Self.frameMemory - 1) / Self.frameMemory, most - account.use(of: .unreadFiles)))
@@ -153,7 +150,6 @@ final class UnreadFiles {
 
   // MARK: Examining
 
-  /// Releases what clients have received, if the last time was long enough ago.
   func examineIfDue() {
     if nextExamination <= context.now { examine() }
   }
@@ -169,7 +165,6 @@ final class UnreadFiles {
     ended.removeAll(where: closeIfReceived)
   }
 
-  /// The time to examine ended connections has come.
   func examineEnded() {
     isScheduled = false
     examineIfDue()
@@ -195,11 +190,11 @@ final class UnreadFiles {
 }
 
 extension UnixSocket {
-  /// How often sockets are examined for unread bytes, at most, in nanoseconds: 10 ms, or 15 µs for each if that is more.
-  /// Examining one takes about a hundredth of that.
+  /// The shortest period between examinations, in nanoseconds: 10 ms, or 15 µs for each socket if that is
+  /// more. Examining one takes about a hundredth of that.
   static func examinationPeriod(count: Int) -> UInt64 { max(10_000_000, UInt64(count) * 15_000) }
 
-  /// Bytes of the kernel's memory with what the peer of one of the bus's sockets has not read.
+  /// Bytes of kernel memory that the peer's unread data takes.
   static func unreadMemory(of socket: borrowing FileDescriptor) -> Int {
     do throws(Errno) {
       return try unreceivedMemory(of: socket)

@@ -4,16 +4,15 @@ import TribuneCore
 import TribuneSystem
 import TribuneWire
 
-/// userInfo that arrives as a sealed memory file, and is passed on as the same file to observers that accept files.
+/// userInfo in sealed memory files, which are passed on to observers that accept files.
 ///
-/// The bus never maps such a file. It copies the contents when it needs them: for observers that accept no files, and
-/// to check them against the protocol of an object. A frame with a file gets a buffer of its own, so that it does not
-/// keep the read buffer in use.
+/// The bus never maps a file. It copies the contents for observers that do not accept files, and to check
+/// them against a protocol.
 final class UserInfoFiles {
   let quota: DescriptorQuota
   private let log: Log
   private let frames = Cell(FileFrames())
-  /// The last post with a file, and the copy for observers that accept no files.
+  /// The last post with a file, and its copy for observers that do not accept files.
   private var lastInlined: (original: ByteBuffer, copy: ByteSlice)?
 
   init(_ quota: DescriptorQuota, log: Log) {
@@ -21,9 +20,8 @@ final class UserInfoFiles {
     self.log = log
   }
 
-  /// Returns a buffer for a frame, with the file that came with it.
-  ///
-  /// - Throws: `invalidDescriptor`, `invalidValue`, `limitExceeded`, `malformedFrame`; the descriptor is closed.
+  /// - Throws: `invalidDescriptor`, `invalidValue`, `limitExceeded`, `malformedFrame`; the descriptor is
+  ///   closed.
   func frameBuffer(
     for frame: FrameView, with passed: consuming PassedDescriptors.Passed, of account: UserAccount, limit: Int
   ) throws(WireError) -> ByteBuffer {
@@ -43,7 +41,6 @@ final class UserInfoFiles {
     return frames.value.make(with: descriptor, length: length, of: account.descriptors)
   }
 
-  /// The length in bytes of an acceptable file that came with a frame.
   private func checkedLength(
     of descriptor: CInt, for frame: FrameView, of account: UserAccount, limit: Int
   ) throws(WireError) -> Int {
@@ -70,7 +67,7 @@ final class UserInfoFiles {
     return length
   }
 
-  /// The same frame with its userInfo as payload, for receivers that accept no files. One copy serves them all.
+  /// The same frame with its userInfo as payload. All receivers share one copy.
   ///
   /// - Returns: nil if the file cannot be read.
   func inlined(_ slice: ByteSlice) -> ByteSlice? {
@@ -97,7 +94,6 @@ final class UserInfoFiles {
     return inline
   }
 
-  /// Closes the files that no receiver needs any more.
   func endIteration() {
     lastInlined = nil
     if frames.value.areLent { frames.value.collect() }

@@ -4,12 +4,12 @@ import TribuneService
 package import TribuneSystem
 import TribuneWire
 
-/// The descriptors that a daemon gets when it starts. systemd passes the sockets to listen on, the write-ahead log and
-/// the lease (sd_listen_fds(3), `ManagerStore`). The keeper gives what the last daemon had (`KeptItem`).
+/// The descriptors that a daemon gets when it starts: from systemd the listening sockets, the write-ahead log
+/// and the lease (sd_listen_fds(3), `ManagerStore`), from the keeper those of the last daemon (`KeptItem`).
 ///
-/// The object owns all descriptors that were not taken from it, and closes them in the end.
+/// Owns all descriptors that are not taken, and closes them at the end.
 nonisolated package final class PassedAtStart {
-  /// A listening socket. The caller that takes it owns it, and closes it.
+  /// A listening socket. Its taker must close it.
   package struct Listening: Equatable, Sendable {
     package let descriptor: CInt
     /// The unit's `FileDescriptorName=`.
@@ -21,26 +21,24 @@ nonisolated package final class PassedAtStart {
     }
   }
 
-  /// The passed descriptors cannot be used.
   package struct PassedError: Error, Equatable, Sendable, CustomStringConvertible {
     package let description: String
   }
 
   private var listening: [Listening] = []
   private var log: CInt?
-  /// Connections by the cookies of their sockets.
+  /// By the cookies of their sockets.
   private var connections: [UInt64: CInt] = [:]
-  /// Files in memory by their inodes.
+  /// Files in memory, by inode.
   private var files: [UInt64: CInt] = [:]
-  /// The listening sockets that the last daemon made, by the inodes of their files.
+  /// The last daemon's listening sockets, by the inodes of their files.
   private var listeners: [UInt64: CInt] = [:]
-  /// All names under which the service manager has stored descriptors.
+  /// Names of descriptors in the service manager's store.
   package private(set) var storedNames: Set<String> = []
 
-  /// Creates an object without descriptors.
   package init() {}
 
-  /// Sorts descriptors, and owns them even if it throws.
+  /// Owns the descriptors even if it throws.
   ///
   /// - Throws: `PassedError` if one of them does not belong to the bus.
   package init(_ passed: [(descriptor: CInt, name: String)]) throws(PassedError) {
@@ -66,11 +64,11 @@ nonisolated package final class PassedAtStart {
 
   // MARK: From systemd
 
-  /// Takes the descriptors that were passed to this process, sets close-on-exec, and clears the environment variables.
-  /// May be called only once, and only while there is one thread.
+  /// Sets close-on-exec, and clears the environment variables. May be called only once, and only while the
+  /// process has one thread.
   package static func take() throws(PassedError) -> PassedAtStart { try PassedAtStart(try receive()) }
 
-  /// Takes the descriptors without sorting them. The caller owns them.
+  /// The caller owns the descriptors.
   static func receive() throws(PassedError) -> [(descriptor: CInt, name: String)] {
     do throws(Errno) {
       return try PassedToService.take()
@@ -85,7 +83,7 @@ nonisolated package final class PassedAtStart {
     case .log:
       storedNames.insert(name)
       if log == nil { log = descriptor.release() }
-    // The copy here is closed: the lease depends only on the service manager's own copy.
+    // The copy here is closed: the lease depends only on the service manager's copy.
     case .lease: storedNames.insert(name)
     case nil:
       guard UnixSocket.role(of: descriptor) == .listening else { return false }
@@ -98,7 +96,7 @@ nonisolated package final class PassedAtStart {
     if table[key] == nil { table[key] = descriptor.release() }
   }
 
-  /// Nil if the descriptor is no connection.
+  /// Nil if the descriptor is not a connection.
   private static func cookie(of descriptor: borrowing FileDescriptor) -> UInt64? {
     guard UnixSocket.role(of: descriptor) == .connected else { return nil }
     do throws(Errno) {
@@ -110,8 +108,8 @@ nonisolated package final class PassedAtStart {
 
   // MARK: From a keeper
 
-  /// Takes over what a keeper gives: the first descriptor is for the first item, and so on. Closes a descriptor if its
-  /// item is there already, or if the descriptor does not match its item.
+  /// Takes the keeper's descriptors in the order of the items. Closes duplicates, and descriptors that do not
+  /// match their items.
   func take(_ items: [KeptItem], _ given: consuming PassedDescriptors) {
     var given = given
     for item in items {
@@ -130,7 +128,7 @@ nonisolated package final class PassedAtStart {
 
   // MARK: Contents
 
-  /// In ascending order, so that the oldest connection is first.
+  /// In ascending order: the oldest connection is first.
   package var connectionCookies: [UInt64] { connections.keys.sorted() }
 
   /// Closes everything that was not taken, except the listening sockets from the service manager.
@@ -142,9 +140,7 @@ nonisolated package final class PassedAtStart {
     (files, listeners) = ([:], [:])
   }
 
-  /// Shuts and closes the connections that were not taken.
-  ///
-  /// - Returns: their number.
+  /// - Returns: the number of connections.
   @discardableResult
   func shutConnections() -> Int {
     let cookies = connectionCookies
@@ -159,12 +155,11 @@ nonisolated package final class PassedAtStart {
     return listening
   }
 
-  /// The last daemon's listening socket whose file has this inode.
   func takeListener(inode: UInt64) -> FileDescriptor? {
     listeners.removeValue(forKey: inode).map { FileDescriptor(owning: $0) }
   }
 
-  /// The inode of the log that `takeLog` returns; nil if there is none.
+  /// Nil without a log.
   var logInode: UInt64? { log.flatMap { log in FileDescriptor.lending(log) { $0.inode } } }
 
   package func takeLog() -> FileDescriptor? {
@@ -182,7 +177,7 @@ nonisolated package final class PassedAtStart {
     files.removeValue(forKey: inode).map { FileDescriptor(owning: $0) }
   }
 
-  /// A copy of the file's descriptor, which leaves the file to other users; nil if the file is missing.
+  /// Leaves the file for other callers; nil if it is missing.
   func duplicateFile(inode: UInt64) throws(Errno) -> FileDescriptor? {
     guard let file = files[inode] else { return nil }
     return try FileDescriptor.duplicate(of: file)

@@ -6,36 +6,36 @@ package import TribuneSystem
 package import TribuneWire
 
 nonisolated extension PeerIdentity {
-  /// Adds what the kernel and systemd know about the process now. Unknown parts are empty: the process may be in
-  /// another namespace, or may have ended since it connected.
+  /// Adds the kernel's and systemd's facts about the process. Unknown parts are empty: the process may be in
+  /// another namespace, or may have ended.
   package init(_ credentials: PeerCredentials, _ process: borrowing PeerProcess) {
     let name = ProcessFacts.name(of: credentials.pid)
     let units = PeerUnits(of: credentials.pid)
-    // Until here, the id was that of the process, if it still is: another process gets it only after this one is gone.
+    // A live process still has its id, so the facts are its own: ids are reused only after a process ends.
     let isKnown = !process.hasEnded
     self.init(
       pid: UInt32(clamping: credentials.pid), uid: credentials.uid, gid: credentials.gid,
       process: isKnown ? name : "", units: isKnown ? units : PeerUnits())
   }
 
-  /// What is shown of a peer, and whom the policy decides about.
+  /// The displayed peer, and the subject of policy decisions.
   static func identify(
     _ credentials: PeerCredentials, _ groups: Groups, _ process: borrowing PeerProcess
   ) -> (PeerIdentity, Subject) {
     let peer = PeerIdentity(credentials, process)
-    // Nothing is known of a process in another namespace.
+    // Processes in other namespaces are unknown.
     let unit = credentials.pid <= 0 ? .unknown : unit(peer.units.system, of: process)
     return (peer, Subject(user: peer.uid, groups: groups, unit: unit))
   }
 
-  /// - Parameter name: the unit that its process id is in; empty if none.
+  /// - Parameter name: the unit of its process id; empty if none.
   static func unit(_ name: String, of process: borrowing PeerProcess) -> Subject.Unit {
     if process.hasEnded { return .unknown }
     if name.isEmpty { return .none }
     return process.isVerified ? .known(name) : .claimed(name)
   }
 
-  /// `name[pid]`, with the units, if there are any.
+  /// `name[pid]`, and the units, if any.
   var summary: String {
     let name = process.isEmpty ? "?" : process
     let units = units.text
